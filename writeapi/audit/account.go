@@ -1,4 +1,4 @@
-// Package audit serves what auditors ask of the log itself.
+// Package audit serves auditors from the log itself.
 package audit
 
 import (
@@ -15,11 +15,12 @@ type API struct {
 	Now   func() time.Time
 }
 
-// AdminRoutes are the rows for the admin route table.
+// AdminRoutes returns the rows for the admin route table.
 func (a *API) AdminRoutes() []web.Route {
 	return []web.Route{
 		web.Get("/admin/accounts/{account_id}", a.show, web.Role("operator", "auditor"), web.Tag("Auditors"),
-			web.Summary("An account as it was at a time, folded from its streams"), web.Returns[accountAsOf](), web.Refuses(404)),
+			web.Summary("An account as it was at a time, folded from its streams"),
+			web.Returns[accountAsOf](), web.Refuses(404)),
 	}
 }
 
@@ -43,7 +44,7 @@ type accountAsOf struct {
 	Usage          *usageAsOf        `json:"usage"` // null: nothing had been used in the period
 	InstantVoices  int               `json:"instant_voices"`
 	Professional   int               `json:"professional_voices"`
-	SessionsBefore *time.Time        `json:"sessions_ended_before"` // all sessions that were opened until then had been ended
+	SessionsBefore *time.Time        `json:"sessions_ended_before"` // all sessions opened until then were ended
 	From           []foldedStream    `json:"folded_from"`
 }
 
@@ -89,7 +90,7 @@ func (a *API) show(call *web.Call, in accountRequest) (web.Reply, error) {
 	return web.JSON(responseOf(found, at)).WithHeader("Cache-Control", "no-store"), nil
 }
 
-// states are the words for how far the closing of an account has got.
+// states are the phases of the closing of an account in words.
 var states = map[account.Closing]string{
 	account.NotClosed: "open", account.Ending: "closed", account.ErasedOnce: "erased", account.ErasedForAll: "erased",
 }
@@ -97,7 +98,8 @@ var states = map[account.Closing]string{
 func responseOf(found audit.Account, at time.Time) accountAsOf {
 	running := found.Entitlement.Running(at)
 	response := accountAsOf{
-		AccountID: found.Account, AsOf: at, OpenedAt: found.OpenedAt, State: states[found.Closing], Plan: string(running.Plan), EntitledUntil: orNull(running.End),
+		AccountID: found.Account, AsOf: at, OpenedAt: found.OpenedAt, State: states[found.Closing],
+		Plan: string(running.Plan), EntitledUntil: orNull(running.End),
 		Operator: found.Operator, AcceptedTOS: found.TermsAccepted, WantsEmail: found.WantsEmail, APIKeys: []string{},
 		InstantVoices: found.Instant, Professional: found.Professional, SessionsBefore: orNull(found.SessionsRevokedAt),
 	}
@@ -106,7 +108,8 @@ func responseOf(found audit.Account, at time.Time) accountAsOf {
 	}
 	if s := found.Subscription; s != nil {
 		response.Subscription = &subscriptionAsOf{
-			ID: s.Subscription, Status: s.Status, Plan: string(s.Plan), Price: s.Price, PeriodStart: s.PeriodStart, PeriodEnd: s.PeriodEnd, CancelAt: orNull(s.CancelAt),
+			ID: s.Subscription, Status: s.Status, Plan: string(s.Plan), Price: s.Price,
+			PeriodStart: s.PeriodStart, PeriodEnd: s.PeriodEnd, CancelAt: orNull(s.CancelAt),
 		}
 	}
 	if used := found.Usage; used.Exists() {
@@ -122,7 +125,7 @@ func responseOf(found audit.Account, at time.Time) accountAsOf {
 	return response
 }
 
-// orNull returns nil for a time that was not given.
+// orNull returns nil for the zero time.
 func orNull(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -130,17 +133,18 @@ func orNull(t time.Time) *time.Time {
 	return &t
 }
 
-// Erasures shows what became of accounts that were closed.
+// Erasures shows how far the erasure of closed accounts is.
 type Erasures struct {
 	Audit  *audit.Audit
 	Stores audit.Stores
 }
 
-// AdminRoutes are the rows for the admin route table.
+// AdminRoutes returns the rows for the admin route table.
 func (a *Erasures) AdminRoutes() []web.Route {
 	return []web.Route{
 		web.Get("/admin/accounts/{account_id}/erasure", a.show, web.Role("operator", "auditor"), web.Tag("Auditors"),
-			web.Summary("What was erased of an account, and what is left to do"), web.Returns[erasureReply](), web.Refuses(404)),
+			web.Summary("What was erased of an account, and what is left to do"),
+			web.Returns[erasureReply](), web.Refuses(404)),
 	}
 }
 
@@ -151,12 +155,12 @@ type erasureRequest struct {
 type erasureReply struct {
 	AccountID    string      `json:"account_id"`
 	State        string      `json:"state"`            // open, ending, erased (once), complete
-	Complete     bool        `json:"complete"`         // nothing is left, and nothing can come any more
-	ClosedAt     *string     `json:"closed_at"`        // null where it has not come to that, as in the next ones
+	Complete     bool        `json:"complete"`         // nothing is left, and nothing can be added
+	ClosedAt     *string     `json:"closed_at"`        // null before that, as the next ones
 	ErasedAt     *string     `json:"erased_at"`        // what belonged to it
 	AgainAt      *string     `json:"erased_again_due"` // because of requests that were still running
-	RepeatedAt   *string     `json:"erased_again_at"`  // from then on nothing can have been left
-	KeyDestroyed *string     `json:"key_destroyed_at"` // whatever it sealed is unreadable
+	RepeatedAt   *string     `json:"erased_again_at"`  // from then on nothing is left
+	KeyDestroyed *string     `json:"key_destroyed_at"` // its sealed data is unreadable
 	Left         []leftReply `json:"left"`
 }
 
@@ -172,8 +176,8 @@ func (a *Erasures) show(call *web.Call, in erasureRequest) (web.Reply, error) {
 	}
 	reply := erasureReply{
 		AccountID: in.Account, State: stateOf(found), Complete: found.Complete(),
-		ClosedAt: shown(found.Closed), ErasedAt: shown(found.Erased), AgainAt: shown(found.AgainAt), RepeatedAt: shown(found.Repeated), KeyDestroyed: shown(found.Key),
-		Left: []leftReply{},
+		ClosedAt: shown(found.Closed), ErasedAt: shown(found.Erased), AgainAt: shown(found.AgainAt),
+		RepeatedAt: shown(found.Repeated), KeyDestroyed: shown(found.Key), Left: []leftReply{},
 	}
 	for _, left := range found.Left {
 		reply.Left = append(reply.Left, leftReply(left))
@@ -193,11 +197,10 @@ func stateOf(e audit.Erasure) string {
 	return "ending"
 }
 
-// shown returns a time for a reply; null for none.
+// shown returns a time as text, nil for the zero time.
 func shown(at time.Time) *string {
 	if at.IsZero() {
 		return nil
 	}
-	text := at.UTC().Format(time.RFC3339)
-	return &text
+	return new(at.UTC().Format(time.RFC3339))
 }

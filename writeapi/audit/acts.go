@@ -14,7 +14,7 @@ import (
 	"github.com/recital-tts/recital/writeapi"
 )
 
-// actTimeout bounds how long an act that is carried out anyway waits for the log.
+// actTimeout bounds the wait for the log of an act that is carried out anyway.
 const actTimeout = 2 * time.Second
 
 // Acts records what operators and auditors change or copy by the routes with web.Acts.
@@ -24,10 +24,10 @@ type Acts struct {
 	Now   func() time.Time
 
 	mu     sync.Mutex
-	recent map[repeatable]time.Time // when an act with web.Act.Within was recorded
+	recent map[repeatable]time.Time // when acts with web.Act.Within were recorded
 }
 
-// repeatable is what the repetitions of an act have in common.
+// repeatable identifies the repetitions of an act.
 type repeatable struct {
 	kind  string
 	actor eventlog.Actor
@@ -51,7 +51,8 @@ func (a *Acts) Record(call *web.Call, act web.Act, subject string) error {
 		a.remember(of, act.Within)
 	case act.Anyway:
 		a.Log.Warn("an operator's act could not be recorded in the log, and is carried out all the same",
-			"act", act.Kind, "operator", of.actor.Name, "role", of.actor.Role, "address", of.actor.Address, "request_id", call.RequestID, "error", err)
+			"act", act.Kind, "operator", of.actor.Name, "role", of.actor.Role, "address", of.actor.Address,
+			"request_id", call.RequestID, "error", err)
 		return nil
 	}
 	return err
@@ -64,7 +65,7 @@ func (a *Acts) known(of repeatable, within time.Duration) bool {
 	return found && a.Now().Sub(at) < within
 }
 
-// remember forgets what is too old to matter.
+// remember also forgets acts that are too old to matter.
 func (a *Acts) remember(of repeatable, within time.Duration) {
 	if within == 0 {
 		return
@@ -79,7 +80,7 @@ func (a *Acts) remember(of repeatable, within time.Duration) {
 	a.recent[of] = now
 }
 
-// maxHeads is how many heads are in one reply.
+// maxHeads is the maximum number of heads in a reply.
 const maxHeads = 500
 
 // Chain shows the heads of the audit chain to those who keep them elsewhere. They are read from the log itself, not
@@ -88,12 +89,13 @@ type Chain struct {
 	Heads *audit.Heads
 }
 
-// AdminRoutes are the rows for the admin route table.
+// AdminRoutes returns the rows for the admin route table.
 func (a *Chain) AdminRoutes() []web.Route {
 	return []web.Route{
 		web.Get("/admin/audit/heads", a.heads, web.Role("operator", "auditor"), web.Tag("Auditors"),
 			web.Summary("The signed heads of the log, in order"),
-			web.Description("A head speaks of all events of the log up to one of them, and is signed. Whoever keeps it elsewhere can prove later that none of them was changed."),
+			web.Description("A head covers all events of the log up to one of them, and is signed. "+
+				"Kept elsewhere, it proves later that none of them was changed."),
 			web.Returns[headsReply]()),
 		web.Get("/admin/audit/key", a.key, web.Role("operator", "auditor"), web.Tag("Auditors"),
 			web.Summary("The public key that proves the heads of this instance"), web.Returns[keyReply]()),
@@ -126,7 +128,9 @@ func (a *Chain) heads(call *web.Call, in headsRequest) (web.Reply, error) {
 			reply.Next = &head.Revision
 			break
 		}
-		reply.Heads = append(reply.Heads, headReply{Revision: head.Revision, Position: head.Position.String(), Head: head.Head})
+		reply.Heads = append(reply.Heads, headReply{
+			Revision: head.Revision, Position: head.Position.String(), Head: head.Head,
+		})
 	}
 	return web.JSON(reply), nil
 }
