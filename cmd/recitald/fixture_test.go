@@ -185,7 +185,8 @@ func TestTheDataOfEachReleaseIsServed(t *testing.T) {
 					loadDump(t, url, read(t, filepath.Join(folder, "postgres.sql")))
 				}
 				s := start(t, data, "--engines=1", "--postgres="+url)
-				s.eventually(s.isReady)
+				s.eventually(func() bool { return s.hasEnded() || s.isReady() })
+				require.False(t, s.hasEnded(), "recitald refuses the data: %s", read(t, s.log))
 				var told promised
 				require.NoError(t, json.Unmarshal([]byte(read(t, filepath.Join(folder, "promised.json"))), &told))
 				s.keeps(told)

@@ -128,7 +128,7 @@ var (
 	adminLine   = regexp.MustCompile(`(?m)^  admin +(http://\S+)`)
 	keyLine     = regexp.MustCompile(`(?m)^  API key +(\S+)`)
 	folderLine  = regexp.MustCompile(`(?m)^  data folder +(\S+)$`)
-	curlLine    = regexp.MustCompile(`(?m)^  (curl .+)$`)
+	curlLine    = regexp.MustCompile(`(?m)^  (curl (?:.*\\\n)*.+)$`)
 )
 
 func (s *server) readWelcome() {
