@@ -72,8 +72,8 @@ func (l *Limiter) WaitAccount(ctx context.Context, id, plan string) error {
 	return nil
 }
 
-// Address counts one for an address that counts as one client (quota.Client), and reports whether its rate permits it. An
-// invalid address has no limit.
+// Address counts one for an address that counts as one client (quota.Client), and reports whether its rate permits it.
+// An invalid address has no limit.
 func (l *Limiter) Address(address netip.Addr) bool {
 	if l == nil || l.limits.Address <= 0 || !address.IsValid() {
 		return true

@@ -18,9 +18,9 @@ import (
 	"github.com/recital-tts/recital/internal/http/web/netconn"
 )
 
-// SocketHandler serves one WebSocket. ctx ends when the client has gone, when a limit is reached, when the credential is
-// revoked and when the server is torn down; its cause says which, and Explain puts it into words. The handler then has
-// a moment to return before the connection is cut. What it returns is how the socket is closed: nil is 1000, a
+// SocketHandler serves one WebSocket. ctx ends when the client has gone, when a limit is reached, when the credential
+// is revoked and when the server is torn down; its cause says which, and Explain puts it into words. The handler then
+// has a moment to return before the connection is cut. What it returns is how the socket is closed: nil is 1000, a
 // *CloseError has its own code, for other errors the code follows from Explain. Nothing may use conn after that.
 type SocketHandler func(ctx context.Context, conn *Conn) error
 

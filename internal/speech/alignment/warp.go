@@ -28,8 +28,8 @@ type path struct {
 	typical     float64   // mean distance of frames that do not belong together
 }
 
-// align warps b onto a. Long sounds are warped coarsely first, and then within a corridor around that (Salvador and Chan,
-// 2007), so that memory and time grow little more than their length.
+// align warps b onto a. Long sounds are warped coarsely first, and then within a corridor around that (Salvador and
+// Chan, 2007), so that memory and time grow little more than their length.
 func align(a, b features, method Method) path {
 	if max(a.frames(), b.frames()) <= wholeFrames {
 		return warp(a, b, within{}, method)

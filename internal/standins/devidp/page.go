@@ -30,7 +30,8 @@ button { font: inherit; padding: .4rem 1rem }
 <label>Name <input name="name" value="Ada Lovelace" autocomplete="off" autofocus></label>
 <label>E-mail address <input name="email" value="ada@example.com" autocomplete="off"></label>
 <label>Address of a picture <input name="picture" placeholder="none" autocomplete="off"></label>
-<label>What goes wrong <select name="fault">{{range .Faults}}<option value="{{.Fault}}">{{.Says}}</option>{{end}}</select></label>
+<label>What goes wrong <select name="fault">
+{{range .Faults}}<option value="{{.Fault}}">{{.Says}}</option>{{end}}</select></label>
 <button id="sign-in">Sign in</button>
 <button id="cancel" name="fault" value="access_denied">Cancel</button>
 </form>

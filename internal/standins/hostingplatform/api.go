@@ -159,7 +159,8 @@ func (p *Platform) install(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, back.String(), http.StatusSeeOther)
 }
 
-var page = template.Must(template.New("home").Parse(`<!doctype html><html lang="en"><title>Hosting platform for development</title>
+var page = template.Must(template.New("home").Parse(`<!doctype html>
+<html lang="en"><title>Hosting platform for development</title>
 <style>body{font:16px sans-serif;max-width:46rem;margin:2rem auto}form{margin:.5rem 0}</style>
 <h1>Hosting platform for development</h1>
 <h2>Install the integration</h2>
@@ -170,7 +171,8 @@ var page = template.Must(template.New("home").Parse(`<!doctype html><html lang="
 <button>Install</button></form>
 <h2>Installations</h2>
 {{range .}}<h3>{{.ID}}{{with .Team}} of {{.}}{{end}}</h3>
-<form method="post" action="/uninstall"><input type="hidden" name="config" value="{{.ID}}"><button>Uninstall</button></form>
+<form method="post" action="/uninstall">
+<input type="hidden" name="config" value="{{.ID}}"><button>Uninstall</button></form>
 <ul>{{range .Projects}}<li>{{.Name}}{{range .Variables}}: {{.Key}} ({{.Comment}}){{end}}</li>{{end}}</ul>
 {{else}}<p>None.</p>{{end}}
 </html>`))

@@ -32,7 +32,8 @@ func cardTemplate() string {
 	return `
 {{if .Amount}}<p>To pay: <strong id="amount">{{.Amount}}</strong></p>{{end}}
 {{if .Refusal}}<p class="refused" id="refusal" role="alert">{{.Refusal}}</p>{{end}}
-{{if .Done}}<p class="done" id="done" role="status"{{if .Opener}} data-opener="{{.Opener}}" data-result="{{.Result}}"{{end}}>Done. You can close this page.</p>
+{{if .Done}}<p class="done" id="done" role="status"
+{{if .Opener}} data-opener="{{.Opener}}" data-result="{{.Result}}"{{end}}>Done. You can close this page.</p>
 {{if .Opener}}<script>{{.Script}}</script>{{end}}
 {{if .Method}}<p>Its <code>payment_method_id</code>: <code id="payment-method">{{.Method}}</code></p>{{end}}
 {{else if .Asks}}
@@ -43,7 +44,8 @@ func cardTemplate() string {
 </form>
 {{else if .Waits}}
 <form method="post">
-<label>Card number <input name="number" id="number" inputmode="numeric" autocomplete="off" autofocus required maxlength="30" placeholder="4242 4242 4242 4242"></label>
+<label>Card number <input name="number" id="number" inputmode="numeric" autocomplete="off" autofocus required
+maxlength="30" placeholder="4242 4242 4242 4242"></label>
 <button id="pay">{{.Action}}</button>
 </form>
 <h2>Cards for tests</h2>

@@ -60,11 +60,13 @@ type overviewPage struct {
 
 func overviewTemplate() string {
 	return `
-<p>The sandbox's clock shows <strong>{{.Now}}</strong>. <code>recitalctl sandbox --help</code> says how it is driven.</p>
+<p>The sandbox's clock shows <strong>{{.Now}}</strong>.
+<code>recitalctl sandbox --help</code> says how it is driven.</p>
 {{range .Customers}}
 <table>
 <tr><td>Customer</td><td>{{.Customer}}{{if .Account}}, account {{.Account}}{{end}}</td></tr>
-{{if .Subscription}}<tr><td>Subscription</td><td>{{.Subscription}}: {{.Price}}, <strong>{{.Status}}</strong></td></tr>{{end}}
+{{if .Subscription}}<tr><td>Subscription</td>
+<td>{{.Subscription}}: {{.Price}}, <strong>{{.Status}}</strong></td></tr>{{end}}
 {{if .Invoice}}<tr><td>Invoice</td><td><a href="{{.InvoicePage}}">{{.Invoice}}</a>: {{.InvoiceStatus}}</td></tr>{{end}}
 {{if .CardPage}}<tr><td>To do</td><td><a href="{{.CardPage}}">enter a card</a></td></tr>{{end}}
 </table>

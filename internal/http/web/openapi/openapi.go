@@ -21,8 +21,8 @@
 // And in both:
 //
 //	values:"a,b"               the values to document for an input that takes more than one at once
-//	nullable:"true"            may also be null, and is not required. Pointers are so without the tag, except for those from
-//	                           queries and headers, which cannot express null
+//	nullable:"true"            may also be null, and is not required. Pointers are so without the tag, except for those
+//	                           from queries and headers, which cannot express null
 //
 // Structs become components, named after their types: clipsResponse is ClipsResponse.
 package openapi

@@ -19,8 +19,8 @@ import (
 const startPatience = 2 * time.Minute
 
 // runServer copies a cluster and runs the server on it until no process has a lease; then it removes everything, first
-// the file of the leases, so that nobody takes another one. The shell is the server's parent, and neither receives signals of the terminal, so nothing is left behind when test
-// binaries are killed.
+// the file of the leases, so that nobody takes another one. The shell is the server's parent, and neither receives
+// signals of the terminal, so nothing is left behind when test binaries are killed.
 const runServer = `
 cluster=$1 folder=$2 postgres=$3; shift 3
 if cp -a "$cluster" "$folder/data"; then

@@ -90,8 +90,9 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 	s := &Store{
 		client: core.Client, core: *core, bucket: config.Location.Bucket,
 		root:      path.Join(config.Location.Prefix, config.Folder) + "/",
-		transport: transport, breaker: circuit.New("the blob store", config.Pause, config.Logger), memory: semaphore.NewWeighted(uploadMemory),
-		now: config.Now, log: config.Logger,
+		transport: transport, breaker: circuit.New("the blob store", config.Pause, config.Logger),
+		memory: semaphore.NewWeighted(uploadMemory),
+		now:    config.Now, log: config.Logger,
 	}
 	if err := s.check(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())

@@ -55,7 +55,8 @@ func New(conf Config) *Platform {
 	if conf.Watch == nil {
 		conf.Watch = func(t http.RoundTripper) http.RoundTripper { return t }
 	}
-	return &Platform{conf: conf, breaker: circuit.New("the hosting platform", conf.Pause, conf.Logger), client: &http.Client{
+	breaker := circuit.New("the hosting platform", conf.Pause, conf.Logger)
+	return &Platform{conf: conf, breaker: breaker, client: &http.Client{
 		Transport: conf.Watch(&http.Transport{
 			Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second,
 			MaxIdleConnsPerHost: 16, IdleConnTimeout: 90 * time.Second,
