@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -66,29 +65,13 @@ func opened(id string, t plan.Type, at time.Time) account.Opened {
 	return account.Opened{Account: id, Plan: t, At: at}
 }
 
-// keys knows every account by its id.
-type keys struct{}
-
-func (keys) APIKey(_ context.Context, key string) (web.Principal, error) {
-	return web.Principal{Account: key, Key: "masked"}, nil
-}
-
 // get sends a request to a real server.
 func (a *API) get(t testing.TB, key string) (int, map[string]any) {
 	t.Helper()
-	url := webtest.Serve(t, web.Config{Routes: a.Routes(), Authenticator: keys{}})
-	request, err := http.NewRequest(http.MethodGet, url+"/v1/account", nil)
-	require.NoError(t, err)
-	if key != "" {
-		request.Header.Set("x-api-key", key)
-	}
-	response, err := http.DefaultClient.Do(request)
-	require.NoError(t, err)
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
+	url := webtest.Serve(t, web.Config{Routes: a.Routes(), Authenticator: webtest.Keys{}})
+	response, body := webtest.Send(t, http.MethodGet, url+"/v1/account", "", "x-api-key", key)
 	var value map[string]any
-	require.NoError(t, json.Unmarshal(body, &value), "%s", body)
+	require.NoError(t, json.Unmarshal([]byte(body), &value), "%s", body)
 	return response.StatusCode, value
 }
 
@@ -322,7 +305,7 @@ func TestWhatPostgresCannotDoNowMayBeAskedAgain(t *testing.T) {
 		_, err := w.Pool.Exec(t.Context(), sql)
 		require.NoError(t, err)
 	}
-	url := webtest.Serve(t, web.Config{Routes: w.api.Routes(), Authenticator: keys{}})
+	url := webtest.Serve(t, web.Config{Routes: w.api.Routes(), Authenticator: webtest.Keys{}})
 	for code, status := range map[string]int{
 		"42501": http.StatusServiceUnavailable, // privileges were taken away
 		"53100": http.StatusServiceUnavailable, // the disk is full
@@ -341,12 +324,7 @@ func TestWhatPostgresCannotDoNowMayBeAskedAgain(t *testing.T) {
 			false as accepted_tos, null::boolean as wants_email, false as operator`)
 
 		// when a client reads, then it learns whether trying again may help
-		request, err := http.NewRequest(http.MethodGet, url+"/v1/account", nil)
-		require.NoError(t, err)
-		request.Header.Set("x-api-key", "a1")
-		response, err := http.DefaultClient.Do(request)
-		require.NoError(t, err)
-		require.NoError(t, response.Body.Close())
+		response, _ := webtest.Send(t, http.MethodGet, url+"/v1/account", "", "x-api-key", "a1")
 		require.Equal(t, status, response.StatusCode, code)
 		require.Equal(t, status == http.StatusServiceUnavailable, response.Header.Get("Retry-After") != "", code)
 	}

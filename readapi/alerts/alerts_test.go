@@ -3,7 +3,6 @@ package alerts
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"net/http"
 	"testing"
 	"time"
@@ -31,15 +30,8 @@ func (keys) APIKey(_ context.Context, key string) (web.Principal, error) {
 
 func ask(t *testing.T, url, header, value string) (status int, body string) {
 	t.Helper()
-	request, err := http.NewRequest(http.MethodGet, url, nil)
-	require.NoError(t, err)
-	request.Header.Set(header, value)
-	response, err := http.DefaultClient.Do(request)
-	require.NoError(t, err)
-	defer response.Body.Close()
-	read, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
-	return response.StatusCode, string(read)
+	response, body := webtest.Send(t, http.MethodGet, url, "", header, value)
+	return response.StatusCode, body
 }
 
 func TestTheDamageReport(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -179,15 +178,9 @@ type listed struct {
 
 // ask returns the status and the body with which a route answers the holder of a token.
 func (d *server) ask(t require.TestingT, who, path string, query url.Values) (int, string) {
-	request, err := http.NewRequest(http.MethodGet, d.url+path+"?"+query.Encode(), nil)
-	require.NoError(t, err)
-	request.Header.Set("Authorization", "Bearer "+token(who))
-	response, err := http.DefaultClient.Do(request)
-	require.NoError(t, err)
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
-	return response.StatusCode, string(body)
+	url := d.url + path + "?" + query.Encode()
+	response, body := webtest.Send(t, http.MethodGet, url, "", "Authorization", "Bearer "+token(who))
+	return response.StatusCode, body
 }
 
 func (d *server) list(t require.TestingT, who, area string, query url.Values) listed {

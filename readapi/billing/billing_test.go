@@ -2,10 +2,8 @@ package billing_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"testing"
@@ -29,13 +27,6 @@ func TestMain(m *testing.M) { webtest.Main(m) }
 
 var now = time.Date(2026, 3, 10, 12, 30, 15, 0, time.UTC)
 
-// ids knows every account by its id.
-type ids struct{}
-
-func (ids) APIKey(_ context.Context, key string) (web.Principal, error) {
-	return web.Principal{Account: key}, nil
-}
-
 // desk is a log of billing whose events become rows, and the routes over these.
 type desk struct {
 	*feedtest.World
@@ -51,22 +42,15 @@ func newDesk(t *testing.T) *desk {
 	d.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: d.Pool, MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	api := billing.API{Models: d.Projector, Keys: d.keys}
-	d.url = webtest.Serve(t, web.Config{Routes: api.Routes(), Authenticator: ids{}})
+	d.url = webtest.Serve(t, web.Config{Routes: api.Routes(), Authenticator: webtest.Keys{}})
 	return d
 }
 
 func (d *desk) get(path, account string) string {
 	d.t.Helper()
-	request, err := http.NewRequest(http.MethodGet, d.url+path, nil)
-	require.NoError(d.t, err)
-	request.Header.Set("x-api-key", account)
-	response, err := http.DefaultClient.Do(request)
-	require.NoError(d.t, err)
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	require.NoError(d.t, err)
-	require.Equal(d.t, http.StatusOK, response.StatusCode, string(body))
-	return string(body)
+	response, body := webtest.Send(d.t, http.MethodGet, d.url+path, "", "x-api-key", account)
+	require.Equal(d.t, http.StatusOK, response.StatusCode, body)
+	return body
 }
 
 func (d *desk) seal(text, use string) []byte {

@@ -2,10 +2,8 @@ package clips
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -68,14 +66,7 @@ func (s *shelf) openKeys() *pgkeys.Keyring {
 
 func (s *shelf) serve(made links.Links) string {
 	api := API{Models: s.Projector, Keys: s.keys, Links: made, Sealed: sealed.New(s.store, s.keys)}
-	return webtest.Serve(s.t, web.Config{Routes: api.Routes(), Authenticator: keys{}})
-}
-
-// keys authenticates every account by its id.
-type keys struct{}
-
-func (keys) APIKey(_ context.Context, key string) (web.Principal, error) {
-	return web.Principal{Account: key, Key: "masked"}, nil
+	return webtest.Serve(s.t, web.Config{Routes: api.Routes(), Authenticator: webtest.Keys{}})
 }
 
 var noon = time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
@@ -124,20 +115,7 @@ func (s *shelf) saveContent(account string, said clip.Content, change ...func(*c
 // answer is a reply to a request without a key, unless one is given.
 func (s *shelf) answer(method, address, key string, headers ...string) (*http.Response, string) {
 	s.t.Helper()
-	request, err := http.NewRequest(method, address, nil)
-	require.NoError(s.t, err)
-	if key != "" {
-		request.Header.Set("x-api-key", key)
-	}
-	for i := 0; i+1 < len(headers); i += 2 {
-		request.Header.Set(headers[i], headers[i+1])
-	}
-	response, err := http.DefaultClient.Do(request)
-	require.NoError(s.t, err)
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	require.NoError(s.t, err)
-	return response, string(body)
+	return webtest.Send(s.t, method, address, "", append(headers, "x-api-key", key)...)
 }
 
 // list is a page of an account's clips.

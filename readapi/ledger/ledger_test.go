@@ -1,10 +1,8 @@
 package ledger
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"testing"
@@ -39,33 +37,17 @@ func newWorld(t *testing.T) *world {
 	registry := feedtest.Registry(t, accountsevents.Events(), billingevents.Events(), ledgerevents.Events())
 	w := feedtest.New(t, registry, slices.Concat(accounts.ReadModels(), ledgers.ReadModels())...)
 	api := API{Models: w.Projector}
-	return &world{World: w, url: webtest.Serve(t, web.Config{Routes: api.Routes(), Authenticator: keys{}})}
-}
-
-// keys knows every account by its id.
-type keys struct{}
-
-func (keys) APIKey(_ context.Context, key string) (web.Principal, error) {
-	return web.Principal{Account: key, Key: "masked"}, nil
+	return &world{World: w, url: webtest.Serve(t, web.Config{Routes: api.Routes(), Authenticator: webtest.Keys{}})}
 }
 
 // get decodes a reply into list, and returns its status.
 func (w *world) get(t *testing.T, route, key string, list any) int {
 	t.Helper()
-	request, err := http.NewRequest(http.MethodGet, w.url+route, nil)
-	require.NoError(t, err)
-	if key != "" {
-		request.Header.Set("x-api-key", key)
-	}
-	response, err := http.DefaultClient.Do(request)
-	require.NoError(t, err)
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
+	response, body := webtest.Send(t, http.MethodGet, w.url+route, "", "x-api-key", key)
 	if response.StatusCode == http.StatusOK {
 		require.NotEmpty(t, response.Header.Get("x-recital-position"))
-		require.NotEqual(t, "null", string(body))
-		require.NoError(t, json.Unmarshal(body, list), "%s", body)
+		require.NotEqual(t, "null", body)
+		require.NoError(t, json.Unmarshal([]byte(body), list), "%s", body)
 	}
 	return response.StatusCode
 }

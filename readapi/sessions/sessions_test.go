@@ -2,10 +2,8 @@ package sessions_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"testing"
@@ -27,13 +25,6 @@ import (
 func TestMain(m *testing.M) { webtest.Main(m) }
 
 const idle = 24 * time.Hour
-
-// keys authenticates every account by its id.
-type keys struct{}
-
-func (keys) APIKey(_ context.Context, key string) (web.Principal, error) {
-	return web.Principal{Account: key, Key: "masked"}, nil
-}
 
 // desk is a log of sessions whose events become rows, and the routes over these.
 type desk struct {
@@ -75,18 +66,11 @@ func (d *desk) list(account string) []shown { return d.listBeside(account, "") }
 // listBeside lists the sessions with the key of an account, beside which a cookie comes along.
 func (d *desk) listBeside(account, cookie string) []shown {
 	d.t.Helper()
-	request, err := http.NewRequest(http.MethodGet, webtest.Serve(d.t, web.Config{Routes: d.api.Routes(), Authenticator: keys{}})+"/v1/account/sessions", nil)
-	require.NoError(d.t, err)
-	request.Header.Set("x-api-key", account)
-	request.Header.Set("Cookie", cookie)
-	response, err := http.DefaultClient.Do(request)
-	require.NoError(d.t, err)
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	require.NoError(d.t, err)
-	require.Equal(d.t, http.StatusOK, response.StatusCode, string(body))
+	url := webtest.Serve(d.t, web.Config{Routes: d.api.Routes(), Authenticator: webtest.Keys{}})
+	response, body := webtest.Send(d.t, http.MethodGet, url+"/v1/account/sessions", "", "x-api-key", account, "Cookie", cookie)
+	require.Equal(d.t, http.StatusOK, response.StatusCode, body)
 	var listed struct{ Sessions []shown }
-	require.NoError(d.t, json.Unmarshal(body, &listed))
+	require.NoError(d.t, json.Unmarshal([]byte(body), &listed))
 	require.NotNil(d.t, listed.Sessions, "an empty list is no null")
 	return listed.Sessions
 }

@@ -2,8 +2,6 @@ package signin_test
 
 import (
 	"bytes"
-	"context"
-	"io"
 	"log/slog"
 	"net/http"
 	"testing"
@@ -24,13 +22,6 @@ import (
 )
 
 func TestMain(m *testing.M) { webtest.Main(m) }
-
-// keys authenticates every account by its id.
-type keys struct{}
-
-func (keys) APIKey(_ context.Context, key string) (web.Principal, error) {
-	return web.Principal{Account: key, Key: "masked"}, nil
-}
 
 func TestWhoIsSignedIn(t *testing.T) {
 	world := feedtest.New(t, feedtest.Registry(t, commands.Events(), billing.Events()), projections.ReadModels()...)
@@ -64,7 +55,7 @@ func TestWhoIsSignedIn(t *testing.T) {
 	require.NoError(t, err)
 
 	api := &signin.API{Models: world.Projector, Keys: sealing()} // one that has no keys in memory
-	address := webtest.Serve(t, web.Config{Routes: api.Routes(), Authenticator: keys{}}) + "/auth/oauth/validate"
+	address := webtest.Serve(t, web.Config{Routes: api.Routes(), Authenticator: webtest.Keys{}}) + "/auth/oauth/validate"
 	for _, test := range []struct {
 		account string
 		status  int
@@ -78,16 +69,9 @@ func TestWhoIsSignedIn(t *testing.T) {
 		{"unknown", 404, `{"error":"Nobody has signed in to this account"}`},
 	} {
 		t.Run(test.account, func(t *testing.T) {
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
-			require.NoError(t, err)
-			request.Header.Set("x-api-key", test.account)
-			response, err := http.DefaultClient.Do(request)
-			require.NoError(t, err)
-			defer response.Body.Close()
-			body, err := io.ReadAll(response.Body)
-			require.NoError(t, err)
-			require.Equal(t, test.status, response.StatusCode, string(body))
-			require.JSONEq(t, test.body, string(body))
+			response, body := webtest.Send(t, http.MethodGet, address, "", "x-api-key", test.account)
+			require.Equal(t, test.status, response.StatusCode, body)
+			require.JSONEq(t, test.body, body)
 			if test.status == 200 {
 				require.Equal(t, "no-store", response.Header.Get("Cache-Control"), "a profile is not cached")
 			}

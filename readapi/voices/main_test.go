@@ -2,10 +2,8 @@ package voices
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"testing"
@@ -68,14 +66,7 @@ func (s *server) serve() string { return s.serveOver(s.Projector) }
 func (s *server) serveOver(models readapi.Models) string {
 	s.t.Helper()
 	api := API{Models: models, Shower: voices.Shower{Keys: s.keys, Links: links.New(address, []byte("secret"))}}
-	return webtest.Serve(s.t, web.Config{Routes: api.Routes(), Authenticator: keys{}})
-}
-
-// keys authenticates every account by its id.
-type keys struct{}
-
-func (keys) APIKey(_ context.Context, key string) (web.Principal, error) {
-	return web.Principal{Account: key, Key: "masked"}, nil
+	return webtest.Serve(s.t, web.Config{Routes: api.Routes(), Authenticator: webtest.Keys{}})
 }
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -158,17 +149,7 @@ func (s *server) fill(account string, n int) (ids []string) {
 // answer returns the reply to a request. An empty key sends none.
 func (s *server) answer(method, path, key string) (*http.Response, string) {
 	s.t.Helper()
-	request, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, nil)
-	require.NoError(s.t, err)
-	if key != "" {
-		request.Header.Set("x-api-key", key)
-	}
-	response, err := http.DefaultClient.Do(request)
-	require.NoError(s.t, err)
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	require.NoError(s.t, err)
-	return response, string(body)
+	return webtest.Send(s.t, method, s.url+path, "", "x-api-key", key)
 }
 
 func (s *server) list(account, query string) (listed []voices.Voice) {

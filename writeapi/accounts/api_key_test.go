@@ -3,7 +3,6 @@ package accounts_test
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -46,16 +45,7 @@ func remove(t *testing.T, url, key string) (*http.Response, string) {
 
 func send(t *testing.T, method, url, key, contentType, body string) (*http.Response, string) {
 	t.Helper()
-	request, err := http.NewRequest(method, url, strings.NewReader(body))
-	require.NoError(t, err)
-	request.Header.Set("Content-Type", contentType)
-	request.Header.Set("X-Api-Key", key)
-	response, err := http.DefaultClient.Do(request)
-	require.NoError(t, err)
-	defer response.Body.Close()
-	got, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
-	return response, string(got)
+	return webtest.Send(t, method, url, body, "Content-Type", contentType, "X-Api-Key", key)
 }
 
 func TestAKeyIsRevokedByItsMaskedForm(t *testing.T) {

@@ -151,20 +151,7 @@ func (s *shelf) put(account, id string, content []byte) blobs.Blob {
 // send sends a request, with a key and a body unless these are empty; headers come in pairs.
 func (s *shelf) send(method, path, key, body string, headers ...string) (*http.Response, string) {
 	s.t.Helper()
-	request, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
-	require.NoError(s.t, err)
-	if key != "" {
-		request.Header.Set("X-API-Key", key)
-	}
-	for i := 0; i < len(headers); i += 2 {
-		request.Header.Set(headers[i], headers[i+1])
-	}
-	response, err := http.DefaultClient.Do(request)
-	require.NoError(s.t, err)
-	defer response.Body.Close()
-	got, err := io.ReadAll(response.Body)
-	require.NoError(s.t, err)
-	return response, string(got)
+	return webtest.Send(s.t, method, s.url+path, body, append(headers, "X-API-Key", key)...)
 }
 
 func path(id string) string { return "/v1/ai/voice/" + id }

@@ -4,12 +4,8 @@ package writetest
 
 import (
 	"context"
-	"io"
 	"net/http"
-	"strings"
 	"testing"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/access/operators"
 	"github.com/recital-tts/recital/internal/events/eventlog"
@@ -56,14 +52,5 @@ func (a *Admin) Post(path, token, body string) (*http.Response, string) {
 // Send sends JSON with a token and returns the answer and its body.
 func (a *Admin) Send(method, path, token, body string) (*http.Response, string) {
 	a.t.Helper()
-	request, err := http.NewRequest(method, a.url+path, strings.NewReader(body))
-	require.NoError(a.t, err)
-	request.Header.Set("Authorization", "Bearer "+token)
-	request.Header.Set("x-recital-reason", "Ticket 7")
-	response, err := http.DefaultClient.Do(request)
-	require.NoError(a.t, err)
-	defer response.Body.Close()
-	got, err := io.ReadAll(response.Body)
-	require.NoError(a.t, err)
-	return response, string(got)
+	return webtest.Send(a.t, method, a.url+path, body, "Authorization", "Bearer "+token, "x-recital-reason", "Ticket 7")
 }

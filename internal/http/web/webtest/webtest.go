@@ -3,10 +3,12 @@ package webtest
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,4 +65,30 @@ func ServeAs(t testing.TB, info openapi.Info, config web.Config) string {
 		require.NoError(t, <-served)
 	})
 	return "http://" + ln.Addr().String()
+}
+
+// Keys accepts each key as one of the account of this name.
+type Keys struct{}
+
+// APIKey implements web.Authenticator.
+func (Keys) APIKey(_ context.Context, key string) (web.Principal, error) {
+	return web.Principal{Account: key, Key: "masked"}, nil
+}
+
+// Send sends a request with headers, each a name and its value, without those that have none, and returns the response
+// and its body.
+func Send(t require.TestingT, method, url, body string, headers ...string) (*http.Response, string) {
+	request, err := http.NewRequest(method, url, strings.NewReader(body))
+	require.NoError(t, err)
+	for i := 0; i+1 < len(headers); i += 2 {
+		if headers[i+1] != "" {
+			request.Header.Set(headers[i], headers[i+1])
+		}
+	}
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	got, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return response, string(got)
 }
