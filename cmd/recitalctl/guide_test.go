@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+	"github.com/recital-tts/recital/internal/testing/testlog"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -208,7 +209,7 @@ func (r *reader) follow(s step) {
 	shell := exec.CommandContext(r.t.Context(), "bash", "-c", "set -o pipefail; "+r.place(command))
 	shell.Dir, shell.Env = r.here, r.environment()
 	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	var said growing
+	var said testlog.Buffer
 	shell.Stdout, shell.Stderr = &said, &said
 	require.NoError(r.t, shell.Start(), at)
 	if s.ended {

@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
 	"github.com/recital-tts/recital/internal/testing/bintest"
+	"github.com/recital-tts/recital/internal/testing/testlog"
 )
 
 // recitald is a process of the real binary.
@@ -165,30 +165,12 @@ func TestARebuildOutlivesRecitaldAndRecitalctl(t *testing.T) {
 // ongoing is a run of the tool in progress.
 type ongoing struct {
 	command    *exec.Cmd
-	out, notes *growing
-}
-
-// growing is an output that is read while it is written.
-type growing struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (g *growing) Write(piece []byte) (int, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.text.Write(piece)
-}
-
-func (g *growing) String() string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.text.String()
+	out, notes *testlog.Buffer
 }
 
 func begin(t *testing.T, environment []string, args ...string) *ongoing {
 	t.Helper()
-	f := &ongoing{command: exec.CommandContext(t.Context(), os.Args[0], args...), out: &growing{}, notes: &growing{}}
+	f := &ongoing{command: exec.CommandContext(t.Context(), os.Args[0], args...), out: &testlog.Buffer{}, notes: &testlog.Buffer{}}
 	f.command.Env = append(environment, asTool+"=1")
 	f.command.Dir = t.TempDir()
 	f.command.Stdout, f.command.Stderr = f.out, f.notes

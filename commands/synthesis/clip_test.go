@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -36,6 +35,7 @@ import (
 	"github.com/recital-tts/recital/internal/providers/blobs/folder"
 	"github.com/recital-tts/recital/internal/providers/blobs/sealed"
 	"github.com/recital-tts/recital/internal/speech/audio"
+	"github.com/recital-tts/recital/internal/testing/testlog"
 )
 
 // archive is a studio that keeps results as clips, in a real folder, with a real keyring.
@@ -46,27 +46,9 @@ type archive struct {
 	dir    string
 	store  *folder.Store
 	clips  *clips.Clips
-	logged *safeBuffer
+	logged *testlog.Buffer
 	models *shownTo
 	late   time.Duration // how far the clock of the clips is ahead
-}
-
-// safeBuffer is written to by loggers.
-type safeBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *safeBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *safeBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
 }
 
 // shownTo notes which read models were waited for last, and where.
@@ -82,7 +64,7 @@ func (m *shownTo) Wait(_ context.Context, position eventlog.Position, models ...
 
 func newArchive(t testing.TB) *archive {
 	t.Helper()
-	a := &archive{studio: newStudio(t), pool: pgtest.New(t), dir: filepath.Join(t.TempDir(), "blobs"), logged: &safeBuffer{}, models: &shownTo{}}
+	a := &archive{studio: newStudio(t), pool: pgtest.New(t), dir: filepath.Join(t.TempDir(), "blobs"), logged: &testlog.Buffer{}, models: &shownTo{}}
 	logger := slog.New(slog.NewTextHandler(a.logged, nil))
 	var err error
 	a.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: a.pool, MasterKey: bytes.Repeat([]byte{1}, 32), Logger: logger})

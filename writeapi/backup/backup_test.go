@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -22,6 +21,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/web/webtest"
 	"github.com/recital-tts/recital/internal/providers/blobs"
 	"github.com/recital-tts/recital/internal/providers/blobs/folder"
+	"github.com/recital-tts/recital/internal/testing/testlog"
 	"github.com/recital-tts/recital/writeapi/backup"
 )
 
@@ -76,26 +76,8 @@ type desk struct {
 	*testing.T
 	store *store
 	url   string
-	said  safeLog // of the folder
+	said  testlog.Buffer // of the folder
 	seen  chan web.Observation
-}
-
-// safeLog is a log that is read while it is written.
-type safeLog struct {
-	mu  sync.Mutex
-	out bytes.Buffer
-}
-
-func (l *safeLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.out.Write(p)
-}
-
-func (l *safeLog) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.out.String()
 }
 
 func openDesk(t *testing.T) *desk {

@@ -32,6 +32,7 @@ import (
 	"github.com/recital-tts/recital/internal/providers/signin/openid"
 	"github.com/recital-tts/recital/internal/standins"
 	"github.com/recital-tts/recital/internal/standins/devidp"
+	"github.com/recital-tts/recital/internal/testing/testlog"
 	writeapi "github.com/recital-tts/recital/writeapi/signin"
 	"github.com/recital-tts/recital/writeapi/writetest"
 )
@@ -44,27 +45,9 @@ type site struct {
 	sessions *sessions.Sessions
 	accounts *accounts.Accounts
 	models   *writetest.Models
-	logged   *record
+	logged   *testlog.Buffer
 	failed   sync.Map // provider and reason of a sign-in that has failed: *atomic.Int64
 	url      string
-}
-
-// record is a log that can be read while it is written.
-type record struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (r *record) Write(p []byte) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.text.Write(p)
-}
-
-func (r *record) String() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.text.String()
 }
 
 func (s *site) count(provider string, reason signin.Reason) {
@@ -88,7 +71,7 @@ var failedLine = regexp.MustCompile(`(?m)^time=\S+ level=WARN msg="a sign-in fai
 // serve serves the routes at a public URL, "" for the host that is asked.
 func serve(t *testing.T, public string, providers map[string]signin.Provider) *site {
 	t.Helper()
-	s := &site{World: commandstest.New(t), models: &writetest.Models{}, logged: &record{}}
+	s := &site{World: commandstest.New(t), models: &writetest.Models{}, logged: &testlog.Buffer{}}
 	log := slog.New(slog.NewTextHandler(s.logged, nil))
 	keys := memkeys.New()
 	s.accounts = accounts.New(s.Journal, time.Now)

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -26,6 +25,7 @@ import (
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
 	"github.com/recital-tts/recital/internal/process/procfs"
 	"github.com/recital-tts/recital/internal/testing/bintest"
+	"github.com/recital-tts/recital/internal/testing/testlog"
 )
 
 // clusterDirVariable makes the test binary act as a recitald that runs a cluster until its input ends.
@@ -214,7 +214,7 @@ func isAlive(pid int) bool {
 func TestTheLogHoldsNothingOfStatements(t *testing.T) {
 	t.Parallel()
 	// given a cluster with a log of everything
-	var log lockedLog
+	var log testlog.Buffer
 	logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	cluster, err := postgres.StartCluster(t.Context(), postgres.ClusterConfig{Dir: pgtest.ClusterDir(t), Logger: logger})
 	require.NoError(t, err)
@@ -243,24 +243,6 @@ func TestTheLogHoldsNothingOfStatements(t *testing.T) {
 	require.Eventually(t, func() bool { return answers(t.Context(), cluster, "select 1") }, eventually,
 		20*time.Millisecond)
 	require.NotContains(t, log.String(), "of a client")
-}
-
-// lockedLog may be read at any time.
-type lockedLog struct {
-	mu  sync.Mutex
-	out strings.Builder
-}
-
-func (l *lockedLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.out.Write(p)
-}
-
-func (l *lockedLog) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.out.String()
 }
 
 func TestTheNextStartCopesWithAKilledRecitald(t *testing.T) {

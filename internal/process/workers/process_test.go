@@ -2,7 +2,6 @@ package workers_test
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +12,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -22,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/recital-tts/recital/internal/process/workers"
+	"github.com/recital-tts/recital/internal/testing/testlog"
 )
 
 const soon = time.Minute // for what must happen, even on a slow machine
@@ -150,17 +149,17 @@ func TestAWorkerThatFails(t *testing.T) {
 }
 
 func TestWhatAWorkerPrintsIsCountedAndNeverQuoted(t *testing.T) {
-	var log lockedBuffer
+	var log testlog.Buffer
 	command := worker("fails")
 	command.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	awaitExit(t, start(t, command))
 	require.Contains(t, log.String(), "worker=fails lines=1 bytes=19", "all of it is counted when the worker has exited")
 	require.NotContains(t, log.String(), "something is wrong")
 
-	command.Logger = slog.New(slog.NewTextHandler(&log, nil))
-	log.out.Reset()
+	var usual testlog.Buffer
+	command.Logger = slog.New(slog.NewTextHandler(&usual, nil))
 	awaitExit(t, start(t, command))
-	require.Empty(t, log.String(), "C libraries print in ordinary life, too")
+	require.Empty(t, usual.String(), "C libraries print in ordinary life, too")
 }
 
 // A release in which a library is missing does not start, and the error names the library: nothing else would.
@@ -171,24 +170,6 @@ func TestAWorkerThatLacksALibrarySaysWhich(t *testing.T) {
 	awaitExit(t, p)
 	require.ErrorContains(t, p.Err(), "exit status 127")
 	require.ErrorContains(t, p.Err(), "error while loading shared libraries: libflite.so.1")
-}
-
-// lockedBuffer is a log that may be read at any time.
-type lockedBuffer struct {
-	mu  sync.Mutex
-	out bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.out.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.out.String()
 }
 
 func TestAWorkerThatIsKilled(t *testing.T) {

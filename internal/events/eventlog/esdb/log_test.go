@@ -1,7 +1,6 @@
 package esdb_test
 
 import (
-	"bytes"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
+	"github.com/recital-tts/recital/internal/testing/testlog"
 )
 
 func TestHeadLeavesOutSystemEvents(t *testing.T) {
@@ -123,7 +123,7 @@ func TestOpenRefusesWhatItCannotUse(t *testing.T) {
 func TestLogsAndErrorsHoldNoEventData(t *testing.T) {
 	const secret = "jane@example.org"
 	node := startRestartable(t)
-	var written safeBuffer
+	var written testlog.Buffer
 	log := open(t, esdb.Config{
 		Socket: nodetest.Socket(node.dir),
 		Logger: slog.New(slog.NewTextHandler(&written, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -154,21 +154,4 @@ func TestLogsAndErrorsHoldNoEventData(t *testing.T) {
 	}
 	require.NotEmpty(t, written.String())
 	require.NotContains(t, written.String(), secret)
-}
-
-type safeBuffer struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer
-}
-
-func (b *safeBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.Write(p)
-}
-
-func (b *safeBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.String()
 }

@@ -1,7 +1,6 @@
 package s3_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +20,7 @@ import (
 	"github.com/recital-tts/recital/internal/providers/blobs"
 	"github.com/recital-tts/recital/internal/providers/blobs/s3"
 	"github.com/recital-tts/recital/internal/providers/blobs/s3test"
+	"github.com/recital-tts/recital/internal/testing/testlog"
 )
 
 func TestASmallBlobIsOneRequest(t *testing.T) {
@@ -101,7 +101,7 @@ func TestNothingThatAStoreSaysReachesErrorsOrTheLog(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // requests that fail are repeated after pauses
 			var (
-				log    lockedBuffer
+				log    testlog.Buffer
 				opened atomic.Bool
 			)
 			f := newFront(t, "", func(w http.ResponseWriter, r *http.Request, _ func(http.ResponseWriter)) {
@@ -182,23 +182,6 @@ func TestAStoreThatStallsHoldsFewUploads(t *testing.T) {
 	cancel()
 	uploads.Wait()
 	require.EqualValues(t, 12, begun.Load())
-}
-
-type lockedBuffer struct {
-	lock sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.lock.Lock()
-	defer b.lock.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.lock.Lock()
-	defer b.lock.Unlock()
-	return b.text.String()
 }
 
 func put(t testing.TB, store *s3.Store, content string) blobs.Blob {
