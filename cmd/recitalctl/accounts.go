@@ -162,7 +162,7 @@ func (c *closeAccount) Run(ctx context.Context, admin *client, to terminal) erro
 type creditAccount struct {
 	accountArgument
 	Characters int64  `arg:"" help:"How many characters to grant: 1 to 1000000000."`
-	Grant      string `placeholder:"ID" help:"An id of your choice, of letters, digits, dots, hyphens and underscores: a repetition with it grants nothing more."`
+	Grant      string `placeholder:"ID" help:"${credit_account_grant}"`
 	valueForm
 }
 

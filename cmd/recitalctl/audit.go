@@ -12,26 +12,26 @@ import (
 
 // audits are the commands of auditors.
 type audits struct {
-	Sessions  auditSessions  `cmd:"" help:"Who came in: sessions, sign-ins, keys, accounts, operators, reads of personal data."`
+	Sessions  auditSessions  `cmd:"" help:"${audits_sessions}"`
 	Billing   auditBilling   `cmd:"" help:"What it costs: subscriptions, payments, periods, credit."`
-	Operators auditOperators `cmd:"" help:"What operators and auditors did, in all areas: also what they changed and copied of the service itself."`
-	Activity  auditActivity  `cmd:"" help:"What is made and removed: voices, stars, clips, variables at the hosting platform."`
-	Verify    auditVerify    `cmd:"" help:"Check that nobody has changed, removed, added or reordered an event, by the signed heads of the log."`
+	Operators auditOperators `cmd:"" help:"${audits_operators}"`
+	Activity  auditActivity  `cmd:"" help:"${audits_activity}"`
+	Verify    auditVerify    `cmd:"" help:"${audits_verify}"`
 	Heads     auditHeads     `cmd:"" help:"List the signed heads of the log, or keep them in a file elsewhere, as proof."`
 }
 
 // auditFilters select entries.
 type auditFilters struct {
 	Account  string `placeholder:"ID" help:"Only entries on this account."`
-	Email    string `placeholder:"ADDRESS" help:"Only entries on the accounts whose owner has this e-mail address. Needs --reason."`
+	Email    string `placeholder:"ADDRESS" help:"${audit_filters_email}"`
 	Session  string `placeholder:"ID" help:"Only entries on this session."`
 	Kind     string `placeholder:"TYPE" help:"Only events of this type, such as session-opened."`
 	Operator string `placeholder:"NAME" help:"Only what the operator or auditor of this name did."`
-	From     moment `placeholder:"TIME" help:"The earliest time: 2026-11-22, 2026-11-22 15:04 or 2026-11-22T15:04:05Z; without a zone, in that of this machine."`
+	From     moment `placeholder:"TIME" help:"${audit_filters_from}"`
 	To       moment `placeholder:"TIME" help:"The time before which entries are listed."`
 	Limit    int    `default:"1000" help:"How many at most; 0: all."`
 	Personal bool   `help:"With personal data (address, device, name, e-mail), for auditors. Needs --reason."`
-	Format   format `default:"table" enum:"table,json,csv" help:"Form of the result: table, json (a line for each entry) or csv."`
+	Format   format `default:"table" enum:"table,json,csv" help:"${audit_filters_format}"`
 }
 
 type auditSessions struct{ auditFilters }

@@ -16,7 +16,7 @@ import (
 )
 
 type auditHeads struct {
-	Export string `placeholder:"FILE" help:"Add the heads that are not in it yet to a file, which you keep where nobody who runs recitald can write."`
+	Export string `placeholder:"FILE" help:"${audit_heads_export}"`
 	Last   int    `default:"20" help:"How many of the newest are listed without --export; 0: all."`
 	listForm
 }

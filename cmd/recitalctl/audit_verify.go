@@ -13,10 +13,10 @@ import (
 
 type auditVerify struct {
 	Backup    string   `placeholder:"DIR" help:"Check the log in a backup, instead of that of a running recitald."`
-	Heads     string   `placeholder:"FILE" help:"Check against heads that were exported before, too: that is the only proof which a person with the key cannot forge."`
-	Against   string   `placeholder:"DIR" help:"Compare each event with what a backup has, too: an event that was changed, removed, added or moved since is named."`
-	PublicKey []string `placeholder:"HEX" help:"The public key that you know to be right, in hex; may be repeated where a key was replaced. Without it recitald says which one it has; of a backup it is that of --heads, or else nobody has confirmed it and the exit code is 6."`
-	State     string   `placeholder:"FILE" help:"Keep in a file how far the check is. The next one with the same file reads what is new; what was checked before is not checked again."`
+	Heads     string   `placeholder:"FILE" help:"${audit_verify_heads}"`
+	Against   string   `placeholder:"DIR" help:"${audit_verify_against}"`
+	PublicKey []string `placeholder:"HEX" help:"${audit_verify_public_key}"`
+	State     string   `placeholder:"FILE" help:"${audit_verify_state}"`
 	Format    format   `default:"table" enum:"table,json" help:"Form of the result: table or json."`
 }
 

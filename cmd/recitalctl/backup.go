@@ -18,10 +18,10 @@ import (
 )
 
 type backUp struct {
-	Dir       string        `arg:"" name:"dir" help:"Folder of the backup: an empty one, or that of an earlier backup, which then gets what is new."`
+	Dir       string        `arg:"" name:"dir" help:"${back_up_dir}"`
 	CheckOnly bool          `help:"Read the backup and compare it with what was written; recitald is not needed."`
-	Rate      int           `default:"32" help:"MiB a second that are read at most, so that clients are not hurt; 0 is no limit."`
-	Keep      time.Duration `default:"168h" help:"How long a blob stays in the backup that recitald has no more. Together with the time between two backups it must be less than what you promise for erasures."`
+	Rate      int           `default:"32" help:"${back_up_rate}"`
+	Keep      time.Duration `default:"168h" help:"${back_up_keep}"`
 	valueForm
 }
 

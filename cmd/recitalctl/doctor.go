@@ -22,7 +22,7 @@ import (
 
 // doctor checks for possible problems one after the other, and continues after one so that all are reported.
 type doctor struct {
-	HTTPAddr  string        `name:"http-addr" env:"RECITAL_HTTP_ADDR" placeholder:"HOST:PORT" help:"Public address of the recitald; by default that of the one that runs in the data folder, else the one that the admin address names."`
+	HTTPAddr  string        `name:"http-addr" env:"RECITAL_HTTP_ADDR" placeholder:"HOST:PORT" help:"${doctor_httpaddr}"`
 	Backup    string        `placeholder:"DIR" help:"Folder of the backup, to see how old it is."`
 	BackupAge time.Duration `default:"26h" help:"How old the backup may be."`
 	Format    format        `default:"table" enum:"table,json" help:"Form of the result: table or json."`

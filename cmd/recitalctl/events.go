@@ -14,7 +14,7 @@ import (
 )
 
 type showEvents struct {
-	Stream    string        `placeholder:"NAME" help:"Only events of this stream; of all whose names begin so, if it ends with *."`
+	Stream    string        `placeholder:"NAME" help:"${show_events_stream}"`
 	Type      string        `placeholder:"TYPE" help:"Only events of this type."`
 	Account   string        `placeholder:"ID" help:"Only events that name this account in their stream, data or metadata."`
 	After     string        `placeholder:"POSITION" help:"Only events after this position of the log."`

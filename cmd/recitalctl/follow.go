@@ -14,7 +14,7 @@ import (
 type rebuildProjections struct {
 	Names   []string `arg:"" optional:"" name:"name" help:"Read models."`
 	All     bool     `help:"All read models of the recitald, in one pass over the log."`
-	Promote bool     `help:"Have recitald make each live as soon as it has caught up, also when recitalctl is gone by then."`
+	Promote bool     `help:"${rebuild_projections_promote}"`
 	following
 }
 
@@ -103,7 +103,7 @@ func (o overview) beingBuilt(names []string) []generationID {
 // following are the settings of commands that follow a rebuild.
 type following struct {
 	MaxOutage time.Duration `default:"2m" help:"How long recitald may be away while it is followed; 0 is without limit."`
-	Format    format        `default:"table" enum:"table,json" help:"table, or json: an object for each line, while it goes on."`
+	Format    format        `default:"table" enum:"table,json" help:"${following_format}"`
 }
 
 // Validate is called by kong.

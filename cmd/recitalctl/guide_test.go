@@ -123,7 +123,7 @@ func (g guide) mentions() (all []string) {
 // Nothing that recitalctl can do is left out of the guides, and they name no command that it does not have.
 func TestTheGuidesNameEveryCommand(t *testing.T) {
 	t.Parallel()
-	parser, err := kong.New(&commands{})
+	parser, err := newParser(&commands{})
 	require.NoError(t, err)
 	var mentions []string
 	for _, name := range guides {

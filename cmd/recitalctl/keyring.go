@@ -12,7 +12,7 @@ import (
 type keyrings struct {
 	Show    showKeyring    `cmd:"" default:"withargs" help:"Show the ids of the log's keyring and of the one in Postgres."`
 	Import  importKeyring  `cmd:"" help:"Import the keyring from a backup, after Postgres was lost while the log stayed."`
-	Abandon abandonKeyring `cmd:"" help:"Give the log's keyring up for the one in Postgres: what it sealed (texts of clips, feedback) is lost for ever."`
+	Abandon abandonKeyring `cmd:"" help:"${keyrings_abandon}"`
 }
 
 // keyringIDs is the admin API's description of the keyrings.

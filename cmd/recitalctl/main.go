@@ -63,23 +63,23 @@ type commands struct {
 	Accounts struct {
 		List    listAccounts  `cmd:"" help:"List the accounts that are open, page by page."`
 		Create  createAccount `cmd:"" help:"Open an account on a plan and give it an API key, which is shown this once."`
-		Credit  creditAccount `cmd:"" help:"Grant an account characters that are spent after its plan's, before anything is billed."`
+		Credit  creditAccount `cmd:"" help:"${commands_credit}"`
 		Show    showAccount   `cmd:"" help:"Show an account as it is, or was at a time."`
-		Close   closeAccount  `cmd:"" help:"Close an account for good: its API keys and sessions end, what belongs to it is erased."`
+		Close   closeAccount  `cmd:"" help:"${commands_close}"`
 		Erasure erasureOf     `cmd:"" help:"Show what was erased of an account that was closed, and what is left to do."`
 		Find    findAccounts  `cmd:"" help:"Find accounts by the e-mail address of their owner."`
 
 		GrantOperator    grantOperator    `cmd:"" help:"Grant an account the role of an operator."`
 		WithdrawOperator withdrawOperator `cmd:"" help:"Withdraw the role of an operator from an account."`
 	} `cmd:"" help:"Accounts."`
-	Projections projections   `cmd:"" help:"Read models: list, rebuild, promote, roll back, retire; events that they could not handle."`
+	Projections projections   `cmd:"" help:"${commands_projections}"`
 	Events      showEvents    `cmd:"" help:"Show the events of the log, and follow it."`
 	Log         logs          `cmd:"" help:"The log as a whole: move it into another event store."`
 	Sandbox     sandboxes     `cmd:"" help:"The payment provider for development: its clock, cards, refunds, faults."`
 	Alerts      alertCommands `cmd:"" help:"What is wrong: list it, clear what somebody has seen to."`
 	Keyring     keyrings      `cmd:"" help:"The keyring that belongs to the log: show it, abandon it when it is lost."`
 	Doctor      doctor        `cmd:"" help:"Check, in words, what recitalctl and recitald need."`
-	Backup      backUp        `cmd:"" help:"Copy the log, the keyring and the blobs of a running recitald into a folder, or what is new there."`
+	Backup      backUp        `cmd:"" help:"${commands_backup}"`
 	Restore     restore       `cmd:"" help:"Restore a backup into a new data folder, or try that out."`
 	Audit       audits        `cmd:"" help:"What auditors ask: who did what, when and from where."`
 }
@@ -97,8 +97,8 @@ func run(ctx context.Context, args []string, to terminal) int {
 		return exitDone
 	}
 	var c commands
-	parser, err := kong.New(&c, kong.Name("recitalctl"), kong.Description(description), kong.Writers(to.out, to.notes),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+	parser, err := newParser(&c, kong.Name("recitalctl"), kong.Description(description),
+		kong.Writers(to.out, to.notes), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 	if err != nil {
 		fmt.Fprintln(to.notes, "recitalctl:", err)
 		return exitFailed

@@ -23,8 +23,8 @@ type logs struct {
 }
 
 type migrateLog struct {
-	To      string `required:"" env:"RECITAL_EVENTSTORE" placeholder:"esdb://…" help:"Connection string of the event store, which is empty or has the first part of the log from an earlier attempt."`
-	Offline bool   `help:"Read the data folder of a recitald that is stopped. Without it, the running recitald is read, and its log goes on."`
+	To      string `required:"" env:"RECITAL_EVENTSTORE" placeholder:"esdb://…" help:"${migrate_log_to}"`
+	Offline bool   `help:"${migrate_log_offline}"`
 }
 
 // Help is shown below the flags.

@@ -21,14 +21,14 @@ import (
 
 type restore struct {
 	Dir           string   `arg:"" name:"dir" help:"Folder of the backup."`
-	MasterKeyFile string   `name:"master-key-file" required:"" env:"RECITAL_MASTER_KEY_FILE" placeholder:"PATH" help:"File of the master key that the backup was made with. It is compared with the keys in the backup, and never copied."`
-	To            string   `placeholder:"esdb://HOST:2113" help:"Event store that gets the log, empty until then; by default the embedded node of the data folder."`
-	Blobs         string   `placeholder:"/PATH" help:"Folder that gets the blobs, or s3://BUCKET/PREFIX?endpoint=https://HOST, as RECITAL_BLOBS names it to recitald; by default blobs in the data folder."`
+	MasterKeyFile string   `required:"" env:"RECITAL_MASTER_KEY_FILE" placeholder:"PATH" help:"${restore_master_key_file}"`
+	To            string   `placeholder:"esdb://HOST:2113" help:"${restore_to}"`
+	Blobs         string   `placeholder:"/PATH" help:"${restore_blobs}"`
 	S3            s3Keys   `embed:"" prefix:"s3-"`
-	Check         bool     `help:"Restore into a temporary folder, start a recitald on it, look whether it serves, and take all of it away."`
-	Scratch       string   `placeholder:"DIR" help:"With --check: where the temporary folder is made; by default where the system has them."`
-	PublicKey     []string `placeholder:"HEX" help:"With --check: the public key of the audit chain that you know to be right; may be repeated."`
-	Recitald      string   `placeholder:"PATH" help:"With --check: the recitald binary; by default the one beside recitalctl, or in the PATH."`
+	Check         bool     `help:"${restore_check}"`
+	Scratch       string   `placeholder:"DIR" help:"${restore_scratch}"`
+	PublicKey     []string `placeholder:"HEX" help:"${restore_public_key}"`
+	Recitald      string   `placeholder:"PATH" help:"${restore_recitald}"`
 }
 
 // Help is shown below the flags.

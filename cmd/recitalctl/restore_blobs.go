@@ -26,7 +26,7 @@ import (
 
 // s3Keys are the keys to blobs in S3, as recitald takes them.
 type s3Keys struct {
-	AccessKey     string `env:"RECITAL_S3_ACCESS_KEY" placeholder:"ID" help:"Id of the key to blobs in S3. Without keys they are looked for as AWS's tools do."`
+	AccessKey     string `env:"RECITAL_S3_ACCESS_KEY" placeholder:"ID" help:"${s3_keys_access_key}"`
 	AccessKeyFile string `env:"RECITAL_S3_ACCESS_KEY_FILE" placeholder:"PATH" help:"File of that id, instead."`
 	SecretKey     string `env:"RECITAL_S3_SECRET_KEY" placeholder:"KEY" help:"The key to blobs in S3."`
 	SecretKeyFile string `env:"RECITAL_S3_SECRET_KEY_FILE" placeholder:"PATH" help:"File of that key, instead."`

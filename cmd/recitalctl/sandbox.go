@@ -10,18 +10,18 @@ import (
 )
 
 type sandboxes struct {
-	Status          sandboxStatus                `cmd:"" default:"withargs" help:"Show what the sandbox is doing, and its clock."`
-	Customers       sandboxCustomers             `cmd:"" help:"List its customers with their last subscription and invoice, and the page where a card is to be entered."`
-	Advance         sandboxOrder[advance]        `cmd:"" help:"Advance its clock, and do what is due until then: renewals, retries, cancellations."`
+	Status          sandboxStatus                `cmd:"" default:"withargs" help:"${sandboxes_status}"`
+	Customers       sandboxCustomers             `cmd:"" help:"${sandboxes_customers}"`
+	Advance         sandboxOrder[advance]        `cmd:"" help:"${sandboxes_advance}"`
 	FailNextPayment sandboxOrder[ofCustomer]     `cmd:"" help:"Have the next payment of a customer declined."`
-	Confirm         sandboxOrder[confirmation]   `cmd:"" help:"Pay, or register a card, as a person does on the card page."`
+	Confirm         sandboxOrder[confirmation]   `cmd:"" help:"${sandboxes_confirm}"`
 	Authenticate    sandboxOrder[authentication] `cmd:"" help:"Answer the question that a card has asked its owner."`
 	Refund          sandboxOrder[refund]         `cmd:"" help:"Refund an invoice, or a part of it."`
 	Dispute         sandboxOrder[ofInvoice]      `cmd:"" help:"Have what was paid for an invoice disputed."`
 	CloseDispute    sandboxOrder[verdict]        `cmd:"" help:"End a dispute."`
 	Deliver         sandboxOrder[ofEvent]        `cmd:"" help:"Send the webhook of an event again."`
 	Faults          sandboxOrder[fault]          `cmd:"" help:"Have requests to the sandbox go wrong, or no more."`
-	Webhooks        sandboxOrder[webhooks]       `cmd:"" help:"Have webhooks come late, twice, in another order or not at all; without a flag as they should."`
+	Webhooks        sandboxOrder[webhooks]       `cmd:"" help:"${sandboxes_webhooks}"`
 }
 
 // Help is shown by recitalctl sandbox --help.
@@ -141,8 +141,8 @@ type ofCustomer struct {
 }
 
 type confirmation struct {
-	ClientSecret string `arg:"" json:"client_secret" help:"Client secret, as POST /payments/subscribe or /payments/setup-intent answers it."`
-	Card         string `json:"payment_method" default:"4242424242424242" help:"Number of a test card, or a payment method. The card page lists them."`
+	ClientSecret string `arg:"" json:"client_secret" help:"${confirmation_client_secret}"`
+	Card         string `json:"payment_method" default:"4242424242424242" help:"${confirmation_card}"`
 }
 
 type authentication struct {
@@ -157,7 +157,7 @@ func (a authentication) MarshalJSON() ([]byte, error) {
 
 type refund struct {
 	Invoice string `arg:"" json:"invoice" help:"Id of the invoice."`
-	Amount  int64  `json:"amount" placeholder:"CENTS" help:"How much, in minor units of the currency; all that is left by default."`
+	Amount  int64  `json:"amount" placeholder:"CENTS" help:"${refund_amount}"`
 }
 
 type ofInvoice struct {
@@ -174,7 +174,7 @@ type ofEvent struct {
 }
 
 type fault struct {
-	Do        string `arg:"" json:"do" enum:"none,fail,limit,cut,hang,delay,refuse" help:"fail (500), limit (429), cut (the connection), hang, delay, refuse (connections), or none to end all faults."`
+	Do        string `arg:"" json:"do" enum:"none,fail,limit,cut,hang,delay,refuse" help:"${fault_do}"`
 	Committed bool   `json:"committed" help:"What is asked is carried out all the same."`
 	Method    string `json:"method" placeholder:"POST" help:"Only requests of this method."`
 	Path      string `json:"path" placeholder:"/v1/subscriptions" help:"Only requests whose paths begin so."`

@@ -20,11 +20,11 @@ import (
 
 // settings are the settings of every command. They have the same names as recitald's.
 type settings struct {
-	AdminAddr string        `env:"RECITAL_ADMIN_ADDR" placeholder:"HOST:PORT" help:"Admin address of the recitald; by default that of the one that runs in the data folder, else 127.0.0.1:8081."`
-	DataDir   string        `default:".recital" env:"RECITAL_DATA_DIR" help:"Its data folder, which holds the operator token."`
-	TokenFile string        `env:"RECITAL_OPERATOR_TOKEN_FILE" placeholder:"PATH" help:"File of your operator token, when it is not in the data folder; its line in recitald's token file is NAME operator and what printf %s \"$TOKEN\" | sha256sum prints first."`
+	AdminAddr string        `env:"RECITAL_ADMIN_ADDR" placeholder:"HOST:PORT" help:"${settings_admin_addr}"`
+	DataDir   string        `default:".recital" env:"RECITAL_DATA_DIR" help:"${settings_data_dir}"`
+	TokenFile string        `env:"RECITAL_OPERATOR_TOKEN_FILE" placeholder:"PATH" help:"${settings_token_file}"`
 	Timeout   time.Duration `default:"30s" help:"How long an answer may take."`
-	Reason    string        `placeholder:"TEXT" help:"Why you do it. The log keeps it for good, with your name, role and address, where you change or copy something."`
+	Reason    string        `placeholder:"TEXT" help:"${settings_reason}"`
 	Wide      bool          `help:"Print all columns of tables, however long their lines are."`
 
 	tokenName string // of the file in the data folder; "" for the operator's
