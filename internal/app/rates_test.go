@@ -94,7 +94,9 @@ func TestRates(t *testing.T) {
 	limits, err := app.Config{AccountRate: "free=7,pro=0", AddressRate: 9}.Rates()
 	require.NoError(t, err)
 	require.Equal(t, rates.Limits{
-		Accounts: map[string]int{"free": 7, "indie": 500, "pro": 0, "premium": 500, "enterprise": 500}, Address: 9, Failures: 10,
+		Accounts: map[string]int{
+			"free": 7, "indie": 500, "pro": 0, "premium": 500, "enterprise": 500,
+		}, Address: 9, Failures: 10,
 	}, limits)
 	for _, wrong := range []app.Config{{AccountRate: "free"}, {AccountRate: "free=-1"}, {AccountRate: "gold=1"}} {
 		_, err := wrong.Rates()

@@ -91,7 +91,9 @@ func (a *App) standInsConfig() (config standins.Config, err error) {
 		return config, err
 	}
 	if issuers := a.cfg.developedProviders(); len(issuers) > 0 {
-		config.SignIn = &standins.SignIn{Address: a.cfg.standInAddr(0), Issuers: issuers, Home: home.Host, ClientSecret: rand.Text()}
+		config.SignIn = &standins.SignIn{
+			Address: a.cfg.standInAddr(0), Issuers: issuers, Home: home.Host, ClientSecret: rand.Text(),
+		}
 	}
 	if a.cfg.HostingClient == "" {
 		config.Hosting = &standins.Hosting{Address: a.cfg.standInAddr(2), ClientID: "recital", ClientSecret: rand.Text()}
