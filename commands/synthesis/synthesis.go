@@ -54,7 +54,7 @@ type Synthesiser struct {
 	Clips      *clips.Clips     // nil saves no clips
 	Slots      *Slots           // nil limits nothing
 	Rates      *rates.Limiter   // of the units of sessions; nil limits nothing
-	WordTimes  *wordtimes.Shelf // nil stores no word times
+	WordTimes  *wordtimes.Store // nil stores no word times
 	Spool      *spool.Spool     // for what is collected
 	Longest    time.Duration    // for a reply, and for a unit of a session; 0 means nine tenths of a reservation's life
 	Logger     *slog.Logger

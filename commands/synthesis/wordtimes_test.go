@@ -22,8 +22,8 @@ import (
 )
 
 // keepTimes makes the archive store word times, too.
-func (a *archive) keepTimes() *wordtimes.Shelf {
-	shelf := wordtimes.NewShelf(a.keys, a.store, time.Now)
+func (a *archive) keepTimes() *wordtimes.Store {
+	shelf := wordtimes.New(a.keys, a.store, time.Now)
 	a.Synthesiser.WordTimes, a.Synthesiser.Logger = shelf, slog.New(slog.NewTextHandler(a.logged, nil))
 	return shelf
 }
@@ -136,7 +136,7 @@ func TestAClipAndItsTimesAreKeptBesideEachOther(t *testing.T) {
 	removed, err := a.clips.Sweep(t.Context(), showsNothing)
 	require.NoError(t, err)
 	require.Zero(t, removed)
-	late := wordtimes.NewShelf(a.keys, a.store, func() time.Time { return time.Now().Add(wordtimes.Kept) })
+	late := wordtimes.New(a.keys, a.store, func() time.Time { return time.Now().Add(wordtimes.Kept) })
 	erased, err := late.Sweep(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 1, erased)

@@ -62,7 +62,7 @@ func auditSlice(core *coreParts, stores *storeParts, shared *sharedParts) slice 
 
 // erasureStores return what is left of a closed account.
 func erasureStores(
-	core *coreParts, stores *storeParts, wordTimes *wordtimes.Shelf, records *commands.Audit,
+	core *coreParts, stores *storeParts, wordTimes *wordtimes.Store, records *commands.Audit,
 ) commands.Stores {
 	return commands.Stores{
 		KeyDestroyed: core.keys.ErasedAt,

@@ -270,7 +270,7 @@ type sharedParts struct {
 	clips     *clips.Clips
 	voices    *voices.Voices
 	skips     *skips.Skips // the events that operators skip
-	wordTimes *wordtimes.Shelf
+	wordTimes *wordtimes.Store
 	closings  []closing // what is done, in this order, for an account that closes
 }
 

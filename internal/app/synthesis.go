@@ -36,7 +36,7 @@ func synthesisSlice(
 			if err != nil {
 				return service{}, err
 			}
-			shared.wordTimes = wordtimes.NewShelf(core.keys, stores.blobs, time.Now)
+			shared.wordTimes = wordtimes.New(core.keys, stores.blobs, time.Now)
 			write := writeapi.API{
 				Synthesiser: &commands.Synthesiser{
 					Ledger: shared.ledger, Voices: shared.voices, Clips: shared.clips, WordTimes: shared.wordTimes,

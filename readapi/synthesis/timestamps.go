@@ -16,7 +16,7 @@ import (
 // API serves the word times of replies that are audio alone, by the address in their headers. It reads no read model:
 // see package wordtimes.
 type API struct {
-	Shelf *wordtimes.Shelf
+	Shelf *wordtimes.Store
 	Links links.Links
 	// LongestReply is how long after its headers a reply may still come to its end.
 	LongestReply time.Duration

@@ -69,7 +69,7 @@ func TestTimestampsAreReadByTheirAddress(t *testing.T) {
 	store := openStore(t)
 	var late atomic.Int64
 	now := func() time.Time { return time.Now().Add(time.Duration(late.Load())) }
-	times := wordtimes.NewShelf(openKeys(t, pool), store, now)
+	times := wordtimes.New(openKeys(t, pool), store, now)
 	made := links.New("", []byte("secret"))
 	routes := (&API{Shelf: times, Links: made, LongestReply: 11 * time.Minute, Now: now}).Routes()
 	host := strings.TrimPrefix(webtest.Serve(t, web.Config{Routes: routes, Authenticator: nobody{}}), "http://")
@@ -119,7 +119,7 @@ func TestTimestampsAreReadByTheirAddress(t *testing.T) {
 
 	// and a store that does not answer is no reason to say that they are
 	late.Store(0)
-	away := wordtimes.NewShelf(openKeys(t, pool), store, now) // with a keyring that has nothing at hand
+	away := wordtimes.New(openKeys(t, pool), store, now) // with a keyring that has nothing at hand
 	_, err = pool.Exec(t.Context(), `alter schema keyring rename to keyring_away`)
 	require.NoError(t, err)
 	routes = (&API{Shelf: away, Links: made, LongestReply: 11 * time.Minute, Now: now}).Routes()

@@ -35,26 +35,26 @@ const (
 	readers   = 16      // blobs that are read at once to find those of an account
 )
 
-// Errors of a Shelf, besides those of its store and keyring.
+// Errors of a Store, besides those of its store and keyring.
 var (
 	ErrNotFound = errors.New("there are no such word times")
 	errBroken   = errors.New("the blob holds no word times")
 )
 
-// Shelf stores word times.
-type Shelf struct {
+// Store stores word times.
+type Store struct {
 	keys  keyring.Keyring
 	blobs blobs.Store
 	now   func() time.Time
 }
 
-// NewShelf returns a Shelf whose clock is now.
-func NewShelf(keys keyring.Keyring, store blobs.Store, now func() time.Time) *Shelf {
-	return &Shelf{keys: keys, blobs: store, now: now}
+// New returns a Store whose clock is now.
+func New(keys keyring.Keyring, store blobs.Store, now func() time.Time) *Store {
+	return &Store{keys: keys, blobs: store, now: now}
 }
 
 // DrawID returns an id that cannot be guessed. It contains the time at which it was drawn: see Drawn.
-func (s *Shelf) DrawID() (string, error) {
+func (s *Store) DrawID() (string, error) {
 	var id [idSize]byte
 	binary.BigEndian.PutUint32(id[:], uint32(s.now().Unix())) // to the year 2106
 	if _, err := rand.Read(id[4:]); err != nil {
@@ -83,7 +83,7 @@ func owner(id string) blobs.Owner { return blobs.Owner(ownerKind + id) }
 func sealedFor(id string) string { return "timestamps/" + id }
 
 // Put stores times under an id that was drawn for them.
-func (s *Shelf) Put(ctx context.Context, account, id string, times []speech.Timing) error {
+func (s *Store) Put(ctx context.Context, account, id string, times []speech.Timing) error {
 	plain, err := json.Marshal(times)
 	if err != nil {
 		return fmt.Errorf("encoding word times: %w", err)
@@ -104,7 +104,7 @@ func (s *Shelf) Put(ctx context.Context, account, id string, times []speech.Timi
 
 // Find returns times. Errors: ErrNotFound, also if they have expired or their account's key is gone. The id may be
 // any text from a client.
-func (s *Shelf) Find(ctx context.Context, id string) ([]speech.Timing, error) {
+func (s *Store) Find(ctx context.Context, id string) ([]speech.Timing, error) {
 	if _, ok := Drawn(id); !ok {
 		return nil, ErrNotFound
 	}
@@ -127,9 +127,9 @@ func (s *Shelf) Find(ctx context.Context, id string) ([]speech.Timing, error) {
 	return nil, ErrNotFound
 }
 
-func (s *Shelf) over(blob blobs.Blob) bool { return s.now().Sub(blob.Stored) >= Kept }
+func (s *Store) over(blob blobs.Blob) bool { return s.now().Sub(blob.Stored) >= Kept }
 
-func (s *Shelf) open(ctx context.Context, id string, blob blobs.Blob) ([]speech.Timing, error) {
+func (s *Store) open(ctx context.Context, id string, blob blobs.Blob) ([]speech.Timing, error) {
 	found, err := s.read(ctx, blob.Address)
 	if err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func (s *Shelf) open(ctx context.Context, id string, blob blobs.Blob) ([]speech.
 	return times, nil
 }
 
-func (s *Shelf) read(ctx context.Context, address blobs.Address) (found kept, err error) {
+func (s *Store) read(ctx context.Context, address blobs.Address) (found kept, err error) {
 	reader, err := s.blobs.Open(ctx, address, 0, maxSize)
 	if err != nil {
 		return kept{}, err
@@ -162,13 +162,13 @@ func (s *Shelf) read(ctx context.Context, address blobs.Address) (found kept, er
 }
 
 // EraseFor erases the times of an account, which need not have expired.
-func (s *Shelf) EraseFor(ctx context.Context, account string) error {
+func (s *Store) EraseFor(ctx context.Context, account string) error {
 	return s.each(ctx, account, time.Time{}, s.blobs.Delete)
 }
 
 // Count returns how many times of an account there are. None can have been stored after until; the zero time is no
 // bound.
-func (s *Shelf) Count(ctx context.Context, account string, until time.Time) (int64, error) {
+func (s *Store) Count(ctx context.Context, account string, until time.Time) (int64, error) {
 	var count atomic.Int64
 	err := s.each(ctx, account, until, func(context.Context, blobs.Address) error {
 		count.Add(1)
@@ -179,7 +179,7 @@ func (s *Shelf) Count(ctx context.Context, account string, until time.Time) (int
 
 // each calls do for each blob of an account, several at once. The blobs themselves say whose they are, so those of all
 // accounts are read that are old enough: at most what Kept has left of them.
-func (s *Shelf) each(
+func (s *Store) each(
 	ctx context.Context, account string, until time.Time, do func(context.Context, blobs.Address) error,
 ) error {
 	reading, ctx := errgroup.WithContext(ctx)
@@ -210,7 +210,7 @@ func (s *Shelf) each(
 
 // Sweep erases the expired times, and returns their number. Those that a crash left are erased by any instance's next
 // run.
-func (s *Shelf) Sweep(ctx context.Context) (erased int, err error) {
+func (s *Store) Sweep(ctx context.Context) (erased int, err error) {
 	for blob, err := range s.blobs.List(ctx, ownerKind) {
 		if err != nil {
 			return erased, fmt.Errorf("sweeping word times: %w", err)

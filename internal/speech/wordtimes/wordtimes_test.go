@@ -30,7 +30,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // room is a shelf on a real folder and a real keyring, with a settable clock.
 type room struct {
-	*wordtimes.Shelf
+	*wordtimes.Store
 	t     *testing.T
 	pool  *pgxpool.Pool
 	dir   string
@@ -50,7 +50,7 @@ func newRoom(t *testing.T) *room {
 	require.NoError(t, err)
 	r.store, err = folder.Open(folder.Config{Dir: r.dir, Instance: "test", Logger: quiet})
 	require.NoError(t, err)
-	r.Shelf = wordtimes.NewShelf(r.keys, r.store, r.now)
+	r.Store = wordtimes.New(r.keys, r.store, r.now)
 	return r
 }
 
@@ -101,7 +101,7 @@ func TestTimesAreFoundByTheirID(t *testing.T) {
 	require.Equal(t, "else", found[0].Text)
 
 	// also by another instance that shares the blobs and the keyring
-	elsewhere := wordtimes.NewShelf(r.keys, r.store, time.Now)
+	elsewhere := wordtimes.New(r.keys, r.store, time.Now)
 	found, err = elsewhere.Find(t.Context(), id)
 	require.NoError(t, err)
 	require.Equal(t, secret, found)
