@@ -17,31 +17,55 @@ import (
 type Models interface {
 	// Read calls row with each row of a query, on a state of the read models that is never older than one that this
 	// instance has shown or promised, and returns the position in the log that it shows.
-	Read(ctx context.Context, models []readmodel.Model, query string, arguments []any, row func(pgx.CollectableRow) error) (position string, err error)
+	Read(ctx context.Context, models []readmodel.Model, query string, arguments []any,
+		row func(pgx.CollectableRow) error) (position string, err error)
 }
 
-// Query is one query of the views that a route declares.
-type Query struct {
-	SQL       string
-	Arguments []any
-	Doing     string // for errors
+// Rows is a query of views. Its rows are structs R, by the position of their columns.
+type Rows[R any] struct {
+	SQL    string
+	Doing  string // for errors
+	Models []readmodel.Model
 }
 
-// Read calls row with each row of a query, and sends the position that they show.
-func Read(call *web.Call, models Models, q Query, row func(pgx.CollectableRow) error) error {
-	position, err := Select(call, models, call.Route.ReadModels, q, row)
+// From returns the query of a view's rows that the rest of the query selects: "where …".
+func From[R any](view readmodel.ViewOf[R], rest, doing string) Rows[R] {
+	return Rows[R]{
+		"select " + view.Selection("") + " from " + view.SQL() + " " + rest, doing, []readmodel.Model{view.Model},
+	}
+}
+
+// Read returns the rows, and sends the position in the log that they show.
+func (q Rows[R]) Read(call *web.Call, models Models, arguments ...any) ([]R, error) {
+	q.Models = call.Route.ReadModels
+	rows, position, err := q.Select(call, models, arguments...)
+	if err == nil {
+		call.SetPosition(position)
+	}
+	return rows, err
+}
+
+// One returns the only row, and sends the position in the log that it shows. Errors: missing if there is no row.
+func (q Rows[R]) One(call *web.Call, models Models, missing error, arguments ...any) (row R, err error) {
+	rows, err := q.Read(call, models, arguments...)
 	if err != nil {
+		return row, err
+	}
+	if len(rows) == 0 {
+		return row, missing
+	}
+	return rows[0], nil
+}
+
+// Select returns the rows, and the position in the log that they show.
+func (q Rows[R]) Select(ctx context.Context, models Models, arguments ...any) (rows []R, position string, err error) {
+	position, err = models.Read(ctx, q.Models, q.SQL, arguments, func(row pgx.CollectableRow) error {
+		one, err := pgx.RowToStructByPos[R](row)
+		rows = append(rows, one)
 		return err
-	}
-	call.SetPosition(position)
-	return nil
-}
-
-// Select calls row with each row of a query of read models, and returns the position that they show.
-func Select(ctx context.Context, models Models, of []readmodel.Model, q Query, row func(pgx.CollectableRow) error) (string, error) {
-	position, err := models.Read(ctx, of, q.SQL, q.Arguments, row)
+	})
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", q.Doing, err)
+		return nil, "", fmt.Errorf("%s: %w", q.Doing, err)
 	}
-	return position, nil
+	return rows, position, nil
 }

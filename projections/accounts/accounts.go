@@ -17,16 +17,20 @@ func ReadModels() []feed.Projection {
 		{
 			Model:   readmodel.Account,
 			Streams: eventlog.Streams{account.StreamPrefix, subscription.StreamPrefix},
-			Tables:  []*table.Table{accounts.Table, keys.Table, profiles.Table, entitlements.Table, due.Table, subscriptions.Table},
-			Views: feed.Views(accounts.View, keys.View, profiles.View, entitlements.View, subscriptions.View,
-				readmodel.ToDoEntitleView.View),
+			Tables: []*table.Table{
+				accounts.Table, keys.Table, profiles.Table, entitlements.Table, due.Table, subscriptions.Table,
+			},
+			Views: []readmodel.View{
+				accounts.View, keys.View, profiles.View, entitlements.View, subscriptions.View,
+				readmodel.ToDoEntitleView.View,
+			},
 			Handle: handle,
 		},
 		{
 			Model:   readmodel.Closings,
 			Streams: eventlog.Streams{account.StreamPrefix},
 			Tables:  []*table.Table{closings.Table},
-			Views:   feed.Views(closings.View),
+			Views:   []readmodel.View{closings.View},
 			Handle:  handleClosing,
 		},
 	}
@@ -80,7 +84,8 @@ func handle(event eventlog.Decoded, rows *table.Rows) error {
 func openedRow(e account.Opened) readmodel.AccountRow {
 	from := e.Entitlement().Start
 	row := readmodel.AccountRow{
-		Account: e.Account, OpenedAt: e.At, OpenedOn: e.Plan, PeriodsFrom: from, Plan: e.Plan, EntitledFrom: from, Followed: -1,
+		Account: e.Account, OpenedAt: e.At, OpenedOn: e.Plan, PeriodsFrom: from, Plan: e.Plan, EntitledFrom: from,
+		Followed: -1,
 	}
 	if free := e.FreePeriod; free != nil {
 		row.FreePeriodEnd, row.FreePeriodUsed = &free.End, &free.Used

@@ -12,64 +12,49 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/feed/feedtest"
+	"github.com/recital-tts/recital/internal/events/readmodel"
 )
 
-type accountRow struct {
-	Account        string
-	OpenedAt       time.Time
-	OpenedOn       string
-	PeriodsFrom    time.Time
-	Plan           string
-	From           time.Time
-	Until          *time.Time
-	Next           *string
-	Anchor         *time.Time
-	Subscribed     bool
-	FreePeriodEnd  *time.Time
-	FreePeriodUsed *int64
-	AcceptedTOS    bool
-	WantsEmail     *bool
-	Operator       bool
+func accountsOf(t require.TestingT, w *feedtest.World, id string) []readmodel.AccountRow {
+	return feedtest.Shown(t, w, readmodel.AccountsView, `where account_id = $1`, id)
 }
 
-type keyRow struct {
-	Hash, Account, Masked string
-	SealedName            []byte
-	CreatedAt             time.Time
+func keysOf(t require.TestingT, w *feedtest.World, id string) []readmodel.APIKeyRow {
+	return feedtest.Shown(t, w, readmodel.APIKeysView, `where account_id = $1 order by created_at`, id)
 }
 
-type profileRow struct {
-	Account              string
-	Name, Email, Picture []byte
-	EmailHash            string
+func profilesOf(t require.TestingT, w *feedtest.World, id string) []readmodel.ProfileRow {
+	return feedtest.Shown(t, w, readmodel.ProfilesView, `where account_id = $1`, id)
 }
-
-const (
-	accountsOf = `select account_id, opened_at, opened_on, periods_from, plan, entitled_from, entitled_until, next_plan, anchor, subscribed, free_period_end, free_period_characters, accepted_tos, wants_email, operator
-		from read_v1.accounts where account_id = $1`
-	keysOf     = `select key_hash, account_id, masked, sealed_name, created_at from read_v1.api_keys where account_id = $1 order by created_at`
-	profilesOf = `select account_id, name, email, picture, email_hash from read_v1.profiles where account_id = $1`
-)
 
 // plain is the row of an account that has nothing but its opening.
-func plain(id string, on plan.Type) accountRow {
-	return accountRow{Account: id, OpenedAt: now, OpenedOn: string(on), PeriodsFrom: now, Plan: string(on), From: now}
+func plain(id string, on plan.Type) readmodel.AccountRow {
+	return readmodel.AccountRow{
+		Account: id, OpenedAt: now, OpenedOn: on, PeriodsFrom: now, Plan: on, EntitledFrom: now, Followed: -1,
+	}
 }
 
 func TestAccountRows(t *testing.T) {
 	w := suite.World(t)
 	w.Write(t, "account-a1",
 		account.Opened{Account: "a1", Plan: plan.Indie, At: now},
-		account.APIKeyCreated{Account: "a1", Hash: "h1", Masked: "rk_abcd****wxyz", SealedName: []byte("build server"), At: now},
+		account.APIKeyCreated{
+			Account: "a1", Hash: "h1", Masked: "rk_abcd****wxyz", SealedName: []byte("build server"), At: now,
+		},
 		account.APIKeyCreated{Account: "a1", Hash: "h2", Masked: "rk_efgh****stuv", At: now.Add(time.Second)},
-		account.APIKeyCreated{Account: "a1", Hash: "h3", Masked: "rk_ijkl****opqr", SealedName: []byte("sealed"), At: now.Add(2 * time.Second)},
+		account.APIKeyCreated{
+			Account: "a1", Hash: "h3", Masked: "rk_ijkl****opqr", SealedName: []byte("sealed"), At: now.Add(2 * time.Second),
+		},
 	)
-	require.Equal(t, []accountRow{plain("a1", plan.Indie)}, feedtest.Rows[accountRow](t, w, accountsOf, "a1"))
-	require.Equal(t, []keyRow{
-		{"h1", "a1", "rk_abcd****wxyz", []byte("build server"), now},
-		{"h2", "a1", "rk_efgh****stuv", nil, now.Add(time.Second)},
-		{"h3", "a1", "rk_ijkl****opqr", []byte("sealed"), now.Add(2 * time.Second)},
-	}, feedtest.Rows[keyRow](t, w, keysOf, "a1"))
+	require.Equal(t, []readmodel.AccountRow{plain("a1", plan.Indie)}, accountsOf(t, w, "a1"))
+	require.Equal(t, []readmodel.APIKeyRow{
+		{Hash: "h1", Account: "a1", Masked: "rk_abcd****wxyz", SealedName: []byte("build server"), CreatedAt: now},
+		{Hash: "h2", Account: "a1", Masked: "rk_efgh****stuv", CreatedAt: now.Add(time.Second)},
+		{
+			Hash: "h3", Account: "a1", Masked: "rk_ijkl****opqr", SealedName: []byte("sealed"),
+			CreatedAt: now.Add(2 * time.Second),
+		},
+	}, keysOf(t, w, "a1"))
 }
 
 func TestAnAccountsRowShowsWhatAClosedOneLeft(t *testing.T) {
@@ -77,27 +62,34 @@ func TestAnAccountsRowShowsWhatAClosedOneLeft(t *testing.T) {
 	left := account.FreePeriod{Start: now.AddDate(0, 0, -10), End: now.AddDate(0, 0, 20), Used: 14_000}
 	w.Write(t, "account-a1", account.Opened{Account: "a1", Plan: plan.Free, Identity: "i1", FreePeriod: &left, At: now})
 	row := plain("a1", plan.Free)
-	row.PeriodsFrom, row.From, row.FreePeriodEnd, row.FreePeriodUsed = left.Start, left.Start, &left.End, &left.Used
-	require.Equal(t, []accountRow{row}, feedtest.Rows[accountRow](t, w, accountsOf, "a1"))
+	row.PeriodsFrom, row.EntitledFrom, row.FreePeriodEnd, row.FreePeriodUsed = left.Start, left.Start, &left.End,
+		&left.Used
+	require.Equal(t, []readmodel.AccountRow{row}, accountsOf(t, w, "a1"))
 }
 
 func TestWhatAnOwnerHasChosenAndWhoItIs(t *testing.T) {
 	w := suite.World(t)
-	profile := account.ProfileRecorded{Account: "a1", Name: []byte("sealed name"), Email: []byte("sealed email"), EmailHash: "e1", Digest: "d1", At: now}
+	profile := account.ProfileRecorded{
+		Account: "a1", Name: []byte("sealed name"), Email: []byte("sealed email"), EmailHash: "e1", Digest: "d1", At: now,
+	}
 	revision := w.Append(t, "account-a1", eventlog.NoStream,
 		account.Opened{Account: "a1", Plan: plan.Free, At: now},
 		account.APIKeyCreated{Account: "a1", Hash: "h1", Masked: "rk_abcd****wxyz", At: now},
 		account.APIKeyRenamed{Account: "a1", Hash: "h1", Masked: "rk_abcd****wxyz", SealedName: []byte("laptop"), At: now},
-		account.APIKeyRenamed{Account: "a1", Hash: "h1", Masked: "rk_abcd****wxyz", SealedName: []byte("sealed name"), At: now},
+		account.APIKeyRenamed{
+			Account: "a1", Hash: "h1", Masked: "rk_abcd****wxyz", SealedName: []byte("sealed name"), At: now,
+		},
 		account.TermsAccepted{Account: "a1", At: now},
 		account.EmailPreferencesSet{Account: "a1", WantsEmail: false, At: now},
 		account.OperatorGranted{Account: "a1", At: now},
 		profile)
 	row := plain("a1", plan.Free)
 	row.AcceptedTOS, row.WantsEmail, row.Operator = true, new(false), true
-	require.Equal(t, []accountRow{row}, feedtest.Rows[accountRow](t, w, accountsOf, "a1"))
-	require.Equal(t, []keyRow{{"h1", "a1", "rk_abcd****wxyz", []byte("sealed name"), now}}, feedtest.Rows[keyRow](t, w, keysOf, "a1"))
-	require.Equal(t, []profileRow{{"a1", profile.Name, profile.Email, nil, "e1"}}, feedtest.Rows[profileRow](t, w, profilesOf, "a1"))
+	require.Equal(t, []readmodel.AccountRow{row}, accountsOf(t, w, "a1"))
+	require.Equal(t, []readmodel.APIKeyRow{{Hash: "h1", Account: "a1", Masked: "rk_abcd****wxyz",
+		SealedName: []byte("sealed name"), CreatedAt: now}}, keysOf(t, w, "a1"))
+	require.Equal(t, []readmodel.ProfileRow{{Account: "a1", Name: profile.Name, Email: profile.Email, EmailHash: "e1"}},
+		profilesOf(t, w, "a1"))
 
 	profile.Picture, profile.EmailHash = []byte("sealed picture"), "e2"
 	w.Append(t, "account-a1", revision,
@@ -105,8 +97,9 @@ func TestWhatAnOwnerHasChosenAndWhoItIs(t *testing.T) {
 		account.EmailPreferencesSet{Account: "a1", WantsEmail: true, At: now},
 		profile)
 	row.WantsEmail, row.Operator = new(true), false
-	require.Equal(t, []accountRow{row}, feedtest.Rows[accountRow](t, w, accountsOf, "a1"))
-	require.Equal(t, []profileRow{{"a1", profile.Name, profile.Email, profile.Picture, "e2"}}, feedtest.Rows[profileRow](t, w, profilesOf, "a1"))
+	require.Equal(t, []readmodel.AccountRow{row}, accountsOf(t, w, "a1"))
+	require.Equal(t, []readmodel.ProfileRow{{Account: "a1", Name: profile.Name, Email: profile.Email,
+		Picture: profile.Picture, EmailHash: "e2"}}, profilesOf(t, w, "a1"))
 }
 
 func TestAClosedAccountHasNoRows(t *testing.T) {
@@ -118,14 +111,16 @@ func TestAClosedAccountHasNoRows(t *testing.T) {
 			account.ProfileRecorded{Account: id, Name: []byte{1}, Email: []byte{2}, EmailHash: "e", Digest: "d", At: now},
 		}
 		if id == "a1" {
-			events = append(events, account.APIKeyRevoked{Account: id, Hash: "h-" + id, Masked: "m", At: now}, account.Closed{Account: id, At: now})
+			events = append(events, account.APIKeyRevoked{Account: id, Hash: "h-" + id, Masked: "m", At: now}, account.Closed{
+				Account: id, At: now,
+			})
 		}
 		w.Write(t, "account-"+id, events...)
 	}
 	for id, rows := range map[string]int{"a1": 0, "a2": 1} {
-		require.Len(t, feedtest.Rows[accountRow](t, w, accountsOf, id), rows, id)
-		require.Len(t, feedtest.Rows[keyRow](t, w, keysOf, id), rows, id)
-		require.Len(t, feedtest.Rows[profileRow](t, w, profilesOf, id), rows, id)
+		require.Len(t, accountsOf(t, w, id), rows, id)
+		require.Len(t, keysOf(t, w, id), rows, id)
+		require.Len(t, profilesOf(t, w, id), rows, id)
 	}
 }
 
@@ -137,7 +132,8 @@ func TestARevokedKeyHasNoRow(t *testing.T) {
 		account.APIKeyCreated{Account: "a1", Hash: "h2", Masked: "rk_efgh****stuv", At: now},
 		account.APIKeyRevoked{Account: "a1", Hash: "h1", Masked: "rk_abcd****wxyz", At: now},
 	)
-	require.Equal(t, []keyRow{{"h2", "a1", "rk_efgh****stuv", nil, now}}, feedtest.Rows[keyRow](t, w, keysOf, "a1"))
+	require.Equal(t, []readmodel.APIKeyRow{{Hash: "h2", Account: "a1", Masked: "rk_efgh****stuv", CreatedAt: now}},
+		keysOf(t, w, "a1"))
 }
 
 // Whatever is decided on an account, its rows show the state that the events fold to.
@@ -181,16 +177,20 @@ func TestAccountRowsEqualTheFold(t *testing.T) {
 					do(account.Close{At: at})
 				}
 			case 10, 11:
-				do(account.Entitle{Entitlement: drawEntitlement(r, at), Revision: rapid.Int64Range(0, 9).Draw(r, "revision"), At: at})
+				do(account.Entitle{
+					Entitlement: drawEntitlement(r, at), Revision: rapid.Int64Range(0, 9).Draw(r, "revision"), At: at,
+				})
 			default:
 				name := rapid.StringMatching(`\PC{0,4}`).Draw(r, "name")
-				do(account.CreateAPIKey{Hash: id + key, Masked: key[:2], Name: name, SealedName: append([]byte(nil), name...), At: at})
+				do(account.CreateAPIKey{
+					Hash: id + key, Masked: key[:2], Name: name, SealedName: append([]byte(nil), name...), At: at,
+				})
 			}
 		}
 		w.Write(r, "account-"+id, events...)
 
-		found := feedtest.Rows[accountRow](r, w, accountsOf, id)
-		keys := feedtest.Rows[keyRow](r, w, keysOf, id)
+		found := accountsOf(r, w, id)
+		keys := keysOf(r, w, id)
 		require.Len(r, keys, len(state.Keys))
 		for i, key := range state.Keys {
 			require.Equal(r, key, account.Key{Hash: keys[i].Hash, Masked: keys[i].Masked, SealedName: keys[i].SealedName})
@@ -199,16 +199,18 @@ func TestAccountRowsEqualTheFold(t *testing.T) {
 			require.Empty(r, found)
 			return
 		}
-		want := accountRow{
-			Account: id, OpenedAt: state.OpenedAt, OpenedOn: string(state.OpenedOn), PeriodsFrom: state.OpenedAt,
-			Plan: string(state.Entitlement.Plan), From: state.Entitlement.Start,
+		want := readmodel.AccountRow{
+			Account: id, OpenedAt: state.OpenedAt, OpenedOn: state.OpenedOn, PeriodsFrom: state.OpenedAt,
+			Plan: state.Entitlement.Plan, EntitledFrom: state.Entitlement.Start, Followed: -1,
 			AcceptedTOS: state.TermsAccepted, WantsEmail: state.WantsEmail, Operator: state.Operator,
 		}
-		if e := state.Entitlement; !e.End.IsZero() {
-			next := string(e.Next)
-			want.Until, want.Next, want.Anchor = &e.End, &next, &e.Anchor
+		if state.Version != 0 {
+			want.Followed = state.Followed
 		}
-		require.Equal(r, []accountRow{want}, found)
+		if e := state.Entitlement; !e.End.IsZero() {
+			want.EntitledUntil, want.NextPlan, want.Anchor = &e.End, &e.Next, &e.Anchor
+		}
+		require.Equal(r, []readmodel.AccountRow{want}, found)
 	})
 }
 
@@ -219,4 +221,34 @@ func drawEntitlement(r *rapid.T, at time.Time) plan.Entitlement {
 		return plan.Entitlement{Plan: plan.Free, Start: start}
 	}
 	return plan.Entitlement{Plan: plan.Pro, Start: start, End: at.AddDate(0, 1, 0), Next: plan.Indie, Anchor: start}
+}
+
+func TestAClosedAccountIsOnTheListUntilItIsErasedForGood(t *testing.T) {
+	w := suite.World(t)
+	listed := func() []readmodel.ToDoRow {
+		t.Helper()
+		return feedtest.Shown(t, w, readmodel.ToDoCloseAccountView, `order by item`)
+	}
+	row := func(due time.Time, cause uuid.UUID) []readmodel.ToDoRow {
+		return []readmodel.ToDoRow{{Item: "a1", Stream: "account-a1", Due: due, Cause: cause.String()}}
+	}
+	last := func() (id uuid.UUID) {
+		t.Helper()
+		for event, err := range w.Log.ReadStream(t.Context(), "account-a1", 0) {
+			require.NoError(t, err)
+			id = event.ID
+		}
+		return id
+	}
+	revision := w.Append(t, "account-a1", eventlog.NoStream, account.Opened{Account: "a1", Plan: plan.Free, At: now})
+	require.Empty(t, listed())
+
+	revision = w.Append(t, "account-a1", revision, account.Closed{Account: "a1", At: now})
+	require.Equal(t, row(now, last()), listed(), "it is due at once")
+
+	revision = w.Append(t, "account-a1", revision, account.Erased{Account: "a1", AgainAt: now.Add(time.Hour), At: now})
+	require.Equal(t, row(now.Add(time.Hour), last()), listed(), "and once more")
+
+	w.Append(t, "account-a1", revision, account.ErasureRepeated{Account: "a1", At: now})
+	require.Empty(t, listed())
 }

@@ -11,52 +11,34 @@ import (
 	"github.com/recital-tts/recital/domain/subscription"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/feed/feedtest"
-)
-
-type toDoRow struct {
-	Item, Stream string
-	Due          time.Time
-	Cause        string
-}
-
-type entitlementRow struct {
-	Plan   string
-	From   time.Time
-	Until  *time.Time
-	Next   *string
-	Anchor *time.Time
-}
-
-type subscriptionRow struct {
-	Subscription, Status string
-	CancelAtPeriodEnd    bool
-	CreatedAt            time.Time
-}
-
-const (
-	toEntitle       = `select item, stream, due_at, cause from read_v1.todo_entitle where stream = 'account-' || $1 order by due_at`
-	entitlementsOf  = `select plan, entitled_from, entitled_until, next_plan, anchor from read_v1.entitlements where account_id = $1 order by entitled_from`
-	subscriptionsOf = `select subscription_id, status, cancel_at_period_end, created_at from read_v1.account_subscriptions where account_id = $1 order by created_at`
+	"github.com/recital-tts/recital/internal/events/readmodel"
 )
 
 func TestWhatASubscriptionGivesIsDueUntilTheAccountFollowsIt(t *testing.T) {
 	w := suite.World(t)
 	listed := func() (due []time.Time) {
 		t.Helper()
-		for _, row := range feedtest.Rows[toDoRow](t, w, toEntitle, "a1") {
+		for _, row := range feedtest.Shown(t, w, readmodel.ToDoEntitleView, `where stream = 'account-a1' order by due_at`) {
 			require.Equal(t, row.Item, row.Cause)
 			due = append(due, row.Due)
 		}
 		return due
 	}
 	given := func(at time.Time) subscription.Entitled {
-		return subscription.Entitled{Account: "a1", Entitlement: plan.Entitlement{Plan: plan.Pro, Start: now, End: now.AddDate(0, 1, 0), Next: plan.Pro, Anchor: now}, At: at}
+		return subscription.Entitled{
+			Account:     "a1",
+			Entitlement: plan.Entitlement{Plan: plan.Pro, Start: now, End: now.AddDate(0, 1, 0), Next: plan.Pro, Anchor: now},
+			At:          at,
+		}
 	}
 	followed := func(revision, version int64) account.Entitled {
-		return account.Entitled{Account: "a1", Entitlement: given(now).Entitlement, Revision: revision, Version: version, At: now}
+		return account.Entitled{
+			Account: "a1", Entitlement: given(now).Entitlement, Revision: revision, Version: version, At: now,
+		}
 	}
 	one, two, three := now.Add(time.Second), now.Add(2*time.Second), now.Add(3*time.Second)
-	of := w.Append(t, "subscription-a1", eventlog.NoStream, subscription.CustomerCreated{Account: "a1", Customer: "cus_1", At: now}, given(one))
+	of := w.Append(t, "subscription-a1", eventlog.NoStream,
+		subscription.CustomerCreated{Account: "a1", Customer: "cus_1", At: now}, given(one))
 	require.Empty(t, listed(), "there is no such account")
 	own := w.Append(t, "account-a1", eventlog.NoStream, account.Opened{Account: "a1", Plan: plan.Free, At: now})
 	require.Equal(t, []time.Time{one}, listed())
@@ -80,18 +62,25 @@ func TestWhatASubscriptionGivesIsDueUntilTheAccountFollowsIt(t *testing.T) {
 
 func TestEntitlementsOfAnAccount(t *testing.T) {
 	w := suite.World(t)
-	end, next := now.AddDate(0, 1, 0), "indie"
+	end, next := now.AddDate(0, 1, 0), plan.Indie
 	w.Write(t, "account-a1", account.Opened{Account: "a1", Plan: plan.Free, At: now},
-		account.Entitled{Account: "a1", Entitlement: plan.Entitlement{Plan: plan.Pro, Start: now.Add(time.Hour), End: end, Next: plan.Pro}, Revision: 1, Version: 1, At: now},
-		account.Entitled{Account: "a1", Entitlement: plan.Entitlement{Plan: plan.Pro, Start: now.Add(time.Hour), End: end, Next: plan.Indie, Anchor: now}, Revision: 2, Version: 2, At: now},
+		account.Entitled{
+			Account: "a1", Entitlement: plan.Entitlement{Plan: plan.Pro, Start: now.Add(time.Hour), End: end, Next: plan.Pro},
+			Revision: 1, Version: 1, At: now,
+		},
+		account.Entitled{
+			Account:     "a1",
+			Entitlement: plan.Entitlement{Plan: plan.Pro, Start: now.Add(time.Hour), End: end, Next: plan.Indie, Anchor: now},
+			Revision:    2, Version: 2, At: now,
+		},
 		account.Entitled{Account: "a1", Entitlement: plan.Entitlement{Plan: plan.Free, Start: end}, Revision: 3, Version: 3, At: end})
-	require.Equal(t, []entitlementRow{
-		{"pro", now.Add(time.Hour), &end, &next, &now},
-		{"free", end, nil, nil, nil},
-	}, feedtest.Rows[entitlementRow](t, w, entitlementsOf, "a1"))
+	require.Equal(t, []readmodel.EntitlementRow{
+		{Account: "a1", From: now.Add(time.Hour), Plan: plan.Pro, Until: &end, Next: &next, Anchor: &now},
+		{Account: "a1", From: end, Plan: plan.Free},
+	}, feedtest.Shown(t, w, readmodel.EntitlementsView, `where account_id = 'a1' order by entitled_from`))
 	row := plain("a1", plan.Free)
-	row.From = end
-	require.Equal(t, []accountRow{row}, feedtest.Rows[accountRow](t, w, accountsOf, "a1"))
+	row.EntitledFrom, row.Followed = end, 3
+	require.Equal(t, []readmodel.AccountRow{row}, accountsOf(t, w, "a1"))
 }
 
 func TestSubscriptionsOfAnAccount(t *testing.T) {
@@ -99,10 +88,12 @@ func TestSubscriptionsOfAnAccount(t *testing.T) {
 	terms := func(id, status string) subscription.Terms {
 		return subscription.Terms{Subscription: id, Status: status}
 	}
-	shown := func() []subscriptionRow { return feedtest.Rows[subscriptionRow](t, w, subscriptionsOf, "a1") }
+	shown := func() []readmodel.AccountSubscriptionRow {
+		return feedtest.Shown(t, w, readmodel.AccountSubscriptionsView, `where account_id = 'a1' order by created_at`)
+	}
 	then := now.Add(time.Second)
 	w.Write(t, "account-a1", account.Opened{Account: "a1", Plan: plan.Free, At: now})
-	require.False(t, feedtest.Rows[accountRow](t, w, accountsOf, "a1")[0].Subscribed)
+	require.False(t, accountsOf(t, w, "a1")[0].Subscribed)
 	at := w.Append(t, "subscription-a1", eventlog.NoStream,
 		subscription.Created{Account: "a1", Terms: terms("s1", "incomplete"), At: now},
 		subscription.Ended{Account: "a1", Terms: terms("s1", "incomplete_expired"), At: now},
@@ -110,17 +101,23 @@ func TestSubscriptionsOfAnAccount(t *testing.T) {
 		subscription.Activated{Account: "a1", Terms: terms("s2", "active"), At: then},
 		subscription.CancellationScheduled{Account: "a1", Subscription: "s2", At: then},
 		subscription.Renewed{Account: "a1", Terms: terms("s2", "trialing"), At: then})
-	require.True(t, feedtest.Rows[accountRow](t, w, accountsOf, "a1")[0].Subscribed)
-	first := subscriptionRow{"s1", "incomplete_expired", false, now}
-	require.Equal(t, []subscriptionRow{first, {"s2", "trialing", true, then}}, shown())
+	require.True(t, accountsOf(t, w, "a1")[0].Subscribed)
+	first := readmodel.AccountSubscriptionRow{
+		Account: "a1", Subscription: "s1", Status: "incomplete_expired", CreatedAt: now,
+	}
+	require.Equal(t, []readmodel.AccountSubscriptionRow{first,
+		{Account: "a1", Subscription: "s2", Status: "trialing", CancelAtPeriodEnd: true, CreatedAt: then}}, shown())
 	at = w.Append(t, "subscription-a1", at,
 		subscription.CancellationWithdrawn{Account: "a1", Subscription: "s2", At: then},
 		subscription.FellDue{Account: "a1", Terms: terms("s2", "past_due"), At: then})
-	require.Equal(t, []subscriptionRow{first, {"s2", "past_due", false, then}}, shown())
+	require.Equal(t, []readmodel.AccountSubscriptionRow{first,
+		{Account: "a1", Subscription: "s2", Status: "past_due", CreatedAt: then}}, shown())
 	at = w.Append(t, "subscription-a1", at,
 		subscription.PlanChanged{Account: "a1", Terms: terms("s2", "active"), At: then},
 		subscription.CancellationScheduled{Account: "a1", Subscription: "s2", At: then})
-	require.Equal(t, []subscriptionRow{first, {"s2", "active", true, then}}, shown())
+	require.Equal(t, []readmodel.AccountSubscriptionRow{first,
+		{Account: "a1", Subscription: "s2", Status: "active", CancelAtPeriodEnd: true, CreatedAt: then}}, shown())
 	w.Append(t, "subscription-a1", at, subscription.Ended{Account: "a1", Terms: terms("s2", "canceled"), At: then})
-	require.Equal(t, []subscriptionRow{first, {"s2", "canceled", false, then}}, shown())
+	require.Equal(t, []readmodel.AccountSubscriptionRow{first,
+		{Account: "a1", Subscription: "s2", Status: "canceled", CreatedAt: then}}, shown())
 }

@@ -46,7 +46,9 @@ func handleSubscription(event eventlog.Decoded, rows *table.Rows) {
 	case subscription.Ended:
 		ended.Set(rows, subscriptionRow(e.Account, e.Terms))
 	case subscription.CancellationScheduled:
-		cancel.Set(rows, readmodel.AccountSubscriptionRow{Account: e.Account, Subscription: e.Subscription, CancelAtPeriodEnd: true})
+		cancel.Set(rows, readmodel.AccountSubscriptionRow{
+			Account: e.Account, Subscription: e.Subscription, CancelAtPeriodEnd: true,
+		})
 	case subscription.CancellationWithdrawn:
 		cancel.Set(rows, readmodel.AccountSubscriptionRow{Account: e.Account, Subscription: e.Subscription})
 	}

@@ -15,7 +15,7 @@ func ReadModels() []feed.Projection {
 		Model:   readmodel.Alerts,
 		Streams: eventlog.Streams{alert.Stream, alert.ConditionPrefix},
 		Tables:  []*table.Table{readmodel.AlertsView.Table},
-		Views:   feed.Views(readmodel.AlertsView.View),
+		Views:   []readmodel.View{readmodel.AlertsView.View},
 		Handle:  handle,
 	}}
 }

@@ -38,7 +38,7 @@ func ReadModels() []feed.Projection {
 			voice.StreamPrefix, star.StreamPrefix, clip.StreamPrefix, hosting.StreamPrefix,
 		},
 		Tables: []*table.Table{readmodel.AuditView.Table},
-		Views:  feed.Views(readmodel.AuditView.View),
+		Views:  []readmodel.View{readmodel.AuditView.View},
 		Handle: handle,
 	}}
 }

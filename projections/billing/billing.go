@@ -22,21 +22,23 @@ func ReadModels() []feed.Projection {
 			Model:   readmodel.Billing,
 			Streams: eventlog.Streams{subscription.StreamPrefix},
 			Tables:  []*table.Table{subscriptions.Table, customers.Table, cards.Table, invoices.Table, requests.Table, arrears.Table},
-			Views:   feed.Views(subscriptions.View, customers.View, cards.View, invoices.View, requests.View, arrears.View),
-			Handle:  handle,
+			Views: []readmodel.View{
+				subscriptions.View, customers.View, cards.View, invoices.View, requests.View, arrears.View,
+			},
+			Handle: handle,
 		},
 		{
 			Model:   readmodel.Catalogue,
 			Streams: eventlog.Streams{catalogue.Stream},
 			Tables:  []*table.Table{readmodel.PricesView.Table},
-			Views:   feed.Views(readmodel.PricesView.View),
+			Views:   []readmodel.View{readmodel.PricesView.View},
 			Handle:  handlePrices,
 		},
 		{
 			Model:   readmodel.Notices,
 			Streams: eventlog.Streams{payment.StreamPrefix},
 			Tables:  []*table.Table{readmodel.ToDoPaymentView.Table},
-			Views:   feed.Views(readmodel.ToDoPaymentView.View),
+			Views:   []readmodel.View{readmodel.ToDoPaymentView.View},
 			Handle:  handleNotices,
 		},
 	}

@@ -43,7 +43,7 @@ var former = feed.Projection{
 	Model:   formerView.Model,
 	Streams: eventlog.Streams{clip.StreamPrefix},
 	Tables:  []*table.Table{formerView.Table},
-	Views:   feed.Views(formerView.View),
+	Views:   []readmodel.View{formerView.View},
 	Handle: func(event eventlog.Decoded, rows *table.Rows) error {
 		switch e := event.Event.(type) {
 		case clip.Saved:

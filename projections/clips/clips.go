@@ -17,7 +17,7 @@ func ReadModels() []feed.Projection {
 		Model:   readmodel.Clips,
 		Streams: eventlog.Streams{clip.StreamPrefix, account.StreamPrefix},
 		Tables:  []*table.Table{clips.Table, byTime.Table, byLength.Table, byVoice.Table, erasures.Table},
-		Views:   feed.Views(clips.View, byTime.View, byLength.View, byVoice.View, erasures.View),
+		Views:   []readmodel.View{clips.View, byTime.View, byLength.View, byVoice.View, erasures.View},
 		Handle:  handle,
 	}}
 }

@@ -16,14 +16,16 @@ import (
 func saved(n int) clip.Saved {
 	return clip.Saved{
 		Clip: fmt.Sprint("c", n), Account: "a1", Voice: "leah", Language: "en-us", Speed: 0.1 + 0.2, MediaType: "audio/mpeg",
-		Characters: int64(n), Blob: fmt.Sprint("b", n), Bytes: 1 << 40, Debug: n%2 == 1, Sealed: []byte{0, 255, byte(n)}, At: now,
+		Characters: int64(n), Blob: fmt.Sprint("b", n), Bytes: 1 << 40, Debug: n%2 == 1, Sealed: []byte{0, 255, byte(n)},
+		At: now,
 	}
 }
 
 func row(n int) readmodel.ClipRow {
 	return readmodel.ClipRow{
 		Clip: fmt.Sprint("c", n), Account: "a1", Voice: "leah", Language: "en-us", Speed: 0.1 + 0.2, MediaType: "audio/mpeg",
-		Characters: int64(n), Blob: fmt.Sprint("b", n), Bytes: 1 << 40, Debug: n%2 == 1, Sealed: []byte{0, 255, byte(n)}, SavedAt: now,
+		Characters: int64(n), Blob: fmt.Sprint("b", n), Bytes: 1 << 40, Debug: n%2 == 1, Sealed: []byte{0, 255, byte(n)},
+		SavedAt: now,
 	}
 }
 
@@ -68,7 +70,8 @@ func TestClosedAccountsAreListedAsLongAsTheyHaveClips(t *testing.T) {
 	// and at the end of the closing nothing is left of the account
 	w.Append(t, account.Stream("a1"), closed, account.ErasureRepeated{Account: "a1", At: now})
 	for _, table := range []string{"clips", "clips_by_time", "clips_by_length", "clips_by_voice"} {
-		require.Empty(t, feedtest.Rows[listed](t, w, `select account_id from rm_clips_v2_g1.`+table+` where account_id = 'a1'`), table)
+		require.Empty(t, feedtest.Rows[listed](t, w,
+			`select account_id from rm_clips_v2_g1.`+table+` where account_id = 'a1'`), table)
 	}
 	require.Empty(t, feedtest.Rows[listed](t, w, `select item from rm_clips_v2_g1.todo_erase_clips where item = 'a1'`))
 }

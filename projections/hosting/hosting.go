@@ -16,7 +16,7 @@ func ReadModels() []feed.Projection {
 		Model:   readmodel.Hosting,
 		Streams: eventlog.Streams{hosting.StreamPrefix},
 		Tables:  []*table.Table{readmodel.ToDoCompleteVariableView.Table},
-		Views:   feed.Views(readmodel.ToDoCompleteVariableView.View),
+		Views:   []readmodel.View{readmodel.ToDoCompleteVariableView.View},
 		Handle:  handle,
 	}}
 }

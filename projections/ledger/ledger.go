@@ -19,9 +19,11 @@ func ReadModels() []feed.Projection {
 		Tables: []*table.Table{
 			periods.Table, days.Table, reservations.Table, credits.Table, unfollowed.Table, metered.Table, overages.Table,
 		},
-		Views: feed.Views(periods.View, days.View, reservations.View,
+		Views: []readmodel.View{
+			periods.View, days.View, reservations.View,
 			readmodel.ToDoExpiryView.View, readmodel.ToDoCreditView.View, readmodel.ToDoFollowEntitlementView.View,
-			readmodel.ToDoClosePeriodView.View, readmodel.ToDoBillOverageView.View),
+			readmodel.ToDoClosePeriodView.View, readmodel.ToDoBillOverageView.View,
+		},
 		Handle: handle,
 	}}
 }

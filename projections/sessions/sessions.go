@@ -17,7 +17,7 @@ func ReadModels() []feed.Projection {
 		Model:   readmodel.Sessions,
 		Streams: eventlog.Streams{session.StreamPrefix, account.StreamPrefix},
 		Tables:  []*table.Table{readmodel.SessionsView.Table, readmodel.Revocations.Table},
-		Views:   feed.Views(readmodel.SessionsView.View, readmodel.ToDoExpireSessionsView.View),
+		Views:   []readmodel.View{readmodel.SessionsView.View, readmodel.ToDoExpireSessionsView.View},
 		Handle:  handle,
 	}}
 }

@@ -17,9 +17,11 @@ func ReadModels() []feed.Projection {
 		Model:   readmodel.Voices,
 		Streams: eventlog.Streams{voice.StreamPrefix, roster.StreamPrefix, star.StreamPrefix},
 		Tables:  []*table.Table{voices.Table, stars.Table, counts.Table, steps.Table},
-		Views: feed.Views(voices.View, stars.View, counts.View,
+		Views: []readmodel.View{
+			voices.View, stars.View, counts.View,
 			readmodel.ToDoSettleVoicePlaceView.View, readmodel.ToDoPrepareVoiceView.View, readmodel.ToDoTrainVoiceView.View,
-			readmodel.ToDoRenderVoicePreviewView.View, readmodel.ToDoEraseVoiceView.View),
+			readmodel.ToDoRenderVoicePreviewView.View, readmodel.ToDoEraseVoiceView.View,
+		},
 		Handle: handle,
 	}}
 }

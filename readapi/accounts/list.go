@@ -11,7 +11,8 @@ import (
 // AdminRoutes returns the rows for the admin route table.
 func (a *API) AdminRoutes() []web.Route {
 	return []web.Route{
-		web.Get("/admin/accounts/list", a.list, web.Role("operator", "auditor"), web.Tag("Operators"), web.Reads(readmodel.AccountsView.View),
+		web.Get("/admin/accounts/list", a.list, web.Role("operator", "auditor"), web.Tag("Operators"),
+			web.Reads(readmodel.AccountsView.View),
 			web.Summary("The accounts that are open, the oldest first"), web.Description("Without personal data."), web.Returns[accountsPage]()),
 	}
 }
@@ -35,7 +36,8 @@ type listedAccount struct {
 }
 
 // listed selects a page ($2 accounts) after an account ($1). Ids are in the order in which they were drawn.
-var listed = readapi.From(readmodel.AccountsView, `where account_id > $1 order by account_id limit $2`, "listing accounts")
+var listed = readapi.From(readmodel.AccountsView, `where account_id > $1 order by account_id limit $2`,
+	"listing accounts")
 
 // list answers with a page. One account more is read, which shows whether there is another page.
 func (a *API) list(call *web.Call, in listRequest) (web.Reply, error) {

@@ -49,7 +49,8 @@ func TestAnAccountIsShownOnThePlanThatItIsEntitledTo(t *testing.T) {
 	} {
 		got, err := w.readAccount("a1", c.now)
 		require.NoError(t, err)
-		require.Equal(t, planInfo{Type: string(c.on), CommercialUseAllowed: c.commercial, CharacterLimit: &c.limit}, got.Plan, c.now)
+		want := planInfo{Type: string(c.on), CommercialUseAllowed: c.commercial, CharacterLimit: &c.limit}
+		require.Equal(t, want, got.Plan, c.now)
 		require.Equal(t, c.characters, got.Usage.Characters, c.now)
 		require.Equal(t, c.end.Unix(), *got.Usage.PeriodEnd, c.now)
 	}

@@ -46,7 +46,8 @@ func (a *API) play(call *web.Call, in audioRequest) (web.Reply, error) {
 		return web.Reply{}, err
 	}
 	content := web.Content{
-		Tag: tag(blobs.Address(row.Blob)), CacheControl: "private, no-cache", // a deleted clip must not be played from a cache
+		// A deleted clip must not be played from a cache.
+		Tag: tag(blobs.Address(row.Blob)), CacheControl: "private, no-cache",
 		Size: row.Bytes, Ranges: true,
 		Body: func(part conditional.Part) (web.Reply, error) { return a.part(call, row, part) },
 	}
@@ -60,7 +61,8 @@ func (a *API) part(call *web.Call, row readmodel.ClipRow, part conditional.Part)
 		return web.Reply{}, fmt.Errorf("playing a clip: %w", err)
 	}
 	context.AfterFunc(call, func() { _ = reader.Close() }) // also where the stream never starts
-	return web.Stream(row.MediaType, func(_ context.Context, w io.Writer) error { return send(w, reader, part) }).WithLength(part.Length), nil
+	return web.Stream(row.MediaType,
+		func(_ context.Context, w io.Writer) error { return send(w, reader, part) }).WithLength(part.Length), nil
 }
 
 // sendPiece is how much of a blob is in memory at once, in bytes.

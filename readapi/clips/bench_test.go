@@ -76,7 +76,8 @@ func median(figures []float64) float64 {
 
 func (s *shelf) timeList(b *testing.B, by, order string, page int64, filter string) float64 {
 	b.Helper()
-	address := fmt.Sprintf("%s/v1/account/clips?page=%d&page_size=%d&sort_by=%s&sort_order=%s%s", s.url, page, benchPage, by, order, filter)
+	address := fmt.Sprintf("%s/v1/account/clips?page=%d&page_size=%d&sort_by=%s&sort_order=%s%s",
+		s.url, page, benchPage, by, order, filter)
 	began := time.Now()
 	response, body := s.answer(http.MethodGet, address, "big")
 	took := time.Since(began)
@@ -94,7 +95,9 @@ func (s *shelf) timeBare(b *testing.B, by, order string, page int64) float64 {
 		compared, sorted = `<=`, strings.ReplaceAll(by, ",", " desc,")+" desc"
 	}
 	var first string
-	require.NoError(b, s.Pool.QueryRow(b.Context(), `select clip_id`+fromClips+` where account_id = 'big' order by `+sorted+` offset $1 limit 1`, (page-1)*benchPage).Scan(&first))
+	row := s.Pool.QueryRow(b.Context(),
+		`select clip_id`+fromClips+` where account_id = 'big' order by `+sorted+` offset $1 limit 1`, (page-1)*benchPage)
+	require.NoError(b, row.Scan(&first))
 	began := time.Now()
 	query := readapi.From(readmodel.ClipsView, `where account_id = 'big' and (`+by+`) `+compared+`
 		(select `+by+fromClips+` where clip_id = $1) order by `+sorted+` limit $2`, "")
@@ -122,9 +125,11 @@ func (s *shelf) fill(n int, change func(*clip.Saved)) (ids []string) {
 			require.NoError(s.t, err)
 			length := min(1+random.Int64N(2000), 1+random.Int64N(2000), 1+random.Int64N(2000))
 			saved := clip.Saved{
-				Clip: id, Account: "big", Voice: voices[random.IntN(len(voices))], Language: drawLanguage(random.IntN(1000)), Speed: 1, Format: "mp3",
+				Clip: id, Account: "big", Voice: voices[random.IntN(len(voices))], Language: drawLanguage(random.IntN(1000)),
+				Speed: 1, Format: "mp3",
 				SampleRate: 24000, MediaType: "audio/mpeg", Characters: length, Milliseconds: 1000, Bytes: 4000,
-				Blob: "clip-" + id + "." + id + id, Debug: random.IntN(10) == 0, Sealed: sealed, At: noon.Add(time.Duration(done) * 31 * time.Second),
+				Blob: "clip-" + id + "." + id + id, Debug: random.IntN(10) == 0, Sealed: sealed,
+				At: noon.Add(time.Duration(done) * 31 * time.Second),
 			}
 			change(&saved)
 			events, ids = append(events, saved), append(ids, id)

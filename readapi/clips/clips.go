@@ -31,15 +31,18 @@ func (a *API) Routes() []web.Route {
 	audioTypes, sends := []string{"*/*"}, web.Sends("accept-ranges", "etag", "cache-control")
 	return []web.Route{
 		web.Get("/v1/account/clips", a.list, tag, web.Summary("Saved clips, in pages"),
-			web.Reads(readmodel.ClipsView.View, readmodel.ClipsByTimeView.View, readmodel.ClipsByLengthView.View, readmodel.ClipsByVoiceView.View),
+			web.Reads(readmodel.ClipsView.View,
+				readmodel.ClipsByTimeView.View, readmodel.ClipsByLengthView.View, readmodel.ClipsByVoiceView.View),
 			web.Description("The clips of the account, sorted and filtered by the parameters. A page behind the last one is empty."),
 			web.Returns[clipsResponse]()),
 		web.Get("/v1/account/clip/{clip_id}", a.one, web.Public(), reads, tag, web.Summary("A saved clip"),
 			web.Description("A clip is public to everybody who knows its id."),
 			web.Returns[Clip](), web.Refuses(404)),
-		web.Get("/v1/account/clip/{clip_id}/audio", a.audio, web.Public(), reads, tag, web.Summary("The audio of a clip, by its signed address"),
+		web.Get("/v1/account/clip/{clip_id}/audio", a.audio, web.Public(), reads, tag,
+			web.Summary("The audio of a clip, by its signed address"),
 			web.Description("The signature in the address admits, so no credential is needed. Parts of the audio can be requested."),
-			web.ReturnsMedia(audioTypes, sends), web.ReturnsMedia(audioTypes, web.Status(206), sends, web.Sends("content-range")),
+			web.ReturnsMedia(audioTypes, sends),
+			web.ReturnsMedia(audioTypes, web.Status(206), sends, web.Sends("content-range")),
 			web.ReturnsNothing(304, sends), web.Refuses(403, 404, 416)),
 	}
 }
@@ -49,8 +52,8 @@ type Clip struct {
 	ID        string  `json:"id" doc:"The id by which the clip is read and deleted."`
 	URL       string  `json:"url" format:"uri" minlen:"1" maxlen:"2083" doc:"where the audio can be played"`
 	Voice     string  `json:"voice" doc:"The id of the voice that speaks."`
-	Timestamp int64   `json:"timestamp" doc:"When the clip was made, in Unix seconds."`                // Unix seconds
-	Text      *string `json:"text" doc:"The text that is spoken; null when it can no longer be read."` // null when it cannot be read any more
+	Timestamp int64   `json:"timestamp" doc:"When the clip was made, in Unix seconds."`
+	Text      *string `json:"text" doc:"The text that is spoken; null when it can no longer be read."`
 	Speed     float64 `json:"speed" nullable:"true" ge:"0.25" le:"2" doc:"The factor on the pace of the voice."`
 	Language  string  `json:"language" nullable:"true" doc:"The language that was asked for, such as en, or else the one that was detected."`
 	Debug     bool    `json:"debug" default:"false" doc:"True when the parameter debug asked for the clip, false when a session of a browser made it."`

@@ -52,8 +52,10 @@ func TestPagesOfManyClipsAreThoseOfAPlainQuery(t *testing.T) {
 		var total int64
 		var want []string
 		sorted := strings.ReplaceAll(clipOrders[by].by, ",", " "+direction+",") + " " + direction
-		require.NoError(rt, s.Pool.QueryRow(t.Context(), fmt.Sprintf(plainPage, sorted), language, debug, size, (page-1)*size).Scan(&total, &want))
-		shown := s.list("big", fmt.Sprintf("?sort_by=%s&sort_order=%s&language=%s&debug=%t&page_size=%d&page=%d", by, direction, language, debug, size, page))
+		row := s.Pool.QueryRow(t.Context(), fmt.Sprintf(plainPage, sorted), language, debug, size, (page-1)*size)
+		require.NoError(rt, row.Scan(&total, &want))
+		shown := s.list("big", fmt.Sprintf("?sort_by=%s&sort_order=%s&language=%s&debug=%t&page_size=%d&page=%d",
+			by, direction, language, debug, size, page))
 		require.Equal(rt, total, shown.TotalClips)
 		require.Equal(rt, (total+int64(size)-1)/int64(size), shown.TotalPages)
 		got := make([]string, 0, len(want))

@@ -151,7 +151,7 @@ func checkViews(ctx context.Context, tx pgx.Tx, p Projection) error {
 	for _, v := range p.Views {
 		declared := make([]string, len(v.Columns))
 		for i, c := range v.Columns {
-			declared[i] = c.Name + " " + string(c.Type)
+			declared[i] = c.Name + " " + c.Type
 		}
 		if !slices.Equal(declared, actual[v.Name]) {
 			return &permanentError{fmt.Errorf("view %s has the columns (%s) and declares (%s)",

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/recital-tts/recital/internal/events/feed/table"
 	"github.com/recital-tts/recital/internal/events/readmodel"
 )
 
@@ -62,13 +63,13 @@ func (w *world) requireRefused(change string) {
 
 func TestViewsHaveTheColumnsThatTheyDeclare(t *testing.T) {
 	w := newWorld(t)
-	for name, change := range map[string]func(v *View){
-		"another name":  func(v *View) { v.Columns[1].Name = "title" },
-		"another type":  func(v *View) { v.Columns[2].Type = readmodel.Text },
-		"another order": func(v *View) { v.Columns[0], v.Columns[1] = v.Columns[1], v.Columns[0] },
-		"one less":      func(v *View) { v.Columns = v.Columns[:2] },
-		"one more": func(v *View) {
-			v.Columns = append(v.Columns, readmodel.Column{Name: "opened", Type: readmodel.Timestamptz})
+	for name, change := range map[string]func(v *readmodel.View){
+		"another name":  func(v *readmodel.View) { v.Columns[1].Name = "title" },
+		"another type":  func(v *readmodel.View) { v.Columns[2].Type = "text" },
+		"another order": func(v *readmodel.View) { v.Columns[0], v.Columns[1] = v.Columns[1], v.Columns[0] },
+		"one less":      func(v *readmodel.View) { v.Columns = v.Columns[:2] },
+		"one more": func(v *readmodel.View) {
+			v.Columns = append(v.Columns, table.Column{Name: "opened", Type: "timestamp with time zone"})
 		},
 	} {
 		p := counters("list")
@@ -86,7 +87,7 @@ func TestReadersNeedViewsThatAreThere(t *testing.T) {
 	p, err := NewProjector(w.config(list))
 	require.NoError(t, err)
 
-	there := list.Views[0].View
+	there := list.Views[0]
 	require.NoError(t, p.Requires(there))
 	require.NoError(t, p.RequiresModels(list.Model))
 	other := there

@@ -35,7 +35,7 @@ func TestVersionsStandSideBySide(t *testing.T) {
 
 	// when another release runs version 2 of it, with other views
 	next := countersIn(newCounterTable(), "list", 2)
-	next.Views[0].Columns = []readmodel.Column{{Name: "id", Type: readmodel.Text}, {Name: "sum", Type: readmodel.Bigint}}
+	next.Views[0].Columns = []table.Column{{Name: "id", Type: "text"}, {Name: "sum", Type: "bigint"}}
 	next.Views[0].Select = "select id, sum from counters"
 	two := start(t, w.config(next))
 	last = w.live(100)
@@ -63,7 +63,7 @@ func TestViewsMayChangeAndTablesMayNot(t *testing.T) {
 	// when a release has another view of it
 	other := newCounterTable()
 	changed := countersIn(other, "list", 1)
-	changed.Views[0].Columns = []readmodel.Column{{Name: "name", Type: readmodel.Text}}
+	changed.Views[0].Columns = []table.Column{{Name: "name", Type: "text"}}
 	changed.Views[0].Select = "select id as name from counters"
 	p = start(t, w.config(changed))
 	<-p.CaughtUp()
@@ -141,7 +141,7 @@ func TestMistakesInProjectionsAreRefused(t *testing.T) {
 	})
 	t.Run("none of these", func(t *testing.T) {
 		p := counters("list")
-		p.Views = append(p.Views, View{View: readmodel.View{Model: p.Model, Name: "size"}, Select: "select count(*) as n, sum(sum) * 2 as twice from counters"})
+		p.Views = append(p.Views, readmodel.View{Model: p.Model, Name: "size", Select: "select count(*) as n, sum(sum) * 2 as twice from counters"})
 		require.NoError(t, checkAll([]Projection{p}))
 	})
 }

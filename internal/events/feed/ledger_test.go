@@ -70,17 +70,12 @@ type counterRow struct {
 // counterTable is the table of the counters.
 type counterTable struct {
 	table.Typed[counterRow]
-	label table.Field[counterRow, string]
-	sum   table.Number[counterRow]
+	label, sum table.Fields[counterRow]
 }
 
 func newCounterTable() counterTable {
 	t := table.Of[counterRow]("counters").Index("by_label", "label")
-	return counterTable{
-		Typed: t,
-		label: table.FieldOf(t, func(r *counterRow) *string { return &r.Label }),
-		sum:   table.NumberOf(t, func(r *counterRow) *int64 { return &r.Sum }),
-	}
+	return counterTable{Typed: t, label: t.Fields("label"), sum: t.Fields("sum")}
 }
 
 func (t counterTable) handle(event eventlog.Decoded, rows *table.Rows) error {
@@ -88,9 +83,9 @@ func (t counterTable) handle(event eventlog.Decoded, rows *table.Rows) error {
 	case counterOpened:
 		t.Put(rows, counterRow{ID: e.ID, Label: e.Label, Opened: event.Meta.Time})
 	case counterRaised:
-		t.sum.Add(rows, counterRow{ID: e.ID}, e.By)
+		t.sum.Add(rows, counterRow{ID: e.ID, Sum: e.By})
 	case counterRenamed:
-		t.label.Set(rows, counterRow{ID: e.ID}, e.Label)
+		t.label.Set(rows, counterRow{ID: e.ID, Label: e.Label})
 	case counterClosed:
 		t.Delete(rows, counterRow{ID: e.ID})
 	}
@@ -105,13 +100,14 @@ func modelOf(name string) readmodel.Model { return readmodel.Model{Name: name, V
 
 func countersIn(t counterTable, name string, version int) Projection {
 	model := readmodel.Model{Name: name, Version: version}
-	list := readmodel.View{Model: model, Name: name + "_list", Columns: []readmodel.Column{
-		{Name: "id", Type: readmodel.Text}, {Name: "label", Type: readmodel.Text}, {Name: "sum", Type: readmodel.Bigint},
-	}}
+	list := readmodel.View{
+		Model: model, Name: name + "_list", Select: "select id, label, sum from counters",
+		Columns: []table.Column{{Name: "id", Type: "text"}, {Name: "label", Type: "text"}, {Name: "sum", Type: "bigint"}},
+	}
 	return Projection{
 		Model:   model,
 		Tables:  []*table.Table{t.Table},
-		Views:   []View{{View: list, Select: "select id, label, sum from counters"}},
+		Views:   []readmodel.View{list},
 		Streams: eventlog.Streams{"counter-"},
 		Handle:  t.handle,
 	}

@@ -22,8 +22,8 @@ func TestAPoisonEventStopsItsProjectionAlone(t *testing.T) {
 		"the handler refuses it": func(counterTable, counterOpened, *table.Rows) error { return errPoison },
 		"the handler panics":     func(_ counterTable, e counterOpened, _ *table.Rows) error { panic(e.ID) },
 		"a value does not fit its column": func(t counterTable, e counterOpened, rows *table.Rows) error {
-			t.sum.Add(rows, counterRow{ID: e.ID}, math.MaxInt64)
-			t.sum.Add(rows, counterRow{ID: e.ID}, math.MaxInt64)
+			t.sum.Add(rows, counterRow{ID: e.ID, Sum: math.MaxInt64})
+			t.sum.Add(rows, counterRow{ID: e.ID, Sum: math.MaxInt64})
 			return nil
 		},
 		"Postgres refuses its row": func(t counterTable, e counterOpened, rows *table.Rows) error {

@@ -15,7 +15,7 @@ import (
 type Projection struct {
 	readmodel.Model
 	Tables []*table.Table
-	Views  []View
+	Views  []readmodel.View
 
 	// Streams are those whose events Handle is called with. An event of theirs that this release does not know stops
 	// the projection, because it may need it; one of another stream does not.
@@ -29,21 +29,6 @@ type Projection struct {
 	// Park lets the projection go on without a poison event and what follows in its stream, until an operator retries
 	// or skips them. It is for read models in which streams do not touch each other's rows.
 	Park bool
-}
-
-// View is a view of the projection's read model, with the columns that it declares to its readers.
-type View struct {
-	readmodel.View
-	Select string // over the projection's tables by bare name, with an explicit column list
-}
-
-// Views returns views as they are declared in package readmodel.
-func Views(views ...readmodel.View) []View {
-	all := make([]View, len(views))
-	for i, v := range views {
-		all[i] = View{View: v, Select: v.Select}
-	}
-	return all
 }
 
 // star is a column list that is not explicit: it would change its meaning with the table, under prepared statements.

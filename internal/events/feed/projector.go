@@ -395,7 +395,7 @@ func (p *Projector) CaughtUp() <-chan struct{} { return p.caughtUp }
 // with all views that readers declare.
 func (p *Projector) Requires(views ...readmodel.View) error {
 	for _, view := range views {
-		has := func(v View) bool { return v.Model == view.Model && v.Name == view.Name }
+		has := func(v readmodel.View) bool { return v.Model == view.Model && v.Name == view.Name }
 		if !slices.ContainsFunc(p.config.Projections, func(p Projection) bool { return slices.ContainsFunc(p.Views, has) }) {
 			return fmt.Errorf("no projection has the view %s of read model %s", view.SQL(), view.Model)
 		}

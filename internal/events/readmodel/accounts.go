@@ -26,7 +26,8 @@ type AccountRow struct {
 	Followed      int64      `col:"followed"`   // revision in the subscription's stream; -1 before there was any
 	Subscribed    bool       `col:"subscribed"` // there is a row in AccountSubscriptionsView
 
-	FreePeriodEnd  *time.Time `col:"free_period_end"`        // of the period that a closed account left, from PeriodsFrom on
+	// of the period that a closed account left, from PeriodsFrom on
+	FreePeriodEnd  *time.Time `col:"free_period_end"`
 	FreePeriodUsed *int64     `col:"free_period_characters"` // used in it; NULL: none was left
 	AcceptedTOS    bool       `col:"accepted_tos"`
 	WantsEmail     *bool      `col:"wants_email"` // NULL: the owner has not said it
@@ -137,7 +138,8 @@ type APIKeyRow struct {
 func (r APIKeyRow) NameUse() string { return account.ForKeyName(r.Hash) }
 
 // APIKeysView shows all keys.
-var APIKeysView = Show(Account, table.Of[APIKeyRow]("api_keys").Index("api_keys_of_account", "account_id", "created_at"))
+var APIKeysView = Show(Account,
+	table.Of[APIKeyRow]("api_keys").Index("api_keys_of_account", "account_id", "created_at"))
 
 // Closings is the read model of accounts that were closed and have not been erased for good.
 var Closings = Model{Name: "closings", Version: 1}

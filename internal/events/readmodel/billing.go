@@ -68,7 +68,8 @@ type InvoiceRow struct {
 }
 
 // InvoicesView shows all invoices.
-var InvoicesView = Show(Billing, table.Of[InvoiceRow]("invoices").Index("invoices_of_account", "account_id", "created_at"))
+var InvoicesView = Show(Billing,
+	table.Of[InvoiceRow]("invoices").Index("invoices_of_account", "account_id", "created_at"))
 
 // CardUse and InvoiceUse are what sealed columns are sealed for.
 const (

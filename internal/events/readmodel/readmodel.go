@@ -5,7 +5,10 @@ package readmodel
 
 import (
 	"fmt"
-	"slices"
+	"strings"
+	"time"
+
+	"github.com/recital-tts/recital/internal/events/feed/table"
 )
 
 // Model is a version of a read model.
@@ -23,40 +26,91 @@ func Schema(version int) string { return fmt.Sprintf("read_v%d", version) }
 type View struct {
 	Model   Model
 	Name    string
-	Columns []Column
+	Columns []table.Column
 	Select  string // over the tables of the read model by bare name, with an explicit column list
 }
-
-// Column is a column of a view.
-type Column struct {
-	Name string
-	Type Type
-}
-
-// Type is the type of a column, by the name that Postgres' catalogue has for it.
-type Type string
-
-// The types of columns.
-const (
-	Text        Type = "text"
-	Bigint      Type = "bigint"
-	Integer     Type = "integer"
-	Bool        Type = "boolean"
-	Double      Type = "double precision"
-	Timestamptz Type = "timestamp with time zone"
-	Date        Type = "date"
-	Jsonb       Type = "jsonb"
-	Bytea       Type = "bytea"
-)
 
 // SQL returns the qualified name of the view: read_v1.clips.
 func (v View) SQL() string { return Schema(v.Model.Version) + "." + v.Name }
 
-// Column returns the column of a name.
-func (v View) Column(name string) (Column, bool) {
-	i := slices.IndexFunc(v.Columns, func(c Column) bool { return c.Name == name })
-	if i < 0 {
-		return Column{}, false
+// ViewOf is a view of rows of the struct R, and the table that it shows. Both follow from R: see table.Typed.
+type ViewOf[R any] struct {
+	View
+	table.Typed[R]
+}
+
+// Show returns the view of a table, under its name.
+func Show[R any](m Model, t table.Typed[R]) ViewOf[R] {
+	return ViewOf[R]{show(m, t.Name(), t.Columns()), t}
+}
+
+func show(m Model, name string, columns []table.Column) View {
+	list := make([]string, len(columns))
+	for i, c := range columns {
+		list[i] = c.Name
+		if c.Expression != "" {
+			list[i] = c.Expression + " as " + c.Name
+		}
 	}
-	return v.Columns[i], true
+	return View{Model: m, Name: name, Columns: columns, Select: "select " + strings.Join(list, ", ") + " from " + name}
+}
+
+// Where returns a view of the rows that meet a condition.
+func (v ViewOf[R]) Where(condition string) ViewOf[R] {
+	v.Select += " where " + condition
+	return v
+}
+
+// RankingView is a view of a ranking.
+type RankingView struct {
+	View
+	table.Ranking
+}
+
+// ShowRanking returns the view of a ranking, under its name. What it counts is a column of the given name.
+func ShowRanking(m Model, r table.Ranking, counted string) RankingView {
+	columns := r.Columns()
+	numbers := &columns[len(columns)-1]
+	numbers.Name, numbers.Expression = counted, numbers.Name
+	return RankingView{show(m, r.Table.Name(), columns), r}
+}
+
+// Selection returns the columns of the view as a select list, each qualified by the alias of the view, unless that is
+// empty.
+func (v View) Selection(alias string) string {
+	if alias != "" {
+		alias += "."
+	}
+	names := make([]string, len(v.Columns))
+	for i, c := range v.Columns {
+		names[i] = alias + c.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// Array returns an expression for an array of the view's rows under an alias, which the rest of a query selects: "where
+// …".
+func (v View) Array(alias, rest string) string {
+	return "array(select row(" + v.Selection(alias) + ") from " + v.SQL() + " " + alias + " " + rest + ")"
+}
+
+// ToDoRow is an item of a to-do list.
+type ToDoRow struct {
+	Item   string    `col:"item,key"`
+	Stream string    `col:"stream"`
+	Due    time.Time `col:"due_at"`
+	Cause  string    `col:"cause"` // id of an event or a command
+}
+
+// ToDo is a to-do list.
+type ToDo = ViewOf[ToDoRow]
+
+// NewToDo returns the to-do list of a name, with a table of its own.
+func NewToDo(m Model, name string) ToDo {
+	return Show(m, table.Of[ToDoRow](name).Index(name+"_due", "due_at"))
+}
+
+// ToDoFrom returns the to-do list of a name that a query of other tables makes up.
+func ToDoFrom(m Model, name, query string) ToDo {
+	return ToDo{View: View{Model: m, Name: name, Columns: table.Of[ToDoRow](name).Columns(), Select: query}}
 }

@@ -41,7 +41,7 @@ var (
 func chores() feed.Projection {
 	return feed.Projection{
 		Model: choresModel, Tables: []*table.Table{choresView.Table},
-		Views:   feed.Views(choresView.View),
+		Views:   []readmodel.View{choresView.View},
 		Streams: eventlog.Streams{"chore-"},
 		Handle: func(event eventlog.Decoded, rows *table.Rows) error {
 			switch e := event.Event.(type) {
