@@ -24,7 +24,9 @@ func handle(event eventlog.Decoded, rows *table.Rows) error {
 	alerts := readmodel.AlertsView
 	switch e := event.Event.(type) {
 	case alert.Raised:
-		alerts.Put(rows, readmodel.AlertRow{Alert: e.Alert, Source: e.Source, Subject: e.Subject, Reason: string(e.Reason), Since: e.At})
+		alerts.Put(rows, readmodel.AlertRow{
+			Alert: e.Alert, Source: e.Source, Subject: e.Subject, Reason: string(e.Reason), Since: e.At,
+		})
 	case alert.Cleared:
 		alerts.Delete(rows, readmodel.AlertRow{Alert: e.Alert})
 	case alert.ConditionRaised:

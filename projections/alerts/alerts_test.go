@@ -27,7 +27,8 @@ func TestAnAlertIsShownWhileItIsOpen(t *testing.T) {
 	w := feedtest.New(t, feedtest.Registry(t, commands.Events()), projections.ReadModels()...)
 	shown := func() []row {
 		t.Helper()
-		return feedtest.Rows[row](t, w, `select alert_id, source, subject, reason, since, lasting from read_v1.alerts order by 1`)
+		return feedtest.Rows[row](t, w,
+			`select alert_id, source, subject, reason, since, lasting from read_v1.alerts order by 1`)
 	}
 	gaveUp := row{Alert: "a1", Source: "todo/expiry", Subject: "r1", Reason: "gave_up", Since: noon}
 	full := row{Alert: "c1", Source: "disk", Subject: "host:/data", Reason: "disk_full", Since: noon, Lasting: true}

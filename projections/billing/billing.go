@@ -21,7 +21,9 @@ func ReadModels() []feed.Projection {
 		{
 			Model:   readmodel.Billing,
 			Streams: eventlog.Streams{subscription.StreamPrefix},
-			Tables:  []*table.Table{subscriptions.Table, customers.Table, cards.Table, invoices.Table, requests.Table, arrears.Table},
+			Tables: []*table.Table{
+				subscriptions.Table, customers.Table, cards.Table, invoices.Table, requests.Table, arrears.Table,
+			},
 			Views: []readmodel.View{
 				subscriptions.View, customers.View, cards.View, invoices.View, requests.View, arrears.View,
 			},
@@ -70,7 +72,9 @@ func handle(event eventlog.Decoded, rows *table.Rows) error {
 		if e.PaymentMethod == "" {
 			cards.Delete(rows, readmodel.CardRow{Account: e.Account})
 		} else {
-			cards.Put(rows, readmodel.CardRow{Account: e.Account, PaymentMethod: e.PaymentMethod, Brand: e.Brand, Last4: e.Last4})
+			cards.Put(rows, readmodel.CardRow{
+				Account: e.Account, PaymentMethod: e.PaymentMethod, Brand: e.Brand, Last4: e.Last4,
+			})
 		}
 	case subscription.InvoiceRecorded:
 		invoices.Put(rows, recordedRow(e))

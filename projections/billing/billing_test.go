@@ -67,7 +67,8 @@ func terms(id string, of plan.Type, status string, month int) subscription.Terms
 
 func shown(t subscription.Terms, number int64) subscriptionRow {
 	return subscriptionRow{
-		ID: t.Subscription, Account: "a1", Number: number, Price: t.Price, Plan: string(t.Plan), Status: t.Status, Start: t.PeriodStart, End: t.PeriodEnd,
+		ID: t.Subscription, Account: "a1", Number: number, Price: t.Price, Plan: string(t.Plan), Status: t.Status,
+		Start: t.PeriodStart, End: t.PeriodEnd,
 	}
 }
 
@@ -93,15 +94,21 @@ func TestSubscriptionRows(t *testing.T) {
 	happens(subscription.PlanChanged{Account: "a1", Terms: s1(plan.Pro, "active", 0), From: plan.Indie, At: now})
 	requireRows(shown(s1(plan.Pro, "active", 0), 0))
 
-	happens(subscription.ChangeScheduled{Account: "a1", Subscription: "sub_1", Price: "price_indie", Plan: plan.Indie, EffectiveAt: now.AddDate(0, 1, 0), At: now})
+	happens(subscription.ChangeScheduled{
+		Account: "a1", Subscription: "sub_1", Price: "price_indie", Plan: plan.Indie, EffectiveAt: now.AddDate(0, 1, 0),
+		At: now,
+	})
 	row := shown(s1(plan.Pro, "active", 0), 0)
 	row.ScheduledPrice, row.ScheduledPlan, row.ScheduledFrom = new("price_indie"), new("indie"), new(now.AddDate(0, 1, 0))
 	requireRows(row)
 
-	happens(subscription.Renewed{Account: "a1", Terms: s1(plan.Indie, "active", 1), At: now}, subscription.ScheduledChangeDropped{Account: "a1", Subscription: "sub_1", At: now})
+	happens(subscription.Renewed{Account: "a1", Terms: s1(plan.Indie, "active", 1), At: now},
+		subscription.ScheduledChangeDropped{Account: "a1", Subscription: "sub_1", At: now})
 	requireRows(shown(s1(plan.Indie, "active", 1), 0))
 
-	happens(subscription.CancellationScheduled{Account: "a1", Subscription: "sub_1", CancelAt: now.AddDate(0, 2, 0), At: now})
+	happens(subscription.CancellationScheduled{
+		Account: "a1", Subscription: "sub_1", CancelAt: now.AddDate(0, 2, 0), At: now,
+	})
 	row = shown(s1(plan.Indie, "active", 1), 0)
 	row.CancelAt = new(now.AddDate(0, 2, 0))
 	requireRows(row)
@@ -114,7 +121,9 @@ func TestSubscriptionRows(t *testing.T) {
 
 	happens(subscription.CancellationScheduled{Account: "a1", Subscription: "sub_1", CancelAt: now, At: now},
 		subscription.ChangeScheduled{Account: "a1", Subscription: "sub_1", Price: "price_indie", Plan: plan.Indie, EffectiveAt: now, At: now})
-	happens(subscription.Ended{Account: "a1", Terms: s1(plan.Indie, "canceled", 2), EndedAt: now.AddDate(0, 2, 3), At: now})
+	happens(subscription.Ended{
+		Account: "a1", Terms: s1(plan.Indie, "canceled", 2), EndedAt: now.AddDate(0, 2, 3), At: now,
+	})
 	ended := shown(s1(plan.Indie, "canceled", 2), 0)
 	ended.EndedAt = new(now.AddDate(0, 2, 3))
 	requireRows(ended)
@@ -131,27 +140,36 @@ func TestASubscriptionThatIsPaidAgainHasNotEnded(t *testing.T) {
 		subscription.Created{Account: "a1", Terms: terms("sub_1", plan.Pro, "active", 0), At: now},
 		subscription.Ended{Account: "a1", Terms: terms("sub_1", plan.Pro, "unpaid", 1), EndedAt: now, At: now},
 		subscription.Activated{Account: "a1", Terms: terms("sub_1", plan.Pro, "active", 1), At: now})
-	require.Equal(t, []subscriptionRow{shown(terms("sub_1", plan.Pro, "active", 1), 0)}, feedtest.Rows[subscriptionRow](t, w, subscriptionRows, "a1"))
+	require.Equal(t, []subscriptionRow{shown(terms("sub_1", plan.Pro, "active", 1), 0)},
+		feedtest.Rows[subscriptionRow](t, w, subscriptionRows, "a1"))
 }
 
 func TestCardsInvoicesAndCustomers(t *testing.T) {
 	w := suite.World(t)
 	invoice := subscription.InvoiceRecorded{
-		Account: "a1", Invoice: "in_1", Subscription: "sub_1", Status: "open", AmountDue: 1000, Currency: "usd", CreatedAt: now, At: now,
+		Account: "a1", Invoice: "in_1", Subscription: "sub_1", Status: "open", AmountDue: 1000, Currency: "usd",
+		CreatedAt: now, At: now,
 	}
 	paid := invoice
-	paid.Number, paid.Status, paid.AmountPaid, paid.Page, paid.PDF = "R-1", "paid", 1000, []byte("sealed page"), []byte("sealed pdf")
+	paid.Number, paid.Status, paid.AmountPaid, paid.Page, paid.PDF = "R-1", "paid", 1000, []byte("sealed page"),
+		[]byte("sealed pdf")
 	revision := w.Append(t, "subscription-a1", eventlog.NoStream,
 		subscription.CustomerCreated{Account: "a1", Customer: "cus_1", At: now},
-		subscription.CardChanged{Account: "a1", PaymentMethod: "pm_1", Brand: []byte("sealed brand"), Last4: []byte("sealed digits"), At: now},
+		subscription.CardChanged{
+			Account: "a1", PaymentMethod: "pm_1", Brand: []byte("sealed brand"), Last4: []byte("sealed digits"), At: now,
+		},
 		invoice)
-	require.Equal(t, []cardRow{{"pm_1", []byte("sealed brand"), []byte("sealed digits")}}, feedtest.Rows[cardRow](t, w, cardRows, "a1"))
-	require.Equal(t, []invoiceRow{{"in_1", nil, "open", 1000, 0, "usd", nil, nil, now}}, feedtest.Rows[invoiceRow](t, w, invoiceRows, "a1"))
-	require.Equal(t, []struct{ Account string }{{"a1"}}, feedtest.Rows[struct{ Account string }](t, w, `select account_id from read_v1.customers where customer_id = 'cus_1'`))
+	require.Equal(t, []cardRow{{"pm_1", []byte("sealed brand"), []byte("sealed digits")}},
+		feedtest.Rows[cardRow](t, w, cardRows, "a1"))
+	require.Equal(t, []invoiceRow{{"in_1", nil, "open", 1000, 0, "usd", nil, nil, now}},
+		feedtest.Rows[invoiceRow](t, w, invoiceRows, "a1"))
+	require.Equal(t, []struct{ Account string }{{"a1"}},
+		feedtest.Rows[struct{ Account string }](t, w, `select account_id from read_v1.customers where customer_id = 'cus_1'`))
 
 	w.Append(t, "subscription-a1", revision, paid, subscription.CardChanged{Account: "a1", At: now})
 	require.Empty(t, feedtest.Rows[cardRow](t, w, cardRows, "a1"), "there is no card any more")
-	require.Equal(t, []invoiceRow{{"in_1", new("R-1"), "paid", 1000, 1000, "usd", paid.Page, paid.PDF, now}}, feedtest.Rows[invoiceRow](t, w, invoiceRows, "a1"))
+	require.Equal(t, []invoiceRow{{"in_1", new("R-1"), "paid", 1000, 1000, "usd", paid.Page, paid.PDF, now}},
+		feedtest.Rows[invoiceRow](t, w, invoiceRows, "a1"))
 }
 
 func TestPrices(t *testing.T) {
@@ -163,13 +181,17 @@ func TestPrices(t *testing.T) {
 		OnSale         bool
 	}
 	w := suite.World(t)
-	listed := catalogue.PriceListed{Price: catalogue.Price{ID: "p1", Name: "Indie", Plan: plan.Indie, Amount: 1000, Currency: "usd", OverageMillis: 5000, OverageUnit: 1000}, At: now}
+	price := catalogue.Price{
+		ID: "p1", Name: "Indie", Plan: plan.Indie, Amount: 1000, Currency: "usd", OverageMillis: 5000, OverageUnit: 1000,
+	}
+	listed := catalogue.PriceListed{Price: price, At: now}
 	dearer := listed
 	dearer.Amount = 1200
 	revision := w.Append(t, catalogue.Stream, eventlog.NoStream, listed)
 	require.Equal(t, []row{{"p1", "Indie", "indie", 1000, "usd", 5000, 1000, true}}, feedtest.Rows[row](t, w, priceRows))
 	revision = w.Append(t, catalogue.Stream, revision, dearer, catalogue.PriceWithdrawn{ID: "p1", At: now})
-	require.Equal(t, []row{{"p1", "Indie", "indie", 1200, "usd", 5000, 1000, false}}, feedtest.Rows[row](t, w, priceRows), "who has it keeps it")
+	require.Equal(t, []row{{"p1", "Indie", "indie", 1200, "usd", 5000, 1000, false}}, feedtest.Rows[row](t, w, priceRows),
+		"who has it keeps it")
 	w.Append(t, catalogue.Stream, revision, listed)
 	require.Equal(t, []row{{"p1", "Indie", "indie", 1000, "usd", 5000, 1000, true}}, feedtest.Rows[row](t, w, priceRows))
 }
@@ -198,7 +220,8 @@ func TestARequestIsOnTheListUntilItHasAnOutcome(t *testing.T) {
 			}
 			revision := w.Append(t, "subscription-a1", eventlog.NoStream, requested("r1"))
 			cause := idOf(t, w, "subscription-a1", revision).String()
-			require.Equal(t, []dueRow{{"r1", "subscription-a1", now.Add(30 * time.Second), cause}}, feedtest.Rows[dueRow](t, w, requestDue))
+			require.Equal(t, []dueRow{{"r1", "subscription-a1", now.Add(30 * time.Second), cause}},
+				feedtest.Rows[dueRow](t, w, requestDue))
 			revision = w.Append(t, "subscription-a1", revision, requested("r2"))
 			w.Append(t, "subscription-a1", revision, outcome)
 			require.Equal(t, "r2", feedtest.Rows[dueRow](t, w, requestDue)[0].Item)
@@ -211,13 +234,19 @@ func TestASubscriptionInArrearsIsOnTheListUntilThatHasAnEnd(t *testing.T) {
 	for name, end := range map[string]any{
 		"it is paid":    subscription.Activated{Account: "a1", Terms: terms("sub_1", plan.Indie, "active", 1), At: now},
 		"it is renewed": subscription.Renewed{Account: "a1", Terms: terms("sub_1", plan.Indie, "active", 2), At: now},
-		"it has ended":  subscription.Ended{Account: "a1", Terms: terms("sub_1", plan.Indie, "canceled", 1), EndedAt: now, At: now},
+		"it has ended": subscription.Ended{
+			Account: "a1", Terms: terms("sub_1", plan.Indie, "canceled", 1), EndedAt: now, At: now,
+		},
 		"it has lapsed": subscription.Lapsed{Account: "a1", Subscription: "sub_1", At: now},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := suite.World(t)
-			w.Write(t, "subscription-a1", subscription.Created{Account: "a1", Terms: terms("sub_1", plan.Indie, "active", 0), At: now})
-			revision := w.Append(t, "subscription-a1", 0, subscription.FellDue{Account: "a1", Terms: terms("sub_1", plan.Indie, "past_due", 1), GraceEnds: due, At: now})
+			w.Write(t, "subscription-a1", subscription.Created{
+				Account: "a1", Terms: terms("sub_1", plan.Indie, "active", 0), At: now,
+			})
+			revision := w.Append(t, "subscription-a1", 0, subscription.FellDue{
+				Account: "a1", Terms: terms("sub_1", plan.Indie, "past_due", 1), GraceEnds: due, At: now,
+			})
 			cause := idOf(t, w, "subscription-a1", revision).String()
 			require.Equal(t, []dueRow{{"sub_1", "subscription-a1", due, cause}}, feedtest.Rows[dueRow](t, w, dunningDue))
 			revision = w.Append(t, "subscription-a1", revision,
@@ -231,9 +260,12 @@ func TestASubscriptionInArrearsIsOnTheListUntilThatHasAnEnd(t *testing.T) {
 
 func TestANoticeIsOnTheListUntilItIsHandled(t *testing.T) {
 	w := suite.World(t)
-	received := payment.Received{ID: "evt_1", Kind: "invoice.paid", Object: "in_1", Customer: "cus_1", CreatedAt: now.Add(-time.Minute), At: now}
+	received := payment.Received{
+		ID: "evt_1", Kind: "invoice.paid", Object: "in_1", Customer: "cus_1", CreatedAt: now.Add(-time.Minute), At: now,
+	}
 	revision := w.Append(t, "payment-evt_1", eventlog.NoStream, received)
-	require.Equal(t, []dueRow{{"evt_1", "payment-evt_1", now, idOf(t, w, "payment-evt_1", revision).String()}}, feedtest.Rows[dueRow](t, w, paymentDue))
+	require.Equal(t, []dueRow{{"evt_1", "payment-evt_1", now, idOf(t, w, "payment-evt_1", revision).String()}},
+		feedtest.Rows[dueRow](t, w, paymentDue))
 
 	ofAnalytics := received
 	ofAnalytics.ID, ofAnalytics.Analytics = "evt_2", true

@@ -30,7 +30,8 @@ func handleSubscription(event eventlog.Decoded, rows *table.Rows) {
 		terms.Set(rows, rowOf(e.Terms))
 	case subscription.ChangeScheduled:
 		scheduled.Set(rows, readmodel.SubscriptionRow{
-			Subscription: e.Subscription, ScheduledPrice: &e.Price, ScheduledPlan: new(string(e.Plan)), ScheduledFrom: &e.EffectiveAt,
+			Subscription: e.Subscription, ScheduledPrice: &e.Price, ScheduledPlan: new(string(e.Plan)),
+			ScheduledFrom: &e.EffectiveAt,
 		})
 	case subscription.ScheduledChangeDropped:
 		scheduled.Set(rows, readmodel.SubscriptionRow{Subscription: e.Subscription})
@@ -50,7 +51,8 @@ func handleSubscription(event eventlog.Decoded, rows *table.Rows) {
 
 func rowOf(t subscription.Terms) readmodel.SubscriptionRow {
 	return readmodel.SubscriptionRow{
-		Subscription: t.Subscription, Price: t.Price, Plan: string(t.Plan), Status: t.Status, PeriodStart: t.PeriodStart, PeriodEnd: t.PeriodEnd,
+		Subscription: t.Subscription, Price: t.Price, Plan: string(t.Plan), Status: t.Status, PeriodStart: t.PeriodStart,
+		PeriodEnd: t.PeriodEnd,
 	}
 }
 

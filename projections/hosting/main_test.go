@@ -31,14 +31,17 @@ func TestAVariableIsOnTheListWhileItIsBeingChanged(t *testing.T) {
 	listed := func(events ...any) (hashes []string) {
 		t.Helper()
 		revision = w.Append(t, "hosting-a1", revision, events...)
-		for _, r := range feedtest.Rows[row](t, w, `select item, stream, due_at from read_v1.todo_complete_variable order by item`) {
+		for _, r := range feedtest.Rows[row](t, w,
+			`select item, stream, due_at from read_v1.todo_complete_variable order by item`) {
 			require.Equal(t, row{r.Item, "hosting-a1", now.Add(hosting.Patience)}, r)
 			hashes = append(hashes, r.Item)
 		}
 		return hashes
 	}
 	begun := func(hash string) hosting.VariableBegun {
-		return hosting.VariableBegun{Account: "a1", Config: "c1", Project: "p1", SealedName: []byte("site"), Hash: hash, Masked: "rk_****", At: now}
+		return hosting.VariableBegun{
+			Account: "a1", Config: "c1", Project: "p1", SealedName: []byte("site"), Hash: hash, Masked: "rk_****", At: now,
+		}
 	}
 	require.Empty(t, listed(hosting.Connected{Account: "a1", Config: "c1", Token: []byte("sealed"), At: now}))
 	require.Equal(t, []string{"h1"}, listed(begun("h1")))

@@ -31,7 +31,8 @@ func handle(event eventlog.Decoded, rows *table.Rows) error {
 	switch e := event.Event.(type) {
 	case session.Opened:
 		sessions.Put(rows, readmodel.SessionRow{
-			Session: e.Session, Account: e.Account, Device: e.Device, Country: projections.OrNull(e.Country), Provider: e.Provider,
+			Session: e.Session, Account: e.Account, Device: e.Device, Country: projections.OrNull(e.Country),
+			Provider: e.Provider,
 			OpenedAt: e.At, SeenAt: e.At, ExpiresAt: e.ExpiresAt, Cause: event.ID.String(),
 		})
 	case session.Seen:

@@ -35,7 +35,9 @@ type dueRow struct {
 }
 
 func opened(n int, at time.Time) session.Opened {
-	e := session.Opened{Session: fmt.Sprint("s", n), Account: "a1", SecretHash: "h", Provider: "idp_1", At: at, ExpiresAt: at.Add(time.Hour)}
+	e := session.Opened{
+		Session: fmt.Sprint("s", n), Account: "a1", SecretHash: "h", Provider: "idp_1", At: at, ExpiresAt: at.Add(time.Hour),
+	}
 	if n%2 == 1 {
 		e.Device, e.Country = []byte{0, 255, byte(n)}, "NL"
 	}
@@ -56,7 +58,9 @@ func TestSessions(t *testing.T) {
 	w.Write(t, "session-s1", opened(1, now))
 	w.Write(t, "session-s2", opened(2, now), session.Seen{Session: "s2", Account: "a1", At: later})
 	w.Write(t, "session-s3", opened(3, now), session.Rotated{Session: "s3", Account: "a1", SecretHash: "i", At: later})
-	w.Write(t, "session-s4", opened(4, now), session.Ended{Session: "s4", Account: "a1", Reason: session.Revoked, At: later})
+	w.Write(t, "session-s4", opened(4, now), session.Ended{
+		Session: "s4", Account: "a1", Reason: session.Revoked, At: later,
+	})
 	require.Equal(t, []sessionRow{row(opened(1, now), now), row(opened(2, now), later), row(opened(3, now), later)},
 		feedtest.Rows[sessionRow](t, w, sessionRows, "a1"))
 	require.Empty(t, feedtest.Rows[sessionRow](t, w, sessionRows, "a2"))
@@ -87,10 +91,13 @@ func TestSessionsThatWereRevokedTogether(t *testing.T) {
 
 			// and all are to be ended when their time is over
 			require.Equal(t, []dueRow{
-				{"s1", "session-s1", before.ExpiresAt}, {"s2", "session-s2", now.Add(time.Hour)}, {"s5", "session-s5", now.Add(time.Hour)},
+				{"s1", "session-s1", before.ExpiresAt},
+				{"s2", "session-s2", now.Add(time.Hour)}, {"s5", "session-s5", now.Add(time.Hour)},
 				{"s3", "session-s3", later.ExpiresAt},
 			}, feedtest.Rows[dueRow](t, w, dueRows))
-			w.Append(t, "session-s1", eventlog.Revision(0), session.Ended{Session: "s1", Account: "a1", Reason: session.Expired, At: now})
+			w.Append(t, "session-s1", eventlog.Revision(0), session.Ended{
+				Session: "s1", Account: "a1", Reason: session.Expired, At: now,
+			})
 			require.Len(t, feedtest.Rows[dueRow](t, w, dueRows), 3)
 		})
 	}

@@ -83,7 +83,8 @@ var accountQuery = readapi.Rows[accountView]{
 		` + readmodel.UsagePeriodsView.Array("p", `where p.account_id = a.account_id
 			and (p.period_end > $2 or p.credit_left <> 0)`) + `,
 		` + readmodel.APIKeysView.Array("k", `where k.account_id = a.account_id`) + `,
-		case when a.subscribed then ` + readmodel.AccountSubscriptionsView.Array("s", `where s.account_id = a.account_id`) + ` end
+		case when a.subscribed
+			then ` + readmodel.AccountSubscriptionsView.Array("s", `where s.account_id = a.account_id`) + ` end
 	from ` + readmodel.AccountsView.SQL() + ` a where a.account_id = $1`,
 }
 

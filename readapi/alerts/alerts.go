@@ -28,7 +28,8 @@ type API struct {
 // Routes returns the rows for the public route table.
 func (a *API) Routes() []web.Route {
 	return []web.Route{
-		web.Get("/v1/damage_report", a.report, web.Reads(readmodel.AlertsView.View), web.Tag("Operations"), web.Summary("What is wrong with the service"),
+		web.Get("/v1/damage_report", a.report, web.Reads(readmodel.AlertsView.View), web.Tag("Operations"),
+			web.Summary("What is wrong with the service"),
 			web.Description("For accounts with the role of an operator. Each alert is a sentence; those that hold for longest come first."),
 			web.Returns[AlertingResponse](), web.Refuses(403)),
 	}
@@ -37,7 +38,8 @@ func (a *API) Routes() []web.Route {
 // AdminRoutes returns the rows for the admin route table.
 func (a *API) AdminRoutes() []web.Route {
 	return []web.Route{
-		web.Get("/admin/alerts", a.list, web.Role("operator", "auditor"), web.Tag("Operators"), web.Summary("The alerts that are open"),
+		web.Get("/admin/alerts", a.list, web.Role("operator", "auditor"), web.Tag("Operators"),
+			web.Summary("The alerts that are open"),
 			web.Returns[alertsReply]()),
 	}
 }
@@ -82,7 +84,8 @@ func (a *API) list(call *web.Call, _ struct{}) (web.Reply, error) {
 	_, _, _ = a.read(call) // what was read last is shown where it fails
 	for _, o := range a.Known() {
 		reply.Alerts = append(reply.Alerts, alertInfo{
-			ID: o.Alert, Source: o.Source, Subject: o.Subject, Reason: string(o.Reason), Since: o.Since.UTC(), Lasting: o.Lasting, Sentence: o.Sentence(),
+			ID: o.Alert, Source: o.Source, Subject: o.Subject, Reason: string(o.Reason), Since: o.Since.UTC(),
+			Lasting: o.Lasting, Sentence: o.Sentence(),
 		})
 	}
 	return web.JSON(reply), nil
@@ -121,7 +124,8 @@ func (a *API) read(ctx context.Context) (open []alert.Open, position string, err
 	}
 	for _, r := range rows {
 		open = append(open, alert.Open{
-			Condition: alert.Condition{Source: r.Source, Subject: r.Subject, Reason: alert.Reason(r.Reason)}, Alert: r.Alert, Since: r.Since, Lasting: r.Lasting,
+			Condition: alert.Condition{Source: r.Source, Subject: r.Subject, Reason: alert.Reason(r.Reason)}, Alert: r.Alert,
+			Since: r.Since, Lasting: r.Lasting,
 		})
 	}
 	a.mu.Lock()

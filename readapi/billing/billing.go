@@ -19,10 +19,12 @@ type API struct {
 func (a *API) Routes() []web.Route {
 	tag := web.Tag("Payments")
 	return []web.Route{
-		web.Get("/payments/products", a.products, web.Public(), web.Reads(readmodel.PricesView.View), tag, web.Summary("The plans and what they cost"),
+		web.Get("/payments/products", a.products, web.Public(), web.Reads(readmodel.PricesView.View), tag,
+			web.Summary("The plans and what they cost"),
 			web.Description("A plan without a `price_id` costs nothing and cannot be subscribed to."), web.Returns[[]product]()),
 		web.Get("/payments/billing", a.overview, tag,
-			web.Reads(readmodel.SubscriptionsView.View, readmodel.CardsView.View, readmodel.InvoicesView.View, readmodel.PricesView.View),
+			web.Reads(readmodel.SubscriptionsView.View, readmodel.CardsView.View, readmodel.InvoicesView.View,
+				readmodel.PricesView.View),
 			web.Summary("The subscription, the card that pays, and the invoices"),
 			web.Description("The invoices are the latest 100, the newest first. Amounts are integers in minor units of the currency."),
 			web.Returns[billingOverviewResponse](web.Sends("cache-control"))),

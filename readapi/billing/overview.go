@@ -13,7 +13,8 @@ import (
 type billingOverviewResponse struct {
 	Subscription  subscriptionResponse   `json:"subscription" doc:"The subscription, with empty fields where there is none."`
 	PaymentMethod *paymentMethodResponse `json:"payment_method" doc:"The card that is charged; null where there is none."`
-	Invoices      []invoiceItem          `json:"invoices,omitzero" doc:"The invoices, the newest first."` // never nil: it is always there
+	// never nil: it is always there
+	Invoices []invoiceItem `json:"invoices,omitzero" doc:"The invoices, the newest first."`
 }
 
 type subscriptionResponse struct {
@@ -82,9 +83,13 @@ func (r overview) subscription() subscriptionResponse {
 		return subscriptionResponse{}
 	}
 	s := r.Subscriptions[0]
-	shown := subscriptionResponse{PriceID: &s.Price, Status: &s.Status, CurrentPeriodEnd: new(s.PeriodEnd.Unix()), CancelAtPeriodEnd: s.CancelAt != nil}
+	shown := subscriptionResponse{
+		PriceID: &s.Price, Status: &s.Status, CurrentPeriodEnd: new(s.PeriodEnd.Unix()), CancelAtPeriodEnd: s.CancelAt != nil,
+	}
 	if s.ScheduledPrice != nil && s.ScheduledFrom != nil {
-		shown.ScheduledChange = &scheduledChange{PriceID: *s.ScheduledPrice, PlanName: r.nameOf(s), EffectiveAt: s.ScheduledFrom.Unix()}
+		shown.ScheduledChange = &scheduledChange{
+			PriceID: *s.ScheduledPrice, PlanName: r.nameOf(s), EffectiveAt: s.ScheduledFrom.Unix(),
+		}
 	}
 	return shown
 }
@@ -126,7 +131,8 @@ func (a *API) invoices(call *web.Call, rows []readmodel.InvoiceRow) ([]invoiceIt
 			return nil, err
 		}
 		items[i] = invoiceItem{
-			ID: row.Invoice, Number: row.Number, Status: &row.Status, AmountPaid: row.AmountPaid, Currency: row.Currency, Created: row.CreatedAt.Unix(),
+			ID: row.Invoice, Number: row.Number, Status: &row.Status, AmountPaid: row.AmountPaid, Currency: row.Currency,
+			Created:          row.CreatedAt.Unix(),
 			HostedInvoiceURL: page, InvoicePDF: pdf,
 		}
 	}

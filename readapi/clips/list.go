@@ -68,24 +68,28 @@ var fromClips = ` from ` + readmodel.ClipsView.SQL()
 
 // filter selects the clips of an account ($1), in a language with all of its regions or in one region ($2, "" for any),
 // and only those of debug requests if $3 is true.
-const filter = ` where account_id = $1 and ($2::text = '' or language = $2 or starts_with(language, $2 || '-')) and (debug or not $3::boolean)`
+const filter = ` where account_id = $1 and (debug or not $3::boolean)
+	and ($2::text = '' or language = $2 or starts_with(language, $2 || '-'))`
 
 // page returns the query of a page of $4 clips after the first $5, and of how many clips there are. The counts of
 // ranges say in which range the page begins, and how many of its clips come before; so no more is read than these,
 // which are at most 4,000, and the page.
 func (o clipOrder) page(filtered, descending bool) readapi.Rows[clipsPage] {
 	after := `account_id = $1 and (` + o.by + `) >= (select ` + o.by + ` from start) order by ` + o.by
-	ids := `select clip_id` + fromClips + ` where ` + after + ` offset (select skip from start) limit (select size from page)`
+	ids := `select clip_id` + fromClips + ` where ` + after + `
+		offset (select skip from start) limit (select size from page)`
 	if filtered { // the clips of each language and debug have an index in this order
 		ids = `select clip_id from (select distinct language, debug` + o.fromRanges() + `) as facets cross join lateral (
-			select ` + o.by + fromClips + ` where language = facets.language and debug = facets.debug and ` + after + ` limit (select skip + size from start, page)) as found
+				select ` + o.by + fromClips + ` where language = facets.language and debug = facets.debug and ` + after + `
+				limit (select skip + size from start, page)) as found
 			order by ` + o.by + ` offset (select skip from start) limit (select size from page)`
 	}
 	first, direction := `before`, ``
 	if descending { // as far from the other end
 		first, direction = `greatest(after - $4, 0)`, ` desc`
 	}
-	return readapi.Rows[clipsPage]{Doing: "reading clips", SQL: `with ranges as (select ` + o.by + `, sum(clips)::bigint as clips` + o.fromRanges() + ` group by ` + o.by + `),
+	return readapi.Rows[clipsPage]{Doing: "reading clips", SQL: `
+		with ranges as (select ` + o.by + `, sum(clips)::bigint as clips` + o.fromRanges() + ` group by ` + o.by + `),
 		counted as (select coalesce(sum(clips), 0)::bigint as total from ranges),
 		page as (
 			select ` + first + ` as first, least($4, after) as size

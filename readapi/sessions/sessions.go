@@ -22,7 +22,8 @@ type API struct {
 // Routes returns the rows for the public route table.
 func (a *API) Routes() []web.Route {
 	return []web.Route{
-		web.Get("/v1/account/sessions", a.list, web.Reads(readmodel.SessionsView.View), web.Tag("Account"), web.Summary("The browsers that are signed in"),
+		web.Get("/v1/account/sessions", a.list, web.Reads(readmodel.SessionsView.View), web.Tag("Account"),
+			web.Summary("The browsers that are signed in"),
 			web.Description("One element for each session. IP addresses are not shown."),
 			web.Returns[sessionListResponse]()),
 	}
@@ -66,7 +67,8 @@ func (a *API) arguments(account string) []any {
 
 func (a *API) show(call *web.Call, row readmodel.SessionRow) (sessionInfo, error) {
 	info := sessionInfo{
-		ID: row.Session, Country: row.Country, CreatedAt: row.OpenedAt.Unix(), UpdatedAt: row.SeenAt.Unix(), Current: row.Session == call.SessionShown(),
+		ID: row.Session, Country: row.Country, CreatedAt: row.OpenedAt.Unix(), UpdatedAt: row.SeenAt.Unix(),
+		Current: row.Session == call.SessionShown(),
 	}
 	if row.Device == nil {
 		return info, nil

@@ -26,7 +26,7 @@ type AccountRow struct {
 	Followed      int64      `col:"followed"`   // revision in the subscription's stream; -1 before there was any
 	Subscribed    bool       `col:"subscribed"` // there is a row in AccountSubscriptionsView
 
-	// of the period that a closed account left, from PeriodsFrom on
+	// Of the period that a closed account left, which began at PeriodsFrom.
 	FreePeriodEnd  *time.Time `col:"free_period_end"`
 	FreePeriodUsed *int64     `col:"free_period_characters"` // used in it; NULL: none was left
 	AcceptedTOS    bool       `col:"accepted_tos"`

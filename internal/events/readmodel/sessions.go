@@ -39,8 +39,10 @@ var Revocations = table.Of[RevocationRow]("revocations")
 var SessionsView = Show(Sessions, table.Of[SessionRow]("sessions").
 	Index("sessions_of_account", "account_id", "opened_at").
 	Index("sessions_due", "expires_at")).
-	Where(`not exists (select from revocations r where r.account_id = sessions.account_id and r.opened_until >= sessions.opened_at)`)
+	Where(`not exists (select from revocations r
+		where r.account_id = sessions.account_id and r.opened_until >= sessions.opened_at)`)
 
 // ToDoExpireSessionsView lists all sessions, to be ended when they expire. The end of a revoked one removes its row.
 var ToDoExpireSessionsView = ToDoFrom(Sessions, "todo_expire_sessions",
-	`select session_id as item, '`+session.StreamPrefix+`' || session_id as stream, expires_at as due_at, cause from sessions`)
+	`select session_id as item, '`+session.StreamPrefix+`' || session_id as stream, expires_at as due_at, cause
+	from sessions`)

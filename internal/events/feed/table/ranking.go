@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -93,34 +94,46 @@ func (r Ranking) counting(t *Table, ranked, ranking string, times int) []string 
 	first := prefixed("first_", r.by)
 	var begin, begins []string
 	for _, column := range r.by {
-		begin = append(begin, fmt.Sprintf("coalesce(r.%s, %s) as %[1]s", quote(column), least[t.columns[t.byName[column]].kind]))
-		begins = append(begins, fmt.Sprintf("case piece when 0 then %s else first_value(%s) over (partition by %s, %s, piece order by %s) end as %[2]s",
+		smallest := least[t.columns[t.byName[column]].kind]
+		begin = append(begin, fmt.Sprintf("coalesce(r.%s, %s) as %[1]s", quote(column), smallest))
+		begins = append(begins, fmt.Sprintf("case piece when 0 then %s "+
+			"else first_value(%s) over (partition by %s, %s, piece order by %s) end as %[2]s",
 			quote("first_"+column), quote(column), within, columnList("", first), by))
 	}
 	part := func(name, query string) string { return r.name + "_" + name + " as (" + query + ")" }
 	return []string{
-		part("counted", `select c.`+within+`, `+strings.Join(begin, ", ")+`, `+columnList("c", r.facets)+fmt.Sprintf(`, count(*) * $%d::bigint as rows`, times)+`
+		part("counted", `select c.`+within+`, `+strings.Join(begin, ", ")+`, `+columnList("c", r.facets)+`,
+				count(*) * $`+strconv.Itoa(times)+`::bigint as rows
 			from changed as c left join lateral (
-				select `+columnList("r", r.by)+` from `+ranking+` as r where r.`+within+` = c.`+within+` and (`+columnList("r", r.by)+`) <= (`+columnList("c", r.by)+`)
+				select `+columnList("r", r.by)+` from `+ranking+` as r
+				where r.`+within+` = c.`+within+` and (`+columnList("r", r.by)+`) <= (`+columnList("c", r.by)+`)
 				order by `+strings.Join(quotedIn("r", r.by), " desc, ")+` desc limit 1) as r on true
 			group by c.`+within+`, `+columnList("r", r.by)+`, `+columnList("c", r.facets)),
 		part("long", `select `+columnList("c", inRange)+`, (c.rows + coalesce(sum(r.rows), 0))::bigint as rows
-			from (select `+columnList("", inRange)+`, sum(rows) as rows from `+r.name+`_counted group by `+columnList("", inRange)+`) as c
+			from (
+				select `+columnList("", inRange)+`, sum(rows) as rows from `+r.name+`_counted
+				group by `+columnList("", inRange)+`) as c
 			left join `+ranking+` as r on `+equal("r", "c", inRange)+`
 			group by `+columnList("c", inRange)+`, c.rows having c.rows + coalesce(sum(r.rows), 0) > `+fmt.Sprint(2*r.piece)),
-		part("numbered", `select x.*, (row_number() over (partition by x.`+within+`, `+columnList("x", first)+` order by `+columnList("x", r.by)+`) - 1) / `+fmt.Sprint(r.piece)+` as piece
+		part("numbered", `select x.*, (row_number() over (
+				partition by x.`+within+`, `+columnList("x", first)+` order by `+columnList("x", r.by)+`) - 1) / `+fmt.Sprint(r.piece)+` as piece
 			from `+r.name+`_long as f(`+within+`, `+columnList("", first)+`, first_rows) cross join lateral (
-				select t.`+within+`, `+columnList("f", first)+`, `+columnList("t", slices.Concat(r.by, r.facets))+` from `+ranked+` as t
+				select t.`+within+`, `+columnList("f", first)+`, `+columnList("t", slices.Concat(r.by, r.facets))+`
+				from `+ranked+` as t
 				where t.`+within+` = f.`+within+` and (`+columnList("t", r.by)+`) >= (`+columnList("f", first)+`)
 				order by `+columnList("t", r.by)+` limit f.first_rows) as x`),
-		part("begun", `select `+within+`, `+strings.Join(begins, ", ")+`, `+columnList("", r.facets)+` from `+r.name+`_numbered`),
+		part("begun", `select `+within+`, `+strings.Join(begins, ", ")+`, `+columnList("", r.facets)+`
+			from `+r.name+`_numbered`),
 		part("moved", `
-			select `+line+`, rows from `+r.name+`_counted as c where not exists (select from `+r.name+`_long as f where `+equal("f", "c", inRange)+`)
+			select `+line+`, rows from `+r.name+`_counted as c
+			where not exists (select from `+r.name+`_long as f where `+equal("f", "c", inRange)+`)
 			union all select `+line+`, sum(rows)::bigint from (
 				select `+line+`, 1 as rows from `+r.name+`_begun
-				union all select `+columnList("r", r.lines())+`, -r.rows from `+ranking+` as r join `+r.name+`_long as f on `+equal("f", "r", inRange)+`) as m
+				union all select `+columnList("r", r.lines())+`, -r.rows from `+ranking+` as r
+				join `+r.name+`_long as f on `+equal("f", "r", inRange)+`) as m
 			group by `+line+` having sum(rows) <> 0`),
-		part("emptied", `delete from `+ranking+` as r using `+r.name+`_moved as m where `+equal("r", "m", r.lines())+` and r.rows + m.rows = 0`),
+		part("emptied", `delete from `+ranking+` as r using `+r.name+`_moved as m
+			where `+equal("r", "m", r.lines())+` and r.rows + m.rows = 0`),
 		part("written", `insert into `+ranking+` as r (`+line+`, rows) select `+line+`, rows from `+r.name+`_moved as m
 			where not exists (select from `+ranking+` as r where `+equal("r", "m", r.lines())+` and r.rows + m.rows = 0)
 			on conflict (`+line+`) do update set rows = r.rows + excluded.rows`),

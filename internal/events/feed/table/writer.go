@@ -46,7 +46,8 @@ func (w *Writer) Queue(batch *pgx.Batch, rows *Rows) {
 // counted returns the changes of rows that may change what rankings count.
 func (w *Writer) counted(rows *Rows) (counted []*change) {
 	for _, c := range rows.tables[w.table].ordered {
-		if slices.ContainsFunc(w.ranked.rankings, func(r Ranking) bool { return c.kind != patchedRow || r.reads(w.table, c.touched()) }) {
+		changes := func(r Ranking) bool { return c.kind != patchedRow || r.reads(w.table, c.touched()) }
+		if slices.ContainsFunc(w.ranked.rankings, changes) {
 			counted = append(counted, c)
 		}
 	}
