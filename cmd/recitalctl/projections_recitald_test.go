@@ -176,7 +176,7 @@ func TestRebuildPromoteRollBackAndRetireUnderLoad(t *testing.T) {
 	// when the other is promoted again, and then retired after being declined once
 	got = recitalctl(t, environment, "projections", "promote", "account", "--generation", "2", "--format", "csv")
 	require.Zero(t, got.code, got.notes)
-	assert.Equal(t, "name,version,generation\naccount,4,2\n", got.out)
+	assert.Equal(t, "name,version,generation\naccount,1,2\n", got.out)
 	got = recitalctl(t, environment, "projections", "retire", "account", "--generation", "2", "--yes")
 	assert.Equal(t, exitFailed, got.code)
 	assert.Contains(t, got.notes, "is live")
