@@ -25,7 +25,7 @@ const (
 	CompleteRequestProcess = "complete_request" // requests that are open for longer than Patience
 	DunningProcess         = "dunning"          // subscriptions whose grace is over
 	PaymentProcess         = "payment"          // notices that were not handled
-	OverageProcess         = "bill_overage"     // periods that are over, with more characters than the plan includes
+	OverageProcess         = "bill_overage"     // characters past a plan, whose period or terms have ended
 )
 
 // Patience is how long a request may be open before it is taken for one that a crash has left behind.
@@ -55,26 +55,28 @@ type Views interface {
 	Overdue(ctx context.Context, at time.Time, after string) (accounts []string, err error)
 }
 
-// Periods close what accounts have used, for the ledger.
+// Periods are what accounts have used, for the ledger. A period is given by its stream, terms by the version of the
+// entitlement that they follow.
 type Periods interface {
-	// ClosePeriod closes a period for good. It returns a *todo.NotYetError while reservations are open.
-	ClosePeriod(ctx context.Context, stream string, cause uuid.UUID) (Overage, error)
-	// OverageBilled records what was billed of a closed period. Recording it again changes nothing.
-	OverageBilled(ctx context.Context, stream string, b Billed, cause uuid.UUID) (eventlog.Position, error)
+	// OverageOn returns what was used past plan and credit on terms that have ended.
+	OverageOn(ctx context.Context, stream string, version int64) (Overage, error)
+	// OverageBilled records what was billed of it. Recording it again changes nothing.
+	OverageBilled(ctx context.Context, stream string, version int64, b Billed, cause uuid.UUID) (eventlog.Position, error)
 }
 
-// Overage is what a closed period has used past its plan and credit.
+// Overage is what was used past plan and credit on terms that have ended.
 type Overage struct {
 	Account    string
 	Plan       plan.Type
-	Start, End time.Time
+	Start      time.Time // of the period
+	End        time.Time // of the terms
 	Characters int64
-	ClosedAt   time.Time
+	At         time.Time         // when it was recorded
 	Billed     bool              // there is nothing left to be done
 	Position   eventlog.Position // of the last event of the period
 }
 
-// Billed is what was billed of a period. Item is "" if it came to nothing.
+// Billed is what was billed of an overage. Item is "" if it came to nothing.
 type Billed struct {
 	Units, Amount  int64
 	Currency, Item string

@@ -13,24 +13,23 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// BillOverage closes a period of the ledger and bills what it has used past its plan: one item on the next invoice,
-// however often it is repeated. The cause is the event that put the period on the list. It returns a *todo.NotYetError
-// while reservations are open in the period.
-func (b *Billing) BillOverage(ctx context.Context, usage string, cause uuid.UUID) (eventlog.Position, error) {
-	over, err := b.Periods.ClosePeriod(ctx, usage, cause)
+// BillOverage bills what was used in a period past its plan, on the terms of a version of the entitlement: one item on
+// the next invoice, however often it is repeated. The cause is the event that ended the terms, or closed the period.
+func (b *Billing) BillOverage(ctx context.Context, usage string, version int64, cause uuid.UUID) (eventlog.Position, error) {
+	over, err := b.Periods.OverageOn(ctx, usage, version)
 	if err != nil || over.Billed {
 		return over.Position, err
 	}
-	billed, err := b.bill(ctx, usage, over)
+	billed, err := b.bill(ctx, fmt.Sprintf("%s/%d", usage, version), over)
 	if err != nil {
 		return eventlog.Position{}, err
 	}
-	return b.Periods.OverageBilled(ctx, usage, billed, cause)
+	return b.Periods.OverageBilled(ctx, usage, version, billed, cause)
 }
 
-// bill adds the item to the customer's next invoice. What comes to nothing, and what an account has used that never
-// bought its plan, is billed with no item.
-func (b *Billing) bill(ctx context.Context, usage string, over Overage) (Billed, error) {
+// bill adds the item to the customer's next invoice, under a key of its own. What comes to nothing, and what an account
+// has used that never bought its plan, is billed with no item.
+func (b *Billing) bill(ctx context.Context, key string, over Overage) (Billed, error) {
 	state, _, err := b.State(ctx, over.Account)
 	if err != nil {
 		return Billed{}, err
@@ -45,9 +44,10 @@ func (b *Billing) bill(ctx context.Context, usage string, over Overage) (Billed,
 	if cost.Amount == 0 || state.Customer == "" {
 		return billed, nil
 	}
-	billed.Item, err = b.Gateway.AddInvoiceItem(ctx, payments.Attempt{ID: journal.DeriveID(usage, "overage").String(), First: over.ClosedAt}, payments.InvoiceItem{
+	attempt := payments.Attempt{ID: journal.DeriveID(key, "overage").String(), First: over.At}
+	billed.Item, err = b.Gateway.AddInvoiceItem(ctx, attempt, payments.InvoiceItem{
 		Customer: state.Customer, Subscription: state.Payer(), Amount: cost.Amount, Currency: cost.Currency,
-		Description: description(price.Price, over, cost), Usage: usage,
+		Description: description(price.Price, over, cost), Usage: key,
 	})
 	return billed, refusal(err)
 }

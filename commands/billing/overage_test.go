@@ -14,29 +14,24 @@ import (
 	"github.com/recital-tts/recital/commands/billing"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/events/eventlog"
-	"github.com/recital-tts/recital/internal/events/todo"
 )
 
-// books is a period of the ledger that is over.
+// books is a period of the ledger with an overage.
 type books struct {
 	mu     sync.Mutex
 	over   billing.Overage
-	open   bool // reservations are
 	billed []billing.Billed
 }
 
-func (b *books) ClosePeriod(context.Context, string, uuid.UUID) (billing.Overage, error) {
+func (b *books) OverageOn(context.Context, string, int64) (billing.Overage, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.open {
-		return billing.Overage{}, &todo.NotYetError{After: time.Minute}
-	}
 	over := b.over
 	over.Billed = len(b.billed) > 0
 	return over, nil
 }
 
-func (b *books) OverageBilled(ctx context.Context, _ string, made billing.Billed, _ uuid.UUID) (eventlog.Position, error) {
+func (b *books) OverageBilled(ctx context.Context, _ string, _ int64, made billing.Billed, _ uuid.UUID) (eventlog.Position, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if ctx.Err() != nil {
@@ -61,31 +56,24 @@ func TestOverageIsBilledOnce(t *testing.T) {
 	s := newShop(t)
 	account := s.subscribed(pro)
 	over := billing.Overage{
-		Account: account, Plan: plan.Pro, Start: s.sandbox.Now(), End: s.sandbox.Now(), Characters: 123_456, ClosedAt: s.sandbox.Now(),
+		Account: account, Plan: plan.Pro, Start: s.sandbox.Now(), End: s.sandbox.Now(), Characters: 123_456, At: s.sandbox.Now(),
 	}
 	const stream = "usage-a-1"
 
-	// while something is reserved, nothing is billed
-	period := &books{over: over, open: true}
+	// whoever dies at whatever is changed, before or after it, and also if that is completed a day later
+	period := &books{over: over}
 	s.Periods = period
-	var notYet *todo.NotYetError
-	_, err := s.BillOverage(t.Context(), stream, cause())
-	require.ErrorAs(t, err, &notYet)
-	require.Empty(t, s.items(account))
-
-	// then whoever dies at whatever is changed, before or after it, and also if that is completed a day later
-	period.open = false
 	for _, after := range []bool{false, true} {
 		f := &fuse{at: 1, after: after}
 		dying, ctx := s.mortal(t, f)
 		dying.Periods = period
-		_, err = dying.BillOverage(ctx, stream, cause())
+		_, err := dying.BillOverage(ctx, stream, 3, cause())
 		require.Error(t, err)
 		require.Empty(t, period.billed)
 		s.advance(25 * time.Hour)
 	}
 	for range 2 {
-		_, err = s.BillOverage(t.Context(), stream, cause())
+		_, err := s.BillOverage(t.Context(), stream, 3, cause())
 		require.NoError(t, err)
 	}
 	require.Equal(t, []int64{553}, s.items(account), "123 full units of 4.5 cents")
@@ -93,9 +81,23 @@ func TestOverageIsBilledOnce(t *testing.T) {
 	require.NotEmpty(t, period.billed[0].Item)
 	require.Equal(t, billing.Billed{Units: 123, Amount: 553, Currency: "usd", Item: period.billed[0].Item}, period.billed[0])
 
-	// it is on the next invoice
-	s.advance(31*24*time.Hour, account)
-	require.EqualValues(t, 4900+553, s.has(account).Invoices[0].AmountDue)
+	// and it has an invoice of its own, which is paid
+	s.advance(2*time.Hour, account)
+	own := s.has(account).Invoices[0]
+	require.EqualValues(t, 553, own.AmountPaid)
+	require.Equal(t, "paid", own.Status)
+}
+
+func TestOverageIsOnTheRenewalsInvoiceWhileThatIsADraft(t *testing.T) {
+	s := newShop(t)
+	account := s.subscribed(pro)
+	s.advance(s.has(account).Subscriptions[0].PeriodEnd.Add(time.Minute).Sub(s.sandbox.Now()), account)
+	s.Periods = &books{over: billing.Overage{Account: account, Plan: plan.Pro, Characters: 10_000, At: s.sandbox.Now()}}
+	_, err := s.BillOverage(t.Context(), "usage-a-1", 3, cause())
+	require.NoError(t, err)
+	s.advance(2*time.Hour, account)
+	require.EqualValues(t, 4900+45, s.has(account).Invoices[0].AmountPaid)
+	require.Len(t, s.has(account).Invoices, 2)
 }
 
 func TestOverageOfAPlanThatIsLeft(t *testing.T) {
@@ -107,9 +109,9 @@ func TestOverageOfAPlanThatIsLeft(t *testing.T) {
 	require.Equal(t, plan.Indie, s.state(account).Entitled.Plan)
 
 	// then its characters cost what they did then
-	period := &books{over: billing.Overage{Account: account, Plan: plan.Premium, Characters: 10_000, ClosedAt: s.sandbox.Now()}}
+	period := &books{over: billing.Overage{Account: account, Plan: plan.Premium, Characters: 10_000, At: s.sandbox.Now()}}
 	s.Periods = period
-	_, err = s.BillOverage(t.Context(), "usage-a-1", cause())
+	_, err = s.BillOverage(t.Context(), "usage-a-1", 3, cause())
 	require.NoError(t, err)
 	require.Equal(t, []int64{35}, s.items(account))
 }
@@ -117,15 +119,13 @@ func TestOverageOfAPlanThatIsLeft(t *testing.T) {
 func TestOverageOfTheLastPeriodIsInvoicedByItself(t *testing.T) {
 	s := newShop(t)
 	account := s.subscribed(pro)
-	_, err := s.ReplaceCard(t.Context(), account, s.register(account, "pm_card_visa"), none, origin)
-	require.NoError(t, err)
-	_, err = s.Cancel(t.Context(), account, none, origin)
+	_, err := s.Cancel(t.Context(), account, none, origin)
 	require.NoError(t, err)
 	s.advance(32*24*time.Hour, account)
 	require.Equal(t, plan.Free, s.state(account).Entitled.Plan)
 
-	s.Periods = &books{over: billing.Overage{Account: account, Plan: plan.Pro, Characters: 10_000, ClosedAt: s.sandbox.Now()}}
-	_, err = s.BillOverage(t.Context(), "usage-a-1", cause())
+	s.Periods = &books{over: billing.Overage{Account: account, Plan: plan.Pro, Characters: 10_000, At: s.sandbox.Now()}}
+	_, err = s.BillOverage(t.Context(), "usage-a-1", 3, cause())
 	require.NoError(t, err)
 	s.advance(2*time.Hour, account)
 	invoice := s.has(account).Invoices[0]
@@ -145,7 +145,7 @@ func TestOverageThatComesToNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			period := &books{over: over}
 			s.Periods = period
-			_, err := s.BillOverage(t.Context(), "usage-"+over.Account+"-1", cause())
+			_, err := s.BillOverage(t.Context(), "usage-"+over.Account+"-1", 3, cause())
 			require.NoError(t, err)
 			require.Len(t, period.billed, 1)
 			require.Empty(t, period.billed[0].Item)

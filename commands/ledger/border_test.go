@@ -225,7 +225,8 @@ func (s *subscriber) requireBooks(r require.TestingT) {
 			last = books.Terms.End // otherwise it was over before anybody said that it was cut short
 		}
 		if limit := books.Terms.Limit; books.Closed() && limit != nil && books.Terms.Metered {
-			require.Equal(r, max(0, books.Settled-*limit-books.Credit), books.Overage)
+			over, _ := books.OverageOn(books.Terms.Version)
+			require.Equal(r, max(0, books.Settled-*limit-books.Credit), over.Characters)
 		}
 	}
 	require.Equal(r, s.settled, settled)

@@ -8,7 +8,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/recital-tts/recital/commands/journal"
-	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/events/eventlog"
@@ -101,7 +100,7 @@ func (l *Ledger) CarryCredit(ctx context.Context, stream string, cause uuid.UUID
 		return eventlog.Position{}, err
 	}
 	if !seen.state.Exists() {
-		return eventlog.Position{}, domain.Refuse(domain.NotFound, "The period does not exist")
+		return eventlog.Position{}, errNoPeriod
 	}
 	owner, err := l.account(ctx, seen.state.Terms.Account)
 	if err != nil {

@@ -167,7 +167,7 @@ func TestAnUpgradeChangesTheTermsOfTheRunningPeriod(t *testing.T) {
 	spend(t, one, id, 300_000)
 	spend(t, other, id, 1)
 
-	// when it is upgraded, then what was used counts on the new terms, on both instances
+	// when it is upgraded, then what is past the plan is billed, and all else counts on the new terms, on both instances
 	w.Clock.Advance(24 * time.Hour)
 	bought.Plan, bought.Next = plan.Premium, plan.Premium
 	w.entitle(id, bought)
@@ -175,13 +175,20 @@ func TestAnUpgradeChangesTheTermsOfTheRunningPeriod(t *testing.T) {
 	for _, keeper := range []*commands.Ledger{other, one} {
 		r := commandstest.Reserve(t, keeper, id, 0)
 		require.Equal(t, plan.Premium, r.Allowance.Plan)
-		require.EqualValues(t, 300_001, r.Allowance.Settled)
+		require.EqualValues(t, 200_000, r.Allowance.Settled)
 		commandstest.Settle(t, keeper, r, 0)
 	}
 	w.nextPeriod(id)
-	closed, err := one.ClosePeriod(t.Context(), fmt.Sprintf("usage-%s-%d", id, bought.Start.Unix()), uuid.New())
+	stream := fmt.Sprintf("usage-%s-%d", id, bought.Start.Unix())
+	_, err := one.ClosePeriod(t.Context(), stream, uuid.New())
 	require.NoError(t, err)
-	require.Zero(t, closed.Overage)
+	past, err := one.OverageOn(t.Context(), stream, 1)
+	require.NoError(t, err)
+	require.Equal(t, plan.Indie, past.Plan)
+	require.EqualValues(t, 100_001, past.Characters)
+	require.Equal(t, past.At, past.End, "its terms ended with the upgrade")
+	_, err = one.OverageOn(t.Context(), stream, 2)
+	require.Equal(t, domain.NotFound, domain.CodeOf(err), "nothing is past the new plan")
 }
 
 func TestAPeriodIsClosedAndItsOverageBilledOnce(t *testing.T) {
@@ -205,24 +212,25 @@ func TestAPeriodIsClosedAndItsOverageBilledOnce(t *testing.T) {
 	_, err = keeper.ClosePeriod(t.Context(), stream, uuid.New())
 	require.ErrorAs(t, err, &notYet)
 	commandstest.Settle(t, other, running, 1_345)
-	want := commands.ClosedPeriod{Account: id, Plan: plan.Indie, Start: bought.Start, End: bought.End, Overage: 12_345, ClosedAt: w.Clock.Now()}
+	over := ledger.Overage{Plan: plan.Indie, Version: 1, Characters: 12_345, At: w.Clock.Now()}
 	for _, by := range []*commands.Ledger{keeper, other} {
-		closed, err := by.ClosePeriod(t.Context(), stream, uuid.New())
+		position, err := by.ClosePeriod(t.Context(), stream, uuid.New())
 		require.NoError(t, err)
-		want.Position = closed.Position
-		require.Equal(t, want, closed)
+		found, err := by.OverageOn(t.Context(), stream, 1)
+		require.NoError(t, err)
+		require.Equal(t, commands.Overage{Overage: over, Account: id, Start: bought.Start, End: bought.End, Position: position}, found)
 	}
 
 	// and it is billed once
 	for _, by := range []*commands.Ledger{keeper, other} {
-		_, err := by.OverageBilled(t.Context(), stream, commands.Bill{Units: 12, Amount: 60, Currency: "usd", Item: "ii_1"}, uuid.New())
+		_, err := by.OverageBilled(t.Context(), stream, 1, commands.Bill{Units: 12, Amount: 60, Currency: "usd", Item: "ii_1"}, uuid.New())
 		require.NoError(t, err)
 	}
 	books := w.BooksOf(stream)
 	require.Equal(t, ledger.OverageBilled{
-		Account: id, Characters: 12_345, Units: 12, Amount: 60, Currency: "usd", Item: "ii_1", Start: bought.Start, At: w.Clock.Now(),
+		Account: id, Version: 1, Characters: 12_345, Units: 12, Amount: 60, Currency: "usd", Item: "ii_1", Start: bought.Start, At: w.Clock.Now(),
 	}, books.Events[len(books.Events)-1])
-	require.True(t, books.Billed)
+	require.True(t, books.Overages[0].Billed)
 
 	// and what does not exist is not closed
 	_, err = keeper.ClosePeriod(t.Context(), "usage-nobody-1", uuid.New())

@@ -34,11 +34,17 @@ func (c Close) Decide(s State) ([]Event, error) {
 	if err := s.requireEnd(c.To, c.At); err != nil || s.Closed() || len(s.Open) > 0 {
 		return nil, err
 	}
-	closed := Closed{Account: s.Terms.Account, Start: s.Terms.Start, To: c.To, At: c.At}
-	if limit := s.Terms.Limit; limit != nil && s.Terms.Metered {
-		closed.Overage = max(0, s.Settled-*limit-s.Credit)
+	return []Event{Closed{
+		Account: s.Terms.Account, Version: s.Terms.Version, Overage: s.unbilled(), Start: s.Terms.Start, To: c.To, At: c.At,
+	}}, nil
+}
+
+// unbilled returns what exceeds plan and credit on the present terms, of a plan that bills it.
+func (s State) unbilled() int64 {
+	if s.Terms.Limit == nil || !s.Terms.Metered {
+		return 0
 	}
-	return []Event{closed}, nil
+	return max(0, s.Settled-*s.Terms.Limit-s.Credit)
 }
 
 // requireEnd refuses a period that has not ended, when the account's next one starts at a time.
@@ -52,23 +58,26 @@ func (s State) requireEnd(next, now time.Time) error {
 	return nil
 }
 
-// RecordBilled records that the overage of a closed period is billed. Recording it again has no effect.
+// RecordBilled records that the overage on the terms of a version of the entitlement is billed. Recording it again has
+// no effect.
 type RecordBilled struct {
+	Version        int64
 	Units, Amount  int64
 	Currency, Item string
 	At             time.Time
 }
 
-// Decide refuses a period that is not closed.
+// Decide refuses terms that have not ended, or on which nothing exceeds the plan.
 func (c RecordBilled) Decide(s State) ([]Event, error) {
-	switch {
-	case !s.Closed():
-		return nil, domain.Refuse(domain.Conflict, "The period is not closed")
-	case s.Billed:
+	switch overage, found := s.OverageOn(c.Version); {
+	case !found:
+		return nil, domain.Refuse(domain.Conflict, "The period has no overage on these terms")
+	case overage.Billed:
 		return nil, nil
+	default:
+		return []Event{OverageBilled{
+			Account: s.Terms.Account, Version: c.Version, Characters: overage.Characters, Units: c.Units, Amount: c.Amount,
+			Currency: c.Currency, Item: c.Item, Start: s.Terms.Start, At: c.At,
+		}}, nil
 	}
-	return []Event{OverageBilled{
-		Account: s.Terms.Account, Characters: s.Overage, Units: c.Units, Amount: c.Amount, Currency: c.Currency, Item: c.Item,
-		Start: s.Terms.Start, At: c.At,
-	}}, nil
 }

@@ -33,10 +33,14 @@ type PeriodOpened struct {
 	Version int64     `json:"version"` // of the entitlement that these terms follow; 0 is that of the opening
 }
 
-// TermsChanged puts a period on the terms of a newer entitlement.
+// TermsChanged puts a period on the terms of a newer entitlement. Overage is what exceeds plan and credit by then, of a
+// plan that bills it: it is billed by the terms that end here, and does not count on the new ones. All else that was
+// used does.
 type TermsChanged struct {
 	PeriodOpened
-	At time.Time `json:"at"`
+	Before  int64     `json:"before"`  // version of the entitlement whose terms end
+	Overage int64     `json:"overage"` // characters
+	At      time.Time `json:"at"`
 }
 
 // Ended ends a period, before or after its end time, because the account's next period begins at To. What is reserved
@@ -49,20 +53,22 @@ type Ended struct {
 	At      time.Time `json:"at"`
 }
 
-// Closed records what was used in a period when nothing more can be: Overage is what exceeds plan and credit, of a plan
-// that bills it.
+// Closed records that nothing more is used in a period: Overage is what exceeds plan and credit on its last terms, of a
+// plan that bills it.
 type Closed struct {
 	Account string    `json:"account"`
+	Version int64     `json:"version"` // of the entitlement whose terms were the last
 	Overage int64     `json:"overage"` // characters
 	Start   time.Time `json:"start"`   // of the period
 	To      time.Time `json:"to"`      // start of the account's next period
 	At      time.Time `json:"at"`
 }
 
-// OverageBilled records that the overage of a period is billed: Units whole units, for Amount minor units of the
+// OverageBilled records that an overage of a period is billed: Units whole units, for Amount minor units of the
 // currency, by the provider's Item. There is none where nothing was to be paid.
 type OverageBilled struct {
 	Account    string    `json:"account"`
+	Version    int64     `json:"version"` // of the entitlement on whose terms it is billed
 	Characters int64     `json:"characters"`
 	Units      int64     `json:"units"`
 	Amount     int64     `json:"amount"`
@@ -109,8 +115,9 @@ type Expired struct {
 // SnapshotTaken repeats the whole state, so that a load need not read further back.
 type SnapshotTaken struct {
 	PeriodOpened
-	Characters   int64         `json:"characters"` // settled
+	Characters   int64         `json:"characters"` // settled, without those of the overages
 	Reservations []Reservation `json:"reservations"`
+	Overages     []Overage     `json:"overages"` // of earlier terms
 	At           time.Time     `json:"at"`
 }
 
@@ -140,6 +147,15 @@ type CreditSnapshotTaken struct {
 	Account string     `json:"account"`
 	Grants  []Credited `json:"grants"`
 	At      time.Time  `json:"at"`
+}
+
+// Overage is what was used past the plan and the credit of a period on the terms of one entitlement.
+type Overage struct {
+	Plan       plan.Type `json:"plan"`
+	Version    int64     `json:"version"` // of the entitlement
+	Characters int64     `json:"characters"`
+	At         time.Time `json:"at"` // when the terms, or the period, ended
+	Billed     bool      `json:"billed"`
 }
 
 // Reservation is an open reservation.

@@ -6,8 +6,8 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 )
 
-// OpenPeriod opens a period, or puts it on newer terms. Opening it again on the same ones, or on older ones, has no
-// effect.
+// OpenPeriod opens a period, or puts it on newer terms, from this point of the ledger on. Opening it again on the same
+// ones, or on older ones, has no effect.
 type OpenPeriod struct {
 	Account    string
 	Plan       plan.Plan
@@ -27,7 +27,7 @@ func (c OpenPeriod) Decide(s State) ([]Event, error) {
 		opened.Limit = &c.Plan.Characters
 	}
 	if s.Exists() {
-		return []Event{TermsChanged{PeriodOpened: opened, At: c.At}}, nil
+		return []Event{TermsChanged{PeriodOpened: opened, Before: s.Terms.Version, Overage: s.unbilled(), At: c.At}}, nil
 	}
 	if c.BroughtIn == 0 {
 		return []Event{opened}, nil

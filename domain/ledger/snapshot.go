@@ -17,7 +17,9 @@ func (s State) Snapshot(at time.Time) []Event {
 	if s.SinceSnapshot < SnapshotEvery || len(s.Open) > maxInSnapshot || s.Over() {
 		return nil
 	}
-	events := []Event{SnapshotTaken{PeriodOpened: s.Terms, Characters: s.Settled, Reservations: slices.Clone(s.Open), At: at}}
+	events := []Event{SnapshotTaken{
+		PeriodOpened: s.Terms, Characters: s.Settled, Reservations: slices.Clone(s.Open), Overages: slices.Clone(s.Overages), At: at,
+	}}
 	if len(s.Grants) > 0 {
 		events = append(events, CreditSnapshotTaken{Account: s.Terms.Account, Grants: slices.Clone(s.Grants), At: at})
 	}

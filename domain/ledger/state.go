@@ -8,7 +8,7 @@ import (
 // State is the state of a period. The zero State is a period that was never opened.
 type State struct {
 	Terms         PeriodOpened
-	Settled       int64         // characters, including those that were brought in
+	Settled       int64         // characters that count on the terms, including those that were brought in
 	Reserved      int64         // characters of the open reservations
 	Open          []Reservation // in the order of their creation
 	SinceSnapshot int           // events since the last SnapshotTaken, or since the beginning
@@ -20,8 +20,7 @@ type State struct {
 
 	NextStart time.Time // of the account's next period; zero while this one is in use
 	ClosedAt  time.Time // zero while something may still be settled
-	Overage   int64     // characters, once the period is closed
-	Billed    bool      // the overage is
+	Overages  []Overage // of earlier terms, and of the last ones once the period is closed
 }
 
 // Exists reports whether the period was opened.
@@ -41,14 +40,16 @@ func Evolve(s State, event Event) State {
 	case PeriodOpened:
 		s.Terms = e
 	case TermsChanged:
+		s.Settled -= e.Overage
+		s = s.over(e.Overage, e.At)
 		s.Terms = e.PeriodOpened
 	case Ended:
 		s.Terms.End, s.NextStart = e.End, e.To
 	case Closed:
-		s.Overage, s.ClosedAt = e.Overage, e.At
-		s = s.endedAt(e.To)
+		s.ClosedAt = e.At
+		s = s.over(e.Overage, e.At).endedAt(e.To)
 	case OverageBilled:
-		s.Billed = true
+		s = s.billed(e.Version)
 	case BroughtIn:
 		s.Settled += e.Characters
 	case Reserved:
@@ -84,8 +85,35 @@ func (s State) endedAt(next time.Time) State {
 	return s
 }
 
+// over adds what exceeds plan and credit on the present terms.
+func (s State) over(characters int64, at time.Time) State {
+	if characters > 0 {
+		s.Overages = append(slices.Clip(s.Overages), Overage{
+			Plan: s.Terms.Plan, Version: s.Terms.Version, Characters: characters, At: at,
+		})
+	}
+	return s
+}
+
+func (s State) billed(version int64) State {
+	s.Overages = slices.Clone(s.Overages)
+	for i := range s.Overages {
+		s.Overages[i].Billed = s.Overages[i].Billed || s.Overages[i].Version == version
+	}
+	return s
+}
+
+// OverageOn returns the overage on the terms of a version of the entitlement.
+func (s State) OverageOn(version int64) (overage Overage, found bool) {
+	i := slices.IndexFunc(s.Overages, func(o Overage) bool { return o.Version == version })
+	if i < 0 {
+		return Overage{}, false
+	}
+	return s.Overages[i], true
+}
+
 func fromSnapshot(e SnapshotTaken) State {
-	s := State{Terms: e.PeriodOpened, Settled: e.Characters, Open: e.Reservations}
+	s := State{Terms: e.PeriodOpened, Settled: e.Characters, Open: e.Reservations, Overages: e.Overages}
 	for _, r := range e.Reservations {
 		s.Reserved += r.Characters
 	}

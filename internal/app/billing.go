@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,6 +16,7 @@ import (
 	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/events/todo"
 	projections "github.com/recital-tts/recital/projections/billing"
 	readapi "github.com/recital-tts/recital/readapi/billing"
 	writeapi "github.com/recital-tts/recital/writeapi/billing"
@@ -59,7 +62,13 @@ func billingToDos(billing *commands.Billing) []toDo {
 		{commands.CompleteRequestProcess, readmodel.ToDoCompleteRequestView, byStream(billing.CompleteRequest)},
 		{commands.DunningProcess, readmodel.ToDoDunningView, byStream(billing.Lapse)},
 		{commands.PaymentProcess, readmodel.ToDoPaymentView, byStream(billing.HandleNotice)},
-		{commands.OverageProcess, readmodel.ToDoBillOverageView, byStream(billing.BillOverage)},
+		{commands.OverageProcess, readmodel.ToDoBillOverageView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
+			version, err := strconv.ParseInt(strings.TrimPrefix(item.ID, item.Stream+"/"), 10, 64)
+			if err != nil {
+				return eventlog.Position{}, fmt.Errorf("the item %s names no terms: %w", item.ID, err)
+			}
+			return billing.BillOverage(ctx, item.Stream, version, item.Cause)
+		}},
 	}
 }
 
@@ -74,23 +83,23 @@ func lapseAlert(raised *alerts.Alerts) func(context.Context, commands.Lapse) err
 	}
 }
 
-// periods closes periods of the ledger.
+// periods are those of the ledger.
 type periods struct{ ledger *ledger.Ledger }
 
-// ClosePeriod implements commands.Periods.
-func (p periods) ClosePeriod(ctx context.Context, stream string, cause uuid.UUID) (commands.Overage, error) {
-	closed, err := p.ledger.ClosePeriod(ctx, stream, cause)
+// OverageOn implements commands.Periods.
+func (p periods) OverageOn(ctx context.Context, stream string, version int64) (commands.Overage, error) {
+	o, err := p.ledger.OverageOn(ctx, stream, version)
 	return commands.Overage{
-		Account: closed.Account, Plan: closed.Plan, Start: closed.Start, End: closed.End, ClosedAt: closed.ClosedAt,
-		Characters: closed.Overage, Billed: closed.Billed, Position: closed.Position,
+		Account: o.Account, Plan: o.Plan, Start: o.Start, End: o.End, Characters: o.Characters, At: o.At,
+		Billed: o.Billed, Position: o.Position,
 	}, err
 }
 
 // OverageBilled implements commands.Periods.
 func (p periods) OverageBilled(
-	ctx context.Context, stream string, b commands.Billed, cause uuid.UUID,
+	ctx context.Context, stream string, version int64, b commands.Billed, cause uuid.UUID,
 ) (eventlog.Position, error) {
-	return p.ledger.OverageBilled(ctx, stream, ledger.Bill(b), cause)
+	return p.ledger.OverageBilled(ctx, stream, version, ledger.Bill(b), cause)
 }
 
 // reconciling returns run with an alert that is open while run fails.

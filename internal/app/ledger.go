@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/uuid"
-
 	commands "github.com/recital-tts/recital/commands/ledger"
 	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/internal/events/eventlog"
@@ -46,10 +44,6 @@ func ledgerSlice(core *coreParts, stores *storeParts, shared *sharedParts) slice
 			expire := func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
 				return ledger.Expire(ctx, item.Stream, item.ID)
 			}
-			closePeriod := func(ctx context.Context, stream string, cause uuid.UUID) (eventlog.Position, error) {
-				closed, err := ledger.ClosePeriod(ctx, stream, cause)
-				return closed.Position, err
-			}
 			return service{
 				public: read.Routes(),
 				admin:  write.AdminRoutes(),
@@ -57,7 +51,7 @@ func ledgerSlice(core *coreParts, stores *storeParts, shared *sharedParts) slice
 					{commands.ExpiryProcess, readmodel.ToDoExpiryView, expire},
 					{commands.CreditProcess, readmodel.ToDoCreditView, byStream(ledger.CarryCredit)},
 					{commands.FollowProcess, readmodel.ToDoFollowEntitlementView, byID(ledger.FollowEntitlement)},
-					{commands.CloseProcess, readmodel.ToDoClosePeriodView, byStream(closePeriod)},
+					{commands.CloseProcess, readmodel.ToDoClosePeriodView, byStream(ledger.ClosePeriod)},
 				},
 				jobs: []job{{
 					name: "the watch over open reservations", current: true, run: watch,

@@ -88,8 +88,10 @@ func TestAnAccountAndItsPeriodsFollowTheSubscription(t *testing.T) {
 	write(subscription.Stream("a1"), revision, subscription.Entitled{
 		Account: "a1", Entitlement: plan.Entitlement{Plan: plan.Free, Start: lapsed}, At: now,
 	})
-	require.Eventually(t, func() bool { return period(bought).Billed }, patience, 10*time.Millisecond)
-	require.EqualValues(t, 12_345, period(bought).Overage)
+	require.Eventually(t, func() bool {
+		over, _ := period(bought).OverageOn(1)
+		return over.Billed && over.Characters == 12_345
+	}, patience, 10*time.Millisecond)
 	require.Equal(t, plan.Free, period(lapsed).Terms.Plan)
 	require.EqualValues(t, 2, period(lapsed).Terms.Version)
 

@@ -144,6 +144,9 @@ func ofLedger(event any) (entry, bool) {
 	case ledger.TermsChanged:
 		e.of(l.Account, "The period of account %s from %s goes on until %s on plan %s%s",
 			l.Account, day(l.Start), day(l.End), l.Plan, limit(l.Limit))
+		if l.Overage > 0 {
+			e.sentence += fmt.Sprintf("; %d characters past plan and credit are billed on the terms before", l.Overage)
+		}
 	case ledger.Ended:
 		e.of(l.Account, "The period of account %s from %s ended on %s", l.Account, day(l.Start), day(l.End))
 	case ledger.Closed:

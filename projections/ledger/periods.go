@@ -12,6 +12,7 @@ import (
 var (
 	periods   = readmodel.UsagePeriodsView
 	used      = periods.Fields("characters", "playground_characters")
+	overage   = periods.Fields("overage")
 	credit    = periods.Fields("credit_granted", "credit_carried")
 	terms     = periods.Fields("plan", "character_limit", "period_end")
 	periodEnd = periods.Fields("period_end")
@@ -36,16 +37,16 @@ func handlePeriod(event eventlog.Decoded, rows *table.Rows) {
 		terms.Set(rows, rowOf(e.PeriodOpened))
 		creditDue.Set(rows, readmodel.PeriodToDoRow{Account: e.Account, Start: e.Start, Due: e.End})
 		metered.Delete(rows, readmodel.PeriodToDoRow{Account: e.Account, Start: e.Start})
+		overage.Add(rows, readmodel.UsagePeriodRow{Account: e.Account, Start: e.Start, Overage: e.Overage})
+		over(event, rows, e.Overage, readmodel.OverageRow{Account: e.Account, Start: e.Start, Version: e.Before, Due: e.At})
 		onTerms(event, rows, e.PeriodOpened)
 	case ledger.Ended:
 		ended(rows, e)
 	case ledger.Closed:
 		metered.Delete(rows, readmodel.PeriodToDoRow{Account: e.Account, Start: e.Start})
-		if e.Overage > 0 {
-			overages.Put(rows, toDo(event, e.Account, e.Start, e.At))
-		}
+		over(event, rows, e.Overage, readmodel.OverageRow{Account: e.Account, Start: e.Start, Version: e.Version, Due: e.At})
 	case ledger.OverageBilled:
-		overages.Delete(rows, readmodel.PeriodToDoRow{Account: e.Account, Start: e.Start})
+		overages.Delete(rows, readmodel.OverageRow{Account: e.Account, Start: e.Start, Version: e.Version})
 	case ledger.CreditGranted:
 		granted(event, rows, e)
 	case ledger.CreditCarried:
@@ -63,6 +64,14 @@ func rowOf(e ledger.PeriodOpened) readmodel.UsagePeriodRow {
 func toDo(event eventlog.Decoded, account string, start, due time.Time) readmodel.PeriodToDoRow {
 	return readmodel.PeriodToDoRow{
 		Account: account, Start: start, Stream: event.Stream, Due: due, Cause: event.ID.String(),
+	}
+}
+
+// over lists an overage to be billed, if there is any.
+func over(event eventlog.Decoded, rows *table.Rows, characters int64, row readmodel.OverageRow) {
+	if characters > 0 {
+		row.Stream, row.Cause = event.Stream, event.ID.String()
+		overages.Put(rows, row)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/feed/feedtest"
+	"github.com/recital-tts/recital/internal/events/readmodel"
 )
 
 // due returns the times at which the items of a list are due, by their ids.
@@ -100,22 +101,58 @@ func TestAPeriodThatEndsEarlyIsDueThen(t *testing.T) {
 func TestOverageIsDueUntilItIsBilled(t *testing.T) {
 	w := suite.World(t)
 	end := now.AddDate(0, 1, 0)
+	speak := func(h *history, reservation string, characters int64) {
+		h.do(ledger.Reserve{Reservation: reservation, Characters: characters, At: now, ExpiresAt: end})
+		h.do(ledger.Settle{Reservation: reservation, Characters: characters, At: now})
+	}
+	billed := func(version int64) ledger.RecordBilled {
+		return ledger.RecordBilled{Version: version, Units: 12, Amount: 60, Currency: "usd", Item: "ii_1", At: end}
+	}
 	var h history
 	h.do(openPeriod("a1", plan.Indie, now))
-	h.do(ledger.Reserve{Reservation: "r1", Characters: 250_000, At: now, ExpiresAt: end})
+	h.do(ledger.Reserve{Reservation: "r1", Characters: 1, At: now, ExpiresAt: end})
 	at := w.Append(t, "usage-a1-1", eventlog.NoStream, h.take()...)
 	require.Empty(t, due(t, w, "close_period"), "while something is reserved")
-	h.do(ledger.Settle{Reservation: "r1", Characters: 212_345, At: now})
+	h.do(ledger.Settle{Reservation: "r1", Characters: 1, At: now})
+	speak(&h, "r2", 212_344)
 	at = w.Append(t, "usage-a1-1", at, h.take()...)
 	require.Len(t, due(t, w, "close_period"), 1)
 
+	// when the terms change, then what is past the plan is due at once, and does not count any more
+	pro := onVersion(openPeriod("a1", plan.Pro, now), 1)
+	pro.At = now.AddDate(0, 0, 3)
+	h.do(pro)
+	at = w.Append(t, "usage-a1-1", at, h.take()...)
+	require.Equal(t, map[string]time.Time{"usage-a1-1/0": pro.At}, due(t, w, "bill_overage"))
+	require.Equal(t, "200000 0", counted(t, w, "a1"))
+	speak(&h, "r3", 1_050_700)
+	at = w.Append(t, "usage-a1-1", at, h.take()...)
+	require.Equal(t, "1250700 0", counted(t, w, "a1"))
+	require.EqualValues(t, 1_250_700, h.Settled)
+
+	// and when the period is closed, then so is what is past the plan that it ended on
 	h.do(ledger.Close{To: end, At: end})
 	at = w.Append(t, "usage-a1-1", at, h.take()...)
 	require.Empty(t, due(t, w, "close_period"))
-	require.Equal(t, map[string]time.Time{"usage-a1-1": end}, due(t, w, "bill_overage"))
-	h.do(ledger.RecordBilled{Units: 12, Amount: 60, Currency: "usd", Item: "ii_1", At: end})
+	require.Equal(t, map[string]time.Time{"usage-a1-1/0": pro.At, "usage-a1-1/1": end}, due(t, w, "bill_overage"))
+
+	// each until it is billed
+	h.do(billed(1))
+	at = w.Append(t, "usage-a1-1", at, h.take()...)
+	require.Equal(t, map[string]time.Time{"usage-a1-1/0": pro.At}, due(t, w, "bill_overage"))
+	h.do(billed(0))
 	w.Append(t, "usage-a1-1", at, h.take()...)
 	require.Empty(t, due(t, w, "bill_overage"))
+}
+
+// counted returns what counts in the period of an account.
+func counted(t *testing.T, w *feedtest.World, account string) string {
+	t.Helper()
+	rows := feedtest.Rows[struct{ Characters, Playground, Overage int64 }](t, w,
+		`select characters, playground_characters, overage from read_v1.usage_periods where account_id = $1`, account)
+	require.Len(t, rows, 1)
+	row := readmodel.UsagePeriodRow{Characters: rows[0].Characters, Playground: rows[0].Playground, Overage: rows[0].Overage}
+	return fmt.Sprint(row.Counted())
 }
 
 // Terms that change in place may shorten a period, and make it one that is not billed.

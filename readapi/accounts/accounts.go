@@ -50,7 +50,7 @@ type planInfo struct {
 }
 
 type usageInfo struct {
-	Characters           int64  `json:"characters" ge:"0" default:"0" doc:"Characters spoken through API keys in the current period."`
+	Characters           int64  `json:"characters" ge:"0" default:"0" doc:"Characters spoken through API keys in the current period, without what was billed before a change of plan."`
 	PlaygroundCharacters int64  `json:"playground_characters" ge:"0" default:"0" doc:"Characters spoken in browsers in the current period."`
 	CreditCharacters     int64  `json:"credit_characters" ge:"0" default:"0" doc:"Granted characters that are left."`
 	InstantVoices        int64  `json:"instant_voices" ge:"0" default:"0" nullable:"true" doc:"How many instant voices the account has."`
@@ -162,7 +162,7 @@ func (v accountView) usage(current plan.Period) usageInfo {
 	for _, p := range v.Periods {
 		u.CreditCharacters += p.CreditLeft
 		if p.Start.Equal(current.Start) {
-			u.Characters, u.PlaygroundCharacters = p.Characters, p.Playground
+			u.Characters, u.PlaygroundCharacters = p.Counted()
 		}
 	}
 	for _, count := range v.Voices {

@@ -23,14 +23,21 @@ type UsagePeriodRow struct {
 	Playground    int64     `col:"playground_characters"` // by session
 	CreditGranted int64     `col:"credit_granted"`
 	CreditCarried int64     `col:"credit_carried"` // into a later period
+	Overage       int64     `col:"overage"`        // of the characters: billed on earlier terms
 	CreditLeft    int64     `col:"credit_left" sql:""`
+}
+
+// Counted returns the characters, by API key and by session, that count on the terms of the period.
+func (r UsagePeriodRow) Counted() (characters, playground int64) {
+	billed := min(r.Overage, r.Characters)
+	return r.Characters - billed, r.Playground - (r.Overage - billed)
 }
 
 // UsagePeriodsView shows all periods. What is left of the credit is ledger.State.CreditLeft over the other columns.
 // Without a limit none is spent: greatest ignores NULL.
 var UsagePeriodsView = Show(Usage, table.Of[UsagePeriodRow]("usage_periods").
 	Expression("credit_left", `credit_granted - credit_carried
-		- least(greatest(characters + playground_characters - character_limit, 0), credit_granted)`))
+		- least(greatest(characters + playground_characters - overage - character_limit, 0), credit_granted)`))
 
 // DailyUsageRow is what an account used on a day (UTC), in characters that were settled on it. Days without a use have
 // no row.
@@ -79,9 +86,20 @@ var (
 	CreditPeriods = table.Of[PeriodToDoRow]("credit_periods").Index("credit_periods_due", "due_at")
 	// MeteredPeriods holds the periods of metered plans that are not closed.
 	MeteredPeriods = table.Of[PeriodToDoRow]("metered_periods").Index("metered_periods_due", "due_at")
-	// Overages holds the closed periods whose overage was not billed.
-	Overages = table.Of[PeriodToDoRow]("overages").Index("overages_due", "due_at")
 )
+
+// OverageRow is what was used past plan and credit on terms that have ended, and was not billed.
+type OverageRow struct {
+	Account string    `col:"account_id,key"`
+	Start   time.Time `col:"period_start,key"`
+	Version int64     `col:"version,key"` // of the entitlement
+	Stream  string    `col:"stream"`
+	Due     time.Time `col:"due_at"`
+	Cause   string    `col:"cause"`
+}
+
+// Overages is the table behind ToDoBillOverageView.
+var Overages = table.Of[OverageRow]("overages").Index("overages_due", "due_at")
 
 // ToDoCreditView lists the periods whose credit is to be carried into the next one, once they have no reservations:
 // until then the rest is unknown.
@@ -91,10 +109,10 @@ var ToDoCreditView = ToDoFrom(Usage, "todo_credit", periodsWithoutReservations(C
 // reservations: until then the overage is unknown.
 var ToDoClosePeriodView = ToDoFrom(Usage, "todo_close_period", periodsWithoutReservations(MeteredPeriods))
 
-// ToDoBillOverageView lists the closed periods with more use than plan and credit, which was not billed. The cause is
-// the event that closed the period.
+// ToDoBillOverageView lists what is to be billed. An item is the stream of a period, and the version of the entitlement
+// after a slash. The cause is the event that changed the terms, or closed the period.
 var ToDoBillOverageView = ToDoFrom(Usage, "todo_bill_overage",
-	`select stream as item, stream, due_at, cause from overages`)
+	`select stream || '/' || version as item, stream, due_at, cause from overages`)
 
 func periodsWithoutReservations(periods table.Typed[PeriodToDoRow]) string {
 	return `select p.stream as item, p.stream, p.due_at, p.cause from ` + periods.Name() + ` p

@@ -57,7 +57,8 @@ type Gateway interface {
 	// what is owed; if that is declined, it stays owed. One of another customer, or of nobody, is ErrNotFound.
 	ReplaceCard(ctx context.Context, a Attempt, customer, paymentMethod string) (Card, error)
 
-	// AddInvoiceItem adds an item to the customer's next invoice.
+	// AddInvoiceItem adds an item to the subscription's next invoice while that is a draft, and otherwise has it paid
+	// by an invoice of its own at once.
 	AddInvoiceItem(ctx context.Context, a Attempt, item InvoiceItem) (id string, err error)
 
 	// Events returns the provider's events since a time, oldest first, as far as the provider keeps them.
@@ -166,7 +167,7 @@ type InvoiceItem struct {
 	Amount       int64
 	Currency     string
 	Description  string
-	Usage        string // the stream of the period that it bills; stands in the item's metadata
+	Usage        string // what it bills, by a key of ours; stands in the item's metadata
 }
 
 // Event is an event of the provider.
@@ -176,6 +177,8 @@ type Event struct {
 	Object    string // id of what it is about
 	Customer  string // "" where the event does not say it
 	CreatedAt time.Time
+
+	OtherVersion bool // of a notice: it is of a version of the provider's interface that the adapter was not made for
 }
 
 // Notice verifies a notice that claims to come from the provider, and returns its event.

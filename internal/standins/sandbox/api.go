@@ -57,7 +57,7 @@ func operations() map[string]operation {
 		"POST /v1/invoiceitems":         createInvoiceItem,
 		"GET /v1/invoiceitems":          listOf[invoiceItem]("customer", nil),
 		"POST /v1/invoices":             createInvoice,
-		"GET /v1/invoices":              listOf[invoice]("customer", nil),
+		"GET /v1/invoices":              listOf("customer", matchInvoices),
 		"GET /v1/invoices/{id}":         retrieve[invoice],
 		"POST /v1/invoices/{id}/pay":    payInvoice,
 		"GET /v1/invoice_payments/{id}": retrieve[invoicePayment],

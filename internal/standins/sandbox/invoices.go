@@ -19,6 +19,7 @@ type invoice struct {
 	BillingReason            string         `json:"billing_reason"`
 	Currency                 string         `json:"currency"`
 	Customer                 text           `json:"customer"`
+	DefaultPaymentMethod     text           `json:"default_payment_method"` // "": the subscription's, or the customer's
 	Lines                    lines          `json:"lines"`
 	NextPaymentAttempt       unix           `json:"next_payment_attempt"`
 	Number                   text           `json:"number"`
@@ -213,9 +214,24 @@ func createInvoice(w *work) (any, error) {
 	if i.AutoAdvance = w.form.Bool("auto_advance", false); i.AutoAdvance {
 		i.AutomaticallyFinalizesAt = at(w.now.Add(draftFor))
 	}
+	if id := w.form.String("default_payment_method"); id != "" {
+		m, err := w.attached(id, c.ID)
+		if err != nil {
+			return nil, err
+		}
+		i.DefaultPaymentMethod = text(m.ID)
+	}
 	w.addPending(i)
 	w.sum(i)
 	return w.saved(i, "invoice.created"), nil
+}
+
+// matchInvoices returns which invoices a list is of.
+func matchInvoices(w *work) func(*invoice) bool {
+	status, of := w.form.String("status"), w.form.String("subscription")
+	return func(i *invoice) bool {
+		return (status == "" || i.Status == status) && (of == "" || i.subscription() == of)
+	}
 }
 
 func payInvoice(w *work) (any, error) {
@@ -306,7 +322,30 @@ func createInvoiceItem(w *work) (any, error) {
 			return nil, invalid("", "subscription", "The subscription %s is not one of the customer that continues.", s.ID)
 		}
 	}
+	if id := w.form.String("invoice"); id != "" {
+		if err := w.addToDraft(item, id); err != nil {
+			return nil, err
+		}
+	}
 	return w.saved(item, "invoiceitem.created"), nil
+}
+
+// addToDraft puts an item on an invoice that is not final yet.
+func (w *work) addToDraft(item *invoiceItem, id string) error {
+	i, err := find[invoice](w, id)
+	switch {
+	case err != nil:
+		return err
+	case i.Customer != item.Customer || i.Currency != item.Currency:
+		return invalid("", "invoice", "The invoice %s is not one of the customer in %s.", i.ID, item.Currency)
+	case i.Status != "draft":
+		return invalid("invoice_not_editable", "invoice", "Invoice %s is already finalized, so items cannot be added to it.", i.ID)
+	}
+	item.Invoice = text(i.ID)
+	w.addLine(i, item.Amount, item.Description, item.Period)
+	w.sum(i)
+	w.update(i, "invoice.updated")
+	return nil
 }
 
 // addPending adds to a draft the items of the customer that wait for it.

@@ -293,6 +293,7 @@ func (w *work) collect(i *invoice, method string) (*problem, error) {
 
 // methodFor returns the payment method for an invoice, or nil if there is none.
 func (w *work) methodFor(i *invoice, method string) (*paymentMethod, error) {
+	method = cmp.Or(method, string(i.DefaultPaymentMethod))
 	if id := i.subscription(); method == "" && id != "" {
 		method = string(get[subscription](w, id).DefaultPaymentMethod)
 	}

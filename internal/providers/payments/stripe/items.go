@@ -8,47 +8,68 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// AddInvoiceItem implements payments.Gateway. A subscription that has ended has no next invoice: the item gets one of
-// its own.
+// AddInvoiceItem implements payments.Gateway. While the next invoice of the subscription is a draft, the item is put on
+// it; otherwise it gets one of its own at once, which the subscription's card pays. It never waits for an invoice that
+// may not come.
 func (g *Gateway) AddInvoiceItem(ctx context.Context, a payments.Attempt, item payments.InvoiceItem) (string, error) {
-	var ended bool
+	var card, draft *string
 	if item.Subscription != "" {
 		s, err := g.subscription(ctx, item.Subscription)
 		if err != nil {
 			return "", err
 		}
-		ended = hasEnded(s)
+		if s.DefaultPaymentMethod != nil {
+			card = &s.DefaultPaymentMethod.ID
+		}
+		if draft, err = g.draft(ctx, item); err != nil {
+			return "", err
+		}
 	}
-	made, err := g.addItem(ctx, a, item, ended)
+	made, err := g.addItem(ctx, a, item, draft)
 	if err != nil {
 		return "", err
 	}
-	if !ended || made.Invoice != nil {
+	if made.Invoice != nil {
 		return made.ID, nil
 	}
-	return made.ID, g.invoiceItem(ctx, a, item)
+	return made.ID, g.invoiceItem(ctx, a, item, card)
+}
+
+// draft returns the invoice of an item's subscription that is not final yet, or nil.
+func (g *Gateway) draft(ctx context.Context, item payments.InvoiceItem) (*string, error) {
+	params := &stripe.InvoiceListParams{
+		ListParams: pages, Customer: &item.Customer, Subscription: &item.Subscription,
+		Status: stripe.String(string(stripe.InvoiceStatusDraft)),
+	}
+	found, err := find(ctx, g, g.api.V1Invoices.List(ctx, params), func(i *stripe.Invoice) bool {
+		return string(i.Currency) == item.Currency
+	})
+	if err != nil || found == nil {
+		return nil, err
+	}
+	return &found.ID, nil
 }
 
 func (g *Gateway) addItem(
-	ctx context.Context, a payments.Attempt, item payments.InvoiceItem, ended bool,
+	ctx context.Context, a payments.Attempt, item payments.InvoiceItem, draft *string,
 ) (*stripe.InvoiceItem, error) {
+	step := "item"
+	if draft != nil {
+		step += " on " + *draft // on another invoice it is another request, so a look comes first
+	}
 	return once(ctx, g, a, change[stripe.InvoiceItem]{
-		step: "item",
+		step: step, look: true,
 		read: func() (*stripe.InvoiceItem, error) { return g.item(ctx, a, item) },
 		make: func(params stripe.Params, _ *stripe.InvoiceItem) (*stripe.InvoiceItem, error) {
-			create := &stripe.InvoiceItemCreateParams{
-				Params: params, Customer: &item.Customer, Amount: &item.Amount, Currency: &item.Currency,
+			return g.api.V1InvoiceItems.Create(ctx, &stripe.InvoiceItemCreateParams{
+				Params: params, Customer: &item.Customer, Invoice: draft, Amount: &item.Amount, Currency: &item.Currency,
 				Description: &item.Description, Metadata: map[string]string{metaAttempt: a.ID, metaUsage: item.Usage},
-			}
-			if item.Subscription != "" && !ended {
-				create.Subscription = &item.Subscription
-			}
-			return g.api.V1InvoiceItems.Create(ctx, create)
+			})
 		},
 	})
 }
 
-// item returns what an attempt has added, or nil. A period is billed by one item, whichever attempt has added it.
+// item returns what an attempt has added, or nil. What was used is billed by one item, whichever attempt has added it.
 func (g *Gateway) item(
 	ctx context.Context, a payments.Attempt, item payments.InvoiceItem,
 ) (*stripe.InvoiceItem, error) {
@@ -58,8 +79,9 @@ func (g *Gateway) item(
 	})
 }
 
-// invoiceItem has an item collected by an invoice of its own, with whatever else is pending for the customer.
-func (g *Gateway) invoiceItem(ctx context.Context, a payments.Attempt, item payments.InvoiceItem) error {
+// invoiceItem has an item collected from a card by an invoice of its own, with whatever else is pending for the
+// customer. No card means the customer's.
+func (g *Gateway) invoiceItem(ctx context.Context, a payments.Attempt, item payments.InvoiceItem, card *string) error {
 	return done(once(ctx, g, a, change[stripe.InvoiceItem]{
 		step: "invoice",
 		read: func() (*stripe.InvoiceItem, error) { return g.item(ctx, a, item) },
@@ -68,8 +90,8 @@ func (g *Gateway) invoiceItem(ctx context.Context, a payments.Attempt, item paym
 			return now, done(g.api.V1Invoices.Create(ctx, &stripe.InvoiceCreateParams{
 				Params: params, Customer: &item.Customer, Currency: &item.Currency, AutoAdvance: stripe.Bool(true),
 				CollectionMethod:            stripe.String(string(stripe.InvoiceCollectionMethodChargeAutomatically)),
-				PendingInvoiceItemsBehavior: stripe.String("include"),
-				Metadata:                    map[string]string{metaAttempt: a.ID, metaUsage: item.Usage},
+				PendingInvoiceItemsBehavior: stripe.String("include"), DefaultPaymentMethod: card,
+				Metadata: map[string]string{metaAttempt: a.ID, metaUsage: item.Usage},
 			}))
 		},
 	}))

@@ -460,11 +460,27 @@ func checkInvoiceItems(s *shop) {
 		Customer: customer, Subscription: subscription, Amount: 123, Currency: s.Cheap.Currency, Description: "Characters",
 		Usage: "usage-" + uuid.NewString(),
 	}
-	id := twice(s, func(a payments.Attempt) (string, error) { return s.AddInvoiceItem(s.Context(), a, item) },
-		func(first, again string) { assert.Equal(s, first, again) })
-	assert.NotEmpty(s, id)
-	require.NoError(s, s.Advance(s.only(customer).PeriodEnd.Add(2*time.Hour).Sub(s.Now())))
-	assert.Equal(s, 2*s.Cheap.Amount+item.Amount, s.charged(customer), "it is on the next invoice, once")
+	add := func(a payments.Attempt) (string, error) { return s.AddInvoiceItem(s.Context(), a, item) }
+	same := func(first, again string) { assert.Equal(s, first, again) }
+	assert.NotEmpty(s, twice(s, add, same))
+	assert.Equal(s, []int64{item.Amount, s.Cheap.Amount}, s.due(customer), "inside a period it has an invoice of its own")
+	assert.Equal(s, s.Cheap.Amount+item.Amount, s.charged(customer), "which the card has paid")
+
+	// while the invoice of the renewal is a draft, it is put on that one
+	item.Usage = "usage-" + uuid.NewString()
+	require.NoError(s, s.Advance(s.only(customer).PeriodEnd.Add(time.Minute).Sub(s.Now())))
+	twice(s, add, same)
+	assert.Equal(s, []int64{s.Cheap.Amount + item.Amount, item.Amount, s.Cheap.Amount}, s.due(customer))
+	assert.Equal(s, 2*s.Cheap.Amount+2*item.Amount, s.charged(customer))
+}
+
+// due returns the amounts of a customer's invoices, the newest first.
+func (s *shop) due(customer string) (amounts []int64) {
+	s.Helper()
+	for _, i := range s.billing(customer).Invoices {
+		amounts = append(amounts, i.AmountDue)
+	}
+	return amounts
 }
 
 // The last period of a subscription is billed when there is no next invoice.
@@ -478,11 +494,8 @@ func checkBillAfterEnd(s *shop) {
 	twice(s, func(a payments.Attempt) (string, error) { return s.AddInvoiceItem(s.Context(), a, item) },
 		func(first, again string) { assert.Equal(s, first, again) })
 	require.NoError(s, s.Advance(2*time.Hour))
-	var due []int64
-	for _, i := range s.billing(customer).Invoices {
-		due = append(due, i.AmountDue)
-	}
-	assert.Equal(s, []int64{item.Amount, s.Cheap.Amount}, due, "an invoice of its own")
+	assert.Equal(s, []int64{item.Amount, s.Cheap.Amount}, s.due(customer), "an invoice of its own")
+	assert.Equal(s, s.Cheap.Amount+item.Amount, s.charged(customer), "which the card has paid, though it is only the subscription's")
 }
 
 func checkMoneyBack(s *shop) {
