@@ -186,12 +186,15 @@ func noticesCheck(condition alert.Condition, count func() health.Tally) health.C
 }
 
 // noticeCounter counts notices.
-type noticeCounter struct{ all, refused atomic.Uint64 }
+type noticeCounter struct{ all, refused, otherVersion atomic.Uint64 }
 
-func (n *noticeCounter) note(err error) {
+func (n *noticeCounter) note(e payments.Event, err error) {
 	n.all.Add(1)
-	if err != nil {
+	switch {
+	case err != nil:
 		n.refused.Add(1)
+	case e.OtherVersion:
+		n.otherVersion.Add(1)
 	}
 }
 
@@ -214,7 +217,7 @@ type countedNotices struct {
 // Verify implements payments.Notice.
 func (n countedNotices) Verify(body []byte, signature string, now time.Time) (payments.Event, error) {
 	event, err := n.Notice.Verify(body, signature, now)
-	n.counter.note(err)
+	n.counter.note(event, err)
 	return event, err
 }
 
@@ -227,5 +230,9 @@ func (m *metrics) countNotices(endpoint string, counter *noticeCounter, n paymen
 			ConstLabels: prometheus.Labels{"endpoint": endpoint, "signature": signature},
 		}, func() float64 { return float64(count()) }))
 	}
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "recital_payment_notices_of_other_versions_total", ConstLabels: prometheus.Labels{"endpoint": endpoint},
+		Help: "Of the genuine notices, by endpoint, those of a version of the provider's interface that this release was not made for.",
+	}, func() float64 { return float64(counter.otherVersion.Load()) }))
 	return countedNotices{n, counter}
 }

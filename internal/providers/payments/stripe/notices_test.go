@@ -86,16 +86,34 @@ func TestTheCustomerOfANoticeIsFoundInIt(t *testing.T) {
 	}
 }
 
-// The release trains that differ may have other objects. What was sent by hand has no version.
-func TestANoticeOfAnotherReleaseTrainIsRefused(t *testing.T) {
+// A new account's endpoint has the newest version, and one that was made long ago an old one.
+func TestANoticeOfAnyVersionIsTaken(t *testing.T) {
 	notices, err := stripe.NewNotices("whsec")
 	require.NoError(t, err)
-	for version, good := range map[string]bool{
-		"2025-09-30.clover": true, "2026-02-25.clover": true, "2025-03-31.basil": false, "2024-06-20": false, "": false,
+	for version, other := range map[string]bool{
+		"2025-09-30.clover": false, "2026-02-25.clover": false, "2026-09-30.endive": true, "2025-03-31.basil": true, "2024-06-20": true, "": true,
 	} {
-		body := `{"id":"evt_1","object":"event","api_version":"` + version + `","type":"invoice.paid","data":{"object":{"id":"in_1"}}}`
-		_, err := notices.Verify([]byte(body), signed(body, "whsec", time.Now()), time.Now())
-		assert.Equal(t, good, err == nil, version)
+		body := `{"id":"evt_1","object":"event","api_version":"` + version + `","type":"invoice.paid",` +
+			`"data":{"object":{"id":"in_1","object":"invoice","customer":"cus_1"}}}`
+		got, err := notices.Verify([]byte(body), signed(body, "whsec", time.Now()), time.Now())
+		require.NoError(t, err, version)
+		assert.Equal(t, other, got.OtherVersion, version)
+		assert.Equal(t, []string{"evt_1", "in_1", "cus_1"}, []string{got.ID, got.Object, got.Customer})
+	}
+}
+
+func TestANoticeOfAnAbsurdTimeIsOfThatOfItsSignature(t *testing.T) {
+	notices, err := stripe.NewNotices("whsec")
+	require.NoError(t, err)
+	now := time.Unix(1_790_000_100, 0)
+	for created, want := range map[string]time.Time{
+		"1789000000": time.Unix(1_789_000_000, 0), "0": now, "-1": now, "-9223372036854775808": now, "1790009999": now,
+		"253402300800": now, "9223372036854775807": now,
+	} {
+		body := `{"id":"evt_1","object":"event","created":` + created + `,"type":"invoice.paid","data":{"object":{"id":"in_1"}}}`
+		got, err := notices.Verify([]byte(body), signed(body, "whsec", now), now)
+		require.NoError(t, err, created)
+		assert.Equal(t, want.UTC(), got.CreatedAt, created)
 	}
 }
 
