@@ -53,7 +53,8 @@ func TestALogThatWasPutBackIsNoticed(t *testing.T) {
 		for _, line := range disowned.FindAllStringSubmatch(read(t, again.log), -1) {
 			named = append(named, strings.Fields(line[1])...)
 		}
-		require.Len(t, slices.Compact(slices.Sorted(slices.Values(named))), len(named), "each read model is named once: %s", named)
+		require.Len(t, slices.Compact(slices.Sorted(slices.Values(named))), len(named), "each read model is named once: %s",
+			named)
 		again.interrupt()
 
 		// and the next start goes on from there

@@ -13,9 +13,10 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// BillOverage bills what was used in a period past its plan, on the terms of a version of the entitlement: one item on
-// the next invoice, however often it is repeated. The cause is the event that ended the terms, or closed the period.
-func (b *Billing) BillOverage(ctx context.Context, usage string, version int64, cause uuid.UUID) (eventlog.Position, error) {
+// BillOverage bills what was used in a period past its plan, on the terms of a version of the entitlement: one item of
+// an invoice, however often it is repeated. The cause is the event that ended the terms, or closed the period.
+func (b *Billing) BillOverage(ctx context.Context, usage string, version int64,
+	cause uuid.UUID) (eventlog.Position, error) {
 	over, err := b.Periods.OverageOn(ctx, usage, version)
 	if err != nil || over.Billed {
 		return over.Position, err
@@ -27,8 +28,8 @@ func (b *Billing) BillOverage(ctx context.Context, usage string, version int64, 
 	return b.Periods.OverageBilled(ctx, usage, version, billed, cause)
 }
 
-// bill adds the item to the customer's next invoice, under a key of its own. What comes to nothing, and what an account
-// has used that never bought its plan, is billed with no item.
+// bill has the overage invoiced, under a key of its own. What comes to nothing, and what an account has used that never
+// bought its plan, is billed with no item.
 func (b *Billing) bill(ctx context.Context, key string, over Overage) (Billed, error) {
 	state, _, err := b.State(ctx, over.Account)
 	if err != nil {
@@ -55,5 +56,6 @@ func (b *Billing) bill(ctx context.Context, key string, over Overage) (Billed, e
 // description is a line of an invoice, for the customer.
 func description(p catalogue.Price, over Overage, cost catalogue.Overage) string {
 	return fmt.Sprintf("%d characters past the plan %s, %s to %s (%d units of %d characters)",
-		over.Characters, p.Name, over.Start.UTC().Format(time.DateOnly), over.End.UTC().Format(time.DateOnly), cost.Units, p.OverageUnit)
+		over.Characters, p.Name, over.Start.UTC().Format(time.DateOnly), over.End.UTC().Format(time.DateOnly), cost.Units,
+		p.OverageUnit)
 }

@@ -31,7 +31,8 @@ func (b *books) OverageOn(context.Context, string, int64) (billing.Overage, erro
 	return over, nil
 }
 
-func (b *books) OverageBilled(ctx context.Context, _ string, _ int64, made billing.Billed, _ uuid.UUID) (eventlog.Position, error) {
+func (b *books) OverageBilled(ctx context.Context, _ string, _ int64, made billing.Billed,
+	_ uuid.UUID) (eventlog.Position, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if ctx.Err() != nil {
@@ -43,7 +44,8 @@ func (b *books) OverageBilled(ctx context.Context, _ string, _ int64, made billi
 
 // items returns what waits for an account's next invoice, or was invoiced.
 func (s *shop) items(account string) (amounts []int64) {
-	for one, err := range s.api.V1InvoiceItems.List(s.T.Context(), &api.InvoiceItemListParams{Customer: new(s.state(account).Customer)}) {
+	for one, err := range s.api.V1InvoiceItems.List(s.T.Context(),
+		&api.InvoiceItemListParams{Customer: new(s.state(account).Customer)}) {
 		require.NoError(s.T, err)
 		if one.Metadata["usage"] != "" {
 			amounts = append(amounts, one.Amount)
@@ -56,7 +58,8 @@ func TestOverageIsBilledOnce(t *testing.T) {
 	s := newShop(t)
 	account := s.subscribed(pro)
 	over := billing.Overage{
-		Account: account, Plan: plan.Pro, Start: s.sandbox.Now(), End: s.sandbox.Now(), Characters: 123_456, At: s.sandbox.Now(),
+		Account: account, Plan: plan.Pro, Start: s.sandbox.Now(), End: s.sandbox.Now(), Characters: 123_456,
+		At: s.sandbox.Now(),
 	}
 	const stream = "usage-a-1"
 
@@ -79,7 +82,8 @@ func TestOverageIsBilledOnce(t *testing.T) {
 	require.Equal(t, []int64{553}, s.items(account), "123 full units of 4.5 cents")
 	require.Len(t, period.billed, 1)
 	require.NotEmpty(t, period.billed[0].Item)
-	require.Equal(t, billing.Billed{Units: 123, Amount: 553, Currency: "usd", Item: period.billed[0].Item}, period.billed[0])
+	require.Equal(t, billing.Billed{Units: 123, Amount: 553, Currency: "usd", Item: period.billed[0].Item},
+		period.billed[0])
 
 	// and it has an invoice of its own, which is paid
 	s.advance(2*time.Hour, account)

@@ -40,7 +40,8 @@ type subscriber struct {
 func (s *subscriber) says(e plan.Entitlement) {
 	s.now = e
 	s.unheard++
-	s.revision = s.w.Other(subscription.Stream(s.id), s.revision, subscription.Entitled{Account: s.id, Entitlement: e, At: s.w.Clock.Now()})
+	s.revision = s.w.Other(subscription.Stream(s.id), s.revision, subscription.Entitled{Account: s.id, Entitlement: e,
+		At: s.w.Clock.Now()})
 }
 
 func (s *subscriber) putOnTerms(r require.TestingT, keeper *commands.Ledger) {
@@ -60,11 +61,13 @@ func (s *subscriber) changes(now time.Time) map[string]plan.Entitlement {
 	found := map[string]plan.Entitlement{}
 	if !paid {
 		for _, on := range []plan.Type{plan.Indie, plan.Pro} {
-			found["bought "+string(on)] = plan.Entitlement{Plan: on, Start: now, End: now.AddDate(0, 1, 0), Next: on, Anchor: now}
+			found["bought "+string(on)] = plan.Entitlement{Plan: on, Start: now, End: now.AddDate(0, 1, 0), Next: on,
+				Anchor: now}
 		}
 		if before := s.now; before.Anchor.After(time.Time{}) { // it was a plan that nobody paid
 			before.Plan, before.Start, before.Next = plan.Pro, before.Anchor, plan.Pro
-			found["paid after all"] = plan.Entitlement{Plan: plan.Pro, Start: before.Anchor, End: before.Anchor.AddDate(0, 1, 0), Next: plan.Pro, Anchor: before.Anchor}
+			found["paid after all"] = plan.Entitlement{Plan: plan.Pro, Start: before.Anchor, End: before.Anchor.AddDate(0, 1, 0),
+				Next: plan.Pro, Anchor: before.Anchor}
 		}
 		return found
 	}
@@ -75,7 +78,8 @@ func (s *subscriber) changes(now time.Time) map[string]plan.Entitlement {
 	found["ended at once"] = plan.Entitlement{Plan: plan.Free, Start: now}
 	found["lapsed"] = plan.Entitlement{Plan: plan.Free, Start: now, Anchor: s.now.Start}
 	if !now.Before(s.now.End) {
-		found["renewed"] = plan.Entitlement{Plan: s.now.Next, Start: s.now.End, End: s.now.End.AddDate(0, 1, 0), Next: s.now.Next, Anchor: s.now.Anchor}
+		found["renewed"] = plan.Entitlement{Plan: s.now.Next, Start: s.now.End, End: s.now.End.AddDate(0, 1, 0),
+			Next: s.now.Next, Anchor: s.now.Anchor}
 		if s.now.Next == plan.Free {
 			found["renewed"] = plan.Entitlement{Plan: plan.Free, Start: s.now.End}
 		}
@@ -93,7 +97,8 @@ func (s *subscriber) sweep(r require.TestingT, keeper *commands.Ledger) {
 		if len(books.Events) == 0 || !books.Over() && s.w.Clock.Now().Before(books.Terms.End) {
 			continue
 		}
-		for _, err := range []error{second(keeper.CarryCredit(context.Background(), stream, uuid.New())), second(keeper.ClosePeriod(context.Background(), stream, uuid.New()))} {
+		for _, err := range []error{second(keeper.CarryCredit(context.Background(), stream, uuid.New())),
+			second(keeper.ClosePeriod(context.Background(), stream, uuid.New()))} {
 			if err != nil && !errors.As(err, new(*todo.NotYetError)) {
 				require.Equal(r, domain.Conflict, domain.CodeOf(err), "%v: %v", stream, err) // the clock of this one is behind
 			}
@@ -110,9 +115,11 @@ func second[T any](_ T, err error) error { return err }
 func TestNothingIsLostOrDoubledAtABorder(t *testing.T) {
 	w := newWorld(t)
 	rapid.Check(t, func(r *rapid.T) {
-		s := &subscriber{w: w, id: w.Open("free"), now: plan.Entitlement{Plan: plan.Free}, revision: eventlog.NoStream, settled: map[string]int64{}}
+		s := &subscriber{w: w, id: w.Open("free"), now: plan.Entitlement{Plan: plan.Free}, revision: eventlog.NoStream,
+			settled: map[string]int64{}}
 		behind := time.Duration(rapid.IntRange(0, 300).Draw(r, "seconds behind")) * time.Second
-		slow, err := commands.New(w.Journal, w.Accounts, func() time.Time { return w.Clock.Now().Add(-behind) }, commandstest.Longest)
+		slow, err := commands.New(w.Journal, w.Accounts, func() time.Time { return w.Clock.Now().Add(-behind) },
+			commandstest.Longest)
 		require.NoError(r, err)
 		slow.MeasureBy(w.Clock.Elapsed)
 		ledgers := []*commands.Ledger{w.NewLedger(), slow}
@@ -169,7 +176,8 @@ func TestNothingIsLostOrDoubledAtABorder(t *testing.T) {
 			"sweep": func(r *rapid.T) { s.sweep(r, oneOf(r, ledgers)) },
 			"time": func(r *rapid.T) {
 				// The time of day alone: what is reserved does not expire.
-				w.Clock.Jump(time.Duration(rapid.SampledFrom([]int{300, 60_000, 86_400_000, 12 * 86_400_000}).Draw(r, "milliseconds")) * time.Millisecond)
+				w.Clock.Jump(time.Duration(rapid.SampledFrom([]int{300, 60_000, 86_400_000, 12 * 86_400_000}).Draw(r,
+					"milliseconds")) * time.Millisecond)
 			},
 			"to the border": func(r *rapid.T) {
 				border := w.Account(s.id).Entitlement.At(w.Clock.Now()).End
@@ -243,7 +251,8 @@ func (s *subscriber) String() string {
 	}
 	for _, stream := range s.w.Log.Written("usage-" + s.id) {
 		b := s.w.BooksOf(stream)
-		fmt.Fprintf(&lines, "\n%s: %s %d, %s to %s, then %s", stream, b.Terms.Plan, b.Terms.Version, b.Terms.Start, b.Terms.End, b.NextStart)
+		fmt.Fprintf(&lines, "\n%s: %s %d, %s to %s, then %s", stream, b.Terms.Plan, b.Terms.Version, b.Terms.Start,
+			b.Terms.End, b.NextStart)
 	}
 	return lines.String()
 }

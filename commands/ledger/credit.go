@@ -28,7 +28,8 @@ type GrantedCredit struct {
 // GrantCredit grants an account credit in its current period. If the account already has a grant with that id, in
 // this period or the one before, nothing changes; if its characters differ, the error is ledger.ErrOtherGrant. An
 // empty id is replaced by a new one. Further errors: ledger.ErrTooManyGrants, domain.Invalid, domain.NotFound.
-func (l *Ledger) GrantCredit(ctx context.Context, account, grant string, characters int64, origin journal.Origin) (GrantedCredit, error) {
+func (l *Ledger) GrantCredit(ctx context.Context, account, grant string, characters int64,
+	origin journal.Origin) (GrantedCredit, error) {
 	now := l.now().UTC()
 	if grant == "" {
 		grant = uuid.NewString()
@@ -51,7 +52,8 @@ func (l *Ledger) GrantCredit(ctx context.Context, account, grant string, charact
 	default:
 		// A command id of its own, as for settlements: the log must not take the same grant with other characters for
 		// a repetition.
-		done, err = l.submitNow(ctx, period, ledger.Grant{Grant: grant, Characters: characters, At: now}, origin.Metadata(uuid.New(), now))
+		done, err = l.submitNow(ctx, period, ledger.Grant{Grant: grant, Characters: characters, At: now},
+			origin.Metadata(uuid.New(), now))
 	}
 	if err != nil {
 		return GrantedCredit{}, err
@@ -127,7 +129,8 @@ func (l *Ledger) grantCarried(ctx context.Context, ended outcome, now time.Time)
 	}
 	grant := journal.DeriveID(ended.stream, "carried")
 	cause := journal.EventID(carriage(ended.stream, ended.state.CarriedTo))
-	done, err := l.submitNow(ctx, to, ledger.Grant{Grant: grant.String(), Characters: ended.state.Carried, From: &from, At: now},
+	done, err := l.submitNow(ctx, to, ledger.Grant{Grant: grant.String(), Characters: ended.state.Carried, From: &from,
+		At: now},
 		journal.CausedBy(cause).Metadata(grant, now))
 	return done.position, err
 }

@@ -90,7 +90,8 @@ func TestNewTermsAreCausedByTheEntitlementAndNotByWhoComesBy(t *testing.T) {
 	entitled := w.Last(account.Stream(id))
 
 	// when an operator grants credit
-	_, err := w.Ledger().GrantCredit(t.Context(), id, "g", 5, journal.Origin{Actor: eventlog.Actor{Kind: eventlog.ActorOperator, Name: "ada"}})
+	_, err := w.Ledger().GrantCredit(t.Context(), id, "g", 5,
+		journal.Origin{Actor: eventlog.Actor{Kind: eventlog.ActorOperator, Name: "ada"}})
 	require.NoError(t, err)
 
 	// then the operator did that, and nothing else
@@ -218,17 +219,20 @@ func TestAPeriodIsClosedAndItsOverageBilledOnce(t *testing.T) {
 		require.NoError(t, err)
 		found, err := by.OverageOn(t.Context(), stream, 1)
 		require.NoError(t, err)
-		require.Equal(t, commands.Overage{Overage: over, Account: id, Start: bought.Start, End: bought.End, Position: position}, found)
+		require.Equal(t, commands.Overage{Overage: over, Account: id, Start: bought.Start, End: bought.End,
+			Position: position}, found)
 	}
 
 	// and it is billed once
 	for _, by := range []*commands.Ledger{keeper, other} {
-		_, err := by.OverageBilled(t.Context(), stream, 1, commands.Bill{Units: 12, Amount: 60, Currency: "usd", Item: "ii_1"}, uuid.New())
+		_, err := by.OverageBilled(t.Context(), stream, 1, commands.Bill{Units: 12, Amount: 60, Currency: "usd",
+			Item: "ii_1"}, uuid.New())
 		require.NoError(t, err)
 	}
 	books := w.BooksOf(stream)
 	require.Equal(t, ledger.OverageBilled{
-		Account: id, Version: 1, Characters: 12_345, Units: 12, Amount: 60, Currency: "usd", Item: "ii_1", Start: bought.Start, At: w.Clock.Now(),
+		Account: id, Version: 1, Characters: 12_345, Units: 12, Amount: 60, Currency: "usd", Item: "ii_1",
+		Start: bought.Start, At: w.Clock.Now(),
 	}, books.Events[len(books.Events)-1])
 	require.True(t, books.Overages[0].Billed)
 

@@ -22,7 +22,8 @@ func (c OpenPeriod) Decide(s State) ([]Event, error) {
 	if s.Exists() && (s.Over() || c.Version <= s.Terms.Version) {
 		return nil, nil
 	}
-	opened := PeriodOpened{Account: c.Account, Plan: c.Plan.Type, Metered: c.Plan.Metered, Start: c.Start, End: c.End, Version: c.Version}
+	opened := PeriodOpened{Account: c.Account, Plan: c.Plan.Type, Metered: c.Plan.Metered, Start: c.Start, End: c.End,
+		Version: c.Version}
 	if !c.Plan.Unlimited {
 		opened.Limit = &c.Plan.Characters
 	}

@@ -18,7 +18,8 @@ func (s State) Snapshot(at time.Time) []Event {
 		return nil
 	}
 	events := []Event{SnapshotTaken{
-		PeriodOpened: s.Terms, Characters: s.Settled, Reservations: slices.Clone(s.Open), Overages: slices.Clone(s.Overages), At: at,
+		PeriodOpened: s.Terms, Characters: s.Settled, Reservations: slices.Clone(s.Open), Overages: slices.Clone(s.Overages),
+		At: at,
 	}}
 	if len(s.Grants) > 0 {
 		events = append(events, CreditSnapshotTaken{Account: s.Terms.Account, Grants: slices.Clone(s.Grants), At: at})

@@ -62,7 +62,8 @@ func billingToDos(billing *commands.Billing) []toDo {
 		{commands.CompleteRequestProcess, readmodel.ToDoCompleteRequestView, byStream(billing.CompleteRequest)},
 		{commands.DunningProcess, readmodel.ToDoDunningView, byStream(billing.Lapse)},
 		{commands.PaymentProcess, readmodel.ToDoPaymentView, byStream(billing.HandleNotice)},
-		{commands.OverageProcess, readmodel.ToDoBillOverageView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
+		{commands.OverageProcess, readmodel.ToDoBillOverageView, func(ctx context.Context, item todo.Item) (eventlog.Position,
+			error) {
 			version, err := strconv.ParseInt(strings.TrimPrefix(item.ID, item.Stream+"/"), 10, 64)
 			if err != nil {
 				return eventlog.Position{}, fmt.Errorf("the item %s names no terms: %w", item.ID, err)

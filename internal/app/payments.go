@@ -232,7 +232,8 @@ func (m *metrics) countNotices(endpoint string, counter *noticeCounter, n paymen
 	}
 	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "recital_payment_notices_of_other_versions_total", ConstLabels: prometheus.Labels{"endpoint": endpoint},
-		Help: "Of the genuine notices, by endpoint, those of a version of the provider's interface that this release was not made for.",
+		Help: "Of the genuine notices, by endpoint, those of a version of the provider's interface that this " +
+			"release was not made for.",
 	}, func() float64 { return float64(counter.otherVersion.Load()) }))
 	return countedNotices{n, counter}
 }

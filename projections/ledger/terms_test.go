@@ -151,7 +151,8 @@ func counted(t *testing.T, w *feedtest.World, account string) string {
 	rows := feedtest.Rows[struct{ Characters, Playground, Overage int64 }](t, w,
 		`select characters, playground_characters, overage from read_v1.usage_periods where account_id = $1`, account)
 	require.Len(t, rows, 1)
-	row := readmodel.UsagePeriodRow{Characters: rows[0].Characters, Playground: rows[0].Playground, Overage: rows[0].Overage}
+	row := readmodel.UsagePeriodRow{Characters: rows[0].Characters, Playground: rows[0].Playground,
+		Overage: rows[0].Overage}
 	return fmt.Sprint(row.Counted())
 }
 

@@ -339,7 +339,8 @@ func (w *work) addToDraft(item *invoiceItem, id string) error {
 	case i.Customer != item.Customer || i.Currency != item.Currency:
 		return invalid("", "invoice", "The invoice %s is not one of the customer in %s.", i.ID, item.Currency)
 	case i.Status != "draft":
-		return invalid("invoice_not_editable", "invoice", "Invoice %s is already finalized, so items cannot be added to it.", i.ID)
+		return invalid("invoice_not_editable", "invoice", "Invoice %s is already finalized, so items cannot be added to it.",
+			i.ID)
 	}
 	item.Invoice = text(i.ID)
 	w.addLine(i, item.Amount, item.Description, item.Period)

@@ -91,7 +91,8 @@ func TestANoticeOfAnyVersionIsTaken(t *testing.T) {
 	notices, err := stripe.NewNotices("whsec")
 	require.NoError(t, err)
 	for version, other := range map[string]bool{
-		"2025-09-30.clover": false, "2026-02-25.clover": false, "2026-09-30.endive": true, "2025-03-31.basil": true, "2024-06-20": true, "": true,
+		"2025-09-30.clover": false, "2026-02-25.clover": false, "2026-09-30.endive": true, "2025-03-31.basil": true,
+		"2024-06-20": true, "": true,
 	} {
 		body := `{"id":"evt_1","object":"event","api_version":"` + version + `","type":"invoice.paid",` +
 			`"data":{"object":{"id":"in_1","object":"invoice","customer":"cus_1"}}}`
@@ -110,7 +111,8 @@ func TestANoticeOfAnAbsurdTimeIsOfThatOfItsSignature(t *testing.T) {
 		"1789000000": time.Unix(1_789_000_000, 0), "0": now, "-1": now, "-9223372036854775808": now, "1790009999": now,
 		"253402300800": now, "9223372036854775807": now,
 	} {
-		body := `{"id":"evt_1","object":"event","created":` + created + `,"type":"invoice.paid","data":{"object":{"id":"in_1"}}}`
+		body := `{"id":"evt_1","object":"event","created":` + created +
+			`,"type":"invoice.paid","data":{"object":{"id":"in_1"}}}`
 		got, err := notices.Verify([]byte(body), signed(body, "whsec", now), now)
 		require.NoError(t, err, created)
 		assert.Equal(t, want.UTC(), got.CreatedAt, created)

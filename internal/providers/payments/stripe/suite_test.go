@@ -495,7 +495,8 @@ func checkBillAfterEnd(s *shop) {
 		func(first, again string) { assert.Equal(s, first, again) })
 	require.NoError(s, s.Advance(2*time.Hour))
 	assert.Equal(s, []int64{item.Amount, s.Cheap.Amount}, s.due(customer), "an invoice of its own")
-	assert.Equal(s, s.Cheap.Amount+item.Amount, s.charged(customer), "which the card has paid, though it is only the subscription's")
+	assert.Equal(s, s.Cheap.Amount+item.Amount, s.charged(customer),
+		"which the card has paid, though it is only the subscription's")
 }
 
 func checkMoneyBack(s *shop) {
@@ -586,7 +587,8 @@ func checkEvents(s *shop) {
 	for kind, object := range map[string]string{
 		"customer.created": customer, "customer.subscription.created": subscription,
 		"customer.subscription.updated": subscription,
-		"invoice.paid":                  b.Invoices[0].ID, "payment_method.attached": b.Card.PaymentMethod, "charge.dispute.created": dispute,
+		"invoice.paid":                  b.Invoices[0].ID, "payment_method.attached": b.Card.PaymentMethod,
+		"charge.dispute.created": dispute,
 	} {
 		assert.Equal(s, object, seen[kind], kind)
 	}
