@@ -45,7 +45,8 @@ func TestAuditing(t *testing.T) {
 		}
 		require.Len(t, seen, renames, "each is a request of its own")
 
-		rows, err := csv.NewReader(strings.NewReader(run("audit", "sessions", "--account", opened.AccountID, "--limit", "0", "--format", "csv").out)).ReadAll()
+		rows, err := csv.NewReader(strings.NewReader(run("audit", "sessions", "--account", opened.AccountID, "--limit", "0",
+			"--format", "csv").out)).ReadAll()
 		require.NoError(t, err)
 		require.Len(t, rows, 1+2+renames, "a head, the account, its key, its names")
 		require.Equal(t, "time", rows[0][0])

@@ -44,7 +44,9 @@ func TestAuditorsVerifyTheLog(t *testing.T) {
 	// then the log is what it says, as an operator sees it, too
 	said := run(0, "verify").out
 	require.Regexp(t, `(?m)^\d+ events were checked, up to position \S+; 0 of other applications`, said)
-	require.Regexp(t, fmt.Sprintf(`(?m)^Proved: none of the first \d+ events was changed, removed, added or reordered since %d-`, time.Now().UTC().Year()), said)
+	require.Regexp(t, fmt.Sprintf(
+		`(?m)^Proved: none of the first \d+ events was changed, removed, added or reordered since %d-`,
+		time.Now().UTC().Year()), said)
 	require.Contains(t, said, "recitald names the key itself, "+listed[0].Key)
 	run(0, "verify", "--token-file", filepath.Join(dataDir, "operator-token"))
 	require.NotContains(t, run(0, "verify", "--public-key", listed[0].Key).out, "names the key itself")

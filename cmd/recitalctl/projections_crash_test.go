@@ -170,7 +170,8 @@ type ongoing struct {
 
 func begin(t *testing.T, environment []string, args ...string) *ongoing {
 	t.Helper()
-	f := &ongoing{command: exec.CommandContext(t.Context(), os.Args[0], args...), out: &testlog.Buffer{}, notes: &testlog.Buffer{}}
+	f := &ongoing{command: exec.CommandContext(t.Context(), os.Args[0], args...), out: &testlog.Buffer{},
+		notes: &testlog.Buffer{}}
 	f.command.Env = append(environment, asTool+"=1")
 	f.command.Dir = t.TempDir()
 	f.command.Stdout, f.command.Stderr = f.out, f.notes

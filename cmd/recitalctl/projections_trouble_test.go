@@ -192,11 +192,12 @@ func TestNothingThatAServerTellsReachesTheTerminal(t *testing.T) {
 	})
 	telling := impostor(t, func(w http.ResponseWriter, r *http.Request) {
 		one := `"name":"` + hostile + `","version":1,"generation":2`
-		_, _ = io.WriteString(w, `{"generations":[{`+one+`}],"head":"`+hostile+`","projections":[{`+one+`,"state":"stopped","reason":"`+hostile+
-			`","position":"`+hostile+`"}],"parked":[{`+one+`,"event_id":"`+hostile+`","type":"`+hostile+`","stream":"`+hostile+
-			`","position":"`+hostile+`","state":"`+hostile+`","reason":"`+hostile+`"}],"next":"`+hostile+
-			`","account_id":"`+hostile+`","plan":"`+hostile+`","apikey":"`+hostile+`","applied":1,"success":true,"stream":"account-`+hostile+`","unconfirmed":true,"event_id":"`+hostile+`","rebuild":["`+hostile+
-			`"],"skips":[{"event_id":"`+hostile+`","stream":"`+hostile+`","type":"`+hostile+`","by":"`+hostile+`","reason":"`+hostile+`"}]}`)
+		_, _ = io.WriteString(w,
+			`{"generations":[{`+one+`}],"head":"`+hostile+`","projections":[{`+one+`,"state":"stopped","reason":"`+hostile+
+				`","position":"`+hostile+`"}],"parked":[{`+one+`,"event_id":"`+hostile+`","type":"`+hostile+`","stream":"`+hostile+
+				`","position":"`+hostile+`","state":"`+hostile+`","reason":"`+hostile+`"}],"next":"`+hostile+
+				`","account_id":"`+hostile+`","plan":"`+hostile+`","apikey":"`+hostile+`","applied":1,"success":true,"stream":"account-`+hostile+`","unconfirmed":true,"event_id":"`+hostile+`","rebuild":["`+hostile+
+				`"],"skips":[{"event_id":"`+hostile+`","stream":"`+hostile+`","type":"`+hostile+`","by":"`+hostile+`","reason":"`+hostile+`"}]}`)
 	})
 	for _, environment := range [][]string{refusing, telling} {
 		for _, command := range []string{
@@ -287,7 +288,8 @@ func TestPagesOfParkedEventsAreReadTogether(t *testing.T) {
 		_, _ = fmt.Sscan(r.URL.Query().Get("limit"), &limit)
 		page, next := []string{}, "null"
 		for i := after + 1; i <= 650 && len(page) < limit; i++ {
-			page = append(page, fmt.Sprintf(`{"name":"account","version":1,"generation":1,"event_id":"e%d","position":"%d/%[1]d"}`, i, i))
+			page = append(page, fmt.Sprintf(
+				`{"name":"account","version":1,"generation":1,"event_id":"e%d","position":"%d/%[1]d"}`, i, i))
 		}
 		if len(page) == limit {
 			next = fmt.Sprintf(`"%d/%[1]d"`, after+limit)

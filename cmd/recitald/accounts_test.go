@@ -69,7 +69,8 @@ func TestOwnersMakeNameAndDeleteKeys(t *testing.T) {
 	// when it gets another name, then that is shown
 	rename := func(by customer, key, name string) int {
 		t.Helper()
-		return do(t, by.request(http.MethodPost, "/v1/account/api_key/"+account.MaskAPIKey(key)+"/name", order{"name": name}.encode())).status
+		return do(t, by.request(http.MethodPost, "/v1/account/api_key/"+account.MaskAPIKey(key)+"/name",
+			order{"name": name}.encode())).status
 	}
 	require.Equal(t, 200, rename(first, second.key, "<laptop> 2"))
 	require.Equal(t, "<laptop> 2", *first.owner(t).APIKeys[1].Name)
@@ -78,10 +79,12 @@ func TestOwnersMakeNameAndDeleteKeys(t *testing.T) {
 
 	// and others can neither name nor delete it
 	require.Equal(t, 404, rename(stranger, second.key, "mine"))
-	require.Equal(t, 404, do(t, stranger.request(http.MethodDelete, "/v1/account/api_key/"+account.MaskAPIKey(second.key), nil)).status)
+	require.Equal(t, 404,
+		do(t, stranger.request(http.MethodDelete, "/v1/account/api_key/"+account.MaskAPIKey(second.key), nil)).status)
 
 	// when it is deleted, then it is refused
-	require.Equal(t, 200, do(t, first.request(http.MethodDelete, "/v1/account/api_key/"+account.MaskAPIKey(second.key), nil)).status)
+	require.Equal(t, 200,
+		do(t, first.request(http.MethodDelete, "/v1/account/api_key/"+account.MaskAPIKey(second.key), nil)).status)
 	require.Equal(t, 401, second.asks(t))
 	require.Len(t, first.owner(t).APIKeys, 1)
 
@@ -99,7 +102,8 @@ func TestOwnersAcceptTermsAndChooseEmail(t *testing.T) {
 	require.False(t, c.owner(t).AcceptedTOS)
 	require.Equal(t, 200, do(t, c.request(http.MethodPost, "/v1/account/accept_tos", nil)).status)
 	require.True(t, c.owner(t).AcceptedTOS)
-	form := c.request(http.MethodPost, "/v1/account/set_email_prefs", strings.NewReader(url.Values{"wants_email": {"true"}}.Encode()))
+	form := c.request(http.MethodPost, "/v1/account/set_email_prefs",
+		strings.NewReader(url.Values{"wants_email": {"true"}}.Encode()))
 	form.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	require.Equal(t, 200, do(t, form).status)
 
@@ -115,14 +119,16 @@ func TestOperatorsGrantTheirRole(t *testing.T) {
 	c := s.openAccount("free")
 	s.recitalctl("accounts", "grant-operator", c.id, "--reason", "Ticket 7")
 	require.True(t, s.readLog().accounts[c.id].Operator)
-	require.Contains(t, string(s.recitalctl("accounts", "withdraw-operator", c.id, "--reason", "Ticket 7", "--format", "json")), `"operator":`)
+	require.Contains(t, string(s.recitalctl("accounts", "withdraw-operator", c.id, "--reason", "Ticket 7", "--format",
+		"json")), `"operator":`)
 	require.False(t, s.readLog().accounts[c.id].Operator)
 }
 
 // postgres connects to the private Postgres.
 func (s *server) postgres() *pgx.Conn {
 	s.t.Helper()
-	connection, err := pgx.Connect(s.t.Context(), postgres.SocketURL(filepath.Join(s.data, "postgres", "run"), postgres.Database))
+	connection, err := pgx.Connect(s.t.Context(), postgres.SocketURL(filepath.Join(s.data, "postgres", "run"),
+		postgres.Database))
 	require.NoError(s.t, err)
 	s.t.Cleanup(func() { _ = connection.Close(context.Background()) })
 	return connection
@@ -229,8 +235,10 @@ func (s *server) saveLate(c customer) (stream string) {
 	require.NoError(s.t, err)
 	stream = clips.Stream(id)
 	now := time.Now().UTC()
-	events, err := registry.Encode(uuid.New(), 0, eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: now}, clips.Saved{
-		Clip: id, Account: c.id, Voice: "leah", Speed: 1, MediaType: "audio/mpeg", Blob: stream + "." + strings.Repeat("0", 64), Bytes: 1, Sealed: []byte{1}, At: now,
+	events, err := registry.Encode(uuid.New(), 0, eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem},
+		Time: now}, clips.Saved{
+		Clip: id, Account: c.id, Voice: "leah", Speed: 1, MediaType: "audio/mpeg", Blob: stream + "." +
+			strings.Repeat("0", 64), Bytes: 1, Sealed: []byte{1}, At: now,
 	})
 	require.NoError(s.t, err)
 	_, err = log.Append(s.t.Context(), stream, eventlog.NoStream, events)
@@ -267,7 +275,8 @@ func TestWhatWasStillSavedWhenAnAccountWasClosedIsErasedLater(t *testing.T) {
 		database := s.postgres()
 		s.eventually(func() bool {
 			var due int
-			require.NoError(t, database.QueryRow(t.Context(), `select count(*) from read_v1.todo_close_account where item = $1`, c.id).Scan(&due))
+			require.NoError(t, database.QueryRow(t.Context(), `select count(*) from read_v1.todo_close_account where item = $1`,
+				c.id).Scan(&due))
 			return due == 0
 		})
 		return

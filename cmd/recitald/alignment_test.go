@@ -128,7 +128,8 @@ func TestWhatCannotBeAlignedIsExplained(t *testing.T) {
 		field      string // of kanna_improved
 	}{
 		{"no audio", "Hello.", []byte("Hello."), "The file is not audio in a supported format", "audio"},
-		{"a playlist", "Hello.", []byte("#EXTM3U\nfile:///etc/passwd\n"), "The file is not audio in a supported format", "audio"},
+		{"a playlist", "Hello.", []byte("#EXTM3U\nfile:///etc/passwd\n"), "The file is not audio in a supported format",
+			"audio"},
 		{"a damaged file", "Hello.", recording[:20], "The file is damaged and cannot be decoded", "audio"},
 		{"silence", "Hello.", silence, "The recording holds no speech", "audio"},
 		{"a text of nothing", "...", recording, "The text has no words that can be spoken", "text"},

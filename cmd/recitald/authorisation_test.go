@@ -173,7 +173,8 @@ func newGate(t *testing.T) *gate {
 	g.log = client
 	j := &journal.Journal{Log: g.log, Registry: g.registry}
 	g.sessions = sessions.New(sessions.Config{
-		Journal: j, Accounts: accounts.New(j, time.Now), Now: time.Now, Limits: sessions.Limits{Length: time.Hour, Idle: time.Hour, Rotate: time.Hour},
+		Journal: j, Accounts: accounts.New(j, time.Now), Now: time.Now,
+		Limits: sessions.Limits{Length: time.Hour, Idle: time.Hour, Rotate: time.Hour},
 	})
 	return g
 }
@@ -192,9 +193,11 @@ func (g *gate) expired(id string) string {
 	cookie, err := session.DrawCookie(rand.Reader)
 	require.NoError(g.t, err)
 	now := time.Now().UTC()
-	proposed, err := g.registry.Encode(uuid.New(), 0, eventlog.Metadata{Actor: journal.System().Actor, Time: now}, session.Opened{
-		Session: cookie.ID, Account: id, SecretHash: cookie.Hash(), Provider: "idp_1", At: now.Add(-time.Hour), ExpiresAt: now,
-	})
+	proposed, err := g.registry.Encode(uuid.New(), 0, eventlog.Metadata{Actor: journal.System().Actor, Time: now},
+		session.Opened{
+			Session: cookie.ID, Account: id, SecretHash: cookie.Hash(), Provider: "idp_1", At: now.Add(-time.Hour),
+			ExpiresAt: now,
+		})
 	require.NoError(g.t, err)
 	_, err = g.log.Append(g.t.Context(), session.Stream(cookie.ID), eventlog.NoStream, proposed)
 	require.NoError(g.t, err)
@@ -223,7 +226,8 @@ func (g *gate) voiceOf(id string) string {
 	const one = "00000000000000aa"
 	now := time.Now().UTC()
 	proposed, err := g.registry.Encode(uuid.New(), 0, eventlog.Metadata{Actor: journal.System().Actor, Time: now},
-		voice.Created{Voice: one, Account: id, Type: voice.Instant, Sealed: []byte{1}, Recordings: []voice.Recording{{Blob: "none", Bytes: 1, SHA256: "none"}}, At: now},
+		voice.Created{Voice: one, Account: id, Type: voice.Instant, Sealed: []byte{1},
+			Recordings: []voice.Recording{{Blob: "none", Bytes: 1, SHA256: "none"}}, At: now},
 		voice.Broken{Voice: one, Account: id, Reason: "silent", Message: "There is no speech", At: now})
 	require.NoError(g.t, err)
 	_, err = g.log.Append(g.t.Context(), voice.Stream(one), eventlog.NoStream, proposed)
@@ -245,8 +249,10 @@ var (
 // dead are callers whose credentials are worth nothing.
 func (g *gate) dead() map[string]caller {
 	g.t.Helper()
-	revoked, ended, closed, alive := g.openAccount("free"), g.openAccount("free"), g.openAccount("free"), g.openAccount("free")
-	cookies := map[string]string{"of an expired session": g.expired(alive.id), "of a session that was ended": g.signIn(ended.id), "of a closed account": g.signIn(closed.id)}
+	revoked, ended, closed, alive := g.openAccount("free"), g.openAccount("free"), g.openAccount("free"),
+		g.openAccount("free")
+	cookies := map[string]string{"of an expired session": g.expired(alive.id),
+		"of a session that was ended": g.signIn(ended.id), "of a closed account": g.signIn(closed.id)}
 	all := map[string]caller{
 		"no credential":                    {},
 		"no credential, from a page":       {proof: ownPage},
@@ -347,7 +353,8 @@ func (g *gate) talk(path string, v caller) int {
 		Error struct{ Type string }
 	}
 	require.NoError(g.t, json.Unmarshal(message, &told), string(message))
-	return map[string]int{"ready": 200, "authentication_error": 401, "permission_error": 403}[cmp.Or(told.Error.Type, told.Type)]
+	return map[string]int{"ready": 200, "authentication_error": 401, "permission_error": 403}[cmp.Or(told.Error.Type,
+		told.Type)]
 }
 
 // Every route of the service answers every kind of caller as documented. A route that is added needs a row in the
@@ -410,8 +417,10 @@ func (g *gate) requireAdmitted(a access, ask func(caller) int) {
 		{"a key", func(key, _ string) caller { return caller{key: key} }, map[access]int{reporters: 403, operators: 401}},
 		{"a key on a foreign page", func(key, _ string) caller { return caller{key: key, proof: otherPage} },
 			map[access]int{reporters: 403, operators: 401, leavers: 401}}, // which has no session to end
-		{"a key beside a cookie", func(key, cookie string) caller { return caller{key: key, cookie: cookie} }, map[access]int{reporters: 403, operators: 401}},
-		{"a key beside a dead cookie", func(key, _ string) caller { return caller{key: key, cookie: "garbage"} }, map[access]int{reporters: 403, operators: 401}},
+		{"a key beside a cookie", func(key, cookie string) caller { return caller{key: key, cookie: cookie} },
+			map[access]int{reporters: 403, operators: 401}},
+		{"a key beside a dead cookie", func(key, _ string) caller { return caller{key: key, cookie: "garbage"} },
+			map[access]int{reporters: 403, operators: 401}},
 		{"a cookie on a page of the service", func(_, cookie string) caller { return caller{cookie: cookie, proof: ownPage} },
 			map[access]int{reporters: 403, operators: 401, keys: 401}},
 		{"a cookie alone", func(_, cookie string) caller { return caller{cookie: cookie} },
@@ -440,7 +449,8 @@ func TestOperatorsReadTheDamageReport(t *testing.T) {
 	admitted := func(want int) {
 		t.Helper()
 		for name, v := range callers {
-			require.Eventually(t, func() bool { return g.visit("GET /v1/damage_report", v) == want }, patience, time.Millisecond, name)
+			require.Eventually(t, func() bool { return g.visit("GET /v1/damage_report", v) == want }, patience, time.Millisecond,
+				name)
 		}
 	}
 	admitted(403)

@@ -109,8 +109,10 @@ func TestABackupBringsTheServiceBack(t *testing.T) {
 	// given customers with clips, one of whom has gone, and others who are busy
 	data, dir := dataFolder(t), filepath.Join(t.TempDir(), "backup")
 	s := start(t, data, "--audit-head-interval=1s")
-	c, gone, leaving, busy := s.openAccount("indie"), s.openAccount("indie"), s.openAccount("indie"), s.openAccount("indie")
-	kept, deleted, of, lost := c.saveClip(t, prose(60)), c.saveClip(t, prose(50)), gone.saveClip(t, prose(40)), leaving.saveClip(t, prose(45))
+	c, gone, leaving, busy := s.openAccount("indie"), s.openAccount("indie"), s.openAccount("indie"),
+		s.openAccount("indie")
+	kept, deleted, of, lost := c.saveClip(t, prose(60)), c.saveClip(t, prose(50)), gone.saveClip(t, prose(40)),
+		leaving.saveClip(t, prose(45))
 	gone.closeAccount(t)
 	load := startLoad(t, busy)
 	s.eventually(func() bool { return load.clean() >= enough })
@@ -174,7 +176,8 @@ func TestABackupBringsTheServiceBack(t *testing.T) {
 	// and after a restore clients go on, with the clips and the usage that they had
 	another := newFolder(t)
 	key := "--master-key-file=" + filepath.Join(data, "master-key")
-	require.Contains(t, s.notes("restore", dir, "--data-dir", another, "--master-key-file", filepath.Join(data, "signing-key")), "is not the master key")
+	require.Contains(t, s.notes("restore", dir, "--data-dir", another, "--master-key-file",
+		filepath.Join(data, "signing-key")), "is not the master key")
 	said, err := s.tool("restore", dir, "--data-dir", another, key).CombinedOutput()
 	require.NoError(t, err, string(said))
 	seen := "seen.json" // what it says is of the time before the restore, which misses nothing
@@ -215,7 +218,8 @@ func TestABackupBringsTheServiceBack(t *testing.T) {
 	require.Empty(t, files(t, scratch))
 	said, err = s.tool("restore", "--check", forged, key, "--scratch", scratch).CombinedOutput()
 	requireExit(t, 1, err)
-	require.Contains(t, string(said), "the log is not what its signed heads say; see recitalctl audit verify --backup "+forged)
+	require.Contains(t, string(said),
+		"the log is not what its signed heads say; see recitalctl audit verify --backup "+forged)
 	require.Empty(t, files(t, scratch))
 
 	// and the restored log is another epoch, which does not go into the backup of the time before
@@ -232,7 +236,8 @@ func (s *server) exportHeads() (flags []string) {
 	s.eventually(func() bool {
 		newest = nil
 		require.NoError(s.t, json.Unmarshal(s.recitalctl("audit", "heads", "--format", "json", "--last", "1"), &newest))
-		return len(newest) == 1 && newest[0].Count+1 >= now.Events // the last event may be the head itself, which gets no other
+		// the last event may be the head itself, which gets no other
+		return len(newest) == 1 && newest[0].Count+1 >= now.Events
 	})
 	path := filepath.Join(s.t.TempDir(), "heads.jsonl")
 	s.recitalctl("audit", "heads", "--export", path)
@@ -398,7 +403,8 @@ func TestWhatAKilledDrillHasLeftIsTakenAwayByTheNext(t *testing.T) {
 	s := start(t, data)
 	s.openAccount("indie").saveClip(t, prose(60))
 	s.backup(dir)
-	drill := []string{"restore", "--check", dir, "--master-key-file=" + filepath.Join(data, "master-key"), "--scratch", scratch}
+	drill := []string{"restore", "--check", dir, "--master-key-file=" + filepath.Join(data, "master-key"), "--scratch",
+		scratch}
 	left := func() []string {
 		folders, err := filepath.Glob(filepath.Join(scratch, "*", "data"))
 		require.NoError(t, err)
@@ -459,7 +465,8 @@ func processesAt(t *testing.T, path string) (found []process) {
 	require.NoError(t, err)
 	for _, of := range folders {
 		pid, _ := strconv.Atoi(filepath.Base(of))
-		if p, lives := readProcess(pid); lives && strings.Contains(strings.Join(p.args, " "), path) && filepath.Base(p.args[0]) != "recitalctl" {
+		if p, lives := readProcess(pid); lives && strings.Contains(strings.Join(p.args, " "), path) &&
+			filepath.Base(p.args[0]) != "recitalctl" {
 			found = append(found, p)
 		}
 	}

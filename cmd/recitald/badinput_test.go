@@ -24,18 +24,23 @@ func TestBadInputIsAnsweredAsDocumentedAndCostsNothing(t *testing.T) {
 		body, contentType    string
 		kind, field, message string
 	}{
-		"an empty text":           {`{"text":"","voice":"leah"}`, "", "string_too_short", "text", "String should have at least 1 character"},
-		"no text":                 {`{"voice":"leah"}`, "", "missing", "text", "Field required"},
-		"5,001 characters":        {`{"text":"` + prose(5001) + `","voice":"leah"}`, "", "string_too_long", "text", "String should have at most 5000 characters"},
-		"speed 3":                 {`{"text":"a","voice":"leah","speed":3}`, "", "less_than_equal", "speed", "Input should be less than or equal to 2"},
-		"a sample rate of 11025":  {`{"text":"a","voice":"leah","sample_rate":11025}`, "", "enum", "sample_rate", "Input should be 8000, 16000 or 24000"},
-		"the format ogg":          {`{"text":"a","voice":"leah","format":"ogg"}`, "", "literal_error", "format", formats},
-		"truncated JSON":          {`{"text":"a","voi`, "", "json_invalid", "body", "JSON decode error"},
-		"no body":                 {``, "", "missing", "body", "Field required"},
-		"a wrong content type":    {"hello", "application/octet-stream", "model_attributes_type", "body", noObject},
-		"a list":                  {`["a"]`, "", "model_attributes_type", "body", noObject},
-		"an escaped NUL":          {`{"text":"a\u0000b","voice":"leah"}`, "", "value_error", "text", nul},
-		"a NUL byte":              {"{\"text\":\"a\x00b\",\"voice\":\"leah\"}", "", "json_invalid", "body", "JSON decode error"},
+		"an empty text": {`{"text":"","voice":"leah"}`, "", "string_too_short", "text",
+			"String should have at least 1 character"},
+		"no text": {`{"voice":"leah"}`, "", "missing", "text", "Field required"},
+		"5,001 characters": {`{"text":"` + prose(5001) + `","voice":"leah"}`, "", "string_too_long", "text",
+			"String should have at most 5000 characters"},
+		"speed 3": {`{"text":"a","voice":"leah","speed":3}`, "", "less_than_equal", "speed",
+			"Input should be less than or equal to 2"},
+		"a sample rate of 11025": {`{"text":"a","voice":"leah","sample_rate":11025}`, "", "enum", "sample_rate",
+			"Input should be 8000, 16000 or 24000"},
+		"the format ogg":       {`{"text":"a","voice":"leah","format":"ogg"}`, "", "literal_error", "format", formats},
+		"truncated JSON":       {`{"text":"a","voi`, "", "json_invalid", "body", "JSON decode error"},
+		"no body":              {``, "", "missing", "body", "Field required"},
+		"a wrong content type": {"hello", "application/octet-stream", "model_attributes_type", "body", noObject},
+		"a list":               {`["a"]`, "", "model_attributes_type", "body", noObject},
+		"an escaped NUL":       {`{"text":"a\u0000b","voice":"leah"}`, "", "value_error", "text", nul},
+		"a NUL byte": {"{\"text\":\"a\x00b\",\"voice\":\"leah\"}", "", "json_invalid", "body",
+			"JSON decode error"},
 		"a lone high surrogate":   {`{"text":"a\ud800b","voice":"leah"}`, "", "string_unicode", "text", unicode},
 		"a lone low surrogate":    {`{"text":"a\udc00","voice":"leah"}`, "", "string_unicode", "text", unicode},
 		"bytes that are no UTF-8": {"{\"text\":\"a\xff\",\"voice\":\"leah\"}", "", "string_unicode", "text", unicode},
@@ -47,7 +52,8 @@ func TestBadInputIsAnsweredAsDocumentedAndCostsNothing(t *testing.T) {
 					contentType = "application/json"
 				}
 				send := func(version string) reply {
-					return do(t, c.request(http.MethodPost, route, strings.NewReader(bad.body), "Content-Type", contentType, "lmnt-version", version))
+					return do(t, c.request(http.MethodPost, route, strings.NewReader(bad.body), "Content-Type", contentType,
+						"lmnt-version", version))
 				}
 				requireInvalid(t, send("1.0"), send("1.1"), bad.kind, bad.field, bad.message)
 			})
@@ -59,8 +65,10 @@ func TestBadInputIsAnsweredAsDocumentedAndCostsNothing(t *testing.T) {
 	}
 
 	for _, address := range []string{
-		"GET /v1/account/clip/%00", "DELETE /v1/account/clip/%00", "GET /v1/account/clip/a%00b/audio?sig=x", "GET /v1/account/clips?language=%00",
-		"GET /v1/ai/voice/%ff", "GET /v1/ai/voice/%00/preview", "GET /v1/ai/speech/timestamps/%00?sig=x", "DELETE /v1/account/api_key/%ed%a0%80",
+		"GET /v1/account/clip/%00", "DELETE /v1/account/clip/%00", "GET /v1/account/clip/a%00b/audio?sig=x",
+		"GET /v1/account/clips?language=%00",
+		"GET /v1/ai/voice/%ff", "GET /v1/ai/voice/%00/preview", "GET /v1/ai/speech/timestamps/%00?sig=x",
+		"DELETE /v1/account/api_key/%ed%a0%80",
 	} {
 		method, path, _ := strings.Cut(address, " ")
 		got := do(t, c.request(method, path, nil))
@@ -73,7 +81,8 @@ func TestBadInputIsAnsweredAsDocumentedAndCostsNothing(t *testing.T) {
 	}
 
 	long := "/v1/ai/voice/" + strings.Repeat("a", 2000)
-	for _, address := range []string{"GET " + long, "PUT " + long, "DELETE " + long, "GET " + long + "/preview?sig=" + long, "POST " + long + "/preview/invalidate"} {
+	for _, address := range []string{"GET " + long, "PUT " + long, "DELETE " + long, "GET " + long + "/preview?sig=" +
+		long, "POST " + long + "/preview/invalidate"} {
 		method, path, _ := strings.Cut(address, " ")
 		got := do(t, c.request(method, path, strings.NewReader("{}")))
 		require.Equal(t, http.StatusNotFound, got.status, "%s: %s", address, got.body)

@@ -193,7 +193,8 @@ func TestTheBalancerServesWhatUnreadyInstancesCan(t *testing.T) {
 
 // streamSlowly takes a stream whole, and so long for it.
 func (c customer) streamSlowly(lasting time.Duration) error {
-	response, err := http.DefaultClient.Do(c.request(http.MethodPost, bytesRoute, order{"text": prose(2000), "voice": "leah", "format": "pcm_s16le"}.encode()))
+	response, err := http.DefaultClient.Do(c.request(http.MethodPost, bytesRoute,
+		order{"text": prose(2000), "voice": "leah", "format": "pcm_s16le"}.encode()))
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,8 @@ func TestTheProductsFollowTheProvider(t *testing.T) {
 
 	// when a price is added that names a plan of ours, and one that names none
 	price := func(metadata string) url.Values {
-		return url.Values{"currency": {"usd"}, "unit_amount": {"2500"}, "recurring[interval]": {"month"}, "product": {"prod_pro"}, "metadata[plan]": {metadata}}
+		return url.Values{"currency": {"usd"}, "unit_amount": {"2500"}, "recurring[interval]": {"month"},
+			"product": {"prod_pro"}, "metadata[plan]": {metadata}}
 	}
 	foreign := b.post("/v1/prices", price("mansion"))
 	added := b.post("/v1/prices", price("pro"))

@@ -60,7 +60,8 @@ func paydays() map[string]payday {
 		"subscribe at another price": {
 			path: "subscribe", body: at("pro"), prepare: func(p *patient) { p.subscribe(p.till.t, "indie") },
 			done: func(has payments.Billing) bool {
-				return len(has.Subscriptions) == 2 && has.Subscriptions[0].Price == sandbox.PriceOf("pro") && !has.Subscriptions[1].EndedAt.IsZero()
+				return len(has.Subscriptions) == 2 && has.Subscriptions[0].Price == sandbox.PriceOf("pro") &&
+					!has.Subscriptions[1].EndedAt.IsZero()
 			},
 		},
 		"upgrade": {
@@ -77,8 +78,9 @@ func paydays() map[string]payday {
 			},
 		},
 		"keep the plan": {
-			path: "cancel-scheduled-change", body: nothing, prepare: func(p *patient) { p.subscribed("pro"); p.does("change-plan", at("indie")(p)) },
-			done: func(has payments.Billing) bool { return charged(has, 1) && has.Subscriptions[0].Scheduled == nil },
+			path: "cancel-scheduled-change", body: nothing,
+			prepare: func(p *patient) { p.subscribed("pro"); p.does("change-plan", at("indie")(p)) },
+			done:    func(has payments.Billing) bool { return charged(has, 1) && has.Subscriptions[0].Scheduled == nil },
 		},
 		"cancel": {
 			path: "cancel", body: nothing, prepare: func(p *patient) { p.subscribed("indie") },
@@ -160,7 +162,8 @@ func TestWhatAKillCutsShortIsDoneOnce(t *testing.T) {
 	// and all are completed, once
 	for _, c := range halves {
 		require.Eventually(t, func() bool { return len(b.customers(c.id)) == 1 }, patience, pause, c.name)
-		require.Eventually(t, func() bool { return c.done(b.billing(c.id)) }, patience, pause, "%s: %+v", c.name, b.billing(c.id))
+		require.Eventually(t, func() bool { return c.done(b.billing(c.id)) }, patience, pause, "%s: %+v", c.name,
+			b.billing(c.id))
 		var answer reply
 		require.Eventually(t, func() bool {
 			answer = c.at(s).post(t, "/payments/"+c.path, c.body(c.patient), c.key()...)
@@ -181,7 +184,8 @@ func (b *till) cutShort(s *server, e payday, name string, nth int, after bool, h
 	c := half{patient: p, payday: e, name: fmt.Sprintf("%s, change %d, after: %t", name, nth, after)}
 	go func() {
 		defer close(ended)
-		response, err := http.DefaultClient.Do(p.request(http.MethodPost, "/payments/"+e.path, e.body(p).encode(), c.key()...))
+		response, err := http.DefaultClient.Do(p.request(http.MethodPost, "/payments/"+e.path, e.body(p).encode(),
+			c.key()...))
 		if err == nil {
 			_ = response.Body.Close()
 		}

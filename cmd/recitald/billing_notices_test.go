@@ -24,7 +24,8 @@ type signed struct{ body, signature string }
 
 // signedAt signs a notice.
 func signedAt(at time.Time, secret, format string, a ...any) signed {
-	made := webhook.GenerateTestSignedPayload(&webhook.UnsignedPayload{Payload: fmt.Appendf(nil, format, a...), Secret: secret, Timestamp: at})
+	made := webhook.GenerateTestSignedPayload(&webhook.UnsignedPayload{Payload: fmt.Appendf(nil, format, a...),
+		Secret: secret, Timestamp: at})
 	return signed{body: string(made.Payload), signature: made.Header}
 }
 
@@ -77,7 +78,8 @@ func TestOnlyTheProvidersNoticesAreTaken(t *testing.T) {
 		"one of the future":         signedAt(now.Add(6*time.Minute), tillSecret, "%s", good),
 		"nothing":                   {"", signedAt(now, tillSecret, "").signature},
 		"no JSON":                   signedAt(now, tillSecret, "evt"),
-		"no event":                  signedAt(now, tillSecret, `{"id":"../evt","type":"x","api_version":%q}`, sandbox.APIVersion),
+		"no event": signedAt(now, tillSecret, `{"id":"../evt","type":"x","api_version":%q}`,
+			sandbox.APIVersion),
 	} {
 		for _, path := range []string{"/payments/webhook", "/payments/webhook/analytics"} {
 			answer := s.notify(path, n)
@@ -96,7 +98,8 @@ func TestOnlyTheProvidersNoticesAreTaken(t *testing.T) {
 		require.Equal(t, 200, answer.status, answer.text())
 		require.JSONEq(t, `{"success":true}`, answer.text())
 	}
-	require.Equal(t, 200, s.notify("/payments/webhook", signedAt(now, tillSecret, "%s", event("evt_news", "moon.risen"))).status)
+	require.Equal(t, 200,
+		s.notify("/payments/webhook", signedAt(now, tillSecret, "%s", event("evt_news", "moon.risen"))).status)
 	require.Equal(t, 200, s.notify("/payments/webhook/analytics", whole).status, "which is another list")
 	s.eventually(func() bool {
 		found := s.noticesIn()
@@ -138,7 +141,8 @@ func TestANoticeThatIsTooLargeTakesNoMemory(t *testing.T) {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(s.address, "http://"))
 		require.NoError(t, err)
 		defer conn.Close()
-		_, err = fmt.Fprintf(conn, "POST /payments/webhook HTTP/1.1\r\nHost: recital\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", announced)
+		_, err = fmt.Fprintf(conn, "POST /payments/webhook HTTP/1.1\r\nHost: recital\r\nContent-Type: "+
+			"application/json\r\nContent-Length: %d\r\n\r\n", announced)
 		require.NoError(t, err)
 		require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
 		said, err := io.ReadAll(io.LimitReader(conn, 12))

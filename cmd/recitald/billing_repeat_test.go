@@ -54,7 +54,8 @@ func TestARequestThatIsUnderWayIsNotBegunAgain(t *testing.T) {
 	c := s.openAccount("free")
 	at := b.hold(1, false)
 	ended := make(chan struct{})
-	ask := c.request(http.MethodPost, "/payments/subscribe", order{"price_id": sandbox.PriceOf("indie")}.encode(), "Idempotency-Key", "order-1").WithContext(t.Context())
+	ask := c.request(http.MethodPost, "/payments/subscribe", order{"price_id": sandbox.PriceOf("indie")}.encode(),
+		"Idempotency-Key", "order-1").WithContext(t.Context())
 	go func() {
 		defer close(ended)
 		if response, err := http.DefaultClient.Do(ask); err == nil {
@@ -63,7 +64,8 @@ func TestARequestThatIsUnderWayIsNotBegunAgain(t *testing.T) {
 	}()
 	<-at.reached
 	for name, answer := range map[string]reply{
-		"the same":        c.post(t, "/payments/subscribe", order{"price_id": sandbox.PriceOf("indie")}, "Idempotency-Key", "order-1"),
+		"the same": c.post(t, "/payments/subscribe", order{"price_id": sandbox.PriceOf("indie")}, "Idempotency-Key",
+			"order-1"),
 		"another":         c.post(t, "/payments/setup-intent", order{}),
 		"another with it": c.post(t, "/payments/setup-intent", order{}, "Idempotency-Key", "order-2"),
 	} {
@@ -71,7 +73,8 @@ func TestARequestThatIsUnderWayIsNotBegunAgain(t *testing.T) {
 		require.Equal(t, "true", answer.header.Get("x-should-retry"), name)
 		require.Equal(t, "1", answer.header.Get("Retry-After"), name)
 	}
-	require.Equal(t, 422, c.post(t, "/payments/subscribe", order{"price_id": sandbox.PriceOf("pro")}, "Idempotency-Key", "order-1").status)
+	require.Equal(t, 422, c.post(t, "/payments/subscribe", order{"price_id": sandbox.PriceOf("pro")}, "Idempotency-Key",
+		"order-1").status)
 	s.kill()
 	<-ended
 }
@@ -138,9 +141,11 @@ func TestInputsOfBillingAreChecked(t *testing.T) {
 	s := b.serve(dataFolder(t))
 	c := s.openAccount("free")
 	at := b.hold(0, false)
-	for path, field := range map[string]string{"subscribe": "price_id", "change-plan": "price_id", "payment-method/replace": "payment_method_id"} {
+	for path, field := range map[string]string{"subscribe": "price_id", "change-plan": "price_id",
+		"payment-method/replace": "payment_method_id"} {
 		for body, kind := range map[string]string{
-			`{}`: "missing", `{"` + field + `":null}`: "string_type", `{"` + field + `":7}`: "string_type", `{"` + field + `":""}`: "string_too_short", `[]`: "model_attributes_type", `{`: "json_invalid",
+			`{}`: "missing", `{"` + field + `":null}`: "string_type", `{"` + field + `":7}`: "string_type", `{"` + field +
+				`":""}`: "string_too_short", `[]`: "model_attributes_type", `{`: "json_invalid",
 		} {
 			answer := do(t, c.request(http.MethodPost, "/payments/"+path, strings.NewReader(body)))
 			require.Equal(t, 422, answer.status, "%s %s: %s", path, body, answer.text())

@@ -90,13 +90,15 @@ func (c customer) shownPlan(t *testing.T) (shown shownPlan) {
 // awaitPlan waits until the account is on a plan.
 func (c customer) awaitPlan(t *testing.T, is plan.Type) {
 	t.Helper()
-	require.Eventually(t, func() bool { return c.shownPlan(t).Plan.Type == is }, patience, pause, "the plan does not become %s", is)
+	require.Eventually(t, func() bool { return c.shownPlan(t).Plan.Type == is }, patience, pause,
+		"the plan does not become %s", is)
 }
 
 // awaitStatus waits until the overview shows a status.
 func (c customer) awaitStatus(t *testing.T, status string) {
 	t.Helper()
-	require.Eventually(t, func() bool { return c.billing(t).status() == status }, patience, pause, "the subscription does not become %s", status)
+	require.Eventually(t, func() bool { return c.billing(t).status() == status }, patience, pause,
+		"the subscription does not become %s", status)
 }
 
 // subscribed is the answer to POST /payments/subscribe.
@@ -147,9 +149,11 @@ func TestTheLifeOfASubscription(t *testing.T) {
 
 	// given the products, and an account without a subscription
 	require.Equal(t, product{Name: "Free"}, s.products()[0])
-	require.Equal(t, []int64{10, 49, 199}, []int64{s.products()[1].MonthlyCost, s.products()[2].MonthlyCost, s.products()[3].MonthlyCost})
+	require.Equal(t, []int64{10, 49, 199}, []int64{s.products()[1].MonthlyCost, s.products()[2].MonthlyCost,
+		s.products()[3].MonthlyCost})
 	require.Empty(t, c.billing(t).status())
-	for path, o := range map[string]order{"change-plan": indie, "cancel": {}, "uncancel": {}, "cancel-scheduled-change": {}} {
+	for path, o := range map[string]order{"change-plan": indie, "cancel": {}, "uncancel": {},
+		"cancel-scheduled-change": {}} {
 		c.refused(t, 409, path, o, "There is no active subscription")
 	}
 	c.refused(t, 404, "subscribe", order{"price_id": "price_of_nothing"}, "There is no such price")
@@ -192,7 +196,8 @@ func TestTheLifeOfASubscription(t *testing.T) {
 	require.Equal(t, sandbox.PriceOf("pro"), *c.billing(t).Subscription.PriceID)
 	c.awaitPlan(t, plan.Pro)
 	require.Len(t, c.billing(t).Invoices, 2)
-	require.InDelta(t, 1000+3900, c.billing(t).Invoices[0].AmountPaid+c.billing(t).Invoices[1].AmountPaid, 2, "both may be of one second")
+	require.InDelta(t, 1000+3900, c.billing(t).Invoices[0].AmountPaid+c.billing(t).Invoices[1].AmountPaid, 2,
+		"both may be of one second")
 
 	// when it downgrades, then that is for later, and can be dropped
 	c.succeeds(t, "change-plan", indie, &changed)
@@ -227,7 +232,8 @@ func TestTheLifeOfASubscription(t *testing.T) {
 	}
 	c.succeeds(t, "setup-intent", order{}, &setup)
 	method := b.registers(setup.ClientSecret, "pm_card_mastercard")
-	stranger.refused(t, 404, "payment-method/replace", order{"payment_method_id": method}, "There is no such payment method")
+	stranger.refused(t, 404, "payment-method/replace", order{"payment_method_id": method},
+		"There is no such payment method")
 	var card struct{ Brand, Last4 string }
 	c.succeeds(t, "payment-method/replace", order{"payment_method_id": method}, &card)
 	require.Equal(t, "mastercard", card.Brand)

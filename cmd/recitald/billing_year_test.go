@@ -208,7 +208,8 @@ func TestOverageIsBilledOnce(t *testing.T) {
 	c.awaitPlan(t, plan.Indie)
 	const text = 4_900
 	for used := int64(0); used < 202_500; used += text {
-		require.Equal(t, 200, c.post(t, bytesRoute, order{"text": prose(text), "voice": "leah", "format": "raw", "sample_rate": 8000}).status)
+		require.Equal(t, 200,
+			c.post(t, bytesRoute, order{"text": prose(text), "voice": "leah", "format": "raw", "sample_rate": 8000}).status)
 	}
 	used := c.usage(t)
 	require.Greater(t, used, int64(202_000))

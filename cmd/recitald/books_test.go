@@ -56,7 +56,8 @@ func (s *server) readLog() books {
 func foldLog(t *testing.T, config esdb.Config) books {
 	t.Helper()
 	b := books{
-		accounts: map[string]account.State{}, periods: map[string]ledger.State{}, settled: map[string]int64{}, expired: map[string]bool{},
+		accounts: map[string]account.State{}, periods: map[string]ledger.State{}, settled: map[string]int64{},
+		expired:    map[string]bool{},
 		playground: map[string]int64{}, days: map[day]int64{},
 	}
 	eachEvent(t, config, func(event eventlog.Decoded) {
@@ -157,10 +158,13 @@ func (b books) rows() []string {
 			limit = fmt.Sprint(*state.Terms.Limit)
 		}
 		playground := b.playground[stream]
-		rows = append(rows, fmt.Sprintf("period %s %d %d %s %s %d %d %d %d", state.Terms.Account, state.Terms.Start.UnixMicro(),
-			state.Terms.End.UnixMicro(), state.Terms.Plan, limit, state.Settled-playground, playground, state.Credit, state.CreditLeft()))
+		rows = append(rows, fmt.Sprintf("period %s %d %d %s %s %d %d %d %d", state.Terms.Account,
+			state.Terms.Start.UnixMicro(),
+			state.Terms.End.UnixMicro(), state.Terms.Plan, limit, state.Settled-playground, playground, state.Credit,
+			state.CreditLeft()))
 		for _, r := range state.Open {
-			rows = append(rows, fmt.Sprintf("reservation %s %s %s %d %d", r.ID, stream, state.Terms.Account, r.Characters, r.ExpiresAt.UnixMicro()))
+			rows = append(rows, fmt.Sprintf("reservation %s %s %s %d %d", r.ID, stream, state.Terms.Account, r.Characters,
+				r.ExpiresAt.UnixMicro()))
 		}
 	}
 	for d, characters := range b.days {
@@ -190,7 +194,8 @@ select format('reservation %s %s %s %s %s', reservation_id, stream, account_id, 
 
 // readModels returns the current rows of the views.
 func (s *server) readModels() ([]string, error) {
-	connection, err := pgx.Connect(s.t.Context(), postgres.SocketURL(filepath.Join(s.data, "postgres", "run"), postgres.Database))
+	connection, err := pgx.Connect(s.t.Context(), postgres.SocketURL(filepath.Join(s.data, "postgres", "run"),
+		postgres.Database))
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,8 @@ func openBrowserWith(t *testing.T, preferences string) *browser {
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "Default"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "Default", "Preferences"), []byte(preferences), 0o600))
 	ctx, cancel := context.WithTimeout(context.Background(), 5*patience)
-	command := exec.CommandContext(ctx, program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+	command := exec.CommandContext(ctx, program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+		"--no-first-run",
 		"--disable-background-networking", "--autoplay-policy=no-user-gesture-required", "--window-size=1400,1600",
 		"--user-data-dir="+folder, "--remote-debugging-pipe", "about:blank")
 	command.ExtraFiles = []*os.File{in, out} // its descriptors 3 and 4
@@ -159,7 +160,8 @@ func (b *browser) visit(address string) {
 func (b *browser) inWindow(address string, do func()) {
 	b.t.Helper()
 	page := b.session
-	b.call("Runtime.evaluate", map[string]any{"expression": fmt.Sprintf("void open(%q)", address), "userGesture": true}, nil)
+	b.call("Runtime.evaluate", map[string]any{"expression": fmt.Sprintf("void open(%q)", address), "userGesture": true},
+		nil)
 	var window string
 	require.Eventually(b.t, func() bool {
 		var targets struct {
@@ -195,7 +197,8 @@ func (b *browser) evaluateIn(expression string) (value any, left bool) {
 		Result           struct{ Value any }
 		ExceptionDetails json.RawMessage
 	}
-	answer := b.ask("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true})
+	answer := b.ask("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true,
+		"awaitPromise": true})
 	if bytes.Contains(answer.Error, []byte("navigated or closed")) {
 		return nil, true
 	}
@@ -235,7 +238,8 @@ func (b *browser) awaitAddress(text string) {
 				return
 			}
 		}
-		require.True(b.t, time.Now().Before(end), "the page never came to %s, but to %v (%s)", text, history.Entries, answer.Error)
+		require.True(b.t, time.Now().Before(end), "the page never came to %s, but to %v (%s)", text, history.Entries,
+			answer.Error)
 	}
 }
 

@@ -30,7 +30,8 @@ func newMemoryCgroup(t *testing.T, limit int64) *memoryCgroup {
 	g := &memoryCgroup{limitFile: "memory.max", killFile: "memory.events", maxFile: "memory.peak"}
 	parent := "/sys/fs/cgroup"
 	if own := regexp.MustCompile(`(?m)^\d+:memory:(.*)$`).FindStringSubmatch(read(t, ownCgroups)); own != nil {
-		g = &memoryCgroup{limitFile: "memory.limit_in_bytes", killFile: "memory.oom_control", maxFile: "memory.max_usage_in_bytes"}
+		g = &memoryCgroup{limitFile: "memory.limit_in_bytes", killFile: "memory.oom_control",
+			maxFile: "memory.max_usage_in_bytes"}
 		parent = filepath.Join(parent, "memory", own[1])
 	}
 	g.folder = filepath.Join(parent, fmt.Sprintf("recital-test-%d", os.Getpid()))
@@ -38,7 +39,8 @@ func newMemoryCgroup(t *testing.T, limit int64) *memoryCgroup {
 		bintest.Missing(t, "making a cgroup: "+err.Error())
 	}
 	t.Cleanup(func() {
-		require.Eventually(t, func() bool { return os.Remove(g.folder) == nil }, patience, pause, "its processes have not ended")
+		require.Eventually(t, func() bool { return os.Remove(g.folder) == nil }, patience, pause,
+			"its processes have not ended")
 	})
 	if err := os.WriteFile(g.path(g.limitFile), []byte(strconv.FormatInt(limit, 10)), 0); err != nil {
 		bintest.Missing(t, "limiting the memory of a cgroup: "+err.Error())

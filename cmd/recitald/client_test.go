@@ -35,7 +35,8 @@ type customer struct {
 // openAccount opens an account as recitalctl does.
 func (s *server) openAccount(plan string) customer {
 	s.t.Helper()
-	request, err := http.NewRequest(http.MethodPost, s.admin+"/admin/accounts", strings.NewReader(fmt.Sprintf(`{"plan":%q}`, plan)))
+	request, err := http.NewRequest(http.MethodPost, s.admin+"/admin/accounts",
+		strings.NewReader(fmt.Sprintf(`{"plan":%q}`, plan)))
 	require.NoError(s.t, err)
 	request.Header.Set("Authorization", "Bearer "+s.secret("operator-token"))
 	request.Header.Set("Content-Type", "application/json")
@@ -146,7 +147,8 @@ func (r recording) sound(t *testing.T) []byte {
 
 // slowly returns a client whose machine buffers little, so that it slows the server down.
 func slowly() *http.Client {
-	return &http.Client{Transport: openapitest.Through(&http.Transport{DialContext: slowDialer().DialContext, DisableKeepAlives: true})}
+	return &http.Client{Transport: openapitest.Through(&http.Transport{DialContext: slowDialer().DialContext,
+		DisableKeepAlives: true})}
 }
 
 // slowDialer has small buffers. Packets of the Internet's size keep the kernel's buffers on the server's side small,

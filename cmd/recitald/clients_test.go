@@ -34,7 +34,8 @@ var publishedClients = []struct {
 			"streamed": {"sound": true, "words": "", "flushes": 1, "named": true}, "deleted": true, "gone": "NotFoundError 404 not_found_error"},
 		"unknownVoice": "NotFoundError 404 not_found_error"}`,
 		append([]string{"Hello again."}, saidByV2...)},
-	{"@ai-sdk/lmnt@2.0.56 ai@6.0.326", "ai-sdk.mjs", `{"type": "audio/mpeg", "sound": true, "warnings": 0}`, []string{"Hello from another client."}},
+	{"@ai-sdk/lmnt@2.0.56 ai@6.0.326", "ai-sdk.mjs", `{"type": "audio/mpeg", "sound": true, "warnings": 0}`,
+		[]string{"Hello from another client."}},
 }
 
 const (
@@ -54,7 +55,8 @@ var (
 	saidByV1 = append([]string{"Hello from version one."}, saidByBoth...)
 	saidByV2 = append([]string{"Hello from version two."}, saidByBoth...)
 	// saidByBoth is streamed without and with words, and by the client's own voice.
-	saidByBoth = []string{"This is streamed. And more.", "This is streamed. And more.", "With my voice.", "This is streamed. And more."}
+	saidByBoth = []string{"This is streamed. And more.", "This is streamed. And more.", "With my voice.",
+		"This is streamed. And more."}
 )
 
 // TestPublishedClients runs if RECITAL_CLIENTS is set (make clients), because it needs Node and npm's packages.
@@ -78,7 +80,8 @@ func TestPublishedClients(t *testing.T) {
 func (c customer) runClient(t *testing.T, packages, script string, recording []byte) string {
 	t.Helper()
 	folder := t.TempDir()
-	runProgram(t, folder, "npm", append([]string{"install", "--silent", "--no-audit", "--no-fund"}, strings.Fields(packages)...)...)
+	runProgram(t, folder, "npm", append([]string{"install", "--silent", "--no-audit", "--no-fund"},
+		strings.Fields(packages)...)...)
 	pointTo(t, filepath.Join(folder, "node_modules"), c.server.address)
 	source, err := os.ReadFile(filepath.Join("testdata", "clients", script))
 	require.NoError(t, err)

@@ -83,10 +83,12 @@ func TestAClipIsSavedPlayedAndDeleted(t *testing.T) {
 		})
 		require.Equal(t, 200, spoken.status, spoken.text())
 		id := spoken.header.Get("X-Clip-Id")
-		file := audio.Whole(audio.Spec{Format: format, SampleRate: 24000}, spoken.body) // a WAV stream cannot state its length
+		// a WAV stream cannot state its length
+		file := audio.Whole(audio.Spec{Format: format, SampleRate: 24000}, spoken.body)
 		sounds[id], formats[id] = file, format
 	}
-	detailed := c.post(t, detailedRoute, order{"text": text, "voice": "zeke", "speed": 1.25, "debug": "true", "format": "wav", "language": "en"})
+	detailed := c.post(t, detailedRoute, order{"text": text, "voice": "zeke", "speed": 1.25, "debug": "true",
+		"format": "wav", "language": "en"})
 	require.Equal(t, 200, detailed.status)
 	var r recording
 	detailed.decode(t, &r)
@@ -184,12 +186,13 @@ func (s *server) requirePlays(c clip, sound []byte, format audio.Format) {
 // blobFiles returns the files in which blobs are stored, including unfinished ones.
 func (s *server) blobFiles() (files []string) {
 	s.t.Helper()
-	require.NoError(s.t, filepath.WalkDir(filepath.Join(s.data, "blobs"), func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() {
-			files = append(files, path)
-		}
-		return err
-	}))
+	require.NoError(s.t, filepath.WalkDir(filepath.Join(s.data, "blobs"),
+		func(path string, entry fs.DirEntry, err error) error {
+			if err == nil && !entry.IsDir() {
+				files = append(files, path)
+			}
+			return err
+		}))
 	return files
 }
 
@@ -205,7 +208,8 @@ func (s *server) requireSealed(word, eventType string, events int) {
 		}
 	}
 	requireAbsent("the log", read(s.t, s.log))
-	log, err := esdb.Open(esdb.Config{Socket: filepath.Join(s.data, "eventnode", "node.sock"), Logger: slog.New(slog.DiscardHandler)})
+	log, err := esdb.Open(esdb.Config{Socket: filepath.Join(s.data, "eventnode", "node.sock"),
+		Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(s.t, err)
 	defer log.Close()
 	seen := 0

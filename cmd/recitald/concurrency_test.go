@@ -82,7 +82,8 @@ func TestAConcurrencyThatIsNoneIsToldAtTheStart(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
 	refused := prepare(t, data)
-	refused.launch([]string{"--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--data-dir=" + data, "--concurrency=gold=2"})
+	refused.launch([]string{"--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--data-dir=" + data,
+		"--concurrency=gold=2"})
 	t.Cleanup(refused.kill)
 	refused.awaitEnd()
 	require.Error(t, refused.err)
@@ -132,7 +133,8 @@ func TestHeadersTellWhatTheAccountHasUsed(t *testing.T) {
 		require.Equal(t, []string{"", ""}, concurrency(answer.header))
 		if answer.header.Get("Access-Control-Expose-Headers") != "" {
 			require.Equal(t, "blizzard-2.1", answer.header.Get("x-model-version"))
-			for _, name := range []string{"x-characters-used", "x-characters-limit", "x-characters-remaining", "x-model-version", "x-concurrency-limit", "x-concurrency-current", "x-timestamps-url"} {
+			for _, name := range []string{"x-characters-used", "x-characters-limit", "x-characters-remaining", "x-model-version",
+				"x-concurrency-limit", "x-concurrency-current", "x-timestamps-url"} {
 				require.Contains(t, answer.header.Get("Access-Control-Expose-Headers"), name)
 			}
 		}

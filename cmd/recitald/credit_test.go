@@ -30,7 +30,8 @@ func (s *server) notes(args ...string) string {
 
 func (s *server) tool(args ...string) *exec.Cmd {
 	tool := exec.CommandContext(s.t.Context(), filepath.Join(filepath.Dir(recitaldBinary), "recitalctl"), args...)
-	tool.Env = append(os.Environ(), "RECITAL_ADMIN_ADDR="+strings.TrimPrefix(s.admin, "http://"), "RECITAL_DATA_DIR="+s.data)
+	tool.Env = append(os.Environ(), "RECITAL_ADMIN_ADDR="+strings.TrimPrefix(s.admin, "http://"),
+		"RECITAL_DATA_DIR="+s.data)
 	return tool
 }
 
@@ -71,7 +72,8 @@ func TestAFreeAccountAtItsLimitSpeaksOnWithCredit(t *testing.T) {
 	// when an operator grants it credit, twice with one id, then it is there at once and once
 	for range 2 {
 		var granted map[string]any
-		require.NoError(t, json.Unmarshal(s.recitalctl("accounts", "credit", c.id, "1000", "--grant", "ticket-7", "--format", "json"), &granted))
+		require.NoError(t, json.Unmarshal(s.recitalctl("accounts", "credit", c.id, "1000", "--grant", "ticket-7", "--format",
+			"json"), &granted))
 		require.Equal(t, map[string]any{
 			"account_id": c.id, "grant": "ticket-7", "characters": 1000.0, "credit_characters": 1000.0,
 		}, granted)
@@ -98,7 +100,8 @@ func TestAFreeAccountAtItsLimitSpeaksOnWithCredit(t *testing.T) {
 	require.Equal(t, 200, say(500))
 	require.Zero(t, c.creditLeft(t))
 	require.Equal(t, 402, say(2))
-	require.Contains(t, fmt.Sprint(s.requireSettledBooks().rows()), " free 15000 16000 0 1000 0", "used by key and by session, granted and left")
+	require.Contains(t, fmt.Sprint(s.requireSettledBooks().rows()), " free 15000 16000 0 1000 0",
+		"used by key and by session, granted and left")
 }
 
 // A paid account spends credit before anything is billed, and one without a limit keeps it.

@@ -24,7 +24,8 @@ func TestThePageOfTheInterface(t *testing.T) {
 
 	b.await(`document.querySelectorAll(".opblock").length > 0`)
 	operations := len(s.description().operations())
-	require.EqualValues(t, operations, b.evaluate(`document.querySelectorAll(".opblock").length`), "each operation has its place")
+	require.EqualValues(t, operations, b.evaluate(`document.querySelectorAll(".opblock").length`),
+		"each operation has its place")
 
 	b.click(".btn.authorize")
 	const form = ".modal-ux .auth-container:has(#api_key_value) "
@@ -43,7 +44,8 @@ func TestThePageOfTheInterface(t *testing.T) {
 	for _, address := range b.asked {
 		asked, err := url.Parse(address)
 		require.NoError(t, err)
-		require.True(t, asked.Host == host.Host || asked.Scheme == "data" || asked.Scheme == "blob" || address == "about:blank", "the page asks %s", address)
+		require.True(t, asked.Host == host.Host || asked.Scheme == "data" || asked.Scheme == "blob" ||
+			address == "about:blank", "the page asks %s", address)
 	}
 	require.Empty(t, b.errors)
 	b.screenshot()
@@ -54,19 +56,23 @@ func (b *browser) try(tag, id string, parameters map[string]string) {
 	b.t.Helper()
 	place := fmt.Sprintf("#operations-%s-%s ", tag, id)
 	b.click(place + ".opblock-summary-control")
-	b.await(fmt.Sprintf(`document.querySelector('%s[aria-label="authorization button locked"]')`, place)) // it will send the key
+	// it will send the key
+	b.await(fmt.Sprintf(`document.querySelector('%s[aria-label="authorization button locked"]')`, place))
 	b.click(place + ".try-out__btn")
 	for name, value := range parameters {
 		b.fill(fmt.Sprintf(`%str[data-param-name="%s"] input`, place, name), value)
 	}
 	b.click(place + ".execute")
-	b.await(fmt.Sprintf(`document.querySelector("%s.live-responses-table tr.response .response-col_status")?.innerText.startsWith("200")`, place))
+	b.await(fmt.Sprintf(
+		`document.querySelector("%s.live-responses-table tr.response .response-col_status")?.innerText.startsWith("200")`,
+		place))
 }
 
 // said returns the response that the page shows.
 func (b *browser) said(tag, id string) string {
 	b.t.Helper()
-	return fmt.Sprint(b.evaluate(fmt.Sprintf(`document.querySelector("#operations-%s-%s .live-responses-table").innerText`, tag, id)))
+	return fmt.Sprint(b.evaluate(fmt.Sprintf(`document.querySelector("#operations-%s-%s .live-responses-table").innerText`,
+		tag, id)))
 }
 
 func (b *browser) screenshot() {

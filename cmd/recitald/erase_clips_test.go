@@ -33,7 +33,8 @@ func (s *server) saveMany(c customer, count int) {
 			}
 			stream := clips.Stream(id)
 			events, err := registry.Encode(uuid.New(), 0, meta, clips.Saved{
-				Clip: id, Account: c.id, Voice: "leah", Speed: 1, MediaType: "audio/mpeg", Blob: stream + "." + strings.Repeat("0", 64), Bytes: 1, Sealed: []byte{1}, At: now,
+				Clip: id, Account: c.id, Voice: "leah", Speed: 1, MediaType: "audio/mpeg", Blob: stream + "." +
+					strings.Repeat("0", 64), Bytes: 1, Sealed: []byte{1}, At: now,
 			})
 			if err == nil {
 				_, err = log.Append(s.t.Context(), stream, eventlog.NoStream, events)
@@ -49,7 +50,8 @@ func (s *server) clipsLeft(c customer) (left int) {
 	s.t.Helper()
 	database := s.postgres()
 	defer database.Close(s.t.Context())
-	require.NoError(s.t, database.QueryRow(s.t.Context(), `select coalesce(sum(clips), 0) from read_v2.clips_by_time where account_id = $1`, c.id).Scan(&left))
+	require.NoError(s.t, database.QueryRow(s.t.Context(),
+		`select coalesce(sum(clips), 0) from read_v2.clips_by_time where account_id = $1`, c.id).Scan(&left))
 	return left
 }
 
@@ -58,7 +60,8 @@ func (s *server) keyErased(c customer) (erased bool) {
 	s.t.Helper()
 	database := s.postgres()
 	defer database.Close(s.t.Context())
-	require.NoError(s.t, database.QueryRow(s.t.Context(), `select exists(select from keyring.account_keys where account_id = $1 and wrapped_key is null)`, c.id).Scan(&erased))
+	require.NoError(s.t, database.QueryRow(s.t.Context(),
+		`select exists(select from keyring.account_keys where account_id = $1 and wrapped_key is null)`, c.id).Scan(&erased))
 	return erased
 }
 
@@ -80,7 +83,8 @@ func TestTheManyClipsOfAClosedAccountHoldUpNoOther(t *testing.T) {
 	data := dataFolder(t)
 	s := start(t, data)
 	const many = 4500
-	for attempt, tooLate := 1, true; tooLate; attempt++ { // all were deleted before another account could be closed: the machine is slow
+	// all were deleted before another account could be closed: the machine is slow
+	for attempt, tooLate := 1, true; tooLate; attempt++ {
 		require.LessOrEqual(t, attempt, 3, "a closing waits for another account's clips, or keeps the key for them")
 		// given accounts with thousands of clips, of which one is closed
 		large, other := s.openAccount("indie"), s.openAccount("indie")

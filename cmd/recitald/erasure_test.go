@@ -160,7 +160,8 @@ func (s *server) wrappedKey(account string) (key []byte) {
 	s.t.Helper()
 	database := s.postgres()
 	defer database.Close(s.t.Context())
-	require.NoError(s.t, database.QueryRow(s.t.Context(), `select wrapped_key from keyring.account_keys where account_id = $1`, account).Scan(&key))
+	require.NoError(s.t, database.QueryRow(s.t.Context(),
+		`select wrapped_key from keyring.account_keys where account_id = $1`, account).Scan(&key))
 	require.NotEmpty(s.t, key)
 	return key
 }
@@ -212,7 +213,10 @@ func TestNothingPersonalRemainsOfAClosedAccount(t *testing.T) {
 		request.Header.Set("Sec-Fetch-Site", "same-origin")
 		return request
 	}
-	v.client.Transport = roundTrip(func(r *http.Request) (*http.Response, error) { return http.DefaultTransport.RoundTrip(as(r)) })
+	v.client.Transport = roundTrip(func(r *http.Request) (*http.Response,
+		error) {
+		return http.DefaultTransport.RoundTrip(as(r))
+	})
 	v.source, v.picture = source, picture
 	id := v.signIn(email)
 	var made struct{ APIKey string }
@@ -222,30 +226,37 @@ func TestNothingPersonalRemainsOfAClosedAccount(t *testing.T) {
 	b.pays(subscribed.ClientSecret, "pm_card_visa")
 	c.awaitPlan(t, plan.Pro)
 	s.eventually(func() bool { return c.billing(t).PaymentMethod != nil })
-	spoken := do(t, as(c.request(http.MethodPost, bytesRoute, order{"text": said, "voice": "leah", "debug": true, "format": "wav", "return_timestamps": true}.encode())))
+	spoken := do(t, as(c.request(http.MethodPost, bytesRoute, order{"text": said, "voice": "leah", "debug": true,
+		"format": "wav", "return_timestamps": true}.encode())))
 	require.Equal(t, 200, spoken.status, spoken.text())
-	feedback := url.Values{"id": {spoken.header.Get("X-Generation-Id")}, "rating": {"thumbsDown"}, "text": {opinion}, "context": {context}}
+	feedback := url.Values{"id": {spoken.header.Get("X-Generation-Id")}, "rating": {"thumbsDown"}, "text": {opinion},
+		"context": {context}}
 	given := as(c.request(http.MethodPost, "/v1/ai/speech/feedback", strings.NewReader(feedback.Encode())))
 	given.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	require.Equal(t, 200, do(t, given).status)
 	require.Equal(t, 200, v.speak(said).status)
-	require.Equal(t, 200, do(t, c.request(http.MethodGet, strings.TrimPrefix(spoken.header.Get("X-Timestamps-Url"), s.address), nil)).status, "word times are kept")
+	require.Equal(t, 200, do(t, c.request(http.MethodGet, strings.TrimPrefix(spoken.header.Get("X-Timestamps-Url"),
+		s.address), nil)).status, "word times are kept")
 	about, err := json.Marshal(map[string]any{"description": describe, "tags": []string{tagged}})
 	require.NoError(t, err)
 	require.Equal(t, named, c.readyVoice(t, recorded, "name", named, "metadata", string(about)).Name)
 	for _, name := range []string{keyName, renamed} {
 		body := strings.NewReader(`{"name":` + strconv.Quote(name) + `}`)
-		require.Equal(t, 200, do(t, as(c.request(http.MethodPost, "/v1/account/api_key/"+account.MaskAPIKey(c.key)+"/name", body))).status)
+		require.Equal(t, 200,
+			do(t, as(c.request(http.MethodPost, "/v1/account/api_key/"+account.MaskAPIKey(c.key)+"/name", body))).status)
 	}
 	config, code := s.installs(project)
 	c.hosts(t, "projects", url.Values{"config_id": {config}, "code": {code}})
-	require.Equal(t, true, c.hosts(t, "env_vars", url.Values{"config_id": {config}, "add_project_names": {project}})["success"])
+	require.Equal(t, true,
+		c.hosts(t, "env_vars", url.Values{"config_id": {config}, "add_project_names": {project}})["success"])
 	require.ElementsMatch(t, []string{renamed, project}, c.keyNames(t))
 
 	for what, value := range map[string]string{
-		"the e-mail address": email, "the name": "Ada Lovelace", "the text of a clip": said, "feedback": opinion, "the context of feedback": context,
-		"the name of a voice": named, "the description of a voice": describe, "the tag of a voice": tagged,
-		"the picture": picture, "where the person came from": source, "a project": project, "the name of a key": keyName, "its next name": renamed, "the browser": browser, "the card's digits": cardJSON,
+		"the e-mail address": email, "the name": "Ada Lovelace", "the text of a clip": said, "feedback": opinion,
+		"the context of feedback": context,
+		"the name of a voice":     named, "the description of a voice": describe, "the tag of a voice": tagged,
+		"the picture": picture, "where the person came from": source, "a project": project, "the name of a key": keyName,
+		"its next name": renamed, "the browser": browser, "the card's digits": cardJSON,
 		"the key": c.key, "the sound of a clip": string(spoken.body[9000:9048]), "a recording": string(recorded[9000:9048]),
 	} {
 		wanted.add(what, []byte(value))
@@ -280,7 +291,8 @@ func TestNothingPersonalRemainsOfAClosedAccount(t *testing.T) {
 
 	// and an auditor finds what was done, and no more from where
 	for _, area := range []string{"sessions", "billing", "activity"} {
-		entries := string(s.recitalctl("audit", area, "--account", id, "--personal", "--reason", "Ticket 7", "--format", "json"))
+		entries := string(s.recitalctl("audit", area, "--account", id, "--personal", "--reason", "Ticket 7", "--format",
+			"json"))
 		require.Contains(t, entries, "The account's owner did it")
 		require.NotContains(t, entries, "203.0.113.")
 	}
@@ -311,7 +323,8 @@ func TestNothingPersonalRemainsOfAClosedAccount(t *testing.T) {
 	told, err := json.Marshal(named)
 	require.NoError(t, err)
 	require.Equal(t, []string{"the name of a voice"}, wanted.in(told))
-	require.Equal(t, []string{"the e-mail address"}, wanted.in([]byte(base64.StdEncoding.EncodeToString([]byte("x"+email)))))
+	require.Equal(t, []string{"the e-mail address"},
+		wanted.in([]byte(base64.StdEncoding.EncodeToString([]byte("x"+email)))))
 }
 
 // roundTrip is a function as a transport.

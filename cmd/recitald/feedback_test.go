@@ -45,7 +45,8 @@ func TestFeedbackIsKeptAndItsWordsAreNotInClear(t *testing.T) {
 	s.requireSealed(words, "feedback-given", 1)
 
 	// and meaningless feedback is refused
-	for _, bad := range []url.Values{{"rating": {"thumbsUp"}}, {"id": {"g1"}}, {"id": {"g1"}, "rating": {"perhaps"}}, {"id": {""}, "rating": {"thumbsUp"}}} {
+	for _, bad := range []url.Values{{"rating": {"thumbsUp"}}, {"id": {"g1"}}, {"id": {"g1"}, "rating": {"perhaps"}},
+		{"id": {""}, "rating": {"thumbsUp"}}} {
 		require.Equal(t, 422, give(bad).status, "%v", bad)
 	}
 }

@@ -22,8 +22,9 @@ import (
 // contentTypes are those of the published service (its API, measured replies).
 func contentTypes() map[audio.Format]string {
 	return map[audio.Format]string{
-		audio.MP3: "audio/mpeg", audio.AAC: "audio/aac", audio.WebM: "audio/webm", audio.WAV: "audio/wav", audio.ULaw: "audio/wav",
-		audio.Raw: "application/vnd.lmnt.audio-int16", audio.PCMS16LE: "application/vnd.lmnt.audio-int16",
+		audio.MP3: "audio/mpeg", audio.AAC: "audio/aac", audio.WebM: "audio/webm", audio.WAV: "audio/wav",
+		audio.ULaw: "audio/wav",
+		audio.Raw:  "application/vnd.lmnt.audio-int16", audio.PCMS16LE: "application/vnd.lmnt.audio-int16",
 		audio.PCMF32LE: "application/vnd.lmnt.audio-fp32",
 	}
 }
@@ -37,7 +38,8 @@ func everySpec() (specs []audio.Spec) {
 	return specs
 }
 
-const threeSentences = "The ferry leaves at half past six. Bring a coat, because the deck is cold before sunrise. Have you got your ticket?"
+const threeSentences = "The ferry leaves at half past six. Bring a coat, because the deck is cold before sunrise. " +
+	"Have you got your ticket?"
 
 func TestEveryFormatIsHeardWhole(t *testing.T) {
 	if testing.Short() {
@@ -50,7 +52,8 @@ func TestEveryFormatIsHeardWhole(t *testing.T) {
 	for _, spec := range everySpec() {
 		t.Run(fmt.Sprintf("%s at %d Hz", spec.Format, spec.SampleRate), func(t *testing.T) {
 			// when a text is synthesised
-			answer := c.post(t, bytesRoute, order{"text": threeSentences, "voice": "leah", "format": spec.Format, "sample_rate": spec.SampleRate})
+			answer := c.post(t, bytesRoute, order{"text": threeSentences, "voice": "leah", "format": spec.Format,
+				"sample_rate": spec.SampleRate})
 			require.Equal(t, 200, answer.status, answer.text())
 
 			// then it is what it claims to be, and lasts as long as its words
@@ -217,7 +220,8 @@ func TestTheSameSeedGivesTheSameBytes(t *testing.T) {
 	for _, format := range audio.Formats() {
 		t.Run(string(format), func(t *testing.T) {
 			ask := func(seed string) reply {
-				answer := c.post(t, bytesRoute, order{"text": threeSentences, "voice": "leah", "format": format, "temperature": 2, "seed": seed})
+				answer := c.post(t, bytesRoute, order{"text": threeSentences, "voice": "leah", "format": format, "temperature": 2,
+					"seed": seed})
 				require.Equal(t, 200, answer.status, answer.text())
 				return answer
 			}
@@ -228,7 +232,8 @@ func TestTheSameSeedGivesTheSameBytes(t *testing.T) {
 			// then a request with the seed of the reply gets the same bytes, over every entry point
 			seed := answer.header.Get("X-Seed")
 			require.True(t, bytes.Equal(answer.body, ask(seed).body))
-			query := url.Values{"text": {threeSentences}, "voice": {"leah"}, "format": {string(format)}, "temperature": {"2"}, "seed": {seed}}
+			query := url.Values{"text": {threeSentences}, "voice": {"leah"}, "format": {string(format)}, "temperature": {"2"},
+				"seed": {seed}}
 			got := do(t, c.request(http.MethodGet, detailedRoute+"?"+query.Encode(), nil))
 			require.Equal(t, 200, got.status, got.text())
 			require.True(t, bytes.Equal(answer.body, got.body))

@@ -26,7 +26,8 @@ func hold(t *testing.T, c customer, s speech) *held {
 		_ = response.Body.Close()
 		client.CloseIdleConnections()
 	})
-	h := &held{attempt{speech: s, account: c.id, status: response.StatusCode, generation: response.Header.Get("X-Generation-Id")}, response}
+	h := &held{attempt{speech: s, account: c.id, status: response.StatusCode,
+		generation: response.Header.Get("X-Generation-Id")}, response}
 	require.Equal(t, 200, h.status)
 	h.body = make([]byte, 4<<10)
 	_, err = io.ReadFull(response.Body, h.body)

@@ -21,7 +21,8 @@ var hostingLine = regexp.MustCompile(`(?m)^  hosting +(http://\S+)`)
 // installs has the owner of projects install the integration, on the page of the platform that recitald brings along.
 func (s *server) installs(projects ...string) (config, code string) {
 	s.t.Helper()
-	request, err := http.NewRequest(http.MethodPost, s.told(hostingLine)+"/install", strings.NewReader(url.Values{"projects": {strings.Join(projects, ",")}}.Encode()))
+	request, err := http.NewRequest(http.MethodPost, s.told(hostingLine)+"/install",
+		strings.NewReader(url.Values{"projects": {strings.Join(projects, ",")}}.Encode()))
 	require.NoError(s.t, err)
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	answer := do(s.t, request)
@@ -37,7 +38,8 @@ func (s *server) installs(projects ...string) (config, code string) {
 // tryHosting makes a request of the routes for the hosting platform.
 func (c customer) tryHosting(t *testing.T, what string, form url.Values) reply {
 	t.Helper()
-	return do(t, c.request(http.MethodPost, "/v1/account/hosting/"+what, strings.NewReader(form.Encode()), "Content-Type", "application/x-www-form-urlencoded"))
+	return do(t, c.request(http.MethodPost, "/v1/account/hosting/"+what, strings.NewReader(form.Encode()), "Content-Type",
+		"application/x-www-form-urlencoded"))
 }
 
 func (c customer) hosts(t *testing.T, what string, form url.Values) (answer map[string]any) {
@@ -58,27 +60,31 @@ func TestKeysForHostedProjects(t *testing.T) {
 	form := url.Values{"config_id": {config}, "code": {code}}
 	for range 2 {
 		require.Equal(t, map[string]any{"complete": true, "projects": []any{
-			map[string]any{"id": "prj_2", "name": "my-site", "has_api_key": false}, map[string]any{"id": "prj_3", "name": "my-shop", "has_api_key": false},
+			map[string]any{"id": "prj_2", "name": "my-site", "has_api_key": false},
+			map[string]any{"id": "prj_3", "name": "my-shop", "has_api_key": false},
 		}}, c.hosts(t, "projects", form))
 		form.Del("code")
 	}
 
 	// when some get keys, then those are keys of the account, by the names of their projects, and the rest is reported
-	answer := c.hosts(t, "env_vars", url.Values{"config_id": {config}, "add_project_names": {"my-site,../my-shop", `["my-shop"]`}})
+	answer := c.hosts(t, "env_vars",
+		url.Values{"config_id": {config}, "add_project_names": {"my-site,../my-shop", `["my-shop"]`}})
 	require.Equal(t, map[string]any{"success": false, "failed": []any{
 		map[string]any{"project": "../my-shop", "message": "The hosting platform does not know the project"},
 	}}, answer)
 	require.ElementsMatch(t, []string{"", "my-site", "my-shop"}, c.keyNames(t))
 
 	// when one is removed, then its key is gone at once
-	require.Equal(t, map[string]any{"success": true, "failed": []any{}}, c.hosts(t, "env_vars", url.Values{"config_id": {config}, "remove_projects": {"my-shop"}}))
+	require.Equal(t, map[string]any{"success": true, "failed": []any{}},
+		c.hosts(t, "env_vars", url.Values{"config_id": {config}, "remove_projects": {"my-shop"}}))
 	require.ElementsMatch(t, []string{"", "my-site"}, c.keyNames(t))
 	projects := c.hosts(t, "projects", form)["projects"].([]any)
 	require.Equal(t, true, projects[0].(map[string]any)["has_api_key"])
 	require.Equal(t, false, projects[1].(map[string]any)["has_api_key"])
 
 	// and lists that are too long are refused
-	many := url.Values{"config_id": {config}, "add_project_names": {strings.Repeat("x", 101)}, "remove_projects": strings.Split("p"+strings.Repeat(",p", 100), ",")}
+	many := url.Values{"config_id": {config}, "add_project_names": {strings.Repeat("x", 101)},
+		"remove_projects": strings.Split("p"+strings.Repeat(",p", 100), ",")}
 	for i := range many["remove_projects"] {
 		many["remove_projects"][i] += string(rune('a'+i%26)) + string(rune('a'+i/26))
 	}
@@ -135,7 +141,8 @@ func TestALimitOfThePlatformReachesTheClient(t *testing.T) {
 	limited := c.tryHosting(t, "env_vars", url.Values{"config_id": {config}, "remove_projects": {"site"}})
 	require.Equal(t, 429, limited.status, limited.text())
 	require.Equal(t, "100", limited.header.Get("Retry-After"))
-	require.Equal(t, true, c.hosts(t, "env_vars", url.Values{"config_id": {config}, "remove_projects": {"site"}})["success"])
+	require.Equal(t, true,
+		c.hosts(t, "env_vars", url.Values{"config_id": {config}, "remove_projects": {"site"}})["success"])
 	require.Len(t, platform.Variables(config), 1)
 
 	// an outage is a 503, and nothing that the platform says, nor a secret, is in the log
@@ -169,7 +176,8 @@ func TestWhatAKillLeavesAtThePlatformIsCompleted(t *testing.T) {
 	reached, release := platform.Hold()
 	go func() {
 		answer, err := http.DefaultClient.Do(c.request(http.MethodPost, "/v1/account/hosting/env_vars",
-			strings.NewReader(url.Values{"config_id": {config}, "add_project_names": {"site"}}.Encode()), "Content-Type", "application/x-www-form-urlencoded"))
+			strings.NewReader(url.Values{"config_id": {config}, "add_project_names": {"site"}}.Encode()), "Content-Type",
+			"application/x-www-form-urlencoded"))
 		if err == nil {
 			_ = answer.Body.Close()
 		}
@@ -180,7 +188,8 @@ func TestWhatAKillLeavesAtThePlatformIsCompleted(t *testing.T) {
 
 	s = start(t, data, flags...)
 	c = c.at(s)
-	require.Eventually(t, func() bool { return len(c.keyNames(t)) == 3 }, patience, pause, "the key is there, and nobody knows whether the platform has it")
+	require.Eventually(t, func() bool { return len(c.keyNames(t)) == 3 }, patience, pause,
+		"the key is there, and nobody knows whether the platform has it")
 	require.Eventually(t, func() bool {
 		return c.hosts(t, "env_vars", url.Values{"config_id": {config}, "add_project_names": {"site"}})["success"] == true
 	}, patience, time.Second, "nobody else is at work on it")

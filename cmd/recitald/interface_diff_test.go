@@ -198,7 +198,8 @@ func (d description) isTheInterface(t *testing.T) {
 		require.NotEmpty(t, one.Differences, one.Reason)
 		onPurpose = append(onPurpose, one.Differences...)
 	}
-	require.Equal(t, "audio/mpeg", d.Paths["/v1/ai/speech"]["get"].Responses["200"].Content[0].name, "the default comes first")
+	require.Equal(t, "audio/mpeg", d.Paths["/v1/ai/speech"]["get"].Responses["200"].Content[0].name,
+		"the default comes first")
 	differences := p.facts().differences(d.facts(p))
 	require.Greater(t, len(p.facts()), 400)
 	for _, line := range without(differences, onPurpose) {

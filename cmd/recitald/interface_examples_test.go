@@ -19,7 +19,8 @@ import (
 // examplesAreAnswered sends the example of each operation. That the status is described is checked for every reply.
 func (s *server) examplesAreAnswered(t *testing.T) {
 	d := s.description()
-	recording := do(t, s.operator().request(http.MethodGet, "/v1/ai/speech?format=wav&voice=leah&text=Hello,+how+are+you+today?", nil)).body
+	recording := do(t, s.operator().request(http.MethodGet,
+		"/v1/ai/speech?format=wav&voice=leah&text=Hello,+how+are+you+today?", nil)).body
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	rows := slices.Sorted(slices.Values(d.operations()))
 	last := func(row string) bool { return row == "DELETE /v1/account" || row == "POST /drain" }
@@ -47,7 +48,8 @@ func (s *server) examplesAreAnswered(t *testing.T) {
 			defer response.Body.Close()
 			body, err := io.ReadAll(response.Body)
 			require.NoError(t, err)
-			require.NotContains(t, []int{http.StatusUnprocessableEntity, http.StatusInternalServerError, http.StatusNotImplemented}, response.StatusCode, string(body))
+			require.NotContains(t, []int{http.StatusUnprocessableEntity, http.StatusInternalServerError,
+				http.StatusNotImplemented}, response.StatusCode, string(body))
 		})
 	}
 }

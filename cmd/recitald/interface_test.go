@@ -259,5 +259,6 @@ func (s *server) refuses(method, path, name, value string) bool {
 	}
 	var told struct{ Detail []struct{ Loc []any } }
 	require.NoError(s.t, json.Unmarshal(got.body, &told))
-	return slices.ContainsFunc(told.Detail, func(item struct{ Loc []any }) bool { return slices.Contains(item.Loc, any(name)) })
+	return slices.ContainsFunc(told.Detail,
+		func(item struct{ Loc []any }) bool { return slices.Contains(item.Loc, any(name)) })
 }

@@ -65,7 +65,8 @@ func TestAPostgresWithoutTheKeyringOfTheLogIsNotUsed(t *testing.T) {
 	}
 
 	// when another keyring is abandoned, then that is refused
-	require.Contains(t, s.notes("keyring", "abandon", "00000000-0000-0000-0000-000000000000", "--reason", "The backup is lost"), "The log has another keyring")
+	require.Contains(t, s.notes("keyring", "abandon", "00000000-0000-0000-0000-000000000000", "--reason",
+		"The backup is lost"), "The log has another keyring")
 	require.Equal(t, keyringIDs{Log: known}, s.keyring())
 
 	// when the log's is abandoned, then recitald goes on, and clips are saved and read again
@@ -84,10 +85,12 @@ func TestAPostgresWithoutTheKeyringOfTheLogIsNotUsed(t *testing.T) {
 		}
 	})
 	require.Len(t, abandoned, 1)
-	require.Equal(t, eventlog.Actor{Kind: eventlog.ActorOperator, Name: "operator", Role: "operator", Address: "127.0.0.1", Reason: "The backup is lost"}, abandoned[0].Meta.Actor)
+	require.Equal(t, eventlog.Actor{Kind: eventlog.ActorOperator, Name: "operator", Role: "operator", Address: "127.0.0.1",
+		Reason: "The backup is lost"}, abandoned[0].Meta.Actor)
 	require.False(t, abandoned[0].Meta.Time.IsZero())
 	require.Equal(t, keyringIDs{Log: s.keyring().Log, Postgres: s.keyring().Log}, s.keyring())
-	require.Contains(t, s.notes("keyring", "abandon", s.keyring().Log, "--reason", "The backup is lost"), "nothing is to be abandoned")
+	require.Contains(t, s.notes("keyring", "abandon", s.keyring().Log, "--reason", "The backup is lost"),
+		"nothing is to be abandoned")
 
 	// and it is ready from the next start on
 	s.interrupt()

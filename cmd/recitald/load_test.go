@@ -154,7 +154,8 @@ func (all complete) requireWhole(t *testing.T, attempts []attempt) {
 	for _, a := range attempts {
 		if a.clean() {
 			sound := a.sound(t)
-			require.True(t, bytes.Equal(all[a.speech], sound), "%v ended cleanly with %d of %d bytes", a.speech, len(sound), len(all[a.speech]))
+			require.True(t, bytes.Equal(all[a.speech], sound), "%v ended cleanly with %d of %d bytes", a.speech, len(sound),
+				len(all[a.speech]))
 		}
 	}
 }

@@ -65,7 +65,8 @@ const memoryShare = 0.5
 // limitMemory sets Go's memory limit, unless GOMEMLIMIT does.
 func limitMemory() {
 	provider := memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)
-	if _, err := memlimit.SetGoMemLimitWithOpts(memlimit.WithRatio(memoryShare), memlimit.WithProvider(provider)); err != nil {
+	if _, err := memlimit.SetGoMemLimitWithOpts(memlimit.WithRatio(memoryShare),
+		memlimit.WithProvider(provider)); err != nil {
 		fmt.Fprintln(os.Stderr, "recitald: the memory has no limit:", err)
 	}
 }
@@ -117,7 +118,9 @@ func serve(ctx context.Context, stop func(), cfg app.Config) error {
 	a.Welcome(os.Stdout, !isJournal)
 	notify(daemon.SdNotifyReady)
 	err = a.Run(ctx)
-	stop() // from here on a second Ctrl-C ends the process at once; SIGTERM and SIGHUP may come repeatedly, from a dying parent once for each thread
+	// from here on a second Ctrl-C ends the process at once; SIGTERM and SIGHUP may come repeatedly, from a dying parent
+	// once for each thread
+	stop()
 	notify(daemon.SdNotifyStopping)
 	if ctx.Err() != nil {
 		fmt.Fprintln(os.Stdout, "Stopping; replies under way are finished first.")

@@ -74,7 +74,8 @@ func (s *server) requireEndsBy(signal syscall.Signal) {
 
 func requireAnswers(t *testing.T, s *server) {
 	t.Helper()
-	for path, want := range map[string]string{"/health_check": `{"status":"ok"}`, "/ready_check": `{"status":"ready"}`, "/v1/damage_report": `{"red_alerts":[]}`} {
+	for path, want := range map[string]string{"/health_check": `{"status":"ok"}`, "/ready_check": `{"status":"ready"}`,
+		"/v1/damage_report": `{"red_alerts":[]}`} {
 		answer := do(t, s.operator().request(http.MethodGet, path, nil))
 		require.Equal(t, 200, answer.status)
 		require.JSONEq(t, want, answer.text())
@@ -97,10 +98,12 @@ func (s *server) runCurlLine() string {
 // With too few files a part would fail later, in words that name none.
 func TestTooFewFilesAreRefusedWithTheNumberThatIsNeeded(t *testing.T) {
 	t.Parallel()
-	started := exec.Command("sh", "-c", `ulimit -n 100; exec "$@"`, "sh", recitaldBinary, "--data-dir="+t.TempDir(), "--connections=5000")
+	started := exec.Command("sh", "-c", `ulimit -n 100; exec "$@"`, "sh", recitaldBinary, "--data-dir="+t.TempDir(),
+		"--connections=5000")
 	started.Env = bintest.Environment()
 	said, err := started.CombinedOutput()
 	require.Error(t, err)
 	require.Equal(t, 1, started.ProcessState.ExitCode(), "%s", said)
-	require.Contains(t, string(said), "the limit of open files is 100: at least 256 are needed, and 6024 for RECITAL_CONNECTIONS=5000")
+	require.Contains(t, string(said), "the limit of open files is 100: at least 256 are needed, and 6024 for "+
+		"RECITAL_CONNECTIONS=5000")
 }

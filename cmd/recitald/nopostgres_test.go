@@ -25,7 +25,8 @@ func (on services) detachable(t *testing.T) *detachable {
 	t.Helper()
 	address, err := url.Parse(on.postgres)
 	require.NoError(t, err)
-	d := &detachable{t: t, direct: on.postgres, folder: address.Query().Get("host"), link: filepath.Join(newFolder(t), "pg")}
+	d := &detachable{t: t, direct: on.postgres, folder: address.Query().Get("host"),
+		link: filepath.Join(newFolder(t), "pg")}
 	address.RawQuery = url.Values{"host": {d.link}}.Encode()
 	on.postgres = address.String()
 	d.services = on
@@ -41,7 +42,8 @@ func (d *detachable) hangUp() {
 	d.t.Helper()
 	connection, err := pgx.Connect(d.t.Context(), d.direct)
 	require.NoError(d.t, err)
-	_, err = connection.Exec(d.t.Context(), `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'recitald'`)
+	_, err = connection.Exec(d.t.Context(),
+		`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'recitald'`)
 	require.NoError(d.t, err)
 	require.NoError(d.t, connection.Close(d.t.Context()))
 }

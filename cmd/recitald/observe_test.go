@@ -50,12 +50,14 @@ func (s *server) mix(t *testing.T) *mixedRun {
 
 func (m *mixedRun) speak(t *testing.T) {
 	text := private + " is in this text. It has a second sentence."
-	spoken := m.customer.post(t, bytesRoute, order{"text": text, "voice": "leah", "debug": true, "return_timestamps": true})
+	spoken := m.customer.post(t, bytesRoute, order{"text": text, "voice": "leah", "debug": true,
+		"return_timestamps": true})
 	require.Equal(t, 200, spoken.status, spoken.text())
 	m.spoken = spoken.header.Get("request-id")
 	require.Equal(t, 200, m.customer.post(t, detailedRoute, order{"text": text, "voice": "zeke", "format": "wav"}).status)
 	given := m.customer.request(http.MethodPost, "/v1/ai/speech/feedback", strings.NewReader(
-		url.Values{"id": {spoken.header.Get("X-Generation-Id")}, "rating": {"thumbsDown"}, "text": {private}}.Encode()), "Content-Type", "application/x-www-form-urlencoded")
+		url.Values{"id": {spoken.header.Get("X-Generation-Id")}, "rating": {"thumbsDown"}, "text": {private}}.Encode()),
+		"Content-Type", "application/x-www-form-urlencoded")
 	require.Equal(t, 200, do(t, given).status)
 	require.Equal(t, 200, do(t, m.customer.request(http.MethodGet, "/v1/account/clips", nil)).status)
 
@@ -69,9 +71,11 @@ func (m *mixedRun) pay(t *testing.T) {
 	c := m.openAccount("free")
 	m.secrets = append(m.secrets, c.key, c.subscribe(t, "indie").ClientSecret)
 	require.Equal(t, 200, do(t, c.request(http.MethodGet, "/payments/billing", nil)).status)
-	forged := do(t, c.request(http.MethodPost, "/payments/webhook", strings.NewReader(`{"id":"`+private+`"}`), "Stripe-Signature", "t=1,v1="+private))
+	forged := do(t, c.request(http.MethodPost, "/payments/webhook", strings.NewReader(`{"id":"`+private+`"}`),
+		"Stripe-Signature", "t=1,v1="+private))
 	require.Equal(t, 400, forged.status)
-	require.NotEqual(t, 200, c.post(t, "/payments/subscribe", order{"price_id": sandbox.PriceOf("indie") + private}).status)
+	require.NotEqual(t, 200,
+		c.post(t, "/payments/subscribe", order{"price_id": sandbox.PriceOf("indie") + private}).status)
 }
 
 func (m *mixedRun) host(t *testing.T) {
@@ -105,11 +109,15 @@ func (m *mixedRun) stray(t *testing.T, number int) {
 	m.secrets = append(m.secrets, c.key)
 	for _, request := range []*http.Request{
 		c.request(http.MethodGet, "/"+mark, nil),
-		c.request(http.MethodGet, "/v1/ai/voice/"+mark+"?"+mark+"="+mark, nil, "User-Agent", mark, "Referer", mark, "Origin", "https://"+mark+".example"),
+		c.request(http.MethodGet, "/v1/ai/voice/"+mark+"?"+mark+"="+mark, nil, "User-Agent", mark, "Referer", mark, "Origin",
+			"https://"+mark+".example"),
 		c.request("BREW"+mark, "/v1/account", nil),
-		c.request(http.MethodPost, bytesRoute, order{"text": mark, "voice": mark}.encode(), "Content-Type", "application/json"),
-		c.request(http.MethodPost, bytesRoute, order{"text": mark, "voice": "leah", "format": mark}.encode(), "Content-Type", "application/json"),
-		c.request(http.MethodPost, bytesRoute, order{"text": mark, "voice": "leah"}.encode(), "Content-Type", "application/json", "Idempotency-Key", mark),
+		c.request(http.MethodPost, bytesRoute, order{"text": mark, "voice": mark}.encode(), "Content-Type",
+			"application/json"),
+		c.request(http.MethodPost, bytesRoute, order{"text": mark, "voice": "leah", "format": mark}.encode(), "Content-Type",
+			"application/json"),
+		c.request(http.MethodPost, bytesRoute, order{"text": mark, "voice": "leah"}.encode(), "Content-Type",
+			"application/json", "Idempotency-Key", mark),
 		customer{server: m.server, key: mark}.request(http.MethodGet, "/v1/account", nil),
 	} {
 		require.NotZero(t, do(t, request).status)
@@ -145,8 +153,10 @@ func TestAMixedRunIsSeenInFiguresTracesAndLogsWithoutWhatPeopleSay(t *testing.T)
 	t.Run("strangers add no figures", func(t *testing.T) {
 		require.Equal(t, seriesOf(t, before), seriesOf(t, after))
 	})
-	t.Run("each line of the log is JSON, and those of requests have their ids", func(t *testing.T) { requireJSONLog(t, log, m.spoken) })
-	t.Run("a request is in its trace, with all its parts", func(t *testing.T) { requireTrace(t, receiver.Spans(), m.spoken) })
+	t.Run("each line of the log is JSON, and those of requests have their ids",
+		func(t *testing.T) { requireJSONLog(t, log, m.spoken) })
+	t.Run("a request is in its trace, with all its parts",
+		func(t *testing.T) { requireTrace(t, receiver.Spans(), m.spoken) })
 	t.Run("the figures are of what was done", func(t *testing.T) { requireFigures(t, families(t, after)) })
 	t.Run("the figures are documented", func(t *testing.T) { requireDocumented(t, families(t, after)) })
 	t.Run("the alert rules name figures that there are", func(t *testing.T) { requireRulesFit(t, families(t, after)) })
@@ -158,7 +168,8 @@ func (s *server) allFigures() (text string) {
 	s.t.Helper()
 	s.eventually(func() bool {
 		text = s.metrics()
-		for _, late := range []string{"recital_projection_lag_seconds{", "recital_todo_due_items{", "recital_clips_to_erase ", "recital_audit_head_events "} {
+		for _, late := range []string{"recital_projection_lag_seconds{", "recital_todo_due_items{", "recital_clips_to_erase ",
+			"recital_audit_head_events "} {
 			if !strings.Contains(text, late) {
 				return false
 			}
@@ -212,7 +223,8 @@ func requireJSONLog(t *testing.T, log, request string) {
 
 func requireTrace(t *testing.T, spans []*otlp.Span, request string) {
 	t.Helper()
-	i := slices.IndexFunc(spans, func(s *otlp.Span) bool { return tracingtest.Attribute(s, "recital.request_id") == request })
+	i := slices.IndexFunc(spans,
+		func(s *otlp.Span) bool { return tracingtest.Attribute(s, "recital.request_id") == request })
 	require.GreaterOrEqual(t, i, 0, "no trace of the request %s", request)
 	root := spans[i]
 	require.Equal(t, "POST "+bytesRoute, root.Name)
@@ -285,7 +297,8 @@ func valueOf(family *dto.MetricFamily, labels string) float64 {
 		}
 		slices.Sort(has)
 		if strings.Join(has, " ") == labels {
-			return metric.GetGauge().GetValue() + metric.GetCounter().GetValue() + float64(metric.GetHistogram().GetSampleCount())
+			return metric.GetGauge().GetValue() + metric.GetCounter().GetValue() +
+				float64(metric.GetHistogram().GetSampleCount())
 		}
 	}
 	return -1
@@ -296,7 +309,8 @@ var figuresFile = filepath.Join("..", "..", "docs", "metrics.md")
 
 // occasional figures are there once something has happened that need not.
 func occasional() []string {
-	return []string{"recital_command_conflicts_total", "recital_http_streams_aborted_total", "recital_projection_foreign_events_total"}
+	return []string{"recital_command_conflicts_total", "recital_http_streams_aborted_total",
+		"recital_projection_foreign_events_total"}
 }
 
 var figureRow = regexp.MustCompile("(?m)^\\| `(recital_[a-z_]+)` \\|.*\\|$")
@@ -341,7 +355,8 @@ func rowOf(family *dto.MetricFamily) string {
 		}
 	}
 	slices.Sort(labels)
-	return fmt.Sprintf("| `%s` | %s | %s | %s |", family.GetName(), strings.ToLower(family.GetType().String()), strings.Join(labels, ", "), family.GetHelp())
+	return fmt.Sprintf("| `%s` | %s | %s | %s |", family.GetName(), strings.ToLower(family.GetType().String()),
+		strings.Join(labels, ", "), family.GetHelp())
 }
 
 var (
@@ -362,7 +377,8 @@ func requireRulesFit(t *testing.T, emitted map[string]*dto.MetricFamily) {
 	seen := 0
 	for _, group := range rules.Groups {
 		for _, rule := range group.Rules {
-			require.Contains(t, tests, fmt.Sprintf("alertname=%q", rule.Alert), "deploy/alerts_test.yml does not show when the alert fires")
+			require.Contains(t, tests, fmt.Sprintf("alertname=%q", rule.Alert),
+				"deploy/alerts_test.yml does not show when the alert fires")
 			for _, used := range selector.FindAllStringSubmatch(rule.Expr, -1) {
 				family := familyOf(emitted, used[1])
 				require.NotNil(t, family, "%s: no recitald has the figure %s", rule.Alert, used[1])

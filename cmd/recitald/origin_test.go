@@ -139,13 +139,17 @@ func TestEachCommandOfAClientSaysWhereItCameFrom(t *testing.T) {
 	send(c.request(http.MethodPost, "/v1/account/set_email_prefs", strings.NewReader("wants_email=true"), form...))
 	send(c.request(http.MethodPut, "/v1/ai/voice/leah", order{"starred": true}.encode()))
 	send(c.request(http.MethodPost, "/payments/setup-intent", order{}.encode()))
-	speech := send(c.request(http.MethodPost, bytesRoute, order{"text": "Hello world.", "voice": "leah", "debug": true}.encode()))
-	send(c.request(http.MethodPost, "/v1/ai/speech/feedback", order{"id": speech.header.Get("X-Generation-Id"), "rating": "thumbsUp"}.encode()))
+	speech := send(c.request(http.MethodPost, bytesRoute,
+		order{"text": "Hello world.", "voice": "leah", "debug": true}.encode()))
+	send(c.request(http.MethodPost, "/v1/ai/speech/feedback", order{"id": speech.header.Get("X-Generation-Id"),
+		"rating": "thumbsUp"}.encode()))
 	s.eventually(func() bool { return len(c.clips(t).Clips) == 1 })
 	send(c.request(http.MethodDelete, "/v1/account/clip/"+c.clips(t).Clips[0].ID, nil))
 	config, code := s.installs("site")
-	send(c.request(http.MethodPost, "/v1/account/hosting/projects", strings.NewReader(url.Values{"config_id": {config}, "code": {code}}.Encode()), form...))
-	send(c.request(http.MethodPost, "/v1/account/hosting/env_vars", strings.NewReader(url.Values{"config_id": {config}, "add_project_names": {"site"}}.Encode()), form...))
+	send(c.request(http.MethodPost, "/v1/account/hosting/projects",
+		strings.NewReader(url.Values{"config_id": {config}, "code": {code}}.Encode()), form...))
+	send(c.request(http.MethodPost, "/v1/account/hosting/env_vars",
+		strings.NewReader(url.Values{"config_id": {config}, "add_project_names": {"site"}}.Encode()), form...))
 	require.Equal(t, 200, v.get(s.address+"/auth/oauth/logout").status)
 	send(c.request(http.MethodPost, "/v1/account/sessions/revoke_all", nil))
 	send(c.request(http.MethodDelete, "/v1/account/api_key/"+made.Masked, nil))
@@ -161,15 +165,19 @@ func TestEachCommandOfAClientSaysWhereItCameFrom(t *testing.T) {
 		}
 	})
 	require.Subset(t, sealed, []string{
-		"identity-claimed", "account-opened", "account-profile-recorded", "session-opened", "apikey-issued", "account-api-key-created", "account-api-key-renamed",
-		"account-terms-accepted", "account-email-preferences-set", "voice-starred", "subscription-change-requested", "subscription-change-agreed", "feedback-given",
-		"clip-deleted", "hosting-connected", "hosting-variable-begun", "hosting-variable-set", "session-ended", "account-sessions-revoked", "account-api-key-revoked",
+		"identity-claimed", "account-opened", "account-profile-recorded", "session-opened", "apikey-issued",
+		"account-api-key-created", "account-api-key-renamed",
+		"account-terms-accepted", "account-email-preferences-set", "voice-starred", "subscription-change-requested",
+		"subscription-change-agreed", "feedback-given",
+		"clip-deleted", "hosting-connected", "hosting-variable-begun", "hosting-variable-set", "session-ended",
+		"account-sessions-revoked", "account-api-key-revoked",
 	})
 
 	// and an auditor reads it
 	for area, atLeast := range map[string]int{"sessions": 12, "billing": 2} {
 		shown := map[string]bool{}
-		entries := json.NewDecoder(bytes.NewReader(s.recitalctl("audit", area, "--account", c.id, "--personal", "--reason", "Ticket 7", "--format", "json")))
+		entries := json.NewDecoder(bytes.NewReader(s.recitalctl("audit", area, "--account", c.id, "--personal", "--reason",
+			"Ticket 7", "--format", "json")))
 		for entries.More() {
 			var entry struct {
 				Sentence, Correlation string
@@ -177,7 +185,8 @@ func TestEachCommandOfAClientSaysWhereItCameFrom(t *testing.T) {
 				Personal              map[string]string
 			}
 			require.NoError(t, entries.Decode(&entry))
-			if address := from.of[entry.Correlation]; entry.Actor.Kind == "account" && !strings.Contains(entry.Sentence, "began the period") {
+			if address := from.of[entry.Correlation]; entry.Actor.Kind == "account" &&
+				!strings.Contains(entry.Sentence, "began the period") {
 				shown[entry.Sentence] = true
 				require.Equal(t, address, entry.Personal["address"], entry.Sentence)
 				require.Contains(t, entry.Sentence, ", from "+address+".")

@@ -33,7 +33,8 @@ func (b *browser) signInFrom(s *server, page string) {
 // fetch returns the status of a request of the page to the service, and what it says of an error.
 func (b *browser) fetch(s *server, path, options string) string {
 	b.t.Helper()
-	return fmt.Sprint(b.evaluate(fmt.Sprintf(`fetch(%q, {%s}).then(async r => r.status + " " + ((await r.json()).error ?? ""))`, s.address+path, options)))
+	return fmt.Sprint(b.evaluate(fmt.Sprintf(
+		`fetch(%q, {%s}).then(async r => r.status + " " + ((await r.json()).error ?? ""))`, s.address+path, options)))
 }
 
 // holdsCookie reports whether the browser has the cookie of a session at the service.

@@ -39,7 +39,8 @@ type ownVoice struct {
 // reference returns a recording of so many characters by a voice of the other engine.
 func (s *server) reference(t *testing.T, format string, characters int) []byte {
 	t.Helper()
-	spoken := s.operator().post(t, bytesRoute, order{"text": prose(characters), "voice": "zeke", "model": "blizzard", "format": format, "language": "en"})
+	spoken := s.operator().post(t, bytesRoute, order{"text": prose(characters), "voice": "zeke", "model": "blizzard",
+		"format": format, "language": "en"})
 	require.Equal(t, 200, spoken.status, spoken.text())
 	return spoken.body
 }
@@ -146,7 +147,8 @@ func (c customer) speakings(voice, text, format string) map[string]*http.Request
 // spokenBy returns what a voice says, without a container.
 func (c customer) spokenBy(t *testing.T, voice string) []byte {
 	t.Helper()
-	answer := c.post(t, bytesRoute, order{"text": threeSentences, "voice": voice, "format": "pcm_s16le", "seed": 7, "language": "en"})
+	answer := c.post(t, bytesRoute, order{"text": threeSentences, "voice": voice, "format": "pcm_s16le", "seed": 7,
+		"language": "en"})
 	require.Equal(t, 200, answer.status, answer.text())
 	return answer.body
 }
@@ -161,9 +163,11 @@ func TestAVoiceIsClonedAndSpeaksInEveryWay(t *testing.T) {
 	c, stranger := s.openAccount("pro"), s.openAccount("pro")
 
 	// given a voice that was made from a recording
-	mine := c.readyVoice(t, s.reference(t, "wav", 250), "description", "Zyzzogeton speaks", "gender", "M", "tags", "one", "tags", "two")
+	mine := c.readyVoice(t, s.reference(t, "wav", 250), "description", "Zyzzogeton speaks", "gender", "M", "tags", "one",
+		"tags", "two")
 	require.Regexp(t, "^[0-9a-f]{16}$", mine.ID)
-	require.Equal(t, []any{"Mine", "me", "instant", []string{"one", "two"}}, []any{mine.Name, mine.Owner, mine.Type, mine.Tags})
+	require.Equal(t, []any{"Mine", "me", "instant", []string{"one", "two"}},
+		[]any{mine.Name, mine.Owner, mine.Type, mine.Tags})
 	instant, professional := c.voiceUsage(t)
 	require.Equal(t, []int{1, 0}, []int{instant, professional})
 
@@ -242,7 +246,8 @@ func TestADeletedVoiceSpeaksToItsEndAndNoFurther(t *testing.T) {
 	reference := s.reference(t, "mp3", 200)
 	mine, other := c.readyVoice(t, reference), c.readyVoice(t, reference)
 	require.NotEqual(t, mine.ID, other.ID)
-	require.True(t, bytes.Equal(c.spokenBy(t, mine.ID), c.spokenBy(t, other.ID)), "the same recording has made another voice")
+	require.True(t, bytes.Equal(c.spokenBy(t, mine.ID), c.spokenBy(t, other.ID)),
+		"the same recording has made another voice")
 
 	// given a reply that its client reads slowly, and a socket between two flushes
 	text := prose(5000)

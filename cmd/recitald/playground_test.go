@@ -37,7 +37,8 @@ func (g *gate) asked(method, path string, body any, v caller) (header http.Heade
 // speakOver speaks over a WebSocket as a caller, and returns when the server has ended it.
 func (g *gate) speakOver(text string, v caller) {
 	g.t.Helper()
-	ws, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(g.address, "http")+"/v1/ai/speech/stream", v.addTo(http.Header{}))
+	ws, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(g.address, "http")+"/v1/ai/speech/stream",
+		v.addTo(http.Header{}))
 	require.NoError(g.t, err)
 	defer ws.Close()
 	require.NoError(g.t, ws.SetReadDeadline(time.Now().Add(patience)))
@@ -101,7 +102,8 @@ func TestWhatABrowserSpeaksIsOfThePlayground(t *testing.T) {
 		sum["api"] += day["api_chars_used"].(float64)
 		sum["playground"] += day["playground_chars_used"].(float64)
 	}
-	require.Equal(t, map[string]float64{"api": float64(shown.Usage.Characters), "playground": float64(shown.Usage.PlaygroundCharacters)}, sum)
+	require.Equal(t, map[string]float64{"api": float64(shown.Usage.Characters),
+		"playground": float64(shown.Usage.PlaygroundCharacters)}, sum)
 
 	// and each result is a clip that its owner can hear
 	said := map[string]string{}

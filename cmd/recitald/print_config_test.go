@@ -20,7 +20,8 @@ func TestPrintConfig(t *testing.T) {
 		var printed, noted bytes.Buffer
 		command := exec.CommandContext(t.Context(), recitaldBinary, flags...)
 		command.Dir = folder
-		command.Env = []string{"RECITAL_POSTGRES=postgres://recital:marker@db/recital", "RECITAL_STRIPE_KEY_FILE=" + secret, "RECITAL_STRIPE_WEBHOOK_SECRET=whsec_marker"}
+		command.Env = []string{"RECITAL_POSTGRES=postgres://recital:marker@db/recital", "RECITAL_STRIPE_KEY_FILE=" + secret,
+			"RECITAL_STRIPE_WEBHOOK_SECRET=whsec_marker"}
 		command.Stdout, command.Stderr = &printed, &noted
 		_ = command.Run() // the exit code is sufficient
 		return printed.String(), noted.String(), command.ProcessState.ExitCode()
@@ -42,11 +43,13 @@ func TestPrintConfig(t *testing.T) {
 	require.Zero(t, code, notes)
 	var settings []map[string]string
 	require.NoError(t, json.Unmarshal([]byte(out), &settings))
-	require.Contains(t, settings, map[string]string{"flag": "stripe-key-file", "variable": "RECITAL_STRIPE_KEY_FILE", "value": secret, "from": "environment"})
+	require.Contains(t, settings, map[string]string{"flag": "stripe-key-file", "variable": "RECITAL_STRIPE_KEY_FILE",
+		"value": secret, "from": "environment"})
 	require.NotContains(t, out, "marker")
 
 	// what is wrong is listed beside, as at a start
-	for _, flags := range [][]string{{"--print-config", "--engines=-1", "--codecs=many"}, {"--engines=-1", "--codecs=many"}} {
+	for _, flags := range [][]string{{"--print-config", "--engines=-1", "--codecs=many"},
+		{"--engines=-1", "--codecs=many"}} {
 		out, notes, code = recitald(flags...)
 		require.Equal(t, 2, code)
 		require.Equal(t, len(flags) == 3, out != "")

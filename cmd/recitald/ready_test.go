@@ -38,7 +38,8 @@ func (s *server) lacks(name string) func() bool {
 func (on services) through(t *testing.T) (services, *toxiproxy.Proxy) {
 	t.Helper()
 	address, _, _ := strings.Cut(strings.TrimPrefix(on.events, "esdb://"), "?")
-	proxy := toxiproxy.NewProxy(toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop()), "store", "127.0.0.1:0", address)
+	proxy := toxiproxy.NewProxy(toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop()), "store",
+		"127.0.0.1:0", address)
 	require.NoError(t, proxy.Start())
 	t.Cleanup(proxy.Stop)
 	on.events = "esdb://" + proxy.Listen + "?tls=false"

@@ -144,11 +144,13 @@ const greeting = "Let me in."
 // talkPlainly opens a session as a client of 1.0 does.
 func (c customer) talkPlainly(t *testing.T) *talk {
 	t.Helper()
-	ws, _, err := websocket.DefaultDialer.DialContext(t.Context(), "ws"+strings.TrimPrefix(c.server.address, "http")+"/v1/ai/speech/stream", nil)
+	ws, _, err := websocket.DefaultDialer.DialContext(t.Context(),
+		"ws"+strings.TrimPrefix(c.server.address, "http")+"/v1/ai/speech/stream", nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { ws.Close() })
 	k := &talk{t: t, ws: ws}
-	k.send(order{"X-API-Key": c.key, "voice": "leah", "protocol_version": 2}, order{"text": greeting}, order{"command": "flush", "nonce": 1})
+	k.send(order{"X-API-Key": c.key, "voice": "leah", "protocol_version": 2}, order{"text": greeting},
+		order{"command": "flush", "nonce": 1})
 	k.until("") // its response to the flush has no type
 	return k
 }

@@ -117,7 +117,8 @@ func TestABackupIsRestoredIntoS3(t *testing.T) {
 	// when it is restored into another store, event log and Postgres
 	another, on, data := s3test.Start(t), outsideServices(t), filepath.Join(newFolder(t), "data")
 	restore := func(blobs string) ([]byte, error) {
-		return first.tool("restore", dir, "--data-dir", data, "--to", on.events, "--master-key-file", filepath.Join(first.data, "master-key"),
+		return first.tool("restore", dir, "--data-dir", data, "--to", on.events, "--master-key-file",
+			filepath.Join(first.data, "master-key"),
 			"--blobs", blobs, "--s3-access-key", s3test.AccessKey, "--s3-secret-key", s3test.SecretKey).CombinedOutput()
 	}
 	to := s3test.URL(another.Address(), "clips")
@@ -146,7 +147,8 @@ func TestABucketThatIsNotThereStopsTheStart(t *testing.T) {
 	t.Parallel()
 	store := s3test.Start(t)
 	on := outsideServices(t)
-	s := on.launchIn(t, newFolder(t), "--blobs="+strings.Replace(s3test.URL(store.Address(), "clips"), s3test.Bucket, "nowhere", 1),
+	s := on.launchIn(t, newFolder(t), "--blobs="+strings.Replace(s3test.URL(store.Address(), "clips"), s3test.Bucket,
+		"nowhere", 1),
 		"--s3-access-key="+s3test.AccessKey, "--s3-secret-key="+s3test.SecretKey)
 	s.awaitEnd()
 	require.Error(t, s.err)
@@ -187,7 +189,8 @@ func TestWhatAStoreSaysUnaskedReachesNoLog(t *testing.T) {
 		hungUp <- struct{}{}
 	}))
 	defer store.Close()
-	s := outsideServices(t).launchIn(t, newFolder(t), "--blobs="+s3test.URL(strings.TrimPrefix(store.URL, "http://"), "clips"),
+	s := outsideServices(t).launchIn(t, newFolder(t), "--blobs="+s3test.URL(strings.TrimPrefix(store.URL, "http://"),
+		"clips"),
 		"--s3-access-key="+s3test.AccessKey, "--s3-secret-key="+s3test.SecretKey)
 	s.awaitRunning()
 	close(running)

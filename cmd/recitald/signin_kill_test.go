@@ -33,7 +33,8 @@ func TestASignInThatAKillCutsShortIsCompletedByTheNext(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
 	node, err := eventnode.Open(eventnode.Config{
-		Dir: filepath.Join(data, "log"), Socket: filepath.Join(data, "node.sock"), Address: "127.0.0.1:0", Logger: slog.New(slog.DiscardHandler),
+		Dir: filepath.Join(data, "log"), Socket: filepath.Join(data, "node.sock"), Address: "127.0.0.1:0",
+		Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, node.Close()) })
@@ -73,7 +74,8 @@ func TestASignInThatAKillCutsShortIsCompletedByTheNext(t *testing.T) {
 			if j < i {
 				written = 1
 			}
-			require.Equal(t, before[earlier]+written, typesIn(t, node.Addr().String())[earlier], "%s when %s is held", earlier, kind)
+			require.Equal(t, before[earlier]+written, typesIn(t, node.Addr().String())[earlier], "%s when %s is held", earlier,
+				kind)
 		}
 
 		// when the person signs in again, then every step was done once
@@ -127,7 +129,8 @@ func openWeir(t *testing.T, node string) *weir {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	g := &weir{address: ln.Addr().String()}
-	g.to, err = grpc.NewClient(node, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.ForceCodec(frames{})))
+	g.to, err = grpc.NewClient(node, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.ForceCodec(frames{})))
 	require.NoError(t, err)
 	server := grpc.NewServer(grpc.ForceServerCodec(frames{}), grpc.UnknownServiceHandler(g.pass))
 	served := make(chan error, 1)

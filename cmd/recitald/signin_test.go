@@ -57,9 +57,11 @@ func (v *person) do(method, address string, form url.Values) reply {
 // browser.
 func (v *person) comeBack(email string) string {
 	v.t.Helper()
-	begun := v.get(v.server.address + "/auth/oauth/login?provider=idp_1&redirect=" + url.QueryEscape(v.server.address+"/docs") + "&utm_source=" + url.QueryEscape(v.source))
+	begun := v.get(v.server.address + "/auth/oauth/login?provider=idp_1&redirect=" +
+		url.QueryEscape(v.server.address+"/docs") + "&utm_source=" + url.QueryEscape(v.source))
 	require.Equal(v.t, http.StatusFound, begun.status, begun.text())
-	answered := v.do(http.MethodPost, begun.header.Get("Location"), url.Values{"name": {"Ada Lovelace"}, "email": {email}, "picture": {v.picture}})
+	answered := v.do(http.MethodPost, begun.header.Get("Location"), url.Values{"name": {"Ada Lovelace"}, "email": {email},
+		"picture": {v.picture}})
 	require.Equal(v.t, http.StatusSeeOther, answered.status, answered.text())
 	return answered.header.Get("Location")
 }
@@ -169,7 +171,8 @@ func (v *person) speak(text string) reply {
 	v.t.Helper()
 	encoded, err := json.Marshal(order{"text": text, "voice": "leah"})
 	require.NoError(v.t, err)
-	request, err := http.NewRequestWithContext(v.t.Context(), http.MethodPost, v.server.address+bytesRoute, bytes.NewReader(encoded))
+	request, err := http.NewRequestWithContext(v.t.Context(), http.MethodPost, v.server.address+bytesRoute,
+		bytes.NewReader(encoded))
 	require.NoError(v.t, err)
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Sec-Fetch-Site", "same-origin")

@@ -92,7 +92,8 @@ func TestEventsThatCannotBeDecodedDoNotEndRecovery(t *testing.T) {
 	s.eventually(s.isReady)
 	require.Equal(t, 503, do(t, c.at(s).request("GET", "/v1/account", nil)).status)
 	require.Contains(t, s.notes("projections", "parked", "skipped"), strange.String())
-	require.Contains(t, s.notes("projections", "parked", "skip", uuid.NewString(), "--reason", "a guess", "--yes"), "There is no such parked event")
+	require.Contains(t, s.notes("projections", "parked", "skip", uuid.NewString(), "--reason", "a guess", "--yes"),
+		"There is no such parked event")
 
 	// when a backup of that is tried out, and restored, then the service is whole there, and goes on without the events
 	late := filepath.Join(t.TempDir(), "late")
@@ -115,7 +116,8 @@ func TestEventsThatCannotBeDecodedDoNotEndRecovery(t *testing.T) {
 	require.Equal(t, prose(60), text)
 
 	// and a skipped event counts again where an operator says so; an account with one can be closed
-	require.Contains(t, s.notes("projections", "parked", "unskip", ofClip.String(), "--reason", "upgraded"), "projections rebuild")
+	require.Contains(t, s.notes("projections", "parked", "unskip", ofClip.String(), "--reason", "upgraded"),
+		"projections rebuild")
 	require.Contains(t, s.notes("accounts", "close", c.id, "--reason", "asked for", "--yes"), "Closed")
 	s.eventually(func() bool { return do(t, c.request("GET", "/v1/account", nil)).status == 401 })
 }

@@ -60,7 +60,8 @@ const (
 )
 
 func (o outcome) String() string {
-	return fmt.Sprintf("%s, %s, %v, %d characters %+.80q: %s, status %d, %s", o.way, o.manner, o.order, o.characters(), o.text, o.result, o.status, o.generation)
+	return fmt.Sprintf("%s, %s, %v, %d characters %+.80q: %s, status %d, %s", o.way, o.manner, o.order, o.characters(),
+		o.text, o.result, o.status, o.generation)
 }
 
 func (e errand) characters() int64 { return int64(utf8.RuneCountInString(e.text)) }
@@ -80,9 +81,11 @@ func chance(random *rand.Rand, times int) bool { return random.IntN(times) == 0 
 func (s *soak) drawErrand() errand {
 	random := s.random
 	e := errand{
-		customer:  pick(random, s.customers...),
-		way:       pick(random, "json", "json", "json", "multipart", "urlencoded", "get", "get", "detailed", "beta", "socket A", "socket B", "socket C"),
-		manner:    pick(random, polite, polite, polite, polite, polite, polite, impatient, leaves, leaves, slow, closesHalf, resets, wrong),
+		customer: pick(random, s.customers...),
+		way: pick(random, "json", "json", "json", "multipart", "urlencoded", "get", "get", "detailed", "beta",
+			"socket A", "socket B", "socket C"),
+		manner: pick(random, polite, polite, polite, polite, polite, polite, impatient, leaves, leaves, slow, closesHalf,
+			resets, wrong),
 		patience:  time.Duration(random.IntN(20_000)) * time.Microsecond,
 		bytes:     1 + random.IntN(60_000),
 		takesBack: chance(random, 5),
@@ -138,7 +141,8 @@ func drawText(random *rand.Rand) (language, text string, hostile bool) {
 	case 0, 1, 2:
 		return pick(random, voice.EngineLanguages()...), firstRunes(enginetest.HostileText(random), 1000), true
 	case 3:
-		return "auto", strings.Repeat(pick(random, "👩‍👩‍👧‍👦", "😀", "ש", "ק ", "\u0301", "\u200d", "一", "123 "), 1+random.IntN(150)), true
+		return "auto", strings.Repeat(pick(random, "👩‍👩‍👧‍👦", "😀", "ש", "ק ", "\u0301", "\u200d", "一", "123 "),
+			1+random.IntN(150)), true
 	case 4, 5:
 		spoken := foreignWords()[random.IntN(len(foreignWords()))]
 		return spoken.language, strings.Repeat(spoken.words+" ", 1+random.IntN(8)), false

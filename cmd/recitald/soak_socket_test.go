@@ -94,7 +94,8 @@ func (o outcome) closed(err error, told bool) outcome {
 		}
 	case o.manner == closesHalf:
 		o.result = hungUp
-	case told && errors.As(err, &end) && (end.Code == websocket.CloseProtocolError || end.Code == websocket.ClosePolicyViolation):
+	case told && errors.As(err, &end) && (end.Code == websocket.CloseProtocolError ||
+		end.Code == websocket.ClosePolicyViolation):
 		o.result = refused
 		if o.manner == wrong {
 			o.most = 0

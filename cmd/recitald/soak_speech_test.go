@@ -104,7 +104,8 @@ func (s *soak) run(errands int) {
 		}
 		queue <- s.drawErrand()
 		if i%500 == 499 {
-			s.t.Logf("%d requests after %s, %d processes killed, %s", i+1, time.Since(begun).Round(time.Second), len(s.killed), s.takeStock())
+			s.t.Logf("%d requests after %s, %d processes killed, %s", i+1, time.Since(begun).Round(time.Second), len(s.killed),
+				s.takeStock())
 		}
 	}
 	close(queue)

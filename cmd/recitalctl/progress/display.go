@@ -52,7 +52,8 @@ type shown struct {
 
 // New returns a Display for people, on a screen if there is one.
 func New(screen *os.File, notes io.Writer) *Display {
-	d := &Display{out: notes, notes: notes, shown: map[string]shown{}, byTitle: map[string]*mpb.Bar{}, details: map[string]string{}}
+	d := &Display{out: notes, notes: notes, shown: map[string]shown{}, byTitle: map[string]*mpb.Bar{},
+		details: map[string]string{}}
 	if screen != nil {
 		d.bars = mpb.New(mpb.WithOutput(screen), mpb.WithRefreshRate(refresh))
 		d.notes = d.bars // prints above the bars

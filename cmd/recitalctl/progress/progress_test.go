@@ -117,7 +117,8 @@ func TestWordsForFigures(t *testing.T) {
 	}
 	for d, want := range map[time.Duration]string{
 		-1: "0s", 0: "0s", time.Nanosecond: "1ms", 1500 * time.Microsecond: "2ms", 250 * time.Millisecond: "250ms",
-		1500 * time.Millisecond: "1.5s", time.Minute: "1m00s", 65 * time.Second: "1m05s", time.Hour: "1h00m", 26*time.Hour + 5*time.Minute: "26h05m",
+		1500 * time.Millisecond: "1.5s", time.Minute: "1m00s", 65 * time.Second: "1m05s", time.Hour: "1h00m", 26*time.Hour +
+			5*time.Minute: "26h05m",
 	} {
 		require.Equal(t, want, Span(d), d)
 	}
