@@ -29,7 +29,8 @@ type talk struct {
 
 func (c customer) talk(t *testing.T, settings order) *talk {
 	t.Helper()
-	ws, _, err := websocket.DefaultDialer.DialContext(t.Context(), "ws"+strings.TrimPrefix(c.server.address, "http")+"/v1/ai/speech/stream", nil)
+	ws, _, err := websocket.DefaultDialer.DialContext(t.Context(),
+		"ws"+strings.TrimPrefix(c.server.address, "http")+"/v1/ai/speech/stream", nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { ws.Close() })
 	k := &talk{t: t, ws: ws}

@@ -123,12 +123,14 @@ func (p *locksmith) check(at *server, b books) error {
 		if !b.accounts[c.id].Exists() {
 			return fmt.Errorf("the account %s is lost", c.id)
 		}
-		if answer, err := p.ask(c.at(at).request(http.MethodGet, "/v1/account", nil)); err != nil || answer.status != http.StatusOK {
+		if answer, err := p.ask(c.at(at).request(http.MethodGet, "/v1/account", nil)); err != nil ||
+			answer.status != http.StatusOK {
 			return fmt.Errorf("the key of %s is refused: %d %v", c.id, answer.status, err)
 		}
 	}
 	for _, key := range p.revoked {
-		if answer, err := p.ask(key.on(at).request(http.MethodGet, "/v1/account", nil)); err != nil || answer.status != http.StatusUnauthorized {
+		if answer, err := p.ask(key.on(at).request(http.MethodGet, "/v1/account", nil)); err != nil ||
+			answer.status != http.StatusUnauthorized {
 			return fmt.Errorf("the revoked key of %s is answered with %d %v", key.id, answer.status, err)
 		}
 	}

@@ -84,7 +84,8 @@ func (p *subscriber) open(at *server) error {
 		Key     string `json:"apikey"`
 	}
 	if json.Unmarshal(answer.body, &opened) == nil {
-		p.accounts = append(p.accounts, &subscribing{customer: customer{id: opened.Account, key: opened.Key}, key: uuid.NewString()})
+		p.accounts = append(p.accounts, &subscribing{customer: customer{id: opened.Account, key: opened.Key},
+			key: uuid.NewString()})
 	}
 	return nil
 }
@@ -106,9 +107,11 @@ func (p *subscriber) goOn(at *server, a *subscribing) (bool, error) {
 		body["price_id"] = sandbox.PriceOf(step.price)
 	}
 	p.requests++
-	answer, err := p.ask(a.at(at).request(http.MethodPost, "/payments/"+step.path, body.encode(), "Idempotency-Key", a.key))
+	answer, err := p.ask(a.at(at).request(http.MethodPost, "/payments/"+step.path, body.encode(), "Idempotency-Key",
+		a.key))
 	switch {
-	case err != nil, answer.status >= 500, answer.status == http.StatusTooManyRequests, answer.header.Get("x-should-retry") == "true":
+	case err != nil, answer.status >= 500, answer.status == http.StatusTooManyRequests,
+		answer.header.Get("x-should-retry") == "true":
 		return false, nil
 	case answer.status == http.StatusNotFound && step.path == "subscribe": // the prices are not known yet
 		return false, nil
@@ -162,14 +165,17 @@ func (p *subscriber) checkOne(at *server, a *subscribing) error {
 	}
 	var seen overview
 	var account shownPlan
-	if err := errors.Join(p.read(a.at(at), "/payments/billing", &seen), p.read(a.at(at), "/v1/account", &account)); err != nil {
+	if err := errors.Join(p.read(a.at(at), "/payments/billing", &seen),
+		p.read(a.at(at), "/v1/account", &account)); err != nil {
 		return err
 	}
-	if len(has.Subscriptions) != 1 || len(has.Invoices) != is.invoices || has.Subscriptions[0].Price != sandbox.PriceOf(is.on) {
+	if len(has.Subscriptions) != 1 || len(has.Invoices) != is.invoices ||
+		has.Subscriptions[0].Price != sandbox.PriceOf(is.on) {
 		return fmt.Errorf("%+v is to be, %+v is at the provider", is, has)
 	}
 	change := seen.Subscription.ScheduledChange != nil
-	if seen.status() != "active" || len(seen.Invoices) != is.invoices || seen.Subscription.CancelAtPeriodEnd != is.cancels || change != is.scheduled {
+	if seen.status() != "active" || len(seen.Invoices) != is.invoices ||
+		seen.Subscription.CancelAtPeriodEnd != is.cancels || change != is.scheduled {
 		return fmt.Errorf("%+v is to be, %+v is shown", is, seen)
 	}
 	if string(account.Plan.Type) != is.on || account.Usage.PeriodEnd != has.Subscriptions[0].PeriodEnd.Unix() {
@@ -212,7 +218,8 @@ func (b *till) secure(t *testing.T) {
 	front.StartTLS()
 	t.Cleanup(front.Close)
 	file := filepath.Join(t.TempDir(), "till.pem")
-	require.NoError(t, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: front.Certificate().Raw}), 0o600))
+	require.NoError(t, os.WriteFile(file,
+		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: front.Certificate().Raw}), 0o600))
 	t.Setenv("SSL_CERT_FILE", file)
 	b.address = front.URL
 }

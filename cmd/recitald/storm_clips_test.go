@@ -31,7 +31,8 @@ type collector struct {
 
 func newCollector(at *server, v visitor) *collector {
 	return &collector{
-		visitor: v, c: at.openAccount("pro"), kept: map[string][]byte{}, named: map[string][]byte{}, doubtful: map[string]bool{},
+		visitor: v, c: at.openAccount("pro"), kept: map[string][]byte{}, named: map[string][]byte{},
+		doubtful: map[string]bool{},
 	}
 }
 
@@ -142,7 +143,8 @@ func (p *collector) delete(at *server, r *rand.Rand) error {
 
 // show reads a clip as it was after all that its owner knows of.
 func (p *collector) show(at *server, id string) (reply, error) {
-	shown, err := p.ask(p.c.at(at).request(http.MethodGet, "/v1/account/clip/"+id, nil, "X-Recital-Min-Position", p.known.String()))
+	shown, err := p.ask(p.c.at(at).request(http.MethodGet, "/v1/account/clip/"+id, nil, "X-Recital-Min-Position",
+		p.known.String()))
 	if err == nil {
 		p.hear(shown)
 	}
@@ -209,7 +211,8 @@ func (p *collector) requirePlays(at *server, id string, sound []byte) error {
 	}
 	played, err := p.ask(request)
 	if err != nil || played.status != http.StatusOK || !bytes.Equal(sound, played.body) {
-		return fmt.Errorf("the clip %s does not play: %d, %d of %d bytes %v", id, played.status, len(played.body), len(sound), err)
+		return fmt.Errorf("the clip %s does not play: %d, %d of %d bytes %v", id, played.status, len(played.body), len(sound),
+			err)
 	}
 	return nil
 }
@@ -227,5 +230,6 @@ func (p *collector) listed(at *server) (total int, err error) {
 func (p *collector) customers() []customer { return []customer{p.c} }
 
 func (p *collector) String() string {
-	return fmt.Sprintf("collector: %d clips kept, %d deleted, %d not saved, %d doubtful, %d unheard", len(p.kept), len(p.gone)-p.unsaved, p.unsaved, len(p.doubtful), p.unheard)
+	return fmt.Sprintf("collector: %d clips kept, %d deleted, %d not saved, %d doubtful, %d unheard", len(p.kept),
+		len(p.gone)-p.unsaved, p.unsaved, len(p.doubtful), p.unheard)
 }

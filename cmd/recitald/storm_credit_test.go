@@ -56,7 +56,8 @@ func (p *patron) grant(at *server, grant string) error {
 		p.sure += characters
 	}
 	if most := p.sure + p.unconfirmed(); granted.Left < p.sure || granted.Left > most {
-		return fmt.Errorf("%s has %d characters of credit after a grant; %d to %d were granted", p.c.id, granted.Left, p.sure, most)
+		return fmt.Errorf("%s has %d characters of credit after a grant; %d to %d were granted", p.c.id, granted.Left, p.sure,
+			most)
 	}
 	return nil
 }

@@ -116,7 +116,8 @@ func slowing(t *testing.T, link *toxiproxy.Proxy, part string) []fault {
 	slow := func(kind, attributes string) fault {
 		return fault{"the link to " + part + " is slow: " + kind, func(*rand.Rand) remedy {
 			for _, direction := range []string{"upstream", "downstream"} {
-				toxic := `{"name": "` + kind + direction + `", "type": "` + kind + `", "stream": "` + direction + `", "attributes": ` + attributes + `}`
+				toxic := `{"name": "` + kind + direction + `", "type": "` + kind + `", "stream": "` + direction +
+					`", "attributes": ` + attributes + `}`
 				_, err := link.Toxics.AddToxicJson(strings.NewReader(toxic))
 				require.NoError(t, err)
 			}

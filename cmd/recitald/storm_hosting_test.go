@@ -37,7 +37,8 @@ type webmaster struct {
 var webmasterSites = []string{"site", "shop", "blog", "docs"}
 
 func newWebmaster(w *world, at *server, v visitor) *webmaster {
-	p := &webmaster{visitor: v, platform: w.platform, account: at.openAccount("indie"), wanted: map[string]bool{}, doubtful: map[string]bool{}}
+	p := &webmaster{visitor: v, platform: w.platform, account: at.openAccount("indie"), wanted: map[string]bool{},
+		doubtful: map[string]bool{}}
 	p.config, p.code = w.platform.Install("team_1", webmasterSites...)
 	return p
 }
@@ -64,7 +65,8 @@ func (p *webmaster) connect(at *server) error {
 }
 
 func (p *webmaster) post(at *server, what string, form url.Values) (reply, error) {
-	return p.ask(p.account.at(at).request(http.MethodPost, "/v1/account/hosting/"+what, strings.NewReader(form.Encode()), "Content-Type", "application/x-www-form-urlencoded"))
+	return p.ask(p.account.at(at).request(http.MethodPost, "/v1/account/hosting/"+what, strings.NewReader(form.Encode()),
+		"Content-Type", "application/x-www-form-urlencoded"))
 }
 
 func (p *webmaster) change(at *server, site string, has bool) error {
@@ -119,7 +121,8 @@ func (p *webmaster) check(at *server, b books) error {
 		}
 		for _, v := range p.platform.Variables(p.config)[site] {
 			has, onPlatform = append(has, site), append(onPlatform, account.HashAPIKey(v.Value))
-			if answer, err := p.ask(customer{server: at, key: v.Value}.request(http.MethodGet, "/v1/account", nil)); err != nil || answer.status != http.StatusOK {
+			if answer, err := p.ask(customer{server: at, key: v.Value}.request(http.MethodGet, "/v1/account",
+				nil)); err != nil || answer.status != http.StatusOK {
 				return fmt.Errorf("the key in %s is answered with %d %v", site, answer.status, err)
 			}
 		}
@@ -133,7 +136,8 @@ func (p *webmaster) check(at *server, b books) error {
 		slices.Sort(list)
 	}
 	if !slices.Equal(has, wanted) || !slices.Equal(onPlatform, ofAccount) {
-		return fmt.Errorf("the projects %v have keys, and %v are to have some; the account %s has %d for them", has, wanted, p.account.id, len(ofAccount))
+		return fmt.Errorf("the projects %v have keys, and %v are to have some; the account %s has %d for them", has, wanted,
+			p.account.id, len(ofAccount))
 	}
 	return nil
 }

@@ -51,7 +51,8 @@ func (p *speaker) settle([]*server, books) error { return nil }
 func (p *speaker) check(at *server, b books) error {
 	billed := b.charactersOf(p.c.id)
 	if billed < p.sure || billed > p.sure+p.possible {
-		return fmt.Errorf("%s is billed %d characters; %d were surely and %d possibly spoken", p.c.id, billed, p.sure, p.possible)
+		return fmt.Errorf("%s is billed %d characters; %d were surely and %d possibly spoken", p.c.id, billed, p.sure,
+			p.possible)
 	}
 	shown, err := p.usage(p.c.at(at))
 	if err == nil && shown != billed {

@@ -44,7 +44,8 @@ func (p *witness) work(at *server, r *rand.Rand) error {
 }
 
 func (p *witness) write(at *server, characters int64) error {
-	answer, err := p.ask(p.c.at(at).request(http.MethodPost, detailedRoute, speech{detailedRoute, "wav", characters}.order().encode()))
+	answer, err := p.ask(p.c.at(at).request(http.MethodPost, detailedRoute,
+		speech{detailedRoute, "wav", characters}.order().encode()))
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED) || err == nil && answer.status != http.StatusOK:
 		return nil

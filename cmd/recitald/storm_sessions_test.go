@@ -50,7 +50,8 @@ func (p *host) work(at *server, r *rand.Rand) error {
 	}
 	if len(p.here) > 0 {
 		g := p.here[r.IntN(len(p.here))]
-		if answer, err := p.asGuest(at, g, http.MethodGet, "/v1/account"); err == nil && answer.status == http.StatusUnauthorized {
+		if answer, err := p.asGuest(at, g, http.MethodGet, "/v1/account"); err == nil &&
+			answer.status == http.StatusUnauthorized {
 			return fmt.Errorf("a session of %s that was not ended is refused: %s", g.account, answer.text())
 		}
 	}
@@ -99,7 +100,8 @@ func (p *host) welcome(at *server, r *rand.Rand) error {
 // signIn returns the cookie of a session, "" where something has failed on the way.
 func (p *host) signIn(at *server, email string) string {
 	public := cmp.Or(p.public, at.address)
-	begun, browser := p.step(at.address+"/auth/oauth/login?provider=idp_1&redirect="+url.QueryEscape(public+"/docs"), "", nil)
+	begun, browser := p.step(at.address+"/auth/oauth/login?provider=idp_1&redirect="+url.QueryEscape(public+"/docs"), "",
+		nil)
 	answered, _ := p.step(begun, "", url.Values{"name": {"Guest"}, "email": {email}})
 	_, session := p.step(strings.Replace(answered, public, at.address, 1), browser, nil)
 	return strings.TrimPrefix(session, "svc-session=")
@@ -174,7 +176,8 @@ func (p *host) check(at *server, b books) error {
 		}
 	}
 	for _, g := range p.gone {
-		if answer, err := p.asGuest(at, g.guest, http.MethodGet, "/v1/account"); err != nil || answer.status != http.StatusUnauthorized {
+		if answer, err := p.asGuest(at, g.guest, http.MethodGet, "/v1/account"); err != nil ||
+			answer.status != http.StatusUnauthorized {
 			return fmt.Errorf("the ended session of %s is answered with %d %v", g.account, answer.status, err)
 		}
 	}
@@ -190,5 +193,6 @@ func (p *host) check(at *server, b books) error {
 func (p *host) customers() []customer { return nil }
 
 func (p *host) String() string {
-	return fmt.Sprintf("host: %d guests here, %d gone, %d doubtful, %d accounts closed", len(p.here), len(p.gone), p.doubtful, len(p.closed))
+	return fmt.Sprintf("host: %d guests here, %d gone, %d doubtful, %d accounts closed", len(p.here), len(p.gone),
+		p.doubtful, len(p.closed))
 }

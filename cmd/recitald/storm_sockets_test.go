@@ -18,7 +18,8 @@ func newTalker(at *server, v visitor) talker { return talker{newSpeakerOn("pro",
 func (p talker) work(at *server, r *rand.Rand) error {
 	ctx, cancel := context.WithTimeout(context.Background(), stormPatience)
 	defer cancel()
-	ws, _, err := websocket.DefaultDialer.DialContext(ctx, "ws"+strings.TrimPrefix(at.address, "http")+"/v1/ai/speech/stream", nil)
+	ws, _, err := websocket.DefaultDialer.DialContext(ctx,
+		"ws"+strings.TrimPrefix(at.address, "http")+"/v1/ai/speech/stream", nil)
 	if err != nil {
 		p.outcomes["not connected"]++
 		return nil

@@ -26,7 +26,8 @@ type impresario struct {
 
 func newImpresario(t *testing.T, at *server, v visitor) *impresario {
 	t.Helper()
-	return &impresario{visitor: v, c: at.openAccount("pro"), recording: at.openAccount("enterprise").recorded(t), key: "voice-0"}
+	return &impresario{visitor: v, c: at.openAccount("pro"), recording: at.openAccount("enterprise").recorded(t),
+		key: "voice-0"}
 }
 
 // recorded returns a short recording for a voice.
@@ -59,7 +60,8 @@ func (p *impresario) make(at *server) error {
 	request.Header.Set("Idempotency-Key", p.key)
 	answer, err := p.ask(request)
 	switch {
-	case err != nil, answer.status >= 500, answer.status == http.StatusTooManyRequests, answer.status == http.StatusConflict:
+	case err != nil, answer.status >= 500, answer.status == http.StatusTooManyRequests,
+		answer.status == http.StatusConflict:
 		return nil
 	case answer.status != http.StatusOK:
 		return fmt.Errorf("a voice is not made: %d %s", answer.status, answer.text())
@@ -74,7 +76,8 @@ func (p *impresario) make(at *server) error {
 
 // speak has the voice say a text, which it does as before.
 func (p *impresario) speak(at *server) error {
-	answer, err := p.ask(p.c.at(at).request(http.MethodPost, detailedRoute, order{"text": "So foul and fair a day.", "voice": p.voice, "format": "pcm_s16le", "seed": 7}.encode()))
+	answer, err := p.ask(p.c.at(at).request(http.MethodPost, detailedRoute,
+		order{"text": "So foul and fair a day.", "voice": p.voice, "format": "pcm_s16le", "seed": 7}.encode()))
 	switch {
 	case err != nil, answer.status >= 500, answer.status == http.StatusTooManyRequests:
 		return nil
@@ -101,7 +104,8 @@ func (p *impresario) delete(at *server) error {
 	p.deleting = true
 	answer, err := p.ask(p.c.at(at).request(http.MethodDelete, voiceRoute+"/"+p.voice, nil))
 	switch {
-	case err != nil, answer.status >= 500, answer.status == http.StatusTooManyRequests, answer.status == http.StatusConflict:
+	case err != nil, answer.status >= 500, answer.status == http.StatusTooManyRequests,
+		answer.status == http.StatusConflict:
 		return nil
 	case answer.status == http.StatusOK, answer.status == http.StatusNotFound: // an earlier attempt has deleted it
 	default:
@@ -152,7 +156,8 @@ func (p *impresario) check(at *server, _ books) error {
 	}
 	answer, err := p.ask(p.c.at(at).request(http.MethodGet, voiceRoute+"/list?owner=me", nil))
 	var listed []ownVoice
-	if err != nil || answer.status != http.StatusOK || json.Unmarshal(answer.body, &listed) != nil || len(listed) != 1 || listed[0].ID != p.voice {
+	if err != nil || answer.status != http.StatusOK || json.Unmarshal(answer.body, &listed) != nil || len(listed) != 1 ||
+		listed[0].ID != p.voice {
 		return fmt.Errorf("%s has the voice %s, and is shown %d %s %v", p.c.id, p.voice, answer.status, answer.text(), err)
 	}
 	return nil

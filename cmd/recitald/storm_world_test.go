@@ -182,7 +182,8 @@ func startStormNode(t *testing.T) *stormNode {
 func newLink(t *testing.T, address string) *toxiproxy.Proxy {
 	t.Helper()
 	zerolog.SetGlobalLevel(zerolog.Disabled) // toxics ignore the proxy's logger
-	link := toxiproxy.NewProxy(toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop()), "link", "127.0.0.1:0", address)
+	link := toxiproxy.NewProxy(toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop()), "link",
+		"127.0.0.1:0", address)
 	require.NoError(t, link.Start())
 	t.Cleanup(link.Stop)
 	return link
@@ -216,7 +217,8 @@ func linkPostgres(t *testing.T, to *pgx.ConnConfig) postgresLink {
 		}
 	}()
 	proxy := newLink(t, listener.Addr().String())
-	address := url.URL{Scheme: "postgres", User: url.User(to.User), Host: proxy.Listen, Path: "/" + to.Database, RawQuery: "sslmode=disable"}
+	address := url.URL{Scheme: "postgres", User: url.User(to.User), Host: proxy.Listen, Path: "/" + to.Database,
+		RawQuery: "sslmode=disable"}
 	return postgresLink{proxy: proxy, url: address.String()}
 }
 

@@ -28,7 +28,8 @@ func TestSystemdWaitsUntilRequestsAreServed(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, systemd.Close()) })
 	require.NoError(t, systemd.SetReadDeadline(time.Now().Add(patience)))
-	s := &server{t: t, data: dataFolder(t), ended: make(chan struct{}), output: filepath.Join(folder, "journal"), log: filepath.Join(folder, "stderr")}
+	s := &server{t: t, data: dataFolder(t), ended: make(chan struct{}), output: filepath.Join(folder, "journal"),
+		log: filepath.Join(folder, "stderr")}
 
 	// given a service whose standard output is the journal
 	require.NoError(t, os.WriteFile(s.output, nil, 0o600))
@@ -38,7 +39,8 @@ func TestSystemdWaitsUntilRequestsAreServed(t *testing.T) {
 	t.Setenv("NOTIFY_SOCKET", filepath.Join(folder, "notify"))
 
 	// when systemd starts it
-	s.launch([]string{"--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--standins-addr=127.0.0.1:0", "--data-dir=" + s.data, "--codecs=1"})
+	s.launch([]string{"--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--standins-addr=127.0.0.1:0", "--data-dir=" +
+		s.data, "--codecs=1"})
 	t.Cleanup(s.kill)
 	require.Equal(t, "READY=1", nextState(t, systemd))
 

@@ -40,7 +40,8 @@ const (
 
 func openTill(t *testing.T) *till {
 	t.Helper()
-	box, err := sandbox.Open(sandbox.Config{File: filepath.Join(t.TempDir(), "sandbox"), Key: tillKey, WebhookSecret: tillSecret, Logger: slog.New(slog.DiscardHandler)})
+	box, err := sandbox.Open(sandbox.Config{File: filepath.Join(t.TempDir(), "sandbox"), Key: tillKey,
+		WebhookSecret: tillSecret, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, box.Close()) })
 	gateway, err := stripe.New(stripe.Config{Key: tillKey, URL: box.URL(), Now: box.Now})
@@ -59,7 +60,8 @@ func openTill(t *testing.T) *till {
 
 // flags are those of a recitald that uses the till.
 func (b *till) flags(more ...string) []string {
-	return append([]string{"--stripe-key=" + tillKey, "--stripe-webhook-secret=" + tillSecret, "--stripe-url=" + b.address}, more...)
+	return append([]string{"--stripe-key=" + tillKey, "--stripe-webhook-secret=" + tillSecret, "--stripe-url=" +
+		b.address}, more...)
 }
 
 // serve starts a recitald that uses the till, and to which the till sends its notices.

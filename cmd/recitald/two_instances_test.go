@@ -34,7 +34,8 @@ func TestTwoInstancesThatStartTogetherServeEachOthersWrites(t *testing.T) {
 	// then both are ready, and neither has created a key, a node or a Postgres of its own
 	for _, s := range []*server{first, second} {
 		require.EventuallyWithT(t, func(c *assert.CollectT) {
-			assert.ElementsMatch(c, append([]string{"lock", "format.json", "addresses", "spool", "uploads", "cloning", "seen.json"}, on.files()...), s.files())
+			assert.ElementsMatch(c, append([]string{"lock", "format.json", "addresses", "spool", "uploads", "cloning",
+				"seen.json"}, on.files()...), s.files())
 		}, patience, pause)
 		require.NotContains(t, s.said(), "rk_")
 		for line := range strings.Lines(read(t, s.log)) {
@@ -145,9 +146,10 @@ func TestOneInstanceCarriesOnWhenTheOtherIsKilled(t *testing.T) {
 func TestProdRefusesToStartWithoutWhatItNeeds(t *testing.T) {
 	t.Parallel()
 	for name, flags := range map[string][]string{
-		"on every address":           {"--http-addr=0.0.0.0:0", "--mode=prod"},
-		"with an embedded Postgres":  {"--mode=prod", "--eventstore=esdb://127.0.0.1:1?tls=false"},
-		"with tokens that are drawn": {"--mode=prod", "--eventstore=esdb://127.0.0.1:1?tls=false", "--postgres=postgres://127.0.0.1:1/recital"},
+		"on every address":          {"--http-addr=0.0.0.0:0", "--mode=prod"},
+		"with an embedded Postgres": {"--mode=prod", "--eventstore=esdb://127.0.0.1:1?tls=false"},
+		"with tokens that are drawn": {"--mode=prod", "--eventstore=esdb://127.0.0.1:1?tls=false",
+			"--postgres=postgres://127.0.0.1:1/recital"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := prepare(t, newFolder(t))
@@ -192,7 +194,8 @@ func outsideServices(t *testing.T) services {
 func sharedSecrets() map[string]string {
 	return map[string]string{
 		"operator-token": strings.Repeat("operator", 8), "auditor-token": strings.Repeat("auditor", 8),
-		"master-key": strings.Repeat("0f", 32), "signing-key": strings.Repeat("f0", 32), "audit-key": strings.Repeat("3c", 32),
+		"master-key": strings.Repeat("0f", 32), "signing-key": strings.Repeat("f0", 32),
+		"audit-key": strings.Repeat("3c", 32),
 	}
 }
 
@@ -218,13 +221,16 @@ func (on services) launchIn(t *testing.T, data string, more ...string) *server {
 	s := prepare(t, data)
 	flags := []string{
 		"--mode=prod", "--http-addr=0.0.0.0:0", "--admin-addr=0.0.0.0:0", "--data-dir=" + data,
-		"--eventstore=" + on.events, "--postgres=" + on.postgres, "--blobs=" + on.blobs, "--public-url=https://recital.example",
+		"--eventstore=" + on.events, "--postgres=" + on.postgres, "--blobs=" + on.blobs,
+		"--public-url=https://recital.example",
 		"--redirect-origins=https://app.example",
 	}
 	provider := filepath.Join(filepath.Dir(on.blobs), "idp-1-secret")
 	require.NoError(t, os.WriteFile(provider, []byte("secret\n"), 0o600))
 	flags = append(flags, "--idp-1=https://idp.example recital "+provider)
-	flags = append(flags, "--stripe-key=sk_test_nobody", "--stripe-webhook-secret=whsec_nobody", "--stripe-url=https://127.0.0.1:9") // nobody answers
+	// nobody answers
+	flags = append(flags, "--stripe-key=sk_test_nobody", "--stripe-webhook-secret=whsec_nobody",
+		"--stripe-url=https://127.0.0.1:9")
 	for name, secret := range on.secrets {
 		path := filepath.Join(data, name)
 		require.NoError(t, os.WriteFile(path, []byte(secret+"\n"), 0o600))
@@ -239,7 +245,8 @@ func (on services) launchIn(t *testing.T, data string, more ...string) *server {
 func prepare(t *testing.T, data string) *server {
 	t.Helper()
 	said := t.TempDir()
-	return &server{t: t, data: data, ended: make(chan struct{}), output: filepath.Join(said, "stdout"), log: filepath.Join(said, "stderr")}
+	return &server{t: t, data: data, ended: make(chan struct{}), output: filepath.Join(said, "stdout"),
+		log: filepath.Join(said, "stderr")}
 }
 
 var prodLine = regexp.MustCompile(`(?m)^Recital is running: address (http://\S+), admin (http://\S+)$`)

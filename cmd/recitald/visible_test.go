@@ -42,7 +42,8 @@ func (s *server) lockUsage() (unlock func()) {
 	s.t.Cleanup(func() { _ = connection.Close(ctx) })
 	transaction, err := connection.Begin(ctx)
 	require.NoError(s.t, err)
-	_, err = transaction.Exec(ctx, "lock table read_v1.usage_periods, read_v1.open_reservations in share mode") // and the tables beneath
+	// and the tables beneath
+	_, err = transaction.Exec(ctx, "lock table read_v1.usage_periods, read_v1.open_reservations in share mode")
 	require.NoError(s.t, err)
 	return func() {
 		s.t.Helper()

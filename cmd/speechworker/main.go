@@ -74,7 +74,8 @@ func serve(m mode) int {
 }
 
 func usage(out io.Writer) {
-	fmt.Fprintln(out, "usage: speechworker MODE | --version\n\nrecitald starts it; frames go over standard input and output.\n\nModes:")
+	fmt.Fprintln(out, "usage: speechworker MODE | --version\n\nrecitald starts it; frames go over standard "+
+		"input and output.\n\nModes:")
 	for _, m := range modes() {
 		fmt.Fprintf(out, "  %-8s %s\n", m.name, m.help)
 	}

@@ -25,7 +25,8 @@ func main() {
 		return
 	}
 	if len(os.Args) > 1 {
-		fmt.Fprintln(os.Stderr, "usage: standins [--version]\n\nrecitald starts it in mode dev; frames go over standard input and output.")
+		fmt.Fprintln(os.Stderr, "usage: standins [--version]\n\nrecitald starts it in mode dev; frames go over "+
+			"standard input and output.")
 		os.Exit(2)
 	}
 	if err := serve(workers.NewReader(os.Stdin), workers.NewWriter(os.Stdout)); err != nil {
@@ -84,7 +85,8 @@ func (s *servers) start(config standins.Config) (started standins.Started, err e
 		}
 	}
 	if c := config.Hosting; c != nil {
-		platform, err := hostingplatform.Open(hostingplatform.Config{Address: c.Address, ClientID: c.ClientID, ClientSecret: c.ClientSecret})
+		platform, err := hostingplatform.Open(hostingplatform.Config{Address: c.Address, ClientID: c.ClientID,
+			ClientSecret: c.ClientSecret})
 		if err != nil {
 			return started, err
 		}

@@ -31,9 +31,10 @@ func TestMain(m *testing.M) {
 
 func config(t *testing.T) standins.Config {
 	return standins.Config{
-		Payments: &standins.Payments{File: filepath.Join(t.TempDir(), "sandbox.jsonl"), Address: "127.0.0.1:0", Key: "sk_test_1", WebhookSecret: "whsec_1"},
-		SignIn:   &standins.SignIn{Address: "127.0.0.1:0", Issuers: []string{"idp_1"}, ClientSecret: "secret"},
-		Hosting:  &standins.Hosting{Address: "127.0.0.1:0", ClientID: "recital", ClientSecret: "secret"},
+		Payments: &standins.Payments{File: filepath.Join(t.TempDir(), "sandbox.jsonl"), Address: "127.0.0.1:0",
+			Key: "sk_test_1", WebhookSecret: "whsec_1"},
+		SignIn:  &standins.SignIn{Address: "127.0.0.1:0", Issuers: []string{"idp_1"}, ClientSecret: "secret"},
+		Hosting: &standins.Hosting{Address: "127.0.0.1:0", ClientID: "recital", ClientSecret: "secret"},
 	}
 }
 

@@ -56,7 +56,9 @@ func (a *Accounts) State(ctx context.Context, id string) (account.State, eventlo
 }
 
 // execute carries a command out on an open account.
-func (a *Accounts) execute(ctx context.Context, id string, decide func(at time.Time) command, origin journal.Origin) (eventlog.Position, error) {
+func (a *Accounts) execute(
+	ctx context.Context, id string, decide func(at time.Time) command, origin journal.Origin,
+) (eventlog.Position, error) {
 	at := a.now().UTC()
 	_, position, err := journal.Execute(ctx, a.journal, stream(id), decide(at), origin.Metadata(uuid.New(), at))
 	return position, err

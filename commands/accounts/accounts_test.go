@@ -28,7 +28,9 @@ type crashing struct {
 	left int
 }
 
-func (c *crashing) Append(ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed) (eventlog.Appended, error) {
+func (c *crashing) Append(
+	ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed,
+) (eventlog.Appended, error) {
 	if c.left == 0 {
 		return eventlog.Appended{}, errCrash
 	}
@@ -113,7 +115,8 @@ func TestAKeyThatLooksLikeAnotherIsDrawnAgain(t *testing.T) {
 	w := newWorld(t)
 	id := w.Open("free")
 	first, second := drawKey(t, 7), drawKey(t, 8)
-	w.Other("account-"+id, 1, account.APIKeyCreated{Account: id, Hash: "another", Masked: account.MaskAPIKey(first), At: commandstest.StartTime()})
+	w.Other("account-"+id, 1, account.APIKeyCreated{Account: id, Hash: "another", Masked: account.MaskAPIKey(first),
+		At: commandstest.StartTime()})
 	w.Accounts.DrawFrom(bytes.NewReader(slices.Concat(bytes.Repeat([]byte{7}, 30), bytes.Repeat([]byte{8}, 30))))
 
 	// when a key is created, then it is the one after

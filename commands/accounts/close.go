@@ -27,7 +27,8 @@ func (a *Accounts) Close(ctx context.Context, id string, origin journal.Origin) 
 	return position, err
 }
 
-var errUnreadable = domain.Refuse(domain.Unavailable, "An event of this account cannot be read by this release; an operator can skip it (recitalctl projections parked)")
+var errUnreadable = domain.Refuse(domain.Unavailable, "An event of this account cannot be read by this release; an "+
+	"operator can skip it (recitalctl projections parked)")
 
 // Closed reports whether an account was closed, whether or not the other events of its stream can be decoded.
 func Closed(ctx context.Context, j *journal.Journal, id string) (bool, error) {
@@ -56,7 +57,8 @@ func (a *Accounts) GoOn(ctx context.Context, id string, cause uuid.UUID, with Cl
 	if kept.State().Closing == account.ErasedOnce {
 		outcome = account.RecordRepeatedErasure{At: at}
 	}
-	if due, err := outcome.Decide(kept.State()); err != nil || len(due) == 0 { // what belongs to an open account is never erased
+	// what belongs to an open account is never erased
+	if due, err := outcome.Decide(kept.State()); err != nil || len(due) == 0 {
 		return kept.Version().Position, err
 	}
 	if err := with.Erase(ctx, id); err != nil {

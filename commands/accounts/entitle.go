@@ -22,10 +22,13 @@ const EntitleProcess = "entitle"
 // Entitle puts an account on the plan that an event of its subscription's stream, of a revision, gives it. What that
 // stream said before the event that was followed last, and a repetition, change nothing. cause is the id of the event.
 // It returns the position of the outcome. Errors: domain.NotFound, domain.Invalid for an unknown plan.
-func (a *Accounts) Entitle(ctx context.Context, id string, e plan.Entitlement, revision int64, cause uuid.UUID) (eventlog.Position, error) {
+func (a *Accounts) Entitle(
+	ctx context.Context, id string, e plan.Entitlement, revision int64, cause uuid.UUID,
+) (eventlog.Position, error) {
 	at := a.now().UTC()
 	meta := journal.CausedBy(cause).Metadata(todo.CommandID(EntitleProcess, id, cause), at)
-	_, position, err := journal.Execute(ctx, a.journal, stream(id), command(account.Entitle{Entitlement: e, Revision: revision, At: at}), meta)
+	_, position, err := journal.Execute(ctx, a.journal, stream(id),
+		command(account.Entitle{Entitlement: e, Revision: revision, At: at}), meta)
 	return position, err
 }
 

@@ -20,7 +20,8 @@ func TestAnAccountFollowsItsSubscription(t *testing.T) {
 	id := w.Open("free")
 	now := w.Clock.Now()
 	entitled := func(on plan.Type) subscription.Entitled {
-		return subscription.Entitled{Account: id, At: now, Entitlement: plan.Entitlement{Plan: on, Start: now, End: now.AddDate(0, 1, 0), Next: on}}
+		return subscription.Entitled{Account: id, At: now, Entitlement: plan.Entitlement{Plan: on, Start: now,
+			End: now.AddDate(0, 1, 0), Next: on}}
 	}
 	follow := func() eventlog.Position {
 		t.Helper()
@@ -29,10 +30,12 @@ func TestAnAccountFollowsItsSubscription(t *testing.T) {
 		return position
 	}
 	require.Zero(t, follow(), "without a subscription there is nothing to follow")
-	first := w.Other(subscription.Stream(id), eventlog.NoStream, subscription.CustomerCreated{Account: id, Customer: "cus_1", At: now}, entitled(plan.Indie))
+	first := w.Other(subscription.Stream(id), eventlog.NoStream,
+		subscription.CustomerCreated{Account: id, Customer: "cus_1", At: now}, entitled(plan.Indie))
 	follow()
 	require.Equal(t, entitled(plan.Indie).Entitlement, w.Account(id).Entitlement)
-	w.Other(subscription.Stream(id), first, entitled(plan.Pro), subscription.CardChanged{Account: id, At: now}, entitled(plan.Premium),
+	w.Other(subscription.Stream(id), first, entitled(plan.Pro), subscription.CardChanged{Account: id, At: now},
+		entitled(plan.Premium),
 		subscription.PaymentFailed{Account: id, At: now})
 
 	// when the account follows, however often, then it is on the last one's plan, by one event

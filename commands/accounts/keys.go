@@ -64,7 +64,9 @@ func (a *Accounts) HasKey(ctx context.Context, id, hash string) (bool, error) {
 
 // RenameKey gives an API key of an account, given in its masked form, another name. Errors: domain.Invalid for a name
 // that is not valid, domain.NotFound, those of the keyring.
-func (a *Accounts) RenameKey(ctx context.Context, id, masked, name string, origin journal.Origin) (eventlog.Position, error) {
+func (a *Accounts) RenameKey(
+	ctx context.Context, id, masked, name string, origin journal.Origin,
+) (eventlog.Position, error) {
 	rename := account.RenameAPIKey{Masked: masked, Name: name, At: a.now().UTC()}
 	kept := journal.NewCached(a.journal, stream(id))
 	if err := kept.Refresh(ctx); err != nil {
@@ -110,7 +112,9 @@ func (a *Accounts) RevokeKey(ctx context.Context, id, masked string, origin jour
 }
 
 // addNamed adds a key with a name to an account; name is "" for none.
-func (a *Accounts) addNamed(ctx context.Context, id, key, name string, origin journal.Origin) (eventlog.Position, error) {
+func (a *Accounts) addNamed(
+	ctx context.Context, id, key, name string, origin journal.Origin,
+) (eventlog.Position, error) {
 	add := create(key, a.now().UTC())
 	add.Name = name
 	if name != "" {
@@ -125,7 +129,9 @@ func (a *Accounts) addNamed(ctx context.Context, id, key, name string, origin jo
 // addKey carries out commands on an account that add a key to it, in one append, once the key is issued to the account.
 // A crash between the two leaves an issued key that is not valid. What the account refuses is refused before anything
 // is written.
-func (a *Accounts) addKey(ctx context.Context, s accountStream, key apikey.Issue, origin journal.Origin, commands ...command) (eventlog.Position, error) {
+func (a *Accounts) addKey(
+	ctx context.Context, s accountStream, key apikey.Issue, origin journal.Origin, commands ...command,
+) (eventlog.Position, error) {
 	all := journal.Sequence[account.State, account.Event]{Evolve: account.Evolve, Commands: commands}
 	kept := journal.NewCached(a.journal, s)
 	if err := kept.Refresh(ctx); err != nil {

@@ -92,7 +92,8 @@ func TestARevocationWhoseAnswerIsLostHasHappenedOnce(t *testing.T) {
 	opened, err := w.Accounts.Open(t.Context(), "indie", commandstest.Operator())
 	require.NoError(t, err)
 	broken := &journal.Journal{Log: &crashing{Log: w.Log, left: 1}, Registry: w.Journal.Registry}
-	_, err = accounts.New(broken, w.Clock.Now).RevokeKey(t.Context(), opened.Account, opened.Key.Masked, commandstest.Operator())
+	_, err = accounts.New(broken, w.Clock.Now).RevokeKey(t.Context(), opened.Account, opened.Key.Masked,
+		commandstest.Operator())
 	require.ErrorIs(t, err, errCrash)
 
 	_, err = w.Accounts.RevokeKey(t.Context(), opened.Account, opened.Key.Masked, commandstest.Operator())

@@ -36,7 +36,9 @@ func (a *Accounts) Open(ctx context.Context, planType string, origin journal.Ori
 // OpenFor opens the free account of a person who signs in, without an API key. free is what a closed account of the
 // person left. Repeating it has no effect, whatever the account has become. Errors: domain.Conflict where the account
 // is another person's, account.ErrClosed.
-func (a *Accounts) OpenFor(ctx context.Context, id, identity string, free *account.FreePeriod, origin journal.Origin) (eventlog.Position, error) {
+func (a *Accounts) OpenFor(
+	ctx context.Context, id, identity string, free *account.FreePeriod, origin journal.Origin,
+) (eventlog.Position, error) {
 	return a.execute(ctx, id, func(at time.Time) command {
 		return account.Open{Account: id, Plan: plan.Free, Identity: identity, FreePeriod: free, At: at}
 	}, origin)

@@ -22,7 +22,9 @@ type Profile struct {
 
 // RecordProfile records the owner's profile, sealed, where it has changed. Errors: domain.Invalid without a name or an
 // e-mail address, those of the keyring.
-func (a *Accounts) RecordProfile(ctx context.Context, id string, p Profile, origin journal.Origin) (eventlog.Position, error) {
+func (a *Accounts) RecordProfile(
+	ctx context.Context, id string, p Profile, origin journal.Origin,
+) (eventlog.Position, error) {
 	sealed, err := a.seal(ctx, id, p)
 	if err != nil {
 		return eventlog.Position{}, fmt.Errorf("sealing a profile: %w", err)
@@ -39,7 +41,8 @@ func (a *Accounts) seal(ctx context.Context, id string, p Profile) (sealed accou
 		to        *[]byte
 		text, use string
 	}{
-		{&sealed.Name, p.Name, account.ForName}, {&sealed.Email, p.Email, account.ForEmail}, {&sealed.Picture, p.Picture, account.ForPicture},
+		{&sealed.Name, p.Name, account.ForName}, {&sealed.Email, p.Email, account.ForEmail},
+		{&sealed.Picture, p.Picture, account.ForPicture},
 	} {
 		if field.text == "" {
 			continue
@@ -78,8 +81,11 @@ func (a *Accounts) AcceptTerms(ctx context.Context, id string, origin journal.Or
 }
 
 // SetEmailPreferences sets whether the owner wants e-mail.
-func (a *Accounts) SetEmailPreferences(ctx context.Context, id string, wantsEmail bool, origin journal.Origin) (eventlog.Position, error) {
-	return a.execute(ctx, id, func(at time.Time) command { return account.SetEmailPreferences{WantsEmail: wantsEmail, At: at} }, origin)
+func (a *Accounts) SetEmailPreferences(
+	ctx context.Context, id string, wantsEmail bool, origin journal.Origin,
+) (eventlog.Position, error) {
+	return a.execute(ctx, id,
+		func(at time.Time) command { return account.SetEmailPreferences{WantsEmail: wantsEmail, At: at} }, origin)
 }
 
 // RevokeSessions ends all sessions of an account.
@@ -89,7 +95,9 @@ func (a *Accounts) RevokeSessions(ctx context.Context, id string, origin journal
 
 // SetOperator grants the role of an operator to an account, or withdraws it. Errors: domain.NotFound,
 // domain.Rejected for an account that is closed.
-func (a *Accounts) SetOperator(ctx context.Context, id string, operator bool, origin journal.Origin) (eventlog.Position, error) {
+func (a *Accounts) SetOperator(
+	ctx context.Context, id string, operator bool, origin journal.Origin,
+) (eventlog.Position, error) {
 	return a.execute(ctx, id, func(at time.Time) command {
 		if operator {
 			return account.GrantOperator{By: origin.Actor.Name, At: at}

@@ -84,7 +84,8 @@ func TestAProfileIsSealedAndRecordedWhereItHasChanged(t *testing.T) {
 		return string(text)
 	}
 	require.Equal(t, ada, accounts.Profile{
-		Name: open(first.Name, account.ForName), Email: open(first.Email, account.ForEmail), Picture: open(first.Picture, account.ForPicture),
+		Name: open(first.Name, account.ForName), Email: open(first.Email, account.ForEmail),
+		Picture: open(first.Picture, account.ForPicture),
 	})
 
 	// and what changes is recorded; an e-mail address is found however it is written
@@ -135,7 +136,8 @@ func TestPreferencesAndSessionsAndOperators(t *testing.T) {
 	require.Equal(t, new(true), state.WantsEmail)
 	require.True(t, state.Operator)
 	require.Equal(t, w.Clock.Now(), state.SessionsRevokedAt)
-	require.Contains(t, commandstest.Fold[account.Event](w.World, "account-"+id), account.OperatorGranted{Account: id, By: "ada", At: w.Clock.Now()})
+	require.Contains(t, commandstest.Fold[account.Event](w.World, "account-"+id),
+		account.OperatorGranted{Account: id, By: "ada", At: w.Clock.Now()})
 
 	_, err = w.Accounts.SetOperator(t.Context(), id, false, ada)
 	require.NoError(t, err)
@@ -162,7 +164,8 @@ func TestAKeyIsRenamed(t *testing.T) {
 	rename("Ada's laptop")
 	require.Equal(t, "Ada's laptop", named())
 	rename("Ada's laptop")
-	require.Len(t, commandstest.Fold[account.Event](w.World, "account-"+opened.Account), 3, "the same name changes nothing")
+	require.Len(t, commandstest.Fold[account.Event](w.World, "account-"+opened.Account), 3,
+		"the same name changes nothing")
 	rename("Ada's desktop")
 	require.Equal(t, "Ada's desktop", named())
 	w.requireClear(opened.Account, "Ada")

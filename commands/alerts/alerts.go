@@ -113,7 +113,8 @@ func (a *Alerts) RaiseLater(o Occasion) {
 	a.announce(context.Background(), o.condition(), o.Detail)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.enqueue(entry{command: o.id(), about: o.condition(), append: func(ctx context.Context) error { return a.append(ctx, o) }})
+	a.enqueue(entry{command: o.id(), about: o.condition(),
+		append: func(ctx context.Context) error { return a.append(ctx, o) }})
 }
 
 // GaveUp raises the alert of an item that a to-do worker has given up.
@@ -126,7 +127,9 @@ func (a *Alerts) GaveUp(ctx context.Context, g todo.GivenUp) error {
 
 // Clear clears an open alert for an operator. The alert of a condition that still holds comes back under a new id.
 // Clearing an alert again changes nothing.
-func (a *Alerts) Clear(ctx context.Context, open alert.Open, at time.Time, origin journal.Origin) (eventlog.Position, error) {
+func (a *Alerts) Clear(
+	ctx context.Context, open alert.Open, at time.Time, origin journal.Origin,
+) (eventlog.Position, error) {
 	if open.Alert == "" {
 		return eventlog.Position{}, errors.New("an alert that is not in the log cannot be cleared")
 	}
@@ -136,7 +139,8 @@ func (a *Alerts) Clear(ctx context.Context, open alert.Open, at time.Time, origi
 		_, position, err := journal.Execute(ctx, a.journal, conditionStream(open.Condition), command, origin.Metadata(id, at))
 		return position, err
 	}
-	_, position, err := journal.Execute(ctx, a.journal, stream(id), alert.Clear{Alert: open.Alert, At: at}, origin.Metadata(id, at))
+	_, position, err := journal.Execute(ctx, a.journal, stream(id), alert.Clear{Alert: open.Alert, At: at},
+		origin.Metadata(id, at))
 	return position, err
 }
 

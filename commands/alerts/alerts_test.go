@@ -19,7 +19,8 @@ import (
 
 func (w *world) givenUp(process, item string, cause uuid.UUID) todo.GivenUp {
 	return todo.GivenUp{
-		Process: process, Item: todo.Item{ID: item, Stream: "s", Cause: cause}, Attempts: 10, Err: errors.New("broken"), At: w.Clock.Now(),
+		Process: process, Item: todo.Item{ID: item, Stream: "s", Cause: cause}, Attempts: 10, Err: errors.New("broken"),
+		At: w.Clock.Now(),
 	}
 }
 
@@ -43,7 +44,8 @@ func TestAnItemThatIsGivenUpRaisesOneAlert(t *testing.T) {
 	// then its alert is in the log once, with what a person needs to look into it
 	require.Len(t, w.raised(), 2)
 	first := w.raised()[0]
-	require.Equal(t, alert.Raised{Alert: first.Alert, Source: "todo/expiry", Subject: "r1", Reason: alert.GaveUp, At: commandstest.StartTime()}, first)
+	require.Equal(t, alert.Raised{Alert: first.Alert, Source: "todo/expiry", Subject: "r1", Reason: alert.GaveUp,
+		At: commandstest.StartTime()}, first)
 	require.NotEmpty(t, first.Alert)
 	for recorded, err := range w.Log.ReadStream(t.Context(), "alerts", 0) {
 		require.NoError(t, err)

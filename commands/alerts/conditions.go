@@ -45,7 +45,8 @@ func (a *Alerts) Over(condition alert.Condition) {
 	delete(a.holding, condition)
 	delete(a.adopted, condition)
 	a.change(condition, uuid.New(), alert.ClearCondition{At: now.UTC()})
-	a.log.Info("alert is over", "source", condition.Source, "subject", condition.Subject, "reason", condition.Reason, "since", since)
+	a.log.Info("alert is over", "source", condition.Source, "subject", condition.Subject, "reason", condition.Reason,
+		"since", since)
 }
 
 // raise has Run append that a condition holds, which changes nothing if the log has it as open. The mutex is locked.
@@ -54,9 +55,12 @@ func (a *Alerts) raise(condition alert.Condition, since time.Time) {
 	a.change(condition, command, alert.RaiseCondition{Condition: condition, Alert: command.String(), At: since.UTC()})
 }
 
-func (a *Alerts) change(condition alert.Condition, id uuid.UUID, command journal.Decider[alert.ConditionState, alert.ConditionEvent]) {
+func (a *Alerts) change(
+	condition alert.Condition, id uuid.UUID, command journal.Decider[alert.ConditionState, alert.ConditionEvent],
+) {
 	a.enqueue(entry{command: id, about: condition, append: func(ctx context.Context) error {
-		_, _, err := journal.Execute(ctx, a.journal, conditionStream(condition), command, journal.System().Metadata(id, time.Now()))
+		_, _, err := journal.Execute(ctx, a.journal, conditionStream(condition), command,
+			journal.System().Metadata(id, time.Now()))
 		return err
 	}})
 }

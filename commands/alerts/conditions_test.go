@@ -66,7 +66,8 @@ func TestAConditionThatComesAndGoes(t *testing.T) {
 	c.Holds(diskFull, since.Add(time.Minute), "")
 	raised := w.awaitHistory(1)[0].(alert.ConditionRaised)
 	require.NotEmpty(t, raised.Alert)
-	require.Equal(t, alert.ConditionRaised{Alert: raised.Alert, Source: "disk", Subject: "host:/data", Reason: alert.DiskFull, At: since}, raised)
+	require.Equal(t, alert.ConditionRaised{Alert: raised.Alert, Source: "disk", Subject: "host:/data",
+		Reason: alert.DiskFull, At: since}, raised)
 	require.Len(t, w.lines(`msg=alert source=disk subject=host:/data reason=disk_full detail="97 % are used"`), 1)
 	require.Equal(t, 1, w.counted("disk disk_full"))
 	require.Equal(t, []alert.Open{{Condition: diskFull, Since: since, Lasting: true}}, c.Open())
@@ -190,7 +191,8 @@ func TestAnOperatorClearsAnAlert(t *testing.T) {
 	instance := w.instance()
 	require.NoError(t, instance.Raise(t.Context(), w.stopped("clips_v1_g1", uuid.New())))
 	raised := w.raised()[0]
-	open := alert.Open{Alert: raised.Alert, Condition: alert.Condition{Source: raised.Source, Subject: raised.Subject, Reason: raised.Reason}}
+	open := alert.Open{Alert: raised.Alert, Condition: alert.Condition{Source: raised.Source, Subject: raised.Subject,
+		Reason: raised.Reason}}
 
 	// when an operator clears it, twice, then that is in the log once, with the name
 	at := w.Clock.Now()

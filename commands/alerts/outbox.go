@@ -103,7 +103,8 @@ func (a *Alerts) appendWaiting(ctx context.Context) {
 
 // isUnavailable reports whether an append may succeed later.
 func isUnavailable(err error) bool {
-	return domain.CodeOf(err) == domain.Unavailable || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+	return domain.CodeOf(err) == domain.Unavailable || errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, context.Canceled)
 }
 
 func (a *Alerts) first() (first entry, ok bool) {
@@ -122,5 +123,6 @@ func (a *Alerts) removeFirst() {
 }
 
 func (a *Alerts) lost(e entry, reason string) {
-	a.log.Error("an alert is not in the log", "source", e.about.Source, "subject", e.about.Subject, "reason", e.about.Reason, "why", reason)
+	a.log.Error("an alert is not in the log", "source", e.about.Source, "subject", e.about.Subject, "reason",
+		e.about.Reason, "why", reason)
 }

@@ -23,14 +23,16 @@ type Account struct {
 
 // Account returns an account as of a time. It refuses with domain.NotFound one that had not been opened.
 func (a *Audit) Account(ctx context.Context, id string, at time.Time) (Account, error) {
-	owner, err := history[account.State, account.Event]{account.Stream(id), account.Evolve, 2 * account.SnapshotEvery}.at(ctx, a.journal, at)
+	owner, err := history[account.State, account.Event]{account.Stream(id), account.Evolve,
+		2 * account.SnapshotEvery}.at(ctx, a.journal, at)
 	if err != nil {
 		return Account{}, err
 	}
 	if !owner.state.Exists() {
 		return Account{}, account.ErrNoAccount
 	}
-	paid, err := history[subscription.State, subscription.Event]{subscription.Stream(id), subscription.Evolve, 256}.at(ctx, a.journal, at)
+	paid, err := history[subscription.State, subscription.Event]{subscription.Stream(id), subscription.Evolve, 256}.at(ctx,
+		a.journal, at)
 	if err != nil {
 		return Account{}, err
 	}
@@ -43,7 +45,8 @@ func (a *Audit) Account(ctx context.Context, id string, at time.Time) (Account, 
 		return Account{}, err
 	}
 	found := Account{
-		Facts: owner.state.Facts, Usage: used.state, Instant: voices.state.Count(voice.Instant), Professional: voices.state.Count(voice.Professional),
+		Facts: owner.state.Facts, Usage: used.state, Instant: voices.state.Count(voice.Instant),
+		Professional: voices.state.Count(voice.Professional),
 	}
 	for _, seen := range []Seen{owner.Seen, paid.Seen, used.Seen, voices.Seen} {
 		if seen.Revision >= 0 {
@@ -60,7 +63,8 @@ func (a *Audit) Account(ctx context.Context, id string, at time.Time) (Account, 
 func (a *Audit) usage(ctx context.Context, owner account.State, at time.Time) (past[ledger.State], error) {
 	start := owner.Entitlement.At(at).Start
 	for {
-		of := history[ledger.State, ledger.Event]{ledger.Stream(owner.Account, start), ledger.Evolve, 2 * ledger.SnapshotEvery}
+		of := history[ledger.State, ledger.Event]{ledger.Stream(owner.Account, start), ledger.Evolve,
+			2 * ledger.SnapshotEvery}
 		found, err := of.at(ctx, a.journal, at)
 		next := found.state.NextStart
 		if err != nil || !next.After(start) || next.After(at) {

@@ -33,7 +33,9 @@ func newDesk(t testing.TB) *desk {
 }
 
 // write appends events of a time to a stream after a revision.
-func (d *desk) write(t require.TestingT, stream string, after eventlog.Revision, at time.Time, events ...any) eventlog.Revision {
+func (d *desk) write(
+	t require.TestingT, stream string, after eventlog.Revision, at time.Time, events ...any,
+) eventlog.Revision {
 	meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: at}
 	proposed, err := d.Journal.Registry.Encode(uuid.New(), 0, meta, events...)
 	require.NoError(t, err)
@@ -97,13 +99,15 @@ func TestAsOfIsAFoldOfWhatHadHappened(t *testing.T) {
 		d.write(r, account.Stream(id), eventlog.NoStream, began, owner)
 		limit := int64(15_000)
 		stream := ledger.Stream(id, owner.Entitlement().At(began).Start)
-		events := []ledger.Event{ledger.PeriodOpened{Account: id, Plan: plan.Free, Limit: &limit, Start: began, End: began.AddDate(0, 1, 0)}}
+		events := []ledger.Event{ledger.PeriodOpened{Account: id, Plan: plan.Free, Limit: &limit, Start: began,
+			End: began.AddDate(0, 1, 0)}}
 		states := []ledger.State{ledger.Evolve(ledger.State{}, events[0])}
 		revision := d.write(r, stream, eventlog.NoStream, began, events[0])
 		length := rapid.IntRange(0, 3000).Draw(r, "length")
 		batch := []any{}
 		for i := 1; i <= length; i++ {
-			event := ledger.Event(ledger.Settled{Account: id, Reservation: fmt.Sprint(i), Characters: int64(i), Start: began, At: began})
+			event := ledger.Event(ledger.Settled{Account: id, Reservation: fmt.Sprint(i), Characters: int64(i), Start: began,
+				At: began})
 			if i%1000 == 0 {
 				event = ledger.SnapshotTaken{PeriodOpened: states[i-1].Terms, Characters: states[i-1].Settled, At: began}
 			}

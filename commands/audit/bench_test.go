@@ -26,7 +26,9 @@ func BenchmarkVerify(b *testing.B) {
 		var events []eventlog.Proposed
 		for range batch {
 			data := fmt.Appendf(nil, `{"account":%q,"characters":1234,"text":"%0200d"}`, uuid.NewString(), first)
-			meta := fmt.Appendf(nil, `{"$correlationId":%q,"commandId":%q,"actor":{"kind":"system"},"v":1,"time":"2026-11-22T12:00:00Z"}`, uuid.NewString(), uuid.NewString())
+			meta := fmt.Appendf(nil,
+				`{"$correlationId":%q,"commandId":%q,"actor":{"kind":"system"},"v":1,"time":"2026-11-22T12:00:00Z"}`,
+				uuid.NewString(), uuid.NewString())
 			events = append(events, eventlog.Proposed{ID: uuid.New(), Type: "usage-settled", Data: data, Metadata: meta})
 			bytes += len(data) + len(meta)
 		}

@@ -92,7 +92,8 @@ func (a *Audit) closing(ctx context.Context, id string) (found Erasure, exists b
 
 // Voices returns the ids of the voices of an account that its roster still names.
 func (a *Audit) Voices(ctx context.Context, id string) (ids []string, err error) {
-	state, _, err := journal.Load(ctx, a.journal, journal.Stream[roster.State, roster.Event]{Name: roster.Stream(id), Evolve: roster.Evolve})
+	state, _, err := journal.Load(ctx, a.journal, journal.Stream[roster.State, roster.Event]{Name: roster.Stream(id),
+		Evolve: roster.Evolve})
 	if err != nil {
 		return nil, err
 	}
@@ -104,6 +105,7 @@ func (a *Audit) Voices(ctx context.Context, id string) (ids []string, err error)
 
 // Variables returns how many API keys of an account are at the hosting platform, or are being set or removed there.
 func (a *Audit) Variables(ctx context.Context, id string) (int64, error) {
-	state, _, err := journal.Load(ctx, a.journal, journal.Stream[hosting.State, hosting.Event]{Name: hosting.Stream(id), Evolve: hosting.Evolve})
+	state, _, err := journal.Load(ctx, a.journal, journal.Stream[hosting.State, hosting.Event]{Name: hosting.Stream(id),
+		Evolve: hosting.Evolve})
 	return int64(len(state.Variables)), err
 }

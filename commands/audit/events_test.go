@@ -17,7 +17,8 @@ func TestEventsAreReadForEver(t *testing.T) {
 		Event: audit.PersonalDataRead{
 			Read: "r1", By: "ada", Reason: "Ticket 7", Count: 3, At: noon,
 			Query: audit.Query{
-				Of: "sessions", Account: "a1", EmailHash: "e1", Session: "s1", Kind: "session-opened", From: &from, To: &to, Operator: "otto", Page: "p1",
+				Of: "sessions", Account: "a1", EmailHash: "e1", Session: "s1", Kind: "session-opened", From: &from, To: &to,
+				Operator: "otto", Page: "p1",
 				Personal: true,
 			},
 		},
@@ -27,7 +28,8 @@ func TestEventsAreReadForEver(t *testing.T) {
 	}, eventtest.Example{
 		Name: "audit-head-signed", Version: 1,
 		Event: audit.Head{
-			Log: "l1", Count: 7, Hash: "00ff", Streams: 1, Last: audit.LastEvent{ID: "e1", Stream: "account-a1", Revision: 4}, At: noon, Key: "01", Signature: "02",
+			Log: "l1", Count: 7, Hash: "00ff", Streams: 1, Last: audit.LastEvent{ID: "e1", Stream: "account-a1", Revision: 4},
+			At: noon, Key: "01", Signature: "02",
 		},
 	})
 }

@@ -117,7 +117,8 @@ func (h *Heads) at(ctx context.Context, head audit.Head) (chain.State, eventlog.
 	if err != nil || found {
 		return state, position, err
 	}
-	h.Mismatch(ctx, chain.Finding{Kind: chain.Removed, Events: 1, Head: head.Count, Signed: head.At, Detail: "the last event of that head is not there"})
+	h.Mismatch(ctx, chain.Finding{Kind: chain.Removed, Events: 1, Head: head.Count, Signed: head.At,
+		Detail: "the last event of that head is not there"})
 	return state, eventlog.Position{}, lastIsGone(head)
 }
 
@@ -133,7 +134,8 @@ func (h *Heads) position(ctx context.Context, last audit.LastEvent) (at eventlog
 }
 
 func lastIsGone(head audit.Head) error {
-	return fmt.Errorf("event %d of %s, the last one of the head of %d events, is not in the log", head.Last.Revision, head.Last.Stream, head.Count)
+	return fmt.Errorf("event %d of %s, the last one of the head of %d events, is not in the log", head.Last.Revision,
+		head.Last.Stream, head.Count)
 }
 
 // Unsigned is what the last head does not speak of.
@@ -255,7 +257,8 @@ func (h *Heads) check(ctx context.Context) error {
 		Heads: func(from uint64) iter.Seq2[chain.LoggedHead, error] { return h.ours(ctx, from) },
 		From: &chain.Checkpoint{
 			Log: h.Log, Keys: []string{h.key}, State: state, NextHead: base.Revision + 1,
-			Logged: chain.Mark{Good: chain.Place{Count: base.Count, Position: after, ID: base.Last.ID, Stream: base.Last.Stream, Revision: base.Last.Revision}},
+			Logged: chain.Mark{Good: chain.Place{Count: base.Count, Position: after, ID: base.Last.ID, Stream: base.Last.Stream,
+				Revision: base.Last.Revision}},
 		},
 	})
 	if err != nil {

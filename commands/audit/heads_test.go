@@ -49,14 +49,16 @@ func newChained(t testing.TB) *chained {
 	require.NoError(t, err)
 	return &chained{
 		t: t, journal: &journal.Journal{Log: client, Registry: registry}, log: "0190b0c0-1111-7000-8000-00000000000a",
-		key: ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize)), now: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC), every: 10,
+		key: ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize)),
+		now: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC), every: 10,
 	}
 }
 
 // instance returns what signs heads on one instance.
 func (c *chained) instance() *commands.Heads {
 	return commands.NewHeads(commands.HeadsConfig{
-		Journal: c.journal, Log: c.log, Key: c.key, Every: c.every, Now: func() time.Time { return c.now }, Logger: slog.New(slog.DiscardHandler),
+		Journal: c.journal, Log: c.log, Key: c.key, Every: c.every, Now: func() time.Time { return c.now },
+		Logger: slog.New(slog.DiscardHandler),
 		Mismatch: func(_ context.Context, f chain.Finding) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
@@ -227,10 +229,12 @@ func TestWhateverIsChangedInTheLogIsFound(t *testing.T) {
 		// given heads that were exported, and a change before the last one
 		signed := heads[len(heads)-1]
 		end := slices.IndexFunc(events, func(e eventlog.Recorded) bool { return e.ID.String() == signed.Last.ID })
-		at := rapid.IntRange(0, end).Filter(func(i int) bool { return chain.Streams(1).Include(events[i].Stream) }).Draw(r, "event")
+		at := rapid.IntRange(0, end).Filter(func(i int) bool { return chain.Streams(1).Include(events[i].Stream) }).Draw(r,
+			"event")
 		changed := slices.Clone(events)
 		kinds := []chain.Kind{chain.Altered}
-		switch what := rapid.SampledFrom([]string{"data", "metadata", "type", "id", "revision", "stream", "drop", "insert", "swap", "repeat", "cut", "heads"}).Draw(r, "change"); what {
+		switch what := rapid.SampledFrom([]string{"data", "metadata", "type", "id", "revision", "stream", "drop", "insert",
+			"swap", "repeat", "cut", "heads"}).Draw(r, "change"); what {
 		case "data":
 			changed[at].Data = append(slices.Clone(changed[at].Data), ' ')
 		case "metadata":
@@ -257,9 +261,12 @@ func TestWhateverIsChangedInTheLogIsFound(t *testing.T) {
 				r.Skip("what follows the last head is not signed yet")
 			}
 			changed = slices.Insert(changed, at, changed[at])
-			kinds = []chain.Kind{chain.Added, chain.Altered, chain.Forged} // before a head's last event the head is met early; a head twice is no head
+			// before a head's last event the head is met early; a head twice is no head
+			kinds = []chain.Kind{chain.Added, chain.Altered, chain.Forged}
 		case "swap":
-			other := rapid.IntRange(0, end).Filter(func(i int) bool { return i != at && chain.Streams(1).Include(events[i].Stream) }).Draw(r, "other")
+			other := rapid.IntRange(0, end).Filter(func(i int) bool {
+				return i != at && chain.Streams(1).Include(events[i].Stream)
+			}).Draw(r, "other")
 			changed[at], changed[other] = changed[other], changed[at]
 			kinds = append(kinds, chain.Removed, chain.Added, chain.Cut)
 		case "cut":
@@ -271,7 +278,8 @@ func TestWhateverIsChangedInTheLogIsFound(t *testing.T) {
 			kinds = []chain.Kind{chain.Removed, chain.Cut}
 		}
 		if kinds[0] == chain.Altered {
-			kinds = append(kinds, chain.Cut, chain.Forged, chain.Removed) // what was a head, or a head's last event, is one no more
+			// what was a head, or a head's last event, is one no more
+			kinds = append(kinds, chain.Cut, chain.Forged, chain.Removed)
 		}
 
 		// then it is found, with the exported heads alone as well
@@ -315,7 +323,8 @@ func TestAHistoryThatIsSignedAnewIsFoundByExportedHeads(t *testing.T) {
 		if i == 21 {
 			event.Data = []byte(`{"n":-1}`)
 		}
-		other.append(event.Stream, eventlog.Proposed{ID: event.ID, Type: event.Type, Data: event.Data, Metadata: event.Metadata})
+		other.append(event.Stream, eventlog.Proposed{ID: event.ID, Type: event.Type, Data: event.Data,
+			Metadata: event.Metadata})
 	}
 	require.NoError(t, other.instance().Run(t.Context()))
 
@@ -343,7 +352,8 @@ func TestAHeadOfAnotherKeyIsNotBelieved(t *testing.T) {
 	forged.Count = 1 << 60
 	data, err := json.Marshal(forged.Sign(ed25519.NewKeyFromSeed(bytes.Repeat([]byte{2}, ed25519.SeedSize))))
 	require.NoError(t, err)
-	c.append(audit.HeadStream, eventlog.Proposed{ID: uuid.New(), Type: "audit-head-signed", Data: data, Metadata: []byte(`{"v":1,"actor":{"kind":"system"}}`)})
+	c.append(audit.HeadStream, eventlog.Proposed{ID: uuid.New(), Type: "audit-head-signed", Data: data,
+		Metadata: []byte(`{"v":1,"actor":{"kind":"system"}}`)})
 	c.happen(20)
 	require.NoError(t, c.instance().Run(t.Context()))
 
@@ -439,7 +449,8 @@ func TestAnInstanceComparesTheLogWithItsHeads(t *testing.T) {
 		event func(*eventlog.Proposed) bool // false removes it
 		want  chain.Kind
 	}{
-		"an event that was changed":     {14, func(e *eventlog.Proposed) bool { e.Data = []byte(`{"n":-1}`); return true }, chain.Altered},
+		"an event that was changed": {14, func(e *eventlog.Proposed) bool { e.Data = []byte(`{"n":-1}`); return true },
+			chain.Altered},
 		"an event that was removed":     {15, func(*eventlog.Proposed) bool { return false }, chain.Removed},
 		"the last event that is signed": {39, func(*eventlog.Proposed) bool { return false }, chain.Removed},
 	} {

@@ -93,7 +93,9 @@ func (h history[S, E]) later(ctx context.Context, j *journal.Journal, revision u
 
 // fold folds the events from a revision on, up to another. Where it does not begin with the first one, it begins with a
 // snapshot; whole is false where there is none.
-func (h history[S, E]) fold(ctx context.Context, j *journal.Journal, from, end uint64) (p past[S], whole bool, err error) {
+func (h history[S, E]) fold(
+	ctx context.Context, j *journal.Journal, from, end uint64,
+) (p past[S], whole bool, err error) {
 	p.Seen = Seen{Stream: h.stream, Revision: eventlog.NoStream}
 	whole = from == 0
 	if from == end {
@@ -136,4 +138,5 @@ func unreadable(err error) error {
 }
 
 var errUnreadable = domain.Refuse(domain.Unavailable,
-	"An event of this account cannot be read by this release; recitalctl projections parked list shows it, and parked skip goes on without it")
+	"An event of this account cannot be read by this release; recitalctl projections parked list shows it, and "+
+		"parked skip goes on without it")

@@ -12,7 +12,9 @@ import (
 
 // RecordRead records that the origin's actor is about to be shown personal data of count rows, for a reason. The data
 // must not be shown before it has returned.
-func (a *Audit) RecordRead(ctx context.Context, query audit.Query, count int, reason string, origin journal.Origin) (eventlog.Position, error) {
+func (a *Audit) RecordRead(
+	ctx context.Context, query audit.Query, count int, reason string, origin journal.Origin,
+) (eventlog.Position, error) {
 	command, at := uuid.New(), a.now().UTC()
 	id := command.String()
 	stream := journal.Stream[audit.ReadState, audit.Event]{Name: audit.ReadStream(id), Evolve: audit.EvolveRead}

@@ -23,7 +23,9 @@ func attemptFor(r subscription.Requested, object string) payments.Attempt {
 }
 
 // carryOut has the provider carry out a request. Doing so again has no further effect there.
-func (b *Billing) carryOut(ctx context.Context, s subscription.State, r subscription.Requested, origin journal.Origin) (subscription.Agree, error) {
+func (b *Billing) carryOut(
+	ctx context.Context, s subscription.State, r subscription.Requested, origin journal.Origin,
+) (subscription.Agree, error) {
 	agree := subscription.Agree{Request: r.Request, Object: r.Subscription}
 	var changed payments.Subscription
 	var err error
@@ -52,7 +54,9 @@ func (b *Billing) carryOut(ctx context.Context, s subscription.State, r subscrip
 }
 
 // subscribe returns the subscription at a price that is to be paid, and ends those in its way.
-func (b *Billing) subscribe(ctx context.Context, s subscription.State, r subscription.Requested, origin journal.Origin) (string, error) {
+func (b *Billing) subscribe(
+	ctx context.Context, s subscription.State, r subscription.Requested, origin journal.Origin,
+) (string, error) {
 	if err := b.endAll(ctx, r, s.Leftovers(r.Price)); err != nil {
 		return "", err
 	}
@@ -67,7 +71,8 @@ func (b *Billing) subscribe(ctx context.Context, s subscription.State, r subscri
 	if err != nil {
 		return "", err
 	}
-	made, err := b.Gateway.Subscribe(ctx, attempt(r), payments.NewSubscription{Customer: customer, Price: r.Price, Coupon: coupon})
+	made, err := b.Gateway.Subscribe(ctx, attempt(r), payments.NewSubscription{Customer: customer, Price: r.Price,
+		Coupon: coupon})
 	return made.ID, err
 }
 
@@ -84,7 +89,9 @@ func (b *Billing) coupon(ctx context.Context, id string) (string, error) {
 	return id, err
 }
 
-func (b *Billing) setUp(ctx context.Context, s subscription.State, r subscription.Requested, origin journal.Origin) (string, error) {
+func (b *Billing) setUp(
+	ctx context.Context, s subscription.State, r subscription.Requested, origin journal.Origin,
+) (string, error) {
 	customer, err := b.customer(ctx, s, r, origin)
 	if err != nil {
 		return "", err
@@ -114,7 +121,9 @@ func (b *Billing) endAll(ctx context.Context, r subscription.Requested, ids []st
 }
 
 // customer returns the customer of an account, which is created if there is none.
-func (b *Billing) customer(ctx context.Context, s subscription.State, r subscription.Requested, origin journal.Origin) (string, error) {
+func (b *Billing) customer(
+	ctx context.Context, s subscription.State, r subscription.Requested, origin journal.Origin,
+) (string, error) {
 	if s.Customer != "" {
 		return s.Customer, nil
 	}

@@ -27,7 +27,9 @@ func (b *Billing) ObserveCatalogue(ctx context.Context) (eventlog.Position, erro
 	return position, err
 }
 
-func (b *Billing) observeCatalogue(ctx context.Context, origin journal.Origin) (catalogue.State, eventlog.Position, error) {
+func (b *Billing) observeCatalogue(
+	ctx context.Context, origin journal.Origin,
+) (catalogue.State, eventlog.Position, error) {
 	prepare := func(catalogue.State) (journal.Decider[catalogue.State, catalogue.Event], error) {
 		offered, err := b.Gateway.Prices(ctx)
 		if err != nil {
@@ -41,7 +43,8 @@ func (b *Billing) observeCatalogue(ctx context.Context, origin journal.Origin) (
 		}
 		return seen, nil
 	}
-	return journal.Execute(ctx, b.Journal, catalogueStream(), journal.Prepare(prepare), origin.Metadata(uuid.New(), b.now()))
+	return journal.Execute(ctx, b.Journal, catalogueStream(), journal.Prepare(prepare),
+		origin.Metadata(uuid.New(), b.now()))
 }
 
 func (b *Billing) catalogue(ctx context.Context) (catalogue.State, error) {

@@ -53,8 +53,11 @@ type NewCard struct {
 // Subscribe subscribes an account at a price. While the first invoice of such a subscription is not paid, it answers
 // that one; one at another price ends. Errors: domain.NotFound and domain.Invalid for a price that is unknown or not on
 // sale, domain.Rejected where there is a subscription, ErrUnderway, domain.ErrKeyReused.
-func (b *Billing) Subscribe(ctx context.Context, account, price string, r domain.Repetition, origin journal.Origin) (NewSubscription, error) {
-	done, err := b.request(ctx, subscription.Request{Account: account, Kind: subscription.Subscribe, Price: price, Coupon: b.Coupon}, r, origin)
+func (b *Billing) Subscribe(
+	ctx context.Context, account, price string, r domain.Repetition, origin journal.Origin,
+) (NewSubscription, error) {
+	done, err := b.request(ctx, subscription.Request{Account: account, Kind: subscription.Subscribe, Price: price,
+		Coupon: b.Coupon}, r, origin)
 	if err != nil {
 		return NewSubscription{}, err
 	}
@@ -63,40 +66,52 @@ func (b *Billing) Subscribe(ctx context.Context, account, price string, r domain
 		return NewSubscription{}, refusal(err)
 	}
 	return NewSubscription{
-		Subscription: done.Object, ClientSecret: first.ClientSecret, Amount: first.Amount, Currency: first.Currency, Discount: first.Discount,
+		Subscription: done.Object, ClientSecret: first.ClientSecret, Amount: first.Amount, Currency: first.Currency,
+		Discount: first.Discount,
 		Position: done.position,
 	}, nil
 }
 
 // ChangePlan changes the price of an account's subscription: now if it is higher, and the difference is charged; at the
 // end of the period if it is lower. Errors: as Subscribe, and domain.Rejected for a price that is the same.
-func (b *Billing) ChangePlan(ctx context.Context, account, price string, r domain.Repetition, origin journal.Origin) (PlanChange, error) {
-	done, err := b.request(ctx, subscription.Request{Account: account, Kind: subscription.ChangePlan, Price: price}, r, origin)
+func (b *Billing) ChangePlan(
+	ctx context.Context, account, price string, r domain.Repetition, origin journal.Origin,
+) (PlanChange, error) {
+	done, err := b.request(ctx, subscription.Request{Account: account, Kind: subscription.ChangePlan, Price: price}, r,
+		origin)
 	return PlanChange{Downgrade: done.Downgrade, EffectiveAt: done.EffectiveAt, Position: done.position}, err
 }
 
 // DropScheduledChange drops a change that is scheduled. Errors: domain.Rejected if there is none, ErrUnderway,
 // domain.ErrKeyReused.
-func (b *Billing) DropScheduledChange(ctx context.Context, account string, r domain.Repetition, origin journal.Origin) (eventlog.Position, error) {
+func (b *Billing) DropScheduledChange(
+	ctx context.Context, account string, r domain.Repetition, origin journal.Origin,
+) (eventlog.Position, error) {
 	done, err := b.request(ctx, subscription.Request{Account: account, Kind: subscription.DropScheduledChange}, r, origin)
 	return done.position, err
 }
 
 // Cancel ends an account's subscription at the end of its period. Errors: domain.Rejected if there is none, or if it is
 // cancelled; ErrUnderway, domain.ErrKeyReused.
-func (b *Billing) Cancel(ctx context.Context, account string, r domain.Repetition, origin journal.Origin) (Cancellation, error) {
+func (b *Billing) Cancel(
+	ctx context.Context, account string, r domain.Repetition, origin journal.Origin,
+) (Cancellation, error) {
 	done, err := b.request(ctx, subscription.Request{Account: account, Kind: subscription.Cancel}, r, origin)
 	return Cancellation{At: done.EffectiveAt, Position: done.position}, err
 }
 
 // Uncancel withdraws a cancellation. Errors: domain.Rejected if there is none, ErrUnderway, domain.ErrKeyReused.
-func (b *Billing) Uncancel(ctx context.Context, account string, r domain.Repetition, origin journal.Origin) (eventlog.Position, error) {
+func (b *Billing) Uncancel(
+	ctx context.Context, account string, r domain.Repetition, origin journal.Origin,
+) (eventlog.Position, error) {
 	done, err := b.request(ctx, subscription.Request{Account: account, Kind: subscription.Uncancel}, r, origin)
 	return done.position, err
 }
 
 // CreateSetup begins the registration of a card. Errors: ErrUnderway, domain.ErrKeyReused.
-func (b *Billing) CreateSetup(ctx context.Context, account string, r domain.Repetition, origin journal.Origin) (Setup, error) {
+func (b *Billing) CreateSetup(
+	ctx context.Context, account string, r domain.Repetition, origin journal.Origin,
+) (Setup, error) {
 	done, err := b.request(ctx, subscription.Request{Account: account, Kind: subscription.SetupCard}, r, origin)
 	if err != nil {
 		return Setup{}, err
@@ -107,8 +122,11 @@ func (b *Billing) CreateSetup(ctx context.Context, account string, r domain.Repe
 
 // ReplaceCard makes a payment method that was registered for the account the one that pays. Errors: domain.NotFound for
 // one that was not; domain.Rejected if a repetition comes after yet another card; ErrUnderway, domain.ErrKeyReused.
-func (b *Billing) ReplaceCard(ctx context.Context, account, paymentMethod string, r domain.Repetition, origin journal.Origin) (NewCard, error) {
-	done, err := b.request(ctx, subscription.Request{Account: account, Kind: subscription.ReplaceCard, PaymentMethod: paymentMethod}, r, origin)
+func (b *Billing) ReplaceCard(
+	ctx context.Context, account, paymentMethod string, r domain.Repetition, origin journal.Origin,
+) (NewCard, error) {
+	done, err := b.request(ctx, subscription.Request{Account: account, Kind: subscription.ReplaceCard,
+		PaymentMethod: paymentMethod}, r, origin)
 	if err != nil {
 		return NewCard{}, err
 	}

@@ -43,7 +43,8 @@ func TestTheLifeOfASubscription(t *testing.T) {
 	_, err = s.Refresh(t.Context(), account)
 	require.NoError(t, err)
 	has := s.has(account).Subscriptions[0]
-	require.Equal(t, &plan.Entitlement{Plan: plan.Pro, Start: has.PeriodStart, End: has.PeriodEnd, Next: plan.Pro, Anchor: has.Anchor}, s.state(account).Entitled)
+	require.Equal(t, &plan.Entitlement{Plan: plan.Pro, Start: has.PeriodStart, End: has.PeriodEnd, Next: plan.Pro,
+		Anchor: has.Anchor}, s.state(account).Entitled)
 	_, err = s.Subscribe(t.Context(), account, pro, none, origin)
 	require.Equal(t, domain.Rejected, domain.CodeOf(err))
 
@@ -266,7 +267,9 @@ type patient struct {
 	goOn    chan struct{}
 }
 
-func (p *patient) ChangePrice(ctx context.Context, a payments.Attempt, subscription, price string) (payments.Subscription, error) {
+func (p *patient) ChangePrice(
+	ctx context.Context, a payments.Attempt, subscription, price string,
+) (payments.Subscription, error) {
 	if p.changes.Add(1) == 1 {
 		close(p.begun)
 		<-p.goOn

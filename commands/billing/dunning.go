@@ -16,18 +16,20 @@ import (
 // first, so that no crash can swallow it: once the plan is withdrawn, nothing is left to be done.
 func (b *Billing) Lapse(ctx context.Context, name string, cause uuid.UUID) (eventlog.Position, error) {
 	account, at := accountOfStream(name), b.now()
-	state, position, err := journal.Execute(ctx, b.Journal, stream(account), journal.Prepare(func(s subscription.State) (command, error) {
-		look, err := b.look(ctx, account, s)
-		if err != nil {
-			return nil, err
-		}
-		lapse := together(look, subscription.Lapse{At: at})
-		return lapse, b.alert(ctx, lapse, s, cause)
-	}), journal.CausedBy(cause).Metadata(uuid.New(), at))
+	state, position, err := journal.Execute(ctx, b.Journal, stream(account),
+		journal.Prepare(func(s subscription.State) (command, error) {
+			look, err := b.look(ctx, account, s)
+			if err != nil {
+				return nil, err
+			}
+			lapse := together(look, subscription.Lapse{At: at})
+			return lapse, b.alert(ctx, lapse, s, cause)
+		}), journal.CausedBy(cause).Metadata(uuid.New(), at))
 	if err != nil {
 		return eventlog.Position{}, err
 	}
-	if current, found := state.Current(); found && !current.Lapsed && current.GraceEnds.After(at) { // another one than the list shows
+	// another one than the list shows
+	if current, found := state.Current(); found && !current.Lapsed && current.GraceEnds.After(at) {
 		return eventlog.Position{}, &todo.NotYetError{After: current.GraceEnds.Sub(at)}
 	}
 	return position, nil

@@ -84,7 +84,8 @@ func newProvider(t testing.TB) *sandbox.Sandbox {
 	lost := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(lost.Close)
 	provider, err := sandbox.Open(sandbox.Config{
-		File: filepath.Join(t.TempDir(), "sandbox"), Key: key, WebhookSecret: "whsec", WebhookURL: lost.URL, Logger: slog.New(slog.DiscardHandler),
+		File: filepath.Join(t.TempDir(), "sandbox"), Key: key, WebhookSecret: "whsec", WebhookURL: lost.URL,
+		Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, provider.Close()) })
@@ -102,8 +103,9 @@ func (s *shop) gateway(address string) *stripe.Gateway {
 func (s *shop) instance(log eventlog.Log, gateway payments.Gateway, coupon string) *billing.Billing {
 	s.T.Helper()
 	b, err := billing.New(billing.Config{
-		Journal: &journal.Journal{Log: log, Registry: s.Journal.Registry}, Gateway: gateway, Keys: s.keys, Views: s, Alert: s.alert,
-		Now: s.sandbox.Now, Logger: slog.New(slog.DiscardHandler), Coupon: coupon, Grace: grace,
+		Journal: &journal.Journal{Log: log, Registry: s.Journal.Registry}, Gateway: gateway, Keys: s.keys, Views: s,
+		Alert: s.alert,
+		Now:   s.sandbox.Now, Logger: slog.New(slog.DiscardHandler), Coupon: coupon, Grace: grace,
 	})
 	require.NoError(s.T, err)
 	return b
@@ -182,7 +184,8 @@ func (s *shop) subscribed(price string) (account string) {
 // register returns another payment method of an account, as the page for cards makes it.
 func (s *shop) register(account, card string) string {
 	s.T.Helper()
-	method, err := s.api.V1PaymentMethods.Attach(s.T.Context(), card, &api.PaymentMethodAttachParams{Customer: new(s.state(account).Customer)})
+	method, err := s.api.V1PaymentMethods.Attach(s.T.Context(), card,
+		&api.PaymentMethodAttachParams{Customer: new(s.state(account).Customer)})
 	require.NoError(s.T, err)
 	return method.ID
 }
@@ -265,7 +268,9 @@ type mortalLog struct {
 }
 
 // Append implements eventlog.Log.
-func (l *mortalLog) Append(ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed) (eventlog.Appended, error) {
+func (l *mortalLog) Append(
+	ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed,
+) (eventlog.Appended, error) {
 	if !l.fuse.pass() {
 		return l.Log.Append(ctx, stream, expected, events)
 	}

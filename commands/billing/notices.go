@@ -27,9 +27,11 @@ func (b *Billing) RecordNotice(ctx context.Context, e payments.Event, analytics 
 	}
 	at := b.now()
 	receive := payment.Receive{
-		ID: e.ID, Kind: e.Type, Object: e.Object, Customer: e.Customer, Analytics: analytics, CreatedAt: e.CreatedAt.UTC(), At: at,
+		ID: e.ID, Kind: e.Type, Object: e.Object, Customer: e.Customer, Analytics: analytics, CreatedAt: e.CreatedAt.UTC(),
+		At: at,
 	}
-	_, position, err := journal.Execute(ctx, b.Journal, notice(name), receive, journal.System().Metadata(journal.DeriveID(name, "receive"), at))
+	_, position, err := journal.Execute(ctx, b.Journal, notice(name), receive,
+		journal.System().Metadata(journal.DeriveID(name, "receive"), at))
 	return position, err
 }
 
@@ -56,14 +58,17 @@ func (b *Billing) HandleNotice(ctx context.Context, name string, cause uuid.UUID
 
 // follow records what the provider now has where a notice says that something has changed. It returns the account that
 // the notice is about, "" for none.
-func (b *Billing) follow(ctx context.Context, n payment.Received, received eventlog.Position, origin journal.Origin) (string, error) {
+func (b *Billing) follow(
+	ctx context.Context, n payment.Received, received eventlog.Position, origin journal.Origin,
+) (string, error) {
 	switch area, _, _ := strings.Cut(n.Kind, "."); area {
 	case "price", "product", "coupon":
 		return "", b.fresh(ctx, catalogueLook, received, func(ctx context.Context) error {
 			_, _, err := b.observeCatalogue(ctx, origin)
 			return err
 		})
-	case "customer", "subscription_schedule", "invoice", "invoiceitem", "payment_method", "setup_intent", "payment_intent", "charge", "refund":
+	case "customer", "subscription_schedule", "invoice", "invoiceitem", "payment_method", "setup_intent", "payment_intent",
+		"charge", "refund":
 	default:
 		return "", nil
 	}
@@ -82,7 +87,9 @@ const catalogueLook = "catalogue"
 
 // fresh looks at the provider, unless a look has begun after a position of the log. So many notices at once cost one
 // look.
-func (b *Billing) fresh(ctx context.Context, of string, since eventlog.Position, look func(context.Context) error) error {
+func (b *Billing) fresh(
+	ctx context.Context, of string, since eventlog.Position, look func(context.Context) error,
+) error {
 	release, err := b.looks.take(ctx, of)
 	if err != nil {
 		return err
@@ -107,7 +114,8 @@ func (b *Billing) fresh(ctx context.Context, of string, since eventlog.Position,
 func (b *Billing) accountOf(ctx context.Context, n payment.Received) (string, error) {
 	customer := n.Customer
 	if customer == "" {
-		found, err := b.Gateway.CustomerOf(ctx, payments.Event{ID: n.ID, Type: n.Kind, Object: n.Object, CreatedAt: n.CreatedAt})
+		found, err := b.Gateway.CustomerOf(ctx, payments.Event{ID: n.ID, Type: n.Kind, Object: n.Object,
+			CreatedAt: n.CreatedAt})
 		if err != nil || found == "" {
 			return "", unlessNotFound(err)
 		}

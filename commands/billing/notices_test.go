@@ -107,13 +107,14 @@ func TestNoticesThatAreAboutNoAccount(t *testing.T) {
 	}
 	recorded := len(s.events(account))
 	for name, e := range map[string]payments.Event{
-		"an unknown type":            {Type: "radar.early_fraud_warning.created", Object: "issfr_1"},
-		"no type":                    {},
-		"a stranger":                 {Type: "invoice.paid", Customer: customer(nil)},
-		"a customer without account": {Type: "invoice.paid", Customer: customer(map[string]string{"account": accounts.NewAccountID()})},
-		"one that takes ours":        {Type: "invoice.paid", Customer: customer(map[string]string{"account": account})},
-		"one that never was":         {Type: "invoice.paid", Customer: "cus_never"},
-		"an object that never was":   {Type: "payment_method.attached", Object: "pm_never"},
+		"an unknown type": {Type: "radar.early_fraud_warning.created", Object: "issfr_1"},
+		"no type":         {},
+		"a stranger":      {Type: "invoice.paid", Customer: customer(nil)},
+		"a customer without account": {Type: "invoice.paid",
+			Customer: customer(map[string]string{"account": accounts.NewAccountID()})},
+		"one that takes ours":      {Type: "invoice.paid", Customer: customer(map[string]string{"account": account})},
+		"one that never was":       {Type: "invoice.paid", Customer: "cus_never"},
+		"an object that never was": {Type: "payment_method.attached", Object: "pm_never"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e.ID = "evt_" + strings.ReplaceAll(name, " ", "_")
@@ -180,7 +181,8 @@ func TestManyNoticesCostOneLook(t *testing.T) {
 	// a notice that comes later needs another one, because it may say something new
 	_, err := s.Cancel(t.Context(), account, none, origin)
 	require.NoError(t, err)
-	_, err = b.RecordNotice(t.Context(), payments.Event{ID: "evt_later", Type: "customer.subscription.updated", Customer: s.state(account).Customer}, false)
+	_, err = b.RecordNotice(t.Context(), payments.Event{ID: "evt_later", Type: "customer.subscription.updated",
+		Customer: s.state(account).Customer}, false)
 	require.NoError(t, err)
 	_, err = b.HandleNotice(t.Context(), payment.Stream("evt_later"), cause())
 	require.NoError(t, err)
