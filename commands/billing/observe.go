@@ -17,7 +17,9 @@ import (
 )
 
 // observe records what the provider has for an account now.
-func (b *Billing) observe(ctx context.Context, account string, origin journal.Origin) (subscription.State, eventlog.Position, error) {
+func (b *Billing) observe(
+	ctx context.Context, account string, origin journal.Origin,
+) (subscription.State, eventlog.Position, error) {
 	return journal.Execute(ctx, b.Journal, stream(account), journal.Prepare(func(s subscription.State) (command, error) {
 		look, err := b.look(ctx, account, s)
 		return look, err
@@ -84,7 +86,8 @@ func observed(one payments.Subscription, listed catalogue.State) subscription.Ob
 		CancelAtPeriodEnd: one.CancelAtPeriodEnd, EndedAt: one.EndedAt.UTC(),
 	}
 	if later := one.Scheduled; later != nil {
-		seen.Scheduled = &subscription.Change{Price: later.Price, Plan: planOf(later.Price, listed), EffectiveAt: later.EffectiveAt.UTC()}
+		seen.Scheduled = &subscription.Change{Price: later.Price, Plan: planOf(later.Price, listed),
+			EffectiveAt: later.EffectiveAt.UTC()}
 	}
 	return seen
 }
@@ -120,11 +123,13 @@ func (s *sealer) card(now *payments.Card, known *subscription.Card) *subscriptio
 	switch {
 	case now == nil:
 		return nil
-	case known != nil && known.PaymentMethod == now.PaymentMethod && s.holds(known.Brand, now.Brand) && s.holds(known.Last4, now.Last4):
+	case known != nil && known.PaymentMethod == now.PaymentMethod && s.holds(known.Brand, now.Brand) &&
+		s.holds(known.Last4, now.Last4):
 		return known
 	}
 	return &subscription.Card{
-		PaymentMethod: now.PaymentMethod, Brand: s.seal(now.Brand, subscription.SealedForCard), Last4: s.seal(now.Last4, subscription.SealedForCard),
+		PaymentMethod: now.PaymentMethod, Brand: s.seal(now.Brand, subscription.SealedForCard),
+		Last4: s.seal(now.Last4, subscription.SealedForCard),
 	}
 }
 
@@ -139,8 +144,10 @@ func (s *sealer) holds(sealed []byte, text string) bool {
 
 func (s *sealer) invoice(one payments.Invoice) subscription.Billed {
 	return subscription.Billed{
-		ID: one.ID, Subscription: one.Subscription, Number: one.Number, Status: one.Status, AmountDue: one.AmountDue, AmountPaid: one.AmountPaid,
-		Refunded: one.Refunded, Disputed: one.Disputed, Attempts: one.Attempts, Currency: one.Currency, CreatedAt: one.CreatedAt.UTC(),
-		Page: s.seal(one.Page, subscription.SealedForInvoice), PDF: s.seal(one.PDF, subscription.SealedForInvoice),
+		ID: one.ID, Subscription: one.Subscription, Number: one.Number, Status: one.Status, AmountDue: one.AmountDue,
+		AmountPaid: one.AmountPaid,
+		Refunded:   one.Refunded, Disputed: one.Disputed, Attempts: one.Attempts, Currency: one.Currency,
+		CreatedAt: one.CreatedAt.UTC(),
+		Page:      s.seal(one.Page, subscription.SealedForInvoice), PDF: s.seal(one.PDF, subscription.SealedForInvoice),
 	}
 }

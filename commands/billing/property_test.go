@@ -40,7 +40,8 @@ func TestEverythingEndsInWhatTheProviderHas(t *testing.T) {
 			c.account = s.subscribed(c.price())
 		}
 		steps := []func(){
-			c.subscribe, c.pay, c.change, c.change, c.cancel, c.uncancel, c.drop, c.setUp, c.card, c.refund, c.decline, c.lapse, c.pass, c.pass, c.deliver, c.deliver, c.crash,
+			c.subscribe, c.pay, c.change, c.change, c.cancel, c.uncancel, c.drop, c.setUp, c.card, c.refund, c.decline, c.lapse,
+			c.pass, c.pass, c.deliver, c.deliver, c.crash,
 		}
 		for range rapid.IntRange(3, 20).Draw(draw, "steps") {
 			rapid.SampledFrom(steps).Draw(draw, "step")()
@@ -81,7 +82,8 @@ func (c *customer) subscribe() {
 
 func (c *customer) pay() {
 	if c.last.ClientSecret != "" { // refused, if it is paid or too late
-		_ = c.sandbox.Confirm(c.last.ClientSecret, rapid.SampledFrom([]string{"pm_card_visa", "pm_card_visa", "pm_card_chargeDeclined"}).Draw(c.draw, "card"))
+		_ = c.sandbox.Confirm(c.last.ClientSecret,
+			rapid.SampledFrom([]string{"pm_card_visa", "pm_card_visa", "pm_card_chargeDeclined"}).Draw(c.draw, "card"))
 	}
 }
 
@@ -121,7 +123,8 @@ func (c *customer) card() {
 	if c.state(c.account).Customer == "" {
 		return
 	}
-	method := c.register(c.account, rapid.SampledFrom([]string{"pm_card_visa", "pm_card_mastercard", "pm_card_chargeCustomerFail"}).Draw(c.draw, "card"))
+	method := c.register(c.account,
+		rapid.SampledFrom([]string{"pm_card_visa", "pm_card_mastercard", "pm_card_chargeCustomerFail"}).Draw(c.draw, "card"))
 	_, err := c.ReplaceCard(c.t.Context(), c.account, method, none, origin)
 	c.permitted(err)
 }
@@ -224,7 +227,8 @@ func (c *customer) requireSame() {
 	for _, one := range slices.Backward(has.Subscriptions) {
 		known, found := state.Find(one.ID)
 		require.True(c.draw, found)
-		require.Equal(c.draw, fmt.Sprint(one.Status, one.Price, one.PeriodStart, one.PeriodEnd), fmt.Sprint(known.Status, known.Price, known.PeriodStart, known.PeriodEnd))
+		require.Equal(c.draw, fmt.Sprint(one.Status, one.Price, one.PeriodStart, one.PeriodEnd),
+			fmt.Sprint(known.Status, known.Price, known.PeriodStart, known.PeriodEnd))
 		require.Equal(c.draw, one.CancelAtPeriodEnd, !known.CancelAt.IsZero())
 		require.Equal(c.draw, one.Scheduled != nil, known.Scheduled != nil)
 		if one.Status == "active" || one.Status == "past_due" && !known.Lapsed {
@@ -235,7 +239,8 @@ func (c *customer) requireSame() {
 		i := slices.IndexFunc(state.Invoices, func(known subscription.Invoice) bool { return known.ID == one.ID })
 		require.GreaterOrEqual(c.draw, i, 0)
 		known := state.Invoices[i]
-		require.Equal(c.draw, fmt.Sprint(one.Status, one.AmountDue, one.AmountPaid, one.Refunded), fmt.Sprint(known.Status, known.AmountDue, known.AmountPaid, known.Refunded))
+		require.Equal(c.draw, fmt.Sprint(one.Status, one.AmountDue, one.AmountPaid, one.Refunded),
+			fmt.Sprint(known.Status, known.AmountDue, known.AmountPaid, known.Refunded))
 	}
 	require.Equal(c.draw, has.Card == nil, state.Card == nil)
 	if has.Card != nil {

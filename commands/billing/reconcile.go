@@ -95,5 +95,6 @@ func (b *Billing) reconcileOverdue(ctx context.Context) error {
 }
 
 func reconciliations() journal.Stream[payment.Reconciliation, payment.Event] {
-	return journal.Stream[payment.Reconciliation, payment.Event]{Name: payment.ReconciliationStream, Evolve: payment.EvolveReconciliation}
+	return journal.Stream[payment.Reconciliation, payment.Event]{Name: payment.ReconciliationStream,
+		Evolve: payment.EvolveReconciliation}
 }

@@ -22,7 +22,9 @@ type answered struct {
 // request carries out what an account's owner wants: it records the request, has the provider carry it out, and records
 // what the provider then has. A crash in between leaves the request open: its repetition, or the to-do process
 // CompleteRequestProcess, goes on with it. The provider recognises the request by its id.
-func (b *Billing) request(ctx context.Context, wanted subscription.Request, r domain.Repetition, origin journal.Origin) (answered, error) {
+func (b *Billing) request(
+	ctx context.Context, wanted subscription.Request, r domain.Repetition, origin journal.Origin,
+) (answered, error) {
 	wanted.Request, wanted.Repetition, wanted.At = uuid.NewString(), r, b.now()
 	state, position, err := b.record(ctx, &wanted, origin)
 	if err != nil {
@@ -42,16 +44,19 @@ func (b *Billing) request(ctx context.Context, wanted subscription.Request, r do
 }
 
 // record appends the request, decided on what the provider has now.
-func (b *Billing) record(ctx context.Context, wanted *subscription.Request, origin journal.Origin) (subscription.State, eventlog.Position, error) {
+func (b *Billing) record(
+	ctx context.Context, wanted *subscription.Request, origin journal.Origin,
+) (subscription.State, eventlog.Position, error) {
 	listed, err := b.catalogue(ctx)
 	if err != nil {
 		return subscription.State{}, eventlog.Position{}, err
 	}
 	wanted.Catalogue = listed
-	return journal.Execute(ctx, b.Journal, stream(wanted.Account), journal.Prepare(func(s subscription.State) (command, error) {
-		look, err := b.look(ctx, wanted.Account, s)
-		return together(look, *wanted), err
-	}), origin.Metadata(uuid.MustParse(wanted.Request), wanted.At))
+	return journal.Execute(ctx, b.Journal, stream(wanted.Account),
+		journal.Prepare(func(s subscription.State) (command, error) {
+			look, err := b.look(ctx, wanted.Account, s)
+			return together(look, *wanted), err
+		}), origin.Metadata(uuid.MustParse(wanted.Request), wanted.At))
 }
 
 // together returns commands as one.
@@ -84,10 +89,11 @@ func (b *Billing) complete(ctx context.Context, open subscription.Requested, ori
 	default:
 		end = subscription.Refuse{Request: open.Request, Reason: reason, At: b.now()}
 	}
-	state, position, err := journal.Execute(ctx, b.Journal, stream(open.Account), journal.Prepare(func(s subscription.State) (command, error) {
-		look, err := b.look(ctx, open.Account, s)
-		return together(end, look), err
-	}), origin.Metadata(uuid.New(), b.now()))
+	state, position, err := journal.Execute(ctx, b.Journal, stream(open.Account),
+		journal.Prepare(func(s subscription.State) (command, error) {
+			look, err := b.look(ctx, open.Account, s)
+			return together(end, look), err
+		}), origin.Metadata(uuid.New(), b.now()))
 	if err != nil {
 		return answered{}, err
 	}

@@ -43,8 +43,10 @@ type Clips struct {
 // New returns a Clips.
 func New(config Config) *Clips {
 	return &Clips{
-		journal: config.Journal, keys: config.Keys, blobs: config.Blobs, sealed: sealed.New(config.Blobs, config.Keys), spool: config.Spool,
-		timeout: config.SaveTimeout, saving: make(chan struct{}, savedAtOnce), now: config.Now, random: rand.Reader, log: config.Logger,
+		journal: config.Journal, keys: config.Keys, blobs: config.Blobs, sealed: sealed.New(config.Blobs, config.Keys),
+		spool:   config.Spool,
+		timeout: config.SaveTimeout, saving: make(chan struct{}, savedAtOnce), now: config.Now, random: rand.Reader,
+		log: config.Logger,
 	}
 }
 

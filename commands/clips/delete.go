@@ -23,7 +23,8 @@ func (c *Clips) Delete(ctx context.Context, id, account string, origin journal.O
 		return eventlog.Position{}, domain.Refuse(domain.NotFound, "There is no such clip")
 	}
 	at := c.now().UTC()
-	deleted, position, err := journal.Execute(ctx, c.journal, stream(id), clip.Delete{Clip: id, Account: account, At: at}, origin.Metadata(uuid.New(), at))
+	deleted, position, err := journal.Execute(ctx, c.journal, stream(id), clip.Delete{Clip: id, Account: account, At: at},
+		origin.Metadata(uuid.New(), at))
 	if err != nil {
 		return eventlog.Position{}, err
 	}

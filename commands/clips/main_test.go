@@ -49,7 +49,8 @@ func newArchive(t testing.TB) *archive {
 	a := &archive{World: commandstest.New(t), pool: pgtest.New(t), dir: filepath.Join(t.TempDir(), "blobs")}
 	logger := slog.New(slog.NewTextHandler(a, nil))
 	var err error
-	a.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: a.pool, MasterKey: bytes.Repeat([]byte{1}, 32), Logger: logger})
+	a.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: a.pool, MasterKey: bytes.Repeat([]byte{1}, 32),
+		Logger: logger})
 	require.NoError(t, err)
 	a.store, err = folder.Open(folder.Config{Dir: a.dir, Instance: "test", Logger: logger})
 	require.NoError(t, err)

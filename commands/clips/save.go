@@ -31,7 +31,9 @@ type Recording struct {
 // Sweep removes. After a failed append the blob stays, because the event may be in the log all the same. Save goes on
 // when ctx ends, because a client that hangs up after it has received all audio keeps the clip, and fails after
 // Config.SaveTimeout.
-func (c *Clips) Save(ctx context.Context, r Recording, collected *Audio, origin journal.Origin) (eventlog.Position, error) {
+func (c *Clips) Save(
+	ctx context.Context, r Recording, collected *Audio, origin journal.Origin,
+) (eventlog.Position, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.timeout)
 	defer cancel()
 	content, err := collected.content(r.Audio)

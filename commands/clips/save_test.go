@@ -43,8 +43,9 @@ func TestARecordingIsSaved(t *testing.T) {
 			saved := a.saved(draft.ID)
 			require.WithinDuration(t, time.Now(), saved.At, commandstest.Patience)
 			require.Equal(t, clip.Saved{
-				Clip: draft.ID, Account: account, Voice: "leah", Language: "en-us", Speed: 1.5, Format: string(format), SampleRate: 24000,
-				MediaType: format.ContentType(), Characters: 6, Milliseconds: 250, Blob: saved.Blob, Bytes: saved.Bytes, Seed: 7,
+				Clip: draft.ID, Account: account, Voice: "leah", Language: "en-us", Speed: 1.5, Format: string(format),
+				SampleRate: 24000,
+				MediaType:  format.ContentType(), Characters: 6, Milliseconds: 250, Blob: saved.Blob, Bytes: saved.Bytes, Seed: 7,
 				Settings: clip.Settings{Model: "aurora"}, Debug: true, Sealed: saved.Sealed, At: saved.At,
 			}, saved)
 			require.Equal(t, a.lastOf(clip.Stream(draft.ID)), position)

@@ -31,7 +31,8 @@ func TestTheSweepRemovesWhatNoClipRefersTo(t *testing.T) {
 	account := a.Open("indie")
 	put := func(owner, content string) blobs.Address {
 		t.Helper()
-		blob, err := a.store.Put(t.Context(), blobs.NewAddress(blobs.Owner(owner)), strings.NewReader(content), int64(len(content)))
+		blob, err := a.store.Put(t.Context(), blobs.NewAddress(blobs.Owner(owner)), strings.NewReader(content),
+			int64(len(content)))
 		require.NoError(t, err)
 		return blob.Address
 	}
@@ -72,11 +73,15 @@ func TestTheSweepRemovesWhatNoClipRefersTo(t *testing.T) {
 
 func TestASweepThatCannotAskRemovesNothing(t *testing.T) {
 	a := newArchive(t)
-	_, err := a.store.Put(t.Context(), blobs.NewAddress(blobs.Owner(clip.Stream(strings.Repeat("1", 32)))), strings.NewReader("orphan"), int64(len("orphan")))
+	_, err := a.store.Put(t.Context(), blobs.NewAddress(blobs.Owner(clip.Stream(strings.Repeat("1", 32)))),
+		strings.NewReader("orphan"), int64(len("orphan")))
 	require.NoError(t, err)
 	a.late = 2 * time.Hour
 	away := errors.New("the read models do not answer")
-	_, err = a.clips.Sweep(t.Context(), func(context.Context, []blobs.Address) (map[blobs.Address]bool, error) { return nil, away })
+	_, err = a.clips.Sweep(t.Context(), func(context.Context, []blobs.Address) (map[blobs.Address]bool,
+		error) {
+		return nil, away
+	})
 	require.ErrorIs(t, err, away)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

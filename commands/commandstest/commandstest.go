@@ -105,7 +105,9 @@ func (w *Log) Break(stream string) {
 }
 
 // Append implements eventlog.Log.
-func (w *Log) Append(ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed) (eventlog.Appended, error) {
+func (w *Log) Append(
+	ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed,
+) (eventlog.Appended, error) {
 	w.mu.Lock()
 	gate, broken := w.gate, w.broken
 	w.written[stream] = true
@@ -185,7 +187,8 @@ func New(t testing.TB) *World {
 // NewOn returns a World on the node behind a socket, for what an outage of the log does.
 func NewOn(t testing.TB, socket string) *World {
 	t.Helper()
-	client, err := esdb.Open(esdb.Config{Socket: socket, MaxBackOff: 50 * time.Millisecond, BreakerPause: 50 * time.Millisecond})
+	client, err := esdb.Open(esdb.Config{Socket: socket, MaxBackOff: 50 * time.Millisecond,
+		BreakerPause: 50 * time.Millisecond})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	return on(t, client)
@@ -193,7 +196,9 @@ func NewOn(t testing.TB, socket string) *World {
 
 func on(t testing.TB, log eventlog.Log) *World {
 	t.Helper()
-	registry, err := eventlog.NewRegistry(slices.Concat(accounts.Events(), alerts.Events(), billing.Events(), clips.Events(), feedback.Events(), hosting.Events(), ledger.Events(), sessions.Events(), signin.Events(), voices.Events())...)
+	registry, err := eventlog.NewRegistry(slices.Concat(accounts.Events(), alerts.Events(), billing.Events(),
+		clips.Events(), feedback.Events(), hosting.Events(), ledger.Events(), sessions.Events(), signin.Events(),
+		voices.Events())...)
 	require.NoError(t, err)
 	w := &World{T: t, Log: Watch(log), Clock: NewClock()}
 	w.Journal = &journal.Journal{Log: w.Log, Registry: registry}

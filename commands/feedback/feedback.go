@@ -40,7 +40,9 @@ type Opinion struct {
 
 // Give keeps an opinion, its words sealed, and returns its position in the log. Errors: domain.NotFound for what is not
 // a synthesis of the account; domain.Invalid.
-func (f *Feedback) Give(ctx context.Context, account string, o Opinion, origin journal.Origin) (eventlog.Position, error) {
+func (f *Feedback) Give(
+	ctx context.Context, account string, o Opinion, origin journal.Origin,
+) (eventlog.Position, error) {
 	about, made := f.ids.Read(account, o.About)
 	if !made {
 		return eventlog.Position{}, domain.Refuse(domain.NotFound, "There is no such synthesis")

@@ -97,7 +97,8 @@ func TestPlatformKeysAndStreamEndInAgreement(t *testing.T) {
 			return rapid.SliceOfNDistinct(rapid.SampledFrom(sites), 0, 2, rapid.ID[string]).Draw(draw, label)
 		}
 		for range rapid.IntRange(1, 8).Draw(draw, "steps") {
-			switch rapid.SampledFrom([]string{"change", "change", "change", "crash", "fault", "connect", "complete", "wait", "delete"}).Draw(draw, "step") {
+			switch rapid.SampledFrom([]string{"change", "change", "change", "crash", "fault", "connect", "complete", "wait",
+				"delete"}).Draw(draw, "step") {
 			case "crash": // of the next change
 				f := &fuse{at: rapid.IntRange(1, 9).Draw(draw, "at"), after: rapid.Bool().Draw(draw, "after")}
 				instance, ctx = w.mortal(t.Context(), f)
@@ -131,7 +132,8 @@ func TestPlatformKeysAndStreamEndInAgreement(t *testing.T) {
 		require.NoError(draw, err)
 		_, err = w.Complete(ctx, hosting.Stream(id), uuid.New())
 		require.NoError(draw, err)
-		for _, v := range w.state(id).Variables { // a key that its owner has deleted is replaced when its project is added again
+		// a key that its owner has deleted is replaced when its project is added again
+		for _, v := range w.state(id).Variables {
 			w.set(id, config, []string{w.open(draw, id, v.SealedName, hosting.SealedForName(v.Hash))}, nil)
 		}
 		w.requireAgreement(draw, id, config)
@@ -145,7 +147,9 @@ func TestPlatformKeysAndStreamEndInAgreement(t *testing.T) {
 	})
 }
 
-func (w *world) change(draw *rapid.T, ctx context.Context, h *commands.Hosting, id, config string, add, remove []string) {
+func (w *world) change(
+	draw *rapid.T, ctx context.Context, h *commands.Hosting, id, config string, add, remove []string,
+) {
 	failed, _, err := h.SetVariables(ctx, id, config, add, remove, origin)
 	if ctx.Err() == nil {
 		w.permitted(draw, err)

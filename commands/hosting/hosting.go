@@ -59,17 +59,20 @@ var (
 	errCode = domain.Refuse(domain.Invalid, "The hosting platform does not accept the code")
 	// errOtherConfig refuses a code that came with another configuration than the one it is shown for.
 	errOtherConfig = domain.Refuse(domain.Invalid, "The code belongs to another configuration")
-	errNoAccess    = domain.Refuse(domain.Rejected, "The hosting platform grants no access any more; connect it again with a code")
-	errNoProject   = domain.Refuse(domain.NotFound, "The hosting platform does not know the project")
-	errRejected    = domain.Refuse(domain.Rejected, "The hosting platform does not permit it")
-	errLeft        = domain.Refuse(domain.Rejected, "The API key is deleted; its variable is left, because the hosting platform grants no access any more")
-	errAway        = domain.Refuse(domain.Unavailable, "The hosting platform does not answer")
+	errNoAccess    = domain.Refuse(domain.Rejected,
+		"The hosting platform grants no access any more; connect it again with a code")
+	errNoProject = domain.Refuse(domain.NotFound, "The hosting platform does not know the project")
+	errRejected  = domain.Refuse(domain.Rejected, "The hosting platform does not permit it")
+	errLeft      = domain.Refuse(domain.Rejected, "The API key is deleted; its variable is left, because the hosting "+
+		"platform grants no access any more")
+	errAway = domain.Refuse(domain.Unavailable, "The hosting platform does not answer")
 )
 
 // refusal returns what a client gets for an error.
 func refusal(err error) error {
 	for is, refused := range map[error]error{
-		platform.ErrCode: errCode, platform.ErrDenied: errNoAccess, platform.ErrNotFound: errNoProject, platform.ErrRejected: errRejected, platform.ErrUnavailable: errAway,
+		platform.ErrCode: errCode, platform.ErrDenied: errNoAccess, platform.ErrNotFound: errNoProject,
+		platform.ErrRejected: errRejected, platform.ErrUnavailable: errAway,
 	} {
 		if errors.Is(err, is) {
 			return fmt.Errorf("%w: %w", refused, err)
@@ -88,7 +91,9 @@ type connection struct {
 
 // connect exchanges a code, unless that was done before, and records the access. A code that was exchanged by somebody
 // who crashed before that was recorded is lost: its owner gets another one from the platform.
-func (h *Hosting) connect(ctx context.Context, id, config, code string, origin journal.Origin) (eventlog.Position, error) {
+func (h *Hosting) connect(
+	ctx context.Context, id, config, code string, origin journal.Origin,
+) (eventlog.Position, error) {
 	sum := sha256.Sum256([]byte(code))
 	hash := hex.EncodeToString(sum[:])
 	state, version, err := h.load(ctx, id)
@@ -114,13 +119,16 @@ func (h *Hosting) connect(ctx context.Context, id, config, code string, origin j
 }
 
 // connected returns the connection of a configuration.
-func (h *Hosting) connected(ctx context.Context, s hosting.State, config string, origin journal.Origin) (connection, error) {
+func (h *Hosting) connected(
+	ctx context.Context, s hosting.State, config string, origin journal.Origin,
+) (connection, error) {
 	found, known := s.Connections[config]
 	if !known {
 		return connection{}, hosting.ErrNotConnected
 	}
 	token, err := h.Keyring.Open(ctx, s.Account, found.Token, hosting.SealedForToken(config))
-	if keyring.Gone(err) { // without a token the platform refuses what it would refuse with one that it does not accept any more
+	// without a token the platform refuses what it would refuse with one that it does not accept any more
+	if keyring.Gone(err) {
 		token, err = nil, nil
 	}
 	return connection{
@@ -144,7 +152,9 @@ type Project struct {
 
 // Projects lists the projects of a configuration, which is connected first if there is a code. Errors: domain.NotFound
 // for a configuration that is not connected, domain.Invalid for a code that is not accepted.
-func (h *Hosting) Projects(ctx context.Context, id, config, code string, origin journal.Origin) (p Projects, err error) {
+func (h *Hosting) Projects(
+	ctx context.Context, id, config, code string, origin journal.Origin,
+) (p Projects, err error) {
 	if code != "" {
 		if _, err := h.connect(ctx, id, config, code, origin); err != nil {
 			return Projects{}, err
@@ -179,7 +189,9 @@ type Failure struct {
 // SetVariables removes the variables of projects, and then sets those of others, each with a key of its own. Projects
 // are given by their names or ids. What is set, or removed, already stays so. An error means that no project was dealt
 // with, or, where it is no refusal, that the rest was not.
-func (h *Hosting) SetVariables(ctx context.Context, id, config string, add, remove []string, origin journal.Origin) ([]Failure, eventlog.Position, error) {
+func (h *Hosting) SetVariables(
+	ctx context.Context, id, config string, add, remove []string, origin journal.Origin,
+) ([]Failure, eventlog.Position, error) {
 	state, version, err := h.load(ctx, id)
 	if err != nil {
 		return nil, eventlog.Position{}, err
@@ -258,7 +270,10 @@ func (h *Hosting) Complete(ctx context.Context, name string, cause uuid.UUID) (e
 // EndFor removes what an account that is closed has at the platform. It may be repeated.
 func (h *Hosting) EndFor(ctx context.Context, id string) error {
 	origin := journal.System()
-	_, err := h.each(ctx, id, origin, func(c connection, v hosting.Variable) (eventlog.Position, error) { return h.remove(ctx, c, v) })
+	_, err := h.each(ctx, id, origin, func(c connection, v hosting.Variable) (eventlog.Position,
+		error) {
+		return h.remove(ctx, c, v)
+	})
 	if err != nil {
 		return err
 	}
@@ -267,7 +282,8 @@ func (h *Hosting) EndFor(ctx context.Context, id string) error {
 }
 
 // each calls do with each variable of an account. Refusals are outcomes.
-func (h *Hosting) each(ctx context.Context, id string, origin journal.Origin, do func(connection, hosting.Variable) (eventlog.Position, error)) (eventlog.Position, error) {
+func (h *Hosting) each(ctx context.Context, id string, origin journal.Origin,
+	do func(connection, hosting.Variable) (eventlog.Position, error)) (eventlog.Position, error) {
 	state, version, err := h.load(ctx, id)
 	if err != nil {
 		return eventlog.Position{}, err

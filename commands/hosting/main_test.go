@@ -50,7 +50,8 @@ func newWorld(t testing.TB) *world {
 
 // instance returns an instance on a log, which dies by a fuse if there is one.
 func (w *world) instance(log eventlog.Log, f *fuse) *commands.Hosting {
-	adapter := vercel.New(vercel.Config{ClientID: "recital", ClientSecret: "secret", URL: w.platform.URL(), Pause: time.Nanosecond})
+	adapter := vercel.New(vercel.Config{ClientID: "recital", ClientSecret: "secret", URL: w.platform.URL(),
+		Pause: time.Nanosecond})
 	w.T.Cleanup(func() { require.NoError(w.T, adapter.Close()) })
 	j := &journal.Journal{Log: log, Registry: w.Journal.Registry}
 	var at platform.Platform = adapter
@@ -59,7 +60,8 @@ func (w *world) instance(log eventlog.Log, f *fuse) *commands.Hosting {
 	}
 	keysOfAccounts := accounts.New(j, w.Clock.Now)
 	keysOfAccounts.SealWith(w.keys)
-	return commands.New(commands.Config{Journal: j, Platform: at, Keyring: w.keys, APIKeys: keysOfAccounts, Now: w.Clock.Now})
+	return commands.New(commands.Config{Journal: j, Platform: at, Keyring: w.keys, APIKeys: keysOfAccounts,
+		Now: w.Clock.Now})
 }
 
 // connected returns an account that is connected to an installation with projects.
@@ -134,7 +136,8 @@ func (w *world) kept(id, config string) map[string][]hostingplatform.Variable {
 	}
 	kept := w.platform.Variables(config)
 	for name, variables := range kept {
-		kept[name] = slices.DeleteFunc(variables, func(v hostingplatform.Variable) bool { return left[account.HashAPIKey(v.Value)] })
+		kept[name] = slices.DeleteFunc(variables,
+			func(v hostingplatform.Variable) bool { return left[account.HashAPIKey(v.Value)] })
 		if len(kept[name]) == 0 {
 			delete(kept, name)
 		}
@@ -190,7 +193,9 @@ type mortalLog struct {
 }
 
 // Append implements eventlog.Log.
-func (l *mortalLog) Append(ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed) (made eventlog.Appended, err error) {
+func (l *mortalLog) Append(
+	ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed,
+) (made eventlog.Appended, err error) {
 	err = l.fuse.burn(ctx, func(ctx context.Context) error {
 		made, err = l.Log.Append(ctx, stream, expected, events)
 		return err
@@ -213,7 +218,9 @@ func (p mortalPlatform) Exchange(ctx context.Context, code string) (a platform.A
 }
 
 // SetVariable implements platform.Platform.
-func (p mortalPlatform) SetVariable(ctx context.Context, a platform.Access, project string, v platform.NewVariable) (id string, err error) {
+func (p mortalPlatform) SetVariable(
+	ctx context.Context, a platform.Access, project string, v platform.NewVariable,
+) (id string, err error) {
 	err = p.fuse.burn(ctx, func(ctx context.Context) error {
 		id, err = p.Platform.SetVariable(ctx, a, project, v)
 		return err

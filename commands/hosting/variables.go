@@ -92,15 +92,19 @@ func (h *Hosting) kept(ctx context.Context, c connection, v hosting.Variable) (s
 
 // setNew sets the variable of a project to a key that is drawn for it. The key is recorded before it is created, and
 // created before the platform gets it.
-func (h *Hosting) setNew(ctx context.Context, c connection, project platform.Project, instead string) (eventlog.Position, error) {
+func (h *Hosting) setNew(
+	ctx context.Context, c connection, project platform.Project, instead string,
+) (eventlog.Position, error) {
 	key, err := account.DrawAPIKey(rand.Reader)
 	if err != nil {
 		return eventlog.Position{}, err
 	}
 	begun := hosting.VariableBegun{
-		Account: c.account, Config: c.config, Project: project.ID, Hash: account.HashAPIKey(key), Masked: account.MaskAPIKey(key), At: h.now(),
+		Account: c.account, Config: c.config, Project: project.ID, Hash: account.HashAPIKey(key),
+		Masked: account.MaskAPIKey(key), At: h.now(),
 	}
-	if begun.SealedName, err = h.Keyring.Seal(ctx, c.account, []byte(project.Name), hosting.SealedForName(begun.Hash)); err != nil {
+	if begun.SealedName, err = h.Keyring.Seal(ctx, c.account, []byte(project.Name),
+		hosting.SealedForName(begun.Hash)); err != nil {
 		return eventlog.Position{}, fmt.Errorf("sealing the name of a project: %w", err)
 	}
 	position, err := h.execute(ctx, c.account, hosting.Begin{VariableBegun: begun, Instead: instead}, c.origin)
@@ -109,7 +113,8 @@ func (h *Hosting) setNew(ctx context.Context, c connection, project platform.Pro
 	}
 	var id string
 	if err = h.APIKeys.AddKey(ctx, c.account, key, project.Name, c.origin); err == nil {
-		id, err = h.Platform.SetVariable(ctx, c.access, project.ID, platform.NewVariable{Name: VariableName, Value: key, Comment: comment(begun.Masked)})
+		id, err = h.Platform.SetVariable(ctx, c.access, project.ID, platform.NewVariable{Name: VariableName, Value: key,
+			Comment: comment(begun.Masked)})
 	}
 	switch {
 	case err == nil:
@@ -122,7 +127,9 @@ func (h *Hosting) setNew(ctx context.Context, c connection, project platform.Pro
 
 // giveUp deletes the key of a variable that is not set, or that may be left at the platform, for a reason that it
 // returns.
-func (h *Hosting) giveUp(ctx context.Context, c connection, hash string, left bool, reason error) (eventlog.Position, error) {
+func (h *Hosting) giveUp(
+	ctx context.Context, c connection, hash string, left bool, reason error,
+) (eventlog.Position, error) {
 	if err := h.APIKeys.DropKey(ctx, c.account, hash, c.origin); err != nil {
 		return eventlog.Position{}, err
 	}
@@ -147,7 +154,9 @@ func (h *Hosting) removeNamed(ctx context.Context, c connection, name string) (e
 }
 
 // variable returns the variable in a project, given by its id or name.
-func (h *Hosting) variable(ctx context.Context, s hosting.State, config, project string) (hosting.Variable, bool, error) {
+func (h *Hosting) variable(
+	ctx context.Context, s hosting.State, config, project string,
+) (hosting.Variable, bool, error) {
 	if v, found := s.Variable(config, project); found {
 		return v, true, nil
 	}

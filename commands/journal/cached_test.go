@@ -40,10 +40,12 @@ func TestAStaleStateDecidesOnlyWhatIsAppended(t *testing.T) {
 		"accepted, after a conflict":             {nil, []add{{"other", 50}}, add{"mine", 10}, 2, 1, nil, 60},
 		"refused, after a conflict":              {nil, []add{{"other", 95}}, add{"mine", 10}, 2, 1, errLimit, 95},
 		"refused, on a state that is up to date": {[]add{{"kept", 95}}, nil, add{"mine", 10}, 1, 0, errLimit, 95},
-		"a refusal that is out of date":          {[]add{{"kept", 95}}, []add{{"other", -50}}, add{"mine", 10}, 2, 0, nil, 55},
-		"nothing to do":                          {[]add{{"mine", 10}}, nil, add{"mine", 10}, 1, 0, nil, 10},
-		"nothing to do, as others know":          {nil, []add{{"mine", 10}}, add{"mine", 10}, 2, 1, nil, 10},
-		"only what is newer is read":             {[]add{{"a", 1}, {"b", 1}, {"c", 1}}, []add{{"d", 1}}, add{"mine", 1}, 2, 1, nil, 5},
+		"a refusal that is out of date": {[]add{{"kept", 95}}, []add{{"other", -50}}, add{"mine", 10}, 2, 0, nil,
+			55},
+		"nothing to do":                 {[]add{{"mine", 10}}, nil, add{"mine", 10}, 1, 0, nil, 10},
+		"nothing to do, as others know": {nil, []add{{"mine", 10}}, add{"mine", 10}, 2, 1, nil, 10},
+		"only what is newer is read": {[]add{{"a", 1}, {"b", 1}, {"c", 1}}, []add{{"d", 1}}, add{"mine", 1}, 2, 1,
+			nil, 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			// given a kept state, and events of another instance that it lacks

@@ -19,7 +19,9 @@ type Decider[S, E any] interface {
 // in the stream. Errors are those of Decide, unchanged, and those of the log.
 //
 // The event ids derive from the metadata's command id, so that repeating the same append has no effect.
-func Execute[S, E any](ctx context.Context, j *Journal, s Stream[S, E], command Decider[S, E], meta Metadata) (S, eventlog.Position, error) {
+func Execute[S, E any](
+	ctx context.Context, j *Journal, s Stream[S, E], command Decider[S, E], meta Metadata,
+) (S, eventlog.Position, error) {
 	return NewCached(j, s).Execute(ctx, command, meta)
 }
 
@@ -49,7 +51,9 @@ func (c *Cached[S, E]) State() S { return c.state }
 func (c *Cached[S, E]) Version() Version { return c.version }
 
 // Execute executes a command like the function Execute, on the state that is kept.
-func (c *Cached[S, E]) Execute(ctx context.Context, command Decider[S, E], meta Metadata) (S, eventlog.Position, error) {
+func (c *Cached[S, E]) Execute(
+	ctx context.Context, command Decider[S, E], meta Metadata,
+) (S, eventlog.Position, error) {
 	ctx, running := c.journal.Begin(ctx)
 	var refusal error
 	conflicts, err := c.Batch(ctx, func(batch *Batch[S, E]) { refusal = batch.Add(command, meta) })

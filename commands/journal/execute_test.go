@@ -29,7 +29,8 @@ func TestExecuteAppendsWhatWasDecidedWithItsMetadata(t *testing.T) {
 	}
 	command := uuid.New()
 	at := time.Date(2026, 11, 22, 13, 0, 0, 0, time.FixedZone("", 3600))
-	result, position, err := journal.Execute(t.Context(), w.Journal, whole("counter-a"), add{"two", 2}, origin.Metadata(command, at))
+	result, position, err := journal.Execute(t.Context(), w.Journal, whole("counter-a"), add{"two", 2},
+		origin.Metadata(command, at))
 	require.NoError(t, err)
 
 	// then its event says who did it, and what led to it
@@ -39,7 +40,8 @@ func TestExecuteAppendsWhatWasDecidedWithItsMetadata(t *testing.T) {
 	require.Equal(t, added{"two", 2}, last.Event)
 	require.Equal(t, journal.EventID(command), last.ID)
 	require.Equal(t, eventlog.Metadata{
-		CorrelationID: "a request", CausationID: origin.Causation, CommandID: command, Actor: origin.Actor, Version: 1, Time: noon,
+		CorrelationID: "a request", CausationID: origin.Causation, CommandID: command, Actor: origin.Actor, Version: 1,
+		Time: noon,
 	}, last.Meta)
 
 	// and the state after it is returned, with its position
@@ -73,8 +75,10 @@ func TestARefusedCommandAppendsNothing(t *testing.T) {
 }
 
 func TestACommandIsRepeatedAfterAnUnknownOutcome(t *testing.T) {
-	for name, repeat := range map[string]func(w *world, meta journal.Metadata, cached *journal.Cached[state, counterEvent]) (state, error){
-		"on a state that was kept": func(w *world, meta journal.Metadata, cached *journal.Cached[state, counterEvent]) (state, error) {
+	for name, repeat := range map[string]func(w *world, meta journal.Metadata,
+		cached *journal.Cached[state, counterEvent]) (state, error){
+		"on a state that was kept": func(w *world, meta journal.Metadata, cached *journal.Cached[state, counterEvent]) (state,
+			error) {
 			result, _, err := cached.Execute(w.t.Context(), add{"one", 1}, meta)
 			return result, err
 		},

@@ -73,7 +73,9 @@ type watchedLog struct {
 	lost           bool   // the answers to appends are lost
 }
 
-func (l *watchedLog) Append(ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed) (eventlog.Appended, error) {
+func (l *watchedLog) Append(
+	ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed,
+) (eventlog.Appended, error) {
 	if l.before != nil {
 		l.before()
 	}

@@ -25,7 +25,8 @@ const address = "203.0.113.7"
 
 // owner is the origin of what the owner of an account does from the address.
 func owner(account string) journal.Origin {
-	return journal.Origin{Actor: eventlog.Actor{Kind: eventlog.ActorAccount, Account: account}, Client: netip.MustParseAddr(address)}
+	return journal.Origin{Actor: eventlog.Actor{Kind: eventlog.ActorAccount, Account: account},
+		Client: netip.MustParseAddr(address)}
 }
 
 // sealing is a world whose journal seals addresses with a real keyring.
@@ -41,7 +42,8 @@ func newSealing(t testing.TB) *sealing {
 	t.Helper()
 	s := &sealing{world: newWorld(t), pool: pgtest.New(t)}
 	var err error
-	s.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: s.pool, MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler)})
+	s.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: s.pool,
+		MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	s.Keys, s.Unsealed = s.keys, func(err error) { s.unsealed = append(s.unsealed, err) }
 	return s
@@ -50,7 +52,8 @@ func newSealing(t testing.TB) *sealing {
 // does carries a command out, and returns what its event says.
 func (s *sealing) does(origin journal.Origin) eventlog.Decoded {
 	s.t.Helper()
-	_, _, err := journal.Execute(s.t.Context(), s.Journal, whole("counter-a"), add{uuid.NewString(), 1}, origin.Metadata(uuid.New(), noon))
+	_, _, err := journal.Execute(s.t.Context(), s.Journal, whole("counter-a"), add{uuid.NewString(), 1},
+		origin.Metadata(uuid.New(), noon))
 	require.NoError(s.t, err)
 	return s.recorded("counter-a")[len(s.recorded("counter-a"))-1]
 }
@@ -78,8 +81,9 @@ func TestACommandSaysWhereItCameFromToWhoeverHasTheAccountsKey(t *testing.T) {
 
 func TestNoAddressIsRecordedWhereNoneBelongs(t *testing.T) {
 	for name, origin := range map[string]journal.Origin{
-		"the service":       {Actor: journal.System().Actor, Client: netip.MustParseAddr(address)},
-		"an operator":       {Actor: eventlog.Actor{Kind: eventlog.ActorOperator, Name: "ada"}, Client: netip.MustParseAddr(address)},
+		"the service": {Actor: journal.System().Actor, Client: netip.MustParseAddr(address)},
+		"an operator": {Actor: eventlog.Actor{Kind: eventlog.ActorOperator, Name: "ada"},
+			Client: netip.MustParseAddr(address)},
 		"nobody known":      {Actor: eventlog.Actor{Kind: eventlog.ActorAccount}, Client: netip.MustParseAddr(address)},
 		"a unix socket":     {Actor: owner("a1").Actor},
 		"synthesis":         owner("a1").WithoutClient(),
@@ -103,7 +107,8 @@ func TestNoAddressIsRecordedWhereNoneBelongs(t *testing.T) {
 func TestACommandThatDecidesNothingMakesNoKey(t *testing.T) {
 	s := newSealing(t)
 	s.does(journal.System())
-	_, _, err := journal.Execute(t.Context(), s.Journal, whole("counter-a"), add{"many", limit + 1}, owner("").As("drawn").Metadata(uuid.New(), noon))
+	_, _, err := journal.Execute(t.Context(), s.Journal, whole("counter-a"), add{"many", limit + 1},
+		owner("").As("drawn").Metadata(uuid.New(), noon))
 	require.ErrorIs(t, err, errLimit)
 	require.Zero(t, s.keyCount())
 	s.does(owner("").As("a1"))
@@ -130,7 +135,8 @@ func TestARepeatedAppendIsTheSameByteForByte(t *testing.T) {
 		_, _, err := journal.Execute(t.Context(), s.other(), whole("counter-a"), add{"other", 1}, meta())
 		assert.NoError(t, err)
 	})
-	_, _, err = journal.Execute(t.Context(), s.Journal, whole("counter-a"), add{"later", 1}, owner("a1").Metadata(uuid.New(), noon))
+	_, _, err = journal.Execute(t.Context(), s.Journal, whole("counter-a"), add{"later", 1},
+		owner("a1").Metadata(uuid.New(), noon))
 	require.NoError(t, err)
 	require.Len(t, s.appended, 4)
 	require.Equal(t, s.appended[2][0].Metadata, s.appended[3][0].Metadata)
@@ -143,7 +149,9 @@ type capturing struct {
 	s *sealing
 }
 
-func (c capturing) Append(ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed) (eventlog.Appended, error) {
+func (c capturing) Append(
+	ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed,
+) (eventlog.Appended, error) {
 	c.s.appended = append(c.s.appended, slices.Clone(events))
 	return c.Log.Append(ctx, stream, expected, events)
 }

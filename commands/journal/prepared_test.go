@@ -23,10 +23,11 @@ func TestWhatIsReadElsewhereIsNeverOlderThanTheRevision(t *testing.T) {
 	}
 
 	// when a command is carried out that contains what was read elsewhere
-	result, position, err := journal.Execute(t.Context(), w.Journal, whole("counter-a"), journal.Prepare(func(s state) (command, error) {
-		reads = append(reads, s.Sum)
-		return add{"mine", elsewhere}, nil
-	}), meta())
+	result, position, err := journal.Execute(t.Context(), w.Journal, whole("counter-a"),
+		journal.Prepare(func(s state) (command, error) {
+			reads = append(reads, s.Sum)
+			return add{"mine", elsewhere}, nil
+		}), meta())
 
 	// then it is the newer reading that is recorded
 	require.NoError(t, err)

@@ -95,7 +95,8 @@ func decode[E any](registry *eventlog.Registry, recorded eventlog.Recorded) (eve
 	}
 	event, ok := decoded.Event.(E)
 	if !ok {
-		return event, false, fmt.Errorf("event %d of %s is of type %s, which does not belong there", recorded.Revision, recorded.Stream, recorded.Type)
+		return event, false, fmt.Errorf("event %d of %s is of type %s, which does not belong there", recorded.Revision,
+			recorded.Stream, recorded.Type)
 	}
 	return event, false, nil
 }
@@ -103,7 +104,9 @@ func decode[E any](registry *eventlog.Registry, recorded eventlog.Recorded) (eve
 // Happened reports whether an event that happens at most once is in a stream. It compares types without decoding, so
 // that an event that cannot be decoded does not matter. It reads backwards to a snapshot, whose answer inSnapshot
 // returns.
-func Happened[E any](ctx context.Context, j *Journal, stream string, once E, inSnapshot func(E) (happened, is bool)) (bool, error) {
+func Happened[E any](
+	ctx context.Context, j *Journal, stream string, once E, inSnapshot func(E) (happened, is bool),
+) (bool, error) {
 	name := j.Registry.NameOf(once)
 	for recorded, err := range j.Log.ReadStreamBackwards(ctx, stream) {
 		if err != nil {

@@ -17,7 +17,8 @@ func TestAStreamThatWasNeverWritten(t *testing.T) {
 	w := newWorld(t)
 	onlyEvent := whole("counter-a")
 	onlyEvent.Only = uuid.New()
-	for name, s := range map[string]stream{"whole": whole("counter-a"), "with snapshots": withSnapshots("counter-a"), "only an event": onlyEvent} {
+	for name, s := range map[string]stream{"whole": whole("counter-a"), "with snapshots": withSnapshots("counter-a"),
+		"only an event": onlyEvent} {
 		t.Run(name, func(t *testing.T) {
 			loaded, version, err := journal.Load(t.Context(), w.Journal, s)
 			require.NoError(t, err)
@@ -185,7 +186,8 @@ func TestAnotherWriterBetweenLoadAndAppend(t *testing.T) {
 						_, _, err := journal.Execute(t.Context(), w.other(), withSnapshots(s.Name), add{fmt.Sprint(i), 1}, meta())
 						require.NoError(t, err)
 					}
-					_, _, err := journal.Execute(t.Context(), w.other(), withSnapshots(s.Name), add{"last", limit - 1 - others}, meta())
+					_, _, err := journal.Execute(t.Context(), w.other(), withSnapshots(s.Name), add{"last", limit - 1 - others},
+						meta())
 					require.NoError(t, err)
 				})
 				_, _, err = kept.Execute(t.Context(), add{"one too many", 1}, meta())

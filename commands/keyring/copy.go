@@ -37,11 +37,13 @@ func (k *Keyring) Import(ctx context.Context, from io.Reader) (keys.Imported, er
 		return keys.Imported{}, err
 	}
 	if state.Keyring != copied.ID {
-		return keys.Imported{}, domain.Refuse(domain.Rejected, fmt.Sprintf("The copy is of keyring %s, and the log belongs to %s", copied.ID, state.Keyring))
+		return keys.Imported{}, domain.Refuse(domain.Rejected,
+			fmt.Sprintf("The copy is of keyring %s, and the log belongs to %s", copied.ID, state.Keyring))
 	}
 	done, err := k.store.Import(ctx, copied, k.closed)
 	if err == nil {
-		k.log.WarnContext(ctx, "the keyring was imported from a copy", "keyring", copied.ID, "keys", done.Keys, "erased", done.Erased)
+		k.log.WarnContext(ctx, "the keyring was imported from a copy", "keyring", copied.ID, "keys", done.Keys, "erased",
+			done.Erased)
 	}
 	return done, err
 }

@@ -26,7 +26,8 @@ type Store interface {
 	// Export writes a copy of the keyring as it is at one moment.
 	Export(ctx context.Context, w io.Writer) error
 	// Import takes up all keys of a copy, or none. Those of accounts that are closed are erased.
-	Import(ctx context.Context, copied *keys.CopyReader, closed func(ctx context.Context, account string) (bool, error)) (keys.Imported, error)
+	Import(ctx context.Context, copied *keys.CopyReader, closed func(ctx context.Context, account string) (bool,
+		error)) (keys.Imported, error)
 }
 
 // Keyring is the log's side of the keyring, beside a store that should hold it.
@@ -94,7 +95,8 @@ func (k *Keyring) adopt(ctx context.Context, id string) error {
 		return err
 	}
 	at := k.now().UTC()
-	_, _, err = journal.Execute(ctx, k.journal, stream(), keyring.Adopt{Keyring: id, At: at}, journal.System().Metadata(uuid.New(), at))
+	_, _, err = journal.Execute(ctx, k.journal, stream(), keyring.Adopt{Keyring: id, At: at},
+		journal.System().Metadata(uuid.New(), at))
 	return err
 }
 
@@ -114,7 +116,8 @@ func (k *Keyring) Abandon(ctx context.Context, id string, by journal.Origin) (ev
 	command := keyring.Abandon{Keyring: id, Successor: ids.Store, At: at}
 	_, position, err := journal.Execute(ctx, k.journal, stream(), command, by.Metadata(uuid.New(), at))
 	if err == nil {
-		k.log.WarnContext(ctx, "a keyring was abandoned; what it sealed is lost", "keyring", id, "successor", ids.Store, "by", by.Actor.Name)
+		k.log.WarnContext(ctx, "a keyring was abandoned; what it sealed is lost", "keyring", id, "successor", ids.Store, "by",
+			by.Actor.Name)
 	}
 	return position, err
 }

@@ -93,7 +93,8 @@ func TestAReservationTellsTheAllowance(t *testing.T) {
 	grant(t, w.Ledger(), id, "g", 500) // by another instance
 
 	second := commandstest.Reserve(t, keeper, id, 2_100)
-	require.Equal(t, ledger.Allowance{Plan: plan.Free, Limit: &limit, Settled: 13_000, Reserved: 2_100, Credit: 500}, second.Allowance)
+	require.Equal(t, ledger.Allowance{Plan: plan.Free, Limit: &limit, Settled: 13_000, Reserved: 2_100, Credit: 500},
+		second.Allowance)
 	remaining, limited := second.Allowance.Remaining()
 	require.True(t, limited)
 	require.EqualValues(t, 400, remaining)
@@ -115,7 +116,8 @@ func TestReservationsThatShareAnAppendTellTheirOwnAllowances(t *testing.T) {
 	for range cap(reserved) {
 		wait.Go(func() { reserved <- commandstest.Reserve(t, keeper, id, 100).Allowance.Reserved })
 	}
-	require.Eventually(t, func() bool { return keeper.Waiting(w.Stream(id)) == cap(reserved) }, commandstest.Patience, time.Millisecond)
+	require.Eventually(t, func() bool { return keeper.Waiting(w.Stream(id)) == cap(reserved) }, commandstest.Patience,
+		time.Millisecond)
 	release()
 	wait.Wait()
 	close(reserved)
@@ -225,7 +227,8 @@ func TestAnAccountHasOnlySoManyGrants(t *testing.T) {
 	wait.Wait()
 	_, err := keeper.GrantCredit(t.Context(), id, "one-more", 1, commandstest.Operator())
 	require.ErrorIs(t, err, ledger.ErrTooManyGrants)
-	require.EqualValues(t, ledger.MaxGrants, grant(t, w.Ledger(), id, "g5", 1).Left, "one of them again, on another instance")
+	require.EqualValues(t, ledger.MaxGrants, grant(t, w.Ledger(), id, "g5", 1).Left,
+		"one of them again, on another instance")
 	require.Positive(t, w.Books(id).Snapshots, "all of them fit into a sum")
 }
 

@@ -99,7 +99,8 @@ func TestAReservationThatNoLedgerMadeExpiresToo(t *testing.T) {
 	id := w.Open("free")
 	keeper := w.Ledger()
 	commandstest.Reserve(t, keeper, id, 1)
-	w.Other(w.Stream(id), 1, ledger.Reserved{Account: id, Reservation: "by hand", Characters: 2, At: w.Clock.Now(), ExpiresAt: w.Clock.Now()})
+	w.Other(w.Stream(id), 1, ledger.Reserved{Account: id, Reservation: "by hand", Characters: 2, At: w.Clock.Now(),
+		ExpiresAt: w.Clock.Now()})
 	require.NotZero(t, expire(t, keeper, w.Stream(id)))
 	require.NotEqual(t, uuid.Nil, w.expiries(w.Stream(id))["by hand"].Meta.CausationID)
 }

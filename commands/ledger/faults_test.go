@@ -63,7 +63,8 @@ func (f *fleet) replace(old *instance) {
 		return
 	}
 	f.now = &instance{}
-	journal := &journal.Journal{Log: &brittle{Log: f.w.Journal.Log, fleet: f, instance: f.now}, Registry: f.w.Journal.Registry}
+	journal := &journal.Journal{Log: &brittle{Log: f.w.Journal.Log, fleet: f, instance: f.now},
+		Registry: f.w.Journal.Registry}
 	keeper, err := commands.New(journal, f.w.Accounts, f.w.Clock.Now, commandstest.Longest)
 	require.NoError(f.w.T, err)
 	f.now.keeper = keeper
@@ -121,7 +122,9 @@ type brittle struct {
 	instance *instance
 }
 
-func (b *brittle) Append(ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed) (eventlog.Appended, error) {
+func (b *brittle) Append(
+	ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed,
+) (eventlog.Appended, error) {
 	if b.instance.dead.Load() {
 		return eventlog.Appended{}, eventlog.ErrUnavailable
 	}
@@ -213,7 +216,8 @@ func TestAnyMishapsCountWhatWasHandedOver(t *testing.T) {
 				n := rapid.Int64Range(0, 3_000).Draw(r, "characters")
 				streams = append(streams, stream{
 					characters: n, handedOver: rapid.Int64Range(0, n).Draw(r, "handed over"),
-					patience: rapid.SampledFrom([]time.Duration{0, 100 * time.Microsecond, time.Millisecond, commandstest.Patience, commandstest.Patience}).Draw(r, "patience"),
+					patience: rapid.SampledFrom([]time.Duration{0, 100 * time.Microsecond, time.Millisecond, commandstest.Patience,
+						commandstest.Patience}).Draw(r, "patience"),
 				})
 			}
 			wait.Go(func() {

@@ -122,7 +122,8 @@ func TestTheCreditOfAClosedAccountEndsWithItsPeriod(t *testing.T) {
 	carry(t, keeper, old)
 	books := w.BooksOf(old)
 	require.True(t, books.Over())
-	require.Equal(t, ledger.CreditCarried{Account: id, Start: books.Terms.Start, To: books.Terms.End, At: w.Clock.Now()}, books.Events[len(books.Events)-1])
+	require.Equal(t, ledger.CreditCarried{Account: id, Start: books.Terms.Start, To: books.Terms.End, At: w.Clock.Now()},
+		books.Events[len(books.Events)-1])
 	require.Empty(t, w.Books(id).Events)
 }
 

@@ -79,7 +79,8 @@ func New(j *journal.Journal, accounts Accounts, now func() time.Time, longest ti
 		return nil, err
 	}
 	return &Ledger{
-		journal: j, accounts: accounts, now: now, longest: longest, draw: func(string) uuid.UUID { return uuid.New() }, seen: seen,
+		journal: j, accounts: accounts, now: now, longest: longest, draw: func(string) uuid.UUID { return uuid.New() },
+		seen:    seen,
 		working: map[string]*queue{}, idle: idle, periods: periods,
 	}, nil
 }
@@ -105,7 +106,9 @@ func (l *Ledger) Close() {
 // Reserve reserves characters in the account's current period. It refuses with domain.PaymentRequired what exceeds a
 // plan that is not metered and its credit. After an error that is not a refusal, the returned reservation may exist
 // nevertheless, so the caller must give it back.
-func (l *Ledger) Reserve(ctx context.Context, account string, characters int64, origin journal.Origin) (Reservation, error) {
+func (l *Ledger) Reserve(
+	ctx context.Context, account string, characters int64, origin journal.Origin,
+) (Reservation, error) {
 	now := l.now().UTC()
 	period, err := l.period(ctx, account, now)
 	if err != nil {

@@ -45,7 +45,8 @@ func TestCommandsOfOneAccountShareAppends(t *testing.T) {
 	for i := range replies {
 		wait.Go(func() { reservations[i] = commandstest.Reserve(t, keeper, id, 100) })
 	}
-	require.Eventually(t, func() bool { return keeper.Waiting(w.Stream(id)) == replies }, commandstest.Patience, time.Millisecond)
+	require.Eventually(t, func() bool { return keeper.Waiting(w.Stream(id)) == replies }, commandstest.Patience,
+		time.Millisecond)
 
 	// when it ends, then they share one append
 	release()
@@ -150,7 +151,8 @@ func TestARefusedCommandCostsOthersNothing(t *testing.T) {
 		assert.Equal(t, domain.PaymentRequired, domain.CodeOf(err))
 	})
 	wait.Go(func() { commandstest.Settle(t, keeper, r, 9_000) })
-	require.Eventually(t, func() bool { return keeper.Waiting(w.Stream(id)) == 3 }, commandstest.Patience, time.Millisecond)
+	require.Eventually(t, func() bool { return keeper.Waiting(w.Stream(id)) == 3 }, commandstest.Patience,
+		time.Millisecond)
 
 	release()
 	wait.Wait()
@@ -174,7 +176,8 @@ func TestACommandWhoseCallerHasGoneDoesNothing(t *testing.T) {
 		_, err := keeper.Reserve(ctx, id, 1000, commandstest.Operator())
 		gone <- err
 	}()
-	require.Eventually(t, func() bool { return keeper.Waiting(w.Stream(id)) == 1 }, commandstest.Patience, time.Millisecond)
+	require.Eventually(t, func() bool { return keeper.Waiting(w.Stream(id)) == 1 }, commandstest.Patience,
+		time.Millisecond)
 
 	// when its caller leaves, then the caller does not wait, and nothing is reserved
 	leave()
@@ -238,7 +241,8 @@ func TestMoreExpiresThanOneAppendTakes(t *testing.T) {
 	for range open / 500 {
 		events := make([]any, 500)
 		for i := range events {
-			events[i] = ledger.Reserved{Account: id, Reservation: uuid.NewString(), Characters: 2, At: w.Clock.Now(), ExpiresAt: w.Clock.Now().Add(commandstest.Longest)}
+			events[i] = ledger.Reserved{Account: id, Reservation: uuid.NewString(), Characters: 2, At: w.Clock.Now(),
+				ExpiresAt: w.Clock.Now().Add(commandstest.Longest)}
 		}
 		at = w.Other(w.Stream(id), at, events...)
 	}

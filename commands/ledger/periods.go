@@ -49,7 +49,9 @@ func (l *Ledger) period(ctx context.Context, id string, now time.Time) (accountP
 // submitFresh executes a command again that was refused in a period, if the account has become entitled to more since
 // that period was cached: whoever sees a new plan is not refused by the terms of the one before. Otherwise it returns
 // the refusal.
-func (l *Ledger) submitFresh(ctx context.Context, known accountPeriod, c command, meta journal.Metadata, refusal error) (outcome, error) {
+func (l *Ledger) submitFresh(
+	ctx context.Context, known accountPeriod, c command, meta journal.Metadata, refusal error,
+) (outcome, error) {
 	fresh, err := l.periodAt(ctx, known.open.Account, meta.Time)
 	if err != nil || fresh.open.Version <= known.open.Version {
 		return outcome{}, refusal
@@ -97,7 +99,9 @@ func onTerms(state account.State, p plan.Period, version int64) (accountPeriod, 
 // instance has a clock that is ahead or knows a newer entitlement, it continues with the next one: the log decides, and
 // not the clock or what is cached. Terms of an entitlement that the period does not follow yet come first, as a command
 // of their own: the entitlement has caused them, and not who comes by.
-func (l *Ledger) submitNow(ctx context.Context, period accountPeriod, c command, meta journal.Metadata) (outcome, error) {
+func (l *Ledger) submitNow(
+	ctx context.Context, period accountPeriod, c command, meta journal.Metadata,
+) (outcome, error) {
 	for {
 		open := period.open
 		open.At = meta.Time
@@ -141,7 +145,8 @@ func (l *Ledger) followTerms(ctx context.Context, stream string, open ledger.Ope
 	if err != nil {
 		return err
 	}
-	_, err = l.submit(ctx, stream, open, journal.CausedBy(cause).Metadata(todo.CommandID(FollowProcess, stream, cause), open.At))
+	_, err = l.submit(ctx, stream, open, journal.CausedBy(cause).Metadata(todo.CommandID(FollowProcess, stream, cause),
+		open.At))
 	return err
 }
 
@@ -211,7 +216,9 @@ func (l *Ledger) FollowEntitlement(ctx context.Context, id string, cause uuid.UU
 
 // end ends a period. One that is cut short is opened for that if it was not: an instance that is about to open it finds
 // that it has ended.
-func (l *Ledger) end(ctx context.Context, state account.State, former account.Former, now time.Time, cause uuid.UUID) error {
+func (l *Ledger) end(
+	ctx context.Context, state account.State, former account.Former, now time.Time, cause uuid.UUID,
+) error {
 	p, err := onTerms(state, former.Period, 0)
 	if err != nil {
 		return err
@@ -222,8 +229,10 @@ func (l *Ledger) end(ctx context.Context, state account.State, former account.Fo
 			return err
 		}
 	}
-	end := journal.Sequence[ledger.State, ledger.Event]{Evolve: ledger.Evolve, Commands: []command{p.open, ledger.End{To: former.Next, At: now}}}
-	_, err = l.submit(ctx, p.stream, end, journal.CausedBy(cause).Metadata(todo.CommandID(FollowProcess, p.stream, cause), now))
+	end := journal.Sequence[ledger.State, ledger.Event]{Evolve: ledger.Evolve,
+		Commands: []command{p.open, ledger.End{To: former.Next, At: now}}}
+	_, err = l.submit(ctx, p.stream, end, journal.CausedBy(cause).Metadata(todo.CommandID(FollowProcess, p.stream, cause),
+		now))
 	return err
 }
 

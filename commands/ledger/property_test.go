@@ -65,7 +65,8 @@ func TestAnyHistoryOfTwoInstances(t *testing.T) {
 	w := newWorld(t)
 	rapid.Check(t, func(r *rapid.T) {
 		c := customer{
-			id: w.Open("free"), open: map[commands.Reservation]*[2]time.Time{}, settled: map[string]int64{}, grants: map[string]int64{},
+			id: w.Open("free"), open: map[commands.Reservation]*[2]time.Time{}, settled: map[string]int64{},
+			grants: map[string]int64{},
 		}
 		ledgers := []*commands.Ledger{w.NewLedger(), w.NewLedger()}
 		defer func() {

@@ -45,7 +45,8 @@ func TestManyStreamsOfOneAccountAreNoConflictStorm(t *testing.T) {
 
 		attempts, conflicts := w.Log.Appends.Load()-before, w.Log.Conflicts.Load()
 		succeeded := attempts - conflicts
-		t.Logf("%d instances: %d commands in %d appends, %d conflicts", instances, 2*streamsAtOnce*replies, succeeded, conflicts)
+		t.Logf("%d instances: %d commands in %d appends, %d conflicts", instances, 2*streamsAtOnce*replies, succeeded,
+			conflicts)
 		require.LessOrEqual(t, succeeded, int64(2*streamsAtOnce*replies), "a command is written once")
 		require.LessOrEqual(t, conflicts, int64(instances-1)*succeeded)
 		b := w.Books(id)

@@ -58,7 +58,8 @@ func (s *Sessions) EndReplayed(ctx context.Context, account, id string) error {
 func (s *Sessions) Expire(ctx context.Context, stream string, opened uuid.UUID) (eventlog.Position, error) {
 	at := s.Now().UTC()
 	command := todo.CommandID(ExpiryProcess, stream, opened)
-	_, position, err := journal.Execute(ctx, s.Journal, streamOf(stream), session.Expire{At: at}, journal.CausedBy(opened).Metadata(command, at))
+	_, position, err := journal.Execute(ctx, s.Journal, streamOf(stream), session.Expire{At: at},
+		journal.CausedBy(opened).Metadata(command, at))
 	return position, err
 }
 

@@ -22,7 +22,8 @@ func TestEventsAreReadForEver(t *testing.T) {
 		}),
 		eventtest.Of("session-seen", 1, session.Seen{Session: id, Account: "a1", At: noon}),
 		eventtest.Of("session-rotated", 1, session.Rotated{
-			Session: id, Account: "a1", SecretHash: hash, FormerHash: hash, CrossSite: true, OpenedAt: noon, ExpiresAt: noon.AddDate(0, 1, 0), At: noon,
+			Session: id, Account: "a1", SecretHash: hash, FormerHash: hash, CrossSite: true, OpenedAt: noon,
+			ExpiresAt: noon.AddDate(0, 1, 0), At: noon,
 		}),
 		eventtest.Of("session-ended", 1, session.Ended{Session: id, Account: "a1", Reason: session.Revoked, At: noon}),
 	)

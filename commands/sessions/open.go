@@ -75,7 +75,8 @@ func (s *Sessions) opening(ctx context.Context, id string) (time.Time, error) {
 
 // describe seals what is personal of a client.
 func (s *Sessions) describe(ctx context.Context, id, account string, client Client) (session.Open, error) {
-	open := session.Open{Session: id, Account: account, Country: s.country(client), Provider: client.Provider, CrossSite: client.CrossSite}
+	open := session.Open{Session: id, Account: account, Country: s.country(client), Provider: client.Provider,
+		CrossSite: client.CrossSite}
 	for _, personal := range []struct {
 		text, purpose string
 		to            *[]byte
@@ -119,7 +120,8 @@ func (s *Sessions) endSurplus(ctx context.Context, account, opened string, at ev
 		}
 	}
 	if err != nil {
-		s.Logger.WarnContext(ctx, "the oldest sessions of an account are left to the next sign-in", "account", account, "error", err)
+		s.Logger.WarnContext(ctx, "the oldest sessions of an account are left to the next sign-in", "account", account,
+			"error", err)
 	}
 }
 

@@ -29,7 +29,8 @@ const day = 24 * time.Hour
 
 var limits = sessions.Limits{Length: 30 * day, Idle: 7 * day, Rotate: day, Live: 3}
 
-const chrome = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36"
+const chrome = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) " +
+	"Chrome/142.0.0.0 Safari/537.36"
 
 // house opens sessions with a real keyring. Its read model shows everything at once.
 type house struct {
@@ -45,7 +46,8 @@ func newHouse(t testing.TB) *house {
 	h := &house{World: commandstest.New(t)}
 	h.keys = memkeys.New()
 	h.Sessions = sessions.New(sessions.Config{
-		Journal: h.Journal, Keys: h.keys, Accounts: h.World.Accounts, Limits: limits, Now: h.Clock.Now, Logger: slog.New(slog.DiscardHandler),
+		Journal: h.Journal, Keys: h.keys, Accounts: h.World.Accounts, Limits: limits, Now: h.Clock.Now,
+		Logger:    slog.New(slog.DiscardHandler),
 		Countries: func(address string) string { return map[string]string{"192.0.2.7": "NL"}[address] },
 		Shown: func(context.Context, string, eventlog.Position) ([]string, error) {
 			newestFirst := slices.Clone(h.opened)
@@ -147,7 +149,8 @@ func TestASessionIsEndedByItsAccountOnly(t *testing.T) {
 
 	_, err = h.End(t.Context(), h.account, mine.ID, journal.System())
 	require.NoError(t, err)
-	require.Equal(t, session.Ended{Session: mine.ID, Account: h.account, Reason: session.Revoked, At: h.Clock.Now()}, h.history(mine.ID)[1])
+	require.Equal(t, session.Ended{Session: mine.ID, Account: h.account, Reason: session.Revoked, At: h.Clock.Now()},
+		h.history(mine.ID)[1])
 	_, err = h.End(t.Context(), h.account, mine.ID, journal.System())
 	require.Equal(t, domain.NotFound, domain.CodeOf(err))
 }
@@ -231,13 +234,16 @@ func TestADeviceHasALabelThatIsSafeToShow(t *testing.T) {
 	for agent, label := range map[string]string{
 		"":     "",
 		chrome: "Chrome on macOS",
-		"Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0":                                                                  "Firefox on Linux",
-		"Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1": "Safari on iOS",
+		"Mozilla/5.0 (X11; Linux x86_64; rv:140.0) " +
+			"Gecko/20100101 Firefox/140.0": "Firefox on Linux",
+		"Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 " +
+			"Mobile/15E148 Safari/604.1": "Safari on iOS",
 		"curl/7.88.1": "curl",
 	} {
 		require.Equal(t, label, sessions.DeviceLabel(agent), agent)
 	}
-	for _, hostile := range []string{"\x1b[31m/1", "<script>alert(1)</script>", strings.Repeat("é", 1<<20), "\xff\xfe/1", strings.Repeat("a", 1<<20) + "/1", "A\nB\x00C/9"} {
+	for _, hostile := range []string{"\x1b[31m/1", "<script>alert(1)</script>", strings.Repeat("é", 1<<20), "\xff\xfe/1",
+		strings.Repeat("a", 1<<20) + "/1", "A\nB\x00C/9"} {
 		label := sessions.DeviceLabel(hostile)
 		require.Regexp(t, `^[ -~]{0,100}$`, label, fmt.Sprintf("%.40q", hostile))
 	}

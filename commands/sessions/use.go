@@ -27,7 +27,9 @@ const never = time.Duration(math.MaxInt64)
 
 // Use records that a session is in use. It returns the cookie that replaces the one that was shown, or the same, which
 // keepsOld demands. Errors: session.ErrInvalid.
-func (s *Sessions) Use(ctx context.Context, shown session.Cookie, keepsOld bool, origin journal.Origin) (session.Cookie, error) {
+func (s *Sessions) Use(
+	ctx context.Context, shown session.Cookie, keepsOld bool, origin journal.Origin,
+) (session.Cookie, error) {
 	next, err := shown.Renewed(s.random)
 	if err != nil {
 		return session.Cookie{}, err

@@ -14,7 +14,8 @@ func TestEventsAreReadForEver(t *testing.T) {
 	free := &identity.FreePeriod{Start: noon, End: noon.AddDate(0, 1, 0), Used: 7500}
 	eventtest.Golden(t, commands.Events(),
 		eventtest.Of("identity-claimed", 1,
-			identity.Claimed{Identity: "1a2b", Account: "a1", Provider: "idp_1", SealedUTMSource: []byte("\x01letter"), At: noon}),
+			identity.Claimed{Identity: "1a2b", Account: "a1", Provider: "idp_1", SealedUTMSource: []byte("\x01letter"),
+				At: noon}),
 		eventtest.Example{
 			Name: "identity-released", Version: 1,
 			Event: identity.Released{Identity: "1a2b", Account: "a1", FreePeriod: free, At: noon},

@@ -89,7 +89,8 @@ type Config struct {
 // New returns SignIns.
 func New(c Config) *SignIns {
 	return &SignIns{
-		journal: c.Journal, keys: c.Keys, accounts: c.Accounts, sessions: c.Sessions, periods: c.FreePeriods, draw: c.DrawAccount, now: c.Now,
+		journal: c.Journal, keys: c.Keys, accounts: c.Accounts, sessions: c.Sessions, periods: c.FreePeriods,
+		draw: c.DrawAccount, now: c.Now,
 	}
 }
 
@@ -143,7 +144,8 @@ func (s *SignIns) claim(ctx context.Context, id string, a Arrival, origin journa
 	}
 	if kept.State().Account == "" && a.UTMSource != "" { // sealing makes the account a key
 		var err error
-		if claim.SealedUTMSource, err = s.keys.Seal(ctx, claim.Account, []byte(a.UTMSource), identity.SealedForUTMSource); err != nil {
+		if claim.SealedUTMSource, err = s.keys.Seal(ctx, claim.Account, []byte(a.UTMSource),
+			identity.SealedForUTMSource); err != nil {
 			return identity.State{}, fmt.Errorf("sealing where a person came from: %w", err)
 		}
 	}
@@ -152,7 +154,9 @@ func (s *SignIns) claim(ctx context.Context, id string, a Arrival, origin journa
 }
 
 // enter opens what is missing of the account, and a session.
-func (s *SignIns) enter(ctx context.Context, id string, owner identity.State, a Arrival, origin journal.Origin) (Session, error) {
+func (s *SignIns) enter(
+	ctx context.Context, id string, owner identity.State, a Arrival, origin journal.Origin,
+) (Session, error) {
 	origin = origin.As(owner.Account)
 	if err := s.accounts.Open(ctx, owner.Account, id, owner.FreePeriod, origin); err != nil {
 		return Session{}, fmt.Errorf("opening the account of an identity: %w", err)

@@ -82,7 +82,9 @@ var errDied = errors.New("recitald died")
 
 type stepsOfAccounts struct{ *house }
 
-func (h stepsOfAccounts) Open(ctx context.Context, id, person string, free *identity.FreePeriod, origin journal.Origin) error {
+func (h stepsOfAccounts) Open(
+	ctx context.Context, id, person string, free *identity.FreePeriod, origin journal.Origin,
+) error {
 	if err := h.breaks("open"); err != nil {
 		return err
 	}
@@ -105,7 +107,9 @@ func (h stepsOfAccounts) Identity(ctx context.Context, id string) (string, error
 
 type stepsOfSessions struct{ *house }
 
-func (h stepsOfSessions) Open(ctx context.Context, id string, client commands.Client, origin journal.Origin) (commands.Session, error) {
+func (h stepsOfSessions) Open(
+	ctx context.Context, id string, client commands.Client, origin journal.Origin,
+) (commands.Session, error) {
 	if err := h.breaks("session"); err != nil {
 		return commands.Session{}, err
 	}
@@ -124,7 +128,8 @@ func (h *house) FreePeriodOf(_ context.Context, id string) (*identity.FreePeriod
 }
 
 func arrival(who signin.Person) commands.Arrival {
-	return commands.Arrival{Person: who, UTMSource: "letter", Client: commands.Client{Provider: "idp_1", Address: "192.0.2.1"}}
+	return commands.Arrival{Person: who, UTMSource: "letter",
+		Client: commands.Client{Provider: "idp_1", Address: "192.0.2.1"}}
 }
 
 // enter signs a person in and returns the account.
@@ -140,7 +145,8 @@ func (h *house) enter(who signin.Person) string {
 func (h *house) close(id string) {
 	h.T.Helper()
 	stream := journal.Stream[account.State, account.Event]{Name: account.Stream(id), Evolve: account.Evolve}
-	_, _, err := journal.Execute(h.T.Context(), h.Journal, stream, account.Close{At: h.Clock.Now()}, journal.System().Metadata(eventlog.EventID([16]byte{1}, 0), h.Clock.Now()))
+	_, _, err := journal.Execute(h.T.Context(), h.Journal, stream, account.Close{At: h.Clock.Now()},
+		journal.System().Metadata(eventlog.EventID([16]byte{1}, 0), h.Clock.Now()))
 	require.NoError(h.T, err)
 }
 
@@ -191,7 +197,8 @@ func TestTheFirstSignInOpensAnAccount(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "letter", string(source))
 		require.Equal(t, identity.Claimed{
-			Identity: strings.TrimPrefix(name, identity.StreamPrefix), Account: id, Provider: "idp_1", SealedUTMSource: claimed.SealedUTMSource, At: h.Clock.Now(),
+			Identity: strings.TrimPrefix(name, identity.StreamPrefix), Account: id, Provider: "idp_1",
+			SealedUTMSource: claimed.SealedUTMSource, At: h.Clock.Now(),
 		}, claimed, "in clear it is nowhere")
 		require.Equal(t, identity.Stream(state.Identity), name)
 	}
@@ -205,9 +212,12 @@ func TestTheFirstSignInOpensAnAccount(t *testing.T) {
 	})
 	t.Run("and nobody else does", func(t *testing.T) {
 		for name, other := range map[string]signin.Person{
-			"another subject":                             {Issuer: ada.Issuer, Subject: "1816", Name: ada.Name, Email: ada.Email},
-			"the subject of another issuer":               {Issuer: "https://other.example", Subject: ada.Subject, Name: ada.Name, Email: ada.Email},
-			"what looks the same when it is put together": {Issuer: ada.Issuer + "1", Subject: "815", Name: ada.Name, Email: ada.Email},
+			"another subject": {Issuer: ada.Issuer, Subject: "1816", Name: ada.Name,
+				Email: ada.Email},
+			"the subject of another issuer": {Issuer: "https://other.example", Subject: ada.Subject,
+				Name: ada.Name, Email: ada.Email},
+			"what looks the same when it is put together": {Issuer: ada.Issuer + "1", Subject: "815", Name: ada.Name,
+				Email: ada.Email},
 		} {
 			require.NotEqual(t, id, h.enter(other), name)
 		}
@@ -265,7 +275,10 @@ func TestSignInsAtOnceOpenOneAccount(t *testing.T) {
 
 func TestAfterAClosingAnotherAccountOpensAndTheFreePeriodGoesOn(t *testing.T) {
 	for name, release := range map[string]func(*house, string){
-		"once the closing has released the identity":  func(h *house, id string) { require.NoError(h.T, h.Release(h.T.Context(), id)) },
+		"once the closing has released the identity": func(h *house,
+			id string) {
+			require.NoError(h.T, h.Release(h.T.Context(), id))
+		},
 		"before the closing has come to the identity": func(*house, string) {},
 		"when the closing has been interrupted and repeats": func(h *house, id string) {
 			require.NoError(h.T, h.Release(h.T.Context(), id))

@@ -14,9 +14,12 @@ func TestEventsAreReadForEver(t *testing.T) {
 	const id = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
 	eventtest.Golden(t, skips.Events(),
 		eventtest.Example{Name: "event-skipped", Version: 1, Event: skip.EventSkipped{
-			Event: id, Stream: "account-a1", Revision: 7, Type: "account-adopted", By: "jo", Role: "operator", Why: "of a newer release", At: noon,
+			Event: id, Stream: "account-a1", Revision: 7, Type: "account-adopted", By: "jo", Role: "operator",
+			Why: "of a newer release", At: noon,
 		}},
-		eventtest.Example{Name: "event-unskipped", Version: 1, Event: skip.EventUnskipped{Event: id, By: "jo", Role: "operator", Why: "upgraded", At: noon}},
-		eventtest.Example{Name: "skip-confirmed", Version: 1, Event: skip.SkipConfirmed{Event: id, By: "jo", Role: "operator", Why: "read it", At: noon}},
+		eventtest.Example{Name: "event-unskipped", Version: 1,
+			Event: skip.EventUnskipped{Event: id, By: "jo", Role: "operator", Why: "upgraded", At: noon}},
+		eventtest.Example{Name: "skip-confirmed", Version: 1, Event: skip.SkipConfirmed{Event: id, By: "jo", Role: "operator",
+			Why: "read it", At: noon}},
 	)
 }

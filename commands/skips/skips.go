@@ -53,7 +53,8 @@ func Load(ctx context.Context, j *journal.Journal) error {
 // decoded.
 func Open(ctx context.Context, j *journal.Journal, log *slog.Logger, now func() time.Time) (*Skips, error) {
 	s := &Skips{journal: j, log: log, now: now}
-	s.stream = journal.NewCached(j, journal.Stream[skip.State, skip.Event]{Name: eventlog.SkipsStream, Evolve: skip.Evolve})
+	s.stream = journal.NewCached(j, journal.Stream[skip.State, skip.Event]{Name: eventlog.SkipsStream,
+		Evolve: skip.Evolve})
 	return s, s.Refresh(ctx)
 }
 
@@ -240,7 +241,8 @@ func (s *Skips) known(ctx context.Context, event uuid.UUID) (skip.Skip, error) {
 
 // execute carries a command out and makes its outcome known in this instance at once. It returns the event as it is
 // skipped then.
-func (s *Skips) execute(ctx context.Context, event string, by By, command func(time.Time) journal.Decider[skip.State, skip.Event],
+func (s *Skips) execute(ctx context.Context, event string, by By, command func(time.Time) journal.Decider[skip.State,
+	skip.Event],
 ) (skip.Skip, error) {
 	at := s.now().UTC()
 	s.reading.Lock()

@@ -27,7 +27,8 @@ func (r *Reply) draftClip(ctx context.Context) (err error) {
 	if !r.synthesis.kept() || r.synthesiser.Clips == nil {
 		return nil
 	}
-	if r.clip, err = r.synthesiser.Clips.Draft(ctx, r.synthesis.Account, r.synthesis.content()); err != nil || r.synthesis.Whole {
+	if r.clip, err = r.synthesiser.Clips.Draft(ctx, r.synthesis.Account, r.synthesis.content()); err != nil ||
+		r.synthesis.Whole {
 		return err
 	}
 	r.kept, err = r.synthesiser.Clips.Record(r.clip, r.synthesis.expectedSize())
@@ -63,7 +64,8 @@ func (s Synthesis) recording(draft clips.Draft, length time.Duration) clips.Reco
 
 func (s Synthesis) content() clip.Content {
 	return clip.Content{
-		Text: s.Text, Language: s.Keep.Language, OriginalText: s.Keep.OriginalText, OriginalLanguage: s.Keep.OriginalLanguage, Solver: s.Prosody.Solver,
+		Text: s.Text, Language: s.Keep.Language, OriginalText: s.Keep.OriginalText, OriginalLanguage: s.Keep.OriginalLanguage,
+		Solver: s.Prosody.Solver,
 	}
 }
 

@@ -64,10 +64,12 @@ func (m *shownTo) Wait(_ context.Context, position eventlog.Position, models ...
 
 func newArchive(t testing.TB) *archive {
 	t.Helper()
-	a := &archive{studio: newStudio(t), pool: pgtest.New(t), dir: filepath.Join(t.TempDir(), "blobs"), logged: &testlog.Buffer{}, models: &shownTo{}}
+	a := &archive{studio: newStudio(t), pool: pgtest.New(t), dir: filepath.Join(t.TempDir(), "blobs"),
+		logged: &testlog.Buffer{}, models: &shownTo{}}
 	logger := slog.New(slog.NewTextHandler(a.logged, nil))
 	var err error
-	a.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: a.pool, MasterKey: bytes.Repeat([]byte{1}, 32), Logger: logger})
+	a.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: a.pool, MasterKey: bytes.Repeat([]byte{1}, 32),
+		Logger: logger})
 	require.NoError(t, err)
 	a.store, err = folder.Open(folder.Config{Dir: a.dir, Instance: "test", Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
@@ -166,7 +168,8 @@ func TestWhatWasHandedOverIsSaved(t *testing.T) {
 				o.Prosody.Temperature, o.Prosody.Solver = new(0.5), "any words"
 				o.Whole = name == "whole"
 				reply := a.begin(t.Context(), o)
-				require.Equal(t, !o.Whole, reply.Clip() != "", "a client that waits for all of the audio learns whether there is a clip")
+				require.Equal(t, !o.Whole, reply.Clip() != "",
+					"a client that waits for all of the audio learns whether there is a clip")
 				sound := take(reply, o.Audio)
 				require.True(t, clip.ValidID(reply.Clip()))
 
@@ -179,10 +182,13 @@ func TestWhatWasHandedOverIsSaved(t *testing.T) {
 					require.InDelta(t, 1000*len(sound)/2/24000, saved.Milliseconds, 50, "milliseconds of samples")
 				}
 				require.Equal(t, clip.Saved{
-					Clip: reply.Clip(), Account: account, Voice: "leah", Language: "en-us", Speed: 1.5, Format: string(format), SampleRate: 24000,
-					MediaType: format.ContentType(), Characters: int64(utf8.RuneCountInString(story)), Milliseconds: saved.Milliseconds,
-					Blob: saved.Blob, Bytes: int64(len(sound)), Seed: 7, Settings: clip.Settings{Model: "aurora", Temperature: new(0.5)},
-					Debug: true, Sealed: saved.Sealed, At: saved.At,
+					Clip: reply.Clip(), Account: account, Voice: "leah", Language: "en-us", Speed: 1.5, Format: string(format),
+					SampleRate: 24000,
+					MediaType:  format.ContentType(), Characters: int64(utf8.RuneCountInString(story)),
+					Milliseconds: saved.Milliseconds,
+					Blob:         saved.Blob, Bytes: int64(len(sound)), Seed: 7,
+					Settings: clip.Settings{Model: "aurora", Temperature: new(0.5)},
+					Debug:    true, Sealed: saved.Sealed, At: saved.At,
 				}, saved)
 
 				// and only who has the account's key learns what was said
@@ -190,7 +196,8 @@ func TestWhatWasHandedOverIsSaved(t *testing.T) {
 				require.NoError(t, err)
 				var c clip.Content
 				require.NoError(t, json.Unmarshal(content, &c))
-				require.Equal(t, clip.Content{Text: story, OriginalText: "Es war einmal.", OriginalLanguage: "de", Solver: "any words"}, c)
+				require.Equal(t, clip.Content{Text: story, OriginalText: "Es war einmal.", OriginalLanguage: "de",
+					Solver: "any words"}, c)
 
 				// and the reply has waited until both the characters and the clip are shown
 				require.Equal(t, []readmodel.Model{readmodel.Usage, readmodel.Clips}, a.models.models)
@@ -289,7 +296,8 @@ func TestWhatABrowserSpeaksOverAWebSocketIsKept(t *testing.T) {
 					require.NoError(t, <-talk.done)
 					require.Equal(t, []readmodel.Model{readmodel.Usage, readmodel.Clips}, a.models.models)
 				} else {
-					require.Eventually(t, func() bool { return slices.Contains(heard.told(), "flushed 2") }, commandstest.Patience, time.Millisecond)
+					require.Eventually(t, func() bool { return slices.Contains(heard.told(), "flushed 2") }, commandstest.Patience,
+						time.Millisecond)
 					talk.leave()
 					require.Error(t, <-talk.done)
 				}
@@ -440,7 +448,8 @@ func TestAStoreThatHangsCostsNoReply(t *testing.T) {
 	whole := a.begin(t.Context(), collected(keep(account, story, audio.WAV)))
 	recording, err := whole.Whole(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, string(audio.Whole(audio.Spec{Format: audio.WAV, SampleRate: 24000}, got.Bytes())), heard(t, recording))
+	require.Equal(t, string(audio.Whole(audio.Spec{Format: audio.WAV, SampleRate: 24000}, got.Bytes())),
+		heard(t, recording))
 	require.Empty(t, whole.Clip(), "the client does not get the id of a clip that was not saved")
 	whole.Release()
 

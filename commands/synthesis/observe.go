@@ -75,7 +75,8 @@ func outcomeOf(ctx context.Context, w watch, err error) Outcome {
 		return Done
 	case w.left, ctx.Err() != nil, errors.Is(err, context.Canceled), errors.Is(err, errDawdled):
 		return Cut
-	case code != "" && code != domain.Unavailable, errors.As(err, &busy), errors.As(err, &tooLong), errors.Is(err, ErrNoRoom), errors.Is(err, ErrNoShare):
+	case code != "" && code != domain.Unavailable, errors.As(err, &busy), errors.As(err, &tooLong),
+		errors.Is(err, ErrNoRoom), errors.Is(err, ErrNoShare):
 		return Refused
 	}
 	return Failed

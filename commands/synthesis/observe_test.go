@@ -51,14 +51,17 @@ func TestEverySynthesisIsObservedOnceAsItEnded(t *testing.T) {
 
 	// what is heard in full
 	require.NoError(t, s.begin(t.Context(), characters).Write(t.Context(), io.Discard))
-	becomes(synthesis.Observation{Kind: synthesis.Streamed, Format: audio.Raw, Outcome: synthesis.Done, FirstAudio: 1, Characters: whole})
+	becomes(synthesis.Observation{Kind: synthesis.Streamed, Format: audio.Raw, Outcome: synthesis.Done, FirstAudio: 1,
+		Characters: whole})
 	_, err := s.begin(t.Context(), collected(order(id, story, audio.MP3))).Whole(t.Context())
 	require.NoError(t, err)
-	becomes(synthesis.Observation{Kind: synthesis.Collected, Format: audio.MP3, Outcome: synthesis.Done, Characters: whole})
+	becomes(synthesis.Observation{Kind: synthesis.Collected, Format: audio.MP3, Outcome: synthesis.Done,
+		Characters: whole})
 	talk := s.converse(id, audio.Raw, false, &audience{})
 	talk.say(t, "One clause.")
 	talk.finish(t)
-	becomes(synthesis.Observation{Kind: synthesis.Spoken, Format: audio.Raw, Outcome: synthesis.Done, FirstAudio: 1, Characters: 11})
+	becomes(synthesis.Observation{Kind: synthesis.Spoken, Format: audio.Raw, Outcome: synthesis.Done, FirstAudio: 1,
+		Characters: 11})
 
 	// what the client leaves
 	require.ErrorIs(t, s.begin(t.Context(), characters).Write(t.Context(), &client{}), errHungUp)

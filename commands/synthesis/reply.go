@@ -100,7 +100,8 @@ func (r *Reply) begin(ctx context.Context) error {
 
 	var begin errgroup.Group
 	begin.Go(func() (err error) {
-		r.reservation, err = r.synthesiser.Ledger.Reserve(ctx, r.synthesis.Account, r.synthesis.characters(), r.synthesis.Origin)
+		r.reservation, err = r.synthesiser.Ledger.Reserve(ctx, r.synthesis.Account, r.synthesis.characters(),
+			r.synthesis.Origin)
 		return err
 	})
 	begin.Go(func() (err error) {

@@ -65,11 +65,14 @@ var (
 
 // Converse opens a session. The text of the synthesis is not used. If times is set, chunks have timings. Once
 // draining is closed, flushed text is still spoken and all other text is dropped. Errors: those of Voices.
-func (s *Synthesiser) Converse(ctx context.Context, synthesis Synthesis, times bool, draining <-chan struct{}) (*Session, error) {
+func (s *Synthesiser) Converse(
+	ctx context.Context, synthesis Synthesis, times bool, draining <-chan struct{},
+) (*Session, error) {
 	if _, err := s.Voices.Speaking(ctx, synthesis.Account, synthesis.Voice); err != nil {
 		return nil, fmt.Errorf("opening a session: %w", err)
 	}
-	return &Session{synthesiser: s, synthesis: synthesis, times: times, script: newScript(synthesis.Language, draining)}, nil
+	return &Session{synthesiser: s, synthesis: synthesis, times: times, script: newScript(synthesis.Language, draining)},
+		nil
 }
 
 // Add appends to the text. It waits while too much text is queued, until ctx ends.

@@ -80,7 +80,8 @@ func (s *Session) saveClip(ctx context.Context) {
 		log.ErrorContext(ctx, "a clip was not saved", "error", err)
 		return
 	}
-	position, err := s.synthesiser.Clips.Save(save, spoken.recording(draft, time.Duration(s.now())*time.Millisecond), s.keeping.audio, spoken.Origin)
+	position, err := s.synthesiser.Clips.Save(save, spoken.recording(draft, time.Duration(s.now())*time.Millisecond),
+		s.keeping.audio, spoken.Origin)
 	if err != nil {
 		log.ErrorContext(ctx, "a clip was not saved", "error", err)
 		return

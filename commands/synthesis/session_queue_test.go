@@ -45,7 +45,8 @@ func converseMute(t testing.TB) *mute {
 	t.Helper()
 	m := &mute{gate: gate{ctx: t.Context(), open: make(chan struct{})}, done: make(chan error, 1)}
 	var err error
-	m.Session, err = (&synthesis.Synthesiser{Voices: speech.SystemVoices{}}).Converse(t.Context(), synthesis.Synthesis{Voice: "leah", Language: "en-us"}, false, nil)
+	m.Session, err = (&synthesis.Synthesiser{Voices: speech.SystemVoices{}}).Converse(t.Context(),
+		synthesis.Synthesis{Voice: "leah", Language: "en-us"}, false, nil)
 	require.NoError(t, err)
 	go func() { m.done <- m.Speak(m.ctx, m.gate) }()
 	return m

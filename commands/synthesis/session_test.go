@@ -124,7 +124,8 @@ func (t *talk) finish(test require.TestingT) {
 
 func (t *talk) awaitTold(test testing.TB, what string) {
 	test.Helper()
-	require.Eventually(test, func() bool { return slices.Contains(t.told(), what) }, commandstest.Patience, time.Millisecond)
+	require.Eventually(test, func() bool { return slices.Contains(t.told(), what) }, commandstest.Patience,
+		time.Millisecond)
 }
 
 func (t *talk) awaitAudio(test testing.TB) {
@@ -193,7 +194,8 @@ func TestASessionSpeaksAtTheFirstClause(t *testing.T) {
 	talk.say(t, "Once upon a ", "time there was a café, ", "i")
 	talk.awaitAudio(t)
 	require.Eventually(t, func() bool { return s.totalOf(id) > 0 }, commandstest.Patience, time.Millisecond)
-	require.EqualValues(t, len([]rune("Once upon a time there was a café, ")), s.totalOf(id), "what was spoken is settled, though the session goes on")
+	require.EqualValues(t, len([]rune("Once upon a time there was a café, ")), s.totalOf(id),
+		"what was spoken is settled, though the session goes on")
 
 	talk.say(t, "t was small.")
 	talk.finish(t)
@@ -217,7 +219,8 @@ func TestAFlushIsOneReservation(t *testing.T) {
 	require.Len(t, s.Books(id).SettledBy, 3)
 	require.NoError(t, talk.Flush(talk.ctx, nonce(7)))
 	talk.finish(t)
-	require.Equal(t, []string{"audio", "flushed 0", "audio", "flushed 1", "audio", "flushed 2", "flushed 7", "audio"}, talk.told())
+	require.Equal(t, []string{"audio", "flushed 0", "audio", "flushed 1", "audio", "flushed 2", "flushed 7", "audio"},
+		talk.told())
 	require.Len(t, s.Books(id).SettledBy, 3, "an empty flush reserves nothing")
 	s.requireIdle(id)
 }
@@ -268,7 +271,8 @@ func TestTimesGoOnOverTheSession(t *testing.T) {
 			end = chunk.Start + int64(at*1000+0.5)
 		}
 		require.True(t, talk.chunks[len(talk.chunks)-1].BufferEmpty)
-		require.Equal(t, story+"Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft 12345678901234567890", texts.String())
+		require.Equal(t, story+"Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft "+
+			"12345678901234567890", texts.String())
 		require.InDelta(t, len(talk.audio)/bytesPerMillisecond, end, 5, "the times fill the audio")
 	}
 	s.requireIdle(id)
@@ -653,7 +657,8 @@ func TestAQuietSessionGivesItsEncoderBack(t *testing.T) {
 						require.NoError(t, talk.Flush(talk.ctx, nonce(i)))
 						talk.awaitTold(t, fmt.Sprint("flushed ", i))
 						if quiet {
-							require.Eventually(t, func() bool { return s.codecs.Stats().Streams == 0 }, commandstest.Patience, time.Millisecond)
+							require.Eventually(t, func() bool { return s.codecs.Stats().Streams == 0 }, commandstest.Patience,
+								time.Millisecond)
 						}
 					}
 					talk.finish(t)
@@ -675,7 +680,8 @@ func TestAQuietSessionHearsWhatTheEncoderHeld(t *testing.T) {
 	// given a clause that is spoken without a flush
 	talk := s.converse(id, audio.MP3, false, &audience{})
 	talk.say(t, "Once upon a time there was a café, i")
-	require.Eventually(t, func() bool { return s.totalOf(id) > 0 && s.codecs.Stats().Streams == 0 }, commandstest.Patience, time.Millisecond)
+	require.Eventually(t, func() bool { return s.totalOf(id) > 0 && s.codecs.Stats().Streams == 0 }, commandstest.Patience,
+		time.Millisecond)
 	before := talk.length()
 	// when the session ends without a further word, then nothing of the clause is left to deliver
 	talk.drain()
