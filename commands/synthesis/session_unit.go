@@ -30,12 +30,15 @@ func (s *Session) speakUnit(ctx context.Context, u unit) error {
 	defer slot.Release()
 	s.watch = watch{begun: time.Now()}
 	handed, err := s.speakInSlot(ctx, whole, interrupt, u)
-	s.synthesiser.observe(ctx, Observation{Kind: Spoken, Format: s.synthesis.Audio.Format, Characters: handed}, s.watch, err)
+	s.synthesiser.observe(ctx, Observation{Kind: Spoken, Format: s.synthesis.Audio.Format, Characters: handed}, s.watch,
+		err)
 	return err
 }
 
 // speakInSlot returns the number of characters that were settled.
-func (s *Session) speakInSlot(ctx, whole context.Context, interrupt context.CancelCauseFunc, u unit) (handed int64, err error) {
+func (s *Session) speakInSlot(
+	ctx, whole context.Context, interrupt context.CancelCauseFunc, u unit,
+) (handed int64, err error) {
 	dawdling := time.AfterFunc(s.synthesiser.longest(), func() { interrupt(errDawdled) })
 	defer dawdling.Stop()
 
@@ -110,7 +113,8 @@ func (s *Session) speakParts(ctx, whole context.Context, u unit, stream *speech.
 		}
 		ends := len(rest) == 0
 		speaking := &spoken{whole: whole, stream: stream, part: p, more: more}
-		if err := s.hand(ctx, speaking, end{flush: ends && u.flush, last: ends && u.last, empty: ends && u.empty}); err != nil {
+		if err := s.hand(ctx, speaking, end{flush: ends && u.flush, last: ends && u.last, empty: ends &&
+			u.empty}); err != nil {
 			return handed, err
 		}
 		handed += speaking.said
@@ -214,7 +218,8 @@ func (s *Session) handTimed(ctx context.Context, p *spoken, e end) error {
 		if len(encoded) == 0 && !last {
 			continue
 		}
-		chunk := Chunk{Audio: encoded, Start: start, Timings: held.Timings, BufferEmpty: last && e.empty, Unspeakable: last && p.said == 0}
+		chunk := Chunk{Audio: encoded, Start: start, Timings: held.Timings, BufferEmpty: last && e.empty, Unspeakable: last &&
+			p.said == 0}
 		if err := s.to.Audio(chunk); err != nil {
 			return err
 		}

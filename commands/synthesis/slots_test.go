@@ -416,7 +416,8 @@ func TestASessionFollowsThePlanOfItsAccount(t *testing.T) {
 
 	// when it buys a plan without a limit of its syntheses
 	now := s.Clock.Now()
-	_, err := s.Accounts.Entitle(t.Context(), id, plan.Entitlement{Plan: plan.Pro, Start: now, End: now.AddDate(0, 1, 0), Next: plan.Pro}, 1, uuid.New())
+	_, err := s.Accounts.Entitle(t.Context(), id, plan.Entitlement{Plan: plan.Pro, Start: now, End: now.AddDate(0, 1, 0),
+		Next: plan.Pro}, 1, uuid.New())
 	require.NoError(t, err)
 	_, err = s.Synthesiser.Ledger.FollowEntitlement(t.Context(), id, uuid.New())
 	require.NoError(t, err)

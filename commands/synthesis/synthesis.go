@@ -105,7 +105,8 @@ func (s *Synthesiser) longest() time.Duration {
 // request returns the request to the speaker, without the text.
 func (s Synthesis) request(voice speech.Voice) speech.Request {
 	return speech.Request{
-		Voice: voice, Language: s.Language, Speed: s.Speed, Model: s.Model, Prosody: s.Prosody, Seed: s.Seed, Length: s.Length,
+		Voice: voice, Language: s.Language, Speed: s.Speed, Model: s.Model, Prosody: s.Prosody, Seed: s.Seed,
+		Length: s.Length,
 	}
 }
 

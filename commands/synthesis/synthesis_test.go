@@ -37,8 +37,10 @@ import (
 )
 
 // story has several segments, of different lengths, not all of them in ASCII.
-const story = "Once upon a time there was a café. It was small, and nobody knew where it stood; but the coffee, they said, was good. " +
-	"“Twice a year”, said the owner, “I close the doors, and I walk along the river until I have forgotten every recipe.” " +
+const story = "Once upon a time there was a café. It was small, and nobody knew where it stood; but the " +
+	"coffee, they said, was good. " +
+	"“Twice a year”, said the owner, “I close the doors, and I walk along the river until I have " +
+	"forgotten every recipe.” " +
 	"His guests did not mind, as long as he came back before the first frost and lit the stove in the corner. " +
 	"One autumn he did not come. Then it rained for 40 days."
 
@@ -76,7 +78,8 @@ func newStudio(t testing.TB) *studio { return newStudioIn(t, commandstest.New(t)
 
 func newStudioIn(t testing.TB, w *commandstest.World) *studio {
 	t.Helper()
-	engines, err := worker.Open(worker.Config{Command: workertest.Command(speechworker), Size: 2, Logger: slog.New(slog.DiscardHandler)})
+	engines, err := worker.Open(worker.Config{Command: workertest.Command(speechworker), Size: 2,
+		Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, engines.Close()) })
 	codecs, err := codec.Open(codec.Config{Command: workers.Command{Path: speechworker, Args: []string{"codec"}}, Size: 1})
@@ -84,7 +87,8 @@ func newStudioIn(t testing.TB, w *commandstest.World) *studio {
 	t.Cleanup(codecs.Close)
 	s := &studio{World: w, engines: engines, codecs: codecs, models: &models{}}
 	s.Synthesiser = synthesis.Synthesiser{
-		Ledger: w.Ledger(), Voices: speech.SystemVoices{}, Speaker: speech.NewSpeaker(engines), Encoders: audio.NewEncoders(codecs), ReadModels: s.models,
+		Ledger: w.Ledger(), Voices: speech.SystemVoices{}, Speaker: speech.NewSpeaker(engines),
+		Encoders: audio.NewEncoders(codecs), ReadModels: s.models,
 		Spool:        openSpool(t, 1<<30, 64<<20),
 		QuietEncoder: time.Hour, // on a slow machine a pause in a test is no quiet client
 	}
@@ -125,7 +129,8 @@ func (s *studio) requireIdle(id string) {
 		engines := s.engines.Stats()
 		return engines.Busy == 0 && engines.Queued == 0 && s.codecs.Stats().Streams == 0
 	}, commandstest.Patience, time.Millisecond, "a process still works for a reply that has ended")
-	require.Eventually(s.T, func() bool { return len(s.Books(id).Open) == 0 }, commandstest.Patience, time.Millisecond, "a reservation is still open")
+	require.Eventually(s.T, func() bool { return len(s.Books(id).Open) == 0 }, commandstest.Patience, time.Millisecond,
+		"a reservation is still open")
 }
 
 // segments returns the numbers of characters of a text's segments, and where in the engine's samples they end, in
@@ -135,7 +140,8 @@ func (s *studio) segments(text string) (characters, ends []int64) {
 	o := order("", text, audio.Raw)
 	voice, err := speech.FindVoice(o.Voice)
 	require.NoError(s.T, err)
-	stream := s.Speaker.Speak(s.T.Context(), speech.Request{Text: o.Text, Voice: voice, Language: o.Language, Speed: o.Speed})
+	stream := s.Speaker.Speak(s.T.Context(), speech.Request{Text: o.Text, Voice: voice, Language: o.Language,
+		Speed: o.Speed})
 	defer stream.Close()
 	var came int64
 	for {
@@ -374,7 +380,8 @@ func TestAClientThatGoesAtAnyMoment(t *testing.T) {
 	s := newStudio(t)
 	id := s.Open("enterprise")
 	rapid.Check(t, func(r *rapid.T) {
-		ctx, leave := context.WithTimeout(context.Background(), time.Duration(rapid.IntRange(0, 12_000).Draw(r, "µs"))*time.Microsecond)
+		ctx, leave := context.WithTimeout(context.Background(),
+			time.Duration(rapid.IntRange(0, 12_000).Draw(r, "µs"))*time.Microsecond)
 		defer leave()
 		whole := rapid.Bool().Draw(r, "whole")
 		o := order(id, story, audio.MP3)
@@ -393,7 +400,8 @@ func TestAClientThatGoesAtAnyMoment(t *testing.T) {
 			require.ErrorIs(r, err, context.DeadlineExceeded)
 		}
 		if whole && err != nil {
-			require.Eventually(r, func() bool { _, ended := s.Books(id).SettledBy[reply.ID()]; return ended }, commandstest.Patience, time.Millisecond)
+			require.Eventually(r, func() bool { _, ended := s.Books(id).SettledBy[reply.ID()]; return ended },
+				commandstest.Patience, time.Millisecond)
 			require.Zero(r, s.Books(id).SettledBy[reply.ID()])
 		}
 	})
@@ -483,7 +491,8 @@ func TestACodecThatDiesEndsTheReply(t *testing.T) {
 	require.Less(t, settled, reply.Characters())
 	s.requireIdle(id)
 
-	require.NoError(t, s.begin(t.Context(), order(id, story, audio.MP3)).Write(t.Context(), io.Discard), "the next one is served")
+	require.NoError(t, s.begin(t.Context(), order(id, story, audio.MP3)).Write(t.Context(), io.Discard),
+		"the next one is served")
 	s.requireIdle(id)
 }
 

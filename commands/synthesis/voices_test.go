@@ -59,7 +59,8 @@ func TestAVoiceThatCannotSpeakIsRefusedBeforeAnythingIsReserved(t *testing.T) {
 		account, voice string
 		want           domain.Code
 	}{
-		{id, "nobody", domain.NotFound}, {stranger, "mine", domain.NotFound}, {id, "training", domain.Conflict}, {id, "broken", domain.Rejected},
+		{id, "nobody", domain.NotFound}, {stranger, "mine", domain.NotFound}, {id, "training", domain.Conflict},
+		{id, "broken", domain.Rejected},
 	} {
 		o := order(c.account, story, audio.MP3)
 		o.Voice = c.voice

@@ -38,7 +38,8 @@ func TestARecordingHoldsItsSlotAndItsPlaceUntilItWasSent(t *testing.T) {
 
 			// until it was sent, or its client has gone
 			release(reply, leave)
-			require.Eventually(t, func() bool { return s.Slots.Busy() == 0 && s.Spool.Claimed() == 0 }, commandstest.Patience, time.Millisecond)
+			require.Eventually(t, func() bool { return s.Slots.Busy() == 0 && s.Spool.Claimed() == 0 }, commandstest.Patience,
+				time.Millisecond)
 		})
 	}
 	s.requireIdle(id)

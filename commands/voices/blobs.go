@@ -73,7 +73,8 @@ func (v *Voices) Sweep(ctx context.Context) (removed int, err error) {
 		if v.Now().Sub(blob.Stored) < sweepAge {
 			continue
 		}
-		if id := string(blob.Address.Owner())[len(voice.StreamPrefix):]; of.Voice != id { // stores list a voice's blobs together
+		// stores list a voice's blobs together
+		if id := string(blob.Address.Owner())[len(voice.StreamPrefix):]; of.Voice != id {
 			if of, err = v.created(ctx, id); err != nil {
 				return removed, fmt.Errorf("sweeping voices: %w", err)
 			}

@@ -67,7 +67,9 @@ func (v *Voices) Update(ctx context.Context, account, id string, c Change, origi
 }
 
 // update changes the profile of an account's own voice.
-func (v *Voices) update(ctx context.Context, account, id string, c Change, origin journal.Origin) (voice.State, eventlog.Position, error) {
+func (v *Voices) update(
+	ctx context.Context, account, id string, c Change, origin journal.Origin,
+) (voice.State, eventlog.Position, error) {
 	if !voice.ValidID(id) {
 		return voice.State{}, eventlog.Position{}, voice.ErrNotFound
 	}
@@ -89,7 +91,9 @@ func (v *Voices) update(ctx context.Context, account, id string, c Change, origi
 }
 
 // star stars a voice, withdraws its star, or (nil) finds out whether it has one.
-func (v *Voices) star(ctx context.Context, account string, of Voice, starred *bool, origin journal.Origin) (Voice, error) {
+func (v *Voices) star(
+	ctx context.Context, account string, of Voice, starred *bool, origin journal.Origin,
+) (Voice, error) {
 	if starred == nil {
 		state, _, err := journal.Load(ctx, v.Journal, starsOf(account))
 		of.Starred = state.Has(of.ID)
@@ -97,7 +101,8 @@ func (v *Voices) star(ctx context.Context, account string, of Voice, starred *bo
 	}
 	at := v.now()
 	set := star.Set{Account: account, Voice: of.ID, Starred: *starred, At: at}
-	_, position, err := journal.Execute(ctx, v.Journal, starsOf(account), starCommand(set), origin.Metadata(uuid.New(), at))
+	_, position, err := journal.Execute(ctx, v.Journal, starsOf(account), starCommand(set),
+		origin.Metadata(uuid.New(), at))
 	of.Starred, of.Position = *starred, later(of.Position, position)
 	return of, err
 }
@@ -119,16 +124,19 @@ func (v *Voices) profile(ctx context.Context, s voice.State) (p voice.Profile, e
 
 // InvalidatePreview has the preview of an account's voice rendered again. Errors: domain.NotFound; domain.Denied for a
 // system voice.
-func (v *Voices) InvalidatePreview(ctx context.Context, account, id string, origin journal.Origin) (eventlog.Position, error) {
+func (v *Voices) InvalidatePreview(
+	ctx context.Context, account, id string, origin journal.Origin,
+) (eventlog.Position, error) {
 	if err := requireOwn(id); err != nil {
 		return eventlog.Position{}, err
 	}
 	at := v.now()
 	var former voice.Preview
-	_, position, err := journal.Execute(ctx, v.Journal, streamOf(id), journal.Prepare(func(s voice.State) (command, error) {
-		former = s.Preview
-		return voice.InvalidatePreview{Account: account, At: at}, nil
-	}), origin.Metadata(uuid.New(), at))
+	_, position, err := journal.Execute(ctx, v.Journal, streamOf(id),
+		journal.Prepare(func(s voice.State) (command, error) {
+			former = s.Preview
+			return voice.InvalidatePreview{Account: account, At: at}, nil
+		}), origin.Metadata(uuid.New(), at))
 	if err == nil && former.Blob != "" {
 		v.remove(ctx, former.Blob)
 	}

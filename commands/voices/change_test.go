@@ -27,11 +27,13 @@ func TestOnlyWhatAClientNamesChanges(t *testing.T) {
 	account := s.Open("pro")
 	id := s.create(wish(account, voice.Instant, sound(short, 440)))
 	require.NotContains(t, string(s.state(id).Sealed), "Mine")
-	updated, err := s.Update(t.Context(), account, id, voices.Change{Description: new("soft"), Gender: new("F"), Starred: new(true)}, origin)
+	updated, err := s.Update(t.Context(), account, id, voices.Change{Description: new("soft"), Gender: new("F"),
+		Starred: new(true)}, origin)
 	require.NoError(t, err)
 	require.True(t, updated.Starred)
 	require.Equal(t, s.state(id).Sealed, updated.State.Sealed)
-	require.Equal(t, voice.Profile{Name: "Mine", Description: "soft", Gender: "F", Tags: []string{"warm"}}, s.profile(account, id))
+	require.Equal(t, voice.Profile{Name: "Mine", Description: "soft", Gender: "F", Tags: []string{"warm"}},
+		s.profile(account, id))
 	before := len(s.events(id))
 	updated, err = s.Update(t.Context(), account, id, voices.Change{Name: new("Mine"), Tags: &[]string{"warm"}}, origin)
 	require.NoError(t, err)
@@ -48,7 +50,8 @@ func TestAVoiceThatChangesOftenIsLoadedFromASnapshot(t *testing.T) {
 	account := s.Open("pro")
 	id := s.ready(account)
 	for i := range 2*voice.SnapshotEvery + 5 {
-		_, err := s.Update(t.Context(), account, id, voices.Change{Name: new(strings.Repeat("x", i+1)), Starred: new(i%2 == 0)}, origin)
+		_, err := s.Update(t.Context(), account, id, voices.Change{Name: new(strings.Repeat("x", i+1)),
+			Starred: new(i%2 == 0)}, origin)
 		require.NoError(t, err)
 	}
 	state := s.state(id)

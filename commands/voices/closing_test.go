@@ -29,7 +29,8 @@ func (h history[S, E]) Decide(S) ([]E, error) { return h, nil }
 func write[S, E any](s *studio, stream string, evolve func(S, E) S, events ...E) {
 	s.T.Helper()
 	j := &journal.Journal{Log: s.Log, Registry: s.Journal.Registry}
-	_, _, err := journal.Execute(s.T.Context(), j, journal.Stream[S, E]{Name: stream, Evolve: evolve}, journal.Decider[S, E](history[S, E](events)),
+	_, _, err := journal.Execute(s.T.Context(), j, journal.Stream[S, E]{Name: stream, Evolve: evolve},
+		journal.Decider[S, E](history[S, E](events)),
 		origin.Metadata(uuid.New(), s.now()))
 	require.NoError(s.T, err)
 }
@@ -52,7 +53,8 @@ func (s *studio) collection(account string, size int) {
 			continue
 		}
 		write(s, voice.Stream(id), voice.Evolve, voice.Event(voice.Created{
-			Voice: id, Account: account, Type: voice.Instant, Sealed: []byte{1}, Recordings: []voice.Recording{{Blob: string(blob)}}, At: s.now(),
+			Voice: id, Account: account, Type: voice.Instant, Sealed: []byte{1},
+			Recordings: []voice.Recording{{Blob: string(blob)}}, At: s.now(),
 		}), voice.Event(voice.Broken{Voice: id, Account: account, Reason: "broken", Message: "Broken", At: s.now()}))
 	}
 	for at := 0; at < len(taken); at += 250 {

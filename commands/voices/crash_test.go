@@ -47,9 +47,12 @@ func TestACrashAnywhereIsRepaired(t *testing.T) {
 	}{
 		"create an instant voice":     {func() string { return "" }, create(voice.Instant, short), 4},
 		"create a professional voice": {func() string { return "" }, create(voice.Professional, time.Second), 4},
-		"make an instant voice":       {func() string { return s.create(wish(account, voice.Instant, sound(short, 440))) }, whatIsDue, 6},
-		"make a professional voice":   {func() string { return s.create(wish(account, voice.Professional, sound(time.Second, 440))) }, whatIsDue, 14},
-		"break a voice":               {func() string { return s.create(wish(account, voice.Instant, sound(short, 0))) }, whatIsDue, 3},
+		"make an instant voice": {func() string { return s.create(wish(account, voice.Instant, sound(short, 440))) },
+			whatIsDue, 6},
+		"make a professional voice": {
+			func() string { return s.create(wish(account, voice.Professional, sound(time.Second, 440))) }, whatIsDue, 14},
+		"break a voice": {func() string { return s.create(wish(account, voice.Instant, sound(short, 0))) },
+			whatIsDue, 3},
 		"invalidate its preview": {func() string { return s.ready(account) }, func(v *voices.Voices, id string) error {
 			_, err := v.InvalidatePreview(t.Context(), account, id, origin)
 			return err
@@ -106,13 +109,15 @@ func (s *studio) clear(t require.TestingT, account string) {
 func TestNoSequenceLeavesAVoiceOutsideItsStates(t *testing.T) {
 	s := newStudio(t)
 	files := map[string]voices.File{
-		"tone": sound(short, 440), "long tone": sound(time.Second, 330), "silence": sound(short, 0), "nothing": file(noise(4000)),
+		"tone": sound(short, 440), "long tone": sound(time.Second, 330), "silence": sound(short, 0),
+		"nothing": file(noise(4000)),
 	}
 	processes := map[string]process{
 		"settle": func(v *voices.Voices, ctx context.Context, id string, cause uuid.UUID) (eventlog.Position, error) {
 			return v.SettlePlace(ctx, s.state(id).Account, id, cause)
 		},
-		"prepare": (*voices.Voices).Prepare, "train": (*voices.Voices).Train, "preview": (*voices.Voices).RenderPreview, "erase": (*voices.Voices).Erase,
+		"prepare": (*voices.Voices).Prepare, "train": (*voices.Voices).Train, "preview": (*voices.Voices).RenderPreview,
+		"erase": (*voices.Voices).Erase,
 	}
 	rapid.Check(t, func(draw *rapid.T) {
 		account := s.Open("pro")
@@ -132,12 +137,14 @@ func TestNoSequenceLeavesAVoiceOutsideItsStates(t *testing.T) {
 			if len(known) > 0 {
 				id = rapid.SampledFrom(known).Draw(draw, "voice")
 			}
-			step := rapid.SampledFrom([]string{"create", "create", "delete", "update", "star", "invalidate", "process", "process", "process", "settle all"}).Draw(draw, "step")
+			step := rapid.SampledFrom([]string{"create", "create", "delete", "update", "star", "invalidate", "process",
+				"process", "process", "settle all"}).Draw(draw, "step")
 			var err error
 			switch {
 			case step == "create" || id == "":
 				of := rapid.SampledFrom([]voice.Type{voice.Instant, voice.Professional}).Draw(draw, "type")
-				c := wish(account, of, files[rapid.SampledFrom([]string{"tone", "long tone", "long tone", "silence", "nothing"}).Draw(draw, "file")])
+				c := wish(account, of,
+					files[rapid.SampledFrom([]string{"tone", "long tone", "long tone", "silence", "nothing"}).Draw(draw, "file")])
 				c.Repetition.Key = rapid.SampledFrom([]string{"", "", account + "1", account + "2"}).Draw(draw, "key")
 				c.Repetition.Content = c.Repetition.Key + string(of)
 				var made voices.Voice
@@ -162,7 +169,8 @@ func TestNoSequenceLeavesAVoiceOutsideItsStates(t *testing.T) {
 			case step == "invalidate":
 				_, err = instance.InvalidatePreview(t.Context(), account, id, origin)
 			case step == "process":
-				err = s.attempt(instance, id, processes[rapid.SampledFrom([]string{"settle", "prepare", "train", "preview", "erase"}).Draw(draw, "process")])
+				err = s.attempt(instance, id,
+					processes[rapid.SampledFrom([]string{"settle", "prepare", "train", "preview", "erase"}).Draw(draw, "process")])
 			default:
 				s.settle(draw, s.Voices)
 			}

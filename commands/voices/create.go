@@ -85,7 +85,8 @@ func (v *Voices) limits(on plan.Type) (roster.Limits, error) {
 // the voice that the earlier one has created. Errors: domain.PaymentRequired where the plan includes no further voice;
 // domain.ErrKeyReused; ErrUnderway; domain.NotFound if the voice of an earlier request was deleted; domain.Unavailable.
 func (v *Voices) Create(ctx context.Context, c Creation, origin journal.Origin) (Voice, error) {
-	if len(c.Files) == 0 || len(c.Files) > voice.MaxRecordings || slices.ContainsFunc(c.Files, func(f File) bool { return f.Size() == 0 }) {
+	if len(c.Files) == 0 || len(c.Files) > voice.MaxRecordings ||
+		slices.ContainsFunc(c.Files, func(f File) bool { return f.Size() == 0 }) {
 		return Voice{}, errFiles
 	}
 	id, err := voice.DrawID(v.random)
@@ -148,7 +149,8 @@ func (v *Voices) create(ctx context.Context, c Creation, take roster.Take, origi
 		return "", err
 	}
 	take.At = v.now()
-	state, _, err := journal.Execute(ctx, v.Journal, rosterOf(c.Account), rosterCommand(take), origin.Metadata(uuid.New(), take.At))
+	state, _, err := journal.Execute(ctx, v.Journal, rosterOf(c.Account), rosterCommand(take),
+		origin.Metadata(uuid.New(), take.At))
 	if err != nil {
 		keep = !final(err) // the place may be taken, and is settled
 		return "", err
@@ -183,7 +185,8 @@ func (v *Voices) store(ctx context.Context, c Creation, create *voice.Create) er
 			}
 			return fmt.Errorf("storing a recording: %w", err)
 		}
-		create.Recordings = append(create.Recordings, voice.Recording{Blob: string(blob.Address), Bytes: blob.Size, SHA256: file.SHA256})
+		create.Recordings = append(create.Recordings, voice.Recording{Blob: string(blob.Address), Bytes: blob.Size,
+			SHA256: file.SHA256})
 	}
 	return nil
 }

@@ -97,12 +97,14 @@ func TestWhatNoVoiceCanBeMadeOf(t *testing.T) {
 		files   []voices.File
 		message string
 	}{
-		"no audio":                            {voice.Instant, []voices.File{nothing}, "audio"},
-		"no audio in the second":              {voice.Instant, []voices.File{tone, nothing}, "File 2: "},
-		"silence":                             {voice.Instant, []voices.File{sound(short, 0)}, "There is no speech"},
-		"too long together":                   {voice.Instant, []voices.File{sound(3*time.Second, 440), sound(3*time.Second, 440)}, "File 2: "},
-		"too short for a professional":        {voice.Professional, []voices.File{tone}, "0 minutes of speech"},
-		"too much silence for a professional": {voice.Professional, []voices.File{tone, sound(time.Second, 0)}, "0 minutes of speech"},
+		"no audio":               {voice.Instant, []voices.File{nothing}, "audio"},
+		"no audio in the second": {voice.Instant, []voices.File{tone, nothing}, "File 2: "},
+		"silence":                {voice.Instant, []voices.File{sound(short, 0)}, "There is no speech"},
+		"too long together": {voice.Instant,
+			[]voices.File{sound(3*time.Second, 440), sound(3*time.Second, 440)}, "File 2: "},
+		"too short for a professional": {voice.Professional, []voices.File{tone}, "0 minutes of speech"},
+		"too much silence for a professional": {voice.Professional, []voices.File{tone, sound(time.Second, 0)},
+			"0 minutes of speech"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			id := s.create(wish(account, c.of, c.files...))
@@ -142,7 +144,12 @@ func TestWhatIsRefusedLeavesNothing(t *testing.T) {
 			c.Profile.Description = strings.Repeat("x", 1<<17)
 			return c
 		}(), domain.Invalid},
-		"beyond the plan": {func() voices.Creation { c := wish(account, voice.Professional, tone); c.Plan = plan.Free; return c }(), domain.PaymentRequired},
+		"beyond the plan": {func() voices.Creation {
+			c := wish(account, voice.Professional,
+				tone)
+			c.Plan = plan.Free
+			return c
+		}(), domain.PaymentRequired},
 	} {
 		_, err := s.Create(t.Context(), c.creation, origin)
 		require.Equal(t, c.refused, domain.CodeOf(err), name)
@@ -324,7 +331,9 @@ type slowLog struct {
 	before func(id string)
 }
 
-func (l *slowLog) Append(ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed) (eventlog.Appended, error) {
+func (l *slowLog) Append(
+	ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed,
+) (eventlog.Appended, error) {
 	if id, is := strings.CutPrefix(stream, voice.StreamPrefix); is {
 		l.once.Do(func() { l.before(id) })
 	}

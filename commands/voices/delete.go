@@ -87,7 +87,8 @@ func (v *Voices) removeBlobs(ctx context.Context, id string) error {
 func (v *Voices) EndFor(ctx context.Context, account string) error {
 	at := v.now()
 	end := roster.End{Account: account, At: at}
-	_, _, err := journal.Execute(ctx, v.Journal, rosterOf(account), rosterCommand(end), journal.System().Metadata(uuid.New(), at))
+	_, _, err := journal.Execute(ctx, v.Journal, rosterOf(account), rosterCommand(end),
+		journal.System().Metadata(uuid.New(), at))
 	return err
 }
 
@@ -100,8 +101,8 @@ const (
 	erasureTurn  = 5 * time.Second
 )
 
-// EraseFor deletes and erases the voices of an account that is closed, and withdraws its stars, after EndFor. It returns a
-// *todo.NotYetError as long as some are left.
+// EraseFor deletes and erases the voices of an account that is closed, and withdraws its stars, after EndFor. It
+// returns a *todo.NotYetError as long as some are left.
 func (v *Voices) EraseFor(ctx context.Context, account string) error {
 	state, _, err := journal.Load(ctx, v.Journal, rosterOf(account))
 	if err != nil {

@@ -98,7 +98,8 @@ func TestALongMakingHoldsUpNoOther(t *testing.T) {
 	limits := s.limits
 	limits.AtOnce = 1
 	one := s.instance(s.Log, s.store, limits)
-	long, waiting := s.create(wish(account, voice.Instant, sound(short, 440))), s.create(wish(account, voice.Instant, sound(short, 220)))
+	long, waiting := s.create(wish(account, voice.Instant, sound(short, 440))),
+		s.create(wish(account, voice.Instant, sound(short, 220)))
 	trained := s.create(wish(account, voice.Professional, sound(time.Second, 330)))
 	s.carryOut(t, one, trained, (*voices.Voices).Prepare)
 	release := s.cloner.wait()
@@ -126,7 +127,8 @@ func TestAnAccountWithManyVoicesLeavesRoomForOthers(t *testing.T) {
 	limits.AtOnce = 2
 	one := s.instance(s.Log, s.store, limits)
 	account, other := s.Open("pro"), s.Open("pro")
-	many := []string{s.create(wish(account, voice.Instant, sound(short, 440))), s.create(wish(account, voice.Instant, sound(short, 220)))}
+	many := []string{s.create(wish(account, voice.Instant, sound(short, 440))),
+		s.create(wish(account, voice.Instant, sound(short, 220)))}
 	theirs := s.create(wish(other, voice.Instant, sound(short, 330)))
 	release := s.cloner.wait()
 	defer release()
@@ -136,7 +138,8 @@ func TestAnAccountWithManyVoicesLeavesRoomForOthers(t *testing.T) {
 	}
 
 	// given an account with a voice that is being made and another that waits, then there is room for others' voices
-	require.Eventually(t, func() bool { return s.cloner.count() == 1 && one.Making() == 1 }, commandstest.Patience, time.Millisecond)
+	require.Eventually(t, func() bool { return s.cloner.count() == 1 && one.Making() == 1 }, commandstest.Patience,
+		time.Millisecond)
 	_, err := one.Prepare(t.Context(), theirs, uuid.New())
 	require.ErrorAs(t, err, new(*todo.NotYetError))
 	require.Eventually(t, func() bool { return s.cloner.count() == 2 }, commandstest.Patience, time.Millisecond)
@@ -158,7 +161,8 @@ func TestTheVoicesOfAClosedAccountAreErased(t *testing.T) {
 	s.ready(account)
 	s.create(wish(account, voice.Instant, sound(short, 440)))
 	s.create(wish(account, voice.Professional, sound(time.Second, 440)))
-	_, err := s.mortal(&fuse{at: 2, after: true}).Create(t.Context(), wish(account, voice.Instant, sound(short, 440)), origin)
+	_, err := s.mortal(&fuse{at: 2, after: true}).Create(t.Context(), wish(account, voice.Instant, sound(short, 440)),
+		origin)
 	require.ErrorIs(t, err, errDead)
 	require.Len(t, s.roster(account).Places, 4)
 

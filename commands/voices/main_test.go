@@ -71,7 +71,8 @@ func newStudio(t testing.TB) *studio {
 	s.store, err = folder.Open(folder.Config{Dir: t.TempDir(), Instance: "test", Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	s.decoder = decode.NewPool(decode.Config{Command: workers.Command{Path: speechworker, Args: []string{"decode"}}})
-	s.limits = voices.Limits{Wait: time.Nanosecond, Training: 600 * time.Millisecond, Stretch: 250 * time.Millisecond, Longest: 4 * time.Second, Upload: 1 << 20}
+	s.limits = voices.Limits{Wait: time.Nanosecond, Training: 600 * time.Millisecond, Stretch: 250 * time.Millisecond,
+		Longest: 4 * time.Second, Upload: 1 << 20}
 	s.Voices = s.instance(s.Log, s.store, s.limits)
 	return s
 }
@@ -80,7 +81,8 @@ func newStudio(t testing.TB) *studio {
 func (s *studio) instance(log eventlog.Log, store blobs.Store, limits voices.Limits) *voices.Voices {
 	s.T.Helper()
 	v, err := voices.New(voices.Config{
-		Journal: &journal.Journal{Log: log, Registry: s.Journal.Registry}, Keys: s.keys, Blobs: store, Decoder: s.decoder, Cloner: s.cloner,
+		Journal: &journal.Journal{Log: log, Registry: s.Journal.Registry}, Keys: s.keys, Blobs: store, Decoder: s.decoder,
+		Cloner:   s.cloner,
 		Previews: previews{}, Folder: s.T.TempDir(), Limits: limits, Now: s.now, Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(s.T, err)
@@ -143,7 +145,9 @@ func (c *cloner) Analyse(ctx context.Context, r cloning.Recording, o cloning.Opt
 	return cloning.Analysis{Report: report, Data: sum[:]}, nil
 }
 
-func (c *cloner) Fit(_ context.Context, analyses []cloning.Analysis, _ cloning.Profile, _ func(int, int)) (cloning.Model, error) {
+func (c *cloner) Fit(
+	_ context.Context, analyses []cloning.Analysis, _ cloning.Profile, _ func(int, int),
+) (cloning.Model, error) {
 	var all []byte
 	speech := 0.0
 	for _, a := range analyses {
@@ -212,7 +216,8 @@ func file(content []byte) voices.File {
 
 // wish returns a request for a voice.
 func wish(account string, of voice.Type, files ...voices.File) voices.Creation {
-	return voices.Creation{Account: account, Plan: plan.Pro, Type: of, Profile: voice.Profile{Name: "Mine", Tags: []string{"warm"}}, Files: files}
+	return voices.Creation{Account: account, Plan: plan.Pro, Type: of,
+		Profile: voice.Profile{Name: "Mine", Tags: []string{"warm"}}, Files: files}
 }
 
 // create creates a voice and returns its id.
@@ -436,7 +441,9 @@ type mortalLog struct {
 	fuse *fuse
 }
 
-func (l mortalLog) Append(ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed) (made eventlog.Appended, err error) {
+func (l mortalLog) Append(
+	ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed,
+) (made eventlog.Appended, err error) {
 	err = l.fuse.burn(func() error {
 		made, err = l.Log.Append(ctx, stream, expected, events)
 		return err
@@ -456,7 +463,9 @@ type mortalStore struct {
 	fuse *fuse
 }
 
-func (st mortalStore) Put(ctx context.Context, address blobs.Address, r io.Reader, size int64) (blob blobs.Blob, err error) {
+func (st mortalStore) Put(
+	ctx context.Context, address blobs.Address, r io.Reader, size int64,
+) (blob blobs.Blob, err error) {
 	err = st.fuse.burn(func() error {
 		blob, err = st.Store.Put(ctx, address, r, size)
 		return err

@@ -64,7 +64,8 @@ func (v *Voices) Train(ctx context.Context, id string, cause uuid.UUID) (eventlo
 		if err != nil {
 			return m.position, err
 		}
-		if err := m.do(ctx, voice.BeginTraining{At: v.now()}); err != nil || m.state.Phase != voice.Training || m.state.Deleted {
+		if err := m.do(ctx, voice.BeginTraining{At: v.now()}); err != nil || m.state.Phase != voice.Training ||
+			m.state.Deleted {
 			return m.position, err
 		}
 		err = v.training.within(m.state.Account, func() error { return m.make(ctx, v.Limits.Training) })

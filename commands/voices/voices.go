@@ -40,10 +40,11 @@ type Config struct {
 	Decoder  audio.Decoder
 	Cloner   cloning.Cloner
 	Previews Previews
-	Folder   string // of recordings while they are decoded and analysed; is created if missing, and belongs to this process alone
-	Limits   Limits
-	Now      func() time.Time
-	Logger   *slog.Logger
+	// of recordings while they are decoded and analysed; is created if missing, and belongs to this process alone
+	Folder string
+	Limits Limits
+	Now    func() time.Time
+	Logger *slog.Logger
 }
 
 // Previews render previews.
@@ -54,14 +55,15 @@ type Previews interface {
 
 // Limits bound what is done at once, and what is kept. A zero field means its default.
 type Limits struct {
-	PerAccount int           // voices, whatever the plan: 10,000
-	AtOnce     int           // voices that are prepared at once, and half as many (at least one) that are trained beside: one for each processor
-	Upload     int64         // bytes of a recording: 250 MiB
-	Longest    time.Duration // of all recordings of a voice: 3 h
-	Wait       time.Duration // for which a request waits until its voice is ready: 30 s
-	Opened     int           // voices that are kept open to speak: 1,000
-	Training   time.Duration // of speech that a professional voice is made of at least: 5 min
-	Stretch    time.Duration // of a recording that is analysed at one go for a professional voice: 2 min
+	PerAccount int // voices, whatever the plan: 10,000
+	// voices that are prepared at once, and half as many (at least one) that are trained beside: one for each processor
+	AtOnce   int
+	Upload   int64         // bytes of a recording: 250 MiB
+	Longest  time.Duration // of all recordings of a voice: 3 h
+	Wait     time.Duration // for which a request waits until its voice is ready: 30 s
+	Opened   int           // voices that are kept open to speak: 1,000
+	Training time.Duration // of speech that a professional voice is made of at least: 5 min
+	Stretch  time.Duration // of a recording that is analysed at one go for a professional voice: 2 min
 }
 
 func (l Limits) withDefaults() Limits {
@@ -114,7 +116,8 @@ func New(config Config) (*Voices, error) {
 	limits := config.Limits
 	largest := max(limits.Upload, int64(limits.Longest/time.Second)*decodedRate*2)
 	atOnce := int64(limits.AtOnce + limits.trained())
-	files, err := spool.Open(spool.Config{Dir: config.Folder, MaxFile: largest, Budget: atOnce * filesEach * largest * 3 / 2})
+	files, err := spool.Open(spool.Config{Dir: config.Folder, MaxFile: largest,
+		Budget: atOnce * filesEach * largest * 3 / 2})
 	if err != nil {
 		return nil, fmt.Errorf("opening the voices: %w", err)
 	}
@@ -122,7 +125,8 @@ func New(config Config) (*Voices, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the voices: %w", err)
 	}
-	v := &Voices{Config: config, sealed: sealed.New(config.Blobs, config.Keys), spool: files, opened: opened, random: rand.Reader}
+	v := &Voices{Config: config, sealed: sealed.New(config.Blobs, config.Keys), spool: files, opened: opened,
+		random: rand.Reader}
 	v.preparing, v.training = newDesk(limits.AtOnce), newDesk(limits.trained())
 	return v, nil
 }
@@ -181,12 +185,16 @@ func (v *Voices) load(ctx context.Context, id string) (voice.State, eventlog.Pos
 }
 
 // do carries a command out on a voice.
-func (v *Voices) do(ctx context.Context, id string, c command, origin journal.Origin) (voice.State, eventlog.Position, error) {
+func (v *Voices) do(
+	ctx context.Context, id string, c command, origin journal.Origin,
+) (voice.State, eventlog.Position, error) {
 	return journal.Execute(ctx, v.Journal, streamOf(id), c, origin.Metadata(uuid.New(), v.now()))
 }
 
 // free frees the places of voices of an account, and withdraws the stars that it has given them.
-func (v *Voices) free(ctx context.Context, account string, ids []string, abandoned bool, origin journal.Origin) (eventlog.Position, error) {
+func (v *Voices) free(
+	ctx context.Context, account string, ids []string, abandoned bool, origin journal.Origin,
+) (eventlog.Position, error) {
 	at := v.now()
 	unstar := star.Withdraw{Voices: ids, At: at}
 	_, last, err := journal.Execute(ctx, v.Journal, starsOf(account), starCommand(unstar), origin.Metadata(uuid.New(), at))
@@ -194,7 +202,8 @@ func (v *Voices) free(ctx context.Context, account string, ids []string, abandon
 		return eventlog.Position{}, err
 	}
 	free := roster.Free{Voices: ids, Abandoned: abandoned, At: at}
-	_, position, err := journal.Execute(ctx, v.Journal, rosterOf(account), rosterCommand(free), origin.Metadata(uuid.New(), at))
+	_, position, err := journal.Execute(ctx, v.Journal, rosterOf(account), rosterCommand(free),
+		origin.Metadata(uuid.New(), at))
 	return later(last, position), err
 }
 

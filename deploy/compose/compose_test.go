@@ -230,7 +230,8 @@ func TestRecitaldAcceptsWhatItIsGiven(t *testing.T) {
 				t.Run(name, func(t *testing.T) {
 					cfg := parse(t, s.Environment, env)
 					assert.Equal(t, "prod", cfg.Mode)
-					requireMounted(t, s, cfg.OperatorTokenFile, cfg.AuditorTokenFile, cfg.MasterKeyFile, cfg.SigningKeyFile, cfg.AuditKeyFile)
+					requireMounted(t, s, cfg.OperatorTokenFile, cfg.AuditorTokenFile, cfg.MasterKeyFile, cfg.SigningKeyFile,
+						cfg.AuditKeyFile)
 
 					store := connection(t, cfg.EventStore, folder)
 					assert.Equal(t, profile == "single", store.DisableTLS)
@@ -303,7 +304,8 @@ func TestSetUpDrawsSecretsThatTheirOwnerAloneCanRead(t *testing.T) {
 	}
 	// Postgres's client finds the password of its server.
 	password := strings.TrimSpace(string(read(t, filepath.Join(secrets, "secrets/postgres-password"))))
-	assert.Equal(t, "postgres:5432:recital:recital:"+password, strings.TrimSpace(string(read(t, filepath.Join(secrets, "secrets/pgpass")))))
+	assert.Equal(t, "postgres:5432:recital:recital:"+password,
+		strings.TrimSpace(string(read(t, filepath.Join(secrets, "secrets/pgpass")))))
 	assert.Contains(t, env["RECITAL_EVENTSTORE"], "esdb://admin:"+env["EVENTSTORE_ADMIN_PASSWORD"]+"@")
 	assert.NotEqual(t, "0", env["RECITAL_UID"], "not root")
 	assert.NotEqual(t, env["EVENTSTORE_ADMIN_PASSWORD"], other["EVENTSTORE_ADMIN_PASSWORD"])
@@ -377,7 +379,8 @@ func TestTheExampleTellsEverySetting(t *testing.T) {
 	for name := range env {
 		assert.Contains(t, example, "\n"+name+"=")
 	}
-	for _, variable := range regexp.MustCompile(`\$\{([A-Z_0-9]+):-([^}]*)\}`).FindAllStringSubmatch(string(read(t, filepath.Join(root, "docker-compose.yml"))), -1) {
+	for _, variable := range regexp.MustCompile(`\$\{([A-Z_0-9]+):-([^}]*)\}`).FindAllStringSubmatch(
+		string(read(t, filepath.Join(root, "docker-compose.yml"))), -1) {
 		assert.Contains(t, example, "# "+variable[1]+"="+variable[2])
 	}
 }
@@ -446,7 +449,8 @@ func TestTheImageHasThePackagesOfTheBuild(t *testing.T) {
 	dockerfile := string(read(t, filepath.Join(root, "Dockerfile")))
 	build, runtime, found := strings.Cut(dockerfile, "\nFROM debian:bookworm-slim\n")
 	require.True(t, found)
-	for _, need := range regexp.MustCompile(`(?m)^\s*need (\S+) `).FindAllStringSubmatch(string(read(t, "../deps.sh")), -1) {
+	for _, need := range regexp.MustCompile(`(?m)^\s*need (\S+) `).FindAllStringSubmatch(string(read(t, "../deps.sh")),
+		-1) {
 		switch need[1] {
 		case "chromium", "curl", "ffmpeg", "haproxy", "sox": // of the tests
 		case "postgresql":
@@ -465,7 +469,8 @@ func TestTheImageHasThePackagesOfTheBuild(t *testing.T) {
 	}
 	assert.NotContains(t, runtime, "-dev", "what only compiling needs")
 	assert.Regexp(t, `(?m)^USER recital$`, runtime)
-	assert.Regexp(t, `(?m)^ENTRYPOINT \["/usr/bin/tini", "--", "/usr/local/bin/recitald"\]$`, runtime, "no shell, so that signals arrive")
+	assert.Regexp(t, `(?m)^ENTRYPOINT \["/usr/bin/tini", "--", "/usr/local/bin/recitald"\]$`, runtime,
+		"no shell, so that signals arrive")
 	for _, setting := range regexp.MustCompile(`\s(RECITAL_[A-Z_]+)=(\S+)`).FindAllStringSubmatch(runtime, -1) {
 		assert.Contains(t, settings(t), setting[1])
 	}

@@ -45,23 +45,33 @@ func TestOpen(t *testing.T) {
 	owing.FreePeriod = &account.FreePeriod{Start: noon, End: noon.Add(1), Used: -1}
 	spec.Run(t, account.Evolve, []row{
 		{Name: "a person's account knows what another one left", When: byPerson, Then: events{account.Opened(byPerson)}},
-		{Name: "opening a person's account again changes nothing", Given: events{account.Opened{Account: "a1", Plan: plan.Pro, Identity: "i1", At: noon}}, When: byPerson},
-		{Name: "another person's account is not opened again", Given: events{account.Opened{Account: "a1", Plan: plan.Free, Identity: "i2", At: noon}},
-			When: byPerson, Refused: domain.Conflict},
-		{Name: "a closed account is not opened again", Given: events{account.Opened(byPerson), closed()}, When: byPerson, Refused: domain.Unauthenticated},
+		{Name: "opening a person's account again changes nothing",
+			Given: events{account.Opened{Account: "a1", Plan: plan.Pro, Identity: "i1", At: noon}}, When: byPerson},
+		{Name: "another person's account is not opened again",
+			Given: events{account.Opened{Account: "a1", Plan: plan.Free, Identity: "i2", At: noon}},
+			When:  byPerson, Refused: domain.Conflict},
+		{Name: "a closed account is not opened again", Given: events{account.Opened(byPerson), closed()}, When: byPerson,
+			Refused: domain.Unauthenticated},
 		{Name: "a free period ends after its start", When: backwards, Refused: domain.Invalid},
 		{Name: "a free period is not used less than nothing", When: owing, Refused: domain.Invalid},
-		{Name: "an account opens on its plan", When: account.Open{Account: "a1", Plan: plan.Free, At: noon}, Then: events{opened()}},
-		{Name: "opening it again changes nothing", Given: events{opened()}, When: account.Open{Account: "a1", Plan: plan.Free, At: noon.Add(1)}},
-		{Name: "nor does it where a plan was bought since", Given: events{opened(), account.Entitled{Account: "a1", Entitlement: bought(plan.Pro, 1), Version: 1, At: noon}},
-			When: account.Open{Account: "a1", Plan: plan.Free, At: noon}},
+		{Name: "an account opens on its plan", When: account.Open{Account: "a1", Plan: plan.Free, At: noon},
+			Then: events{opened()}},
+		{Name: "opening it again changes nothing", Given: events{opened()}, When: account.Open{Account: "a1", Plan: plan.Free,
+			At: noon.Add(1)}},
+		{Name: "nor does it where a plan was bought since",
+			Given: events{opened(), account.Entitled{Account: "a1", Entitlement: bought(plan.Pro, 1), Version: 1, At: noon}},
+			When:  account.Open{Account: "a1", Plan: plan.Free, At: noon}},
 		{Name: "it cannot be opened again on another plan", Given: events{opened()},
 			When: account.Open{Account: "a1", Plan: plan.Pro, At: noon}, Refused: domain.Conflict},
-		{Name: "the plan must be known", When: account.Open{Account: "a1", Plan: "golden", At: noon}, Refused: domain.Invalid},
-		{Name: "an operator's has the role from its beginning", When: operators, Then: events{opened(), account.OperatorGranted{Account: "a1", By: "recitald", At: noon}}},
+		{Name: "the plan must be known", When: account.Open{Account: "a1", Plan: "golden", At: noon},
+			Refused: domain.Invalid},
+		{Name: "an operator's has the role from its beginning", When: operators,
+			Then: events{opened(), account.OperatorGranted{Account: "a1", By: "recitald", At: noon}}},
 		{Name: "opening it again does not give the role back", When: operators,
-			Given: events{opened(), account.OperatorGranted{Account: "a1", At: noon}, account.OperatorWithdrawn{Account: "a1", At: noon}}},
-		{Name: "nor does it open an operator's account anew", Given: events{opened(), closed()}, When: operators, Refused: domain.Unauthenticated},
+			Given: events{opened(), account.OperatorGranted{Account: "a1", At: noon},
+				account.OperatorWithdrawn{Account: "a1", At: noon}}},
+		{Name: "nor does it open an operator's account anew", Given: events{opened(), closed()}, When: operators,
+			Refused: domain.Unauthenticated},
 	})
 }
 
@@ -71,31 +81,41 @@ func TestCreateAPIKey(t *testing.T) {
 		full = append(full, key(fmt.Sprint("h", i), fmt.Sprint("m", i)))
 	}
 	spec.Run(t, account.Evolve, []row{
-		{Name: "a key is added", Given: events{opened()}, When: account.CreateAPIKey{Hash: "h1", Masked: "m1", At: noon}, Then: events{key("h1", "m1")}},
-		{Name: "adding it again changes nothing", Given: events{opened(), key("h1", "m1")}, When: account.CreateAPIKey{Hash: "h1", Masked: "m1", At: noon}},
+		{Name: "a key is added", Given: events{opened()}, When: account.CreateAPIKey{Hash: "h1", Masked: "m1", At: noon},
+			Then: events{key("h1", "m1")}},
+		{Name: "adding it again changes nothing", Given: events{opened(), key("h1", "m1")},
+			When: account.CreateAPIKey{Hash: "h1", Masked: "m1", At: noon}},
 		{Name: "masked forms are unique", Given: events{opened(), key("h1", "m1")},
 			When: account.CreateAPIKey{Hash: "h2", Masked: "m1", At: noon}, Refused: domain.Conflict},
-		{Name: "the number of keys is bounded", Given: full, When: account.CreateAPIKey{Hash: "h", Masked: "m", At: noon}, Refused: domain.Denied},
+		{Name: "the number of keys is bounded", Given: full, When: account.CreateAPIKey{Hash: "h", Masked: "m", At: noon},
+			Refused: domain.Denied},
 		{Name: "another key may look like a revoked one", Given: events{opened(), key("h1", "m1"), revoked("h1", "m1")},
 			When: account.CreateAPIKey{Hash: "h2", Masked: "m1", At: noon}, Then: events{key("h2", "m1")}},
 		{Name: "a revoked key makes room for another", Given: append(full[:len(full):len(full)], revoked("h3", "m3")),
 			When: account.CreateAPIKey{Hash: "h", Masked: "m", At: noon}, Then: events{key("h", "m")}},
-		{Name: "there must be an account", When: account.CreateAPIKey{Hash: "h1", Masked: "m1", At: noon}, Refused: domain.NotFound},
-		{Name: "not in a closed account", Given: events{opened(), closed()}, When: account.CreateAPIKey{Hash: "h1", Masked: "m1", At: noon}, Refused: domain.Unauthenticated},
-		{Name: "a name must be valid", Given: events{opened()}, When: account.CreateAPIKey{Hash: "h1", Masked: "m1", Name: "a\nb", At: noon}, Refused: domain.Invalid},
+		{Name: "there must be an account", When: account.CreateAPIKey{Hash: "h1", Masked: "m1", At: noon},
+			Refused: domain.NotFound},
+		{Name: "not in a closed account", Given: events{opened(), closed()},
+			When: account.CreateAPIKey{Hash: "h1", Masked: "m1", At: noon}, Refused: domain.Unauthenticated},
+		{Name: "a name must be valid", Given: events{opened()}, When: account.CreateAPIKey{Hash: "h1", Masked: "m1",
+			Name: "a\nb", At: noon}, Refused: domain.Invalid},
 	})
 }
 
 func TestRevokeAPIKey(t *testing.T) {
 	two := events{opened(), key("h1", "m1"), key("h2", "m2")}
 	spec.Run(t, account.Evolve, []row{
-		{Name: "a key is revoked", Given: two, When: account.RevokeAPIKey{Masked: "m1", At: noon}, Then: events{revoked("h1", "m1")}},
-		{Name: "the last key, too", Given: append(two[:3:3], revoked("h1", "m1")), When: account.RevokeAPIKey{Masked: "m2", At: noon},
+		{Name: "a key is revoked", Given: two, When: account.RevokeAPIKey{Masked: "m1", At: noon},
+			Then: events{revoked("h1", "m1")}},
+		{Name: "the last key, too", Given: append(two[:3:3], revoked("h1", "m1")),
+			When: account.RevokeAPIKey{Masked: "m2", At: noon},
 			Then: events{revoked("h2", "m2")}},
-		{Name: "not a second time", Given: append(two[:3:3], revoked("h1", "m1")), When: account.RevokeAPIKey{Masked: "m1", At: noon}, Refused: domain.NotFound},
+		{Name: "not a second time", Given: append(two[:3:3], revoked("h1", "m1")),
+			When: account.RevokeAPIKey{Masked: "m1", At: noon}, Refused: domain.NotFound},
 		{Name: "of two that look alike, the one that lives", Given: append(two[:3:3], revoked("h1", "m1"), key("h3", "m1")),
 			When: account.RevokeAPIKey{Masked: "m1", At: noon}, Then: events{revoked("h3", "m1")}},
-		{Name: "not one that never was", Given: two, When: account.RevokeAPIKey{Masked: "m3", At: noon}, Refused: domain.NotFound},
+		{Name: "not one that never was", Given: two, When: account.RevokeAPIKey{Masked: "m3", At: noon},
+			Refused: domain.NotFound},
 		{Name: "not where no account is", When: account.RevokeAPIKey{Masked: "m1", At: noon}, Refused: domain.NotFound},
 	})
 }
@@ -117,17 +137,22 @@ func TestRenameAPIKey(t *testing.T) {
 		{Name: "not with a control character", Given: one, When: rename("m1", "a\u0085"), Refused: domain.Invalid},
 		{Name: "not one of blanks", Given: one, When: rename("m1", "\u00a0 \u3000"), Refused: domain.Invalid},
 		{Name: "not one of bidi controls", Given: one, When: rename("m1", "\u202e\u2066"), Refused: domain.Invalid},
-		{Name: "not one without any width", Given: one, When: rename("m1", "\u200b\u2060\ufe0f\u3164"), Refused: domain.Invalid},
+		{Name: "not one without any width", Given: one, When: rename("m1", "\u200b\u2060\ufe0f\u3164"),
+			Refused: domain.Invalid},
 		{Name: "not text that is none", Given: one, When: rename("m1", "\xff"), Refused: domain.Invalid},
 		{Name: "not a key that never was", Given: one, When: rename("m2", "laptop"), Refused: domain.NotFound},
-		{Name: "not a revoked key", Given: append(one[:2:2], revoked("h1", "m1")), When: rename("m1", "laptop"), Refused: domain.NotFound},
-		{Name: "not in a closed account", Given: append(one[:2:2], closed()), When: rename("m1", "laptop"), Refused: domain.Unauthenticated},
+		{Name: "not a revoked key", Given: append(one[:2:2], revoked("h1", "m1")), When: rename("m1", "laptop"),
+			Refused: domain.NotFound},
+		{Name: "not in a closed account", Given: append(one[:2:2], closed()), When: rename("m1", "laptop"),
+			Refused: domain.Unauthenticated},
 	})
 }
 
 func TestRecordProfile(t *testing.T) {
-	profile := account.RecordProfile{Name: []byte{1}, Email: []byte{2}, Picture: []byte{3}, EmailHash: "e", Digest: "d", At: noon}
-	recorded := account.ProfileRecorded{Account: "a1", Name: []byte{1}, Email: []byte{2}, Picture: []byte{3}, EmailHash: "e", Digest: "d", At: noon}
+	profile := account.RecordProfile{Name: []byte{1}, Email: []byte{2}, Picture: []byte{3}, EmailHash: "e", Digest: "d",
+		At: noon}
+	recorded := account.ProfileRecorded{Account: "a1", Name: []byte{1}, Email: []byte{2}, Picture: []byte{3},
+		EmailHash: "e", Digest: "d", At: noon}
 	sealedAgain, changed, nameless := profile, profile, profile
 	sealedAgain.Name, changed.Digest, nameless.Name = []byte{9}, "d2", nil
 	moved := recorded
@@ -151,15 +176,18 @@ func TestPreferences(t *testing.T) {
 		return account.SetEmailPreferences{WantsEmail: yes, At: noon}
 	}
 	spec.Run(t, account.Evolve, []row{
-		{Name: "the terms are accepted", Given: events{opened()}, When: account.AcceptTerms{At: noon}, Then: events{accepted}},
+		{Name: "the terms are accepted", Given: events{opened()}, When: account.AcceptTerms{At: noon},
+			Then: events{accepted}},
 		{Name: "once", Given: events{opened(), accepted}, When: account.AcceptTerms{At: noon}},
 		{Name: "not by nobody", When: account.AcceptTerms{At: noon}, Refused: domain.NotFound},
-		{Name: "not after the closing", Given: events{opened(), closed()}, When: account.AcceptTerms{At: noon}, Refused: domain.Unauthenticated},
+		{Name: "not after the closing", Given: events{opened(), closed()}, When: account.AcceptTerms{At: noon},
+			Refused: domain.Unauthenticated},
 		{Name: "no e-mail is a preference, too", Given: events{opened()}, When: set(false), Then: events{wants(false)}},
 		{Name: "the same changes nothing", Given: events{opened(), wants(true)}, When: set(true)},
 		{Name: "it can be changed", Given: events{opened(), wants(true)}, When: set(false), Then: events{wants(false)}},
 		{Name: "e-mail for nobody", When: set(true), Refused: domain.NotFound},
-		{Name: "e-mail after the closing", Given: events{opened(), closed()}, When: set(true), Refused: domain.Unauthenticated},
+		{Name: "e-mail after the closing", Given: events{opened(), closed()}, When: set(true),
+			Refused: domain.Unauthenticated},
 	})
 }
 
@@ -181,11 +209,14 @@ func TestOperators(t *testing.T) {
 
 func TestRevokeSessions(t *testing.T) {
 	spec.Run(t, account.Evolve, []row{
-		{Name: "all that were opened until now", Given: events{opened()}, When: account.RevokeSessions{At: noon}, Then: events{account.SessionsRevoked{Account: "a1", At: noon}}},
-		{Name: "a slow clock brings none back", Given: events{opened(), account.SessionsRevoked{Account: "a1", At: noon.Add(1)}}, When: account.RevokeSessions{At: noon},
+		{Name: "all that were opened until now", Given: events{opened()}, When: account.RevokeSessions{At: noon},
+			Then: events{account.SessionsRevoked{Account: "a1", At: noon}}},
+		{Name: "a slow clock brings none back", Given: events{opened(),
+			account.SessionsRevoked{Account: "a1", At: noon.Add(1)}}, When: account.RevokeSessions{At: noon},
 			Then: events{account.SessionsRevoked{Account: "a1", At: noon.Add(1)}}},
 		{Name: "not where no account is", When: account.RevokeSessions{At: noon}, Refused: domain.NotFound},
-		{Name: "not in a closed account", Given: events{opened(), closed()}, When: account.RevokeSessions{At: noon}, Refused: domain.Unauthenticated},
+		{Name: "not in a closed account", Given: events{opened(), closed()}, When: account.RevokeSessions{At: noon},
+			Refused: domain.Unauthenticated},
 	})
 }
 
@@ -194,7 +225,8 @@ func TestClose(t *testing.T) {
 	repeated := account.ErasureRepeated{Account: "a1", At: noon.Add(1)}
 	erase, again := account.RecordErasure{At: noon, AgainAt: noon.Add(1)}, account.RecordRepeatedErasure{At: noon.Add(1)}
 	spec.Run(t, account.Evolve, []row{
-		{Name: "an account is closed, and its keys end with it", Given: events{opened(), key("h1", "m1"), key("h2", "m2")}, When: account.Close{At: noon},
+		{Name: "an account is closed, and its keys end with it", Given: events{opened(), key("h1", "m1"), key("h2", "m2")},
+			When: account.Close{At: noon},
 			Then: events{revoked("h1", "m1"), revoked("h2", "m2"), closed()}},
 		{Name: "without keys, too", Given: events{opened()}, When: account.Close{At: noon}, Then: events{closed()}},
 		{Name: "closing it again changes nothing", Given: events{opened(), closed(), erased}, When: account.Close{At: noon}},
@@ -204,7 +236,8 @@ func TestClose(t *testing.T) {
 		{Name: "also after the end", Given: events{opened(), closed(), erased, repeated}, When: erase},
 		{Name: "an open account is not erased", Given: events{opened()}, When: erase, Refused: domain.Rejected},
 		{Name: "it is erased again", Given: events{opened(), closed(), erased}, When: again, Then: events{repeated}},
-		{Name: "not before its time", Given: events{opened(), closed(), erased}, When: account.RecordRepeatedErasure{At: noon}},
+		{Name: "not before its time", Given: events{opened(), closed(), erased},
+			When: account.RecordRepeatedErasure{At: noon}},
 		{Name: "and that is the end", Given: events{opened(), closed(), erased, repeated}, When: again},
 		{Name: "not before it was erased", Given: events{opened(), closed()}, When: again, Refused: domain.Rejected},
 	})

@@ -39,5 +39,6 @@ func (c CreateAPIKey) Decide(s State) ([]Event, error) {
 	if len(s.Keys) >= MaxKeys {
 		return nil, domain.Refuse(domain.Denied, "The account has 100 API keys, the most it can have; delete one first")
 	}
-	return []Event{APIKeyCreated{Account: s.Account, Hash: c.Hash, Masked: c.Masked, SealedName: c.SealedName, At: c.At}}, nil
+	return []Event{APIKeyCreated{Account: s.Account, Hash: c.Hash, Masked: c.Masked, SealedName: c.SealedName, At: c.At}},
+		nil
 }

@@ -20,7 +20,8 @@ func bought(on plan.Type, days int) plan.Entitlement {
 
 func TestEntitle(t *testing.T) {
 	entitled := func(e plan.Entitlement, revision, version int64) account.Event {
-		return account.Entitled{Account: "a1", Entitlement: e, Revision: revision, Version: version, At: e.Start.Add(time.Hour)}
+		return account.Entitled{Account: "a1", Entitlement: e, Revision: revision, Version: version,
+			At: e.Start.Add(time.Hour)}
 	}
 	entitle := func(e plan.Entitlement, revision int64) account.Entitle {
 		return account.Entitle{Entitlement: e, Revision: revision, At: e.Start.Add(time.Hour)}
@@ -32,7 +33,8 @@ func TestEntitle(t *testing.T) {
 	unknownNext.Next = "golden"
 	spec.Run(t, account.Evolve, []row{
 		{Name: "a plan is bought", Given: events{opened()}, When: entitle(pro, 0), Then: events{entitled(pro, 0, 1)}},
-		{Name: "it is renewed", Given: events{opened(), entitled(pro, 4, 1)}, When: entitle(renewed, 9), Then: events{entitled(renewed, 9, 2)}},
+		{Name: "it is renewed", Given: events{opened(), entitled(pro, 4, 1)}, When: entitle(renewed, 9),
+			Then: events{entitled(renewed, 9, 2)}},
 		{Name: "following it again changes nothing", Given: events{opened(), entitled(pro, 4, 1)}, When: entitle(pro, 4)},
 		{Name: "an older event changes nothing", Given: events{opened(), entitled(renewed, 9, 1)}, When: entitle(pro, 4)},
 		{Name: "a closed account follows nothing", Given: events{opened(), closed()}, When: entitle(pro, 4)},

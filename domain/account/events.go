@@ -13,9 +13,10 @@ type Event interface{ accountEvent() }
 
 // Opened begins an account.
 type Opened struct {
-	Account    string      `json:"account"`
-	Plan       plan.Type   `json:"plan"`
-	Identity   string      `json:"identity"`   // of the person who opened it by signing in: an HMAC in hex; "" where an operator did
+	Account string    `json:"account"`
+	Plan    plan.Type `json:"plan"`
+	// of the person who opened it by signing in: an HMAC in hex; "" where an operator did
+	Identity   string      `json:"identity"`
 	FreePeriod *FreePeriod `json:"freePeriod"` // that the person's closed account was in; null without one
 	At         time.Time   `json:"at"`
 }

@@ -29,6 +29,7 @@ func (c RecordProfile) Decide(s State) ([]Event, error) {
 		return nil, nil
 	}
 	return []Event{ProfileRecorded{
-		Account: s.Account, Name: c.Name, Email: c.Email, Picture: c.Picture, EmailHash: c.EmailHash, Digest: c.Digest, At: c.At,
+		Account: s.Account, Name: c.Name, Email: c.Email, Picture: c.Picture, EmailHash: c.EmailHash, Digest: c.Digest,
+		At: c.At,
 	}}, nil
 }

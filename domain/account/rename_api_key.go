@@ -19,16 +19,19 @@ const MaxKeyName = 200
 // own.
 func visible(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool {
-		return unicode.IsPrint(r) && !unicode.In(r, unicode.White_Space, unicode.Mn, unicode.Me, unicode.Other_Default_Ignorable_Code_Point)
+		return unicode.IsPrint(r) &&
+			!unicode.In(r, unicode.White_Space, unicode.Mn, unicode.Me, unicode.Other_Default_Ignorable_Code_Point)
 	})
 }
 
-var errKeyName = domain.Refuse(domain.Invalid, fmt.Sprintf("The name of an API key has 1 to %d characters, none of which is a control character and one of which can be seen", MaxKeyName))
+var errKeyName = domain.Refuse(domain.Invalid, fmt.Sprintf("The name of an API key has 1 to %d characters, none of "+
+	"which is a control character and one of which can be seen", MaxKeyName))
 
 // ValidKeyName reports whether a text can be the name of a key.
 func ValidKeyName(name string) bool {
 	length := utf8.RuneCountInString(name)
-	return length >= 1 && length <= MaxKeyName && utf8.ValidString(name) && visible(name) && !slices.ContainsFunc([]rune(name), unicode.IsControl)
+	return length >= 1 && length <= MaxKeyName && utf8.ValidString(name) && visible(name) &&
+		!slices.ContainsFunc([]rune(name), unicode.IsControl)
 }
 
 // RenameAPIKey gives a key another name. Names need not be unique.
@@ -48,5 +51,6 @@ func (c RenameAPIKey) Decide(s State) ([]Event, error) {
 	if err != nil || bytes.Equal(key.SealedName, c.SealedName) {
 		return nil, err
 	}
-	return []Event{APIKeyRenamed{Account: s.Account, Hash: key.Hash, Masked: c.Masked, SealedName: c.SealedName, At: c.At}}, nil
+	return []Event{APIKeyRenamed{Account: s.Account, Hash: key.Hash, Masked: c.Masked, SealedName: c.SealedName,
+		At: c.At}}, nil
 }

@@ -15,7 +15,8 @@ import (
 )
 
 func snapshot(at time.Time, keys ...account.Key) account.Event {
-	return account.SnapshotTaken{Facts: account.Facts{Account: "a1", OpenedOn: plan.Free, OpenedAt: noon, Entitlement: plan.Entitlement{Plan: plan.Free, Start: noon}, Keys: keys}, At: at}
+	return account.SnapshotTaken{Facts: account.Facts{Account: "a1", OpenedOn: plan.Free, OpenedAt: noon,
+		Entitlement: plan.Entitlement{Plan: plan.Free, Start: noon}, Keys: keys}, At: at}
 }
 
 // churn is an account with a key that stays and so many other events.
@@ -40,9 +41,11 @@ func TestTakeSnapshot(t *testing.T) {
 		{Name: "not before it is due", Given: due[:len(due)-1], When: takeSnapshot{}},
 		{Name: "when it is due, with the valid keys", Given: due, When: takeSnapshot{}, Then: events{taken}},
 		{Name: "not again", Given: append(due[:len(due):len(due)], taken), When: takeSnapshot{}},
-		{Name: "when it is due again", Given: append(append(due[:len(due):len(due)], taken), churn(account.SnapshotEvery)[2:]...),
+		{Name: "when it is due again", Given: append(append(due[:len(due):len(due)], taken),
+			churn(account.SnapshotEvery)[2:]...),
 			When: takeSnapshot{}, Then: events{taken}},
-		{Name: "without the events before it, a key is revoked", Given: events{taken}, When: account.RevokeAPIKey{Masked: "m", At: noon},
+		{Name: "without the events before it, a key is revoked", Given: events{taken},
+			When: account.RevokeAPIKey{Masked: "m", At: noon},
 			Then: events{revoked("h", "m")}},
 	})
 }
@@ -59,7 +62,8 @@ func TestASnapshotStandsForWhatIsBeforeIt(t *testing.T) {
 				all = append(all, event)
 			}
 		}
-		do(account.Open{Account: "a1", Plan: rapid.SampledFrom(plan.All()).Draw(r, "plan").Type, Identity: "i1", FreePeriod: free, At: noon})
+		do(account.Open{Account: "a1", Plan: rapid.SampledFrom(plan.All()).Draw(r, "plan").Type, Identity: "i1",
+			FreePeriod: free, At: noon})
 		for i := range rapid.IntRange(0, 3*account.SnapshotEvery).Draw(r, "commands") {
 			do(drawCommand(r, i))
 			do(takeSnapshot{})
@@ -67,7 +71,8 @@ func TestASnapshotStandsForWhatIsBeforeIt(t *testing.T) {
 
 		since := 0
 		for i, event := range all {
-			require.LessOrEqual(r, since, account.SnapshotEvery+account.MaxKeys, "the last snapshot is long ago; a closing revokes all keys at once")
+			require.LessOrEqual(r, since, account.SnapshotEvery+account.MaxKeys,
+				"the last snapshot is long ago; a closing revokes all keys at once")
 			since++
 			if !domain.IsSnapshot(event) {
 				continue
@@ -115,7 +120,8 @@ func drawCommand(r *rapid.T, i int) command {
 	case 9:
 		return account.WithdrawOperator{At: at}
 	case 13, 14:
-		return account.Entitle{Entitlement: plan.Entitlement{Plan: plan.Pro, Start: at, End: at.AddDate(0, 1, 0), Next: plan.Free}, Revision: int64(i), At: at}
+		return account.Entitle{Entitlement: plan.Entitlement{Plan: plan.Pro, Start: at, End: at.AddDate(0, 1, 0),
+			Next: plan.Free}, Revision: int64(i), At: at}
 	case 10, 11, 12:
 		return account.RenameAPIKey{Masked: look, Name: look, At: at}
 	}

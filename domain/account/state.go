@@ -32,9 +32,11 @@ type Facts struct {
 	// Entitlement is the plan of now. Until there is a subscription it is that of the opening, whose months count from
 	// the start of FreePeriod, or from OpenedAt.
 	Entitlement plan.Entitlement `json:"entitlement"`
-	Version     int64            `json:"version"`          // of the entitlement; 0 is that of the opening
-	Followed    int64            `json:"followed"`         // revision of the subscription's event that Entitlement follows, if Version is not 0
-	Before      []Former         `json:"before,omitempty"` // the last ones that Entitlement, and those before it, have cut short or followed
+	Version     int64            `json:"version"` // of the entitlement; 0 is that of the opening
+	// revision of the subscription's event that Entitlement follows, if Version is not 0
+	Followed int64 `json:"followed"`
+	// the last ones that Entitlement, and those before it, have cut short or followed
+	Before []Former `json:"before,omitempty"`
 
 	Keys              []Key     `json:"keys"`          // that were not revoked, at most MaxKeys
 	ProfileDigest     string    `json:"profileDigest"` // "" before there is a profile

@@ -1,8 +1,9 @@
 // Package alert holds what a person should look at. There are two aggregates:
 //
-//   - The stream alerts has what has happened once (Raised). Such an alert is raised once, however often its source notices it,
-//     and stays open until its source, or an operator, clears it.
-//   - A stream for each Condition has what begins and ends, again and again. Each time is an alert with an id of its own.
+//   - The stream alerts has what has happened once (Raised). Such an alert is raised once, however often its source
+//     notices it, and stays open until its source, or an operator, clears it.
+//   - A stream for each Condition has what begins and ends, again and again. Each time is an alert with an id of its
+//     own.
 package alert
 
 import (

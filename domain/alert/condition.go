@@ -77,7 +77,8 @@ func (c RaiseCondition) Decide(s ConditionState) ([]ConditionEvent, error) {
 	if s.Alert != "" {
 		return nil, nil
 	}
-	return []ConditionEvent{ConditionRaised{Alert: c.Alert, Source: c.Source, Subject: c.Subject, Reason: c.Reason, At: c.At}}, nil
+	return []ConditionEvent{ConditionRaised{Alert: c.Alert, Source: c.Source, Subject: c.Subject, Reason: c.Reason,
+		At: c.At}}, nil
 }
 
 // ClearCondition says that a condition does not hold any more. If that is known it changes nothing.

@@ -15,7 +15,9 @@ func TestIssue(t *testing.T) {
 	issued := apikey.Issued{Hash: "h1", Account: "a1", At: noon}
 	spec.Run(t, apikey.Evolve, []spec.Case[apikey.State, apikey.Event]{
 		{Name: "a key is issued", When: apikey.Issue{Hash: "h1", Account: "a1", At: noon}, Then: events{issued}},
-		{Name: "issuing it again changes nothing", Given: events{issued}, When: apikey.Issue{Hash: "h1", Account: "a1", At: noon.Add(1)}},
-		{Name: "a key has one account", Given: events{issued}, When: apikey.Issue{Hash: "h1", Account: "a2", At: noon}, Refused: domain.Conflict},
+		{Name: "issuing it again changes nothing", Given: events{issued},
+			When: apikey.Issue{Hash: "h1", Account: "a1", At: noon.Add(1)}},
+		{Name: "a key has one account", Given: events{issued}, When: apikey.Issue{Hash: "h1", Account: "a2", At: noon},
+			Refused: domain.Conflict},
 	})
 }

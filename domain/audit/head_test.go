@@ -24,10 +24,13 @@ func TestHeadsOfAChain(t *testing.T) {
 	type events = []audit.Event
 	spec.Run(t, audit.EvolveHeads, []spec.Case[audit.HeadState, audit.Event]{
 		{Name: "the first", When: audit.AppendHead{Head: signedHead(3)}, Then: events{signedHead(3)}},
-		{Name: "the next", Given: events{signedHead(3)}, When: audit.AppendHead{Head: signedHead(5), After: 3}, Then: events{signedHead(5)}},
+		{Name: "the next", Given: events{signedHead(3)}, When: audit.AppendHead{Head: signedHead(5), After: 3},
+			Then: events{signedHead(5)}},
 		{Name: "one again", Given: events{signedHead(3)}, When: audit.AppendHead{Head: signedHead(3)}},
-		{Name: "one that another instance was faster than", Given: events{signedHead(3), signedHead(5)}, When: audit.AppendHead{Head: signedHead(6), After: 3}, Refused: domain.Conflict},
-		{Name: "one that says nothing new", Given: events{signedHead(3)}, When: audit.AppendHead{Head: signedHead(2), After: 3}, Refused: domain.Conflict},
+		{Name: "one that another instance was faster than", Given: events{signedHead(3), signedHead(5)},
+			When: audit.AppendHead{Head: signedHead(6), After: 3}, Refused: domain.Conflict},
+		{Name: "one that says nothing new", Given: events{signedHead(3)},
+			When: audit.AppendHead{Head: signedHead(2), After: 3}, Refused: domain.Conflict},
 	})
 }
 

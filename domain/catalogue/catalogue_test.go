@@ -13,7 +13,8 @@ import (
 
 var (
 	noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
-	pro  = catalogue.Price{ID: "price_pro", Name: "Pro", Plan: plan.Pro, Amount: 4900, Currency: "usd", OverageMillis: 4500, OverageUnit: 1000}
+	pro  = catalogue.Price{ID: "price_pro", Name: "Pro", Plan: plan.Pro, Amount: 4900, Currency: "usd",
+		OverageMillis: 4500, OverageUnit: 1000}
 )
 
 func TestObserve(t *testing.T) {
@@ -27,7 +28,8 @@ func TestObserve(t *testing.T) {
 		{Name: "a price is listed", When: observe(pro), Then: events{listed(pro)}},
 		{Name: "once", Given: events{listed(pro)}, When: observe(pro)},
 		{Name: "again if it has changed", Given: events{listed(pro)}, When: observe(dearer), Then: events{listed(dearer)}},
-		{Name: "one that is not on sale is withdrawn", Given: events{listed(pro), listed(indie)}, When: observe(indie), Then: events{withdrawn}},
+		{Name: "one that is not on sale is withdrawn", Given: events{listed(pro), listed(indie)}, When: observe(indie),
+			Then: events{withdrawn}},
 		{Name: "once, too", Given: events{listed(pro), withdrawn}, When: observe()},
 		{Name: "it comes back", Given: events{listed(pro), withdrawn}, When: observe(pro), Then: events{listed(pro)}},
 	})
@@ -55,6 +57,7 @@ func TestOverage(t *testing.T) {
 		{free, 1_000_000, 0, 0},
 		{pro, -5000, 0, 0},
 	} {
-		require.Equal(t, catalogue.Overage{Units: c.units, Amount: c.amount, Currency: "usd"}, c.price.Overage(c.characters), "%+v", c)
+		require.Equal(t, catalogue.Overage{Units: c.units, Amount: c.amount, Currency: "usd"}, c.price.Overage(c.characters),
+			"%+v", c)
 	}
 }

@@ -26,7 +26,8 @@ var (
 
 func save(change ...func(*clip.Save)) clip.Save {
 	c := clip.Save{
-		Clip: id, Account: "a1", Voice: "leah", Language: "en-us", Speed: 1, Format: "mp3", SampleRate: 24000, MediaType: "audio/mpeg",
+		Clip: id, Account: "a1", Voice: "leah", Language: "en-us", Speed: 1, Format: "mp3", SampleRate: 24000,
+		MediaType:  "audio/mpeg",
 		Characters: 5, Milliseconds: 900, Blob: "b1", Bytes: 3000, Seed: 7, Debug: true, Sealed: []byte{1}, At: noon,
 	}
 	for _, f := range change {
@@ -42,9 +43,12 @@ func TestSave(t *testing.T) {
 	spec.Run(t, clip.Evolve, []row{
 		{Name: "a clip is saved", When: save(), Then: events{saved}},
 		{Name: "saving it again changes nothing", Given: events{saved}, When: save()},
-		{Name: "an id is one clip's", Given: events{saved}, When: save(func(c *clip.Save) { c.Blob = "b2" }), Refused: domain.Conflict},
-		{Name: "an id is one account's", Given: events{saved}, When: save(func(c *clip.Save) { c.Account = "a2" }), Refused: domain.Conflict},
-		{Name: "what was deleted does not come back", Given: events{saved, deleted()}, When: save(), Refused: domain.Conflict},
+		{Name: "an id is one clip's", Given: events{saved}, When: save(func(c *clip.Save) { c.Blob = "b2" }),
+			Refused: domain.Conflict},
+		{Name: "an id is one account's", Given: events{saved}, When: save(func(c *clip.Save) { c.Account = "a2" }),
+			Refused: domain.Conflict},
+		{Name: "what was deleted does not come back", Given: events{saved, deleted()}, When: save(),
+			Refused: domain.Conflict},
 		{Name: "there is audio", When: save(func(c *clip.Save) { c.Bytes = 0 }), Refused: domain.Invalid},
 		{Name: "the audio is somewhere", When: save(func(c *clip.Save) { c.Blob = "" }), Refused: domain.Invalid},
 		{Name: "the text is sealed", When: save(func(c *clip.Save) { c.Sealed = nil }), Refused: domain.Invalid},
@@ -56,10 +60,12 @@ func TestDelete(t *testing.T) {
 	saved := clip.Saved(save())
 	remove := clip.Delete{Clip: id, Account: "a1", At: noon}
 	spec.Run(t, clip.Evolve, []row{
-		{Name: "a clip is deleted, and the event says which blob goes with it", Given: events{saved}, When: remove, Then: events{deleted()}},
+		{Name: "a clip is deleted, and the event says which blob goes with it", Given: events{saved}, When: remove,
+			Then: events{deleted()}},
 		{Name: "once", Given: events{saved, deleted()}, When: remove, Refused: domain.NotFound},
 		{Name: "it must be there", When: remove, Refused: domain.NotFound},
-		{Name: "others' clips are not found", Given: events{saved}, When: clip.Delete{Clip: id, Account: "a2", At: noon}, Refused: domain.NotFound},
+		{Name: "others' clips are not found", Given: events{saved}, When: clip.Delete{Clip: id, Account: "a2", At: noon},
+			Refused: domain.NotFound},
 	})
 }
 
@@ -73,7 +79,8 @@ func TestIDs(t *testing.T) {
 	_, err = clip.DrawID(bytes.NewReader(make([]byte, 15)))
 	require.Error(t, err, "half an id is none")
 
-	for _, text := range []string{"", "x", drawn[:31], drawn + "0", strings.ToUpper(strings.Repeat("af", 16)), strings.Repeat("g0", 16), strings.Repeat("./", 16)} {
+	for _, text := range []string{"", "x", drawn[:31], drawn + "0", strings.ToUpper(strings.Repeat("af", 16)),
+		strings.Repeat("g0", 16), strings.Repeat("./", 16)} {
 		require.False(t, clip.ValidID(text), "%q", text)
 	}
 }

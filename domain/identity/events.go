@@ -17,10 +17,12 @@ type Event interface{ identityEvent() }
 // Claimed records that an account became the identity's. It is written before the account is opened: the next sign-in
 // completes an opening that was cut short.
 type Claimed struct {
-	Identity        string    `json:"identity"`
-	Account         string    `json:"account"`
-	Provider        string    `json:"provider"`                  // the name of the provider in the interface, such as "idp_1"
-	SealedUTMSource []byte    `json:"sealedUtmSource,omitempty"` // where the person came from, in the words of the link, for SealedForUTMSource
+	Identity string `json:"identity"`
+	Account  string `json:"account"`
+	// the name of the provider in the interface, such as "idp_1"
+	Provider string `json:"provider"`
+	// where the person came from, in the words of the link, for SealedForUTMSource
+	SealedUTMSource []byte    `json:"sealedUtmSource,omitempty"`
 	At              time.Time `json:"at"`
 }
 

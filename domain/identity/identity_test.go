@@ -36,7 +36,8 @@ func TestClaim(t *testing.T) {
 	spec.Run(t, identity.Evolve, []row{
 		{Name: "an identity gets an account", When: claim("a1"), Then: events{claimed}},
 		{Name: "it keeps the one that it has", Given: events{claimed}, When: claim("a2")},
-		{Name: "once that was closed, it gets another", Given: events{claimed, released}, When: claim("a2"), Then: events{identity.Claimed(claim("a2"))}},
+		{Name: "once that was closed, it gets another", Given: events{claimed, released}, When: claim("a2"),
+			Then: events{identity.Claimed(claim("a2"))}},
 		{Name: "there must be an account", When: claim(""), Refused: domain.Invalid},
 		{Name: "there must be an identity", When: identity.Claim{Account: "a1", At: noon}, Refused: domain.Invalid},
 	})
@@ -44,9 +45,11 @@ func TestClaim(t *testing.T) {
 
 func TestRelease(t *testing.T) {
 	spec.Run(t, identity.Evolve, []row{
-		{Name: "an identity's account is released", Given: events{claimed}, When: release("a1", half), Then: events{released}},
+		{Name: "an identity's account is released", Given: events{claimed}, When: release("a1", half),
+			Then: events{released}},
 		{Name: "once", Given: events{claimed, released}, When: release("a1", half)},
-		{Name: "only the one that it has", Given: events{claimed, released, identity.Claimed(claim("a2"))}, When: release("a1", half)},
+		{Name: "only the one that it has", Given: events{claimed, released, identity.Claimed(claim("a2"))},
+			When: release("a1", half)},
 		{Name: "an identity without an account has none to release", When: release("a1", half)},
 		{Name: "nor has no account", When: release("", half)},
 	})

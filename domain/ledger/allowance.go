@@ -13,7 +13,8 @@ type Allowance struct {
 
 // Allowance returns the allowance of the period.
 func (s State) Allowance() Allowance {
-	return Allowance{Plan: s.Terms.Plan, Limit: s.Terms.Limit, Settled: s.Settled, Reserved: s.Reserved, Credit: s.CreditLeft()}
+	return Allowance{Plan: s.Terms.Plan, Limit: s.Terms.Limit, Settled: s.Settled, Reserved: s.Reserved,
+		Credit: s.CreditLeft()}
 }
 
 // Remaining returns the number of characters that plan and credit leave for further reservations: what a free account

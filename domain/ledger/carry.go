@@ -27,5 +27,6 @@ func (c Carry) Decide(s State) ([]Event, error) {
 	if c.Forfeit {
 		rest = 0
 	}
-	return []Event{CreditCarried{Account: s.Terms.Account, Characters: rest, Start: s.Terms.Start, To: c.To, At: c.At}}, nil
+	return []Event{CreditCarried{Account: s.Terms.Account, Characters: rest, Start: s.Terms.Start, To: c.To, At: c.At}},
+		nil
 }

@@ -11,7 +11,8 @@ import (
 // Refusals of grants for which a retry does not help.
 var (
 	ErrOtherGrant    = domain.Refuse(domain.Rejected, "The grant was given before, with another number of characters")
-	ErrTooManyGrants = domain.Refuse(domain.Rejected, fmt.Sprintf("The account has had %d grants in this period, which is as many as it can have", MaxGrants))
+	ErrTooManyGrants = domain.Refuse(domain.Rejected,
+		fmt.Sprintf("The account has had %d grants in this period, which is as many as it can have", MaxGrants))
 )
 
 // GrantIDPattern is the pattern of grant ids.
@@ -55,7 +56,8 @@ func (c Grant) Decide(s State) ([]Event, error) {
 func (c Grant) check() error {
 	switch {
 	case len(c.Grant) > MaxGrantID || !grantID.MatchString(c.Grant):
-		return domain.Refuse(domain.Invalid, fmt.Sprintf("The id of a grant is 1 to %d letters, digits, dots, hyphens and underscores", MaxGrantID))
+		return domain.Refuse(domain.Invalid,
+			fmt.Sprintf("The id of a grant is 1 to %d letters, digits, dots, hyphens and underscores", MaxGrantID))
 	case c.Characters < 1 || c.From == nil && c.Characters > MaxGrantedAtOnce:
 		return domain.Refuse(domain.Invalid, fmt.Sprintf("A grant is 1 to %d characters", MaxGrantedAtOnce))
 	}

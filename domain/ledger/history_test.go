@@ -54,7 +54,8 @@ func (p *periods) do(month int, command command) error {
 }
 
 func (p *periods) open(month int) {
-	opening := ledger.OpenPeriod{Account: "a1", Plan: p.plan, Start: start.AddDate(0, month, 0), End: start.AddDate(0, month+1, 0)}
+	opening := ledger.OpenPeriod{Account: "a1", Plan: p.plan, Start: start.AddDate(0, month, 0),
+		End: start.AddDate(0, month+1, 0)}
 	require.NoError(p.t, p.do(month, opening))
 }
 
@@ -86,7 +87,8 @@ func (p *periods) pass(month int) {
 		return
 	}
 	from := state.Terms.Start
-	_, err := p.in(monthOf(state.CarriedTo), ledger.Grant{Grant: fmt.Sprint("from-", month), Characters: state.Carried, From: &from, At: state.CarriedTo})
+	_, err := p.in(monthOf(state.CarriedTo), ledger.Grant{Grant: fmt.Sprint("from-", month), Characters: state.Carried,
+		From: &from, At: state.CarriedTo})
 	require.NoError(p.t, err)
 }
 
@@ -113,7 +115,8 @@ func (p *periods) requireSound() {
 		left += state.CreditLeft()
 		require.GreaterOrEqual(p.t, state.CreditLeft(), int64(0))
 		if !p.plan.Unlimited && !p.plan.Metered {
-			require.LessOrEqual(p.t, state.Settled+state.Reserved, p.plan.Characters+state.Credit, "plan and credit are exceeded")
+			require.LessOrEqual(p.t, state.Settled+state.Reserved, p.plan.Characters+state.Credit,
+				"plan and credit are exceeded")
 		}
 	}
 	for _, n := range p.granted {
@@ -150,7 +153,8 @@ func TestAnyHistoryKeepsTheLimit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := &periods{
 			t: t, plan: rapid.SampledFrom(plan.All()).Draw(t, "plan"),
-			states: map[int]ledger.State{}, events: map[int][]ledger.Event{}, paid: map[string]int64{}, granted: map[string]int64{},
+			states: map[int]ledger.State{}, events: map[int][]ledger.Event{}, paid: map[string]int64{},
+			granted: map[string]int64{},
 		}
 		scale := max(1, p.plan.Characters/15_000)
 		at, reservations := start, 0
@@ -164,7 +168,8 @@ func TestAnyHistoryKeepsTheLimit(t *testing.T) {
 				reservations++
 				id := fmt.Sprint("r", reservations)
 				n := rapid.Int64Range(0, 9_000).Draw(t, "n") * scale
-				if took, err := p.in(some, ledger.Reserve{Reservation: id, Characters: n, At: at, ExpiresAt: at.Add(10 * time.Hour)}); err == nil {
+				if took, err := p.in(some, ledger.Reserve{Reservation: id, Characters: n, At: at,
+					ExpiresAt: at.Add(10 * time.Hour)}); err == nil {
 					where[id] = took
 				}
 			case 2:

@@ -48,19 +48,27 @@ func reserve(id string, characters int64) ledger.Reserve {
 
 func TestReserve(t *testing.T) {
 	spec.Run(t, ledger.Evolve, []row{
-		{Name: "what fits is reserved", Given: events{opened(plan.Free)}, When: reserve("r1", 15_000), Then: events{reserved("r1", 15_000)}},
-		{Name: "what does not fit a free plan is refused", Given: events{opened(plan.Free)}, When: reserve("r1", 15_001), Refused: domain.PaymentRequired},
-		{Name: "open reservations count", Given: events{opened(plan.Free), reserved("r1", 10_000)}, When: reserve("r2", 5_001), Refused: domain.PaymentRequired},
+		{Name: "what fits is reserved", Given: events{opened(plan.Free)}, When: reserve("r1", 15_000),
+			Then: events{reserved("r1", 15_000)}},
+		{Name: "what does not fit a free plan is refused", Given: events{opened(plan.Free)}, When: reserve("r1", 15_001),
+			Refused: domain.PaymentRequired},
+		{Name: "open reservations count", Given: events{opened(plan.Free), reserved("r1", 10_000)},
+			When: reserve("r2", 5_001), Refused: domain.PaymentRequired},
 		{Name: "what was settled counts", Given: events{opened(plan.Free), reserved("r1", 10_000), settled("r1", 10_000)},
 			When: reserve("r2", 5_001), Refused: domain.PaymentRequired},
-		{Name: "what was not settled is free again", Given: events{opened(plan.Free), reserved("r1", 10_000), settled("r1", 100)},
+		{Name: "what was not settled is free again", Given: events{opened(plan.Free), reserved("r1", 10_000),
+			settled("r1", 100)},
 			When: reserve("r2", 14_900), Then: events{reserved("r2", 14_900)}},
-		{Name: "a paid plan goes on past its limit", Given: events{opened(plan.Indie), reserved("r1", 200_000), settled("r1", 200_000)},
+		{Name: "a paid plan goes on past its limit", Given: events{opened(plan.Indie), reserved("r1", 200_000),
+			settled("r1", 200_000)},
 			When: reserve("r2", 5_000), Then: events{reserved("r2", 5_000)}},
-		{Name: "enterprise has no limit", Given: events{opened(plan.Enterprise)}, When: reserve("r1", 1e12), Then: events{reserved("r1", 1e12)}},
-		{Name: "reserving again changes nothing", Given: events{opened(plan.Free), reserved("r1", 10)}, When: reserve("r1", 10)},
+		{Name: "enterprise has no limit", Given: events{opened(plan.Enterprise)}, When: reserve("r1", 1e12),
+			Then: events{reserved("r1", 1e12)}},
+		{Name: "reserving again changes nothing", Given: events{opened(plan.Free), reserved("r1", 10)},
+			When: reserve("r1", 10)},
 		{Name: "the period must be open", When: reserve("r1", 1), Refused: domain.Conflict},
-		{Name: "a negative number is refused", Given: events{opened(plan.Free)}, When: reserve("r1", -1), Refused: domain.Invalid},
+		{Name: "a negative number is refused", Given: events{opened(plan.Free)}, When: reserve("r1", -1),
+			Refused: domain.Invalid},
 	})
 }
 
@@ -71,7 +79,8 @@ func TestWhatIsBroughtInCounts(t *testing.T) {
 	spec.Run(t, ledger.Evolve, []row{
 		{Name: "it comes with the opening", When: open, Then: given},
 		{Name: "once", Given: given, When: open},
-		{Name: "the rest of the plan can be used", Given: given, When: reserve("r1", 6_000), Then: events{reserved("r1", 6_000)}},
+		{Name: "the rest of the plan can be used", Given: given, When: reserve("r1", 6_000),
+			Then: events{reserved("r1", 6_000)}},
 		{Name: "and no more", Given: given, When: reserve("r1", 6_001), Refused: domain.PaymentRequired},
 	})
 }
@@ -79,11 +88,13 @@ func TestWhatIsBroughtInCounts(t *testing.T) {
 // What is settled was used by the source that has reserved it.
 func TestASettlementHasTheSourceOfItsReservation(t *testing.T) {
 	reserve := ledger.Reserve{Reservation: "r1", Characters: 9, Source: ledger.Playground, At: now, ExpiresAt: later}
-	open := events{opened(plan.Free), ledger.Reserved{Account: "a1", Reservation: "r1", Characters: 9, Source: ledger.Playground, At: now, ExpiresAt: later}}
+	open := events{opened(plan.Free), ledger.Reserved{Account: "a1", Reservation: "r1", Characters: 9,
+		Source: ledger.Playground, At: now, ExpiresAt: later}}
 	spec.Run(t, ledger.Evolve, []row{
 		{Name: "reserved", Given: open[:1], When: reserve, Then: open[1:]},
 		{Name: "settled", Given: open, When: ledger.Settle{Reservation: "r1", Characters: 7, At: now},
-			Then: events{ledger.Settled{Account: "a1", Reservation: "r1", Characters: 7, Source: ledger.Playground, Start: start, At: now}}},
+			Then: events{ledger.Settled{Account: "a1", Reservation: "r1", Characters: 7, Source: ledger.Playground, Start: start,
+				At: now}}},
 	})
 }
 
@@ -109,7 +120,8 @@ func seen(first, now time.Duration) ledger.Expire {
 func TestExpire(t *testing.T) {
 	open := events{opened(plan.Free), reserved("r1", 100), reserved("r2", 5), settled("r2", 5)}
 	spec.Run(t, ledger.Evolve, []row{
-		{Name: "what was seen open for long enough expires", Given: open, When: seen(7, 7+10*time.Minute), Then: events{expired("r1")}},
+		{Name: "what was seen open for long enough expires", Given: open, When: seen(7, 7+10*time.Minute),
+			Then: events{expired("r1")}},
 		{Name: "what was not stays, whatever the time of day", Given: open, When: seen(7, 7+10*time.Minute-1)},
 		{Name: "what is new stays", Given: open, When: ledger.Expire{Now: time.Hour, At: later}},
 	})

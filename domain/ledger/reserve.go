@@ -33,11 +33,13 @@ func (c Reserve) Decide(s State) ([]Event, error) {
 	}
 	if limit := s.Terms.Limit; limit != nil && !s.Terms.Metered {
 		if left := max(0, *limit+s.Credit-s.Settled-s.Reserved); c.Characters > left {
-			return nil, domain.Refuse(domain.PaymentRequired, fmt.Sprintf("The characters left in this period do not suffice for "+
-				"the text: it has %d and %d would fit; upgrade the plan, or wait for the next period", c.Characters, left))
+			return nil, domain.Refuse(domain.PaymentRequired,
+				fmt.Sprintf("The characters left in this period do not suffice for "+
+					"the text: it has %d and %d would fit; upgrade the plan, or wait for the next period", c.Characters, left))
 		}
 	}
 	return []Event{Reserved{
-		Account: s.Terms.Account, Reservation: c.Reservation, Characters: c.Characters, Source: c.Source, At: c.At, ExpiresAt: c.ExpiresAt,
+		Account: s.Terms.Account, Reservation: c.Reservation, Characters: c.Characters, Source: c.Source, At: c.At,
+		ExpiresAt: c.ExpiresAt,
 	}}, nil
 }

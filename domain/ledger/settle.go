@@ -24,6 +24,7 @@ func (c Settle) Decide(s State) ([]Event, error) {
 		return nil, domain.Refuse(domain.Invalid, "More characters are settled than were reserved")
 	}
 	return []Event{Settled{
-		Account: s.Terms.Account, Reservation: c.Reservation, Characters: c.Characters, Source: reserved.Source, Start: s.Terms.Start, At: c.At,
+		Account: s.Terms.Account, Reservation: c.Reservation, Characters: c.Characters, Source: reserved.Source,
+		Start: s.Terms.Start, At: c.At,
 	}}, nil
 }

@@ -15,7 +15,8 @@ type events = []payment.Event
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
 func TestNotices(t *testing.T) {
-	came := payment.Received{ID: "evt_1", Kind: "invoice.paid", Object: "in_1", Customer: "cus_1", CreatedAt: noon, At: noon}
+	came := payment.Received{ID: "evt_1", Kind: "invoice.paid", Object: "in_1", Customer: "cus_1", CreatedAt: noon,
+		At: noon}
 	again := payment.Receive(came)
 	again.At = noon.Add(1)
 	withID := func(id string) payment.Receive { return payment.Receive{ID: id, At: noon} }

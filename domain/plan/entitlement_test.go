@@ -22,15 +22,24 @@ func TestPeriodsOfAnEntitlement(t *testing.T) {
 		at   time.Time
 		want plan.Period
 	}{
-		"a free month":                         {free, day(3, 1), plan.Period{Plan: plan.Free, Start: day(2, 28), End: day(3, 31)}},
-		"before the first one":                 {free, day(1, 1), plan.Period{Plan: plan.Free, Start: day(1, 31), End: day(2, 28)}},
-		"one that was bought":                  {pro, day(3, 1), plan.Period{Plan: plan.Pro, Start: day(2, 28), End: day(3, 31)}},
-		"before it":                            {pro, day(1, 1), plan.Period{Plan: plan.Pro, Start: day(2, 28), End: day(3, 31)}},
-		"it goes on before anybody says so":    {pro, day(3, 31), plan.Period{Plan: plan.Pro, Start: day(3, 31), End: day(4, 30)}},
-		"and on, by the days of its anchor":    {pro, day(5, 20), plan.Period{Plan: plan.Pro, Start: day(4, 30), End: day(5, 31)}},
-		"an anchor that does not lead there":   {moved, day(5, 20), plan.Period{Plan: plan.Pro, Start: day(4, 30), End: day(5, 31)}},
-		"another one was scheduled":            {changed, day(3, 31), plan.Period{Plan: plan.Indie, Start: day(3, 31), End: day(4, 30)}},
-		"free months count anew after its end": {cancelled, day(5, 20), plan.Period{Plan: plan.Free, Start: day(4, 30), End: day(5, 31)}},
+		"a free month": {free, day(3, 1),
+			plan.Period{Plan: plan.Free, Start: day(2, 28), End: day(3, 31)}},
+		"before the first one": {free, day(1, 1),
+			plan.Period{Plan: plan.Free, Start: day(1, 31), End: day(2, 28)}},
+		"one that was bought": {pro, day(3, 1),
+			plan.Period{Plan: plan.Pro, Start: day(2, 28), End: day(3, 31)}},
+		"before it": {pro, day(1, 1),
+			plan.Period{Plan: plan.Pro, Start: day(2, 28), End: day(3, 31)}},
+		"it goes on before anybody says so": {pro, day(3, 31),
+			plan.Period{Plan: plan.Pro, Start: day(3, 31), End: day(4, 30)}},
+		"and on, by the days of its anchor": {pro, day(5, 20),
+			plan.Period{Plan: plan.Pro, Start: day(4, 30), End: day(5, 31)}},
+		"an anchor that does not lead there": {moved, day(5, 20),
+			plan.Period{Plan: plan.Pro, Start: day(4, 30), End: day(5, 31)}},
+		"another one was scheduled": {changed, day(3, 31), plan.Period{Plan: plan.Indie, Start: day(3, 31),
+			End: day(4, 30)}},
+		"free months count anew after its end": {cancelled, day(5, 20),
+			plan.Period{Plan: plan.Free, Start: day(4, 30), End: day(5, 31)}},
 	} {
 		require.Equal(t, c.want, c.e.At(c.at), name)
 	}
@@ -52,12 +61,15 @@ func TestAnEntitlementTakesEffect(t *testing.T) {
 		"a plan that was bought begins when it was": {pro, free, pro, day(2, 10).Add(time.Minute)},
 		"within the second in which the period has begun": {pro, plan.Entitlement{Plan: plan.Free, Start: moment},
 			plan.Entitlement{Plan: plan.Pro, Start: moment, End: pro.End, Next: plan.Pro, Anchor: pro.Anchor}, moment},
-		"free again":                                         {ended, pro, ended, day(2, 20)},
-		"it was free all the time":                           {ended, free, free, day(2, 20)},
-		"free, as the one before has said":                   {plan.Entitlement{Plan: plan.Free, Start: day(3, 10).Add(time.Second)}, cancelled, plan.Entitlement{Plan: plan.Free, Start: day(3, 10)}, day(3, 11)},
-		"paid after all: the free period becomes a paid":     {pro, ended, inPlace, day(2, 25)},
-		"what comes late does not change what is over":       {pro, free, plan.Entitlement{Plan: plan.Pro, Start: day(3, 5), End: day(3, 10), Next: plan.Pro, Anchor: day(2, 10)}, day(3, 6)},
-		"and if all of it is over, what follows it counts":   {plan.Entitlement{Plan: plan.Indie, Start: day(2, 4), End: day(3, 4), Next: plan.Pro}, free, over, day(3, 6)},
+		"free again":               {ended, pro, ended, day(2, 20)},
+		"it was free all the time": {ended, free, free, day(2, 20)},
+		"free, as the one before has said": {plan.Entitlement{Plan: plan.Free,
+			Start: day(3, 10).Add(time.Second)}, cancelled, plan.Entitlement{Plan: plan.Free, Start: day(3, 10)}, day(3, 11)},
+		"paid after all: the free period becomes a paid": {pro, ended, inPlace, day(2, 25)},
+		"what comes late does not change what is over": {pro, free, plan.Entitlement{Plan: plan.Pro, Start: day(3, 5),
+			End: day(3, 10), Next: plan.Pro, Anchor: day(2, 10)}, day(3, 6)},
+		"and if all of it is over, what follows it counts": {plan.Entitlement{Plan: plan.Indie, Start: day(2, 4),
+			End: day(3, 4), Next: plan.Pro}, free, over, day(3, 6)},
 		"one of a provider whose clock is ahead is in force": {pro, free, pro, day(1, 6)},
 	} {
 		require.Equal(t, c.want, c.e.After(c.current, c.at), name)
@@ -75,7 +87,8 @@ func TestPeriodsFollowEachOther(t *testing.T) {
 			e := plan.Entitlement{Plan: plan.Free, Start: start}
 			if rapid.Bool().Draw(r, "bought") {
 				types := rapid.SampledFrom([]plan.Type{plan.Free, plan.Indie, plan.Pro})
-				e = plan.Entitlement{Plan: types.Draw(r, "plan"), Start: start, End: start.AddDate(0, 1, 0), Next: types.Draw(r, "next"), Anchor: start}
+				e = plan.Entitlement{Plan: types.Draw(r, "plan"), Start: start, End: start.AddDate(0, 1, 0),
+					Next: types.Draw(r, "next"), Anchor: start}
 			}
 			before := current.At(now)
 			current = e.After(current, now)

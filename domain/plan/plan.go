@@ -44,7 +44,8 @@ func All() []Plan {
 		{Type: Free, Characters: 15_000, InstantVoices: 5},
 		{Type: Indie, Characters: 200_000, Metered: true, CommercialUse: true, InstantVoices: 50, ProfessionalVoices: 1},
 		{Type: Pro, Characters: 1_250_000, Metered: true, CommercialUse: true, InstantVoices: 200, ProfessionalVoices: 5},
-		{Type: Premium, Characters: 5_700_000, Metered: true, CommercialUse: true, InstantVoices: 1000, ProfessionalVoices: 10},
+		{Type: Premium, Characters: 5_700_000, Metered: true, CommercialUse: true, InstantVoices: 1000,
+			ProfessionalVoices: 10},
 		{Type: Enterprise, Unlimited: true, CommercialUse: true},
 	}
 }

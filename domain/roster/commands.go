@@ -12,7 +12,8 @@ import (
 // Refusals.
 var (
 	errEnded   = domain.Refuse(domain.Unauthenticated, "The account is closed")
-	errTooMany = domain.Refuse(domain.Rejected, "Too many voices were created with an Idempotency-Key within 24 hours; create it without one, or later")
+	errTooMany = domain.Refuse(domain.Rejected, "Too many voices were created with an Idempotency-Key within 24 hours; "+
+		"create it without one, or later")
 )
 
 // Limits are how many voices an account may have.
@@ -83,9 +84,11 @@ func (l Limits) room(s State, of voice.Type) error {
 	}
 	switch {
 	case len(s.Places) >= l.Most:
-		return domain.Refuse(domain.PaymentRequired, fmt.Sprintf("The account has %d voices, the most it can have", len(s.Places)))
+		return domain.Refuse(domain.PaymentRequired, fmt.Sprintf("The account has %d voices, the most it can have",
+			len(s.Places)))
 	case !l.Plan.Unlimited && s.Count(of) >= limit:
-		return domain.Refuse(domain.PaymentRequired, fmt.Sprintf("The plan includes %d %s voices; delete one, or change the plan", limit, of))
+		return domain.Refuse(domain.PaymentRequired,
+			fmt.Sprintf("The plan includes %d %s voices; delete one, or change the plan", limit, of))
 	}
 	return nil
 }
@@ -101,7 +104,8 @@ type Free struct {
 func (c Free) Decide(s State) (events []Event, err error) {
 	for _, id := range c.Voices {
 		if place, taken := s.Place(id); taken {
-			events = append(events, PlaceFreed{Account: s.Account, Voice: id, Type: place.Type, Abandoned: c.Abandoned, At: c.At})
+			events = append(events, PlaceFreed{Account: s.Account, Voice: id, Type: place.Type, Abandoned: c.Abandoned,
+				At: c.At})
 		}
 	}
 	return events, nil

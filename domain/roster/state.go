@@ -85,5 +85,6 @@ func Evolve(s State, event Event) State {
 
 // requestsAt returns those that are remembered at a time.
 func (s State) requestsAt(now time.Time) []Request {
-	return slices.DeleteFunc(slices.Clone(s.Requests), func(r Request) bool { return now.Sub(r.At) >= domain.RememberedFor })
+	return slices.DeleteFunc(slices.Clone(s.Requests),
+		func(r Request) bool { return now.Sub(r.At) >= domain.RememberedFor })
 }

@@ -39,7 +39,8 @@ func (c Cookie) Renewed(random io.Reader) (Cookie, error) {
 func ParseCookie(value string) (c Cookie, ok bool) {
 	c.ID, c.Secret, _ = strings.Cut(value, ".")
 	secret, err := base64.RawURLEncoding.Strict().DecodeString(c.Secret) // which skips line breaks
-	return c, ValidID(c.ID) && err == nil && len(secret) == secretSize && len(c.Secret) == base64.RawURLEncoding.EncodedLen(secretSize)
+	return c, ValidID(c.ID) && err == nil && len(secret) == secretSize &&
+		len(c.Secret) == base64.RawURLEncoding.EncodedLen(secretSize)
 }
 
 // Value returns the value of the cookie.

@@ -21,16 +21,17 @@ type Event interface{ sessionEvent() }
 
 // Opened begins a session. The secret itself is nowhere: only its hash is kept.
 type Opened struct {
-	Session    string    `json:"session"`
-	Account    string    `json:"account"`
-	SecretHash string    `json:"secretHash"`          // as Cookie.Hash returns it
-	Device     []byte    `json:"device,omitempty"`    // the label of the client's device, sealed for DeviceSealedFor
-	Address    []byte    `json:"address,omitempty"`   // the client's IP address, sealed for AddressSealedFor; for auditors
-	Country    string    `json:"country,omitempty"`   // ISO 3166-1 alpha-2
-	Provider   string    `json:"provider"`            // of the identity
-	CrossSite  bool      `json:"crossSite,omitempty"` // the page that it is for is on another site than the service, and so its cookie is SameSite=None
-	ExpiresAt  time.Time `json:"expiresAt"`           // however much the session is used
-	At         time.Time `json:"at"`
+	Session    string `json:"session"`
+	Account    string `json:"account"`
+	SecretHash string `json:"secretHash"`        // as Cookie.Hash returns it
+	Device     []byte `json:"device,omitempty"`  // the label of the client's device, sealed for DeviceSealedFor
+	Address    []byte `json:"address,omitempty"` // the client's IP address, sealed for AddressSealedFor; for auditors
+	Country    string `json:"country,omitempty"` // ISO 3166-1 alpha-2
+	Provider   string `json:"provider"`          // of the identity
+	// the page that it is for is on another site than the service, and so its cookie is SameSite=None
+	CrossSite bool      `json:"crossSite,omitempty"`
+	ExpiresAt time.Time `json:"expiresAt"` // however much the session is used
+	At        time.Time `json:"at"`
 }
 
 // Seen records that a session is in use. It comes at most every SeenEvery.

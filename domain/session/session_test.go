@@ -23,12 +23,14 @@ const day = 24 * time.Hour
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
 func opened() session.Event {
-	return session.Opened{Session: "s1", Account: "a1", SecretHash: "h1", Provider: "idp_1", CrossSite: true, ExpiresAt: noon.Add(30 * day), At: noon}
+	return session.Opened{Session: "s1", Account: "a1", SecretHash: "h1", Provider: "idp_1", CrossSite: true,
+		ExpiresAt: noon.Add(30 * day), At: noon}
 }
 
 func rotated(former, hash string, at time.Time) session.Event {
 	return session.Rotated{
-		Session: "s1", Account: "a1", SecretHash: hash, FormerHash: former, CrossSite: true, OpenedAt: noon, ExpiresAt: noon.Add(30 * day), At: at,
+		Session: "s1", Account: "a1", SecretHash: hash, FormerHash: former, CrossSite: true, OpenedAt: noon,
+		ExpiresAt: noon.Add(30 * day), At: at,
 	}
 }
 
@@ -46,7 +48,8 @@ func TestOpen(t *testing.T) {
 		{Name: "a session opens", When: open, Then: events{opened()}},
 		{Name: "opening it again changes nothing", Given: events{opened()}, When: open},
 		{Name: "an id is not used twice", Given: events{opened()}, When: other, Refused: domain.Conflict},
-		{Name: "it needs an account", When: session.Open{Session: "s1", SecretHash: "h1", At: noon, ExpiresAt: noon.Add(1)}, Refused: domain.Invalid},
+		{Name: "it needs an account", When: session.Open{Session: "s1", SecretHash: "h1", At: noon, ExpiresAt: noon.Add(1)},
+			Refused: domain.Invalid},
 		{Name: "it needs time", When: brief, Refused: domain.Invalid},
 	})
 }
@@ -59,20 +62,28 @@ func TestUse(t *testing.T) {
 	tomorrow := noon.Add(day)
 	spec.Run(t, session.Evolve, []row{
 		{Name: "a session that was just seen is not seen again", Given: past(), When: use("h1", session.SeenEvery-1)},
-		{Name: "it is seen after a while", Given: past(), When: use("h1", session.SeenEvery), Then: events{seen(noon.Add(session.SeenEvery))}},
-		{Name: "and again a while after that", Given: past(seen(noon.Add(time.Minute))), When: use("h1", session.SeenEvery+time.Minute),
+		{Name: "it is seen after a while", Given: past(), When: use("h1", session.SeenEvery),
+			Then: events{seen(noon.Add(session.SeenEvery))}},
+		{Name: "and again a while after that", Given: past(seen(noon.Add(time.Minute))),
+			When: use("h1", session.SeenEvery+time.Minute),
 			Then: events{seen(noon.Add(session.SeenEvery + time.Minute))}},
-		{Name: "an old secret is replaced, which is a use, too", Given: past(), When: use("h1", day), Then: events{rotated("h1", "h9", tomorrow)}},
+		{Name: "an old secret is replaced, which is a use, too", Given: past(), When: use("h1", day),
+			Then: events{rotated("h1", "h9", tomorrow)}},
 		{Name: "a new one is not", Given: past(rotated("h1", "h2", tomorrow)), When: use("h2", day+time.Second)},
-		{Name: "what was on its way is admitted, and rotates nothing", Given: past(rotated("h1", "h2", tomorrow)), When: use("h1", day+session.Overlap-1)},
-		{Name: "the former secret is worth nothing after that", Given: past(rotated("h1", "h2", tomorrow)), When: use("h1", day+session.Overlap),
+		{Name: "what was on its way is admitted, and rotates nothing", Given: past(rotated("h1", "h2", tomorrow)),
+			When: use("h1", day+session.Overlap-1)},
+		{Name: "the former secret is worth nothing after that", Given: past(rotated("h1", "h2", tomorrow)),
+			When:    use("h1", day+session.Overlap),
 			Refused: domain.Unauthenticated},
-		{Name: "the one before it even less", Given: past(rotated("h1", "h2", tomorrow), rotated("h2", "h3", tomorrow.Add(1))), When: use("h1", day+2),
+		{Name: "the one before it even less",
+			Given: past(rotated("h1", "h2", tomorrow), rotated("h2", "h3", tomorrow.Add(1))), When: use("h1", day+2),
 			Refused: domain.Unauthenticated},
-		{Name: "a use may leave the secret as it is", Given: past(), When: session.Use{Shown: "h1", Next: "h9", Rotate: 2 * day, At: tomorrow}, Then: events{seen(tomorrow)}},
+		{Name: "a use may leave the secret as it is", Given: past(),
+			When: session.Use{Shown: "h1", Next: "h9", Rotate: 2 * day, At: tomorrow}, Then: events{seen(tomorrow)}},
 		{Name: "a wrong secret is refused", Given: past(), When: use("h2", day), Refused: domain.Unauthenticated},
 		{Name: "no secret is refused", Given: past(), When: use("", day), Refused: domain.Unauthenticated},
-		{Name: "a session that has ended is refused", Given: past(ended(session.Revoked, noon)), When: use("h1", day), Refused: domain.Unauthenticated},
+		{Name: "a session that has ended is refused", Given: past(ended(session.Revoked, noon)), When: use("h1", day),
+			Refused: domain.Unauthenticated},
 		{Name: "what was never opened is refused", When: use("h1", day), Refused: domain.Unauthenticated},
 	})
 }
@@ -81,8 +92,10 @@ func TestEnd(t *testing.T) {
 	end := session.End{Account: "a1", Reason: session.Revoked, At: noon}
 	spec.Run(t, session.Evolve, []row{
 		{Name: "a session ends", Given: events{opened()}, When: end, Then: events{ended(session.Revoked, noon)}},
-		{Name: "not a second time", Given: events{opened(), ended(session.SignedOut, noon)}, When: end, Refused: domain.NotFound},
-		{Name: "not that of another account", Given: events{opened()}, When: session.End{Account: "a2", At: noon}, Refused: domain.NotFound},
+		{Name: "not a second time", Given: events{opened(), ended(session.SignedOut, noon)}, When: end,
+			Refused: domain.NotFound},
+		{Name: "not that of another account", Given: events{opened()}, When: session.End{Account: "a2", At: noon},
+			Refused: domain.NotFound},
 		{Name: "not one that never was", When: end, Refused: domain.NotFound},
 		{Name: "one that never was has no account", When: session.End{At: noon}, Refused: domain.NotFound},
 	})
@@ -92,8 +105,10 @@ func TestExpire(t *testing.T) {
 	later := noon.Add(30 * day)
 	spec.Run(t, session.Evolve, []row{
 		{Name: "not early", Given: events{opened()}, When: session.Expire{At: later.Add(-1)}},
-		{Name: "in time", Given: events{opened()}, When: session.Expire{At: later}, Then: events{ended(session.Expired, later)}},
-		{Name: "not after another end", Given: events{opened(), ended(session.Revoked, noon)}, When: session.Expire{At: later}},
+		{Name: "in time", Given: events{opened()}, When: session.Expire{At: later},
+			Then: events{ended(session.Expired, later)}},
+		{Name: "not after another end", Given: events{opened(), ended(session.Revoked, noon)},
+			When: session.Expire{At: later}},
 		{Name: "not what never was", When: session.Expire{At: later}},
 	})
 }
@@ -127,8 +142,10 @@ func TestCookie(t *testing.T) {
 	require.NotEqual(t, drawn.Hash(), renewed.Hash())
 
 	for _, wrong := range []string{
-		"", ".", drawn.ID, drawn.ID + ".", "." + drawn.Secret, drawn.Value() + ".", drawn.Value() + "A", strings.ToUpper(drawn.ID) + "." + drawn.Secret,
-		drawn.ID[1:] + "." + drawn.Secret, drawn.ID + "." + drawn.Secret[1:], drawn.ID + "." + drawn.Secret[1:] + "=", drawn.ID + ".\n" + drawn.Secret[1:],
+		"", ".", drawn.ID, drawn.ID + ".", "." + drawn.Secret, drawn.Value() + ".", drawn.Value() + "A",
+		strings.ToUpper(drawn.ID) + "." + drawn.Secret,
+		drawn.ID[1:] + "." + drawn.Secret, drawn.ID + "." + drawn.Secret[1:], drawn.ID + "." + drawn.Secret[1:] + "=",
+		drawn.ID + ".\n" + drawn.Secret[1:],
 	} {
 		_, ok := session.ParseCookie(wrong)
 		require.False(t, ok, "%q", wrong)
@@ -139,11 +156,13 @@ func TestCookie(t *testing.T) {
 
 // Whatever happens to a session, a fold from the last replacement of its secret on equals the fold of everything.
 func TestAReplacementStandsForWhatIsBeforeIt(t *testing.T) {
-	all := events{opened(), seen(noon.Add(time.Hour)), rotated("h1", "h2", noon.Add(day)), seen(noon.Add(30 * time.Hour)), rotated("h2", "h3", noon.Add(2*day)),
+	all := events{opened(), seen(noon.Add(time.Hour)), rotated("h1", "h2", noon.Add(day)), seen(noon.Add(30 * time.Hour)),
+		rotated("h2", "h3", noon.Add(2*day)),
 		ended(session.Revoked, noon.Add(3*day))}
 	for i, event := range all {
 		if domain.IsSnapshot(event) {
-			spec.FromSnapshot(t, session.Evolve, events{event}, spec.Fold(session.Evolve, all[:i]), spec.Fold(session.Evolve, all))
+			spec.FromSnapshot(t, session.Evolve, events{event}, spec.Fold(session.Evolve, all[:i]),
+				spec.Fold(session.Evolve, all))
 			for end := i + 1; end <= len(all); end++ {
 				require.Equal(t, spec.Fold(session.Evolve, all[:end]), spec.Fold(session.Evolve, all[i:end]))
 			}

@@ -13,7 +13,8 @@ import (
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
 func of(event, stream string) skip.EventSkipped {
-	return skip.EventSkipped{Event: event, Stream: stream, Revision: 7, Type: "account-adopted", By: "jo", Role: "operator", Why: "of a newer release", At: noon}
+	return skip.EventSkipped{Event: event, Stream: stream, Revision: 7, Type: "account-adopted", By: "jo",
+		Role: "operator", Why: "of a newer release", At: noon}
 }
 
 func TestSkip(t *testing.T) {
@@ -41,7 +42,8 @@ func TestSkip(t *testing.T) {
 		{Name: "it counts again", Given: events{x}, When: skip.UnskipEvent(unskipped), Then: events{unskipped}},
 		{Name: "once", Given: events{x, unskipped}, When: skip.UnskipEvent(unskipped), Refused: domain.NotFound},
 		{Name: "it is skipped anew", Given: events{x, unskipped}, When: skip.SkipEvent(x), Then: events{x}},
-		{Name: "and then it is to be confirmed anew", Given: events{x, confirmed, unskipped, x}, When: skip.Confirm(confirmed), Then: events{confirmed}},
+		{Name: "and then it is to be confirmed anew", Given: events{x, confirmed, unskipped, x},
+			When: skip.Confirm(confirmed), Then: events{confirmed}},
 		{Name: "there is nothing to confirm of a clip", Given: events{of("x", "clip-1")}, When: skip.Confirm(confirmed)},
 	})
 }
