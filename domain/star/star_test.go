@@ -18,7 +18,8 @@ func TestStars(t *testing.T) {
 	set := func(starred bool) star.Set {
 		return star.Set{Account: "a1", Voice: "leah", Starred: starred, At: noon}
 	}
-	starred, unstarred := star.Starred{Account: "a1", Voice: "leah", At: noon}, star.Unstarred{Account: "a1", Voice: "leah", At: noon}
+	starred, unstarred := star.Starred{Account: "a1", Voice: "leah", At: noon},
+		star.Unstarred{Account: "a1", Voice: "leah", At: noon}
 	full := []star.Event{star.SnapshotTaken{Account: "a1", Voices: make([]string, star.MaxStars)}}
 	spec.Run(t, star.Evolve, []spec.Case[star.State, star.Event]{
 		{Name: "are given", When: set(true), Then: []star.Event{starred}},
@@ -27,8 +28,10 @@ func TestStars(t *testing.T) {
 		{Name: "once", Given: []star.Event{starred, unstarred}, When: set(false)},
 		{Name: "are given again", Given: []star.Event{starred, unstarred}, When: set(true), Then: []star.Event{starred}},
 		{Name: "are not without end", Given: full, When: set(true), Refused: domain.Denied},
-		{Name: "are withdrawn with their voices", Given: []star.Event{starred}, When: star.Withdraw{Voices: []string{"v", "leah"}, At: noon}, Then: []star.Event{unstarred}},
-		{Name: "outlive a snapshot", Given: []star.Event{star.SnapshotTaken{Account: "a1", Voices: []string{"leah"}}}, When: set(true)},
+		{Name: "are withdrawn with their voices", Given: []star.Event{starred},
+			When: star.Withdraw{Voices: []string{"v", "leah"}, At: noon}, Then: []star.Event{unstarred}},
+		{Name: "outlive a snapshot", Given: []star.Event{star.SnapshotTaken{Account: "a1", Voices: []string{"leah"}}},
+			When: set(true)},
 	})
 }
 

@@ -147,7 +147,8 @@ func (s State) answered(request string, a Answered) State {
 		return s
 	}
 	a.Requested = *s.Open
-	remembered := slices.DeleteFunc(slices.Clone(s.Answered), func(old Answered) bool { return a.EndedAt.Sub(old.At) >= domain.RememberedFor })
+	remembered := slices.DeleteFunc(slices.Clone(s.Answered),
+		func(old Answered) bool { return a.EndedAt.Sub(old.At) >= domain.RememberedFor })
 	s.Open, s.Answered = nil, latest(append(remembered, a), maxRequests)
 	return s
 }

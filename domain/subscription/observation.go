@@ -23,7 +23,8 @@ func (o *observation) subscription(seen Observed) {
 	known, found := o.state.Find(seen.Subscription)
 	if !found {
 		o.decide(Created{Account: o.state.Account, Terms: seen.Terms, At: o.At})
-		known = Subscription{Terms: Terms{Subscription: seen.Subscription, Status: "incomplete", Price: seen.Price, Plan: seen.Plan}}
+		known = Subscription{Terms: Terms{Subscription: seen.Subscription, Status: "incomplete", Price: seen.Price,
+			Plan: seen.Plan}}
 	}
 	o.terms(known, seen, found)
 	if phaseOf(seen.Status) != over {
@@ -87,7 +88,8 @@ func (o *observation) cancellation(seen Observed) {
 	case !seen.CancelAtPeriodEnd && !known.CancelAt.IsZero():
 		o.decide(CancellationWithdrawn{Account: o.state.Account, Subscription: seen.Subscription, At: o.At})
 	case seen.CancelAtPeriodEnd && !known.CancelAt.Equal(seen.PeriodEnd):
-		o.decide(CancellationScheduled{Account: o.state.Account, Subscription: seen.Subscription, CancelAt: seen.PeriodEnd, At: o.At})
+		o.decide(CancellationScheduled{Account: o.state.Account, Subscription: seen.Subscription, CancelAt: seen.PeriodEnd,
+			At: o.At})
 	}
 }
 
@@ -112,10 +114,12 @@ func (o *observation) card() {
 	if o.state.Card != nil {
 		known = *o.state.Card
 	}
-	if known.PaymentMethod == seen.PaymentMethod && bytes.Equal(known.Brand, seen.Brand) && bytes.Equal(known.Last4, seen.Last4) {
+	if known.PaymentMethod == seen.PaymentMethod && bytes.Equal(known.Brand, seen.Brand) &&
+		bytes.Equal(known.Last4, seen.Last4) {
 		return
 	}
-	o.decide(CardChanged{Account: o.state.Account, PaymentMethod: seen.PaymentMethod, Brand: seen.Brand, Last4: seen.Last4, At: o.At})
+	o.decide(CardChanged{Account: o.state.Account, PaymentMethod: seen.PaymentMethod, Brand: seen.Brand, Last4: seen.Last4,
+		At: o.At})
 }
 
 func (o *observation) invoice(seen Billed) {
@@ -126,15 +130,18 @@ func (o *observation) invoice(seen Billed) {
 	account := o.state.Account
 	if known.differs(seen) {
 		o.decide(InvoiceRecorded{
-			Account: account, Invoice: seen.ID, Subscription: seen.Subscription, Number: seen.Number, Status: seen.Status, AmountDue: seen.AmountDue,
-			AmountPaid: seen.AmountPaid, Currency: seen.Currency, Page: seen.Page, PDF: seen.PDF, CreatedAt: seen.CreatedAt, At: o.At,
+			Account: account, Invoice: seen.ID, Subscription: seen.Subscription, Number: seen.Number, Status: seen.Status,
+			AmountDue:  seen.AmountDue,
+			AmountPaid: seen.AmountPaid, Currency: seen.Currency, Page: seen.Page, PDF: seen.PDF, CreatedAt: seen.CreatedAt,
+			At: o.At,
 		})
 	}
 	if seen.Status != "paid" && seen.Attempts > known.Failures {
 		o.decide(PaymentFailed{Account: account, Invoice: seen.ID, Attempts: seen.Attempts, At: o.At})
 	}
 	if seen.Refunded != known.Refunded {
-		o.decide(InvoiceRefunded{Account: account, Invoice: seen.ID, Refunded: seen.Refunded, Currency: seen.Currency, At: o.At})
+		o.decide(InvoiceRefunded{Account: account, Invoice: seen.ID, Refunded: seen.Refunded, Currency: seen.Currency,
+			At: o.At})
 	}
 	if seen.Disputed != known.Disputed {
 		o.decide(InvoiceDisputed{Account: account, Invoice: seen.ID, Disputed: seen.Disputed, At: o.At})
@@ -146,7 +153,8 @@ func (o *observation) invoice(seen Billed) {
 func (known Invoice) differs(seen Billed) bool {
 	now := known
 	now.ID, now.Subscription, now.Number, now.Status = seen.ID, seen.Subscription, seen.Number, seen.Status
-	now.AmountDue, now.AmountPaid, now.Currency, now.CreatedAt = seen.AmountDue, seen.AmountPaid, seen.Currency, seen.CreatedAt
+	now.AmountDue, now.AmountPaid, now.Currency, now.CreatedAt = seen.AmountDue, seen.AmountPaid, seen.Currency,
+		seen.CreatedAt
 	now.HasPage, now.HasPDF = len(seen.Page) > 0, len(seen.PDF) > 0
 	return now != known
 }

@@ -41,7 +41,8 @@ func changing(seen *subscription.Observed) {
 }
 
 func entitle(of plan.Type, start, end time.Time, then plan.Type) subscription.Event {
-	e := subscription.Entitled{Account: "a1", Entitlement: plan.Entitlement{Plan: of, Start: start, End: end, Next: then}, At: noon}
+	e := subscription.Entitled{Account: "a1", Entitlement: plan.Entitlement{Plan: of, Start: start, End: end, Next: then},
+		At: noon}
 	if !end.IsZero() {
 		e.Anchor = noon
 	}
@@ -74,44 +75,63 @@ func TestObserveSubscriptions(t *testing.T) {
 		return subscription.Created{Account: "a1", Terms: seen.Terms, At: noon}
 	}
 	spec.Run(t, subscription.Evolve, []row{
-		{Name: "one that waits for its payment", Given: events{customer}, When: see(with("incomplete")), Then: events{created}},
+		{Name: "one that waits for its payment", Given: events{customer}, When: see(with("incomplete")),
+			Then: events{created}},
 		{Name: "nothing is new", Given: events{customer, created}, When: see(with("incomplete"))},
 		{Name: "it is paid", Given: events{customer, created}, When: see(with("active")), Then: events{activated, entitled}},
 		{Name: "nothing is new, either", Given: active, When: see(with("active"))},
-		{Name: "it was paid before anybody looked", Given: events{customer}, When: see(with("active")), Then: events{createdAs(with("active")), activated, entitled}},
+		{Name: "it was paid before anybody looked", Given: events{customer}, When: see(with("active")),
+			Then: events{createdAs(with("active")), activated, entitled}},
 		{Name: "a trial entitles", Given: events{customer, created}, When: see(with("trialing")),
 			Then: events{subscription.Activated{Account: "a1", Terms: terms("trialing"), At: noon}, entitled}},
 		{Name: "it is never paid", Given: events{customer, created}, When: see(expired), Then: events{end(expired, noon)}},
 		{Name: "another period", Given: active, When: see(renewed),
-			Then: events{subscription.Renewed{Account: "a1", Terms: renewed.Terms, At: noon}, entitle(plan.Pro, month, later, plan.Pro)}},
+			Then: events{subscription.Renewed{Account: "a1", Terms: renewed.Terms, At: noon},
+				entitle(plan.Pro, month, later, plan.Pro)}},
 		{Name: "an upgrade", Given: active, When: see(upgraded),
-			Then: events{subscription.PlanChanged{Account: "a1", Terms: upgraded.Terms, From: plan.Pro, At: noon}, entitle(plan.Premium, noon, month, plan.Premium)}},
-		{Name: "a downgrade is scheduled", Given: active, When: see(with("active", changing)), Then: events{scheduled, entitle(plan.Pro, noon, month, plan.Indie)}},
-		{Name: "and dropped", Given: and(active, scheduled, entitle(plan.Pro, noon, month, plan.Indie)), When: see(with("active")), Then: events{dropped, entitled}},
-		{Name: "or takes effect", Given: and(active, scheduled, entitle(plan.Pro, noon, month, plan.Indie)), When: see(changed), Then: events{
-			subscription.PlanChanged{Account: "a1", Terms: changed.Terms, From: plan.Pro, At: noon}, dropped, entitle(plan.Indie, month, later, plan.Indie),
-		}},
-		{Name: "a cancellation", Given: active, When: see(with("active", ending)), Then: events{cancelled, entitle(plan.Pro, noon, month, plan.Free)}},
-		{Name: "is withdrawn", Given: and(active, cancelled, entitle(plan.Pro, noon, month, plan.Free)), When: see(with("active")), Then: events{withdrawn, entitled}},
-		{Name: "it has ended as was foreseen, to within a second", Given: and(active, cancelled, entitle(plan.Pro, noon, month, plan.Free)),
-			When: see(with("canceled", over(month.Add(time.Second)))), Then: events{end(canceled, month.Add(time.Second)), free(month)}},
-		{Name: "it has ended early", Given: active, When: see(early), Then: events{end(early, noon.Add(time.Hour)), free(noon.Add(time.Hour))}},
+			Then: events{subscription.PlanChanged{Account: "a1", Terms: upgraded.Terms, From: plan.Pro, At: noon},
+				entitle(plan.Premium, noon, month, plan.Premium)}},
+		{Name: "a downgrade is scheduled", Given: active, When: see(with("active", changing)),
+			Then: events{scheduled, entitle(plan.Pro, noon, month, plan.Indie)}},
+		{Name: "and dropped", Given: and(active, scheduled, entitle(plan.Pro, noon, month, plan.Indie)),
+			When: see(with("active")), Then: events{dropped, entitled}},
+		{Name: "or takes effect", Given: and(active, scheduled, entitle(plan.Pro, noon, month, plan.Indie)),
+			When: see(changed), Then: events{
+				subscription.PlanChanged{Account: "a1", Terms: changed.Terms, From: plan.Pro, At: noon}, dropped,
+				entitle(plan.Indie, month, later, plan.Indie),
+			}},
+		{Name: "a cancellation", Given: active, When: see(with("active", ending)),
+			Then: events{cancelled, entitle(plan.Pro, noon, month, plan.Free)}},
+		{Name: "is withdrawn", Given: and(active, cancelled, entitle(plan.Pro, noon, month, plan.Free)),
+			When: see(with("active")), Then: events{withdrawn, entitled}},
+		{Name: "it has ended as was foreseen, to within a second",
+			Given: and(active, cancelled, entitle(plan.Pro, noon, month, plan.Free)),
+			When:  see(with("canceled", over(month.Add(time.Second)))), Then: events{end(canceled, month.Add(time.Second)),
+				free(month)}},
+		{Name: "it has ended early", Given: active, When: see(early),
+			Then: events{end(early, noon.Add(time.Hour)), free(noon.Add(time.Hour))}},
 		{Name: "a payment is missing", Given: active, When: see(pastDue), Then: events{dueSince, dueEntitled}},
 		{Name: "it is made up for", Given: and(active, dueSince, dueEntitled), When: see(with("active", next)),
 			Then: events{subscription.Activated{Account: "a1", Terms: renewed.Terms, At: noon}}},
-		{Name: "after the plan was withdrawn", Given: and(active, dueSince, dueEntitled, lapsed, free(noon)), When: see(renewed),
+		{Name: "after the plan was withdrawn", Given: and(active, dueSince, dueEntitled, lapsed, free(noon)),
+			When: see(renewed),
 			Then: events{subscription.Activated{Account: "a1", Terms: renewed.Terms, At: noon}, dueEntitled}},
-		{Name: "looking does not bring a plan back", Given: and(active, dueSince, dueEntitled, lapsed, free(noon)), When: see(pastDue)},
-		{Name: "it is never made up for", Given: and(active, dueSince, dueEntitled), When: see(unpaid), Then: events{end(unpaid, noon), free(month)}},
-		{Name: "nor looked at twice", Given: and(active, dueSince, dueEntitled, end(unpaid, noon), free(month)), When: see(unpaid)},
+		{Name: "looking does not bring a plan back", Given: and(active, dueSince, dueEntitled, lapsed, free(noon)),
+			When: see(pastDue)},
+		{Name: "it is never made up for", Given: and(active, dueSince, dueEntitled), When: see(unpaid),
+			Then: events{end(unpaid, noon), free(month)}},
+		{Name: "nor looked at twice", Given: and(active, dueSince, dueEntitled, end(unpaid, noon), free(month)),
+			When: see(unpaid)},
 		{Name: "or late", Given: and(active, end(unpaid, noon), free(noon)), When: see(renewed),
-			Then: events{subscription.Activated{Account: "a1", Terms: renewed.Terms, At: noon}, entitle(plan.Pro, month, later, plan.Pro)}},
+			Then: events{subscription.Activated{Account: "a1", Terms: renewed.Terms, At: noon},
+				entitle(plan.Pro, month, later, plan.Pro)}},
 		{Name: "a price that no plan has entitles to nothing", Given: active, When: see(strange),
 			Then: events{subscription.PlanChanged{Account: "a1", Terms: strange.Terms, From: plan.Pro, At: noon}, free(noon)}},
 		{Name: "the newest one counts", Given: and(active, ended, free(month)), When: see(second, canceled),
 			Then: events{createdAs(second), subscription.Activated{Account: "a1", Terms: second.Terms, At: noon}, entitled}},
 		{Name: "another customer is another account", Given: active, When: subscription.Observe{Customer: "c2", At: noon}},
-		{Name: "the customer is forgotten", Given: active, When: subscription.Observe{Customer: "c1", Deleted: true, At: noon}, Then: events{
+		{Name: "the customer is forgotten", Given: active, When: subscription.Observe{Customer: "c1", Deleted: true,
+			At: noon}, Then: events{
 			end(with("canceled"), noon), subscription.CustomerDeleted{Account: "a1", Customer: "c1", At: noon}, free(noon),
 		}},
 	})
@@ -122,10 +142,12 @@ func TestObserveCardsAndInvoices(t *testing.T) {
 	renumbered := card
 	renumbered.Last4 = []byte{3}
 	changed := func(c subscription.Card) subscription.Event {
-		return subscription.CardChanged{Account: "a1", PaymentMethod: c.PaymentMethod, Brand: c.Brand, Last4: c.Last4, At: noon}
+		return subscription.CardChanged{Account: "a1", PaymentMethod: c.PaymentMethod, Brand: c.Brand, Last4: c.Last4,
+			At: noon}
 	}
 	paid := subscription.Billed{
-		ID: "i1", Subscription: "s1", Number: "R-1", Status: "paid", AmountDue: 4900, AmountPaid: 4900, Attempts: 1, Currency: "usd", CreatedAt: noon, Page: []byte{1}, PDF: []byte{2},
+		ID: "i1", Subscription: "s1", Number: "R-1", Status: "paid", AmountDue: 4900, AmountPaid: 4900, Attempts: 1,
+		Currency: "usd", CreatedAt: noon, Page: []byte{1}, PDF: []byte{2},
 	}
 	open := paid
 	open.Status, open.AmountPaid, open.Attempts = "open", 0, 0
@@ -133,7 +155,8 @@ func TestObserveCardsAndInvoices(t *testing.T) {
 	failed.Attempts, twice.Attempts, refunded.Refunded, disputed.Disputed, elsewhere.Page = 1, 2, 100, true, []byte{9}
 	recorded := func(b subscription.Billed) subscription.Event {
 		return subscription.InvoiceRecorded{
-			Account: "a1", Invoice: "i1", Subscription: b.Subscription, Number: b.Number, Status: b.Status, AmountDue: b.AmountDue, AmountPaid: b.AmountPaid,
+			Account: "a1", Invoice: "i1", Subscription: b.Subscription, Number: b.Number, Status: b.Status,
+			AmountDue: b.AmountDue, AmountPaid: b.AmountPaid,
 			Currency: b.Currency, Page: b.Page, PDF: b.PDF, CreatedAt: b.CreatedAt, At: noon,
 		}
 	}
@@ -146,21 +169,26 @@ func TestObserveCardsAndInvoices(t *testing.T) {
 	spec.Run(t, subscription.Evolve, []row{
 		{Name: "a card", Given: events{customer}, When: look(&card), Then: events{changed(card)}},
 		{Name: "the same card", Given: events{customer, changed(card)}, When: look(&card)},
-		{Name: "the same with another number", Given: events{customer, changed(card)}, When: look(&renumbered), Then: events{changed(renumbered)}},
-		{Name: "no card any more", Given: events{customer, changed(card)}, When: look(nil), Then: events{changed(subscription.Card{})}},
+		{Name: "the same with another number", Given: events{customer, changed(card)}, When: look(&renumbered),
+			Then: events{changed(renumbered)}},
+		{Name: "no card any more", Given: events{customer, changed(card)}, When: look(nil),
+			Then: events{changed(subscription.Card{})}},
 		{Name: "none as before", Given: events{customer, changed(card), changed(subscription.Card{})}, When: look(nil)},
 		{Name: "an invoice", Given: events{customer}, When: look(nil, paid), Then: events{recorded(paid)}},
 		{Name: "the same invoice", Given: events{customer, recorded(paid)}, When: look(nil, paid)},
 		{Name: "whose page has another address", Given: events{customer, recorded(paid)}, When: look(nil, elsewhere)},
-		{Name: "an invoice is paid", Given: events{customer, recorded(open)}, When: look(nil, paid), Then: events{recorded(paid)}},
+		{Name: "an invoice is paid", Given: events{customer, recorded(open)}, When: look(nil, paid),
+			Then: events{recorded(paid)}},
 		{Name: "or not", Given: events{customer, recorded(open)}, When: look(nil, failed), Then: events{failure(1)}},
-		{Name: "again", Given: events{customer, recorded(open), failure(1)}, When: look(nil, twice), Then: events{failure(2)}},
+		{Name: "again", Given: events{customer, recorded(open), failure(1)}, When: look(nil, twice),
+			Then: events{failure(2)}},
 		{Name: "once", Given: events{customer, recorded(open), failure(2)}, When: look(nil, twice)},
 		{Name: "it is paid back", Given: events{customer, recorded(paid)}, When: look(nil, refunded),
 			Then: events{subscription.InvoiceRefunded{Account: "a1", Invoice: "i1", Refunded: 100, Currency: "usd", At: noon}}},
 		{Name: "it is disputed", Given: events{customer, recorded(paid)}, When: look(nil, disputed),
 			Then: events{subscription.InvoiceDisputed{Account: "a1", Invoice: "i1", Disputed: true, At: noon}}},
-		{Name: "and not any more", Given: events{customer, recorded(paid), subscription.InvoiceDisputed{Account: "a1", Invoice: "i1", Disputed: true}}, When: look(nil, paid),
+		{Name: "and not any more", Given: events{customer, recorded(paid),
+			subscription.InvoiceDisputed{Account: "a1", Invoice: "i1", Disputed: true}}, When: look(nil, paid),
 			Then: events{subscription.InvoiceDisputed{Account: "a1", Invoice: "i1", At: noon}}},
 	})
 }
@@ -168,7 +196,8 @@ func TestObserveCardsAndInvoices(t *testing.T) {
 func TestLapse(t *testing.T) {
 	lapse := subscription.Lapse{At: noon.Add(time.Hour)}
 	lapsed := subscription.Lapsed{Account: "a1", Subscription: "s1", At: lapse.At}
-	withdrawn := subscription.Entitled{Account: "a1", Entitlement: plan.Entitlement{Plan: plan.Free, Start: lapse.At}, At: lapse.At}
+	withdrawn := subscription.Entitled{Account: "a1", Entitlement: plan.Entitlement{Plan: plan.Free, Start: lapse.At},
+		At: lapse.At}
 	spec.Run(t, subscription.Evolve, []row{
 		{Name: "the grace is over", Given: and(active, fellDue), When: lapse, Then: events{lapsed, withdrawn}},
 		{Name: "once", Given: and(active, fellDue, lapsed, withdrawn), When: lapse},

@@ -47,15 +47,17 @@ func (p *provider) step() {
 		return
 	}
 	happens := map[string][]func(*subscription.Observed){
-		"incomplete": {p.pay, p.expire}, "active": {p.renew, p.fail, p.change, p.schedule, p.cancel, p.uncancel, p.replace}, "past_due": {p.pay, p.giveUp, p.end},
-		"unpaid": {p.pay, p.end},
+		"incomplete": {p.pay, p.expire}, "active": {p.renew, p.fail, p.change, p.schedule, p.cancel, p.uncancel, p.replace},
+		"past_due": {p.pay, p.giveUp, p.end},
+		"unpaid":   {p.pay, p.end},
 	}[current.Status]
 	rapid.SampledFrom(happens).Draw(p.t, "step")(current)
 }
 
 func (p *provider) pay(s *subscription.Observed) {
 	s.Status = "active"
-	p.invoices = append(p.invoices, subscription.Billed{ID: fmt.Sprint("i", len(p.invoices)), Status: "paid", AmountPaid: 1, CreatedAt: p.now})
+	p.invoices = append(p.invoices, subscription.Billed{ID: fmt.Sprint("i", len(p.invoices)), Status: "paid",
+		AmountPaid: 1, CreatedAt: p.now})
 }
 
 func (p *provider) end(s *subscription.Observed) {

@@ -87,7 +87,8 @@ func (c Request) repeats(earlier Requested, at time.Time) (bool, error) {
 }
 
 func (c Request) wantsWithoutKey(open Requested) bool {
-	return c.Key == "" && open.Key == "" && c.Kind == open.Kind && c.Price == open.Price && c.PaymentMethod == open.PaymentMethod
+	return c.Key == "" && open.Key == "" && c.Kind == open.Kind && c.Price == open.Price &&
+		c.PaymentMethod == open.PaymentMethod
 }
 
 // permit refuses what the subscription does not permit, and completes what is wanted.

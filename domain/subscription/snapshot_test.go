@@ -18,7 +18,8 @@ func TestASnapshotBoundsALoad(t *testing.T) {
 	for i := range 1000 {
 		id, at := time.Duration(i).String(), noon.Add(time.Duration(i)*time.Minute)
 		for _, event := range (events{
-			subscription.Requested{Account: "a1", Request: id, Kind: subscription.SetupCard, At: at}, subscription.Agreed{Account: "a1", Request: id, At: at},
+			subscription.Requested{Account: "a1", Request: id, Kind: subscription.SetupCard, At: at},
+			subscription.Agreed{Account: "a1", Request: id, At: at},
 		}) {
 			state = subscription.Evolve(state, event)
 			since++

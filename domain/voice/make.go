@@ -56,7 +56,8 @@ func (c RecordAnalysis) Decide(s State) ([]Event, error) {
 		return nil, domain.Refuse(domain.Invalid, "An analysis is one of a recording, and kept in a blob")
 	}
 	done := len(s.Analyses) + 1
-	return []Event{Analysed{Voice: s.Voice, Account: s.Account, Analysis: c.Analysis, Done: done, Total: max(done, c.Total), At: c.At}}, nil
+	return []Event{Analysed{Voice: s.Voice, Account: s.Account, Analysis: c.Analysis, Done: done,
+		Total: max(done, c.Total), At: c.At}}, nil
 }
 
 // Finish records the model of a voice.

@@ -38,7 +38,8 @@ var (
 )
 
 func create(change ...func(*voice.Create)) voice.Create {
-	c := voice.Create{Voice: id, Account: "a1", Type: voice.Instant, Sealed: []byte{1}, Recordings: []voice.Recording{{Blob: "r", Bytes: 9, SHA256: "h"}}, At: noon}
+	c := voice.Create{Voice: id, Account: "a1", Type: voice.Instant, Sealed: []byte{1},
+		Recordings: []voice.Recording{{Blob: "r", Bytes: 9, SHA256: "h"}}, At: noon}
 	for _, f := range change {
 		f(&c)
 	}
@@ -63,13 +64,16 @@ func TestCreating(t *testing.T) {
 	spec.Run(t, voice.Evolve, []row{
 		{Name: "a voice is created", When: create(), Then: events{instant()}},
 		{Name: "once", Given: events{instant()}, When: create()},
-		{Name: "an id is one account's", Given: events{instant()}, When: create(func(c *voice.Create) { c.Account = "a2" }), Refused: domain.Conflict},
+		{Name: "an id is one account's", Given: events{instant()}, When: create(func(c *voice.Create) { c.Account = "a2" }),
+			Refused: domain.Conflict},
 		{Name: "what was given up is not created", Given: events{abandoned}, When: create(), Refused: domain.Conflict},
 		{Name: "the id can be one", When: create(func(c *voice.Create) { c.Voice = "leah" }), Refused: domain.Invalid},
 		{Name: "the type is known", When: create(func(c *voice.Create) { c.Type = "intrinsic" }), Refused: domain.Invalid},
-		{Name: "what is said about it is sealed", When: create(func(c *voice.Create) { c.Sealed = nil }), Refused: domain.Invalid},
+		{Name: "what is said about it is sealed", When: create(func(c *voice.Create) { c.Sealed = nil }),
+			Refused: domain.Invalid},
 		{Name: "there are recordings", When: create(func(c *voice.Create) { c.Recordings = nil }), Refused: domain.Invalid},
-		{Name: "and not too many", When: create(func(c *voice.Create) { c.Recordings = make([]voice.Recording, 21) }), Refused: domain.Invalid},
+		{Name: "and not too many", When: create(func(c *voice.Create) { c.Recordings = make([]voice.Recording, 21) }),
+			Refused: domain.Invalid},
 
 		{Name: "a creation that was cut short is given up", When: voice.Abandon(abandoned), Then: events{abandoned}},
 		{Name: "once", Given: events{abandoned}, When: voice.Abandon(abandoned)},
@@ -84,29 +88,36 @@ func TestMaking(t *testing.T) {
 	brk := voice.Break{Reason: "broken", Message: "The file is damaged", At: noon}
 	begin := voice.BeginTraining{At: noon}
 	spec.Run(t, voice.Evolve, []row{
-		{Name: "a professional voice waits for its training", Given: events{professional()}, When: queue, Then: events{queued}},
+		{Name: "a professional voice waits for its training", Given: events{professional()}, When: queue,
+			Then: events{queued}},
 		{Name: "once", Given: events{professional(), queued}, When: queue},
 		{Name: "an instant one does not", Given: events{instant()}, When: queue},
-		{Name: "each recording has a length", Given: events{professional()}, When: voice.Queue{At: noon}, Refused: domain.Invalid},
+		{Name: "each recording has a length", Given: events{professional()}, When: voice.Queue{At: noon},
+			Refused: domain.Invalid},
 		{Name: "its training begins", Given: events{professional(), queued}, When: begin, Then: events{begun}},
 		{Name: "once", Given: events{professional(), queued, begun}, When: begin},
 		{Name: "not before it waits", Given: events{professional()}, When: begin},
 
 		{Name: "a recording is analysed", Given: events{instant()}, When: found, Then: events{analysed(0, 1, 4)}},
-		{Name: "a stretch is analysed", Given: events{professional(), queued, begun, analysed(120_000, 1, 4)}, When: found, Then: events{analysed(0, 2, 4)}},
+		{Name: "a stretch is analysed", Given: events{professional(), queued, begun, analysed(120_000, 1, 4)}, When: found,
+			Then: events{analysed(0, 2, 4)}},
 		{Name: "each one once", Given: events{professional(), queued, begun, analysed(0, 1, 4)}, When: found},
 		{Name: "not before the training", Given: events{professional(), queued}, When: found},
-		{Name: "not of a recording that there is not", Given: events{instant()}, When: voice.RecordAnalysis{Analysis: voice.Analysis{Recording: 1, Blob: "a"}}, Refused: domain.Invalid},
+		{Name: "not of a recording that there is not", Given: events{instant()},
+			When: voice.RecordAnalysis{Analysis: voice.Analysis{Recording: 1, Blob: "a"}}, Refused: domain.Invalid},
 
 		{Name: "an instant voice is ready", Given: events{instant(), analysed(0, 1, 1)}, When: finish, Then: events{ready}},
-		{Name: "a professional one", Given: events{professional(), queued, begun, analysed(0, 1, 1)}, When: finish, Then: events{ready}},
+		{Name: "a professional one", Given: events{professional(), queued, begun, analysed(0, 1, 1)}, When: finish,
+			Then: events{ready}},
 		{Name: "once", Given: events{instant(), analysed(0, 1, 1), ready}, When: finish},
 		{Name: "not before its training", Given: events{professional(), queued}, When: finish},
 		{Name: "not without analyses", Given: events{instant()}, When: finish, Refused: domain.Invalid},
-		{Name: "not without a model", Given: events{instant(), analysed(0, 1, 1)}, When: voice.Finish{At: noon}, Refused: domain.Invalid},
+		{Name: "not without a model", Given: events{instant(), analysed(0, 1, 1)}, When: voice.Finish{At: noon},
+			Refused: domain.Invalid},
 
 		{Name: "it is broken", Given: events{instant()}, When: brk, Then: events{broken}},
-		{Name: "at any time until it is ready", Given: events{professional(), queued, begun}, When: brk, Then: events{broken}},
+		{Name: "at any time until it is ready", Given: events{professional(), queued, begun}, When: brk,
+			Then: events{broken}},
 		{Name: "once", Given: events{instant(), broken}, When: brk},
 		{Name: "not when it is ready", Given: events{instant(), analysed(0, 1, 1), ready}, When: brk},
 		{Name: "a broken one is never ready", Given: events{instant(), analysed(0, 1, 1), broken}, When: finish},
@@ -131,21 +142,28 @@ func TestPreviews(t *testing.T) {
 		{Name: "one", Given: events{instant(), ready, rendered}, When: record},
 		{Name: "no other has", Given: events{instant()}, When: record},
 		{Name: "nor a deleted one", Given: events{instant(), ready, deleted}, When: record},
-		{Name: "there is audio", Given: events{instant(), ready}, When: voice.RecordPreview{At: noon}, Refused: domain.Invalid},
-		{Name: "it is rendered again", Given: events{instant(), ready, rendered}, When: invalidate, Then: events{invalidated}},
+		{Name: "there is audio", Given: events{instant(), ready}, When: voice.RecordPreview{At: noon},
+			Refused: domain.Invalid},
+		{Name: "it is rendered again", Given: events{instant(), ready, rendered}, When: invalidate,
+			Then: events{invalidated}},
 		{Name: "which may be under way", Given: events{instant(), ready, rendered, invalidated}, When: invalidate},
-		{Name: "then there is another", Given: events{instant(), ready, rendered, invalidated}, When: record, Then: events{rendered}},
-		{Name: "others' are not found", Given: events{instant(), ready, rendered}, When: voice.InvalidatePreview{Account: "a2"}, Refused: domain.NotFound},
+		{Name: "then there is another", Given: events{instant(), ready, rendered, invalidated}, When: record,
+			Then: events{rendered}},
+		{Name: "others' are not found", Given: events{instant(), ready, rendered},
+			When: voice.InvalidatePreview{Account: "a2"}, Refused: domain.NotFound},
 	})
 }
 
 func TestChanging(t *testing.T) {
 	change := voice.Change{Account: "a1", Sealed: []byte{2}, At: noon}
 	spec.Run(t, voice.Evolve, []row{
-		{Name: "what is said about a voice", Given: events{instant()}, When: change, Then: events{voice.Changed{Voice: id, Account: "a1", Sealed: []byte{2}, At: noon}}},
+		{Name: "what is said about a voice", Given: events{instant()}, When: change,
+			Then: events{voice.Changed{Voice: id, Account: "a1", Sealed: []byte{2}, At: noon}}},
 		{Name: "nothing", Given: events{instant()}, When: voice.Change{Account: "a1"}},
-		{Name: "a broken one", Given: events{instant(), broken}, When: change, Then: events{voice.Changed{Voice: id, Account: "a1", Sealed: []byte{2}, At: noon}}},
-		{Name: "another account's", Given: events{instant()}, When: voice.Change{Account: "a2", Sealed: []byte{2}}, Refused: domain.NotFound},
+		{Name: "a broken one", Given: events{instant(), broken}, When: change,
+			Then: events{voice.Changed{Voice: id, Account: "a1", Sealed: []byte{2}, At: noon}}},
+		{Name: "another account's", Given: events{instant()}, When: voice.Change{Account: "a2", Sealed: []byte{2}},
+			Refused: domain.NotFound},
 		{Name: "a deleted one", Given: events{instant(), cancelled, deleted}, When: change, Refused: domain.NotFound},
 		{Name: "none", When: change, Refused: domain.NotFound},
 	})
@@ -158,12 +176,15 @@ func TestDeleting(t *testing.T) {
 		{Name: "a broken one", Given: events{instant(), broken}, When: remove, Then: events{deleted}},
 		{Name: "one that is preparing", Given: events{instant()}, When: remove, Then: events{cancelled, deleted}},
 		{Name: "one that waits", Given: events{professional(), queued}, When: remove, Then: events{cancelled, deleted}},
-		{Name: "one in training", Given: events{professional(), queued, begun}, When: remove, Then: events{cancelled, deleted}},
+		{Name: "one in training", Given: events{professional(), queued, begun}, When: remove,
+			Then: events{cancelled, deleted}},
 		{Name: "once", Given: events{instant(), cancelled, deleted}, When: remove, Refused: domain.NotFound},
 		{Name: "another account's", Given: events{instant()}, When: voice.Delete{Account: "a2"}, Refused: domain.NotFound},
 		{Name: "one that was given up", Given: events{abandoned}, When: remove, Refused: domain.NotFound},
-		{Name: "then nothing is left of it", Given: events{instant(), cancelled, deleted}, When: voice.RecordErasure{At: noon}, Then: events{erased}},
-		{Name: "which is recorded once", Given: events{instant(), cancelled, deleted, erased}, When: voice.RecordErasure{At: noon}},
+		{Name: "then nothing is left of it", Given: events{instant(), cancelled, deleted},
+			When: voice.RecordErasure{At: noon}, Then: events{erased}},
+		{Name: "which is recorded once", Given: events{instant(), cancelled, deleted, erased},
+			When: voice.RecordErasure{At: noon}},
 		{Name: "and not of another", Given: events{instant()}, When: voice.RecordErasure{At: noon}},
 	})
 }
@@ -187,7 +208,8 @@ func TestASnapshotIsTheWholeState(t *testing.T) {
 	} {
 		for n := range len(all) + 1 {
 			before := spec.Fold(voice.Evolve, all[:n])
-			after := spec.FromSnapshot(t, voice.Evolve, events{voice.SnapshotTaken{Facts: before.Facts, At: noon}}, before, spec.Fold(voice.Evolve, all))
+			after := spec.FromSnapshot(t, voice.Evolve, events{voice.SnapshotTaken{Facts: before.Facts, At: noon}}, before,
+				spec.Fold(voice.Evolve, all))
 			for _, event := range all[n:] {
 				after = voice.Evolve(after, event)
 			}
@@ -214,7 +236,8 @@ func TestIDs(t *testing.T) {
 	require.True(t, voice.ValidID(drawn))
 	_, err = voice.DrawID(bytes.NewReader(make([]byte, 7)))
 	require.Error(t, err, "half an id is none")
-	for _, text := range []string{"", "leah", drawn[:15], drawn + "0", strings.ToUpper("abcdefabcdefabcd"), strings.Repeat("./", 8)} {
+	for _, text := range []string{"", "leah", drawn[:15], drawn + "0", strings.ToUpper("abcdefabcdefabcd"),
+		strings.Repeat("./", 8)} {
 		require.False(t, voice.ValidID(text), "%q", text)
 	}
 }

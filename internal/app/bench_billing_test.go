@@ -50,7 +50,8 @@ func drawn() string { return strings.ReplaceAll(uuid.NewString(), "-", "") }
 
 // noticeOf returns the request that gives notice of an event.
 func noticeOf(id, kind, customer string) string {
-	body := fmt.Appendf(nil, `{"id":%q,"object":"event","type":%q,"api_version":%q,"created":%d,"data":{"object":{"id":"sub_1","object":"subscription","customer":%q}}}`,
+	body := fmt.Appendf(nil,
+		`{"id":%q,"object":"event","type":%q,"api_version":%q,"created":%d,"data":{"object":{"id":"sub_1","object":"subscription","customer":%q}}}`,
 		id, kind, sandbox.APIVersion, time.Now().Unix(), customer)
 	signed := webhook.GenerateTestSignedPayload(&webhook.UnsignedPayload{Payload: body, Secret: benchSecret})
 	return post("/payments/webhook", "Stripe-Signature: "+signed.Header+"\r\n", string(body))

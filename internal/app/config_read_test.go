@@ -178,7 +178,8 @@ func reference(t *testing.T) string {
 }
 
 // notSettings are the variables of tests, of clients, of docker-compose.yml, and the examples of the reference.
-var notSettings = regexp.MustCompile(`^RECITAL_(TEST|BENCH|SOAK|STORM|CLIENTS|WRITE_DOCS|API_KEY|UID|GID|IMAGE|PUBLISH|X)(_|$)`)
+var notSettings = regexp.MustCompile(
+	`^RECITAL_(TEST|BENCH|SOAK|STORM|CLIENTS|WRITE_DOCS|API_KEY|UID|GID|IMAGE|PUBLISH|X)(_|$)`)
 
 // Documents and the files of deploy name only settings that exist.
 func TestNoDocumentNamesASettingThatDoesNotExist(t *testing.T) {

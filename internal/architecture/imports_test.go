@@ -21,7 +21,8 @@ const (
 var ports = []string{
 	"internal/access/keyring", "internal/events/eventlog",
 	"internal/providers/blobs", "internal/providers/hosting", "internal/providers/payments", "internal/providers/signin",
-	"internal/speech", "internal/speech/alignment", "internal/speech/audio", "internal/speech/cloning", "internal/speech/precheck",
+	"internal/speech", "internal/speech/alignment", "internal/speech/audio", "internal/speech/cloning",
+	"internal/speech/precheck",
 }
 
 // todo is the machinery of to-do lists, known only to the code that executes to-dos; its subpackages are adapters,
@@ -52,30 +53,37 @@ var rooms = []struct {
 		folder: "domain",
 	},
 	{
-		folder:    "commands",
-		exactly:   slices.Concat(ports, []string{todo, sealed, "internal/speech/wordtimes", "internal/events/readmodel", "internal/speech/rendering", "internal/speech/generations", "internal/http/rates", "internal/http/spool", "internal/process/tracing", "internal/events/chain", "internal/events/logcopy"}),
-		below:     []string{"domain"},
-		libraries: []string{uuid, "github.com/cenkalti/backoff/v5", "github.com/hashicorp/golang-lru/v2", "github.com/mileusna/useragent", "golang.org/x/sync", "golang.org/x/time"},
+		folder: "commands",
+		exactly: slices.Concat(ports, []string{todo, sealed, "internal/speech/wordtimes", "internal/events/readmodel",
+			"internal/speech/rendering", "internal/speech/generations", "internal/http/rates", "internal/http/spool",
+			"internal/process/tracing", "internal/events/chain", "internal/events/logcopy"}),
+		below: []string{"domain"},
+		libraries: []string{uuid, "github.com/cenkalti/backoff/v5", "github.com/hashicorp/golang-lru/v2",
+			"github.com/mileusna/useragent", "golang.org/x/sync", "golang.org/x/time"},
 	},
 	{
-		folder:    "projections",
-		exactly:   []string{"internal/events/feed", "internal/events/feed/table", "internal/events/readmodel", "internal/events/eventlog"},
+		folder: "projections",
+		exactly: []string{"internal/events/feed", "internal/events/feed/table", "internal/events/readmodel",
+			"internal/events/eventlog"},
 		below:     []string{"domain"},
 		libraries: []string{pgx, uuid},
 	},
 	{
 		// The plans are a table of constants, and the errors are shared; decisions stay out.
-		folder:    "readapi",
-		exactly:   []string{"domain", "domain/plan", "internal/providers/blobs", sealed, "internal/access/keyring", "internal/http/links", "internal/events/readmodel", "internal/speech/voices", "internal/speech/wordtimes"},
+		folder: "readapi",
+		exactly: []string{"domain", "domain/plan", "internal/providers/blobs", sealed, "internal/access/keyring",
+			"internal/http/links", "internal/events/readmodel", "internal/speech/voices", "internal/speech/wordtimes"},
 		below:     []string{"internal/http/web"},
 		libraries: []string{pgx, uuid, fiber, "golang.org/x/text/currency"},
 		besides:   map[string]string{"readapi/alerts": "domain/alert"}, // which has a sentence for each reason
 	},
 	{
-		folder:    "writeapi",
-		exactly:   slices.Concat(ports, []string{"internal/http/links", "internal/events/logcopy", "internal/events/readmodel", "internal/speech/voices", "internal/process/health"}),
-		below:     []string{"internal/http/web", "commands", "domain"},
-		besides:   map[string]string{"writeapi/operations": "internal/events/feed", "writeapi/skips": "internal/events/feed"}, // operators manage the read models
+		folder: "writeapi",
+		exactly: slices.Concat(ports, []string{"internal/http/links", "internal/events/logcopy",
+			"internal/events/readmodel", "internal/speech/voices", "internal/process/health"}),
+		below: []string{"internal/http/web", "commands", "domain"},
+		// operators manage the read models
+		besides:   map[string]string{"writeapi/operations": "internal/events/feed", "writeapi/skips": "internal/events/feed"},
 		libraries: []string{uuid, fiber, "golang.org/x/sync"},
 	},
 	{
@@ -112,8 +120,10 @@ func TestEachRoomImportsOnlyWhatItMay(t *testing.T) {
 func TestReadAndWriteRoutesDoNotKnowEachOther(t *testing.T) {
 	for _, p := range packages(t) {
 		for _, imported := range p.ours() {
-			assert.False(t, within(p.path(), "readapi") && within(imported, "writeapi", "commands"), "%s imports %s", p.path(), imported)
-			assert.False(t, within(p.path(), "writeapi") && within(imported, "readapi", "projections"), "%s imports %s", p.path(), imported)
+			assert.False(t, within(p.path(), "readapi") && within(imported, "writeapi", "commands"), "%s imports %s", p.path(),
+				imported)
+			assert.False(t, within(p.path(), "writeapi") && within(imported, "readapi", "projections"), "%s imports %s",
+				p.path(), imported)
 		}
 	}
 }
@@ -241,7 +251,8 @@ func TestTheOperatorsToolIsAClientOfTheAdminAPI(t *testing.T) {
 func TestPackagesForTestsStayInTests(t *testing.T) {
 	for _, p := range packages(t) {
 		for _, imported := range p.ours() {
-			assert.False(t, isTestSupport(imported) && !isTestSupport(p.path()), "%s imports %s, which is for tests", p.path(), imported)
+			assert.False(t, isTestSupport(imported) && !isTestSupport(p.path()), "%s imports %s, which is for tests", p.path(),
+				imported)
 		}
 	}
 }
@@ -272,7 +283,8 @@ func TestOnlySpeechworkerLinksC(t *testing.T) {
 		}
 		for _, imported := range p.ours() {
 			if len(all[imported].CgoFiles) > 0 && !isTestSupport(imported) {
-				assert.True(t, len(p.CgoFiles) > 0 || within(path, "cmd/speechworker"), "%s imports %s, which links C", path, imported)
+				assert.True(t, len(p.CgoFiles) > 0 || within(path, "cmd/speechworker"), "%s imports %s, which links C", path,
+					imported)
 			}
 		}
 	}
@@ -281,7 +293,8 @@ func TestOnlySpeechworkerLinksC(t *testing.T) {
 func TestNoFolderHasANameThatSaysNothing(t *testing.T) {
 	for _, p := range packages(t) {
 		for _, part := range strings.Split(p.path(), "/") {
-			assert.NotContains(t, []string{"util", "utils", "common", "helper", "helpers", "manager", "misc", "shared"}, part, p.path())
+			assert.NotContains(t, []string{"util", "utils", "common", "helper", "helpers", "manager", "misc", "shared"}, part,
+				p.path())
 		}
 	}
 }

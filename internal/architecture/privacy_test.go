@@ -36,7 +36,8 @@ func TestEachTextOfAnEventIsClassified(t *testing.T) {
 				continue
 			}
 			used[one] = true
-			assert.Equal(t, one.class == "sealed", isBytes, "%s of %s: what is sealed is bytes, and what is bytes is sealed", field, event)
+			assert.Equal(t, one.class == "sealed", isBytes, "%s of %s: what is sealed is bytes, and what is bytes is sealed",
+				field, event)
 		}
 	}
 	for _, one := range listed {
@@ -52,7 +53,8 @@ func texts(t *testing.T) map[string]map[string]bool {
 	all := map[string]map[string]bool{ofMetadata: {}}
 	collect(t, all[ofMetadata], "", reflect.TypeFor[eventlog.Metadata]())
 	for _, one := range registry.Types() {
-		decoded, err := registry.Decode(eventlog.Recorded{Type: one.Name(), Data: []byte("{}"), Metadata: fmt.Appendf(nil, `{"v":%d}`, one.Version())})
+		decoded, err := registry.Decode(eventlog.Recorded{Type: one.Name(), Data: []byte("{}"),
+			Metadata: fmt.Appendf(nil, `{"v":%d}`, one.Version())})
 		require.NoError(t, err)
 		all[one.Name()] = map[string]bool{}
 		collect(t, all[one.Name()], "", reflect.TypeOf(decoded.Event))
@@ -133,7 +135,9 @@ func classified(t *testing.T) (all classifications) {
 		for _, field := range quoted.FindAllStringSubmatch(cells[1], -1) {
 			for _, event := range events {
 				one := classification{field[1], event, cells[3]}
-				require.False(t, slices.ContainsFunc(all, func(o classification) bool { return o.field == one.field && o.event == one.event }), "%s of %s is in two rows", one.field, one.event)
+				require.False(t, slices.ContainsFunc(all, func(o classification) bool {
+					return o.field == one.field && o.event == one.event
+				}), "%s of %s is in two rows", one.field, one.event)
 				all = append(all, one)
 			}
 		}

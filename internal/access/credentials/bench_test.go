@@ -69,7 +69,8 @@ func BenchmarkDelivery(b *testing.B) {
 	w := newWorld(b)
 	watcher, err := credentials.Open(b.Context(), w.config())
 	require.NoError(b, err)
-	next := eventlog.Delivery{Kind: eventlog.KindEvent, Event: eventlog.Recorded{Stream: "usage-01a1fd3474fd7b2b90eb2cc7ed10b0a9-1", Type: "usage-settled"}}
+	next := eventlog.Delivery{Kind: eventlog.KindEvent,
+		Event: eventlog.Recorded{Stream: "usage-01a1fd3474fd7b2b90eb2cc7ed10b0a9-1", Type: "usage-settled"}}
 	b.ReportAllocs()
 	for b.Loop() {
 		next.Event.Position.Commit++

@@ -107,5 +107,6 @@ func (w *Watcher) Stats() Stats {
 	live := w.fresh.following()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return Stats{Hits: w.counts.hits, Misses: w.counts.misses, Cached: w.cache.entries.Len(), Watches: w.watches.open, Live: live}
+	return Stats{Hits: w.counts.hits, Misses: w.counts.misses, Cached: w.cache.entries.Len(), Watches: w.watches.open,
+		Live: live}
 }

@@ -46,7 +46,8 @@ func (w *Watcher) readKey(ctx context.Context, id, hash string) (Verified, error
 		w.end(r, nil)
 		return Verified{}, ErrUnknownKey
 	}
-	found := Verified{Credential: Credential{Account: id, Kind: APIKey, Name: state.Keys[i].Masked}, Entitlement: state.Entitlement, Operator: state.Operator}
+	found := Verified{Credential: Credential{Account: id, Kind: APIKey, Name: state.Keys[i].Masked},
+		Entitlement: state.Entitlement, Operator: state.Operator}
 	w.end(r, &entry{Verified: found, key: apikey.Stream(hash), read: []version{{stream, revision}}})
 	return found, nil
 }

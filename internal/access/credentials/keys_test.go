@@ -127,7 +127,8 @@ func TestASnapshotIsNeitherARevocationNorARevival(t *testing.T) {
 
 	// when a snapshot is taken
 	require.NoError(t, w.write(k.account, account.SnapshotTaken{
-		Facts: account.Facts{Account: k.account, OpenedOn: "indie", OpenedAt: time.Now(), Entitlement: plan.Entitlement{Plan: "indie", Start: time.Now()}, Keys: []account.Key{{Hash: k.hash(), Masked: k.masked}}}, At: time.Now(),
+		Facts: account.Facts{Account: k.account, OpenedOn: "indie", OpenedAt: time.Now(), Entitlement: plan.Entitlement{
+			Plan: "indie", Start: time.Now()}, Keys: []account.Key{{Hash: k.hash(), Masked: k.masked}}}, At: time.Now(),
 	}))
 
 	// then nothing has changed
@@ -214,7 +215,8 @@ func (w *world) append(k key, kind, metadata string) {
 }
 
 func TestAnAccountThatCannotBeReadOpensNothing(t *testing.T) {
-	for name, kind := range map[string]string{"of an unknown type": "account-renamed", "of a newer version": "account-api-key-revoked"} {
+	for name, kind := range map[string]string{"of an unknown type": "account-renamed",
+		"of a newer version": "account-api-key-revoked"} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			watcher := w.watcher(w.strictly())

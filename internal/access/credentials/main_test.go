@@ -50,11 +50,13 @@ func newWorld(t testing.TB) *world {
 	t.Helper()
 	dir := nodetest.Dir(t)
 	node, err := eventnode.Open(eventnode.Config{
-		Dir: filepath.Join(dir, "log"), Socket: nodetest.Socket(dir), Address: "127.0.0.1:0", Logger: slog.New(slog.DiscardHandler),
+		Dir: filepath.Join(dir, "log"), Socket: nodetest.Socket(dir), Address: "127.0.0.1:0",
+		Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, node.Close()) })
-	proxy := toxiproxy.NewProxy(toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop()), "way", "127.0.0.1:0", node.Addr().String())
+	proxy := toxiproxy.NewProxy(toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop()), "way",
+		"127.0.0.1:0", node.Addr().String())
 	require.NoError(t, proxy.Start())
 	t.Cleanup(proxy.Stop)
 
@@ -69,7 +71,8 @@ func newWorld(t testing.TB) *world {
 	j := &journal.Journal{Log: w.log, Registry: w.registry}
 	w.accounts = accounts.New(j, time.Now)
 	w.sessions = sessions.New(sessions.Config{
-		Journal: j, Accounts: w.accounts, Now: time.Now, Limits: sessions.Limits{Length: time.Hour, Idle: time.Hour, Rotate: time.Hour, Live: 100},
+		Journal: j, Accounts: w.accounts, Now: time.Now, Limits: sessions.Limits{Length: time.Hour, Idle: time.Hour,
+			Rotate: time.Hour, Live: 100},
 	})
 	return w
 }
@@ -89,7 +92,8 @@ func (w *world) join() { require.NoError(w.t, w.proxy.Start()) }
 // stall lets nothing through, and closes nothing.
 func (w *world) stall() {
 	for _, direction := range []string{"upstream", "downstream"} {
-		_, err := w.proxy.Toxics.AddToxicJson(strings.NewReader(`{"type": "timeout", "attributes": {"timeout": 0}, "stream": "` + direction + `"}`))
+		_, err := w.proxy.Toxics.AddToxicJson(
+			strings.NewReader(`{"type": "timeout", "attributes": {"timeout": 0}, "stream": "` + direction + `"}`))
 		require.NoError(w.t, err)
 	}
 }

@@ -24,7 +24,9 @@ func (w *Watcher) FindSessionToRead(ctx context.Context, shown session.Cookie) (
 	return w.findToRead(ctx, session.Stream(shown.ID), find, func(v Verified) bool { return w.admits(v.Session, shown) })
 }
 
-func (w *Watcher) findToRead(ctx context.Context, key string, find func(context.Context) (Verified, error), good func(Verified) bool) (Verified, error) {
+func (w *Watcher) findToRead(
+	ctx context.Context, key string, find func(context.Context) (Verified, error), good func(Verified) bool,
+) (Verified, error) {
 	for {
 		kept, ok := w.kept(key)
 		switch {

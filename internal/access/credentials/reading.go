@@ -18,7 +18,8 @@ const lookUpTimeout = 7 * time.Second
 
 var (
 	errUnreadable  = domain.Refuse(domain.Unavailable, "The account cannot be read")
-	errUnconfirmed = domain.Refuse(domain.Unavailable, "An operator has to confirm that this account's credentials are valid")
+	errUnconfirmed = domain.Refuse(domain.Unavailable,
+		"An operator has to confirm that this account's credentials are valid")
 )
 
 // cached looks a credential up in the cache. An entry is used if it is still there once the cache is known to be fresh.

@@ -75,7 +75,8 @@ func (w *Watcher) readSession(ctx context.Context, id string) (Verified, error) 
 	if !owner.Exists() || owner.Closed() || !state.OpenedAt.After(owner.SessionsRevokedAt) {
 		return Verified{}, ErrUnknownSession
 	}
-	found := Verified{Credential: Credential{Account: state.Account, Kind: Session, Name: id}, Entitlement: owner.Entitlement, Operator: owner.Operator, Session: state}
+	found := Verified{Credential: Credential{Account: state.Account, Kind: Session, Name: id},
+		Entitlement: owner.Entitlement, Operator: owner.Operator, Session: state}
 	read = &entry{Verified: found, key: own, read: []version{{own, revision}, {of, ownerRevision}}}
 	return found, nil
 }

@@ -53,7 +53,8 @@ func (w *world) happens(id string, events ...any) {
 	w.t.Helper()
 	_, revision, err := w.sessions.State(w.t.Context(), id)
 	require.NoError(w.t, err)
-	proposed, err := w.registry.Encode(uuid.New(), 0, eventlog.Metadata{Actor: operator.Actor, Time: time.Now()}, events...)
+	proposed, err := w.registry.Encode(uuid.New(), 0, eventlog.Metadata{Actor: operator.Actor, Time: time.Now()},
+		events...)
 	require.NoError(w.t, err)
 	_, err = w.log.Append(w.t.Context(), session.Stream(id), revision, proposed)
 	require.NoError(w.t, err)
@@ -115,7 +116,8 @@ func TestASessionIsKnownByHeartUntilItEnds(t *testing.T) {
 
 func TestASessionNeedsItsSecret(t *testing.T) {
 	w := newWorld(t)
-	for name, watcher := range map[string]*credentials.Watcher{"known": w.watcher(w.strictly()), "read": w.watcher(w.strictly())} {
+	for name, watcher := range map[string]*credentials.Watcher{"known": w.watcher(w.strictly()),
+		"read": w.watcher(w.strictly())} {
 		t.Run(name, func(t *testing.T) {
 			b := w.signIn(w.open().account)
 			if name == "known" {
@@ -228,7 +230,8 @@ func TestASessionThatIsNotUsedOrIsTooOldIsUnknown(t *testing.T) {
 		require.NoError(t, err)
 		b := browser{account: w.open().account, cookie: cookie, opened: time.Now().Add(opened)}
 		w.happens(cookie.ID, session.Opened{
-			Session: cookie.ID, Account: b.account, SecretHash: cookie.Hash(), Provider: "idp_1", At: b.opened, ExpiresAt: time.Now().Add(expires),
+			Session: cookie.ID, Account: b.account, SecretHash: cookie.Hash(), Provider: "idp_1", At: b.opened,
+			ExpiresAt: time.Now().Add(expires),
 		})
 		return b
 	}

@@ -152,7 +152,8 @@ func (w *Watcher) note(event eventlog.Recorded) {
 		w.revokeAll(id) // its keys, too: one that was created beside the closing may not be among those that it revoked
 	}
 	if unreadable(err) {
-		w.cfg.Logger.Error("an event of an account cannot be read; whatever its credentials have opened is ended", "account", id, "error", err)
+		w.cfg.Logger.Error("an event of an account cannot be read; whatever its credentials have opened is ended", "account",
+			id, "error", err)
 		w.revokeAll(id)
 	}
 }
@@ -168,7 +169,8 @@ func (w *Watcher) noteSession(event eventlog.Recorded) {
 		w.revoke(Credential{Account: e.Account, Kind: Session, Name: id})
 	}
 	if unreadable(err) {
-		w.cfg.Logger.Error("an event of a session cannot be read; whatever the session has opened is ended", "session", id, "error", err)
+		w.cfg.Logger.Error("an event of a session cannot be read; whatever the session has opened is ended", "session", id,
+			"error", err)
 		w.revokeSession(id)
 	}
 }

@@ -15,7 +15,8 @@ type watches struct {
 	of      map[string]map[*watch]struct{} // by account
 	open    int
 	revoked *simplelru.LRU[Credential, struct{}] // the last ones
-	until   *simplelru.LRU[string, time.Time]    // by account, the last ones: sessions that were opened until then have ended
+	// by account, the last ones: sessions that were opened until then have ended
+	until *simplelru.LRU[string, time.Time]
 }
 
 type watch struct {
@@ -101,7 +102,8 @@ func (w *Watcher) revokeSession(id string) {
 	w.mu.Lock()
 	var ended []*watch
 	for account := range w.watches.of {
-		ended = append(ended, w.watches.take(account, func(of *watch) bool { return of.credential == Credential{account, Session, id} })...)
+		ended = append(ended,
+			w.watches.take(account, func(of *watch) bool { return of.credential == Credential{account, Session, id} })...)
 	}
 	w.mu.Unlock()
 	notify(ended)

@@ -62,9 +62,11 @@ func TestANewKeyThatLooksLikeARevokedOneIsAnother(t *testing.T) {
 	text, err := account.DrawAPIKey(bytes.NewReader(bytes.Repeat([]byte{7}, 30)))
 	require.NoError(t, err)
 	old := look(text)
-	require.NoError(t, w.write(opened.account, account.APIKeyCreated{Account: opened.account, Hash: old.hash(), Masked: old.masked}))
+	require.NoError(t, w.write(opened.account, account.APIKeyCreated{Account: opened.account, Hash: old.hash(),
+		Masked: old.masked}))
 	w.revoke(old)
-	require.NoError(t, w.write(opened.account, account.APIKeyCreated{Account: opened.account, Hash: "another", Masked: old.masked}))
+	require.NoError(t, w.write(opened.account, account.APIKeyCreated{Account: opened.account, Hash: "another",
+		Masked: old.masked}))
 	requireUnknown(t, watcher, old)
 	requireCached(t, watcher, w.open()) // what came before has been delivered
 	told, stop := watch(watcher, old)

@@ -71,7 +71,8 @@ func (f File) parse() ([]placed, error) {
 		return f.parseLines(f.Text)
 	}
 	if !usable(text) {
-		return nil, fmt.Errorf("%s holds no token: at least %d characters of ASCII without spaces are needed, such as those that "+
+		return nil, fmt.Errorf("%s holds no token: at least %d characters of ASCII without spaces are "+
+			"needed, such as those that "+
 			"openssl rand -hex 32 prints; in a data folder, delete it, and the next start makes a new one", f.Path, minToken)
 	}
 	return []placed{{Single(f.Role, text), f.Path}}, nil

@@ -41,7 +41,8 @@ func newSource(events int) *source {
 func (s *source) happen() {
 	n := uint64(len(s.events))
 	s.events = append(s.events, eventlog.Recorded{
-		ID: uuid.New(), Stream: "x-1", Revision: n, Position: eventlog.Position{Commit: n*10 + 10, Prepare: n*10 + 10}, Type: "happened",
+		ID: uuid.New(), Stream: "x-1", Revision: n, Position: eventlog.Position{Commit: n*10 + 10, Prepare: n*10 + 10},
+		Type: "happened",
 		Data: []byte(`{"n":1}`), Metadata: []byte(`{}`), Created: time.Unix(1700000000, 0).UTC(),
 	})
 }
@@ -248,7 +249,8 @@ func TestWhatDoesNotBelongIntoABackupIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorIs(t, begin().WriteKeyring(bytes.NewReader(whole[:len(whole)-4])), keyring.ErrCopy)
 	// a list that is cut, and one that leads out of the folder
-	_, err = begin().Listed(strings.NewReader(`{"address":"clip-00000001.` + strings.Repeat("a", 64) + `","size":1}` + "\n"))
+	_, err = begin().Listed(strings.NewReader(`{"address":"clip-00000001.` + strings.Repeat("a", 64) + `","size":1}` +
+		"\n"))
 	require.ErrorIs(t, err, backup.ErrListCut)
 	_, err = begin().Listed(strings.NewReader(`{"address":"../../etc/passwd","size":1}` + "\n" + `{"blobs":1}`))
 	require.ErrorIs(t, err, blobs.ErrAddress)

@@ -51,7 +51,8 @@ func fill(b *testing.B, log eventlog.Log, events int) (written int) {
 	for n := 0; n < events; n += batch {
 		all := make([]eventlog.Proposed, batch)
 		for i := range all {
-			all[i] = eventlog.Proposed{ID: uuid.New(), Type: "happened", Data: fmt.Appendf(nil, `[%s%d]`, data, n+i), Metadata: []byte(`{"time":"2026-11-22T12:00:00Z"}`)}
+			all[i] = eventlog.Proposed{ID: uuid.New(), Type: "happened", Data: fmt.Appendf(nil, `[%s%d]`, data, n+i),
+				Metadata: []byte(`{"time":"2026-11-22T12:00:00Z"}`)}
 			written += len(all[i].Data) + len(all[i].Metadata)
 		}
 		_, err := log.Append(b.Context(), fmt.Sprint("x-", n), eventlog.NoStream, all)

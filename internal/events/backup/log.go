@@ -40,7 +40,8 @@ func (r *Run) admit(id eventlog.Identity) error {
 		r.draft.LogID, r.draft.Epoch = id.LogID, id.Epoch
 	}
 	if id != r.draft.Identity() {
-		return fmt.Errorf("the folder has the backup of another log, or of the time before this one was restored (log %s, epoch %d, and not %s, %d); "+
+		return fmt.Errorf("the folder has the backup of another log, or of the time before this one was restored (log %s, "+
+			"epoch %d, and not %s, %d); "+
 			"give another folder", r.draft.LogID, r.draft.Epoch, id.LogID, id.Epoch)
 	}
 	return nil
@@ -122,7 +123,8 @@ func (f *Folder) Events(m Manifest) iter.Seq2[eventlog.Recorded, error] {
 				after = event.Position
 			}
 			if after.String() != part.Position {
-				yield(eventlog.Recorded{}, fmt.Errorf("%s %w: it ends at position %s instead of %s", part.File, ErrDamaged, after, part.Position))
+				yield(eventlog.Recorded{}, fmt.Errorf("%s %w: it ends at position %s instead of %s", part.File, ErrDamaged, after,
+					part.Position))
 				return
 			}
 		}

@@ -27,7 +27,8 @@ func TestTheHashOfAnEvent(t *testing.T) {
 
 	hasher := chain.Hasher{State: chain.Start()}
 	hasher.Add(eventlog.Recorded{
-		ID: uuid.MustParse("0190b0c0-1111-7000-8000-00000000000a"), Stream: "account-a1", Revision: 0x102, Type: "account-opened",
+		ID: uuid.MustParse("0190b0c0-1111-7000-8000-00000000000a"), Stream: "account-a1", Revision: 0x102,
+		Type: "account-opened",
 		Data: []byte("{}"), Metadata: []byte(`{"v":1}`), Position: eventlog.Position{Commit: 9, Prepare: 9},
 	})
 	require.Equal(t, chain.State{Count: 1, Hash: sha256.Sum256(raw)}, hasher.State)

@@ -12,7 +12,8 @@ func Streams(version int) eventlog.Streams {
 	switch version {
 	case 1:
 		return eventlog.Streams{
-			"account-", "alerts", "apikey-", "audit-acts-", "audit-heads", "audit-reads-", "catalogue", "clip-", "condition-", "feedback-", "hosting-", "identity-", "keyring",
+			"account-", "alerts", "apikey-", "audit-acts-", "audit-heads", "audit-reads-", "catalogue", "clip-", "condition-",
+			"feedback-", "hosting-", "identity-", "keyring",
 			"log-identity", "payment-", "session-", "skips", "stars-", "subscription-", "usage-", "voice-", "voices-",
 		}
 	default:

@@ -39,7 +39,8 @@ type Mark struct {
 
 func newTrack(config Config, heads iter.Seq2[LoggedHead, error], next uint64, from Mark) *track {
 	pull, stop := iter.Pull2(heads)
-	return &track{Mark: from, config: config, pull: pull, stop: stop, count: from.Good.Count, next: next, waiting: map[uuid.UUID]bool{}}
+	return &track{Mark: from, config: config, pull: pull, stop: stop, count: from.Good.Count, next: next,
+		waiting: map[uuid.UUID]bool{}}
 }
 
 // skip reads the heads that an earlier check was done with.
@@ -141,7 +142,9 @@ func (t *track) done(heads int) {
 }
 
 // rest returns the last one of the heads that were not met, and that speak of a log up to somewhere.
-func (t *track) rest(refuse func(LoggedHead, string) error, upTo func(LoggedHead) bool) (last LoggedHead, unmet int, err error) {
+func (t *track) rest(
+	refuse func(LoggedHead, string) error, upTo func(LoggedHead) bool,
+) (last LoggedHead, unmet int, err error) {
 	for {
 		for _, head := range t.queue {
 			if upTo(head) {

@@ -123,7 +123,8 @@ func (v *Verifier) fill() error {
 func (v *Verifier) refuse(head LoggedHead, fault string) error {
 	if head.Revision >= v.logged.Refused {
 		v.logged.Refused = head.Revision + 1
-		v.find(Finding{Kind: Forged, Head: head.Count, Signed: head.At, After: v.logged.Good, Detail: fmt.Sprintf("revision %d: %s", head.Revision, fault)})
+		v.find(Finding{Kind: Forged, Head: head.Count, Signed: head.At, After: v.logged.Good,
+			Detail: fmt.Sprintf("revision %d: %s", head.Revision, fault)})
 	}
 	return nil
 }
@@ -201,7 +202,8 @@ func (v *Verifier) fits(head LoggedHead, passed int) bool {
 
 // difference describes that the events between two places are not those of a head.
 func (v *Verifier) difference(head LoggedHead, passed int, after, until Place) Finding {
-	finding := Finding{Kind: Altered, Head: head.Count, Signed: head.At, After: after, Until: until, Detail: v.revisions.hint}
+	finding := Finding{Kind: Altered, Head: head.Count, Signed: head.At, After: after, Until: until,
+		Detail: v.revisions.hint}
 	switch {
 	case head.Count > v.hasher.Count:
 		finding.Kind, finding.Events = Removed, head.Count-v.hasher.Count
@@ -258,8 +260,9 @@ func (v *Verifier) unmet(t *track, refuse func(LoggedHead, string) error, upTo f
 // again.
 func (v *Verifier) Checkpoint() Checkpoint {
 	return Checkpoint{
-		Log: v.config.Log, Keys: v.config.Keys, State: v.hasher.State, Report: v.report.clone(), NextHead: v.logged.nextHead(),
-		Logged: v.logged.Mark, Exported: v.exported.Mark,
+		Log: v.config.Log, Keys: v.config.Keys, State: v.hasher.State, Report: v.report.clone(),
+		NextHead: v.logged.nextHead(),
+		Logged:   v.logged.Mark, Exported: v.exported.Mark,
 	}
 }
 
@@ -308,7 +311,8 @@ const maxStreams = 20_000
 func (r *revisions) see(e eventlog.Recorded) {
 	last, known := r.last[e.Stream]
 	if known && e.Revision != last+1 && r.hint == "" {
-		r.hint = fmt.Sprintf("in stream %s, revision %d is followed by revision %d, at position %s", e.Stream, last, e.Revision, e.Position)
+		r.hint = fmt.Sprintf("in stream %s, revision %d is followed by revision %d, at position %s", e.Stream, last,
+			e.Revision, e.Position)
 	}
 	if r.last == nil {
 		r.last = map[string]uint64{}
@@ -380,16 +384,19 @@ func (f Finding) String() string {
 	case Forged:
 		text = "A head is not to be trusted: " + head
 	case Cut:
-		text = fmt.Sprintf("The log ends after %s, or lacks what follows: %s speaks of %d events more", f.After, head, f.Events)
+		text = fmt.Sprintf("The log ends after %s, or lacks what follows: %s speaks of %d events more", f.After, head,
+			f.Events)
 	case Removed:
 		text = fmt.Sprintf("%d events were removed after %s and before %s, according to %s", f.Events, f.After, f.Until, head)
 	case Added:
 		text = fmt.Sprintf("%d events were added after %s and before %s, according to %s", f.Events, f.After, f.Until, head)
 	default:
-		text = fmt.Sprintf("An event after %s, and at the latest %s, was changed, replaced or put in another order, according to %s", f.After, f.Until, head)
+		text = fmt.Sprintf("An event after %s, and at the latest %s, was changed, replaced or put in "+
+			"another order, according to %s", f.After, f.Until, head)
 	}
 	if f.Exported && f.Kind != Forged {
-		text += "; that head was kept elsewhere: where the log's own heads fit, somebody with the key has signed another history"
+		text += "; that head was kept elsewhere: where the log's own heads fit, somebody with the key " +
+			"has signed another history"
 	}
 	if f.Detail != "" {
 		text += " (" + f.Detail + ")"

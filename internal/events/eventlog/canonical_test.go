@@ -22,7 +22,8 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 // What Encode writes is parsed without encoding/json; otherwise the fast path would be useless.
 func TestMetadataAsItIsWrittenIsCanonical(t *testing.T) {
-	system := Metadata{CommandID: writtenMetadata.CommandID, Actor: Actor{Kind: ActorSystem}, Version: 1, Time: writtenMetadata.Time}
+	system := Metadata{CommandID: writtenMetadata.CommandID, Actor: Actor{Kind: ActorSystem}, Version: 1,
+		Time: writtenMetadata.Time}
 	foreign := system
 	foreign.Actor.Kind = "of a later release"
 	operator := system
@@ -45,17 +46,24 @@ func TestOtherMetadataIsReadByEncodingJSON(t *testing.T) {
 		raw  string
 		want Metadata
 	}{
-		"spaces":            {` { "v" : 3 } `, Metadata{Version: 3}},
-		"another order":     {`{"v":3,"actor":{"kind":"system"}}`, Metadata{Version: 3, Actor: Actor{Kind: ActorSystem}}},
-		"an unknown key":    {`{"v":3,"colour":"red"}`, Metadata{Version: 3}},
-		"a key twice":       {`{"actor":{"kind":"system"},"v":2,"v":3}`, Metadata{Version: 3, Actor: Actor{Kind: ActorSystem}}},
-		"an escape":         {`{"actor":{"kind":"system","account":"\u0061"},"v":3}`, Metadata{Version: 3, Actor: Actor{Kind: ActorSystem, Account: "a"}}},
-		"letters":           {`{"actor":{"kind":"system","account":"ä"},"v":3}`, Metadata{Version: 3, Actor: Actor{Kind: ActorSystem, Account: "ä"}}},
-		"broken UTF-8":      {"{\"actor\":{\"kind\":\"system\",\"account\":\"\xff\"},\"v\":3}", Metadata{Version: 3, Actor: Actor{Kind: ActorSystem, Account: "\ufffd"}}},
-		"an id in braces":   {`{"commandId":"{0190b0c0-0000-7000-8000-000000000003}","v":3}`, Metadata{Version: 3, CommandID: writtenMetadata.CommandID}},
+		"spaces":         {` { "v" : 3 } `, Metadata{Version: 3}},
+		"another order":  {`{"v":3,"actor":{"kind":"system"}}`, Metadata{Version: 3, Actor: Actor{Kind: ActorSystem}}},
+		"an unknown key": {`{"v":3,"colour":"red"}`, Metadata{Version: 3}},
+		"a key twice": {`{"actor":{"kind":"system"},"v":2,"v":3}`,
+			Metadata{Version: 3, Actor: Actor{Kind: ActorSystem}}},
+		"an escape": {`{"actor":{"kind":"system","account":"\u0061"},"v":3}`,
+			Metadata{Version: 3, Actor: Actor{Kind: ActorSystem, Account: "a"}}},
+		"letters": {`{"actor":{"kind":"system","account":"ä"},"v":3}`,
+			Metadata{Version: 3, Actor: Actor{Kind: ActorSystem, Account: "ä"}}},
+		"broken UTF-8": {"{\"actor\":{\"kind\":\"system\",\"account\":\"\xff\"},\"v\":3}",
+			Metadata{Version: 3, Actor: Actor{Kind: ActorSystem, Account: "\ufffd"}}},
+		"an id in braces": {`{"commandId":"{0190b0c0-0000-7000-8000-000000000003}","v":3}`,
+			Metadata{Version: 3, CommandID: writtenMetadata.CommandID}},
 		"an id that's null": {`{"commandId":null,"v":3}`, Metadata{Version: 3}},
-		"from nowhere":      {`{"actor":{"kind":"system"},"v":3,"time":"2026-01-02T12:00:00Z","from":""}`, Metadata{Version: 3, Actor: Actor{Kind: ActorSystem}, Time: noon}},
-		"from null":         {`{"actor":{"kind":"system"},"v":3,"time":"2026-01-02T12:00:00Z","from":null}`, Metadata{Version: 3, Actor: Actor{Kind: ActorSystem}, Time: noon}},
+		"from nowhere": {`{"actor":{"kind":"system"},"v":3,"time":"2026-01-02T12:00:00Z","from":""}`,
+			Metadata{Version: 3, Actor: Actor{Kind: ActorSystem}, Time: noon}},
+		"from null": {`{"actor":{"kind":"system"},"v":3,"time":"2026-01-02T12:00:00Z","from":null}`,
+			Metadata{Version: 3, Actor: Actor{Kind: ActorSystem}, Time: noon}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

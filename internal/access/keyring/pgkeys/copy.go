@@ -16,28 +16,30 @@ import (
 // Export writes a copy of the keyring as it is at one moment. The keys in it stay wrapped. Memory is bounded however
 // many there are.
 func (k *Keyring) Export(ctx context.Context, w io.Writer) error {
-	err := pgx.BeginTxFunc(ctx, k.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		var id string
-		if err := tx.QueryRow(ctx, `select id from keyring.identity`).Scan(&id); err != nil {
-			return err
-		}
-		out, err := keyring.NewCopyWriter(w, id)
-		if err != nil {
-			return err
-		}
-		rows, err := tx.Query(ctx, `
+	err := pgx.BeginTxFunc(ctx, k.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly},
+		func(tx pgx.Tx) error {
+			var id string
+			if err := tx.QueryRow(ctx, `select id from keyring.identity`).Scan(&id); err != nil {
+				return err
+			}
+			out, err := keyring.NewCopyWriter(w, id)
+			if err != nil {
+				return err
+			}
+			rows, err := tx.Query(ctx, `
 			select account_id, wrapped_key, master_key_id, created_at, erased_at from keyring.account_keys order by account_id`)
-		if err != nil {
-			return err
-		}
-		var key keyring.CopiedKey
-		if _, err := pgx.ForEachRow(rows, []any{&key.Account, &key.Wrapped, &key.Master, &key.Created, &key.Erased}, func() error {
-			return out.Write(key)
-		}); err != nil {
-			return err
-		}
-		return out.End()
-	})
+			if err != nil {
+				return err
+			}
+			var key keyring.CopiedKey
+			if _, err := pgx.ForEachRow(rows, []any{&key.Account, &key.Wrapped, &key.Master, &key.Created, &key.Erased},
+				func() error {
+					return out.Write(key)
+				}); err != nil {
+				return err
+			}
+			return out.End()
+		})
 	if err != nil {
 		return failed(ctx, "copying the keyring", err)
 	}
@@ -48,26 +50,30 @@ func (k *Keyring) Export(ctx context.Context, w io.Writer) error {
 // tombstone. What the keyring holds already stays, but tombstones win. Importing a copy again changes nothing. Errors:
 // keyring.ErrCopy; those of closed; domain.Rejected where the keyring holds keys of another one than the copy, or the
 // copy was wrapped by another master key.
-func (k *Keyring) Import(ctx context.Context, copied *keyring.CopyReader, closed func(ctx context.Context, account string) (bool, error)) (done keyring.Imported, err error) {
-	err = pgx.BeginTxFunc(ctx, k.pool, pgx.TxOptions{BeginQuery: "begin; set local synchronous_commit = on"}, func(tx pgx.Tx) error {
-		if err := k.claim(ctx, tx, copied.ID); err != nil {
-			return err
-		}
-		if _, err := tx.Exec(ctx, `create temporary table incoming (like keyring.account_keys including indexes) on commit drop`); err != nil {
-			return err
-		}
-		source := &importing{ctx: ctx, keyring: k, from: copied, closed: closed}
-		columns := []string{"account_id", "wrapped_key", "master_key_id", "created_at", "erased_at"}
-		if _, err := tx.CopyFrom(ctx, pgx.Identifier{"incoming"}, columns, source); source.err != nil || err != nil {
-			return errors.Join(source.err, err)
-		}
-		done = source.done
-		_, err := tx.Exec(ctx, `
+func (k *Keyring) Import(
+	ctx context.Context, copied *keyring.CopyReader, closed func(ctx context.Context, account string) (bool, error),
+) (done keyring.Imported, err error) {
+	err = pgx.BeginTxFunc(ctx, k.pool, pgx.TxOptions{BeginQuery: "begin; set local synchronous_commit = on"},
+		func(tx pgx.Tx) error {
+			if err := k.claim(ctx, tx, copied.ID); err != nil {
+				return err
+			}
+			if _, err := tx.Exec(ctx,
+				`create temporary table incoming (like keyring.account_keys including indexes) on commit drop`); err != nil {
+				return err
+			}
+			source := &importing{ctx: ctx, keyring: k, from: copied, closed: closed}
+			columns := []string{"account_id", "wrapped_key", "master_key_id", "created_at", "erased_at"}
+			if _, err := tx.CopyFrom(ctx, pgx.Identifier{"incoming"}, columns, source); source.err != nil || err != nil {
+				return errors.Join(source.err, err)
+			}
+			done = source.done
+			_, err := tx.Exec(ctx, `
 			insert into keyring.account_keys as k select * from incoming
 			on conflict (account_id) do update set wrapped_key = null, erased_at = excluded.erased_at
 			where excluded.wrapped_key is null and k.wrapped_key is not null`)
-		return err
-	})
+			return err
+		})
 	k.cache.Purge()
 	var ours *importError
 	switch {
@@ -91,7 +97,8 @@ func (k *Keyring) claim(ctx context.Context, tx pgx.Tx, id string) error {
 		return err
 	}
 	if !keys {
-		_, err := tx.Exec(ctx, `insert into keyring.identity (id) values ($1) on conflict (single) do update set id = excluded.id`, id)
+		_, err := tx.Exec(ctx,
+			`insert into keyring.identity (id) values ($1) on conflict (single) do update set id = excluded.id`, id)
 		return err
 	}
 	var found string
@@ -140,7 +147,8 @@ func (i *importing) admit(row *keyring.CopiedKey) error {
 		return nil
 	}
 	if row.Master != i.keyring.masterID {
-		return domain.Refuse(domain.Rejected, "Another master key wrapped the keys of the copy; recitald needs the file of that one (RECITAL_MASTER_KEY_FILE)")
+		return domain.Refuse(domain.Rejected, "Another master key wrapped the keys of the copy; recitald needs the file of "+
+			"that one (RECITAL_MASTER_KEY_FILE)")
 	}
 	if _, err := i.keyring.unwrap(row.Account, row.Wrapped); err != nil {
 		return err

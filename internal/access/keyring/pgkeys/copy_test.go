@@ -24,7 +24,9 @@ func export(t *testing.T, keys *pgkeys.Keyring) []byte {
 	return out.Bytes()
 }
 
-func load(t *testing.T, keys *pgkeys.Keyring, copied []byte, closed func(context.Context, string) (bool, error)) (keyring.Imported, error) {
+func load(
+	t *testing.T, keys *pgkeys.Keyring, copied []byte, closed func(context.Context, string) (bool, error),
+) (keyring.Imported, error) {
 	t.Helper()
 	reader, err := keyring.NewCopyReader(bytes.NewReader(copied))
 	require.NoError(t, err)
@@ -112,7 +114,8 @@ func TestACopyOfTheKeyringIsTakenUpAsAWholeOrNotAtAll(t *testing.T) {
 		require.Error(t, try(bytes.Join(append(append([][]byte{}, lines[:n]...), lines[n+1:]...), nil)))
 	}
 	require.Error(t, try(append(bytes.Clone(whole), lines[1]...)), "something follows its end")
-	require.Error(t, try(bytes.Replace(whole, []byte(`"account":"open"`), []byte(`"account":"mine"`), 1)), "a key is another account's")
+	require.Error(t, try(bytes.Replace(whole, []byte(`"account":"open"`), []byte(`"account":"mine"`), 1)),
+		"a key is another account's")
 	requireNothing()
 
 	failed := errors.New("the log is away")

@@ -12,7 +12,8 @@ func (k *Keyring) ID(ctx context.Context) (id string, err error) {
 
 // Identify gives the keyring an id, unless it has one, and returns the one that it has.
 func (k *Keyring) Identify(ctx context.Context, id string) (string, error) {
-	err := k.durably(ctx, "writing the id of the keyring", `insert into keyring.identity (id) values ($1) on conflict (single) do nothing`, id)
+	err := k.durably(ctx, "writing the id of the keyring",
+		`insert into keyring.identity (id) values ($1) on conflict (single) do nothing`, id)
 	if err != nil {
 		return "", err
 	}

@@ -85,7 +85,8 @@ func New(config Config) (*Keyring, error) {
 		return nil, fmt.Errorf("opening the keyring: %w", err)
 	}
 	k := &Keyring{
-		pool: config.Pool, master: master, masterID: MasterKeyID(config.MasterKey), log: config.Logger, now: config.Now, cache: cache,
+		pool: config.Pool, master: master, masterID: MasterKeyID(config.MasterKey), log: config.Logger, now: config.Now,
+		cache: cache,
 	}
 	if k.now == nil {
 		k.now = time.Now
@@ -148,11 +149,14 @@ func (k *Keyring) Open(ctx context.Context, account string, sealed []byte, use s
 func associated(account, use string) []byte { return []byte(account + "\n" + use) }
 
 // key returns an account's key, from the cache or from get.
-func (k *Keyring) key(ctx context.Context, account string, get func(context.Context, string) (*keyset.Handle, error)) (tink.AEAD, error) {
+func (k *Keyring) key(
+	ctx context.Context, account string, get func(context.Context, string) (*keyset.Handle, error),
+) (tink.AEAD, error) {
 	if found, ok := k.cache.Get(account); ok && k.now().Before(found.until) {
 		return found.key, nil
 	}
-	until := k.now().Add(cachedFor) // from before the lookup: a key that is erased during it may be cached, but not for longer
+	// from before the lookup: a key that is erased during it may be cached, but not for longer
+	until := k.now().Add(cachedFor)
 	handle, err := get(ctx, account)
 	if err != nil {
 		k.cache.Remove(account)
@@ -170,7 +174,9 @@ func (k *Keyring) readOrMake(ctx context.Context, account string) (*keyset.Handl
 	return k.readOrDraw(ctx, account, aead.AES256GCMKeyTemplate())
 }
 
-func (k *Keyring) readOrDraw(ctx context.Context, account string, template *tinkpb.KeyTemplate) (*keyset.Handle, error) {
+func (k *Keyring) readOrDraw(
+	ctx context.Context, account string, template *tinkpb.KeyTemplate,
+) (*keyset.Handle, error) {
 	handle, err := k.read(ctx, account)
 	if !errors.Is(err, keyring.ErrNoKey) {
 		return handle, err
@@ -187,7 +193,8 @@ func (k *Keyring) readOrDraw(ctx context.Context, account string, template *tink
 
 func (k *Keyring) read(ctx context.Context, account string) (*keyset.Handle, error) {
 	var wrapped []byte
-	err := k.pool.QueryRow(ctx, `select wrapped_key from keyring.account_keys where account_id = $1`, account).Scan(&wrapped)
+	err := k.pool.QueryRow(ctx, `select wrapped_key from keyring.account_keys where account_id = $1`,
+		account).Scan(&wrapped)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, keyring.ErrNoKey
 	}
@@ -203,7 +210,8 @@ func (k *Keyring) read(ctx context.Context, account string) (*keyset.Handle, err
 // insert does not replace an existing key or tombstone.
 func (k *Keyring) insert(ctx context.Context, account string, wrapped []byte) error {
 	return k.durably(ctx, "writing an account's key",
-		`insert into keyring.account_keys (account_id, wrapped_key, master_key_id) values ($1, $2, $3) on conflict (account_id) do nothing`,
+		`insert into keyring.account_keys (account_id, wrapped_key, master_key_id) values ($1, $2, $3)
+		on conflict (account_id) do nothing`,
 		account, wrapped, k.masterID)
 }
 
@@ -220,10 +228,11 @@ func (k *Keyring) Erase(ctx context.Context, account string) error {
 // durably waits for the disk regardless of the database's settings: unlike a read model, a lost key cannot be
 // rebuilt.
 func (k *Keyring) durably(ctx context.Context, doing, statement string, arguments ...any) error {
-	err := pgx.BeginTxFunc(ctx, k.pool, pgx.TxOptions{BeginQuery: "begin; set local synchronous_commit = on"}, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, statement, arguments...)
-		return err
-	})
+	err := pgx.BeginTxFunc(ctx, k.pool, pgx.TxOptions{BeginQuery: "begin; set local synchronous_commit = on"},
+		func(tx pgx.Tx) error {
+			_, err := tx.Exec(ctx, statement, arguments...)
+			return err
+		})
 	if err != nil {
 		return failed(ctx, doing, err)
 	}
@@ -240,7 +249,8 @@ func failed(ctx context.Context, doing string, err error) error {
 // ErasedAt returns when an account's key was destroyed; the zero time if it was not.
 func (k *Keyring) ErasedAt(ctx context.Context, account string) (time.Time, error) {
 	var at *time.Time
-	err := k.pool.QueryRow(ctx, `select erased_at from keyring.account_keys where account_id = $1 and wrapped_key is null`, account).Scan(&at)
+	err := k.pool.QueryRow(ctx, `select erased_at from keyring.account_keys where account_id = $1 and wrapped_key is null`,
+		account).Scan(&at)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return time.Time{}, nil

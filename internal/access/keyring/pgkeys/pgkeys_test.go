@@ -74,7 +74,8 @@ func TestTheKeyIsInTheDatabaseBeforeAnythingIsSealedWithIt(t *testing.T) {
 
 	// and neither it nor the master key is readable there
 	var wrapped []byte
-	require.NoError(t, pool.QueryRow(t.Context(), `select wrapped_key from keyring.account_keys where account_id = 'a1'`).Scan(&wrapped))
+	require.NoError(t, pool.QueryRow(t.Context(),
+		`select wrapped_key from keyring.account_keys where account_id = 'a1'`).Scan(&wrapped))
 	require.NotContains(t, string(wrapped), string(master[:8]))
 	_, err = pool.Exec(t.Context(), `insert into keyring.account_keys (account_id, wrapped_key, master_key_id)
 		select 'a2', wrapped_key, master_key_id from keyring.account_keys where account_id = 'a1'`)
@@ -93,7 +94,8 @@ func TestErasedIsErasedOnInstancesThatStartLater(t *testing.T) {
 	_, err = later.Seal(t.Context(), "a1", []byte("more"), "x")
 	require.ErrorIs(t, err, keyring.ErrErased)
 	var left int
-	require.NoError(t, pool.QueryRow(t.Context(), `select count(*) from keyring.account_keys where account_id = 'a1' and wrapped_key is null and erased_at is not null`).Scan(&left))
+	require.NoError(t, pool.QueryRow(t.Context(),
+		`select count(*) from keyring.account_keys where account_id = 'a1' and wrapped_key is null and erased_at is not null`).Scan(&left))
 	require.Equal(t, 1, left)
 }
 

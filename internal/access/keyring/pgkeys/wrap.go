@@ -23,7 +23,8 @@ func (k *Keyring) draw(account string, template *tinkpb.KeyTemplate) ([]byte, er
 }
 
 func (k *Keyring) unwrap(account string, wrapped []byte) (*keyset.Handle, error) {
-	handle, err := keyset.ReadWithAssociatedData(keyset.NewBinaryReader(bytes.NewReader(wrapped)), k.master, []byte(account))
+	handle, err := keyset.ReadWithAssociatedData(keyset.NewBinaryReader(bytes.NewReader(wrapped)), k.master,
+		[]byte(account))
 	if err != nil {
 		return nil, fmt.Errorf("unwrapping an account's key: the master key does not fit, or the row was altered: %w", err)
 	}

@@ -10,7 +10,9 @@ import (
 )
 
 // Append implements eventlog.Log. Appending no events does nothing and returns the start position.
-func (c *Client) Append(ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed) (eventlog.Appended, error) {
+func (c *Client) Append(
+	ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed,
+) (eventlog.Appended, error) {
 	if err := ctx.Err(); err != nil {
 		return eventlog.Appended{}, err
 	}
@@ -26,7 +28,9 @@ func (c *Client) Append(ctx context.Context, stream string, expected eventlog.Re
 	return c.append(ctx, stream, expected, events)
 }
 
-func (c *Client) append(ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed) (eventlog.Appended, error) {
+func (c *Client) append(
+	ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed,
+) (eventlog.Appended, error) {
 	options := es.AppendToStreamOptions{ExpectedRevision: expectedRevision(expected)}
 	data := eventData(events)
 	result, tries, err := repeat(ctx, c, writes, func(ctx context.Context, client *es.Client) (*es.WriteResult, error) {
@@ -44,7 +48,8 @@ func (c *Client) append(ctx context.Context, stream string, expected eventlog.Re
 		return eventlog.Appended{}, conflict(stream, expected, err)
 	case isRefusal(err) && tries.open && !isTooLarge(err):
 		// This attempt wrote nothing; the outcome of an earlier one is unknown.
-		return eventlog.Appended{}, fmt.Errorf("appending to stream %s: %w: %w", stream, eventlog.ErrUnavailable, refused(err))
+		return eventlog.Appended{}, fmt.Errorf("appending to stream %s: %w: %w", stream, eventlog.ErrUnavailable,
+			refused(err))
 	case isRefusal(err):
 		return eventlog.Appended{}, fmt.Errorf("appending to stream %s: %w", stream, refused(err))
 	default:
@@ -55,12 +60,15 @@ func (c *Client) append(ctx context.Context, stream string, expected eventlog.Re
 // landed reports whether the conflict of a repeated append is with its own earlier attempt, whose response was lost.
 // The event store recognises that itself in most cases. If other events are at the revisions, the append was not
 // written and never will be, because it could only be written there.
-func (c *Client) landed(ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed, reason error) (eventlog.Appended, error) {
+func (c *Client) landed(
+	ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed, reason error,
+) (eventlog.Appended, error) {
 	found := eventlog.Appended{Revision: expected}
 	matched := 0
 	for recorded, err := range c.ReadStream(ctx, stream, uint64(expected+1)) {
 		if err != nil { // even if reading is refused: the outcome remains unknown
-			return eventlog.Appended{}, fmt.Errorf("%w: looking for an append of unknown outcome: %w", eventlog.ErrUnavailable, err)
+			return eventlog.Appended{}, fmt.Errorf("%w: looking for an append of unknown outcome: %w", eventlog.ErrUnavailable,
+				err)
 		}
 		if recorded.ID != events[matched].ID {
 			break

@@ -75,7 +75,8 @@ func BenchmarkAppend(b *testing.B) {
 			}
 			event := typical(b, types, 1)[0]
 			_, err := client.AppendToStream(ctx, stream, es.AppendToStreamOptions{ExpectedRevision: expected}, es.EventData{
-				EventID: event.ID, EventType: event.Type, ContentType: es.ContentTypeJson, Data: event.Data, Metadata: event.Metadata,
+				EventID: event.ID, EventType: event.Type, ContentType: es.ContentTypeJson, Data: event.Data,
+				Metadata: event.Metadata,
 			})
 			return err
 		})

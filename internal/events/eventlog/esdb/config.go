@@ -20,9 +20,11 @@ type Config struct {
 	AttemptTimeout time.Duration // for one attempt of an append or of one page of a read; default 5 s
 	BreakerPause   time.Duration // how long nothing is attempted after repeated failures; default 500 ms
 	MaxBackOff     time.Duration // the longest pause between two attempts; default 1 s
-	Patience       time.Duration // how long an outage may last before calls are refused at once, longer than an election; default 5 s
-	BeatEvery      time.Duration // between two beats, small reads that find out whether the event store answers; default 500 ms
-	BeatTimeout    time.Duration // for one beat, after which all calls leave its connection; default 1.5 s
+	// how long an outage may last before calls are refused at once, longer than an election; default 5 s
+	Patience time.Duration
+	// between two beats, small reads that find out whether the event store answers; default 500 ms
+	BeatEvery   time.Duration
+	BeatTimeout time.Duration // for one beat, after which all calls leave its connection; default 1.5 s
 
 	MaxAppendBytes int // data, metadata and types of one append; default 1 MiB, EventStoreDB's own default
 	MaxInFlight    int // calls in progress at once, further ones wait; default 1,024
@@ -88,7 +90,8 @@ func (c Config) address() (es.Configuration, error) {
 		return es.Configuration{}, err
 	}
 	if conf.NodePreference != es.NodePreferenceLeader {
-		return es.Configuration{}, fmt.Errorf("nodePreference=%s is refused: any node but the leader may answer from a copy that is behind; leave it out", conf.NodePreference)
+		return es.Configuration{}, fmt.Errorf("nodePreference=%s is refused: any node but the leader may answer from a "+
+			"copy that is behind; leave it out", conf.NodePreference)
 	}
 	return *conf, nil
 }

@@ -36,7 +36,9 @@ type connection struct {
 
 // dial returns a connection that has discovered its node. It ends within the library's gossip timeout per request to
 // each candidate.
-func dial(conf es.Configuration, grace time.Duration, redirected func(leader string), logger *slog.Logger) (*connection, error) {
+func dial(
+	conf es.Configuration, grace time.Duration, redirected func(leader string), logger *slog.Logger,
+) (*connection, error) {
 	c := &connection{grace: grace, redirected: redirected}
 	c.retired, c.end = context.WithCancel(context.Background())
 	c.dead, c.kill = context.WithCancel(context.Background())
@@ -114,7 +116,8 @@ func (c *connection) blame() bool {
 
 // The formats of the library's log messages before it acts.
 const (
-	failureReport  = "unexpected exception: %v"         // on the caller's goroutine: makes its connection goroutine discover anew
+	// on the caller's goroutine: makes its connection goroutine discover anew
+	failureReport  = "unexpected exception: %v"
 	redirectReport = "Connecting to leader node %s ..." // on its connection goroutine
 )
 

@@ -20,7 +20,9 @@ type appendResult struct {
 	err error
 }
 
-func appendInBackground(ctx context.Context, log eventlog.Log, stream string, expected eventlog.Revision, events []eventlog.Proposed) <-chan appendResult {
+func appendInBackground(
+	ctx context.Context, log eventlog.Log, stream string, expected eventlog.Revision, events []eventlog.Proposed,
+) <-chan appendResult {
 	results := make(chan appendResult, 1)
 	go func() {
 		appended, err := log.Append(ctx, stream, expected, events)

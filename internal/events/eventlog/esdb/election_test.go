@@ -41,8 +41,9 @@ func TestCallsWaitThroughAnElection(t *testing.T) {
 	n := startNetwork(t, nil)
 	var said lines
 	log := open(t, esdb.Config{
-		ConnectionString: n.address(), Patience: time.Hour, MaxBackOff: 50 * time.Millisecond, BreakerPause: 100 * time.Millisecond,
-		Logger: slog.New(slog.NewTextHandler(&said, nil)),
+		ConnectionString: n.address(), Patience: time.Hour, MaxBackOff: 50 * time.Millisecond,
+		BreakerPause: 100 * time.Millisecond,
+		Logger:       slog.New(slog.NewTextHandler(&said, nil)),
 	})
 	_, err := log.Head(within(t, patience))
 	require.NoError(t, err)
@@ -78,7 +79,8 @@ func TestCallsWaitThroughAnElection(t *testing.T) {
 // A node that hangs without dying answers nothing and closes nothing. Callers have more patience than the beats.
 func TestANodeThatHangsIsLeft(t *testing.T) {
 	n := startNetwork(t, nil)
-	log := open(t, esdb.Config{ConnectionString: n.address() + "&keepAliveInterval=-1", AttemptTimeout: time.Hour, Patience: time.Hour})
+	log := open(t, esdb.Config{ConnectionString: n.address() + "&keepAliveInterval=-1", AttemptTimeout: time.Hour,
+		Patience: time.Hour})
 	_, err := log.Head(within(t, patience))
 	require.NoError(t, err)
 	n.gate.forget() // another node serves
@@ -110,8 +112,9 @@ func TestWhyTheStoreCannotBeReachedIsNamed(t *testing.T) {
 	identity, caFile := newIdentity(t)
 	plain, secured := startNetwork(t, nil), startNetwork(t, identity)
 	for name, c := range map[string]struct{ connection, says string }{
-		"an unknown authority":   {"esdb://admin:hidden@" + secured.proxy.Listen + "?tls=true", "tlsCaFile="},
-		"TLS to plain text":      {"esdb://admin:hidden@" + plain.proxy.Listen + "?tls=true&tlsCAFile=" + caFile, "does not speak TLS"},
+		"an unknown authority": {"esdb://admin:hidden@" + secured.proxy.Listen + "?tls=true", "tlsCaFile="},
+		"TLS to plain text": {"esdb://admin:hidden@" + plain.proxy.Listen + "?tls=true&tlsCAFile=" + caFile,
+			"does not speak TLS"},
 		"plain text to TLS":      {"esdb://" + secured.proxy.Listen + "?tls=false", "may want TLS"},
 		"an address of nobody's": {"esdb://" + deadAddress(t) + "?tls=false", "connection refused"},
 	} {

@@ -35,7 +35,8 @@ func isConflict(err error) bool { return hasCode(err, es.ErrorCodeWrongExpectedV
 // isRefusal reports whether the event store has answered and written nothing. Every other error leaves the outcome
 // open, including Aborted, with which EventStoreDB reports that a write was not confirmed in time.
 func isRefusal(err error) bool {
-	if isConflict(err) || isTooLarge(err) || isFull(err) || hasCode(err, es.ErrorCodeStreamDeleted, es.ErrorCodeResourceNotFound) {
+	if isConflict(err) || isTooLarge(err) || isFull(err) ||
+		hasCode(err, es.ErrorCodeStreamDeleted, es.ErrorCodeResourceNotFound) {
 		return true
 	}
 	switch status.Code(err) {
@@ -58,7 +59,8 @@ var unsentTexts = []string{
 // executing it. gRPC also returns the error of its last dial for a call that the server had not begun when the
 // connection ended: it repeats only such calls.
 func isUnsent(err error) bool {
-	if errors.Is(err, errUnsent) || errors.Is(err, errClosed) || hasCode(err, es.ErrorCodeNotLeader, es.ErrorCodeConnectionClosed) {
+	if errors.Is(err, errUnsent) || errors.Is(err, errClosed) ||
+		hasCode(err, es.ErrorCodeNotLeader, es.ErrorCodeConnectionClosed) {
 		return true
 	}
 	return status.Code(err) == codes.Unavailable && slices.ContainsFunc(unsentTexts, func(text string) bool {
@@ -123,7 +125,8 @@ func refused(err error) error {
 // otherwise.
 func refusedAll(err error) error {
 	if status.Code(err) == codes.PermissionDenied {
-		return errors.New("the user of the event store's connection string may not read $all; an administrator grants it with " +
+		return errors.New("the user of the event store's connection string may not read $all; an " +
+			"administrator grants it with " +
 			`{"$acl":{"$r":["$admins","USER"]}} as the metadata of the stream $all`)
 	}
 	return refused(err)

@@ -117,7 +117,8 @@ func TestAConflictIsReadFromTheLibrarysText(t *testing.T) {
 		"another text of another release":                           unknownRevision,
 	}
 	for text, actual := range tests {
-		require.Equal(t, &eventlog.ConflictError{Stream: "s", Expected: 3, Actual: actual}, conflict("s", 3, errors.New(text)))
+		require.Equal(t, &eventlog.ConflictError{Stream: "s", Expected: 3, Actual: actual},
+			conflict("s", 3, errors.New(text)))
 	}
 }
 

@@ -61,7 +61,8 @@ var failures = []struct {
 	{"half-open", func(n *network) { n.afflict("timeout", `{"timeout": 0}`) }, (*network).recover, true},
 	{"forgotten connections", func(n *network) { n.gate.forget() }, func(*network) {}, false},
 	{"latency", func(n *network) { n.afflict("latency", `{"latency": 20}`) }, (*network).recover, false},
-	{"latency past all patience", func(n *network) { n.afflict("latency", `{"latency": 3000}`, "upstream") }, (*network).recover, true},
+	{"latency past all patience", func(n *network) { n.afflict("latency", `{"latency": 3000}`, "upstream") },
+		(*network).recover, true},
 	{"restart", (*network).down, (*network).up, true},
 }
 
@@ -150,7 +151,8 @@ func TestASubscriptionAloneLeavesAForgottenConnection(t *testing.T) {
 		n, address := connection.start(t)
 		log := open(t, esdb.Config{ConnectionString: address + "&keepAliveTimeout=200"})
 		networks[connection.name] = n
-		readers[connection.name] = logtest.NewReader(log.Subscribe(within(t, patience), eventlog.Start()), eventlog.Start(), isLoad)
+		readers[connection.name] = logtest.NewReader(log.Subscribe(within(t, patience), eventlog.Start()), eventlog.Start(),
+			isLoad)
 		readers[connection.name].CaughtUp(t)
 	}
 	for _, n := range networks {
@@ -205,7 +207,9 @@ func (l *load) write(ctx context.Context, log eventlog.Log, stream string) {
 }
 
 // stubborn is a caller that repeats an append as long as it may not have been written, with a short timeout for each.
-func stubborn(ctx context.Context, log eventlog.Log, stream string, expected eventlog.Revision, events []eventlog.Proposed) error {
+func stubborn(
+	ctx context.Context, log eventlog.Log, stream string, expected eventlog.Revision, events []eventlog.Proposed,
+) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
@@ -292,7 +296,8 @@ func requireCallsEnd(t *testing.T, log eventlog.Log) {
 	for range calls {
 		select {
 		case err := <-results:
-			require.True(t, err == nil || errors.Is(err, eventlog.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded), "%v", err)
+			require.True(t, err == nil || errors.Is(err, eventlog.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded),
+				"%v", err)
 		case <-time.After(patience):
 			t.Fatal("a call outlives its context")
 		}

@@ -42,7 +42,8 @@ func startMember(t *testing.T, socket string) *member {
 	require.NoError(t, err)
 	m := &member{address: listener.Addr().String(), store: store}
 	m.ready.Store(true)
-	server := grpc.NewServer(grpc.ForceServerCodecV2(passing{}), grpc.UnknownServiceHandler(m.serve), grpc.WaitForHandlers(true))
+	server := grpc.NewServer(grpc.ForceServerCodecV2(passing{}), grpc.UnknownServiceHandler(m.serve),
+		grpc.WaitForHandlers(true))
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = server.Serve(listener) })
 	t.Cleanup(func() {
@@ -73,7 +74,8 @@ func (m *member) serve(_ any, client grpc.ServerStream) error {
 	if err != nil {
 		return err
 	}
-	client.SetTrailer(metadata.Pairs("exception", "not-leader", "leader-endpoint-host", host, "leader-endpoint-port", port))
+	client.SetTrailer(metadata.Pairs("exception", "not-leader", "leader-endpoint-host", host, "leader-endpoint-port",
+		port))
 	return status.Error(codes.NotFound, "Leader info available")
 }
 

@@ -21,7 +21,8 @@ func serve(t *testing.T, answer func(grpc.ServerStream) error) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	server := grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error { return answer(stream) }))
+	server := grpc.NewServer(
+		grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error { return answer(stream) }))
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = server.Serve(listener) })
 	t.Cleanup(func() {
@@ -101,7 +102,8 @@ func TestTheTextsOfTheLibraryThatSteerTheSupervisor(t *testing.T) {
 			if isFeatures(stream) {
 				return status.Error(codes.Unimplemented, "none")
 			}
-			stream.SetTrailer(metadata.Pairs("exception", "not-leader", "leader-endpoint-host", host, "leader-endpoint-port", port))
+			stream.SetTrailer(metadata.Pairs("exception", "not-leader", "leader-endpoint-host", host, "leader-endpoint-port",
+				port))
 			return status.Error(codes.NotFound, "Leader info available")
 		})
 		var log messages

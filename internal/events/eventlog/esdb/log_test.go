@@ -95,7 +95,8 @@ func TestInstancesThatStartTogetherAgreeOnTheIdentity(t *testing.T) {
 		identity, err := eventlog.Identify(within(t, patience), log, registry, uuid.New(), time.Now())
 		require.NoError(t, err)
 		require.Equal(t, second, identity)
-		_, err = eventlog.NextEpoch(within(t, patience), log, registry, eventlog.Identity{LogID: uuid.New(), Epoch: 1}, system, time.Now())
+		_, err = eventlog.NextEpoch(within(t, patience), log, registry, eventlog.Identity{LogID: uuid.New(), Epoch: 1},
+			system, time.Now())
 		require.Error(t, err, "it is another log")
 	})
 }

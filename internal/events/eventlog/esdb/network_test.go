@@ -44,7 +44,8 @@ type network struct {
 
 func startNetwork(t *testing.T, identity *tls.Config) *network {
 	dir := nodetest.Dir(t)
-	n := &network{t: t, dir: dir, gate: &gate{t: t, address: "127.0.0.1:0", node: nodetest.Socket(dir), identity: identity}}
+	n := &network{t: t, dir: dir, gate: &gate{t: t, address: "127.0.0.1:0", node: nodetest.Socket(dir),
+		identity: identity}}
 	n.up()
 	t.Cleanup(func() {
 		if n.node != nil {
@@ -88,7 +89,8 @@ func (n *network) afflict(kind, attributes string, directions ...string) {
 		directions = []string{"upstream", "downstream"}
 	}
 	for _, direction := range directions {
-		toxic := fmt.Sprintf(`{"name": %q, "type": %q, "stream": %q, "attributes": %s}`, direction, kind, direction, attributes)
+		toxic := fmt.Sprintf(`{"name": %q, "type": %q, "stream": %q, "attributes": %s}`, direction, kind, direction,
+			attributes)
 		_, err := n.proxy.Toxics.AddToxicJson(strings.NewReader(toxic))
 		require.NoError(n.t, err)
 	}

@@ -54,11 +54,13 @@ func (r *restartable) down() {
 }
 
 func (r *restartable) client() *esdb.Client {
-	return open(r.t, esdb.Config{Socket: nodetest.Socket(r.dir), BreakerPause: 50 * time.Millisecond, MaxBackOff: 100 * time.Millisecond, Patience: 200 * time.Millisecond})
+	return open(r.t, esdb.Config{Socket: nodetest.Socket(r.dir), BreakerPause: 50 * time.Millisecond,
+		MaxBackOff: 100 * time.Millisecond, Patience: 200 * time.Millisecond})
 }
 
 func event(name string) []eventlog.Proposed {
-	return []eventlog.Proposed{{ID: uuid.New(), Type: "outage-tested", Data: fmt.Appendf(nil, `{"name":%q}`, name), Metadata: []byte(`{"v":1}`)}}
+	return []eventlog.Proposed{{ID: uuid.New(), Type: "outage-tested", Data: fmt.Appendf(nil, `{"name":%q}`, name),
+		Metadata: []byte(`{"v":1}`)}}
 }
 
 func within(t *testing.T, d time.Duration) context.Context {
@@ -80,7 +82,9 @@ func streamIDs(t *testing.T, log eventlog.Log, stream string) []uuid.UUID {
 }
 
 // persistent appends until the log accepts it: after ErrUnavailable it repeats the identical append.
-func persistent(ctx context.Context, log eventlog.Log, stream string, expected eventlog.Revision, events []eventlog.Proposed) error {
+func persistent(
+	ctx context.Context, log eventlog.Log, stream string, expected eventlog.Revision, events []eventlog.Proposed,
+) error {
 	for {
 		_, err := log.Append(ctx, stream, expected, events)
 		if !errors.Is(err, eventlog.ErrUnavailable) || ctx.Err() != nil {
@@ -94,8 +98,9 @@ func TestAnOutageIsTwoLinesOfTheLog(t *testing.T) {
 	node := startRestartable(t)
 	var said lines
 	log := open(t, esdb.Config{
-		Socket: nodetest.Socket(node.dir), BreakerPause: 10 * time.Millisecond, MaxBackOff: 20 * time.Millisecond, Patience: 50 * time.Millisecond,
-		Logger: slog.New(slog.NewTextHandler(&said, nil)),
+		Socket: nodetest.Socket(node.dir), BreakerPause: 10 * time.Millisecond, MaxBackOff: 20 * time.Millisecond,
+		Patience: 50 * time.Millisecond,
+		Logger:   slog.New(slog.NewTextHandler(&said, nil)),
 	})
 	_, err := log.Head(within(t, patience))
 	require.NoError(t, err)
@@ -241,7 +246,8 @@ func TestNoCallerHangsDuringAnOutage(t *testing.T) {
 func TestAClientMayBeOpenedBeforeTheLog(t *testing.T) {
 	node := newRestartable(t)
 	log := node.client()
-	reader := logtest.NewReader(log.Subscribe(within(t, patience), eventlog.Start()), eventlog.Start(), func(string) bool { return true })
+	reader := logtest.NewReader(log.Subscribe(within(t, patience), eventlog.Start()), eventlog.Start(),
+		func(string) bool { return true })
 	require.Equal(t, eventlog.KindInterrupted, (<-reader.Deliveries()).Kind)
 
 	node.up()

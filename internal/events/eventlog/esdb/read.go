@@ -54,7 +54,9 @@ func (c *Client) ReadStreamBackwards(ctx context.Context, stream string) iter.Se
 }
 
 // pages yields a stream's events; next returns where the page after an event starts, or that there is none.
-func (c *Client) pages(ctx context.Context, stream string, next func(previous *eventlog.Recorded) (es.ReadStreamOptions, bool)) iter.Seq2[eventlog.Recorded, error] {
+func (c *Client) pages(
+	ctx context.Context, stream string, next func(previous *eventlog.Recorded) (es.ReadStreamOptions, bool),
+) iter.Seq2[eventlog.Recorded, error] {
 	return func(yield func(eventlog.Recorded, error) bool) {
 		var previous *eventlog.Recorded
 		for size := firstPage; ; size = min(size*4, largestPage) {
