@@ -65,9 +65,10 @@ type DeliveryKind int
 
 // The kinds of deliveries.
 const (
-	KindEvent       DeliveryKind = iota // an event
-	KindCaughtUp                        // all events up to the log's head have been delivered; later ones follow as they are written
-	KindInterrupted                     // the connection was lost; delivery resumes by itself and catches up again
+	KindEvent DeliveryKind = iota // an event
+	// all events up to the log's head have been delivered; later ones follow as they are written
+	KindCaughtUp
+	KindInterrupted // the connection was lost; delivery resumes by itself and catches up again
 )
 
 // Proposed is an event to be appended.

@@ -16,7 +16,8 @@ import (
 func TestEventsAreReadForEver(t *testing.T) {
 	eventtest.Golden(t, []eventlog.Type{eventlog.LogOpenedType()}, eventtest.Example{
 		Name: "log-opened", Version: 1,
-		Event: eventlog.LogOpened{LogID: uuid.MustParse("0190b0c0-1111-7000-8000-00000000000a"), Epoch: 3, Format: release.Format},
+		Event: eventlog.LogOpened{LogID: uuid.MustParse("0190b0c0-1111-7000-8000-00000000000a"), Epoch: 3,
+			Format: release.Format},
 	})
 }
 
@@ -24,7 +25,8 @@ func TestEventsAreReadForEver(t *testing.T) {
 func TestALogOfAnUnreleasedBuildIsRefused(t *testing.T) {
 	registry, err := eventlog.NewRegistry(eventlog.LogOpenedType())
 	require.NoError(t, err)
-	for format, refused := range map[string]string{"": "comes from an unreleased build", "recital 2": `has the format "recital 2"`} {
+	for format, refused := range map[string]string{"": "comes from an unreleased build",
+		"recital 2": `has the format "recital 2"`} {
 		log := memlog.New()
 		meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: time.Now()}
 		opened, err := registry.Encode(uuid.New(), 0, meta, eventlog.LogOpened{LogID: uuid.New(), Epoch: 1, Format: format})

@@ -21,7 +21,8 @@ func FuzzDecode(f *testing.F) {
 		decoded, err := registry.Decode(eventlog.Recorded{Type: name, Data: []byte(data), Metadata: []byte(metadata)})
 		if err != nil {
 			var poison *eventlog.DecodeError
-			require.True(t, errors.Is(err, eventlog.ErrUnknownType) || errors.Is(err, eventlog.ErrNewerVersion) || errors.As(err, &poison))
+			require.True(t, errors.Is(err, eventlog.ErrUnknownType) || errors.Is(err, eventlog.ErrNewerVersion) ||
+				errors.As(err, &poison))
 			require.Zero(t, decoded)
 			return
 		}
@@ -58,7 +59,8 @@ func FuzzMetadata(f *testing.F) {
 }
 
 func FuzzParsePosition(f *testing.F) {
-	for _, seed := range []string{"0/0", "12/7", "18446744073709551615/1", "/", "1", "-1/2", "+1/2", "01/2", "1/2/3", " 1/2"} {
+	for _, seed := range []string{"0/0", "12/7", "18446744073709551615/1", "/", "1", "-1/2", "+1/2", "01/2", "1/2/3",
+		" 1/2"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -62,7 +62,9 @@ func Identify(ctx context.Context, log Log, registry *Registry, newID uuid.UUID,
 
 // NextEpoch opens the epoch after current, because positions of the log are no longer what they were: it was restored,
 // or copied to another event store. A repetition changes nothing. The registry must contain LogOpenedType.
-func NextEpoch(ctx context.Context, log Log, registry *Registry, current Identity, by Actor, now time.Time) (Identity, error) {
+func NextEpoch(
+	ctx context.Context, log Log, registry *Registry, current Identity, by Actor, now time.Time,
+) (Identity, error) {
 	next := Identity{LogID: current.LogID, Epoch: current.Epoch + 1}
 	for last, err := range log.ReadStreamBackwards(ctx, IdentityStream) {
 		if err != nil {
@@ -71,7 +73,8 @@ func NextEpoch(ctx context.Context, log Log, registry *Registry, current Identit
 		if id, _, err := ReadIdentity(ctx, log, registry); err != nil || id == next {
 			return id, err
 		} else if id != current {
-			return Identity{}, fmt.Errorf("opening epoch %d of the log %s: it is the log %s in epoch %d", next.Epoch, next.LogID, id.LogID, id.Epoch)
+			return Identity{}, fmt.Errorf("opening epoch %d of the log %s: it is the log %s in epoch %d", next.Epoch, next.LogID,
+				id.LogID, id.Epoch)
 		}
 		command := uuid.NewSHA1(next.LogID, fmt.Append(nil, "epoch ", next.Epoch))
 		meta := Metadata{CorrelationID: command.String(), Actor: by, Time: now}

@@ -10,13 +10,15 @@ import (
 
 // Metadata is stored with each event. $correlationId and $causationId are EventStoreDB's names.
 type Metadata struct {
-	CorrelationID string    `json:"$correlationId,omitempty"` // of the request, as its header request-id shows it, or of the process
-	CausationID   uuid.UUID `json:"$causationId,omitzero"`    // the event or message that led to the command
-	CommandID     uuid.UUID `json:"commandId,omitzero"`       // set by Encode
+	// of the request, as its header request-id shows it, or of the process
+	CorrelationID string    `json:"$correlationId,omitempty"`
+	CausationID   uuid.UUID `json:"$causationId,omitzero"` // the event or message that led to the command
+	CommandID     uuid.UUID `json:"commandId,omitzero"`    // set by Encode
 	Actor         Actor     `json:"actor"`
-	Version       int       `json:"v"`              // schema version of the event's data, from 1; set by Encode
-	Time          time.Time `json:"time"`           // the command's time, UTC
-	From          []byte    `json:"from,omitempty"` // the address of the client whose command it is, sealed with the key of the actor's account for FromUse
+	Version       int       `json:"v"`    // schema version of the event's data, from 1; set by Encode
+	Time          time.Time `json:"time"` // the command's time, UTC
+	// the address of the client whose command it is, sealed with the key of the actor's account for FromUse
+	From []byte `json:"from,omitempty"`
 }
 
 // FromUse returns what the address of a command's client is sealed for.
@@ -24,14 +26,15 @@ func FromUse(command uuid.UUID) string { return "command-from/" + command.String
 
 // Actor identifies who issued the command.
 type Actor struct {
-	Kind    ActorKind `json:"kind"`
-	Name    string    `json:"name,omitempty"`    // of the operator or auditor
-	Role    string    `json:"role,omitempty"`    // of an operator's token: operator or auditor; offline where none was shown, because recitald was stopped
-	Address string    `json:"address,omitempty"` // of the operator's machine
-	Reason  string    `json:"reason,omitempty"`  // of the operator, in their words
-	Account string    `json:"account,omitempty"` // account id
-	Key     string    `json:"key,omitempty"`     // masked form of the API key
-	Session string    `json:"session,omitempty"` // public id of the session
+	Kind ActorKind `json:"kind"`
+	Name string    `json:"name,omitempty"` // of the operator or auditor
+	// of an operator's token: operator or auditor; offline where none was shown, because recitald was stopped
+	Role    string `json:"role,omitempty"`
+	Address string `json:"address,omitempty"` // of the operator's machine
+	Reason  string `json:"reason,omitempty"`  // of the operator, in their words
+	Account string `json:"account,omitempty"` // account id
+	Key     string `json:"key,omitempty"`     // masked form of the API key
+	Session string `json:"session,omitempty"` // public id of the session
 }
 
 // ActorKind distinguishes accounts, operators and the system itself.

@@ -86,7 +86,8 @@ func (t Type) check() error {
 	case t.version < 1:
 		return fmt.Errorf("event type %s: versions start at 1", t.name)
 	case len(t.upcasts) != t.version-1:
-		return fmt.Errorf("event type %s: version %d needs %d upcasts, not %d", t.name, t.version, t.version-1, len(t.upcasts))
+		return fmt.Errorf("event type %s: version %d needs %d upcasts, not %d", t.name, t.version, t.version-1,
+			len(t.upcasts))
 	case slices.ContainsFunc(t.upcasts, func(u Upcast) bool { return u == nil }):
 		return fmt.Errorf("event type %s: an upcast is missing", t.name)
 	case t.goType.Kind() != reflect.Struct:

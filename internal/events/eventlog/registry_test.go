@@ -73,10 +73,14 @@ func TestRegistryRefusesTypesThatCannotBeRead(t *testing.T) {
 		types []eventlog.Type
 		want  string
 	}{
-		"two of a name":        {[]eventlog.Type{eventlog.Define[lampLit]("lamp-lit", 1), eventlog.Define[lampSold]("lamp-lit", 1)}, "listed twice"},
-		"two of a Go type":     {[]eventlog.Type{eventlog.Define[lampLit]("lamp-lit", 1), eventlog.Define[lampLit]("lamp-on", 1)}, "share the Go type"},
-		"too few upcasts":      {[]eventlog.Type{eventlog.Define[lampLit]("lamp-lit", 3, identity)}, "needs 2 upcasts, not 1"},
-		"too many upcasts":     {[]eventlog.Type{eventlog.Define[lampLit]("lamp-lit", 1, identity)}, "needs 0 upcasts, not 1"},
+		"two of a name": {[]eventlog.Type{eventlog.Define[lampLit]("lamp-lit", 1),
+			eventlog.Define[lampSold]("lamp-lit", 1)}, "listed twice"},
+		"two of a Go type": {[]eventlog.Type{eventlog.Define[lampLit]("lamp-lit", 1),
+			eventlog.Define[lampLit]("lamp-on", 1)}, "share the Go type"},
+		"too few upcasts": {[]eventlog.Type{eventlog.Define[lampLit]("lamp-lit", 3, identity)},
+			"needs 2 upcasts, not 1"},
+		"too many upcasts": {[]eventlog.Type{eventlog.Define[lampLit]("lamp-lit", 1, identity)},
+			"needs 0 upcasts, not 1"},
 		"an upcast left empty": {[]eventlog.Type{eventlog.Define[lampLit]("lamp-lit", 2, nil)}, "missing"},
 		"version 0":            {[]eventlog.Type{eventlog.Define[lampLit]("lamp-lit", 0)}, "start at 1"},
 		"no name":              {[]eventlog.Type{eventlog.Define[lampLit]("", 1)}, "name"},
@@ -103,7 +107,8 @@ func TestRegistryRefusesTypesWithoutStreamsOfTheirOwn(t *testing.T) {
 
 func TestOursAreTheStreamsThatTheTypesAreIn(t *testing.T) {
 	registry, err := eventlog.NewRegistry(append(
-		eventlog.In("lamp-", eventlog.Define[lampLit]("lamp-lit", 1)), eventlog.In("sales", eventlog.Define[lampSold]("lamp-sold", 1))...)...)
+		eventlog.In("lamp-", eventlog.Define[lampLit]("lamp-lit", 1)),
+		eventlog.In("sales", eventlog.Define[lampSold]("lamp-sold", 1))...)...)
 	require.NoError(t, err)
 	for stream, ours := range map[string]bool{
 		"lamp-1": true, "lamp-": true, "sales": true,
@@ -120,12 +125,13 @@ func TestEncodeRefusesWhatNobodyCouldExplainLater(t *testing.T) {
 		meta    eventlog.Metadata
 		event   any
 	}{
-		"no command":         {uuid.Nil, 0, byUs, lampSold{}},
-		"negative index":     {command, -1, byUs, lampSold{}},
-		"no time":            {command, 0, eventlog.Metadata{Actor: byUs.Actor}, lampSold{}},
-		"no actor":           {command, 0, eventlog.Metadata{Time: noon}, lampSold{}},
-		"unknown actor":      {command, 0, eventlog.Metadata{Time: noon, Actor: eventlog.Actor{Kind: "ghost"}}, lampSold{}},
-		"another command":    {command, 0, eventlog.Metadata{Time: noon, Actor: byUs.Actor, CommandID: uuid.New()}, lampSold{}},
+		"no command":     {uuid.Nil, 0, byUs, lampSold{}},
+		"negative index": {command, -1, byUs, lampSold{}},
+		"no time":        {command, 0, eventlog.Metadata{Actor: byUs.Actor}, lampSold{}},
+		"no actor":       {command, 0, eventlog.Metadata{Time: noon}, lampSold{}},
+		"unknown actor":  {command, 0, eventlog.Metadata{Time: noon, Actor: eventlog.Actor{Kind: "ghost"}}, lampSold{}},
+		"another command": {command, 0, eventlog.Metadata{Time: noon, Actor: byUs.Actor, CommandID: uuid.New()},
+			lampSold{}},
 		"unregistered event": {command, 0, byUs, hidden{}},
 		"a pointer":          {command, 0, byUs, &lampSold{}},
 		"nil":                {command, 0, byUs, nil},
@@ -197,8 +203,9 @@ func TestDecodeGivesBackWhatWasEncoded(t *testing.T) {
 		meta := eventlog.Metadata{
 			CorrelationID: id.Draw(t, "correlation").String(),
 			CausationID:   id.Draw(t, "causation"),
-			Actor:         eventlog.Actor{Kind: eventlog.ActorAccount, Account: text.Draw(t, "account"), Key: text.Draw(t, "key")},
-			Time:          moment.Draw(t, "time"),
+			Actor: eventlog.Actor{Kind: eventlog.ActorAccount, Account: text.Draw(t, "account"),
+				Key: text.Draw(t, "key")},
+			Time: moment.Draw(t, "time"),
 		}
 		proposed, err := registry.Encode(command, 0, meta, event)
 		require.NoError(t, err)
@@ -219,10 +226,13 @@ func TestDecodeReadsEveryVersion(t *testing.T) {
 		data    string
 		want    lampLit
 	}{
-		"1":                                 {1, `{"brightness":"bright","at":"2024-05-06T07:08:09Z"}`, lampLit{9, "hall", at}},
-		"2":                                 {2, `{"brightness":4,"at":"2024-05-06T07:08:09Z"}`, lampLit{4, "hall", at}},
-		"3":                                 {3, `{"brightness":4,"room":"attic","at":"2024-05-06T07:08:09Z"}`, lampLit{4, "attic", at}},
-		"3 with a field of a later release": {3, `{"brightness":4,"room":"attic","at":"2024-05-06T07:08:09Z","colour":"red"}`, lampLit{4, "attic", at}},
+		"1": {1, `{"brightness":"bright","at":"2024-05-06T07:08:09Z"}`,
+			lampLit{9, "hall", at}},
+		"2": {2, `{"brightness":4,"at":"2024-05-06T07:08:09Z"}`, lampLit{4, "hall", at}},
+		"3": {3, `{"brightness":4,"room":"attic","at":"2024-05-06T07:08:09Z"}`,
+			lampLit{4, "attic", at}},
+		"3 with a field of a later release": {3, `{"brightness":4,"room":"attic","at":"2024-05-06T07:08:09Z","colour":"red"}`,
+			lampLit{4, "attic", at}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -257,7 +267,8 @@ func TestDecodeTellsUnknownAndNewerFromPoison(t *testing.T) {
 		"no metadata":            {Type: "lamp-sold", Data: []byte(`{}`)},
 		"metadata null":          {Type: "lamp-sold", Data: []byte(`{}`), Metadata: []byte(`null`)},
 		"metadata of no version": {Type: "lamp-sold", Data: []byte(`{}`), Metadata: []byte(`{}`)},
-		"metadata of bad ids":    {Type: "lamp-sold", Data: []byte(`{}`), Metadata: []byte(`{"v":1,"commandId":"` + secret + `"}`)},
+		"metadata of bad ids": {Type: "lamp-sold", Data: []byte(`{}`),
+			Metadata: []byte(`{"v":1,"commandId":"` + secret + `"}`)},
 	}
 	for name, event := range poison {
 		t.Run(name, func(t *testing.T) {

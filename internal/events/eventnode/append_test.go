@@ -62,8 +62,10 @@ func TestAppendAtExpectedRevision(t *testing.T) {
 func TestAppendKeepsAllOfAnEvent(t *testing.T) {
 	client := nodetest.Client(t, nodetest.Start(t))
 	given := []esdb.EventData{
-		{EventID: uuid.New(), EventType: "json", ContentType: esdb.ContentTypeJson, Data: []byte(`{"a":"ü"}`), Metadata: []byte(`{"b":1}`)},
-		{EventID: uuid.New(), EventType: "binary", ContentType: esdb.ContentTypeBinary, Data: []byte{0, 255, 10}, Metadata: []byte{1}},
+		{EventID: uuid.New(), EventType: "json", ContentType: esdb.ContentTypeJson, Data: []byte(`{"a":"ü"}`),
+			Metadata: []byte(`{"b":1}`)},
+		{EventID: uuid.New(), EventType: "binary", ContentType: esdb.ContentTypeBinary, Data: []byte{0, 255, 10},
+			Metadata: []byte{1}},
 		{EventID: uuid.New(), EventType: "empty", ContentType: esdb.ContentTypeBinary},
 	}
 
@@ -209,7 +211,8 @@ func TestAppendRepeatedOfHiddenEvents(t *testing.T) {
 			written := appendTo(t, client, stream, esdb.Any{}, last)
 			var metadata esdb.StreamMetadata
 			hide(&metadata)
-			_, err := client.SetStreamMetadata(testContext(t), stream, esdb.AppendToStreamOptions{ExpectedRevision: esdb.Any{}}, metadata)
+			_, err := client.SetStreamMetadata(testContext(t), stream, esdb.AppendToStreamOptions{ExpectedRevision: esdb.Any{}},
+				metadata)
 			require.NoError(t, err)
 			require.Eventually(t, func() bool {
 				read, err := readStream(t, client, stream, esdb.ReadStreamOptions{}, everything)

@@ -280,7 +280,8 @@ func startNode(b *testing.B, dir string) time.Duration {
 	begun := time.Now()
 	node := nodetest.Open(b, dir)
 	client := nodetest.Client(b, nodetest.Socket(dir))
-	stream, err := client.ReadAll(context.Background(), esdb.ReadAllOptions{Direction: esdb.Backwards, From: esdb.End{}}, 1)
+	stream, err := client.ReadAll(context.Background(), esdb.ReadAllOptions{Direction: esdb.Backwards, From: esdb.End{}},
+		1)
 	require.NoError(b, err)
 	_, err = stream.Recv()
 	took := time.Since(begun)
@@ -293,7 +294,8 @@ func startNode(b *testing.B, dir string) time.Duration {
 func startBare(b *testing.B, dir string) time.Duration {
 	b.Helper()
 	begun := time.Now()
-	db, err := pebble.Open(dir, &pebble.Options{MemTableSize: 32 << 20, FormatMajorVersion: pebble.FormatNewest, Logger: quiet{}})
+	db, err := pebble.Open(dir, &pebble.Options{MemTableSize: 32 << 20, FormatMajorVersion: pebble.FormatNewest,
+		Logger: quiet{}})
 	require.NoError(b, err)
 	iter, err := db.NewIter(nil)
 	require.NoError(b, err)
@@ -311,7 +313,8 @@ func scanBare(b *testing.B, n int) float64 {
 	defer func() { require.NoError(b, db.Close()) }()
 	batch := db.NewBatch()
 	for i := range n {
-		require.NoError(b, batch.Set(binary.BigEndian.AppendUint64([]byte{'e'}, uint64(i)), make([]byte, benchData+benchMetadata), nil))
+		require.NoError(b, batch.Set(binary.BigEndian.AppendUint64([]byte{'e'}, uint64(i)),
+			make([]byte, benchData+benchMetadata), nil))
 	}
 	require.NoError(b, batch.Commit(pebble.NoSync))
 	require.NoError(b, db.Flush())

@@ -148,7 +148,8 @@ func checkAfterKill(t *testing.T, dir string, writers []*crashWriter) {
 		require.NoError(t, err)
 		require.Len(t, read, inAll[w.stream])
 		extra := len(read) - len(w.acknowledged)
-		require.True(t, extra == 0 || extra == len(w.doubtful), "%d events too many, the append had %d", extra, len(w.doubtful))
+		require.True(t, extra == 0 || extra == len(w.doubtful), "%d events too many, the append had %d", extra,
+			len(w.doubtful))
 		for i, id := range w.acknowledged {
 			require.Equal(t, id, read[i].Event.EventID)
 			require.Equal(t, uint64(i), read[i].Event.EventNumber)

@@ -55,9 +55,10 @@ func seedEvent(id *shared.UUID, custom, data []byte, properties ...string) *stre
 	for i := 0; i < len(properties); i += 2 {
 		all[properties[i]] = properties[i+1]
 	}
-	return &streams.AppendReq{Content: &streams.AppendReq_ProposedMessage_{ProposedMessage: &streams.AppendReq_ProposedMessage{
-		Id: id, Metadata: all, CustomMetadata: custom, Data: data,
-	}}}
+	return &streams.AppendReq{
+		Content: &streams.AppendReq_ProposedMessage_{ProposedMessage: &streams.AppendReq_ProposedMessage{
+			Id: id, Metadata: all, CustomMetadata: custom, Data: data,
+		}}}
 }
 
 func requireEvent(t *testing.T, want *streams.AppendReq_ProposedMessage, got *proposedMessage) {

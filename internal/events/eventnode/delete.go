@@ -36,7 +36,9 @@ func (s *streamsService) Tombstone(ctx context.Context, call *streams.TombstoneR
 	return &streams.TombstoneResp{PositionOption: &streams.TombstoneResp_Position_{Position: at}}, nil
 }
 
-func (n *Node) delete(ctx context.Context, purpose purpose, identifier *shared.StreamIdentifier, options expectedRevision) (uint64, error) {
+func (n *Node) delete(
+	ctx context.Context, purpose purpose, identifier *shared.StreamIdentifier, options expectedRevision,
+) (uint64, error) {
 	stream, err := writableStream(identifier)
 	if err != nil {
 		return 0, err

@@ -63,7 +63,8 @@ func TestSoftDeletedStreamComesBack(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []string{"c", "d"}, kinds(read))
 		require.Equal(t, result.CommitPosition, read[1].Event.Position.Commit)
-		read, err = readStream(t, client, stream, esdb.ReadStreamOptions{Direction: esdb.Backwards, From: esdb.End{}}, everything)
+		read, err = readStream(t, client, stream, esdb.ReadStreamOptions{Direction: esdb.Backwards, From: esdb.End{}},
+			everything)
 		require.NoError(t, err)
 		require.Equal(t, []string{"d", "c"}, kinds(read))
 	}
@@ -133,7 +134,8 @@ func TestStreamMetadata(t *testing.T) {
 	set := func(stream string, change func(*esdb.StreamMetadata)) {
 		var metadata esdb.StreamMetadata
 		change(&metadata)
-		_, err := client.SetStreamMetadata(testContext(t), stream, esdb.AppendToStreamOptions{ExpectedRevision: esdb.Any{}}, metadata)
+		_, err := client.SetStreamMetadata(testContext(t), stream, esdb.AppendToStreamOptions{ExpectedRevision: esdb.Any{}},
+			metadata)
 		require.NoError(t, err)
 	}
 	for _, stream := range []string{"count", "before", "age", "custom"} {
@@ -173,7 +175,8 @@ func TestBinaryMetadata(t *testing.T) {
 	node := nodetest.Open(t, dir)
 	client := nodetest.Client(t, nodetest.Socket(dir))
 	describe := func(kind esdb.ContentType, data string) {
-		appendTo(t, client, "$$described", esdb.Any{}, esdb.EventData{EventType: "$metadata", ContentType: kind, Data: []byte(data)})
+		appendTo(t, client, "$$described", esdb.Any{}, esdb.EventData{EventType: "$metadata", ContentType: kind,
+			Data: []byte(data)})
 	}
 	seen := func() []string {
 		read, err := readStream(t, client, "described", esdb.ReadStreamOptions{}, everything)
@@ -232,7 +235,8 @@ func TestMetadataBringsStreamBack(t *testing.T) {
 	var metadata esdb.StreamMetadata
 	metadata.AddCustomProperty("note", "kept")
 
-	_, err := client.SetStreamMetadata(testContext(t), "back", esdb.AppendToStreamOptions{ExpectedRevision: esdb.Any{}}, metadata)
+	_, err := client.SetStreamMetadata(testContext(t), "back", esdb.AppendToStreamOptions{ExpectedRevision: esdb.Any{}},
+		metadata)
 
 	require.NoError(t, err)
 	read, err := readStream(t, client, "back", esdb.ReadStreamOptions{}, everything)

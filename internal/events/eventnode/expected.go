@@ -107,7 +107,9 @@ func decideByRecent(view *view, stream string, d decision, visible retention, id
 
 // decideRepeat: an append at an earlier revision is a repeat if exactly its events follow there. A soft-deleted
 // stream also counts as one that does not exist.
-func decideRepeat(view *view, stream string, expected expectation, d decision, visible retention, ids []uuid.UUID) (decision, error) {
+func decideRepeat(
+	view *view, stream string, expected expectation, d decision, visible retention, ids []uuid.UUID,
+) (decision, error) {
 	wrong := decision{verdict: wrongVersion, current: d.current}
 	if expected > d.current || len(ids) == 0 {
 		return wrong, nil

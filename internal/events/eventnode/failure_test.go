@@ -56,7 +56,8 @@ func failureConfig(t *testing.T) Config {
 	dir, err := os.MkdirTemp("", "node")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
-	return Config{Dir: filepath.Join(dir, "log"), Socket: filepath.Join(dir, "socket"), Logger: slog.New(slog.DiscardHandler)}
+	return Config{Dir: filepath.Join(dir, "log"), Socket: filepath.Join(dir, "socket"),
+		Logger: slog.New(slog.DiscardHandler)}
 }
 
 func failureClient(t *testing.T, socket string) *esdb.Client {
@@ -112,7 +113,8 @@ func eventIDs(t *testing.T, client *esdb.Client, stream string) []uuid.UUID {
 func TestDiskFailure(t *testing.T) {
 	cfg := failureConfig(t)
 	var broken atomic.Bool
-	n, err := open(cfg, failing(&broken, syscall.EIO, errorfs.OpFileWrite, errorfs.OpFileSync, errorfs.OpFileSyncData), verifyPatience)
+	n, err := open(cfg, failing(&broken, syscall.EIO, errorfs.OpFileWrite, errorfs.OpFileSync, errorfs.OpFileSyncData),
+		verifyPatience)
 	require.NoError(t, err)
 	client := failureClient(t, cfg.Socket)
 	for range 10 {

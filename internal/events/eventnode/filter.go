@@ -30,7 +30,9 @@ func parseFilter(options *streams.ReadReq_Options_FilterOptions) (filter, error)
 	}
 }
 
-func parseExpression(expression *streams.ReadReq_Options_FilterOptions_Expression, field func(record) []byte) (filter, error) {
+func parseExpression(
+	expression *streams.ReadReq_Options_FilterOptions_Expression, field func(record) []byte,
+) (filter, error) {
 	if expression.GetRegex() != "" {
 		pattern, err := regexp.Compile(expression.GetRegex())
 		if err != nil {

@@ -133,7 +133,8 @@ func beginsRecord(block []byte, from int, number uint32) bool {
 // begins reports whether it begins a record.
 func chunkAt(block []byte, at int, number uint32) (length int, begins bool) {
 	length, begins = claimAt(block, at, number)
-	if length == 0 || at+length > len(block) || checksum(block[at+chunkKind:at+length]) != binary.LittleEndian.Uint32(block[at:]) {
+	if length == 0 || at+length > len(block) ||
+		checksum(block[at+chunkKind:at+length]) != binary.LittleEndian.Uint32(block[at:]) {
 		return 0, false
 	}
 	return length, begins

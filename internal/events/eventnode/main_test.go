@@ -58,14 +58,19 @@ func numbered(n int) []esdb.EventData {
 	return made
 }
 
-func appendTo(t testing.TB, client *esdb.Client, stream string, expected esdb.ExpectedRevision, list ...esdb.EventData) *esdb.WriteResult {
+func appendTo(
+	t testing.TB, client *esdb.Client, stream string, expected esdb.ExpectedRevision, list ...esdb.EventData,
+) *esdb.WriteResult {
 	t.Helper()
-	result, err := client.AppendToStream(testContext(t), stream, esdb.AppendToStreamOptions{ExpectedRevision: expected}, list...)
+	result, err := client.AppendToStream(testContext(t), stream, esdb.AppendToStreamOptions{ExpectedRevision: expected},
+		list...)
 	require.NoError(t, err)
 	return result
 }
 
-func tryAppend(t testing.TB, client *esdb.Client, stream string, expected esdb.ExpectedRevision, list ...esdb.EventData) (*esdb.WriteResult, error) {
+func tryAppend(
+	t testing.TB, client *esdb.Client, stream string, expected esdb.ExpectedRevision, list ...esdb.EventData,
+) (*esdb.WriteResult, error) {
 	t.Helper()
 	return client.AppendToStream(testContext(t), stream, esdb.AppendToStreamOptions{ExpectedRevision: expected}, list...)
 }
@@ -94,7 +99,9 @@ func drain(stream *esdb.ReadStream) ([]*esdb.ResolvedEvent, error) {
 	}
 }
 
-func readStream(t testing.TB, client *esdb.Client, stream string, options esdb.ReadStreamOptions, count uint64) ([]*esdb.ResolvedEvent, error) {
+func readStream(
+	t testing.TB, client *esdb.Client, stream string, options esdb.ReadStreamOptions, count uint64,
+) ([]*esdb.ResolvedEvent, error) {
 	t.Helper()
 	read, err := client.ReadStream(testContext(t), stream, options, count)
 	require.NoError(t, err)

@@ -140,7 +140,8 @@ func (m *logModel) appendSome(t *rapid.T, client *esdb.Client) {
 		list = append(list, e)
 	}
 
-	result, err := client.AppendToStream(context.Background(), stream, esdb.AppendToStreamOptions{ExpectedRevision: expected}, list...)
+	result, err := client.AppendToStream(context.Background(), stream,
+		esdb.AppendToStreamOptions{ExpectedRevision: expected}, list...)
 
 	if !succeeds {
 		var known *esdb.Error
@@ -196,7 +197,9 @@ func (m *logModel) checkStreams(t *rapid.T, client *esdb.Client) {
 	}
 }
 
-func (m *logModel) readStream(t *rapid.T, client *esdb.Client, stream string, direction esdb.Direction, from uint64) []uuid.UUID {
+func (m *logModel) readStream(
+	t *rapid.T, client *esdb.Client, stream string, direction esdb.Direction, from uint64,
+) []uuid.UUID {
 	read, err := client.ReadStream(context.Background(), stream,
 		esdb.ReadStreamOptions{Direction: direction, From: esdb.Revision(from)}, everything)
 	require.NoError(t, err)

@@ -98,7 +98,8 @@ func TestCloseDuringAppends(t *testing.T) {
 			if count == 20 {
 				close(started)
 			}
-			_, err := client.AppendToStream(testContext(t), "race", esdb.AppendToStreamOptions{ExpectedRevision: esdb.Any{}}, event("x"))
+			_, err := client.AppendToStream(testContext(t), "race", esdb.AppendToStreamOptions{ExpectedRevision: esdb.Any{}},
+				event("x"))
 			if err != nil {
 				acknowledged <- count
 				return
@@ -128,13 +129,16 @@ func TestOpenRefuses(t *testing.T) {
 		want   string
 	}{
 		{"no socket", eventnode.Config{Dir: free}, "needs a socket path"},
-		{"a long socket path", eventnode.Config{Dir: free, Socket: filepath.Join(dir, strings.Repeat("x", 107))}, "at most 107"},
+		{"a long socket path", eventnode.Config{Dir: free, Socket: filepath.Join(dir, strings.Repeat("x", 107))},
+			"at most 107"},
 		{"a socket that is served", eventnode.Config{Dir: free, Socket: taken}, "another process serves"},
 		{"a socket path that is a file", eventnode.Config{Dir: free, Socket: file}, "is no socket"},
 		{"no folder", eventnode.Config{Socket: filepath.Join(dir, "s1")}, "needs a data folder"},
-		{"a folder that is used", eventnode.Config{Dir: filepath.Join(dir, "log"), Socket: filepath.Join(dir, "s2")}, "is another process using it?"},
+		{"a folder that is used", eventnode.Config{Dir: filepath.Join(dir, "log"), Socket: filepath.Join(dir, "s2")},
+			"is another process using it?"},
 		{"all addresses", eventnode.Config{Dir: free, Socket: filepath.Join(dir, "s3"), Address: ":0"}, "loopback"},
-		{"a network address", eventnode.Config{Dir: free, Socket: filepath.Join(dir, "s4"), Address: "192.0.2.1:0"}, "loopback"},
+		{"a network address", eventnode.Config{Dir: free, Socket: filepath.Join(dir, "s4"), Address: "192.0.2.1:0"},
+			"loopback"},
 		{"no port", eventnode.Config{Dir: free, Socket: filepath.Join(dir, "s5"), Address: "127.0.0.1"}, "address"},
 	}
 	for _, c := range cases {

@@ -53,7 +53,9 @@ func (s *store) allBackwards(before uint64, limit int, keep filter) (page, error
 	return s.allPage(0, before, limit, keep, (*pebble.Iterator).Last, (*pebble.Iterator).Prev)
 }
 
-func (s *store) allPage(from, until uint64, limit int, keep filter, first, next func(*pebble.Iterator) bool) (page, error) {
+func (s *store) allPage(
+	from, until uint64, limit int, keep filter, first, next func(*pebble.Iterator) bool,
+) (page, error) {
 	iter, err := s.db.NewIter(&pebble.IterOptions{LowerBound: eventKey(from), UpperBound: eventKey(until)})
 	if err != nil {
 		return page{}, fmt.Errorf("reading the log: %w", err)
@@ -121,7 +123,9 @@ func (s *store) streamBackwards(part streamPart, from int64, limit int) (page, e
 		(*pebble.Iterator).Last, (*pebble.Iterator).Prev)
 }
 
-func (s *store) streamPage(part streamPart, from, until []byte, limit int, first, next func(*pebble.Iterator) bool) (page, error) {
+func (s *store) streamPage(
+	part streamPart, from, until []byte, limit int, first, next func(*pebble.Iterator) bool,
+) (page, error) {
 	index, err := s.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: until})
 	if err != nil {
 		return page{}, fmt.Errorf("reading a stream: %w", err)
@@ -137,7 +141,9 @@ func (s *store) streamPage(part streamPart, from, until []byte, limit int, first
 	return p, nil
 }
 
-func fillStreamPage(part streamPart, index, events *pebble.Iterator, limit int, first, next func(*pebble.Iterator) bool) (page, error) {
+func fillStreamPage(
+	part streamPart, index, events *pebble.Iterator, limit int, first, next func(*pebble.Iterator) bool,
+) (page, error) {
 	var p page
 	valid := first(index)
 	for ; valid && !p.full(limit); valid = next(index) {

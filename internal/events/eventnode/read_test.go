@@ -30,7 +30,8 @@ func TestReadStream(t *testing.T) {
 		{"far after the end", esdb.Forwards, esdb.Revision(math.MaxInt64), everything, []string{}},
 		{"forwards from the end", esdb.Forwards, esdb.End{}, everything, []string{}},
 		{"backwards from the end", esdb.Backwards, esdb.End{}, everything, []string{"d", "c", "b", "a"}},
-		{"backwards from a revision, which is included", esdb.Backwards, esdb.Revision(2), everything, []string{"c", "b", "a"}},
+		{"backwards from a revision, which is included", esdb.Backwards, esdb.Revision(2), everything,
+			[]string{"c", "b", "a"}},
 		{"backwards, a number of events", esdb.Backwards, esdb.End{}, 1, []string{"d"}},
 		{"backwards from the start", esdb.Backwards, esdb.Start{}, everything, []string{"a"}},
 		{"backwards from after the end", esdb.Backwards, esdb.Revision(99), 2, []string{"d", "c"}},
@@ -80,11 +81,13 @@ func TestReadAll(t *testing.T) {
 		{"backwards from a position, which is left out", esdb.Backwards, at[2], everything, []string{"b", "a"}},
 		{"backwards, a number of events", esdb.Backwards, esdb.End{}, 2, []string{"d", "c"}},
 		{"backwards from the start", esdb.Backwards, esdb.Start{}, everything, []string{}},
-		{"backwards from far after the end", esdb.Backwards, esdb.Position{Commit: math.MaxInt64, Prepare: math.MaxInt64}, 1, []string{"d"}},
+		{"backwards from far after the end", esdb.Backwards, esdb.Position{Commit: math.MaxInt64, Prepare: math.MaxInt64}, 1,
+			[]string{"d"}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			require.Equal(t, c.want, kinds(readAll(t, client, esdb.ReadAllOptions{Direction: c.direction, From: c.from}, c.count)))
+			require.Equal(t, c.want,
+				kinds(readAll(t, client, esdb.ReadAllOptions{Direction: c.direction, From: c.from}, c.count)))
 		})
 	}
 }
@@ -129,10 +132,12 @@ func TestReadManyPages(t *testing.T) {
 	read, err := readStream(t, client, "many", esdb.ReadStreamOptions{}, everything)
 	require.NoError(t, err)
 	require.Equal(t, want, kinds(read))
-	read, err = readStream(t, client, "many", esdb.ReadStreamOptions{Direction: esdb.Backwards, From: esdb.End{}}, everything)
+	read, err = readStream(t, client, "many", esdb.ReadStreamOptions{Direction: esdb.Backwards, From: esdb.End{}},
+		everything)
 	require.NoError(t, err)
 	require.Equal(t, reversed, kinds(read))
 	require.Equal(t, want, kinds(readAll(t, client, esdb.ReadAllOptions{}, everything)))
-	require.Equal(t, reversed, kinds(readAll(t, client, esdb.ReadAllOptions{Direction: esdb.Backwards, From: esdb.End{}}, everything)))
+	require.Equal(t, reversed,
+		kinds(readAll(t, client, esdb.ReadAllOptions{Direction: esdb.Backwards, From: esdb.End{}}, everything)))
 	require.Equal(t, want[:700], kinds(readAll(t, client, esdb.ReadAllOptions{}, 700)))
 }

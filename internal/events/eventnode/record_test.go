@@ -44,7 +44,9 @@ func TestRecord(t *testing.T) {
 	})
 }
 
-func message(stream string, id uuid.UUID, kind string, custom, data []byte, revision, position uint64, created int64) *streams.ReadResp {
+func message(
+	stream string, id uuid.UUID, kind string, custom, data []byte, revision, position uint64, created int64,
+) *streams.ReadResp {
 	most, least := uint64(0), uint64(0)
 	for i := range 8 {
 		most, least = most<<8|uint64(id[i]), least<<8|uint64(id[8+i])

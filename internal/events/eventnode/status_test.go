@@ -50,10 +50,11 @@ func message(data []byte, properties ...string) *streams.AppendReq {
 	for i := 0; i < len(properties); i += 2 {
 		all[properties[i]] = properties[i+1]
 	}
-	return &streams.AppendReq{Content: &streams.AppendReq_ProposedMessage_{ProposedMessage: &streams.AppendReq_ProposedMessage{
-		Id:       &shared.UUID{Value: &shared.UUID_String_{String_: "11111111-2222-3333-4444-555555555555"}},
-		Metadata: all, Data: data,
-	}}}
+	return &streams.AppendReq{
+		Content: &streams.AppendReq_ProposedMessage_{ProposedMessage: &streams.AppendReq_ProposedMessage{
+			Id:       &shared.UUID{Value: &shared.UUID_String_{String_: "11111111-2222-3333-4444-555555555555"}},
+			Metadata: all, Data: data,
+		}}}
 }
 
 // append sends the requests and returns the response, its trailers and error.
@@ -107,13 +108,16 @@ func readAllOptions() *streams.ReadReq_Options {
 	}
 }
 
-func filtered(options *streams.ReadReq_Options, filter *streams.ReadReq_Options_FilterOptions) *streams.ReadReq_Options {
+func filtered(
+	options *streams.ReadReq_Options, filter *streams.ReadReq_Options_FilterOptions,
+) *streams.ReadReq_Options {
 	options.FilterOption = &streams.ReadReq_Options_Filter{Filter: filter}
 	return options
 }
 
 func subscribing(options *streams.ReadReq_Options) *streams.ReadReq_Options {
-	options.CountOption = &streams.ReadReq_Options_Subscription{Subscription: &streams.ReadReq_Options_SubscriptionOptions{}}
+	options.CountOption = &streams.ReadReq_Options_Subscription{
+		Subscription: &streams.ReadReq_Options_SubscriptionOptions{}}
 	return options
 }
 
@@ -174,9 +178,11 @@ func TestStatuses(t *testing.T) {
 		code     codes.Code
 		trailers map[string]string
 	}{
-		{"append to a tombstoned stream", appending(anyRevision("ended"), message(nil, typed...)), codes.FailedPrecondition, deletedTrailers},
+		{"append to a tombstoned stream", appending(anyRevision("ended"), message(nil, typed...)), codes.FailedPrecondition,
+			deletedTrailers},
 		{"read of a tombstoned stream", reading(readStreamOptions("ended")), codes.FailedPrecondition, deletedTrailers},
-		{"subscription to a tombstoned stream", reading(subscribing(readStreamOptions("ended"))), codes.FailedPrecondition, deletedTrailers},
+		{"subscription to a tombstoned stream", reading(subscribing(readStreamOptions("ended"))), codes.FailedPrecondition,
+			deletedTrailers},
 		{"delete of a tombstoned stream", deleting(&streams.DeleteReq_Options{
 			StreamIdentifier:       identifier("ended"),
 			ExpectedStreamRevision: &streams.DeleteReq_Options_Any{Any: &shared.Empty{}},
@@ -194,15 +200,23 @@ func TestStatuses(t *testing.T) {
 			StreamIdentifier:       identifier("living"),
 			ExpectedStreamRevision: &streams.TombstoneReq_Options_Revision{Revision: 1},
 		}), codes.FailedPrecondition, wrongTrailers},
-		{"delete without an expected revision", deleting(&streams.DeleteReq_Options{StreamIdentifier: identifier("living")}), codes.InvalidArgument, nil},
-		{"tombstone without an expected revision", tombstoning(&streams.TombstoneReq_Options{StreamIdentifier: identifier("living")}), codes.InvalidArgument, nil},
+		{"delete without an expected revision", deleting(&streams.DeleteReq_Options{StreamIdentifier: identifier("living")}),
+			codes.InvalidArgument, nil},
+		{"tombstone without an expected revision",
+			tombstoning(&streams.TombstoneReq_Options{StreamIdentifier: identifier("living")}), codes.InvalidArgument, nil},
 
-		{"append of too much", appending(anyRevision("big"), message(make([]byte, 600<<10), typed...), message(make([]byte, 600<<10), typed...)),
-			codes.InvalidArgument, map[string]string{"exception": "maximum-append-size-exceeded", "maximum-append-size": "1048576"}},
-		{"append without a type", appending(anyRevision("a"), message(nil, "content-type", "application/json")), codes.InvalidArgument, required},
-		{"append without a content type", appending(anyRevision("a"), message(nil, "type", "t")), codes.InvalidArgument, required},
-		{"append to $all", appending(anyRevision("$all"), message(nil, typed...)), codes.PermissionDenied, map[string]string{"exception": "access-denied"}},
-		{"append of a link", appending(anyRevision("a"), message([]byte("0@living"), "type", "$>", "content-type", "application/json")), codes.Unimplemented, nil},
+		{"append of too much", appending(anyRevision("big"), message(make([]byte, 600<<10), typed...),
+			message(make([]byte, 600<<10), typed...)),
+			codes.InvalidArgument, map[string]string{"exception": "maximum-append-size-exceeded",
+				"maximum-append-size": "1048576"}},
+		{"append without a type", appending(anyRevision("a"), message(nil, "content-type", "application/json")),
+			codes.InvalidArgument, required},
+		{"append without a content type", appending(anyRevision("a"), message(nil, "type", "t")), codes.InvalidArgument,
+			required},
+		{"append to $all", appending(anyRevision("$all"), message(nil, typed...)), codes.PermissionDenied,
+			map[string]string{"exception": "access-denied"}},
+		{"append of a link", appending(anyRevision("a"), message([]byte("0@living"), "type", "$>", "content-type",
+			"application/json")), codes.Unimplemented, nil},
 		{"append without options", appending(), codes.InvalidArgument, nil},
 		{"append that begins with an event", appending(message(nil, typed...)), codes.InvalidArgument, nil},
 		{"append with options twice", appending(anyRevision("a"), anyRevision("a")), codes.InvalidArgument, nil},
@@ -213,32 +227,38 @@ func TestStatuses(t *testing.T) {
 		{"append without an id", appending(anyRevision("a"), &streams.AppendReq{Content: &streams.AppendReq_ProposedMessage_{
 			ProposedMessage: &streams.AppendReq_ProposedMessage{Metadata: map[string]string{"type": "t", "content-type": "x"}},
 		}}), codes.InvalidArgument, nil},
-		{"append with an id that is none", appending(anyRevision("a"), &streams.AppendReq{Content: &streams.AppendReq_ProposedMessage_{
-			ProposedMessage: &streams.AppendReq_ProposedMessage{
-				Id:       &shared.UUID{Value: &shared.UUID_String_{String_: "no id"}},
-				Metadata: map[string]string{"type": "t", "content-type": "x"},
-			},
-		}}), codes.InvalidArgument, nil},
+		{"append with an id that is none",
+			appending(anyRevision("a"), &streams.AppendReq{Content: &streams.AppendReq_ProposedMessage_{
+				ProposedMessage: &streams.AppendReq_ProposedMessage{
+					Id:       &shared.UUID{Value: &shared.UUID_String_{String_: "no id"}},
+					Metadata: map[string]string{"type": "t", "content-type": "x"},
+				},
+			}}), codes.InvalidArgument, nil},
 
-		{"append with the nil id", appending(anyRevision("a"), &streams.AppendReq{Content: &streams.AppendReq_ProposedMessage_{
-			ProposedMessage: &streams.AppendReq_ProposedMessage{
-				Id:       &shared.UUID{Value: &shared.UUID_Structured_{Structured: &shared.UUID_Structured{}}},
-				Metadata: map[string]string{"type": "t", "content-type": "x"},
-			},
-		}}), codes.InvalidArgument, nil},
+		{"append with the nil id",
+			appending(anyRevision("a"), &streams.AppendReq{Content: &streams.AppendReq_ProposedMessage_{
+				ProposedMessage: &streams.AppendReq_ProposedMessage{
+					Id:       &shared.UUID{Value: &shared.UUID_Structured_{Structured: &shared.UUID_Structured{}}},
+					Metadata: map[string]string{"type": "t", "content-type": "x"},
+				},
+			}}), codes.InvalidArgument, nil},
 
 		{"read of no events", reading(&streams.ReadReq_Options{
 			StreamOption: readAllOptions().GetStreamOption(), CountOption: &streams.ReadReq_Options_Count{},
 		}), codes.InvalidArgument, nil},
-		{"read without a count", reading(&streams.ReadReq_Options{StreamOption: readAllOptions().GetStreamOption()}), codes.InvalidArgument, nil},
+		{"read without a count", reading(&streams.ReadReq_Options{StreamOption: readAllOptions().GetStreamOption()}),
+			codes.InvalidArgument, nil},
 		{"read of nothing", reading(&streams.ReadReq_Options{}), codes.InvalidArgument, nil},
 		{"read of a stream without a name", reading(readStreamOptions("")), codes.InvalidArgument, nil},
-		{"filtered read of a stream", reading(filtered(readStreamOptions("living"), typePrefix("a"))), codes.InvalidArgument, nil},
+		{"filtered read of a stream", reading(filtered(readStreamOptions("living"), typePrefix("a"))), codes.InvalidArgument,
+			nil},
 		{"filter without an expression", reading(filtered(readAllOptions(), typePrefix())), codes.InvalidArgument, nil},
-		{"filter by nothing", reading(filtered(readAllOptions(), &streams.ReadReq_Options_FilterOptions{})), codes.InvalidArgument, nil},
-		{"subscription without a checkpoint interval", reading(subscribing(filtered(readAllOptions(), &streams.ReadReq_Options_FilterOptions{
-			Filter: typePrefix("a").GetFilter(), Window: &streams.ReadReq_Options_FilterOptions_Max{Max: 32},
-		}))), codes.InvalidArgument, nil},
+		{"filter by nothing", reading(filtered(readAllOptions(), &streams.ReadReq_Options_FilterOptions{})),
+			codes.InvalidArgument, nil},
+		{"subscription without a checkpoint interval",
+			reading(subscribing(filtered(readAllOptions(), &streams.ReadReq_Options_FilterOptions{
+				Filter: typePrefix("a").GetFilter(), Window: &streams.ReadReq_Options_FilterOptions_Max{Max: 32},
+			}))), codes.InvalidArgument, nil},
 		{"subscription backwards", reading(subscribing(&streams.ReadReq_Options{
 			StreamOption: readAllOptions().GetStreamOption(), ReadDirection: streams.ReadReq_Options_Backwards,
 		})), codes.InvalidArgument, nil},
@@ -322,7 +342,8 @@ func TestReadsWithIDsAsText(t *testing.T) {
 	appendTo(t, nodetest.Client(t, socket), "living", esdb.NoStream{}, given...)
 	w := dialWire(t, socket)
 	asText := func(options *streams.ReadReq_Options) *streams.ReadReq_Options {
-		options.UuidOption = &streams.ReadReq_Options_UUIDOption{Content: &streams.ReadReq_Options_UUIDOption_String_{String_: &shared.Empty{}}}
+		options.UuidOption = &streams.ReadReq_Options_UUIDOption{Content: &streams.ReadReq_Options_UUIDOption_String_{
+			String_: &shared.Empty{}}}
 		return options
 	}
 	check := func(structured, text *streams.ReadResp, id string) {
@@ -360,7 +381,8 @@ func TestFilteredReadOfAll(t *testing.T) {
 		appendTo(t, client, "living", esdb.Any{}, events("noise", "noise", []string{"a", "b"}[i%2])...)
 	}
 	w := dialWire(t, socket)
-	for _, direction := range []streams.ReadReq_Options_ReadDirection{streams.ReadReq_Options_Forwards, streams.ReadReq_Options_Backwards} {
+	for _, direction := range []streams.ReadReq_Options_ReadDirection{streams.ReadReq_Options_Forwards,
+		streams.ReadReq_Options_Backwards} {
 		options := filtered(readAllOptions(), typePrefix("b"))
 		options.ReadDirection = direction
 		options.GetAll().AllOption = &streams.ReadReq_Options_AllOptions_Start{Start: &shared.Empty{}}

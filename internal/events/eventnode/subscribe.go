@@ -30,7 +30,9 @@ func (r *reader) subscribeAll(options *streams.ReadReq_Options_AllOptions) error
 
 // subscribeFiltered is subscribeAll for the events that pass the filter. Checkpoints report how far it has read: one
 // per interval of events, and one when it has caught up.
-func (r *reader) subscribeFiltered(options *streams.ReadReq_Options_AllOptions, filter *streams.ReadReq_Options_FilterOptions) error {
+func (r *reader) subscribeFiltered(
+	options *streams.ReadReq_Options_AllOptions, filter *streams.ReadReq_Options_FilterOptions,
+) error {
 	interval, err := checkpointInterval(filter)
 	if err != nil {
 		return invalidArgument(err.Error())

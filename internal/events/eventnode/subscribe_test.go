@@ -118,12 +118,18 @@ func TestSubscribeToAllFiltered(t *testing.T) {
 		filter *esdb.SubscriptionFilter
 		want   []string
 	}{
-		{"system events left out", esdb.ExcludeSystemEventsFilter(), []string{"opened", "key-created", "created", "checkpoint", "caught up"}},
-		{"type prefixes", &esdb.SubscriptionFilter{Type: esdb.EventFilterType, Prefixes: []string{"open", "$"}}, []string{"opened", "$internal", "$metadata", "checkpoint", "caught up"}},
-		{"type expression", &esdb.SubscriptionFilter{Type: esdb.EventFilterType, Regex: "created$"}, []string{"key-created", "created", "checkpoint", "caught up"}},
-		{"stream prefixes", &esdb.SubscriptionFilter{Type: esdb.StreamFilterType, Prefixes: []string{"voice-"}}, []string{"created", "checkpoint", "caught up"}},
-		{"stream expression", &esdb.SubscriptionFilter{Type: esdb.StreamFilterType, Regex: "^account-"}, []string{"opened", "$internal", "key-created", "checkpoint", "caught up"}},
-		{"nothing", &esdb.SubscriptionFilter{Type: esdb.StreamFilterType, Prefixes: []string{"none"}}, []string{"checkpoint", "caught up"}},
+		{"system events left out", esdb.ExcludeSystemEventsFilter(),
+			[]string{"opened", "key-created", "created", "checkpoint", "caught up"}},
+		{"type prefixes", &esdb.SubscriptionFilter{Type: esdb.EventFilterType, Prefixes: []string{"open", "$"}},
+			[]string{"opened", "$internal", "$metadata", "checkpoint", "caught up"}},
+		{"type expression", &esdb.SubscriptionFilter{Type: esdb.EventFilterType, Regex: "created$"},
+			[]string{"key-created", "created", "checkpoint", "caught up"}},
+		{"stream prefixes", &esdb.SubscriptionFilter{Type: esdb.StreamFilterType, Prefixes: []string{"voice-"}},
+			[]string{"created", "checkpoint", "caught up"}},
+		{"stream expression", &esdb.SubscriptionFilter{Type: esdb.StreamFilterType, Regex: "^account-"},
+			[]string{"opened", "$internal", "key-created", "checkpoint", "caught up"}},
+		{"nothing", &esdb.SubscriptionFilter{Type: esdb.StreamFilterType, Prefixes: []string{"none"}},
+			[]string{"checkpoint", "caught up"}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -291,7 +297,8 @@ func TestSubscriberLeaves(t *testing.T) {
 func TestSubscriptionIsClosed(t *testing.T) {
 	client := nodetest.Client(t, nodetest.Start(t))
 	appendTo(t, client, "many", esdb.NoStream{}, numbered(2000)...)
-	subscription, err := client.SubscribeToStream(testContext(t), "many", esdb.SubscribeToStreamOptions{From: esdb.Start{}})
+	subscription, err := client.SubscribeToStream(testContext(t), "many",
+		esdb.SubscribeToStreamOptions{From: esdb.Start{}})
 	require.NoError(t, err)
 	for range 10 {
 		require.NotNil(t, subscription.Recv().EventAppeared)
@@ -332,7 +339,8 @@ func TestSubscribeToTruncatedStream(t *testing.T) {
 	var metadata esdb.StreamMetadata
 	metadata.SetTruncateBefore(1)
 	metadata.SetMaxCount(2)
-	_, err := client.SetStreamMetadata(testContext(t), "cut", esdb.AppendToStreamOptions{ExpectedRevision: esdb.Any{}}, metadata)
+	_, err := client.SetStreamMetadata(testContext(t), "cut", esdb.AppendToStreamOptions{ExpectedRevision: esdb.Any{}},
+		metadata)
 	require.NoError(t, err)
 
 	subscription := subscribeStream(t, client, "cut", esdb.Start{})
@@ -348,7 +356,8 @@ func TestLiveSubscriptionSeesHiddenEvents(t *testing.T) {
 	hide := func(stream string, change func(*esdb.StreamMetadata)) {
 		var metadata esdb.StreamMetadata
 		change(&metadata)
-		_, err := client.SetStreamMetadata(testContext(t), stream, esdb.AppendToStreamOptions{ExpectedRevision: esdb.Any{}}, metadata)
+		_, err := client.SetStreamMetadata(testContext(t), stream, esdb.AppendToStreamOptions{ExpectedRevision: esdb.Any{}},
+			metadata)
 		require.NoError(t, err)
 	}
 	cases := []struct {

@@ -38,7 +38,8 @@ func (s *store) readVerified(now time.Time) verified {
 	}
 	// A log whose end was lost may have other events at the same positions since.
 	value, found, err := s.get(eventKey(v.Last))
-	if err != nil || !found || v.Last+uint64(len(value)) != v.To || record(value).check() != nil || record(value).id() != v.LastID {
+	if err != nil || !found || v.Last+uint64(len(value)) != v.To || record(value).check() != nil ||
+		record(value).id() != v.LastID {
 		return verified{}
 	}
 	if !v.Complete.IsZero() && now.Sub(v.Complete).Abs() > verifiedFor {

@@ -96,24 +96,26 @@ func (v *verification) step() error {
 	v.entries = v.entries[:0]
 	var err error
 	if next.To < v.end {
-		err = v.each(eventKey(next.To), eventKey(v.end), (*pebble.Iterator).First, (*pebble.Iterator).Next, func(position, after uint64) error {
-			if position != next.To {
-				return missing(next.To, position)
-			}
-			next.To, next.Last = after, position
-			return nil
-		})
+		err = v.each(eventKey(next.To), eventKey(v.end), (*pebble.Iterator).First, (*pebble.Iterator).Next,
+			func(position, after uint64) error {
+				if position != next.To {
+					return missing(next.To, position)
+				}
+				next.To, next.Last = after, position
+				return nil
+			})
 		if err == nil && next.To == v.sound.To {
 			err = missing(next.To, v.end)
 		}
 	} else {
-		err = v.each(eventKey(0), eventKey(next.From), (*pebble.Iterator).Last, (*pebble.Iterator).Prev, func(position, after uint64) error {
-			if after != next.From {
-				return missing(after, next.From)
-			}
-			next.From = position
-			return nil
-		})
+		err = v.each(eventKey(0), eventKey(next.From), (*pebble.Iterator).Last, (*pebble.Iterator).Prev,
+			func(position, after uint64) error {
+				if after != next.From {
+					return missing(after, next.From)
+				}
+				next.From = position
+				return nil
+			})
 		if err == nil && next.From == v.sound.From {
 			err = missing(firstPosition, next.From)
 		}
@@ -135,7 +137,9 @@ func missing(from, to uint64) error {
 
 // each checks at most verifyChunk events between two keys, in one direction, and calls look with the position of each
 // and the one after it.
-func (v *verification) each(from, until []byte, first, next func(*pebble.Iterator) bool, look func(position, after uint64) error) error {
+func (v *verification) each(
+	from, until []byte, first, next func(*pebble.Iterator) bool, look func(position, after uint64) error,
+) error {
 	iter, err := v.store.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: until})
 	if err != nil {
 		return err
@@ -156,7 +160,8 @@ func (v *verification) each(from, until []byte, first, next func(*pebble.Iterato
 // checkIndex looks the entries of the chunk up, in the order of the index.
 func (v *verification) checkIndex() error {
 	slices.SortFunc(v.entries, func(a, b entry) int { return slices.Compare(a.key, b.key) })
-	iter, err := v.store.db.NewIter(&pebble.IterOptions{LowerBound: []byte{streamPrefix}, UpperBound: []byte{streamPrefix + 1}})
+	iter, err := v.store.db.NewIter(&pebble.IterOptions{LowerBound: []byte{streamPrefix},
+		UpperBound: []byte{streamPrefix + 1}})
 	if err != nil {
 		return err
 	}
@@ -176,7 +181,8 @@ func (v *verification) report(logger *slog.Logger) {
 	}
 	if time.Since(v.said) >= verifyLines {
 		v.said = time.Now()
-		logger.Info("event node: the log is being verified", "verified_bytes", v.sound.size(), "of_bytes", v.end-firstPosition)
+		logger.Info("event node: the log is being verified", "verified_bytes", v.sound.size(), "of_bytes",
+			v.end-firstPosition)
 	}
 }
 

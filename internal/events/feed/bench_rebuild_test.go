@@ -80,7 +80,8 @@ func benchmarkRebuild(b *testing.B, n int) {
 	}
 	bare, rows := writeBare(b, log, registry, pool, last)
 	rounds := float64(b.N)
-	benchtest.Compare(b, "events/s", float64(n)*rounds/took.Seconds(), float64(n)/bare.Seconds(), benchtest.RatioAtLeast(0.5))
+	benchtest.Compare(b, "events/s", float64(n)*rounds/took.Seconds(), float64(n)/bare.Seconds(),
+		benchtest.RatioAtLeast(0.5))
 	b.ReportMetric(float64(n)*rounds/read.Seconds(), "read-only-events/s")
 	b.ReportMetric(float64(rows)/bare.Seconds(), "unnest-rows/s")
 	b.ReportMetric(float64(early)/(1<<20), "MiB-at-a-tenth")
@@ -156,7 +157,9 @@ func each(b *testing.B, log eventlog.Log, last eventlog.Position, do func(eventl
 }
 
 // writeBare writes at most the first 200,000 events' rows, which are all held in memory.
-func writeBare(b *testing.B, log eventlog.Log, registry *eventlog.Registry, pool *pgxpool.Pool, last eventlog.Position) (time.Duration, int) {
+func writeBare(
+	b *testing.B, log eventlog.Log, registry *eventlog.Registry, pool *pgxpool.Pool, last eventlog.Position,
+) (time.Duration, int) {
 	b.Helper()
 	var events []eventlog.Decoded
 	each(b, log, last, func(recorded eventlog.Recorded) {
@@ -164,7 +167,8 @@ func writeBare(b *testing.B, log eventlog.Log, registry *eventlog.Registry, pool
 		require.NoError(b, err)
 		events = append(events, decoded)
 	})
-	took, rows, err := feed.WriteBare(b.Context(), pool, app.ReadModels(), slices.Collect(slices.Chunk(events, feed.PageEvents)))
+	took, rows, err := feed.WriteBare(b.Context(), pool, app.ReadModels(),
+		slices.Collect(slices.Chunk(events, feed.PageEvents)))
 	require.NoError(b, err)
 	return took, rows
 }
@@ -174,7 +178,8 @@ func writeBare(b *testing.B, log eventlog.Log, registry *eventlog.Registry, pool
 func fill(b *testing.B, log eventlog.Log, registry *eventlog.Registry, n int) eventlog.Position {
 	b.Helper()
 	life := &life{random: rand.New(rand.NewPCG(1, 2)), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
-	meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorAccount, Account: "acc_0123456789abcdef", Key: "rk_abcd...wxyz"}}
+	meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorAccount, Account: "acc_0123456789abcdef",
+		Key: "rk_abcd...wxyz"}}
 	var last eventlog.Position
 	for n > 0 {
 		batch := min(500, n)
@@ -221,11 +226,13 @@ func (l *life) happen() {
 		l.accounts = append(l.accounts, id)
 		l.queue = append(l.queue,
 			account.Opened{Account: id, Plan: plan.Free, At: l.now},
-			account.APIKeyCreated{Account: id, Hash: strings.Repeat(id[:8], 8), Masked: "rk_" + id[:4] + "..." + id[30:], At: l.now},
+			account.APIKeyCreated{Account: id, Hash: strings.Repeat(id[:8], 8), Masked: "rk_" + id[:4] + "..." + id[30:],
+				At: l.now},
 			ledger.PeriodOpened{Account: id, Plan: plan.Free, Limit: &limit, Start: period, End: period.AddDate(0, 1, 0)})
 	case len(l.open) < openReservations:
 		id := l.accounts[l.random.IntN(len(l.accounts))]
-		reserved := ledger.Reserved{Account: id, Reservation: uuid.NewString(), Characters: 120, At: l.now, ExpiresAt: l.now.Add(11 * time.Minute)}
+		reserved := ledger.Reserved{Account: id, Reservation: uuid.NewString(), Characters: 120, At: l.now,
+			ExpiresAt: l.now.Add(11 * time.Minute)}
 		l.open = append(l.open, reserved)
 		l.queue = append(l.queue, reserved)
 	default:
@@ -236,6 +243,7 @@ func (l *life) happen() {
 			l.queue = append(l.queue, ledger.Expired{Account: r.Account, Reservation: r.Reservation, At: l.now})
 			return
 		}
-		l.queue = append(l.queue, ledger.Settled{Account: r.Account, Reservation: r.Reservation, Characters: 100, Start: period, At: l.now})
+		l.queue = append(l.queue, ledger.Settled{Account: r.Account, Reservation: r.Reservation, Characters: 100,
+			Start: period, At: l.now})
 	}
 }

@@ -26,7 +26,8 @@ func readCatalogue(ctx context.Context, db *pgxpool.Pool, projections []Projecti
 	}
 	names, versions := namesAndVersions(projections)
 	const ours = "(name, version) in (select * from unnest($1::text[], $2::integer[]))"
-	rows, err := db.Query(ctx, "select "+generationColumns+" from feed.generations where "+ours+" order by name, generation",
+	rows, err := db.Query(ctx,
+		"select "+generationColumns+" from feed.generations where "+ours+" order by name, generation",
 		names, versions)
 	if err != nil {
 		return catalogue{}, err
@@ -56,21 +57,23 @@ func (c catalogue) fits(p Projection, g generation) error {
 
 // readParkings reads which events and streams the generations leave out.
 func (c *catalogue) readParkings(ctx context.Context, db *pgxpool.Pool, condition string, arguments ...any) error {
-	rows, err := db.Query(ctx, "select name, version, generation, event_id, stream, state, reason from feed.parked where "+condition,
+	rows, err := db.Query(ctx, "select name, version, generation, event_id, stream, state, "+
+		"reason from feed.parked where "+condition,
 		arguments...)
 	if err != nil {
 		return err
 	}
 	var p Parked
-	_, err = pgx.ForEachRow(rows, []any{&p.Name, &p.Version, &p.Number, &p.Event, &p.Stream, &p.State, &p.Reason}, func() error {
-		parking := c.parkings[p.GenerationID]
-		if parking == nil {
-			parking = newParking()
-			c.parkings[p.GenerationID] = parking
-		}
-		parking.note(p)
-		return nil
-	})
+	_, err = pgx.ForEachRow(rows, []any{&p.Name, &p.Version, &p.Number, &p.Event, &p.Stream, &p.State, &p.Reason},
+		func() error {
+			parking := c.parkings[p.GenerationID]
+			if parking == nil {
+				parking = newParking()
+				c.parkings[p.GenerationID] = parking
+			}
+			parking.note(p)
+			return nil
+		})
 	return err
 }
 

@@ -37,7 +37,8 @@ func rejected(err error) *pgconn.PgError {
 
 // permanentClasses are the classes of SQLSTATE that an event's own values can cause: cardinality, data, integrity,
 // syntax or access, checked views, program limits, and features that Postgres does not have.
-var permanentClasses = map[string]bool{"21": true, "22": true, "23": true, "42": true, "44": true, "54": true, "0A": true}
+var permanentClasses = map[string]bool{"21": true, "22": true, "23": true, "42": true, "44": true, "54": true,
+	"0A": true}
 
 // transient reports whether the same work may succeed later: whatever the event's values did not cause, such as a lost
 // connection, a deadlock, a full disk, a server that shuts down, or privileges that were taken away.
@@ -47,7 +48,8 @@ func transient(err error) bool {
 		return false
 	}
 	answer := rejected(err)
-	return answer == nil || len(answer.Code) < 2 || answer.Code == insufficientPrivilege || !permanentClasses[answer.Code[:2]]
+	return answer == nil || len(answer.Code) < 2 || answer.Code == insufficientPrivilege ||
+		!permanentClasses[answer.Code[:2]]
 }
 
 // insufficientPrivilege is Postgres' code for what a role may not do.
@@ -75,10 +77,11 @@ func persist(ctx context.Context, logger *slog.Logger, what string, operation fu
 			return struct{}{}, backoff.Permanent(err)
 		}
 		return struct{}{}, err
-	}, backoff.WithBackOff(pauses), backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(err error, after time.Duration) {
-		logger.Log(ctx, level, "trying again", "step", what, "after", after, "error", withoutValues(err))
-		level = slog.LevelDebug
-	}))
+	}, backoff.WithBackOff(pauses), backoff.WithMaxElapsedTime(0),
+		backoff.WithNotify(func(err error, after time.Duration) {
+			logger.Log(ctx, level, "trying again", "step", what, "after", after, "error", withoutValues(err))
+			level = slog.LevelDebug
+		}))
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}

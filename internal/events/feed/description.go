@@ -38,7 +38,8 @@ with tables as (
 	where n.nspname = any($1) and c.relkind in ('r', 'p')
 )
 select t.nspname, t.relname || ': column ' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod) ||
-       case when a.attnotnull then ' not null' else '' end || coalesce(' default ' || pg_get_expr(d.adbin, d.adrelid), '')
+       case when a.attnotnull then ' not null' else '' end || coalesce(' default '
+       || pg_get_expr(d.adbin, d.adrelid), '')
 from tables t
 join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
 left join pg_attrdef d on d.adrelid = t.oid and d.adnum = a.attnum
@@ -51,7 +52,8 @@ select t.nspname, t.relname || ': ' ||
        ' (' || (select string_agg(coalesce(a.attname, 'an expression'), ', ' order by o.n)
                 from unnest(i.indkey) with ordinality o(attnum, n)
                 left join pg_attribute a on a.attrelid = t.oid and a.attnum = o.attnum and o.attnum > 0) || ')' ||
-       case when k.condeferrable then ' deferrable' else '' end || case when k.condeferred then ' initially deferred' else '' end ||
+       case when k.condeferrable then ' deferrable' else '' end || case when k.condeferred
+       then ' initially deferred' else '' end ||
        case when am.amname <> 'btree' or i.indpred is not null or i.indexprs is not null or i.indnkeyatts <> i.indnatts
                  or exists (select from unnest(i.indoption) o where o <> 0)
             then ' as ' || pg_get_indexdef(i.indexrelid) else '' end
@@ -116,7 +118,8 @@ func checkTables(ctx context.Context, tx pgx.Tx, p Projection, number int) error
 	}
 	if err := p.describe().compare(all[schema]); err != nil {
 		return &permanentError{fmt.Errorf(
-			"the tables of version %d differ from those in the database (%w): give the projection a new version", p.Version, err)}
+			"the tables of version %d differ from those in the database (%w): give the projection a new version", p.Version,
+			err)}
 	}
 	return nil
 }

@@ -25,13 +25,14 @@ func TestTheStructureOfTheTablesDecidesWhetherAReleaseFits(t *testing.T) {
 
 	// when their structure is another one, then a release does not start
 	for change, undo := range map[string]string{
-		"add column more text":                          "drop column more",
-		"add column more text default 'x'":              "drop column more",
-		"alter column label drop not null":              "alter column label set not null",
-		"alter column label set default 'x'":            "alter column label drop default",
-		"alter column opened type date":                 "alter column opened type timestamptz",
-		"rename column label to title":                  "rename column title to label",
-		"drop constraint one_opening":                   "add constraint one_opening unique (opened, id) deferrable initially deferred",
+		"add column more text":               "drop column more",
+		"add column more text default 'x'":   "drop column more",
+		"alter column label drop not null":   "alter column label set not null",
+		"alter column label set default 'x'": "alter column label drop default",
+		"alter column opened type date":      "alter column opened type timestamptz",
+		"rename column label to title":       "rename column title to label",
+		"drop constraint one_opening": "add constraint one_opening unique (opened, id) " +
+			"deferrable initially deferred",
 		"add constraint positive check (sum < 1 << 60)": "drop constraint positive",
 	} {
 		w.exec("alter table rm_list_v1_g1.counters " + change)
@@ -39,13 +40,19 @@ func TestTheStructureOfTheTablesDecidesWhetherAReleaseFits(t *testing.T) {
 		w.exec("alter table rm_list_v1_g1.counters " + undo)
 	}
 	for change, undo := range map[string]string{
-		"drop index rm_list_v1_g1.by_label":                                                                        "create index by_label on rm_list_v1_g1.counters (label)",
-		"create index more on rm_list_v1_g1.counters (sum)":                                                        "drop index rm_list_v1_g1.more",
-		"create index more on rm_list_v1_g1.counters (lower(label))":                                               "drop index rm_list_v1_g1.more",
-		"create table rm_list_v1_g1.more (id text primary key)":                                                    "drop table rm_list_v1_g1.more",
-		"alter table rm_list_v1_g1.counters rename to more":                                                        "alter table rm_list_v1_g1.more rename to counters",
-		"drop index rm_list_v1_g1.by_label; create index by_label on rm_list_v1_g1.counters (label desc)":          "drop index rm_list_v1_g1.by_label; create index by_label on rm_list_v1_g1.counters (label)",
-		"drop index rm_list_v1_g1.by_label; create index by_label on rm_list_v1_g1.counters (label) where sum > 0": "drop index rm_list_v1_g1.by_label; create index by_label on rm_list_v1_g1.counters (label)",
+		"drop index rm_list_v1_g1.by_label": "create index by_label on rm_list_v1_g1.counters (label)",
+		"create index more on rm_list_v1_g1.counters " +
+			"(sum)": "drop index rm_list_v1_g1.more",
+		"create index more on rm_list_v1_g1.counters " +
+			"(lower(label))": "drop index rm_list_v1_g1.more",
+		"create table rm_list_v1_g1.more (id text primary " +
+			"key)": "drop table rm_list_v1_g1.more",
+		"alter table rm_list_v1_g1.counters rename to " +
+			"more": "alter table rm_list_v1_g1.more rename to counters",
+		"drop index rm_list_v1_g1.by_label; create index by_label on rm_list_v1_g1.counters (label " +
+			"desc)": "drop index rm_list_v1_g1.by_label; create index by_label on rm_list_v1_g1.counters (label)",
+		"drop index rm_list_v1_g1.by_label; create index by_label on rm_list_v1_g1.counters (label) where sum > " +
+			"0": "drop index rm_list_v1_g1.by_label; create index by_label on rm_list_v1_g1.counters (label)",
 	} {
 		w.exec(change)
 		w.requireRefused(change)
@@ -76,7 +83,8 @@ func TestViewsHaveTheColumnsThatTheyDeclare(t *testing.T) {
 		change(&p.Views[0])
 		projector, err := NewProjector(w.config(p))
 		require.NoError(t, err)
-		require.ErrorContains(t, projector.Run(t.Context()), "view list_list has the columns (id text, label text, sum bigint)", name)
+		require.ErrorContains(t, projector.Run(t.Context()),
+			"view list_list has the columns (id text, label text, sum bigint)", name)
 	}
 	start(t, w.config(counters("list"))).await(w.live(10))
 }
@@ -114,5 +122,6 @@ func TestAGenerationWithOtherTablesIsNotFed(t *testing.T) {
 	last := w.live(10)
 	p.await(last)
 	w.requireFold("list", last)
-	require.Equal(t, []string{"list: generation 2 has other tables than this release and is not fed: not declared: counters: column more text"}, p.alerted())
+	require.Equal(t, []string{"list: generation 2 has other tables than this release and is not fed: not declared: " +
+		"counters: column more text"}, p.alerted())
 }

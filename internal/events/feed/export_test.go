@@ -16,7 +16,9 @@ const PageEvents = pages.DefaultEvents
 
 // WriteBare writes the rows that the pages become into tables of its own, a transaction for each page, from statements
 // that are ready in memory: no log, no decoding, no handler, no checkpoint. It gives the time and the number of rows.
-func WriteBare(ctx context.Context, pool *pgxpool.Pool, projections []Projection, pages [][]eventlog.Decoded) (time.Duration, int, error) {
+func WriteBare(
+	ctx context.Context, pool *pgxpool.Pool, projections []Projection, pages [][]eventlog.Decoded,
+) (time.Duration, int, error) {
 	var members []*member
 	for _, p := range projections {
 		members = append(members, newMember(p, generation{number: 9999}, newParking(), nil))

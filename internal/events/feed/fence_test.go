@@ -153,7 +153,8 @@ func TestClientsReadTheirOwnWritesOnAnyInstance(t *testing.T) {
 					return err
 				}
 				var label string
-				if err := w.pool.QueryRow(t.Context(), "select label from read_v1.good_list where id = $1", id).Scan(&label); err != nil {
+				if err := w.pool.QueryRow(t.Context(), "select label from read_v1.good_list where id = $1",
+					id).Scan(&label); err != nil {
 					return fmt.Errorf("%s: %w", id, err)
 				}
 			}

@@ -79,7 +79,8 @@ func liveGeneration(ctx context.Context, tx pgx.Tx, name string, version int) (g
 
 // oneGeneration returns the first generation of a condition. Errors: pgx.ErrNoRows.
 func oneGeneration(ctx context.Context, tx pgx.Tx, condition string, arguments ...any) (generation, error) {
-	rows, err := tx.Query(ctx, "select "+generationColumns+" from feed.generations where "+condition+" limit 1", arguments...)
+	rows, err := tx.Query(ctx, "select "+generationColumns+" from feed.generations where "+condition+" limit 1",
+		arguments...)
 	if err != nil {
 		return generation{}, err
 	}
@@ -87,7 +88,9 @@ func oneGeneration(ctx context.Context, tx pgx.Tx, condition string, arguments .
 }
 
 // createGeneration creates an empty generation: its schema with the tables, and its checkpoint at the log's start.
-func createGeneration(ctx context.Context, tx pgx.Tx, p Projection, g generation, log eventlog.Identity) (generation, error) {
+func createGeneration(
+	ctx context.Context, tx pgx.Tx, p Projection, g generation, log eventlog.Identity,
+) (generation, error) {
 	schema := tableSchema(p.Name, p.Version, g.number)
 	statements := []string{"create schema " + quote(schema)}
 	for _, t := range p.Tables {

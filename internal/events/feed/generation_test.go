@@ -124,7 +124,10 @@ func TestMistakesInProjectionsAreRefused(t *testing.T) {
 				ID *string `col:"id,key"`
 			}]("t").Table}
 		},
-		"an index on nothing":          func(p *Projection) { p.Tables = []*table.Table{table.Of[keyOnly]("t").Index("i", "x").Table} },
+		"an index on nothing": func(p *Projection) {
+			p.Tables = []*table.Table{table.Of[keyOnly]("t").Index("i",
+				"x").Table}
+		},
 		"a view of everything":         func(p *Projection) { p.Views[0].Select = "select * from counters" },
 		"a view of all of one":         func(p *Projection) { p.Views[0].Select = "select c.* from counters c" },
 		"a view of another read model": func(p *Projection) { p.Views[0].Model.Version++ },
@@ -141,7 +144,8 @@ func TestMistakesInProjectionsAreRefused(t *testing.T) {
 	})
 	t.Run("none of these", func(t *testing.T) {
 		p := counters("list")
-		p.Views = append(p.Views, readmodel.View{Model: p.Model, Name: "size", Select: "select count(*) as n, sum(sum) * 2 as twice from counters"})
+		p.Views = append(p.Views,
+			readmodel.View{Model: p.Model, Name: "size", Select: "select count(*) as n, sum(sum) * 2 as twice from counters"})
 		require.NoError(t, checkAll([]Projection{p}))
 	})
 }

@@ -79,7 +79,8 @@ func (w *world) exec(sql string) {
 
 func openLog(t testing.TB, socket string) *esdb.Client {
 	t.Helper()
-	log, err := esdb.Open(esdb.Config{Socket: socket, MaxBackOff: 50 * time.Millisecond, BreakerPause: 50 * time.Millisecond})
+	log, err := esdb.Open(esdb.Config{Socket: socket, MaxBackOff: 50 * time.Millisecond,
+		BreakerPause: 50 * time.Millisecond})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, log.Close()) })
 	return log

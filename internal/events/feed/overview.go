@@ -29,7 +29,8 @@ const overviewQuery = `
 	left join lateral (
 		select sum(pg_stat_get_live_tuples(t.oid)) as rows, sum(pg_total_relation_size(t.oid)) as bytes
 		from pg_class t
-		where t.relkind = 'r' and t.relnamespace = to_regnamespace('rm_' || g.name || '_v' || g.version || '_g' || g.generation)
+		where t.relkind = 'r' and t.relnamespace = to_regnamespace('rm_' || g.name || '_v' || g.version || '_g'
+		|| g.generation)
 	) s on true
 	order by g.name, g.version, g.generation`
 
@@ -83,7 +84,9 @@ func (p *Projector) Overview(ctx context.Context) (Overview, error) {
 const small = 1 << 20
 
 func (p *Projector) countSmall(ctx context.Context, g *Generation) error {
-	i := slices.IndexFunc(p.config.Projections, func(p Projection) bool { return p.Name == g.Name && p.Version == g.Version })
+	i := slices.IndexFunc(p.config.Projections, func(p Projection) bool {
+		return p.Name == g.Name && p.Version == g.Version
+	})
 	if i < 0 || g.Bytes > small {
 		return nil
 	}
@@ -106,7 +109,8 @@ func scanOverview(row pgx.CollectableRow) (overviewRow, error) {
 		g               overviewRow
 		commit, prepare int64
 	)
-	err := row.Scan(&g.Name, &g.Version, &g.Number, &g.Live, &g.Promote, &g.Created, &commit, &prepare, &g.Events, &g.MovedAt,
+	err := row.Scan(&g.Name, &g.Version, &g.Number, &g.Live, &g.Promote, &g.Created, &commit, &prepare, &g.Events,
+		&g.MovedAt,
 		&g.fed, &g.Parked, &g.blocked, &g.Rows, &g.Bytes)
 	g.Position = eventlog.Position{Commit: uint64(commit), Prepare: uint64(prepare)}
 	g.Reason = g.blocked
@@ -123,7 +127,8 @@ func (g overviewRow) state(all []overviewRow, head eventlog.Position) Generation
 		return GenerationCurrent
 	}
 	for _, live := range all {
-		if live.Live && live.Name == g.Name && live.Version == g.Version && !g.Live && g.Position.Compare(live.Position) >= 0 {
+		if live.Live && live.Name == g.Name && live.Version == g.Version && !g.Live &&
+			g.Position.Compare(live.Position) >= 0 {
 			return GenerationCurrent
 		}
 	}

@@ -27,7 +27,8 @@ func scanParked(row pgx.CollectableRow) (Parked, error) {
 		p                         Parked
 		revision, commit, prepare int64
 	)
-	err := row.Scan(&p.Name, &p.Version, &p.Number, &p.Event, &p.Type, &p.Stream, &revision, &commit, &prepare, &p.State, &p.Reason, &p.At)
+	err := row.Scan(&p.Name, &p.Version, &p.Number, &p.Event, &p.Type, &p.Stream, &revision, &commit, &prepare, &p.State,
+		&p.Reason, &p.At)
 	p.Revision = uint64(revision)
 	p.Position = eventlog.Position{Commit: uint64(commit), Prepare: uint64(prepare)}
 	return p, err
@@ -134,7 +135,8 @@ func (p *Projector) retry(ctx context.Context, m *member, parked Parked) error {
 		})
 	}
 	if err != nil && !transient(err) {
-		return domain.Refuse(domain.Conflict, fmt.Sprintf("Event %s of stream %s still fails: %s", parked.Type, parked.Stream, withoutValues(err)))
+		return domain.Refuse(domain.Conflict, fmt.Sprintf("Event %s of stream %s still fails: %s", parked.Type, parked.Stream,
+			withoutValues(err)))
 	}
 	return err
 }
@@ -195,7 +197,8 @@ func (p *Projector) parked(ctx context.Context, id GenerationID, event uuid.UUID
 
 // waiting lists what waits in the stream of a parked event.
 func (p *Projector) waiting(ctx context.Context, of Parked) ([]Parked, error) {
-	return p.listParked(ctx, thisGeneration+" and stream = $4 and state = 'parked' order by commit_position, prepare_position",
+	return p.listParked(ctx, thisGeneration+" and stream = $4 and state = 'parked' order by "+
+		"commit_position, prepare_position",
 		of.Name, of.Version, of.Number, of.Stream)
 }
 
@@ -220,6 +223,7 @@ func forget(ctx context.Context, tx pgx.Tx, parked Parked) (found bool, err erro
 // holdParkings keeps pages from being committed until the end of the transaction, and those for good that were made
 // with what was parked before.
 func holdParkings(ctx context.Context, tx pgx.Tx, id GenerationID) error {
-	_, err := tx.Exec(ctx, "update feed.checkpoints set parkings = parkings + 1 where "+thisGeneration, id.Name, id.Version, id.Number)
+	_, err := tx.Exec(ctx, "update feed.checkpoints set parkings = parkings + 1 where "+thisGeneration, id.Name,
+		id.Version, id.Number)
 	return err
 }

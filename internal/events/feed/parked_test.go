@@ -71,7 +71,8 @@ func TestAParkingProjectionGoesOnWithoutAStream(t *testing.T) {
 	projection, cured := moody("list")
 	projection.Park = true
 	p := start(t, w.config(projection))
-	positions := w.inStream(counterOpened{ID: "x", Label: poisonous}, counterRaised{ID: "x", By: 1}, counterRaised{ID: "x", By: 2})
+	positions := w.inStream(counterOpened{ID: "x", Label: poisonous}, counterRaised{ID: "x", By: 1},
+		counterRaised{ID: "x", By: 2})
 	last := w.live(50)
 	p.await(last)
 
@@ -273,7 +274,8 @@ func TestAStandbyOfANewerReleaseGoesOnWhereAnOlderOneCannot(t *testing.T) {
 	type counterPainted struct{}
 	var err error
 	config.Instance = "newer"
-	config.Registry, err = eventlog.NewRegistry(append(eventTypes(), eventlog.In("counter-", eventlog.Define[counterPainted]("counter-painted", 1))...)...)
+	config.Registry, err = eventlog.NewRegistry(append(eventTypes(),
+		eventlog.In("counter-", eventlog.Define[counterPainted]("counter-painted", 1))...)...)
 	require.NoError(t, err)
 	newer := start(t, config)
 	newer.awaitState("list", StateStandby)
@@ -305,7 +307,8 @@ func TestANewerReleaseGoesOnWhereAnOlderOneCannot(t *testing.T) {
 	config = w.config(counters("list"))
 	config.Instance = "newer"
 	var err error
-	config.Registry, err = eventlog.NewRegistry(append(eventTypes(), eventlog.In("counter-", eventlog.Define[counterPainted]("counter-painted", 1))...)...)
+	config.Registry, err = eventlog.NewRegistry(append(eventTypes(),
+		eventlog.In("counter-", eventlog.Define[counterPainted]("counter-painted", 1))...)...)
 	require.NoError(t, err)
 	newer := start(t, config)
 	last := w.live(20)

@@ -65,7 +65,8 @@ const parkStatement = `
 
 // parkArguments are the values of parkStatement.
 func parkArguments(m *member, e parkedEvent, state ParkedState) []any {
-	return []any{m.projection.Name, m.projection.Version, m.number, e.event.ID, e.event.Type, e.event.Stream, int64(e.event.Revision),
+	return []any{m.projection.Name, m.projection.Version, m.number, e.event.ID, e.event.Type, e.event.Stream,
+		int64(e.event.Revision),
 		int64(e.event.Position.Commit), int64(e.event.Position.Prepare), state, e.reason}
 }
 

@@ -103,7 +103,8 @@ func TestAnUnknownEventStopsOnlyWhoReadsItsStream(t *testing.T) {
 	type shelfBuilt struct{ ID string }
 	// given a read model of counters, beside one that reads shelves, too
 	w := newWorld(t)
-	registry, err := eventlog.NewRegistry(append(eventTypes(), eventlog.In("shelf-", eventlog.Define[shelfBuilt]("shelf-built", 1))...)...)
+	registry, err := eventlog.NewRegistry(append(eventTypes(),
+		eventlog.In("shelf-", eventlog.Define[shelfBuilt]("shelf-built", 1))...)...)
 	require.NoError(t, err)
 	shelves := counters("shelves")
 	shelves.Streams = append(shelves.Streams, "shelf-")
@@ -130,7 +131,8 @@ func TestAnUnknownEventStopsOnlyWhoReadsItsStream(t *testing.T) {
 func TestAProjectionSeesItsStreamsAlone(t *testing.T) {
 	type shelfBuilt struct{ ID string }
 	w := newWorld(t)
-	registry, err := eventlog.NewRegistry(append(eventTypes(), eventlog.In("shelf-", eventlog.Define[shelfBuilt]("shelf-built", 1))...)...)
+	registry, err := eventlog.NewRegistry(append(eventTypes(),
+		eventlog.In("shelf-", eventlog.Define[shelfBuilt]("shelf-built", 1))...)...)
 	require.NoError(t, err)
 	config := w.config(counters("list"))
 	config.Registry = registry
@@ -234,7 +236,8 @@ func TestEventsOfForeignStreamsAreSkipped(t *testing.T) {
 
 	// then ours are read, before and behind them, and theirs are counted
 	p.await(last)
-	require.Equal(t, map[string]counter{"before": {ID: "before", Label: "new"}, "after": {ID: "after", Label: "new"}}, shown(t, w.pool, "list"))
+	require.Equal(t, map[string]counter{"before": {ID: "before", Label: "new"}, "after": {ID: "after", Label: "new"}},
+		shown(t, w.pool, "list"))
 	require.EqualValues(t, len(theirs), foreign.Load())
 	require.Empty(t, p.alerted())
 
@@ -272,7 +275,8 @@ func TestTransientFailuresAreRepeatedInPlace(t *testing.T) {
 
 func TestWhatIsTransient(t *testing.T) {
 	tests := map[string]bool{
-		"08006": true, "40001": true, "40P01": true, "57P01": true, "57P03": true, "53300": true, "53100": true, "55P03": true,
+		"08006": true, "40001": true, "40P01": true, "57P01": true, "57P03": true, "53300": true, "53100": true,
+		"55P03": true,
 		"25006": true, "58030": true, "XX000": true, "42501": true,
 		"22003": false, "22021": false, "23505": false, "42P01": false, "54000": false,
 	}

@@ -38,9 +38,10 @@ type Config struct {
 	Identity    eventlog.Identity // a checkpoint of another log or epoch makes its read model be built again
 	Projections []Projection
 
-	Limits   pages.Limits  // of a page
-	Lease    time.Duration // until a standby takes over from an instance that died; 0 means 3 s
-	Instance string        // the same after a restart, so that a restarted instance need not wait for its own lease; may be empty
+	Limits pages.Limits  // of a page
+	Lease  time.Duration // until a standby takes over from an instance that died; 0 means 3 s
+	// the same after a restart, so that a restarted instance need not wait for its own lease; may be empty
+	Instance string
 
 	Logger *slog.Logger            // nil discards
 	Alert  func(Alert)             // is called when a person should look at a generation, must not block; nil discards
@@ -235,7 +236,8 @@ func (p *Projector) claim(ctx context.Context, first bool) (*session, error) {
 		}
 	}
 	if len(s.foreign) > 0 {
-		p.logger.WarnContext(ctx, "read models are not of this log and epoch, building other generations", "projections", s.foreign)
+		p.logger.WarnContext(ctx, "read models are not of this log and epoch, building other generations", "projections",
+			s.foreign)
 	}
 	return s, nil
 }
@@ -243,7 +245,9 @@ func (p *Projector) claim(ctx context.Context, first bool) (*session, error) {
 // lacksGenerations reports whether a read model has no generation.
 func (p *Projector) lacksGenerations(c catalogue) bool {
 	return slices.ContainsFunc(p.config.Projections, func(projection Projection) bool {
-		return !slices.ContainsFunc(c.generations, func(g generation) bool { return g.name == projection.Name && g.version == projection.Version })
+		return !slices.ContainsFunc(c.generations, func(g generation) bool {
+			return g.name == projection.Name && g.version == projection.Version
+		})
 	})
 }
 

@@ -44,7 +44,9 @@ type byDefault struct {
 	otherwise string // why there may be none
 }
 
-func (p *Projector) promote(ctx context.Context, what string, ids []GenerationID, choose byDefault) ([]GenerationID, error) {
+func (p *Projector) promote(
+	ctx context.Context, what string, ids []GenerationID, choose byDefault,
+) ([]GenerationID, error) {
 	ids = slices.SortedFunc(slices.Values(ids), func(a, b GenerationID) int { return cmp.Compare(a.Name, b.Name) })
 	var promoted []GenerationID
 	err := p.operate(ctx, what, func(tx pgx.Tx) error {
@@ -94,13 +96,16 @@ func candidate(ctx context.Context, tx pgx.Tx, p Projection, number int, choose 
 	case errors.Is(err, pgx.ErrNoRows) && number > 0:
 		return generation{}, ErrNoGeneration
 	case errors.Is(err, pgx.ErrNoRows):
-		return generation{}, domain.Refuse(domain.NotFound, fmt.Sprintf("The read model %s has no generation for that: %s", p.Name, choose.otherwise))
+		return generation{}, domain.Refuse(domain.NotFound, fmt.Sprintf("The read model %s has no generation for that: %s",
+			p.Name, choose.otherwise))
 	}
 	return g, err
 }
 
 // swap makes a generation live instead of the one that is, and returns the statements that point the views to it.
-func (p *Projector) swap(ctx context.Context, tx pgx.Tx, projection Projection, g generation) (views []string, err error) {
+func (p *Projector) swap(
+	ctx context.Context, tx pgx.Tx, projection Projection, g generation,
+) (views []string, err error) {
 	live, err := liveGeneration(ctx, tx, projection.Name, projection.Version)
 	if err != nil || live.number == g.number {
 		return nil, err
@@ -133,7 +138,8 @@ func (p *Projector) hold(ctx context.Context, tx pgx.Tx, live, candidate generat
 	}
 	rows, err := tx.Query(ctx, `
 		select generation, commit_position, prepare_position from feed.checkpoints
-		where name = $1 and version = $2 and generation in ($3, $4) and log_id = $5 and epoch = $6 order by generation for update`,
+		where name = $1 and version = $2 and generation in ($3, $4) and log_id = $5 and epoch = $6
+		order by generation for update`,
 		live.name, live.version, live.number, candidate.number, p.config.Identity.LogID, p.config.Identity.Epoch)
 	if err != nil {
 		return err

@@ -33,7 +33,9 @@ const (
 // arguments: each is prepared once. It panics if there is no projection of a model.
 //
 // Errors: ErrBehind; domain.Unavailable where Postgres does not answer; those of the query and of row.
-func (p *Projector) Read(ctx context.Context, models []readmodel.Model, query string, arguments []any, row func(pgx.CollectableRow) error) (string, error) {
+func (p *Projector) Read(
+	ctx context.Context, models []readmodel.Model, query string, arguments []any, row func(pgx.CollectableRow) error,
+) (string, error) {
 	r := reading{statement: p.statement(models, query), arguments: arguments, row: row}
 	for _, model := range r.progress {
 		r.known = append(r.known, model.known())

@@ -16,11 +16,12 @@ import (
 func (r *running) read(ctx context.Context, name string) (map[string]counter, eventlog.Position, error) {
 	r.t.Helper()
 	all := map[string]counter{}
-	text, err := r.Read(ctx, []readmodel.Model{modelOf(name)}, "select id, label, sum from read_v1."+name+"_list", nil, func(row pgx.CollectableRow) error {
-		c, err := pgx.RowToStructByPos[counter](row)
-		all[c.ID] = c
-		return err
-	})
+	text, err := r.Read(ctx, []readmodel.Model{modelOf(name)}, "select id, label, sum from read_v1."+name+"_list", nil,
+		func(row pgx.CollectableRow) error {
+			c, err := pgx.RowToStructByPos[counter](row)
+			all[c.ID] = c
+			return err
+		})
 	if err != nil {
 		return nil, eventlog.Start(), err
 	}

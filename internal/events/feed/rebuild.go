@@ -57,13 +57,15 @@ func (p *Projector) named(names []string) ([]Projection, error) {
 // begin returns the generation that was never live, or creates one.
 func (p *Projector) begin(ctx context.Context, tx pgx.Tx, projection Projection, promote bool) (GenerationID, error) {
 	id := GenerationID{Name: projection.Name, Version: projection.Version}
-	g, err := oneGeneration(ctx, tx, "name = $1 and version = $2 and live_since is null order by generation desc", id.Name, id.Version)
+	g, err := oneGeneration(ctx, tx, "name = $1 and version = $2 and live_since is null order by generation desc", id.Name,
+		id.Version)
 	if errors.Is(err, pgx.ErrNoRows) {
 		if g.number, err = nextNumber(ctx, tx, id); err == nil {
 			g, err = createGeneration(ctx, tx, projection, generation{number: g.number, promote: promote}, p.config.Identity)
 		}
 	} else if err == nil && promote {
-		_, err = tx.Exec(ctx, "update feed.generations set promote = true where name = $1 and version = $2 and generation = $3",
+		_, err = tx.Exec(ctx, "update feed.generations set promote = true where name = $1 and version "+
+			"= $2 and generation = $3",
 			id.Name, id.Version, g.number)
 	}
 	id.Number = g.number
@@ -75,7 +77,8 @@ func (p *Projector) begin(ctx context.Context, tx pgx.Tx, projection Projection,
 
 // nextNumber is never the number of a generation that stands. A retired one's number may come again.
 func nextNumber(ctx context.Context, tx pgx.Tx, id GenerationID) (number int, err error) {
-	err = tx.QueryRow(ctx, "select coalesce(max(generation), 0) + 1 from feed.generations where name = $1 and version = $2",
+	err = tx.QueryRow(ctx, "select coalesce(max(generation), 0) + 1 from feed.generations where "+
+		"name = $1 and version = $2",
 		id.Name, id.Version).Scan(&number)
 	return number, err
 }
@@ -112,9 +115,11 @@ func retire(ctx context.Context, tx pgx.Tx, id GenerationID, ourVersion bool) er
 	case err != nil:
 		return err
 	case live && ourVersion:
-		return domain.Refuse(domain.Conflict, fmt.Sprintf("Generation %d of %s is live: promote another one first", id.Number, id.Name))
+		return domain.Refuse(domain.Conflict, fmt.Sprintf("Generation %d of %s is live: promote another one first", id.Number,
+			id.Name))
 	case live && fed:
-		return domain.Refuse(domain.Conflict, fmt.Sprintf("Generation %d of %s version %d is live and an instance feeds it", id.Number, id.Name, id.Version))
+		return domain.Refuse(domain.Conflict, fmt.Sprintf("Generation %d of %s version %d is live and an instance feeds it",
+			id.Number, id.Name, id.Version))
 	}
 	if _, err := tx.Exec(ctx, "delete from feed.generations where name = $1 and version = $2 and generation = $3",
 		id.Name, id.Version, id.Number); err != nil {

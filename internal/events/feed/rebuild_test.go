@@ -116,7 +116,8 @@ func TestARebuiltGenerationTakesTheLiveOnesPlace(t *testing.T) {
 	p.await(last)
 	w.requireFold("list", last)
 	w.requireFold("other", last)
-	require.Eventually(t, func() bool { return p.awaitState("list", StateRunning).Generation == 2 }, patience, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return p.awaitState("list", StateRunning).Generation == 2 }, patience,
+		5*time.Millisecond)
 
 	// when it is rolled back
 	_, err = p.Rollback(t.Context(), GenerationID{Name: "list"})

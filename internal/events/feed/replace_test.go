@@ -58,7 +58,8 @@ func TestAHeadThatLagsForAMomentCostsNoReadModel(t *testing.T) {
 	hinder, release := hindered(&config)
 	hinder()
 	p = start(t, config)
-	require.Eventually(t, func() bool { return log.asked.Load() > 1 }, patience, millisecond) // the second look comes after the first was acted on
+	// the second look comes after the first was acted on
+	require.Eventually(t, func() bool { return log.asked.Load() > 1 }, patience, millisecond)
 	require.Equal(t, all, shown(t, w.pool, "list"))
 
 	// and when it is told of the right one, then the same generation goes on

@@ -502,12 +502,14 @@ func (s *session) restart(ctx context.Context, rows []checkpoint, expected event
 	for _, row := range rows {
 		switch {
 		case !row.ours:
-			s.logger.InfoContext(ctx, "another projector took the read model over", "projection", row.id.Name, "at", expected.String())
+			s.logger.InfoContext(ctx, "another projector took the read model over", "projection", row.id.Name, "at",
+				expected.String())
 		case row.position.Compare(expected) < 0:
 			s.logger.WarnContext(ctx, "Postgres lost commits, reading them again from the log",
 				"projection", row.id.Name, "from", row.position.String(), "to", expected.String())
 		case row.position.Compare(expected) > 0:
-			s.config.Alert(Alert{Generation: row.id, Reason: alert.TakenOver, Position: expected, Detail: "another projector with our lease moved the checkpoint"})
+			s.config.Alert(Alert{Generation: row.id, Reason: alert.TakenOver, Position: expected,
+				Detail: "another projector with our lease moved the checkpoint"})
 		}
 	}
 	s.end(errMoved)
@@ -540,7 +542,8 @@ func (g *group) poisoned(ctx context.Context, m *member, event eventlog.Decoded,
 	if err := g.writePage(ctx, p); err != nil {
 		return err
 	}
-	g.session.config.Alert(alertAt(m, event.Recorded, alert.Parked, fmt.Sprintf("%s is poison and was parked: %s", where, e.reason)))
+	g.session.config.Alert(alertAt(m, event.Recorded, alert.Parked, fmt.Sprintf("%s is poison and was parked: %s", where,
+		e.reason)))
 	return nil
 }
 
@@ -557,12 +560,14 @@ func (s *session) stop(ctx context.Context, g *group, m *member, e parkedEvent, 
 	// A session that ends meanwhile waits for this, so that the next one sees what stands in the way.
 	noting, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
 	defer cancel()
-	err := persist(noting, s.logger, "noting what stopped a projection", func() error { return block(noting, s.checkpoints.db, m, e) })
+	err := persist(noting, s.logger, "noting what stopped a projection",
+		func() error { return block(noting, s.checkpoints.db, m, e) })
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if err != nil { // it stops all the same, though operators do not see the event in their list
-		s.logger.ErrorContext(ctx, "what stopped a projection could not be noted", "projection", m.projection.Name, "error", withoutValues(err))
+		s.logger.ErrorContext(ctx, "what stopped a projection could not be noted", "projection", m.projection.Name, "error",
+			withoutValues(err))
 	}
 	s.leave(ctx, g, m, a)
 	return errStopped
@@ -780,7 +785,9 @@ const (
 
 // claim takes the lease of a member's row if it is free, ours, or may be reclaimed after a restart. A generation that
 // is not of this log is emptied, to be built again from the start, unless it is live: then it is not claimed.
-func (c *checkpoints) claim(ctx context.Context, m *member, reclaim bool, head headReader) (claimed checkpoint, from origin, err error) {
+func (c *checkpoints) claim(
+	ctx context.Context, m *member, reclaim bool, head headReader,
+) (claimed checkpoint, from origin, err error) {
 	err = inTransaction(ctx, c.db, func(tx pgx.Tx) error {
 		var log eventlog.Identity
 		claimed, log, err = c.lock(ctx, tx, m, reclaim)
@@ -812,7 +819,9 @@ type headReader func(context.Context) (eventlog.Position, error)
 
 const headTimeout = 5 * time.Second
 
-func (c *checkpoints) origin(ctx context.Context, position eventlog.Position, log eventlog.Identity, head headReader) (origin, error) {
+func (c *checkpoints) origin(
+	ctx context.Context, position eventlog.Position, log eventlog.Identity, head headReader,
+) (origin, error) {
 	if log != c.log {
 		return ofAnother, nil
 	}
@@ -828,7 +837,9 @@ func (c *checkpoints) origin(ctx context.Context, position eventlog.Position, lo
 	return ofThisLog, err
 }
 
-func (c *checkpoints) lock(ctx context.Context, tx pgx.Tx, m *member, reclaim bool) (checkpoint, eventlog.Identity, error) {
+func (c *checkpoints) lock(
+	ctx context.Context, tx pgx.Tx, m *member, reclaim bool,
+) (checkpoint, eventlog.Identity, error) {
 	var (
 		log             eventlog.Identity
 		commit, prepare int64
@@ -836,7 +847,8 @@ func (c *checkpoints) lock(ctx context.Context, tx pgx.Tx, m *member, reclaim bo
 	)
 	err := tx.QueryRow(ctx, `
 		select commit_position, prepare_position, parkings, log_id, epoch,
-		       holder is null or holder = $4 or lease_until not between clock_timestamp() and clock_timestamp() + 2 * $7::interval
+		       holder is null or holder = $4 or lease_until not between clock_timestamp()
+		       and clock_timestamp() + 2 * $7::interval
 		       or ($5 and instance = $6)
 		from feed.checkpoints where name = $1 and version = $2 and generation = $3 for update`,
 		m.projection.Name, m.projection.Version, m.number, c.holder, reclaim && c.instance != "", c.instance, c.lease,

@@ -64,7 +64,8 @@ func Golden(t *testing.T, types []eventlog.Type, examples ...Example) {
 	for _, eventType := range types {
 		for version := 1; version <= eventType.Version(); version++ {
 			ofVersion := g.of(eventType.Name(), version)
-			require.NotEmpty(t, ofVersion, "add an example of %s version %d, then run this test with -update", eventType.Name(), version)
+			require.NotEmpty(t, ofVersion, "add an example of %s version %d, then run this test with -update", eventType.Name(),
+				version)
 			if version == eventType.Version() { // an older one has no value for the fields that came later
 				requireEveryField(t, ofVersion)
 			}

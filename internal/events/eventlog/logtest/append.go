@@ -149,7 +149,8 @@ func appendKeepsBytes(t *testing.T, log *bench) {
 	log.appended(t, stream, eventlog.NoStream, proposed...)
 
 	for i, event := range log.forwards(t, stream, 0) {
-		require.Equal(t, string(proposed[i].Data), string(event.Data), "not merely the same JSON: the audit chain counts on it")
+		require.Equal(t, string(proposed[i].Data), string(event.Data),
+			"not merely the same JSON: the audit chain counts on it")
 		require.Equal(t, string(proposed[i].Metadata), string(event.Metadata))
 	}
 }

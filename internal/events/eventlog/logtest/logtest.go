@@ -94,7 +94,9 @@ func numbered(n int) []eventlog.Proposed {
 	return events(names...)
 }
 
-func (b *bench) appended(t *testing.T, stream string, expected eventlog.Revision, events ...eventlog.Proposed) eventlog.Appended {
+func (b *bench) appended(
+	t *testing.T, stream string, expected eventlog.Revision, events ...eventlog.Proposed,
+) eventlog.Appended {
 	t.Helper()
 	result, err := b.Append(b.ctx, stream, expected, events)
 	require.NoError(t, err)

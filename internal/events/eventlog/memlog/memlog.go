@@ -28,7 +28,9 @@ type Log struct {
 func New() *Log { return &Log{streams: map[string][]int{}, grown: make(chan struct{})} }
 
 // Append implements eventlog.Log.
-func (l *Log) Append(ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed) (eventlog.Appended, error) {
+func (l *Log) Append(
+	ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed,
+) (eventlog.Appended, error) {
 	size := 0
 	for _, event := range events {
 		size += len(event.Data) + len(event.Metadata)

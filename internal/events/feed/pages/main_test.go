@@ -23,7 +23,8 @@ const patience = 60 * time.Second
 
 func openLog(t testing.TB, socket string) *esdb.Client {
 	t.Helper()
-	log, err := esdb.Open(esdb.Config{Socket: socket, MaxBackOff: 50 * time.Millisecond, BreakerPause: 50 * time.Millisecond})
+	log, err := esdb.Open(esdb.Config{Socket: socket, MaxBackOff: 50 * time.Millisecond,
+		BreakerPause: 50 * time.Millisecond})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, log.Close()) })
 	return log

@@ -13,7 +13,8 @@ import (
 )
 
 func delivered(n uint64) eventlog.Delivery {
-	return eventlog.Delivery{Event: eventlog.Recorded{Position: eventlog.Position{Commit: n, Prepare: n}, Data: []byte("12345678")}}
+	return eventlog.Delivery{Event: eventlog.Recorded{Position: eventlog.Position{Commit: n, Prepare: n},
+		Data: []byte("12345678")}}
 }
 
 func undecoded(r eventlog.Recorded) eventlog.Decoded { return eventlog.Decoded{Recorded: r} }
