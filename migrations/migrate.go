@@ -57,7 +57,8 @@ func refuseNewer(ctx context.Context, provider *goose.Provider) error {
 		return fmt.Errorf("reading the version of the database: %w", err)
 	}
 	if current > newest {
-		return fmt.Errorf("the database is at migration %d and this binary knows %d at most: run the newer release, or restore a backup from before it", current, newest)
+		return fmt.Errorf("the database is at migration %d and this binary knows %d at most: run the newer release, or "+
+			"restore a backup from before it", current, newest)
 	}
 	return nil
 }

@@ -73,7 +73,8 @@ func TestEntitlementsOfAnAccount(t *testing.T) {
 			Entitlement: plan.Entitlement{Plan: plan.Pro, Start: now.Add(time.Hour), End: end, Next: plan.Indie, Anchor: now},
 			Revision:    2, Version: 2, At: now,
 		},
-		account.Entitled{Account: "a1", Entitlement: plan.Entitlement{Plan: plan.Free, Start: end}, Revision: 3, Version: 3, At: end})
+		account.Entitled{Account: "a1", Entitlement: plan.Entitlement{Plan: plan.Free, Start: end}, Revision: 3, Version: 3,
+			At: end})
 	require.Equal(t, []readmodel.EntitlementRow{
 		{Account: "a1", From: now.Add(time.Hour), Plan: plan.Pro, Until: &end, Next: &next, Anchor: &now},
 		{Account: "a1", From: end, Plan: plan.Free},

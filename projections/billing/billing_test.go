@@ -120,7 +120,8 @@ func TestSubscriptionRows(t *testing.T) {
 	requireRows(shown(s1(plan.Indie, "past_due", 2), 0))
 
 	happens(subscription.CancellationScheduled{Account: "a1", Subscription: "sub_1", CancelAt: now, At: now},
-		subscription.ChangeScheduled{Account: "a1", Subscription: "sub_1", Price: "price_indie", Plan: plan.Indie, EffectiveAt: now, At: now})
+		subscription.ChangeScheduled{Account: "a1", Subscription: "sub_1", Price: "price_indie", Plan: plan.Indie,
+			EffectiveAt: now, At: now})
 	happens(subscription.Ended{
 		Account: "a1", Terms: s1(plan.Indie, "canceled", 2), EndedAt: now.AddDate(0, 2, 3), At: now,
 	})

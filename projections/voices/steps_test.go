@@ -77,7 +77,8 @@ func TestWhatEndsAStep(t *testing.T) {
 	require.Empty(t, broken.next())
 
 	cancelled := begin(t, w, "000000000000000c")
-	cancelled.happens(cancelled.created(voice.Instant, noon), voice.Cancelled{Voice: cancelled.id, Account: "a1", At: noon},
+	cancelled.happens(cancelled.created(voice.Instant, noon), voice.Cancelled{Voice: cancelled.id, Account: "a1",
+		At: noon},
 		voice.Deleted{Voice: cancelled.id, Account: "a1", At: noon})
 	require.Equal(t, "erase", cancelled.next()[0].Process)
 

@@ -46,9 +46,11 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	registry := feedtest.Registry(t, accountsevents.Events(), billingevents.Events(), ledgerevents.Events(), voicesevents.Events())
+	registry := feedtest.Registry(t, accountsevents.Events(), billingevents.Events(), ledgerevents.Events(),
+		voicesevents.Events())
 	w := feedtest.New(t, registry, slices.Concat(accounts.ReadModels(), ledgers.ReadModels(), voices.ReadModels())...)
-	keys, err := pgkeys.Open(t.Context(), pgkeys.Config{Pool: w.Pool, MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler)})
+	keys, err := pgkeys.Open(t.Context(), pgkeys.Config{Pool: w.Pool,
+		MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	return &world{World: w, keys: keys, api: &API{Models: w.Projector, Keys: keys}}
 }
@@ -83,7 +85,8 @@ func TestGetAccount(t *testing.T) {
 	require.NoError(t, err)
 	w.Write(t, "account-a1", opened("a1", plan.Free, at),
 		account.APIKeyCreated{Account: "a1", Hash: "h1", Masked: "rk_aaaa****1111", At: at},
-		account.APIKeyCreated{Account: "a1", Hash: "h2", Masked: "rk_bbbb****2222", SealedName: laptop, At: at.Add(time.Second)},
+		account.APIKeyCreated{Account: "a1", Hash: "h2", Masked: "rk_bbbb****2222", SealedName: laptop,
+			At: at.Add(time.Second)},
 		account.APIKeyCreated{Account: "a1", Hash: "h3", Masked: "rk_cccc****3333", At: at.Add(time.Second)})
 	begin, end := plan.MonthlyPeriod(at, time.Now())
 	limit := int64(15_000)
@@ -116,7 +119,8 @@ func TestGetAccount(t *testing.T) {
 	// and so is one without limit, keys or use
 	status, got = w.api.get(t, "a2")
 	require.Equal(t, http.StatusOK, status)
-	require.Equal(t, map[string]any{"type": "enterprise", "commercial_use_allowed": true, "character_limit": nil}, got["plan"])
+	require.Equal(t, map[string]any{"type": "enterprise", "commercial_use_allowed": true, "character_limit": nil},
+		got["plan"])
 	require.Equal(t, []any{}, got["apikeys"])
 	require.Equal(t, true, got["accepted_tos"])
 	require.Equal(t, true, got["wants_email"])
@@ -137,8 +141,10 @@ func TestNamesOfAPIKeys(t *testing.T) {
 	require.NoError(t, err)
 	w.Write(t, "account-a1", opened("a1", plan.Free, at),
 		account.APIKeyCreated{Account: "a1", Hash: "h1", Masked: "rk_aaaa****1111", At: at},
-		account.APIKeyCreated{Account: "a1", Hash: "h2", Masked: "rk_bbbb****2222", SealedName: sealed, At: at.Add(time.Second)},
-		account.APIKeyCreated{Account: "a1", Hash: "h3", Masked: "rk_cccc****3333", SealedName: sealed, At: at.Add(2 * time.Second)})
+		account.APIKeyCreated{Account: "a1", Hash: "h2", Masked: "rk_bbbb****2222", SealedName: sealed,
+			At: at.Add(time.Second)},
+		account.APIKeyCreated{Account: "a1", Hash: "h3", Masked: "rk_cccc****3333", SealedName: sealed,
+			At: at.Add(2 * time.Second)})
 	names := func() (names []any) {
 		status, got := w.api.get(t, "a1")
 		require.Equal(t, http.StatusOK, status)
@@ -273,7 +279,8 @@ func TestThePeriodsEndIsTheDomains(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		at := anyTime(r, "opened")
 		if rapid.Bool().Draw(r, "at the end of a month") {
-			at = time.Date(at.Year(), at.Month()+1, 1, at.Hour(), at.Minute(), 0, 0, time.UTC).AddDate(0, 0, -rapid.IntRange(1, 3).Draw(r, "days before"))
+			at = time.Date(at.Year(), at.Month()+1, 1, at.Hour(), at.Minute(), 0, 0, time.UTC).AddDate(0, 0,
+				-rapid.IntRange(1, 3).Draw(r, "days before"))
 		}
 		id := uuid.NewString()
 		w.Write(r, "account-"+id, opened(id, plan.Free, at))
@@ -317,7 +324,8 @@ func TestWhatPostgresCannotDoNowMayBeAskedAgain(t *testing.T) {
 		"22012": http.StatusInternalServerError,
 		"42703": http.StatusInternalServerError,
 	} {
-		exec(`create or replace function refuse() returns text language plpgsql as $$ begin raise sqlstate '` + code + `'; end $$`)
+		exec(`create or replace function refuse() returns text language plpgsql as $$ begin raise sqlstate '` + code +
+			`'; end $$`)
 		exec(`create or replace view read_v1.accounts as select refuse() as account_id, now() as opened_at, 'free' as opened_on, now() as periods_from,
 			'free' as plan, now() as entitled_from, null::timestamptz as entitled_until, null::text as next_plan, null::timestamptz as anchor, 0::bigint as followed, false as subscribed,
 			null::timestamptz as free_period_end, null::bigint as free_period_characters,

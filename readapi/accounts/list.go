@@ -13,7 +13,8 @@ func (a *API) AdminRoutes() []web.Route {
 	return []web.Route{
 		web.Get("/admin/accounts/list", a.list, web.Role("operator", "auditor"), web.Tag("Operators"),
 			web.Reads(readmodel.AccountsView.View),
-			web.Summary("The accounts that are open, the oldest first"), web.Description("Without personal data."), web.Returns[accountsPage]()),
+			web.Summary("The accounts that are open, the oldest first"), web.Description("Without personal data."),
+			web.Returns[accountsPage]()),
 	}
 }
 

@@ -30,7 +30,8 @@ func TestAnAccountIsShownOnThePlanThatItIsEntitledTo(t *testing.T) {
 	own := w.Append(t, "account-a1", eventlog.NoStream, account.Opened{Account: "a1", Plan: plan.Free, At: opened})
 	used(opened, opened.AddDate(0, 1, 0), plan.Free, 15_000, 400)
 	w.Append(t, "account-a1", own,
-		account.Entitled{Account: "a1", Entitlement: plan.Entitlement{Plan: plan.Pro, Start: bought, End: end, Next: plan.Free, Anchor: bought}, Revision: 3, Version: 1, At: bought})
+		account.Entitled{Account: "a1", Entitlement: plan.Entitlement{Plan: plan.Pro, Start: bought, End: end,
+			Next: plan.Free, Anchor: bought}, Revision: 3, Version: 1, At: bought})
 	used(bought, end, plan.Pro, 1_250_000, 70_000)
 
 	// then each moment shows the plan, limit, use and end of its period, before anybody says that the plan has ended

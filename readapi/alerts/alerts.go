@@ -30,7 +30,8 @@ func (a *API) Routes() []web.Route {
 	return []web.Route{
 		web.Get("/v1/damage_report", a.report, web.Reads(readmodel.AlertsView.View), web.Tag("Operations"),
 			web.Summary("What is wrong with the service"),
-			web.Description("For accounts with the role of an operator. Each alert is a sentence; those that hold for longest come first."),
+			web.Description("For accounts with the role of an operator. Each alert is a sentence; those that "+
+				"hold for longest come first."),
 			web.Returns[AlertingResponse](), web.Refuses(403)),
 	}
 }

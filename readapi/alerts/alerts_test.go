@@ -40,7 +40,8 @@ func TestTheDamageReport(t *testing.T) {
 	var found []alert.Open
 	api := &API{Models: w.Projector, Found: func() []alert.Open { return found }}
 	url := webtest.Serve(t, web.Config{
-		Routes: append(api.Routes(), api.AdminRoutes()...), Authenticator: keys{}, Tokens: []operators.Token{operators.Single("auditor", "au"), operators.Single("operator", "op")},
+		Routes: append(api.Routes(), api.AdminRoutes()...), Authenticator: keys{},
+		Tokens: []operators.Token{operators.Single("auditor", "au"), operators.Single("operator", "op")},
 	})
 	report := func() []string {
 		t.Helper()
@@ -60,9 +61,12 @@ func TestTheDamageReport(t *testing.T) {
 	// it has what the log has, and what this instance has found and the log has not, the oldest first, each once
 	full := alert.Condition{Source: "disk", Subject: "host", Reason: alert.DiskFull}
 	away := alert.Condition{Source: "postgres", Subject: "host", Reason: alert.Unreachable}
-	w.Append(t, alert.ConditionPrefix+"1", eventlog.NoStream, alert.ConditionRaised{Alert: "c1", Source: full.Source, Subject: full.Subject, Reason: full.Reason, At: noon})
-	w.Append(t, alert.Stream, eventlog.NoStream, alert.Raised{Alert: "a1", Source: "todo/expiry", Subject: "r1", Reason: alert.GaveUp, At: noon.Add(time.Minute)})
-	found = []alert.Open{{Condition: away, Since: noon.Add(time.Hour), Lasting: true}, {Condition: full, Since: noon, Lasting: true}}
+	w.Append(t, alert.ConditionPrefix+"1", eventlog.NoStream, alert.ConditionRaised{Alert: "c1", Source: full.Source,
+		Subject: full.Subject, Reason: full.Reason, At: noon})
+	w.Append(t, alert.Stream, eventlog.NoStream, alert.Raised{Alert: "a1", Source: "todo/expiry", Subject: "r1",
+		Reason: alert.GaveUp, At: noon.Add(time.Minute)})
+	found = []alert.Open{{Condition: away, Since: noon.Add(time.Hour), Lasting: true},
+		{Condition: full, Since: noon, Lasting: true}}
 	want := []string{
 		"A disk is nearly full (host), since 2026-11-22 12:00:00 UTC",
 		"Item r1 of the to-do list expiry has failed too often, and is tried only hourly, at 2026-11-22 12:01:00 UTC",
@@ -74,7 +78,8 @@ func TestTheDamageReport(t *testing.T) {
 	var listed alertsReply
 	require.NoError(t, json.Unmarshal([]byte(body), &listed))
 	require.Len(t, listed.Alerts, 3)
-	require.Equal(t, alertInfo{ID: "c1", Source: "disk", Subject: "host", Reason: "disk_full", Since: noon, Lasting: true, Sentence: want[0]}, listed.Alerts[0])
+	require.Equal(t, alertInfo{ID: "c1", Source: "disk", Subject: "host", Reason: "disk_full", Since: noon, Lasting: true,
+		Sentence: want[0]}, listed.Alerts[0])
 	require.Empty(t, listed.Alerts[2].ID, "the log does not have it yet")
 
 	// and when the read models cannot be read, it is what they have shown last

@@ -26,7 +26,8 @@ func (a *API) Routes() []web.Route {
 			web.Reads(readmodel.SubscriptionsView.View, readmodel.CardsView.View, readmodel.InvoicesView.View,
 				readmodel.PricesView.View),
 			web.Summary("The subscription, the card that pays, and the invoices"),
-			web.Description("The invoices are the latest 100, the newest first. Amounts are integers in minor units of the currency."),
+			web.Description("The invoices are the latest 100, the newest first. Amounts are integers in "+
+				"minor units of the currency."),
 			web.Returns[billingOverviewResponse](web.Sends("cache-control"))),
 	}
 }

@@ -39,7 +39,8 @@ func newDesk(t *testing.T) *desk {
 	t.Helper()
 	d := &desk{t: t, World: feedtest.New(t, feedtest.Registry(t, billingevents.Events()), projections.ReadModels()...)}
 	var err error
-	d.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: d.Pool, MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler)})
+	d.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: d.Pool,
+		MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	api := billing.API{Models: d.Projector, Keys: d.keys}
 	d.url = webtest.Serve(t, web.Config{Routes: api.Routes(), Authenticator: webtest.Keys{}})
@@ -62,7 +63,8 @@ func (d *desk) seal(text, use string) []byte {
 
 func listed(id, name string, of plan.Type, amount int64, currency string, millis int64) catalogue.PriceListed {
 	return catalogue.PriceListed{
-		Price: catalogue.Price{ID: id, Name: name, Plan: of, Amount: amount, Currency: currency, OverageMillis: millis, OverageUnit: 1000}, At: now,
+		Price: catalogue.Price{ID: id, Name: name, Plan: of, Amount: amount, Currency: currency, OverageMillis: millis,
+			OverageUnit: 1000}, At: now,
 	}
 }
 
@@ -86,7 +88,8 @@ func TestProducts(t *testing.T) {
 // started are the events of a subscription that runs, of the account a1.
 func started(id string, of plan.Type) subscription.Created {
 	return subscription.Created{Account: "a1", At: now, Terms: subscription.Terms{
-		Subscription: id, Price: "price_" + string(of), Plan: of, Status: "active", PeriodStart: now, PeriodEnd: now.AddDate(0, 1, 0), Anchor: now,
+		Subscription: id, Price: "price_" + string(of), Plan: of, Status: "active", PeriodStart: now,
+		PeriodEnd: now.AddDate(0, 1, 0), Anchor: now,
 	}}
 }
 
@@ -98,13 +101,18 @@ func TestTheOverview(t *testing.T) {
 
 	d.Write(t, catalogue.Stream, listed("price_indie", "Indie plan", plan.Indie, 1000, "usd", 5000))
 	invoice := subscription.InvoiceRecorded{
-		Account: "a1", Invoice: "in_1", Number: "R-1", Status: "paid", AmountDue: 4900, AmountPaid: 4900, Currency: "usd", CreatedAt: now, At: now,
-		Page: d.seal("https://pay.example/in_1", subscription.SealedForInvoice), PDF: d.seal("https://pay.example/in_1.pdf", subscription.SealedForInvoice),
+		Account: "a1", Invoice: "in_1", Number: "R-1", Status: "paid", AmountDue: 4900, AmountPaid: 4900, Currency: "usd",
+		CreatedAt: now, At: now,
+		Page: d.seal("https://pay.example/in_1", subscription.SealedForInvoice),
+		PDF:  d.seal("https://pay.example/in_1.pdf", subscription.SealedForInvoice),
 	}
-	open := subscription.InvoiceRecorded{Account: "a1", Invoice: "in_2", Status: "open", AmountDue: 100, Currency: "usd", CreatedAt: now.Add(time.Hour), At: now}
+	open := subscription.InvoiceRecorded{Account: "a1", Invoice: "in_2", Status: "open", AmountDue: 100, Currency: "usd",
+		CreatedAt: now.Add(time.Hour), At: now}
 	d.Write(t, subscription.Stream("a1"), started("sub_1", plan.Pro), invoice, open,
-		subscription.CardChanged{Account: "a1", PaymentMethod: "pm_1", Brand: d.seal("visa", subscription.SealedForCard), Last4: d.seal("4242", subscription.SealedForCard), At: now},
-		subscription.ChangeScheduled{Account: "a1", Subscription: "sub_1", Price: "price_indie", Plan: plan.Indie, EffectiveAt: now.AddDate(0, 1, 0), At: now},
+		subscription.CardChanged{Account: "a1", PaymentMethod: "pm_1", Brand: d.seal("visa", subscription.SealedForCard),
+			Last4: d.seal("4242", subscription.SealedForCard), At: now},
+		subscription.ChangeScheduled{Account: "a1", Subscription: "sub_1", Price: "price_indie", Plan: plan.Indie,
+			EffectiveAt: now.AddDate(0, 1, 0), At: now},
 		subscription.CancellationScheduled{Account: "a1", Subscription: "sub_1", CancelAt: now.AddDate(0, 1, 0), At: now})
 	require.JSONEq(t, fmt.Sprintf(`{
 		"subscription":{"price_id":"price_pro","status":"active","current_period_end":%[1]d,"cancel_at_period_end":true,
@@ -144,12 +152,16 @@ func TestTheSubscriptionThatIsShown(t *testing.T) {
 		events        []any
 		price, status string
 	}{
-		"the only one":              {[]any{started("sub_1", plan.Indie)}, "price_indie", "active"},
-		"that has ended":            {[]any{started("sub_1", plan.Indie), ended("sub_1", plan.Indie)}, "price_indie", "canceled"},
-		"after one that has ended":  {[]any{started("sub_1", plan.Indie), ended("sub_1", plan.Indie), started("sub_2", plan.Pro)}, "price_pro", "active"},
-		"before one that waits":     {[]any{started("sub_1", plan.Indie), incomplete}, "price_indie", "active"},
-		"that waits":                {[]any{started("sub_1", plan.Indie), ended("sub_1", plan.Indie), incomplete}, "price_premium", "incomplete"},
-		"before one that has ended": {[]any{started("sub_1", plan.Indie), started("sub_2", plan.Pro), ended("sub_2", plan.Pro)}, "price_indie", "active"},
+		"the only one": {[]any{started("sub_1", plan.Indie)}, "price_indie", "active"},
+		"that has ended": {[]any{started("sub_1", plan.Indie), ended("sub_1", plan.Indie)}, "price_indie",
+			"canceled"},
+		"after one that has ended": {[]any{started("sub_1", plan.Indie), ended("sub_1", plan.Indie),
+			started("sub_2", plan.Pro)}, "price_pro", "active"},
+		"before one that waits": {[]any{started("sub_1", plan.Indie), incomplete}, "price_indie", "active"},
+		"that waits": {[]any{started("sub_1", plan.Indie), ended("sub_1", plan.Indie), incomplete},
+			"price_premium", "incomplete"},
+		"before one that has ended": {[]any{started("sub_1", plan.Indie), started("sub_2", plan.Pro),
+			ended("sub_2", plan.Pro)}, "price_indie", "active"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
@@ -171,7 +183,8 @@ func TestAtMostAHundredInvoicesAreShown(t *testing.T) {
 	var events []any
 	for i := range 103 {
 		events = append(events, subscription.InvoiceRecorded{
-			Account: "a1", Invoice: fmt.Sprintf("in_%03d", i), Status: "paid", Currency: "usd", CreatedAt: now.Add(time.Duration(i) * time.Hour), At: now,
+			Account: "a1", Invoice: fmt.Sprintf("in_%03d", i), Status: "paid", Currency: "usd",
+			CreatedAt: now.Add(time.Duration(i) * time.Hour), At: now,
 		})
 	}
 	d.Write(t, subscription.Stream("a1"), events...)
@@ -188,7 +201,8 @@ func TestHints(t *testing.T) {
 	ended := subscription.Ended{Account: "a3", Terms: started("sub_3", plan.Indie).Terms, EndedAt: now, At: now}
 	ended.Status = "canceled"
 	for account, events := range map[string][]any{
-		"a1": {subscription.CustomerCreated{Account: "a1", Customer: "cus_1", At: now}, started("sub_1", plan.Pro), started("sub_1b", plan.Pro)},
+		"a1": {subscription.CustomerCreated{Account: "a1", Customer: "cus_1", At: now}, started("sub_1", plan.Pro),
+			started("sub_1b", plan.Pro)},
 		"a3": {started("sub_3", plan.Indie), ended},
 		"a4": {subscription.CustomerCreated{Account: "a4", Customer: "cus_4", At: now}},
 	} {

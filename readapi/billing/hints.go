@@ -15,7 +15,8 @@ var (
 	ofCustomer = readapi.From(readmodel.CustomersView, `where customer_id = $1`, "looking a customer up")
 
 	overdue = readapi.Rows[struct{ Account string }]{
-		SQL: `select distinct account_id from ` + readmodel.SubscriptionsView.SQL() + ` where period_end < $1 and account_id > $2
+		SQL: `select distinct account_id from ` + readmodel.SubscriptionsView.SQL() + ` where period_end < $1
+		and account_id > $2
 			and ended_at is null and status in ('active', 'trialing', 'past_due') order by account_id limit 500`,
 		Doing: "listing the subscriptions that are overdue", Models: []readmodel.Model{readmodel.Billing},
 	}

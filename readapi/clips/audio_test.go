@@ -28,7 +28,8 @@ func TestAForgedBlobIsNotPlayed(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, reader.Close())
 	link := s.link(id)
-	for name, forged := range map[string]string{"in clear": "what was never said", "another clip": string(swapped), "another account": string(strange), "empty": ""} {
+	for name, forged := range map[string]string{"in clear": "what was never said", "another clip": string(swapped),
+		"another account": string(strange), "empty": ""} {
 		_, err := s.store.Put(t.Context(), address, strings.NewReader(forged), int64(len(forged)))
 		require.NoError(t, err)
 		for _, part := range []string{"bytes=0-", "bytes=3-4"} {

@@ -33,14 +33,16 @@ func (a *API) Routes() []web.Route {
 		web.Get("/v1/account/clips", a.list, tag, web.Summary("Saved clips, in pages"),
 			web.Reads(readmodel.ClipsView.View,
 				readmodel.ClipsByTimeView.View, readmodel.ClipsByLengthView.View, readmodel.ClipsByVoiceView.View),
-			web.Description("The clips of the account, sorted and filtered by the parameters. A page behind the last one is empty."),
+			web.Description("The clips of the account, sorted and filtered by the parameters. A page "+
+				"behind the last one is empty."),
 			web.Returns[clipsResponse]()),
 		web.Get("/v1/account/clip/{clip_id}", a.one, web.Public(), reads, tag, web.Summary("A saved clip"),
 			web.Description("A clip is public to everybody who knows its id."),
 			web.Returns[Clip](), web.Refuses(404)),
 		web.Get("/v1/account/clip/{clip_id}/audio", a.audio, web.Public(), reads, tag,
 			web.Summary("The audio of a clip, by its signed address"),
-			web.Description("The signature in the address admits, so no credential is needed. Parts of the audio can be requested."),
+			web.Description("The signature in the address admits, so no credential is needed. Parts of "+
+				"the audio can be requested."),
 			web.ReturnsMedia(audioTypes, sends),
 			web.ReturnsMedia(audioTypes, web.Status(206), sends, web.Sends("content-range")),
 			web.ReturnsNothing(304, sends), web.Refuses(403, 404, 416)),

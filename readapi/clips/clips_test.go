@@ -101,8 +101,10 @@ func (s *shelf) saveContent(account string, said clip.Content, change ...func(*c
 	require.NoError(s.t, err)
 	blob := s.put(account, blobs.NewAddress(blobs.Owner(clip.Stream(id))))
 	saved := clip.Saved{
-		Clip: id, Account: account, Voice: "leah", Language: "en-us", Speed: 1, Format: "mp3", SampleRate: 24000, MediaType: "audio/mpeg",
-		Characters: int64(len([]rune(said.Text))), Milliseconds: 1000, Blob: string(blob.Address), Bytes: blob.Size, Debug: true, Sealed: sealed,
+		Clip: id, Account: account, Voice: "leah", Language: "en-us", Speed: 1, Format: "mp3", SampleRate: 24000,
+		MediaType:  "audio/mpeg",
+		Characters: int64(len([]rune(said.Text))), Milliseconds: 1000, Blob: string(blob.Address), Bytes: blob.Size,
+		Debug: true, Sealed: sealed,
 		At: noon.Add(time.Duration(s.saved) * time.Minute),
 	}
 	for _, f := range change {
@@ -151,8 +153,9 @@ func TestAClipIsShownAsDocumented(t *testing.T) {
 	id := s.save("a1", "“Grüße” <1>", func(c *clip.Saved) { c.Speed, c.Language, c.Voice = 0.25, "pt-br", "zeke" })
 
 	want := map[string]any{
-		"id": id, "url": s.url + "/v1/account/clip/" + id + "/audio?sig=", "voice": "zeke", "timestamp": float64(noon.Add(time.Minute).Unix()),
-		"text": "“Grüße” <1>", "speed": 0.25, "language": "pt-br", "debug": true, "original_text": "the original",
+		"id": id, "url": s.url + "/v1/account/clip/" + id + "/audio?sig=", "voice": "zeke",
+		"timestamp": float64(noon.Add(time.Minute).Unix()),
+		"text":      "“Grüße” <1>", "speed": 0.25, "language": "pt-br", "debug": true, "original_text": "the original",
 	}
 	requireShown := func(got map[string]any) {
 		t.Helper()
@@ -225,8 +228,10 @@ func TestWhatListsAreFilteredBy(t *testing.T) {
 func TestWhatListsRefuse(t *testing.T) {
 	s := newShelf(t)
 	for query, kind := range map[string]string{
-		"?page=0": "greater_than", "?page=-1": "greater_than", "?page_size=0": "greater_than", "?page=x": "int_parsing", "?page=1.5": "int_parsing",
-		"?page=99999999999999999999": "int", "?sort_by=text": "literal_error", "?sort_order=up": "literal_error", "?debug=maybe": "bool_parsing",
+		"?page=0": "greater_than", "?page=-1": "greater_than", "?page_size=0": "greater_than", "?page=x": "int_parsing",
+		"?page=1.5":                  "int_parsing",
+		"?page=99999999999999999999": "int", "?sort_by=text": "literal_error", "?sort_order=up": "literal_error",
+		"?debug=maybe": "bool_parsing",
 	} {
 		response, body := s.answer(http.MethodGet, s.url+"/v1/account/clips"+query, "a1")
 		require.Equal(t, http.StatusUnprocessableEntity, response.StatusCode, query)
@@ -279,7 +284,8 @@ func TestPagesShowEachClipOnceInOrder(t *testing.T) {
 		pages := (len(rows) + size - 1) / size
 		for page := 1; page <= pages+1; page++ {
 			p := s.list("a1", fmt.Sprintf("?page=%d&page_size=%d&sort_by=%s&sort_order=%s", page, size, by, order))
-			require.Equal(rt, clipsResponse{Clips: p.Clips, Page: page, PageSize: size, TotalClips: 23, TotalPages: int64(pages)}, p)
+			require.Equal(rt, clipsResponse{Clips: p.Clips, Page: page, PageSize: size, TotalClips: 23,
+				TotalPages: int64(pages)}, p)
 			for _, c := range p.Clips {
 				got = append(got, idOf(rt, c))
 			}
@@ -417,6 +423,7 @@ func TestTheAudioIsForThoseWhoHaveItsAddressWhileTheClipIsThere(t *testing.T) {
 
 func (s *shelf) blobOf(id string) (address blobs.Address) {
 	s.t.Helper()
-	require.NoError(s.t, s.Pool.QueryRow(s.t.Context(), `select blob from read_v2.clips where clip_id = $1`, id).Scan(&address))
+	require.NoError(s.t, s.Pool.QueryRow(s.t.Context(), `select blob from read_v2.clips where clip_id = $1`,
+		id).Scan(&address))
 	return address
 }

@@ -36,9 +36,11 @@ type desk struct {
 
 func newDesk(t *testing.T) *desk {
 	t.Helper()
-	d := &desk{t: t, World: feedtest.New(t, feedtest.Registry(t, accountsevents.Events(), sessionsevents.Events()), projections.ReadModels()...)}
+	d := &desk{t: t, World: feedtest.New(t, feedtest.Registry(t, accountsevents.Events(), sessionsevents.Events()),
+		projections.ReadModels()...)}
 	var err error
-	d.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: d.Pool, MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler)})
+	d.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: d.Pool,
+		MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	d.api = &sessions.API{Models: d.Projector, Keys: d.keys, Idle: idle}
 	return d
@@ -51,7 +53,8 @@ func (d *desk) opened(n int, ago, expires time.Duration, more ...any) {
 	device, err := d.keys.Seal(d.t.Context(), "a1", fmt.Appendf(nil, "Browser %d", n), session.DeviceSealedFor(id))
 	require.NoError(d.t, err)
 	d.Write(d.t, session.Stream(id), append([]any{session.Opened{
-		Session: id, Account: "a1", SecretHash: "h", Device: device, Provider: "idp_1", At: now.Add(-ago), ExpiresAt: now.Add(expires),
+		Session: id, Account: "a1", SecretHash: "h", Device: device, Provider: "idp_1", At: now.Add(-ago),
+		ExpiresAt: now.Add(expires),
 	}}, more...)...)
 }
 
@@ -67,7 +70,8 @@ func (d *desk) list(account string) []shown { return d.listBeside(account, "") }
 func (d *desk) listBeside(account, cookie string) []shown {
 	d.t.Helper()
 	url := webtest.Serve(d.t, web.Config{Routes: d.api.Routes(), Authenticator: webtest.Keys{}})
-	response, body := webtest.Send(d.t, http.MethodGet, url+"/v1/account/sessions", "", "x-api-key", account, "Cookie", cookie)
+	response, body := webtest.Send(d.t, http.MethodGet, url+"/v1/account/sessions", "", "x-api-key", account, "Cookie",
+		cookie)
 	require.Equal(d.t, http.StatusOK, response.StatusCode, body)
 	var listed struct{ Sessions []shown }
 	require.NoError(d.t, json.Unmarshal([]byte(body), &listed))
@@ -100,7 +104,8 @@ func TestTheCurrentSessionIsThatOfTheCookie(t *testing.T) {
 	d := newDesk(t)
 	d.opened(1, time.Hour, time.Hour)
 	d.opened(2, time.Minute, time.Hour)
-	for cookie, current := range map[string][]bool{"": {false, false}, "svc-session=s1.x": {false, true}, "svc-session=s3.x": {false, false}} {
+	for cookie, current := range map[string][]bool{"": {false, false}, "svc-session=s1.x": {false, true},
+		"svc-session=s3.x": {false, false}} {
 		listed := d.listBeside("a1", cookie)
 		require.Len(t, listed, 2)
 		require.Equal(t, current, []bool{listed[0].Current, listed[1].Current}, cookie)

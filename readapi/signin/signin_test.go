@@ -26,7 +26,8 @@ func TestMain(m *testing.M) { webtest.Main(m) }
 func TestWhoIsSignedIn(t *testing.T) {
 	world := feedtest.New(t, feedtest.Registry(t, commands.Events(), billing.Events()), projections.ReadModels()...)
 	sealing := func() *pgkeys.Keyring {
-		keyring, err := pgkeys.Open(t.Context(), pgkeys.Config{Pool: world.Pool, MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler)})
+		keyring, err := pgkeys.Open(t.Context(), pgkeys.Config{Pool: world.Pool,
+			MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler)})
 		require.NoError(t, err)
 		return keyring
 	}
@@ -42,7 +43,8 @@ func TestWhoIsSignedIn(t *testing.T) {
 		}
 		now := time.Now().UTC()
 		world.Write(t, account.Stream(id), account.Opened{Account: id, Plan: plan.Free, At: now}, account.ProfileRecorded{
-			Account: id, Name: seal(name, account.ForName), Email: seal(email, account.ForEmail), Picture: seal(picture, account.ForPicture), At: now,
+			Account: id, Name: seal(name, account.ForName), Email: seal(email, account.ForEmail),
+			Picture: seal(picture, account.ForPicture), At: now,
 		})
 	}
 	owned("a1", "Ada", "ada@example.com", "https://example.com/ada.png")

@@ -28,7 +28,8 @@ func (a *API) Routes() []web.Route {
 	return []web.Route{
 		web.Get("/v1/ai/speech/timestamps/{id}", a.read, web.Public(), web.Tag("Speech"),
 			web.Summary("The word times of a reply, by the address in its header x-timestamps-url"),
-			web.Description("The signature in the address admits, so no credential is needed. Until the audio has ended, and 10 minutes after it, the reply is a 404."),
+			web.Description("The signature in the address admits, so no credential is needed. Until the audio has ended, and "+
+				"10 minutes after it, the reply is a 404."),
 			web.Returns[timestampsResponse](web.Sends("cache-control")), web.Refuses(403, 404)),
 	}
 }
@@ -74,11 +75,13 @@ func (a *API) read(call *web.Call, in struct {
 func (a *API) missing(id string) error {
 	drawn, _ := wordtimes.Drawn(id)
 	if a.Now().Sub(drawn) >= a.LongestReply {
-		return &web.Error{Status: http.StatusNotFound, Message: "There are no word times any more: they can be read for 10 minutes"}
+		return &web.Error{Status: http.StatusNotFound,
+			Message: "There are no word times any more: they can be read for 10 minutes"}
 	}
 	again := true
 	return &web.Error{
-		Status: http.StatusNotFound, Message: "There are no word times here: they come when the audio has ended, and go after 10 minutes",
+		Status: http.StatusNotFound, Message: "There are no word times here: they come when the audio has " +
+			"ended, and go after 10 minutes",
 		RetryAfter: time.Second, Retry: &again,
 	}
 }

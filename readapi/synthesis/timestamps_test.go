@@ -73,7 +73,8 @@ func TestTimestampsAreReadByTheirAddress(t *testing.T) {
 	made := links.New("", []byte("secret"))
 	routes := (&API{Shelf: times, Links: made, LongestReply: 11 * time.Minute, Now: now}).Routes()
 	host := strings.TrimPrefix(webtest.Serve(t, web.Config{Routes: routes, Authenticator: nobody{}}), "http://")
-	list := []speech.Timing{{Text: "", Start: 0, Duration: 0.25}, {Text: "Hello", Start: 0.25, Duration: 0.5}, {Text: "", Start: 0.75, Duration: 0}}
+	list := []speech.Timing{{Text: "", Start: 0, Duration: 0.25}, {Text: "Hello", Start: 0.25, Duration: 0.5},
+		{Text: "", Start: 0.75, Duration: 0}}
 	id, err := times.DrawID()
 	require.NoError(t, err)
 	address := made.WordTimes(host, id)
@@ -100,7 +101,8 @@ func TestTimestampsAreReadByTheirAddress(t *testing.T) {
 	require.NoError(t, err)
 	for _, wrong := range []string{
 		forged + "?sig=", forged + "?sig=AAAAAAAAAAAAAAAAAAAAAA", strings.Replace(address, id, other, 1), address + "A",
-		links.New("", []byte("another")).WordTimes(host, id), strings.Replace(made.ClipAudio(host, id), "account/clip/"+id+"/audio", "ai/speech/timestamps/"+id, 1),
+		links.New("", []byte("another")).WordTimes(host, id),
+		strings.Replace(made.ClipAudio(host, id), "account/clip/"+id+"/audio", "ai/speech/timestamps/"+id, 1),
 	} {
 		response, body := get(t, wrong)
 		require.Equal(t, http.StatusForbidden, response.StatusCode, wrong)

@@ -125,10 +125,12 @@ func TestAKeyIsCreatedAndShownOnce(t *testing.T) {
 		state, _, err := s.Accounts.State(t.Context(), id)
 		require.NoError(t, err)
 		made := state.Keys[len(state.Keys)-1]
-		require.Equal(t, account.Key{Hash: account.HashAPIKey(got["apikey"]), Masked: got["masked"], SealedName: made.SealedName}, made)
+		require.Equal(t, account.Key{Hash: account.HashAPIKey(got["apikey"]), Masked: got["masked"],
+			SealedName: made.SealedName}, made)
 		require.Equal(t, name, s.nameOf(id, made))
 	}
-	for method, want := range map[string]int{http.MethodHead: http.StatusMethodNotAllowed, http.MethodPost: http.StatusMethodNotAllowed} {
+	for method, want := range map[string]int{http.MethodHead: http.StatusMethodNotAllowed,
+		http.MethodPost: http.StatusMethodNotAllowed} {
 		response, _ := send(t, method, url+"/v1/account/new_api_key", masked, "", "")
 		require.Equal(t, want, response.StatusCode, method)
 	}

@@ -157,7 +157,8 @@ func (s *session) beginReplacement(ctx context.Context, tx pgx.Tx, m *member) (b
 	if err != nil {
 		return false, err
 	}
-	_, err = oneGeneration(ctx, tx, "name = $1 and version = $2 and promote and not live", m.projection.Name, m.projection.Version)
+	_, err = oneGeneration(ctx, tx, "name = $1 and version = $2 and promote and not live", m.projection.Name,
+		m.projection.Version)
 	if disowned.RowsAffected() == 0 && !errors.Is(err, pgx.ErrNoRows) {
 		return false, err
 	}

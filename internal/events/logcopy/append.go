@@ -22,7 +22,8 @@ const (
 //
 // Errors: a ForeignError if the log holds something else; an eventlog.ConflictError if something else is appended
 // meanwhile; those of events and of the log.
-func Append(ctx context.Context, log eventlog.Log, events iter.Seq2[eventlog.Recorded, error], progress func(copied uint64, last eventlog.Position)) error {
+func Append(ctx context.Context, log eventlog.Log, events iter.Seq2[eventlog.Recorded, error],
+	progress func(copied uint64, last eventlog.Position)) error {
 	present, stop := iter.Pull2(Read(ctx, log, eventlog.Start(), eventlog.Start()))
 	defer stop()
 	c := copying{ctx: ctx, log: log, progress: progress}

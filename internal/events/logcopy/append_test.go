@@ -30,7 +30,8 @@ func proposed(n int) []eventlog.Proposed {
 	events := make([]eventlog.Proposed, n)
 	for i := range events {
 		events[i] = eventlog.Proposed{
-			ID: uuid.New(), Type: fmt.Sprintf("kind-%d", i%3), Data: fmt.Appendf(nil, `{ "i" :%d}`, i), Metadata: []byte(`{"v":1,  "time":"2026-01-02T03:04:05Z"}`),
+			ID: uuid.New(), Type: fmt.Sprintf("kind-%d", i%3), Data: fmt.Appendf(nil, `{ "i" :%d}`, i),
+			Metadata: []byte(`{"v":1,  "time":"2026-01-02T03:04:05Z"}`),
 		}
 	}
 	return events
@@ -100,7 +101,8 @@ func TestReadingALogFromAndTo(t *testing.T) {
 	require.Empty(t, between(events[767].Position, eventlog.Start()))
 	require.Empty(t, between(events[5].Position, events[5].Position))
 	// a position past the head means the head; one between two events is no event's
-	require.Equal(t, contents(events[767:]), between(events[766].Position, eventlog.Position{Commit: 1 << 50, Prepare: 1 << 50}))
+	require.Equal(t, contents(events[767:]),
+		between(events[766].Position, eventlog.Position{Commit: 1 << 50, Prepare: 1 << 50}))
 	between1 := eventlog.Position{Commit: events[9].Position.Commit + 1, Prepare: events[9].Position.Prepare + 1}
 	require.Equal(t, contents(events[:10]), between(eventlog.Start(), between1))
 }
@@ -109,7 +111,8 @@ func TestACopyHasTheSameEventsInTheSameOrder(t *testing.T) {
 	from, to := filled(t), openLog(t)
 	var copied uint64
 	var last eventlog.Position
-	require.NoError(t, logcopy.Append(t.Context(), to, source(from), func(n uint64, at eventlog.Position) { copied, last = n, at }))
+	require.NoError(t, logcopy.Append(t.Context(), to, source(from),
+		func(n uint64, at eventlog.Position) { copied, last = n, at }))
 	events := all(t, from)
 	require.Equal(t, contents(events), contents(all(t, to)))
 	require.EqualValues(t, len(events), copied)

@@ -10,7 +10,8 @@ import (
 
 // Compare checks that a log holds exactly the events, in their order; whatever a copy keeps is
 // compared. progress is that of Append. Errors: a ForeignError, and those of events and of the log.
-func Compare(ctx context.Context, log eventlog.Log, events iter.Seq2[eventlog.Recorded, error], progress func(same uint64, last eventlog.Position)) error {
+func Compare(ctx context.Context, log eventlog.Log, events iter.Seq2[eventlog.Recorded, error],
+	progress func(same uint64, last eventlog.Position)) error {
 	present, stop := iter.Pull2(Read(ctx, log, eventlog.Start(), eventlog.Start()))
 	defer stop()
 	c := copying{ctx: ctx, log: log, progress: progress}

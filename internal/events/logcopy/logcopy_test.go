@@ -43,7 +43,8 @@ func drawn(t *rapid.T) []eventlog.Recorded {
 			Data:     bytesOf.Draw(t, "data"),
 			Metadata: bytesOf.Draw(t, "metadata"),
 			Binary:   rapid.Bool().Draw(t, "binary"),
-			Created:  time.Unix(rapid.Int64Range(0, 1<<35).Draw(t, "seconds"), 100*rapid.Int64Range(0, 9_999_999).Draw(t, "ticks")).UTC(),
+			Created: time.Unix(rapid.Int64Range(0, 1<<35).Draw(t, "seconds"),
+				100*rapid.Int64Range(0, 9_999_999).Draw(t, "ticks")).UTC(),
 		}
 	}), 0, 12).Draw(t, "events")
 }
@@ -78,8 +79,10 @@ func read(from io.Reader) (logcopy.Header, []eventlog.Recorded, error) {
 
 func equal(a, b []eventlog.Recorded) bool {
 	return slices.EqualFunc(a, b, func(a, b eventlog.Recorded) bool {
-		return a.ID == b.ID && a.Stream == b.Stream && a.Revision == b.Revision && a.Position == b.Position && a.Type == b.Type &&
-			bytes.Equal(a.Data, b.Data) && bytes.Equal(a.Metadata, b.Metadata) && a.Binary == b.Binary && a.Created.Equal(b.Created)
+		return a.ID == b.ID && a.Stream == b.Stream && a.Revision == b.Revision && a.Position == b.Position &&
+			a.Type == b.Type &&
+			bytes.Equal(a.Data, b.Data) && bytes.Equal(a.Metadata, b.Metadata) && a.Binary == b.Binary &&
+			a.Created.Equal(b.Created)
 	})
 }
 
@@ -110,7 +113,8 @@ func TestACutIsNoticedWhereverItIs(t *testing.T) {
 func TestAMissingOrRepeatedRecordIsNoticed(t *testing.T) {
 	events := slices.Collect(func(yield func(eventlog.Recorded) bool) {
 		for n := range uint64(3) {
-			event := eventlog.Recorded{ID: uuid.New(), Stream: "s", Revision: n, Type: "t", Position: eventlog.Position{Commit: 10 + n}}
+			event := eventlog.Recorded{ID: uuid.New(), Stream: "s", Revision: n, Type: "t",
+				Position: eventlog.Position{Commit: 10 + n}}
 			if !yield(event) {
 				return
 			}
@@ -118,7 +122,8 @@ func TestAMissingOrRepeatedRecordIsNoticed(t *testing.T) {
 	})
 	whole := written(t, events)
 	for name, others := range map[string][]eventlog.Recorded{
-		"missing": {events[0], events[2]}, "repeated": {events[0], events[0], events[1], events[2]}, "swapped": {events[1], events[0], events[2]},
+		"missing": {events[0], events[2]}, "repeated": {events[0], events[0], events[1], events[2]},
+		"swapped": {events[1], events[0], events[2]},
 	} {
 		t.Run(name, func(t *testing.T) {
 			// given the records of the others with the end of the whole copy
@@ -160,8 +165,10 @@ func TestOtherStreamsAreRefused(t *testing.T) {
 func FuzzReader(f *testing.F) {
 	f.Add(written(f, nil))
 	f.Add(written(f, []eventlog.Recorded{
-		{ID: uuid.New(), Stream: "account-1", Type: "account-opened", Data: []byte(`{}`), Metadata: []byte(`{"v":1}`), Position: eventlog.Position{Commit: 5, Prepare: 5}},
-		{ID: uuid.New(), Stream: "s", Type: "t", Binary: true, Data: []byte{0, 1, 255}, Position: eventlog.Position{Commit: 6, Prepare: 6}},
+		{ID: uuid.New(), Stream: "account-1", Type: "account-opened", Data: []byte(`{}`), Metadata: []byte(`{"v":1}`),
+			Position: eventlog.Position{Commit: 5, Prepare: 5}},
+		{ID: uuid.New(), Stream: "s", Type: "t", Binary: true, Data: []byte{0, 1, 255},
+			Position: eventlog.Position{Commit: 6, Prepare: 6}},
 	}))
 	f.Fuzz(func(t *testing.T, from []byte) {
 		header, events, err := read(bytes.NewReader(from))

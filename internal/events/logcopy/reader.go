@@ -95,7 +95,8 @@ func (r *Reader) end(last *record) error {
 		return fmt.Errorf("%w: its end cannot be read", ErrDamaged)
 	}
 	if said.Count != r.count || said.Count > 0 && said.Position != r.last.String() {
-		return fmt.Errorf("%w: it has %d events up to position %s, and should have %d up to %s", ErrDamaged, r.count, r.last, said.Count, said.Position)
+		return fmt.Errorf("%w: it has %d events up to position %s, and should have %d up to %s", ErrDamaged, r.count, r.last,
+			said.Count, said.Position)
 	}
 	return io.EOF
 }

@@ -73,7 +73,8 @@ func (d Difference) String() string {
 	case Added:
 		return fmt.Sprintf("%s was added, at position %s of the log", d.Log, d.Log.Position)
 	}
-	text := fmt.Sprintf("%s was %s: position %s of the copy, %s of the log", d.Copy, d.Kind, d.Copy.Position, d.Log.Position)
+	text := fmt.Sprintf("%s was %s: position %s of the copy, %s of the log", d.Copy, d.Kind, d.Copy.Position,
+		d.Log.Position)
 	if len(d.Fields) > 0 {
 		text += "; another " + strings.Join(d.Fields, ", another ")
 	}
@@ -113,7 +114,8 @@ func changes(a, b Event) (fields []string) {
 		name  string
 		other bool
 	}{
-		{"id", a.ID != b.ID}, {"stream", a.Stream != b.Stream}, {"revision", a.Revision != b.Revision}, {"type", a.Type != b.Type},
+		{"id", a.ID != b.ID}, {"stream", a.Stream != b.Stream}, {"revision", a.Revision != b.Revision},
+		{"type", a.Type != b.Type},
 		{"content type", a.Binary != b.Binary}, {"data", a.Data != b.Data}, {"metadata", a.Metadata != b.Metadata},
 	} {
 		if field.other {

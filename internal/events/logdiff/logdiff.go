@@ -49,7 +49,9 @@ type Checkpoint struct {
 // New returns a comparison with a copy, whose events after a position open yields. It goes on from a checkpoint, which
 // must be that of a comparison with the same copy, or with one that has grown since; nil is the beginning. Close must
 // follow.
-func New(name string, open func(after eventlog.Position) iter.Seq2[eventlog.Recorded, error], from *Checkpoint) (*Comparison, error) {
+func New(
+	name string, open func(after eventlog.Position) iter.Seq2[eventlog.Recorded, error], from *Checkpoint,
+) (*Comparison, error) {
 	c := &Comparison{at: Checkpoint{Copy: name}, elsewhere: map[uuid.UUID]int{}}
 	if from != nil {
 		c.at = *from

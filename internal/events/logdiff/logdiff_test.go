@@ -56,7 +56,9 @@ func compared(t *testing.T, copied, log []eventlog.Recorded, interruptions ...in
 	return compareFrom(t, nil, copied, log, interruptions...).Report
 }
 
-func compareFrom(t *testing.T, from *logdiff.Checkpoint, copied, log []eventlog.Recorded, interruptions ...int) logdiff.Checkpoint {
+func compareFrom(
+	t *testing.T, from *logdiff.Checkpoint, copied, log []eventlog.Recorded, interruptions ...int,
+) logdiff.Checkpoint {
 	t.Helper()
 	c, err := logdiff.New("copy", after(copied), from)
 	require.NoError(t, err)
@@ -206,7 +208,8 @@ func TestRandomChangesAreFound(t *testing.T) {
 		log = append(log, copied[0])
 		log[len(log)-1].ID = uuid.New() // later
 		slices.Sort(want)
-		require.Equal(t, want, said(copied, compared(t, copied, placed(log), random.IntN(50), random.IntN(50), random.IntN(50))), "seed %d", seed)
+		require.Equal(t, want,
+			said(copied, compared(t, copied, placed(log), random.IntN(50), random.IntN(50), random.IntN(50))), "seed %d", seed)
 	}
 }
 

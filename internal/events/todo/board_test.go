@@ -234,7 +234,8 @@ func figures(t *testing.T, metrics *todo.Metrics, name string) string {
 			require.NoError(t, err)
 		}
 	}
-	lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(text.String()), "\n"), func(line string) bool { return strings.HasPrefix(line, "#") })
+	lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(text.String()), "\n"),
+		func(line string) bool { return strings.HasPrefix(line, "#") })
 	return strings.ReplaceAll(strings.Join(lines, "\n"), `{process="chores"}`, "")
 }
 

@@ -116,7 +116,9 @@ func (h *house) do(ctx context.Context, worker string, item todo.Item) (eventlog
 	}
 }
 
-func (h *house) look(ctx context.Context, stream string) (at eventlog.Revision, position eventlog.Position, done bool, err error) {
+func (h *house) look(
+	ctx context.Context, stream string,
+) (at eventlog.Revision, position eventlog.Position, done bool, err error) {
 	at = eventlog.NoStream
 	for recorded, err := range h.Log.ReadStream(ctx, stream, 0) {
 		if err != nil {
@@ -183,10 +185,11 @@ func (h *house) start(w worker) (stop func()) {
 	close(ready)
 	config := todo.Config{
 		Process: todo.Process{Name: "chores", List: list, Do: w.do},
-		Limits:  todo.Limits{Poll: 20 * time.Millisecond, FirstPause: time.Millisecond, LongestPause: 10 * time.Millisecond, Rest: 20 * time.Millisecond, OutagePause: 50 * time.Millisecond},
-		Ready:   ready,
-		Shown:   w.shown,
-		GiveUp:  w.giveUp,
+		Limits: todo.Limits{Poll: 20 * time.Millisecond, FirstPause: time.Millisecond, LongestPause: 10 * time.Millisecond,
+			Rest: 20 * time.Millisecond, OutagePause: 50 * time.Millisecond},
+		Ready:  ready,
+		Shown:  w.shown,
+		GiveUp: w.giveUp,
 	}
 	if w.locks != nil {
 		config.IsLeader = func(ctx context.Context) (bool, error) { return w.locks.TryAcquire(ctx, "chores") }

@@ -25,9 +25,10 @@ type Config struct {
 	GiveUp func(ctx context.Context, item GivenUp) error
 
 	IsLeader func(ctx context.Context) (bool, error) // reports whether this instance leads the process; nil: always
-	Notifier *Notifier                               // wakes the worker when the list may have changed; nil: only Limits.Poll does
-	Metrics  *Metrics                                // nil: none
-	Logger   *slog.Logger                            // nil discards
+	// wakes the worker when the list may have changed; nil: only Limits.Poll does
+	Notifier *Notifier
+	Metrics  *Metrics     // nil: none
+	Logger   *slog.Logger // nil discards
 }
 
 // Limits are the limits of a Worker. A zero field means its default.
@@ -43,8 +44,9 @@ type Limits struct {
 	MaxFailing   int           // failing items that are remembered; with more, the process pauses as in an outage: 1,000
 	OutagePause  time.Duration // the longest pause of the process in an outage: 30 s
 
-	Poll     time.Duration // the longest sleep of a worker: 5 s
-	Takeover time.Duration // how long an item must have been due before an instance that does not lead carries it out: 30 s
+	Poll time.Duration // the longest sleep of a worker: 5 s
+	// how long an item must have been due before an instance that does not lead carries it out: 30 s
+	Takeover time.Duration
 }
 
 func (l Limits) withDefaults() Limits {

@@ -84,7 +84,8 @@ func TestWhatIsGivenUpRaisesOneAlertAlsoAfterARestart(t *testing.T) {
 	h := newHouse(t)
 	projector, _ := h.project()
 	require.NoError(t, projector.Wait(t.Context(), h.ask(time.Now(), numbered(5)...)))
-	raised := alerts.New(&journal.Journal{Log: h.Log, Registry: h.Registry}, slog.New(slog.DiscardHandler), func(string, alert.Reason) {})
+	raised := alerts.New(&journal.Journal{Log: h.Log, Registry: h.Registry}, slog.New(slog.DiscardHandler),
+		func(string, alert.Reason) {})
 	var fixed atomic.Bool
 	var given atomic.Int64
 	failing := worker{
@@ -220,7 +221,8 @@ func TestAnotherInstanceTakesOver(t *testing.T) {
 	h.requireDoneOnce(numbered(50)...)
 	require.EqualValues(t, 50, byFirst.Load())
 	require.Zero(t, bySecond.Load())
-	require.Eventually(t, func() bool { return h.listed() == 0 }, patience, 10*time.Millisecond, "the list shows what is done")
+	require.Eventually(t, func() bool { return h.listed() == 0 }, patience, 10*time.Millisecond,
+		"the list shows what is done")
 
 	// when its connection ends with it, then the second one goes on
 	end()

@@ -74,7 +74,8 @@ func TestEachAddressHasARate(t *testing.T) {
 		require.Equal(t, 20, permitted(address("192.0.2.2")))
 		require.Equal(t, 20, permitted(address("2001:db8::1")))
 		require.Equal(t, 10_000, permitted(func() bool { return l.Address(netip.Addr{}) }))
-		require.Equal(t, 10_000, permitted(func() bool { return limiter(t, rates.Limits{}).Address(netip.MustParseAddr("192.0.2.1")) }))
+		require.Equal(t, 10_000,
+			permitted(func() bool { return limiter(t, rates.Limits{}).Address(netip.MustParseAddr("192.0.2.1")) }))
 	})
 }
 

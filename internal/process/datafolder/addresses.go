@@ -81,7 +81,8 @@ func isLocked(path string) bool {
 	}
 	inode := fmt.Sprintf(":%d ", info.Sys().(*syscall.Stat_t).Ino)
 	for line := range strings.Lines(string(locks)) {
-		if strings.Contains(line, " FLOCK ") && strings.Contains(line, " WRITE ") && !strings.Contains(line, "->") && strings.Contains(line, inode) {
+		if strings.Contains(line, " FLOCK ") && strings.Contains(line, " WRITE ") && !strings.Contains(line, "->") &&
+			strings.Contains(line, inode) {
 			return true
 		}
 	}

@@ -36,7 +36,8 @@ func TestAFolderHasOneUser(t *testing.T) {
 
 	// when another one opens it, then that is refused with a readable error, and touches nothing
 	_, err := datafolder.Open(f.Dir())
-	require.EqualError(t, err, "another recitald works in "+f.Dir()+"; stop it, or give this one a folder of its own with --data-dir")
+	require.EqualError(t, err, "another recitald works in "+f.Dir()+"; stop it, or give this one a folder "+
+		"of its own with --data-dir")
 	assert.FileExists(t, f.Path(".new-1"))
 
 	// and it succeeds once the first one has closed it

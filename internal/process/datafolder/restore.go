@@ -64,7 +64,8 @@ func checkEmpty(dir string) error {
 func (f *Folder) beginRestore(backup string) error {
 	of, err := f.FileOnce(restoringName, func() (string, error) { return backup, nil })
 	if err == nil && of != backup {
-		err = fmt.Errorf("the restore of another backup, or of another run of it, was begun in %s; give another folder", f.dir)
+		err = fmt.Errorf("the restore of another backup, or of another run of it, was begun in %s; give another folder",
+			f.dir)
 	}
 	return err
 }

@@ -32,7 +32,8 @@ func ReadKey(name, path string) ([]byte, error) {
 func parseKey(text, path string) ([]byte, error) {
 	key, err := hex.DecodeString(strings.TrimSpace(text))
 	if err != nil || len(key) != secretSize { // the error of hex quotes its input
-		return nil, fmt.Errorf("%s holds no key: %d hex digits are needed, such as those that openssl rand -hex %d prints", path, 2*secretSize, secretSize)
+		return nil, fmt.Errorf("%s holds no key: %d hex digits are needed, such as those that openssl rand -hex %d prints",
+			path, 2*secretSize, secretSize)
 	}
 	return key, nil
 }

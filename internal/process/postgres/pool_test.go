@@ -21,7 +21,8 @@ func TestAPoolHasLimitsUnlessItsURLSetsThem(t *testing.T) {
 		connections int32
 	}{
 		"nothing set": {"", "recitald", "5min", 16},
-		"all set":     {"&application_name=other&idle_in_transaction_session_timeout=7s&pool_max_conns=3&timezone=Asia/Tokyo", "other", "7s", 3},
+		"all set": {"&application_name=other&idle_in_transaction_session_timeout=7s&pool_max_conns=3&timezone=Asia/Tokyo",
+			"other", "7s", 3},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -173,7 +173,8 @@ func TestItIsReportedThatNoneCanBeKeptRunning(t *testing.T) {
 func TestTheLogSaysWhatEndedAndWhy(t *testing.T) {
 	h := observe(t, policy, life{broken: true}, life{length: time.Millisecond, useful: true})
 	lines := h.log.String()
-	assert.Contains(t, lines, `level=ERROR msg="a child process cannot be kept running" child=singer error="starting it: no such program"`)
+	assert.Contains(t, lines,
+		`level=ERROR msg="a child process cannot be kept running" child=singer error="starting it: no such program"`)
 	assert.Contains(t, lines, `level=WARN msg="a child process ended and is replaced" child=singer error="it died"`)
 	assert.Equal(t, 2, bytes.Count(h.log.Bytes(), []byte("\n")), "a process that is stopped is no news")
 }

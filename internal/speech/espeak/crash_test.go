@@ -31,7 +31,8 @@ func crashers() map[string][]string {
 				"\u2de6\u1d78\u051a\u2dec\u04fb\ufe2e\u1d2b\ufe2f\ufe2e " +
 				"\ufe2e\ufe2e\u2dec\u1c82\u2019\u1d78\ua647\ufe2f\u0420\u1d2b",
 		},
-		"hy": {"\U0001f469\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466\u200dWorld\n" + strings.Repeat("\u138d\u1394\u1250", 60) + "\u2026 "},
+		"hy": {"\U0001f469\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466\u200dWorld\n" +
+			strings.Repeat("\u138d\u1394\u1250", 60) + "\u2026 "},
 	}
 }
 

@@ -26,7 +26,8 @@ func voices(ctx context.Context, rate int, root string) (references []reference,
 	for _, language := range []string{"en", "es", "fr", "it", "ru"} {
 		r, err := prompts(ctx, rate, root, language)
 		if err != nil {
-			missing = append(missing, "asterisk-core-sounds-"+language+" and asterisk-core-sounds-"+language+"-g722: "+err.Error())
+			missing = append(missing,
+				"asterisk-core-sounds-"+language+" and asterisk-core-sounds-"+language+"-g722: "+err.Error())
 			continue
 		}
 		references = append(references, r)

@@ -82,8 +82,9 @@ func incomplete(t *testing.T, s *shop) (customer string, id string, page string)
 	sub, err := s.api.V1Subscriptions.Create(t.Context(), &stripe.SubscriptionCreateParams{
 		Customer: &c.ID, Items: []*stripe.SubscriptionCreateItemParams{{Price: stripe.String(sandbox.PriceOf("indie"))}},
 		PaymentBehavior: stripe.String("default_incomplete"),
-		PaymentSettings: &stripe.SubscriptionCreatePaymentSettingsParams{SaveDefaultPaymentMethod: stripe.String("on_subscription")},
-		Expand:          stripe.StringSlice([]string{"latest_invoice.confirmation_secret"}),
+		PaymentSettings: &stripe.SubscriptionCreatePaymentSettingsParams{
+			SaveDefaultPaymentMethod: stripe.String("on_subscription")},
+		Expand: stripe.StringSlice([]string{"latest_invoice.confirmation_secret"}),
 	})
 	require.NoError(t, err)
 	return c.ID, sub.ID, s.CardPage(sub.LatestInvoice.ConfirmationSecret.ClientSecret)

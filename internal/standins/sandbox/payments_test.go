@@ -211,8 +211,9 @@ func TestACouponCountsForItsMonths(t *testing.T) {
 	params := &stripe.SubscriptionCreateParams{
 		Customer: &c.ID, Items: []*stripe.SubscriptionCreateItemParams{{Price: &price}},
 		PaymentBehavior: stripe.String("default_incomplete"),
-		PaymentSettings: &stripe.SubscriptionCreatePaymentSettingsParams{SaveDefaultPaymentMethod: stripe.String("on_subscription")},
-		Discounts:       []*stripe.SubscriptionCreateDiscountParams{{Coupon: &coupon}},
+		PaymentSettings: &stripe.SubscriptionCreatePaymentSettingsParams{
+			SaveDefaultPaymentMethod: stripe.String("on_subscription")},
+		Discounts: []*stripe.SubscriptionCreateDiscountParams{{Coupon: &coupon}},
 	}
 	params.AddExpand("latest_invoice.confirmation_secret")
 	params.AddExpand("discounts.source.coupon")

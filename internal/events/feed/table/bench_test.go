@@ -27,7 +27,8 @@ func BenchmarkRows(b *testing.B) {
 	for b.Loop() {
 		rows := NewRows([]*Table{t.Table})
 		for i, id := range ids {
-			t.Put(rows, benchRow{ID: id, Stream: "usage-account", Account: "account", Characters: int64(1000 + i), ExpiresAt: now})
+			t.Put(rows, benchRow{ID: id, Stream: "usage-account", Account: "account", Characters: int64(1000 + i),
+				ExpiresAt: now})
 			characters.Add(rows, benchRow{ID: id, Characters: 120})
 			if i%3 == 0 {
 				t.Delete(rows, benchRow{ID: id})

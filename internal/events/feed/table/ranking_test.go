@@ -111,7 +111,10 @@ func TestMistakesInRankings(t *testing.T) {
 		`needs a column "text"`: func(t Typed[everythingRow]) Ranking {
 			return t.Ranked("r", "group", []string{"total"}, []string{"text"})
 		},
-		`cannot order by column "raw"`: func(t Typed[everythingRow]) Ranking { return t.Ranked("r", "group", []string{"raw"}, []string{"flag"}) },
+		`cannot order by column "raw"`: func(t Typed[everythingRow]) Ranking {
+			return t.Ranked("r", "group", []string{"raw"},
+				[]string{"flag"})
+		},
 	} {
 		table := everything()
 		ranked(table)

@@ -273,7 +273,8 @@ func TestWhatColumnsTake(t *testing.T) {
 	require.NoError(t, table.Check())
 	rows := NewRows([]*Table{table.Table})
 	table.Put(rows, row{
-		Key: "k", Text: "x", Name: "x", Given: &given, ID: id, Int: 7, Unsigned: 7, Integer: -7, Double: 0.5, Bool: true, At: at, Day: at,
+		Key: "k", Text: "x", Name: "x", Given: &given, ID: id, Int: 7, Unsigned: 7, Integer: -7, Double: 0.5, Bool: true,
+		At: at, Day: at,
 		Raw: json.RawMessage(`{}`), List: []string{"x"},
 	})
 	require.NoError(t, rows.err)

@@ -61,7 +61,8 @@ func (l *LeaderLocks) tryAcquire(ctx context.Context, process string) (held bool
 	if l.held[process] {
 		return true, l.check(ctx)
 	}
-	err = l.connection.QueryRow(ctx, `select pg_try_advisory_lock(hashtextextended($1, 0))`, "recital to-do "+process).Scan(&held)
+	err = l.connection.QueryRow(ctx, `select pg_try_advisory_lock(hashtextextended($1, 0))`,
+		"recital to-do "+process).Scan(&held)
 	if err != nil {
 		return false, err
 	}

@@ -26,8 +26,10 @@ func list(t *testing.T, items int, causeType string) (*pglist.View, *pgxpool.Poo
 	require.NoError(t, err)
 	all := make([]todo.Item, items)
 	for i := range all {
-		all[i] = todo.Item{ID: fmt.Sprint("item", i), Stream: fmt.Sprint("stream-", i), Due: noon.Add(time.Duration(i) * time.Minute), Cause: uuid.New()}
-		_, err := pool.Exec(t.Context(), `insert into rows values ($1, $2, $3, $4)`, all[i].ID, all[i].Stream, all[i].Due, all[i].Cause.String())
+		all[i] = todo.Item{ID: fmt.Sprint("item", i), Stream: fmt.Sprint("stream-", i),
+			Due: noon.Add(time.Duration(i) * time.Minute), Cause: uuid.New()}
+		_, err := pool.Exec(t.Context(), `insert into rows values ($1, $2, $3, $4)`, all[i].ID, all[i].Stream, all[i].Due,
+			all[i].Cause.String())
 		require.NoError(t, err)
 	}
 	return pglist.NewView(pool, readmodel.NewToDo(readmodel.Model{Name: "chores", Version: 1}, "todo_chores")), pool, all
@@ -112,7 +114,8 @@ func TestBacklogsOfSeveralLists(t *testing.T) {
 	for i := range backlogs {
 		backlogs[i].Oldest = backlogs[i].Oldest.UTC()
 	}
-	require.Equal(t, []pglist.Backlog{{Items: 3, Oldest: noon}, {}, {Items: 9, Oldest: all[1].Due.Add(-time.Hour)}}, backlogs)
+	require.Equal(t, []pglist.Backlog{{Items: 3, Oldest: noon}, {}, {Items: 9, Oldest: all[1].Due.Add(-time.Hour)}},
+		backlogs)
 
 	none, err := pglist.Backlogs(t.Context(), nil, noon)
 	require.NoError(t, err)

@@ -27,7 +27,8 @@ type mirror struct {
 // FuzzBind binds JSON and both kinds of forms. It never panics, its errors are well formed, and a JSON body that binds
 // and that encoding/json accepts too gives the same values.
 func FuzzBind(f *testing.F) {
-	f.Add("application/json", []byte(`{"text":"hi","speed":1.5,"rate":8000,"debug":true,"tags":["a"],"model":"b","more":{"a":1}}`))
+	f.Add("application/json",
+		[]byte(`{"text":"hi","speed":1.5,"rate":8000,"debug":true,"tags":["a"],"model":"b","more":{"a":1}}`))
 	f.Add("application/json", []byte(`{"text":"\ud800","speed":"1e3","rate":"8_000","debug":"on","text":"x"}`))
 	f.Add("application/x-www-form-urlencoded", []byte("text=a%20b&speed=1&tags=a&tags=b&debug=on"))
 	f.Add("multipart/form-data; boundary=b",

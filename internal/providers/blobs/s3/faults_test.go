@@ -38,7 +38,8 @@ func proxied(t *testing.T, server *s3test.Server) (*toxiproxy.Proxy, s3.Config) 
 
 func poison(t *testing.T, proxy *toxiproxy.Proxy, kind, stream, attributes string) {
 	t.Helper()
-	_, err := proxy.Toxics.AddToxicJson(strings.NewReader(fmt.Sprintf(`{"type": %q, "stream": %q, "attributes": %s}`, kind, stream, attributes)))
+	_, err := proxy.Toxics.AddToxicJson(strings.NewReader(fmt.Sprintf(`{"type": %q, "stream": %q, "attributes": %s}`, kind,
+		stream, attributes)))
 	require.NoError(t, err)
 }
 

@@ -82,7 +82,8 @@ const said = "zyzzogeton-said-by-the-store"
 
 func TestNothingThatAStoreSaysReachesErrorsOrTheLog(t *testing.T) {
 	xml := func(code string) string {
-		return "<Error><Code>" + code + "</Code><Message>" + said + "</Message><Key>" + said + "</Key><RequestId>" + said + "</RequestId></Error>"
+		return "<Error><Code>" + code + "</Code><Message>" + said + "</Message><Key>" + said + "</Key><RequestId>" + said +
+			"</RequestId></Error>"
 	}
 	for name, answer := range map[string]http.HandlerFunc{
 		"a refusal": func(w http.ResponseWriter, _ *http.Request) {

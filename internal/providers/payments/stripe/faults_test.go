@@ -419,10 +419,16 @@ func TestErrorsSayNothingOfWhatWasSentOrAnswered(t *testing.T) {
 		body   string
 		kind   error
 	}{
-		"declined":      {402, `{"error":{"type":"card_error","code":"card_declined","decline_code":"stolen_card","message":"hidden"}}`, payments.ErrDeclined},
-		"not there":     {404, `{"error":{"type":"invalid_request_error","code":"resource_missing","param":"id","message":"No such customer: 'hidden'"}}`, payments.ErrNotFound},
-		"of a field":    {400, `{"error":{"type":"invalid_request_error","code":"resource_missing","param":"customer","message":"hidden"}}`, payments.ErrNotFound},
-		"no card":       {400, `{"error":{"type":"invalid_request_error","code":"resource_missing","message":"This customer has no attached payment source: hidden"}}`, payments.ErrDeclined},
+		"declined": {402,
+			`{"error":{"type":"card_error","code":"card_declined","decline_code":"stolen_card","message":"hidden"}}`,
+			payments.ErrDeclined},
+		"not there": {404,
+			`{"error":{"type":"invalid_request_error","code":"resource_missing","param":"id","message":"No such customer: 'hidden'"}}`, payments.ErrNotFound},
+		"of a field": {400,
+			`{"error":{"type":"invalid_request_error","code":"resource_missing","param":"customer","message":"hidden"}}`,
+			payments.ErrNotFound},
+		"no card": {400,
+			`{"error":{"type":"invalid_request_error","code":"resource_missing","message":"This customer has no attached payment source: hidden"}}`, payments.ErrDeclined},
 		"not permitted": {400, `{"error":{"type":"invalid_request_error","message":"hidden"}}`, payments.ErrRejected},
 		"another body":  {400, `{"error":{"type":"idempotency_error","message":"hidden"}}`, payments.ErrRejected},
 		"a wrong key": {401, `{"error":{"type":"invalid_request_error","message":"Invalid API Key provided: hidden"}}`,

@@ -15,7 +15,9 @@ func pair(results []result) []result {
 		ours, its := results[i].values, results[bare].values
 		ours["bare-ns/op"], ours["ratio-ns/op"] = its["ns/op"], ours["ns/op"]/its["ns/op"]
 	}
-	return slices.DeleteFunc(slices.Clone(results), func(r result) bool { return !r.failed && path.Base(r.name) == "bare" })
+	return slices.DeleteFunc(slices.Clone(results), func(r result) bool {
+		return !r.failed && path.Base(r.name) == "bare"
+	})
 }
 
 // isBareOf reports whether r is the baseline of other.

@@ -31,7 +31,8 @@ func (r result) print(table io.Writer) {
 	for _, unit := range r.units {
 		if r.isFigure(unit) {
 			target, verdict := r.target(unit)
-			fmt.Fprintf(table, "  %s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.name, unit, r.number(unit), r.number("bare-"+unit), r.number("ratio-"+unit), target, verdict)
+			fmt.Fprintf(table, "  %s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.name, unit, r.number(unit), r.number("bare-"+unit),
+				r.number("ratio-"+unit), target, verdict)
 		}
 	}
 }
