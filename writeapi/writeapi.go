@@ -34,7 +34,8 @@ func AwaitVisible(call *web.Call, models ReadModels, position eventlog.Position)
 // Origin is on whose behalf a caller's command is carried out: an operator's on routes with Role, else the account's,
 // from the client's address. Its correlation is what the client reads in request-id.
 func Origin(c web.Caller) journal.Origin {
-	actor := eventlog.Actor{Kind: eventlog.ActorAccount, Account: c.Principal.Account, Key: c.Principal.Key, Session: c.Principal.Session}
+	actor := eventlog.Actor{Kind: eventlog.ActorAccount, Account: c.Principal.Account, Key: c.Principal.Key,
+		Session: c.Principal.Session}
 	if c.Role != "" {
 		return journal.Origin{Actor: operator(c), Correlation: c.RequestID}
 	}

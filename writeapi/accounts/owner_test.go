@@ -37,7 +37,8 @@ func TestEmailPreferencesAreSetByAForm(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, &wants, state.WantsEmail, body)
 	}
-	for body, refused := range map[string]string{"": "missing", "wants_email=": "missing", "wants_email=maybe": "bool_parsing"} {
+	for body, refused := range map[string]string{"": "missing", "wants_email=": "missing",
+		"wants_email=maybe": "bool_parsing"} {
 		response, got := send(t, http.MethodPost, url+"/v1/account/set_email_prefs", masked, form, body)
 		require.Equal(t, http.StatusUnprocessableEntity, response.StatusCode, got)
 		require.Contains(t, got, `"type":"`+refused+`"`, body)
@@ -100,7 +101,8 @@ func TestTheRoleOfAnOperator(t *testing.T) {
 	}
 	require.Equal(t, "account-operator-withdrawn", last.Type)
 
-	for token, status := range map[string]int{"": http.StatusUnauthorized, "guess": http.StatusUnauthorized, "au": http.StatusForbidden} {
+	for token, status := range map[string]int{"": http.StatusUnauthorized, "guess": http.StatusUnauthorized,
+		"au": http.StatusForbidden} {
 		response, body := s.Send(http.MethodPost, path, token, "")
 		require.Equal(t, status, response.StatusCode, body)
 	}

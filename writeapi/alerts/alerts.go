@@ -25,9 +25,11 @@ type API struct {
 // AdminRoutes returns the rows for the admin route table.
 func (a *API) AdminRoutes() []web.Route {
 	return []web.Route{
-		web.Post("/admin/alerts/{alert_id}/clear", a.clear, web.Role("operator"), web.ReadModels(readmodel.Alerts), web.Tag("Operators"), web.Acts(web.Act{Own: true}),
+		web.Post("/admin/alerts/{alert_id}/clear", a.clear, web.Role("operator"), web.ReadModels(readmodel.Alerts),
+			web.Tag("Operators"), web.Acts(web.Act{Own: true}),
 			web.Summary("Clear an alert that somebody has seen to"),
-			web.Description("The log records who did it. The alert of a condition that still holds comes back, with another id."),
+			web.Description("The log records who did it. The alert of a condition that still holds "+
+				"comes back, with another id."),
 			web.Returns[writeapi.SuccessResponse](), web.Refuses(404)),
 	}
 }

@@ -25,12 +25,15 @@ func TestAnOperatorClearsAnAlertByItsID(t *testing.T) {
 	// given an alert that is open
 	w := commandstest.New(t)
 	all := alerts.New(w.Journal, slog.New(slog.DiscardHandler), func(string, alert.Reason) {})
-	require.NoError(t, all.Raise(t.Context(), alerts.Occasion{Source: "todo/dunning", Subject: "acc", Reason: alert.Unpaid, At: w.Clock.Now()}))
+	require.NoError(t, all.Raise(t.Context(), alerts.Occasion{Source: "todo/dunning", Subject: "acc", Reason: alert.Unpaid,
+		At: w.Clock.Now()}))
 	raised := commandstest.Fold[alert.Event](w, alert.Stream)[0].(alert.Raised)
-	open := []alert.Open{{Alert: raised.Alert, Condition: alert.Condition{Source: raised.Source, Subject: raised.Subject, Reason: raised.Reason}}}
+	open := []alert.Open{{Alert: raised.Alert, Condition: alert.Condition{Source: raised.Source, Subject: raised.Subject,
+		Reason: raised.Reason}}}
 	var away error
 	admin := writetest.Serve(t, func(models *writetest.Models) []web.Route {
-		api := writeapi.API{Alerts: all, ReadModels: models, Now: w.Clock.Now, Recorded: func(context.Context) ([]alert.Open, error) { return open, away }}
+		api := writeapi.API{Alerts: all, ReadModels: models, Now: w.Clock.Now,
+			Recorded: func(context.Context) ([]alert.Open, error) { return open, away }}
 		return api.AdminRoutes()
 	})
 	clear := func(id, token string) int {
@@ -49,5 +52,6 @@ func TestAnOperatorClearsAnAlertByItsID(t *testing.T) {
 	// and an operator can, which waits until the list does not show it
 	require.Equal(t, http.StatusOK, clear(raised.Alert, "op"))
 	require.Equal(t, []readmodel.Model{readmodel.Alerts}, admin.Models.Names)
-	require.Equal(t, alert.Cleared{Alert: raised.Alert, At: w.Clock.Now()}, commandstest.Fold[alert.Event](w, alert.Stream)[1])
+	require.Equal(t, alert.Cleared{Alert: raised.Alert, At: w.Clock.Now()},
+		commandstest.Fold[alert.Event](w, alert.Stream)[1])
 }

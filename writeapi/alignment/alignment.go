@@ -34,15 +34,17 @@ type API struct {
 func (a *API) Routes() []web.Route {
 	options := func(summary, description string) []web.Option {
 		return []web.Option{
-			web.Public(), web.AppendsNothing(), web.MaxBody(MaxBody), web.Timeout(timeout), web.Tag("Speech"), web.Summary(summary),
+			web.Public(), web.AppendsNothing(), web.MaxBody(MaxBody), web.Timeout(timeout), web.Tag("Speech"),
+			web.Summary(summary),
 			web.Description(description + limits), web.Returns[[]alignedWord](), web.Refuses(http.StatusTooManyRequests),
 		}
 	}
 	return []web.Route{
 		web.Post("/v1/ai/speech/kanna", a.plain, options("Where the words of a text are in a recording",
 			"The words of the text in order, each with its place in the recording.")...),
-		web.Post("/v1/ai/speech/kanna_improved", a.improved, append(options("The same, with more precision and less sensitive to noise",
-			"As kanna; voice, pace, pauses and noise of the recording count less."), web.Forms())...),
+		web.Post("/v1/ai/speech/kanna_improved", a.improved,
+			append(options("The same, with more precision and less sensitive to noise",
+				"As kanna; voice, pace, pauses and noise of the recording count less."), web.Forms())...),
 	}
 }
 
@@ -105,7 +107,8 @@ func (a *API) align(call *web.Call, r recording, text string, method alignment.M
 }
 
 func busy() error {
-	return &web.Error{Status: http.StatusServiceUnavailable, Message: "Too many recordings are being aligned", RetryAfter: again}
+	return &web.Error{Status: http.StatusServiceUnavailable, Message: "Too many recordings are being aligned",
+		RetryAfter: again}
 }
 
 // explain turns what is wrong with an input into a 422.
@@ -129,9 +132,11 @@ func explain(call *web.Call, err error, recording string) error {
 func show(words []alignment.Word) []alignedWord {
 	shown := make([]alignedWord, len(words))
 	for i, w := range words {
-		shown[i] = alignedWord{Text: w.Text, Start: rounded(w.Start), Duration: rounded(w.End - w.Start), Confidence: rounded(w.Confidence)}
+		shown[i] = alignedWord{Text: w.Text, Start: rounded(w.Start), Duration: rounded(w.End - w.Start),
+			Confidence: rounded(w.Confidence)}
 		for _, p := range w.Phonemes {
-			shown[i].Phonemes = append(shown[i].Phonemes, phoneme{Phoneme: p.Name, Start: rounded(p.Start), Duration: rounded(p.End - p.Start)})
+			shown[i].Phonemes = append(shown[i].Phonemes, phoneme{Phoneme: p.Name, Start: rounded(p.Start),
+				Duration: rounded(p.End - p.Start)})
 		}
 	}
 	return shown

@@ -34,7 +34,8 @@ func serve(t *testing.T, places *quota.Budget, a aligner) (url string) {
 
 func post(t *testing.T, url string) (*http.Response, string) {
 	t.Helper()
-	response, err := http.Post(url+"/v1/ai/speech/kanna?text=Hello", "application/octet-stream", strings.NewReader("a recording"))
+	response, err := http.Post(url+"/v1/ai/speech/kanna?text=Hello", "application/octet-stream",
+		strings.NewReader("a recording"))
 	require.NoError(t, err)
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
@@ -60,7 +61,8 @@ func TestAnAddressHasOneRecordingAtOnce(t *testing.T) {
 	})
 	first := make(chan int, 1)
 	go func() {
-		response, err := http.Post(url+"/v1/ai/speech/kanna?text=Hello", "application/octet-stream", strings.NewReader("a recording"))
+		response, err := http.Post(url+"/v1/ai/speech/kanna?text=Hello", "application/octet-stream",
+			strings.NewReader("a recording"))
 		if err != nil {
 			first <- 0
 			return
@@ -99,11 +101,13 @@ func TestErrors(t *testing.T) {
 		status  int
 		message string
 	}{
-		{&audio.UnusableError{Fault: audio.TooLong, Message: "The audio is longer than 10m0s"}, 422, `"loc":["body"],"msg":"Value error, The audio is longer than 10m0s"`},
+		{&audio.UnusableError{Fault: audio.TooLong, Message: "The audio is longer than 10m0s"}, 422,
+			`"loc":["body"],"msg":"Value error, The audio is longer than 10m0s"`},
 		{alignment.ErrNoSpeech, 422, `"loc":["body"],"msg":"Value error, The recording holds no speech"`},
 		{alignment.ErrNoWords, 422, `"loc":["query","text"]`},
 		{alignment.ErrTooMuchText, 422, `"loc":["query","text"]`},
-		{domain.Refuse(domain.Unavailable, "The decoder of uploads is not available"), 503, "The decoder of uploads is not available"},
+		{domain.Refuse(domain.Unavailable, "The decoder of uploads is not available"), 503,
+			"The decoder of uploads is not available"},
 		{errors.New("a secret"), 500, "Internal Server Error"},
 	} {
 		url := serve(t, quota.New(1, 1), func(context.Context) ([]alignment.Word, error) { return nil, c.err })

@@ -17,8 +17,9 @@ import (
 
 // API lists and reads blobs as they are in the store: sealed.
 type API struct {
-	Blobs    blobs.Store
-	Fleeting func(blobs.Address) bool // reports whether a blob is to be forgotten within minutes, and has no place in backups
+	Blobs blobs.Store
+	// reports whether a blob is to be forgotten within minutes, and has no place in backups
+	Fleeting func(blobs.Address) bool
 }
 
 // listType is the content type of a list of blobs, blobType that of a blob.
@@ -38,10 +39,12 @@ func (a *API) AdminRoutes() []web.Route {
 	operator, tag := web.Role("operator"), web.Tag("Operators")
 	acts := web.Acts(web.Act{Kind: audit.ActCopyBlobs, Anyway: true, Within: time.Hour})
 	return []web.Route{
-		web.Get("/admin/backup/blobs", a.list, operator, tag, acts, web.Resumed(longest), web.Summary("All blobs, as JSON lines"),
+		web.Get("/admin/backup/blobs", a.list, operator, tag, acts, web.Resumed(longest),
+			web.Summary("All blobs, as JSON lines"),
 			web.Description("In no particular order. The last line has their number; a list without it was cut off."),
 			web.ReturnsMedia([]string{listType})),
-		web.Get("/admin/backup/blob/{address}", a.read, operator, tag, acts, web.Resumed(longest), web.Summary("A blob as it is in the store"),
+		web.Get("/admin/backup/blob/{address}", a.read, operator, tag, acts, web.Resumed(longest),
+			web.Summary("A blob as it is in the store"),
 			web.ReturnsMedia([]string{blobType}), web.Refuses(404)),
 	}
 }

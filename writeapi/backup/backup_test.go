@@ -83,12 +83,15 @@ type desk struct {
 func openDesk(t *testing.T) *desk {
 	t.Helper()
 	d := &desk{T: t, seen: make(chan web.Observation, 100)}
-	kept, err := folder.Open(folder.Config{Dir: t.TempDir(), Instance: "test", Logger: slog.New(slog.NewTextHandler(&d.said, nil))})
+	kept, err := folder.Open(folder.Config{Dir: t.TempDir(), Instance: "test",
+		Logger: slog.New(slog.NewTextHandler(&d.said, nil))})
 	require.NoError(t, err)
 	d.store = &store{Store: kept}
-	api := backup.API{Blobs: d.store, Fleeting: func(a blobs.Address) bool { return strings.HasPrefix(string(a), "brief-") }}
+	api := backup.API{Blobs: d.store,
+		Fleeting: func(a blobs.Address) bool { return strings.HasPrefix(string(a), "brief-") }}
 	d.url = webtest.Serve(t, web.Config{
-		Routes: api.AdminRoutes(), Tokens: []operators.Token{operators.Single("operator", "op"), operators.Single("auditor", "au")},
+		Routes: api.AdminRoutes(), Tokens: []operators.Token{operators.Single("operator", "op"),
+			operators.Single("auditor", "au")},
 		Observe: func(o web.Observation) {
 			if strings.HasPrefix(o.Route, "/admin/backup/") {
 				d.seen <- o
@@ -203,7 +206,8 @@ func TestWhatIsNoBlobIsNotFound(t *testing.T) {
 	d := openDesk(t)
 	address := string(d.put("clip-12345678", []byte("sound")))
 	require.NoError(t, d.store.Delete(t.Context(), blobs.Address(address)))
-	for _, other := range []string{address, strings.ToUpper(address), address + "0", "lock", "..%2f..%2fetc%2fpasswd", "%2e%2e", "clip-12345678.", strings.Repeat("a", 4000)} {
+	for _, other := range []string{address, strings.ToUpper(address), address + "0", "lock", "..%2f..%2fetc%2fpasswd",
+		"%2e%2e", "clip-12345678.", strings.Repeat("a", 4000)} {
 		response := d.get("op", "blob/"+other)
 		require.Equal(t, http.StatusNotFound, response.StatusCode, other)
 	}
@@ -228,5 +232,6 @@ func TestAClientThatHangsUpLeavesNothingOpen(t *testing.T) {
 
 func (d *desk) requireAllClosed() {
 	d.Helper()
-	require.Eventually(d, func() bool { return d.store.open.Load() == 0 }, time.Minute, time.Millisecond, "a blob is left open")
+	require.Eventually(d, func() bool { return d.store.open.Load() == 0 }, time.Minute, time.Millisecond,
+		"a blob is left open")
 }

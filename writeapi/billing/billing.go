@@ -26,29 +26,41 @@ func (a *API) Routes() []web.Route {
 	tag, shown := web.Tag("Payments"), web.ReadModels(readmodel.Billing, readmodel.Account)
 	noStore := web.Sends("cache-control")
 	done := web.Returns[uncancelResponse](noStore)
-	notice := []web.Option{tag, web.Signed(), web.MaxBody(maxNotice), web.RawBody("application/json"), web.Refuses(400), web.Returns[writeapi.SuccessResponse](web.MaySend("x-recital-position"))}
+	notice := []web.Option{tag, web.Signed(), web.MaxBody(maxNotice), web.RawBody("application/json"), web.Refuses(400),
+		web.Returns[writeapi.SuccessResponse](web.MaySend("x-recital-position"))}
 	return []web.Route{
 		web.Post("/payments/subscribe", a.subscribe, shown, tag, web.Summary("Subscribe to a plan"),
-			web.Description("The subscription is incomplete until its first invoice is paid with the `client_secret`. Until then a repetition answers with the same."),
+			web.Description("The subscription is incomplete until its first invoice is paid with the `client_secret`. Until "+
+				"then a repetition answers with the same."),
 			web.Returns[subscribeResponse](noStore), web.Refuses(400, 402, 404)),
 		web.Post("/payments/change-plan", a.changePlan, shown, tag, web.Summary("Change the plan"),
-			web.Description("A dearer plan is charged proportionately and begins now; a cheaper one begins with the next period."),
+			web.Description("A dearer plan is charged proportionately and begins now; a cheaper one "+
+				"begins with the next period."),
 			web.Returns[changePlanResponse](noStore), web.Refuses(400, 402, 404)),
-		web.Post("/payments/cancel-scheduled-change", a.dropScheduledChange, shown, tag, done, web.Summary("Keep the plan, in place of a change that is scheduled"),
-			web.Description("Drops the change of plan that the billing overview shows as `scheduled_change`."), web.Refuses(400)),
+		web.Post("/payments/cancel-scheduled-change", a.dropScheduledChange, shown, tag, done,
+			web.Summary("Keep the plan, in place of a change that is scheduled"),
+			web.Description("Drops the change of plan that the billing overview shows as `scheduled_change`."),
+			web.Refuses(400)),
 		web.Post("/payments/cancel", a.cancel, shown, tag, web.Summary("End the subscription with its period"),
-			web.Description("The plan stays until the end of the period that is paid for, and `uncancel` reverses it until then."), web.Returns[cancelResponse](noStore), web.Refuses(400)),
+			web.Description("The plan stays until the end of the period that is paid for, and "+
+				"`uncancel` reverses it until then."), web.Returns[cancelResponse](noStore), web.Refuses(400)),
 		web.Post("/payments/uncancel", a.uncancel, shown, tag, done, web.Summary("Go on with a subscription that was to end"),
 			web.Description("Reverses a cancellation that has not taken effect yet."), web.Refuses(400)),
 		web.Post("/payments/setup-intent", a.createSetup, shown, tag, web.Summary("Begin to register a card"),
-			web.Description("The `client_secret` goes to the payment provider's form, which takes the card and returns its `payment_method_id`."), web.Returns[setupIntentResponse](noStore), web.Refuses(400)),
-		web.Post("/payments/payment-method/replace", a.replaceCard, shown, tag, web.Summary("Pay with another card from now on"),
-			web.Description("The card must have been registered with a setup intent. Subscriptions are charged to it from then on."),
+			web.Description("The `client_secret` goes to the payment provider's form, which takes the card and returns "+
+				"its `payment_method_id`."), web.Returns[setupIntentResponse](noStore), web.Refuses(400)),
+		web.Post("/payments/payment-method/replace", a.replaceCard, shown, tag,
+			web.Summary("Pay with another card from now on"),
+			web.Description("The card must have been registered with a setup intent. Subscriptions are "+
+				"charged to it from then on."),
 			web.Returns[paymentMethodResponse](noStore), web.Refuses(400, 402, 404)),
 		web.Post("/payments/webhook", a.notice, append(notice, web.Summary("Notices of the payment provider"),
-			web.Description("The payment provider sends its events here, signed. A repeated event has no further effect, and an event of another kind is acknowledged and ignored."))...),
-		web.Post("/payments/webhook/analytics", a.analytics, append(notice, web.Summary("Notices of the payment provider's analytics"),
-			web.Description("The payment provider's analytics sends its events here, signed. They are recorded and have no effect on accounts."))...),
+			web.Description("The payment provider sends its events here, signed. A repeated event has no further effect, and "+
+				"an event of another kind is acknowledged and ignored."))...),
+		web.Post("/payments/webhook/analytics", a.analytics,
+			append(notice, web.Summary("Notices of the payment provider's analytics"),
+				web.Description("The payment provider's analytics sends its events here, signed. They are recorded and "+
+					"have no effect on accounts."))...),
 	}
 }
 

@@ -15,7 +15,8 @@ func (a *API) subscribe(call *web.Call, in priceRequest) (web.Reply, error) {
 		return web.Reply{}, err
 	}
 	made, err := a.Billing.Subscribe(call, call.Principal.Account, in.PriceID, r, writeapi.Origin(call.Caller))
-	response := subscribeResponse{SubscriptionID: made.Subscription, ClientSecret: made.ClientSecret, Amount: made.Amount, Currency: made.Currency}
+	response := subscribeResponse{SubscriptionID: made.Subscription, ClientSecret: made.ClientSecret, Amount: made.Amount,
+		Currency: made.Currency}
 	if made.Discount != nil {
 		response.AppliedDiscount = &appliedDiscount{Name: made.Discount.Name, Description: made.Discount.Description}
 	}

@@ -17,7 +17,8 @@ type API struct {
 // Routes are the rows for the public route table.
 func (a *API) Routes() []web.Route {
 	return []web.Route{
-		web.Delete("/v1/account/clip/{clip_id}", a.remove, web.ReadModels(readmodel.Clips), web.Tag("Account"), web.Summary("Delete a saved clip"),
+		web.Delete("/v1/account/clip/{clip_id}", a.remove, web.ReadModels(readmodel.Clips), web.Tag("Account"),
+			web.Summary("Delete a saved clip"),
 			web.Description("Removes the clip and its audio. It cannot be undone."),
 			web.Returns[writeapi.SuccessResponse](), web.Refuses(404)),
 	}

@@ -20,7 +20,8 @@ func (a *API) Routes() []web.Route {
 	return []web.Route{
 		web.Post("/v1/ai/speech/feedback", a.give, web.FormBody(), web.MaxBody(maxBody), web.Tag("Speech"),
 			web.Summary("What the client thinks of a synthesis"),
-			web.Description("The feedback is kept with the account. It does not change the voice."), web.Returns[feedbackResponse](web.Sends("x-recital-position")), web.Refuses(404)),
+			web.Description("The feedback is kept with the account. It does not change the voice."),
+			web.Returns[feedbackResponse](web.Sends("x-recital-position")), web.Refuses(404)),
 	}
 }
 

@@ -37,14 +37,19 @@ type API struct {
 func (a *API) Routes() []web.Route {
 	tag := web.Tag("Hosting")
 	return []web.Route{
-		web.Post("/v1/account/hosting/projects", a.projects, web.FormBody(), web.MaxBody(maxBody), web.Timeout(time.Minute), tag,
+		web.Post("/v1/account/hosting/projects", a.projects, web.FormBody(), web.MaxBody(maxBody), web.Timeout(time.Minute),
+			tag,
 			web.Summary("Connect an account of the hosting platform, and list its projects"),
-			web.Description("The platform hands out the `code` when the integration is installed, and takes it once; later calls go without."),
+			web.Description("The platform hands out the `code` when the integration is installed, and takes it "+
+				"once; later calls go without."),
 			web.Returns[hostingProjectResponse](web.Sends("x-recital-position")), web.Refuses(400, 403, 404, 409, 429)),
-		web.Post("/v1/account/hosting/env_vars", a.setVariables, web.FormBody(), web.MaxBody(maxBody), web.Timeout(timeout), web.ReadModels(readmodel.Account), tag,
+		web.Post("/v1/account/hosting/env_vars", a.setVariables, web.FormBody(), web.MaxBody(maxBody), web.Timeout(timeout),
+			web.ReadModels(readmodel.Account), tag,
 			web.Summary("Put API keys into projects at the hosting platform, and take them away"),
-			web.Description("Each project gets a key of its own, named after it, in the environment variable `"+hosting.VariableName+"`. "+
-				"Projects are given by name or id: separated by commas, as a repeated field, or as a JSON array, at most 100 of each. What is set, or removed, already stays so. "+
+			web.Description("Each project gets a key of its own, named after it, in "+
+				"the environment variable `"+hosting.VariableName+"`. "+
+				"Projects are given by name or id: separated by commas, as a repeated field, or as a JSON array, at most 100 of "+
+				"each. What is set, or removed, already stays so. "+
 				"`success` is false where some projects failed; a repetition goes on with them."),
 			web.Returns[hostingVariablesResponse](), web.Refuses(404, 409, 429)),
 	}
@@ -108,7 +113,8 @@ func (a *API) setVariables(call *web.Call, in variablesRequest) (web.Reply, erro
 	if len(wrong) > 0 {
 		return web.Reply{}, web.Invalid(wrong...)
 	}
-	failed, position, err := a.Hosting.SetVariables(call, call.Principal.Account, in.Config, add, remove, writeapi.Origin(call.Caller))
+	failed, position, err := a.Hosting.SetVariables(call, call.Principal.Account, in.Config, add, remove,
+		writeapi.Origin(call.Caller))
 	if err != nil {
 		return web.Reply{}, refusal(err)
 	}

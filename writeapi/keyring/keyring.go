@@ -34,21 +34,26 @@ func (a *API) AdminRoutes() []web.Route {
 	return []web.Route{
 		web.Get("/admin/keyring", a.show, web.Role("operator", "auditor"), web.Tag("Operators"),
 			web.Summary("The keyring of the log, and the one in Postgres"), web.Returns[idsReply]()),
-		web.Post("/admin/keyring/abandon", a.abandon, web.Role("operator"), web.Tag("Operators"), web.Acts(web.Act{Own: true, Reasoned: true}),
+		web.Post("/admin/keyring/abandon", a.abandon, web.Role("operator"), web.Tag("Operators"),
+			web.Acts(web.Act{Own: true, Reasoned: true}),
 			web.Summary("Give the log's keyring up for the one in Postgres"),
-			web.Description("What it sealed (texts of clips, feedback) is lost for ever. The log records who did it. Doing so again has no effect."),
+			web.Description("What it sealed (texts of clips, feedback) is lost for ever. The log records who did it. "+
+				"Doing so again has no effect."),
 			web.Returns[idsReply](), web.Refuses(409)),
 		web.Get("/admin/backup/keyring", a.export, web.Role("operator"), web.Tag("Operators"), web.Resumed(importTimeout),
 			web.Acts(web.Act{Kind: audit.ActCopyKeyring, Anyway: true}),
 			web.Summary("A copy of the keyring, as JSON lines"),
-			web.Description("The keys stay wrapped with the master key, which is not in the copy. What was copied before a key was erased must not outlive the promise to erase."),
+			web.Description("The keys stay wrapped with the master key, which is not in the copy. What was copied before a "+
+				"key was erased must not outlive the promise to erase."),
 			web.ReturnsMedia([]string{copyType}), web.Refuses(409)),
-		web.Put("/admin/keyring/import", a.receive, web.Role("operator"), web.Tag("Operators"), web.AppendsNothing(), web.MaxBody(maxPiece),
+		web.Put("/admin/keyring/import", a.receive, web.Role("operator"), web.Tag("Operators"), web.AppendsNothing(),
+			web.MaxBody(maxPiece),
 			web.Summary("Send a piece of a copy of the keyring"), web.Returns[pieceReply](), web.Refuses(409)),
 		web.Post("/admin/keyring/import", a.take, web.Role("operator"), web.Tag("Operators"), web.Timeout(importTimeout),
 			web.Acts(web.Act{Kind: audit.ActImportKeyring}),
 			web.Summary("Import the copy of the keyring that was sent, all of it or nothing"),
-			web.Description("For a Postgres that was lost while the log stayed. Keys of accounts that were closed since are erased again. Doing so again has no effect."),
+			web.Description("For a Postgres that was lost while the log stayed. Keys of accounts that were closed since are "+
+				"erased again. Doing so again has no effect."),
 			web.Returns[importReply](), web.Refuses(409)),
 	}
 }
@@ -117,7 +122,8 @@ type pieceReply struct {
 
 func (a *API) receive(_ *web.Call, in pieceRequest) (web.Reply, error) {
 	if err := a.Inbox.Put(in.Offset, bytes.Clone(in.Piece)); err != nil {
-		return web.Reply{}, errors.Join(domain.Refuse(domain.Rejected, "The piece could not be kept: a piece before it is missing, or the disk failed"), err)
+		return web.Reply{}, errors.Join(domain.Refuse(domain.Rejected, "The piece could not be kept: a piece before it is "+
+			"missing, or the disk failed"), err)
 	}
 	return web.JSON(pieceReply{Size: in.Offset + int64(len(in.Piece))}), nil
 }
@@ -139,7 +145,8 @@ func (a *API) take(call *web.Call, _ struct{}) (web.Reply, error) {
 	case err == nil && !found:
 		return web.Reply{}, domain.Refuse(domain.Rejected, "No copy has been sent")
 	case errors.Is(err, keys.ErrCopy):
-		return web.Reply{}, errors.Join(domain.Refuse(domain.Rejected, "The copy of the keyring is not whole"), err, a.Inbox.Remove())
+		return web.Reply{}, errors.Join(domain.Refuse(domain.Rejected, "The copy of the keyring is not whole"), err,
+			a.Inbox.Remove())
 	case domain.CodeOf(err) == domain.Rejected:
 		return web.Reply{}, errors.Join(err, a.Inbox.Remove())
 	case err != nil:

@@ -18,7 +18,8 @@ type API struct {
 func (a *API) AdminRoutes() []web.Route {
 	return []web.Route{
 		web.Post("/admin/accounts/{account_id}/credit", a.credit, web.Role("operator"), web.ReadModels(readmodel.Usage),
-			web.Tag("Operators"), web.Acts(web.Act{Own: true}), web.Summary("Grant an account characters that are spent after its plan's"),
+			web.Tag("Operators"), web.Acts(web.Act{Own: true}),
+			web.Summary("Grant an account characters that are spent after its plan's"),
 			web.Returns[creditResponse](), web.Refuses(400, 404, 409)),
 	}
 }

@@ -65,7 +65,8 @@ func TestAnOperatorGrantsCredit(t *testing.T) {
 
 	// then the answer waits until the read models show it
 	require.Equal(t, http.StatusOK, response.StatusCode, body)
-	require.JSONEq(t, fmt.Sprintf(`{"account_id": %q, "grant": "ticket-1.2_3", "characters": 500, "credit_characters": 500}`, id), body)
+	require.JSONEq(t, fmt.Sprintf(
+		`{"account_id": %q, "grant": "ticket-1.2_3", "characters": 500, "credit_characters": 500}`, id), body)
 	require.Equal(t, []readmodel.Model{readmodel.Usage}, s.Models.Names)
 	head, err := s.Log.Head(t.Context())
 	require.NoError(t, err)

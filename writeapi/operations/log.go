@@ -38,7 +38,8 @@ func (l *Log) AdminRoutes() []web.Route {
 		web.Get("/admin/log", l.read, web.Role("operator", "auditor"), web.Tag("Log"), web.Resumed(longestLogStream),
 			web.Acts(web.Act{Kind: audit.ActCopyLog, Anyway: true, Within: time.Hour}),
 			web.Summary("The events of the log, as a stream of records"),
-			web.Description("Each record is an event in the event store's own protocol, preceded by its length; the first and the last one frame the stream, so that a cut is noticed. "+
+			web.Description("Each record is an event in the event store's own protocol, preceded by its length; the first and "+
+				"the last one frame the stream, so that a cut is noticed. "+
 				"A stream that was cut goes on with `after`, the position of the last event."),
 			web.ReturnsMedia([]string{logcopy.ContentType}), web.Refuses(http.StatusServiceUnavailable)),
 	}
@@ -64,7 +65,8 @@ func (l *Log) read(call *web.Call, in logRequest) (web.Reply, error) {
 	}
 	if l.streams.Add(1) > logStreams {
 		l.streams.Add(-1)
-		return web.Reply{}, &web.Error{Status: http.StatusServiceUnavailable, Message: "Too many copies of the log are being read", RetryAfter: 10 * time.Second}
+		return web.Reply{}, &web.Error{Status: http.StatusServiceUnavailable,
+			Message: "Too many copies of the log are being read", RetryAfter: 10 * time.Second}
 	}
 	context.AfterFunc(call, func() { l.streams.Add(-1) })
 	reading := reading{log: l.Log, wanted: in, header: logcopy.Header{Identity: l.Identity, After: after, Until: until}}

@@ -31,7 +31,8 @@ func openLogDesk(t *testing.T) *logDesk {
 	log := memlog.New()
 	d := &logDesk{T: t, log: log, identity: eventlog.Identity{LogID: uuid.New(), Epoch: 2}}
 	api := operations.Log{Log: log, Identity: d.identity}
-	d.url = webtest.Serve(t, web.Config{Routes: api.AdminRoutes(), Tokens: []operators.Token{operators.Single("operator", "op"), operators.Single("auditor", "au")}})
+	d.url = webtest.Serve(t, web.Config{Routes: api.AdminRoutes(),
+		Tokens: []operators.Token{operators.Single("operator", "op"), operators.Single("auditor", "au")}})
 	return d
 }
 
@@ -162,5 +163,6 @@ func TestTooManyCopiesAtOnce(t *testing.T) {
 	}
 	require.Len(t, open, 8)
 	require.NoError(t, open[0].Body.Close())
-	require.Eventually(t, func() bool { return d.get("op", "").StatusCode == http.StatusOK }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return d.get("op", "").StatusCode == http.StatusOK }, time.Minute,
+		10*time.Millisecond)
 }

@@ -36,16 +36,23 @@ func (a *API) Routes() []web.Route {
 		web.Get("/health_check", a.health, web.Public(), web.WhileDraining(), tag, web.Summary("Whether the process answers"),
 			web.Description("For supervisors: answers while the process runs, also while it drains."),
 			web.Returns[status]()),
-		web.Get("/ready_check", a.ready, web.Public(), web.WhileDraining(), tag, web.Summary("Whether requests can be served"),
-			web.Description("For load balancers: 200 when the instance serves requests, 503 otherwise, with the names of what is not ready."),
-			web.Returns[status](), web.Returns[status](web.Status(503), web.Means("Requests cannot be served now"), web.Sends("retry-after"))),
+		web.Get("/ready_check", a.ready, web.Public(), web.WhileDraining(), tag,
+			web.Summary("Whether requests can be served"),
+			web.Description("For load balancers: 200 when the instance serves requests, 503 otherwise, with the "+
+				"names of what is not ready."),
+			web.Returns[status](), web.Returns[status](web.Status(503), web.Means("Requests cannot be served now"),
+				web.Sends("retry-after"))),
 		web.Post("/drain", a.drain, web.Role("operator"), web.OrLoopback(), web.WhileDraining(), web.AppendsNothing(), tag,
-			web.Acts(web.Act{Kind: audit.ActDrain, Anyway: true, Within: time.Hour}), web.Summary("Take this instance out of service"),
-			web.Description("It is not ready from now on, serves requests until balancers must have noticed, and then accepts no more connections; what it has begun, it "+
+			web.Acts(web.Act{Kind: audit.ActDrain, Anyway: true, Within: time.Hour}),
+			web.Summary("Take this instance out of service"),
+			web.Description("It is not ready from now on, serves requests until balancers must have noticed, and then accepts "+
+				"no more connections; what it has begun, it "+
 				"finishes. Callers of its own machine, through no proxy, need no token."),
 			web.Returns[status]()),
-		web.Post("/echo", a.echo, web.Public(), web.AppendsNothing(), web.MaxBody(maxEcho), tag, web.Summary("Test round trip, upload or download"),
-			web.Description("Without `length` the reply is the body that was sent, which tests the round trip. A small `length` tests the upload of the body alone, and a `length` without a body the download of that many zero bytes."),
+		web.Post("/echo", a.echo, web.Public(), web.AppendsNothing(), web.MaxBody(maxEcho), tag,
+			web.Summary("Test round trip, upload or download"),
+			web.Description("Without `length` the reply is the body that was sent, which tests the round trip. A small "+
+				"`length` tests the upload of the body alone, and a `length` without a body the download of that many zero bytes."),
 			web.ReturnsMedia([]string{"*/*"}, web.Means("The body that was sent, or zero bytes"))),
 	}
 }

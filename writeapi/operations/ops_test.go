@@ -25,7 +25,8 @@ const maxEcho = 10 << 20
 func serve(t *testing.T, api *operations.API) string {
 	t.Helper()
 	return webtest.Serve(t, web.Config{Routes: api.Routes(), Tokens: []operators.Token{
-		{Hash: sha256.Sum256([]byte("operator")), Role: operators.Operator}, {Hash: sha256.Sum256([]byte("auditor")), Role: operators.Auditor},
+		{Hash: sha256.Sum256([]byte("operator")), Role: operators.Operator},
+		{Hash: sha256.Sum256([]byte("auditor")), Role: operators.Auditor},
 	}})
 }
 
@@ -81,13 +82,16 @@ func TestWhoMayDrain(t *testing.T) {
 		headers []string
 		status  int
 	}{
-		"this machine":             {nil, http.StatusOK},
-		"somebody behind a proxy":  {[]string{"X-Forwarded-For", "127.0.0.1"}, http.StatusUnauthorized},
-		"a proxy of another kind":  {[]string{"Forwarded", "for=127.0.0.1"}, http.StatusUnauthorized},
-		"a page in a browser":      {[]string{"Origin", "https://elsewhere.example"}, http.StatusUnauthorized},
-		"a wrong token":            {[]string{"X-Forwarded-For", "10.0.0.1", "Authorization", "Bearer wrong"}, http.StatusUnauthorized},
-		"an auditor":               {[]string{"X-Forwarded-For", "10.0.0.1", "Authorization", "Bearer auditor"}, http.StatusForbidden},
-		"an operator from outside": {[]string{"X-Forwarded-For", "10.0.0.1", "Authorization", "Bearer operator"}, http.StatusOK},
+		"this machine":            {nil, http.StatusOK},
+		"somebody behind a proxy": {[]string{"X-Forwarded-For", "127.0.0.1"}, http.StatusUnauthorized},
+		"a proxy of another kind": {[]string{"Forwarded", "for=127.0.0.1"}, http.StatusUnauthorized},
+		"a page in a browser":     {[]string{"Origin", "https://elsewhere.example"}, http.StatusUnauthorized},
+		"a wrong token": {[]string{"X-Forwarded-For", "10.0.0.1", "Authorization", "Bearer wrong"},
+			http.StatusUnauthorized},
+		"an auditor": {[]string{"X-Forwarded-For", "10.0.0.1", "Authorization", "Bearer auditor"},
+			http.StatusForbidden},
+		"an operator from outside": {[]string{"X-Forwarded-For", "10.0.0.1", "Authorization", "Bearer operator"},
+			http.StatusOK},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var running service
@@ -150,7 +154,8 @@ func TestEchoOfALength(t *testing.T) {
 		})
 	}
 	for query, kind := range map[string]string{
-		"?length=10485761": "less_than_equal", "?length=99999999999999999999": "int_parsing_size", "?length=many": "int_parsing", "?length=1.5": "int_parsing",
+		"?length=10485761": "less_than_equal", "?length=99999999999999999999": "int_parsing_size",
+		"?length=many": "int_parsing", "?length=1.5": "int_parsing",
 	} {
 		t.Run(query, func(t *testing.T) {
 			response, body := ask(t, "POST", url+query, "", nil)

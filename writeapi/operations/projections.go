@@ -39,14 +39,18 @@ func (p *Projections) AdminRoutes() []web.Route {
 	acts := func(kind string) web.Option { return web.Acts(web.Act{Kind: kind}) }
 	generations, refuses := web.Returns[generationsReply](), web.Refuses(400, 404, 409)
 	return []web.Route{
-		web.Get("/admin/projections", p.list, read, tag, web.Summary("The generations of all read models"), web.Returns[overviewReply]()),
+		web.Get("/admin/projections", p.list, read, tag, web.Summary("The generations of all read models"),
+			web.Returns[overviewReply]()),
 		web.Post("/admin/projections/rebuild", p.rebuild, change, tag, acts(audit.ActRebuild),
 			web.Summary("Build new generations beside the live ones, or go on with those being built"), generations, refuses),
-		web.Post("/admin/projections/promote", p.promote, change, tag, acts(audit.ActPromote), web.Summary("Make generations live, all in one step"),
+		web.Post("/admin/projections/promote", p.promote, change, tag, acts(audit.ActPromote),
+			web.Summary("Make generations live, all in one step"),
 			web.RawBody("application/json"), generations, refuses),
-		web.Post("/admin/projections/rollback", p.rollback, change, tag, acts(audit.ActRollback), web.Summary("Make the generation live that was so before"),
+		web.Post("/admin/projections/rollback", p.rollback, change, tag, acts(audit.ActRollback),
+			web.Summary("Make the generation live that was so before"),
 			generations, refuses),
-		web.Post("/admin/projections/retire", p.retire, change, tag, acts(audit.ActRetire), web.Summary("Drop a generation, also one that is being built"),
+		web.Post("/admin/projections/retire", p.retire, change, tag, acts(audit.ActRetire),
+			web.Summary("Drop a generation, also one that is being built"),
 			web.Returns[success](), refuses),
 		web.Get("/admin/projections/parked", p.parked, read, tag, web.Summary("Events that a generation could not handle"),
 			web.Returns[parkedReply]()),

@@ -54,7 +54,8 @@ type generationReply struct {
 }
 
 func overviewOf(o feed.Overview) overviewReply {
-	told := overviewReply{Projections: make([]generationReply, len(o.Generations)), Head: o.Head.String(), At: seconds(o.At)}
+	told := overviewReply{Projections: make([]generationReply, len(o.Generations)), Head: o.Head.String(),
+		At: seconds(o.At)}
 	for i, g := range o.Generations {
 		told.Projections[i] = generationReply{
 			generationID: generationID{Name: g.Name, Version: g.Version, Generation: g.Number},
@@ -97,7 +98,8 @@ func parkedOf(page []feed.Parked, more bool) parkedReply {
 	for i, e := range page {
 		told.Parked[i] = parkedEventReply{
 			generationID: idOf(e.GenerationID), EventID: e.Event.String(), Type: e.Type, Stream: e.Stream,
-			Revision: e.Revision, Position: e.Position.String(), State: string(e.State), Reason: e.Reason, ParkedAt: seconds(e.At),
+			Revision: e.Revision, Position: e.Position.String(), State: string(e.State), Reason: e.Reason,
+			ParkedAt: seconds(e.At),
 		}
 	}
 	if more {

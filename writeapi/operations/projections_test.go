@@ -80,7 +80,8 @@ type desk struct {
 func openDesk(t *testing.T) *desk {
 	d := &desk{t: t, generations: &generations{}}
 	api := operations.Projections{Generations: d.generations}
-	d.url = webtest.Serve(t, web.Config{Routes: api.AdminRoutes(), Tokens: []operators.Token{operators.Single("operator", "op"), operators.Single("auditor", "au")}})
+	d.url = webtest.Serve(t, web.Config{Routes: api.AdminRoutes(),
+		Tokens: []operators.Token{operators.Single("operator", "op"), operators.Single("auditor", "au")}})
 	return d
 }
 
@@ -118,10 +119,12 @@ func TestTheListOfGenerations(t *testing.T) {
 	at := time.UnixMilli(1_700_000_000_250)
 	position := func(commit uint64) eventlog.Position { return eventlog.Position{Commit: commit, Prepare: commit} }
 	d.generations.overview = feed.Overview{Head: position(200), At: at, Generations: []feed.Generation{
-		{Name: "account", Version: 1, Number: 1, Live: true, State: feed.GenerationCurrent, Position: position(200), Events: 7,
-			Rows: 5, Bytes: 8192, MovedAt: at, Created: at},
-		{Name: "account", Version: 1, Number: 2, Promote: true, State: feed.GenerationStopped, Reason: "it fails", Position: position(50),
-			Lag: 1500 * time.Millisecond, Parked: 1, Created: at},
+		{Name: "account", Version: 1, Number: 1, Live: true, State: feed.GenerationCurrent, Position: position(200),
+			Events: 7,
+			Rows:   5, Bytes: 8192, MovedAt: at, Created: at},
+		{Name: "account", Version: 1, Number: 2, Promote: true, State: feed.GenerationStopped, Reason: "it fails",
+			Position: position(50),
+			Lag:      1500 * time.Millisecond, Parked: 1, Created: at},
 	}}
 	status, body := d.ask("au", "", "")
 	require.Equal(t, http.StatusOK, status, body)
@@ -172,7 +175,8 @@ func TestThePagesOfParkedEvents(t *testing.T) {
 	d := openDesk(t)
 	id := uuid.MustParse(event)
 	d.generations.parked = []feed.Parked{{
-		GenerationID: feed.GenerationID{Name: "account", Version: 1, Number: 2}, Event: id, Type: "account-opened", Stream: "account-1",
+		GenerationID: feed.GenerationID{Name: "account", Version: 1, Number: 2}, Event: id, Type: "account-opened",
+		Stream:   "account-1",
 		Revision: 4, Position: eventlog.Position{Commit: 9, Prepare: 8}, State: feed.ParkedBlocking, Reason: "it fails",
 		At: time.Unix(1_700_000_000, 0),
 	}}
@@ -189,7 +193,8 @@ func TestThePagesOfParkedEvents(t *testing.T) {
 	d.generations.parked = nil
 	_, body = d.ask("op", "/parked?limit=1&after=9%2F8", "")
 	require.JSONEq(t, `{"parked":[],"next":null}`, body)
-	require.Equal(t, []string{"parked after 0/0 limit 100", "parked after 0/0 limit 1", "parked after 9/8 limit 1"}, d.generations.asked)
+	require.Equal(t, []string{"parked after 0/0 limit 100", "parked after 0/0 limit 1", "parked after 9/8 limit 1"},
+		d.generations.asked)
 }
 
 func TestWhoMayDoWhat(t *testing.T) {

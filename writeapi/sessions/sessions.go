@@ -30,7 +30,8 @@ func (a *API) Routes() []web.Route {
 	return []web.Route{
 		web.Delete("/v1/account/sessions/{session_public_id}", a.revoke, shown, tag, web.Summary("Sign a browser out"),
 			web.Description("The session ends immediately. API keys stay valid."), returns, web.Refuses(404)),
-		web.Post("/v1/account/sessions/revoke_all", a.revokeAll, shown, tag, web.Summary("Sign all browsers out, the own one included"),
+		web.Post("/v1/account/sessions/revoke_all", a.revokeAll, shown, tag,
+			web.Summary("Sign all browsers out, the own one included"),
 			web.Description("API keys stay valid."), returns),
 	}
 }

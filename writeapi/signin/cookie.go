@@ -43,7 +43,8 @@ func (c cookies) read(call *web.Call) map[string]string {
 // set returns a header Set-Cookie. Lax, because the browser comes back from the provider's site.
 func (c cookies) set(name, value string) string {
 	cookie := http.Cookie{
-		Name: name, Value: value, Path: "/", MaxAge: int(signin.Lifetime.Seconds()), HttpOnly: true, Secure: c.secure, SameSite: http.SameSiteLaxMode,
+		Name: name, Value: value, Path: "/", MaxAge: int(signin.Lifetime.Seconds()), HttpOnly: true, Secure: c.secure,
+		SameSite: http.SameSiteLaxMode,
 	}
 	if value == "" {
 		cookie.MaxAge = -1 // it is removed

@@ -66,7 +66,8 @@ func (s *site) failures() map[string]int64 {
 }
 
 // failedLine is the line of a sign-in that has failed. It names neither the person nor an address.
-var failedLine = regexp.MustCompile(`(?m)^time=\S+ level=WARN msg="a sign-in failed" provider=idp_[12] reason=[a-z_]+ request_id=req_\w+ error=".*"$`)
+var failedLine = regexp.MustCompile(
+	`(?m)^time=\S+ level=WARN msg="a sign-in failed" provider=idp_[12] reason=[a-z_]+ request_id=req_\w+ error=".*"$`)
 
 // serve serves the routes at a public URL, "" for the host that is asked.
 func serve(t *testing.T, public string, providers map[string]signin.Provider) *site {
@@ -89,12 +90,14 @@ func serve(t *testing.T, public string, providers map[string]signin.Provider) *s
 		Failed: s.count,
 		Flow:   &signin.Flow{Providers: providers, Origins: origins, Key: bytes.Repeat([]byte{2}, 32), Now: time.Now},
 		SignIns: commands.New(commands.Config{
-			Journal: s.Journal, Keys: keys, Accounts: owners{s.accounts}, Sessions: openings{s.sessions}, FreePeriods: noPeriods{},
+			Journal: s.Journal, Keys: keys, Accounts: owners{s.accounts}, Sessions: openings{s.sessions},
+			FreePeriods: noPeriods{},
 			DrawAccount: accounts.NewAccountID, Now: time.Now,
 		}),
 		Sessions: s.sessions, Links: links.New(public, []byte("key")), ReadModels: s.models, Logger: log,
 	}
-	s.url = webtest.Serve(t, web.Config{Routes: api.Routes(), Authenticator: oneKey("rk_one"), Sessions: s, Origins: origins.Serialized(), PlainCookies: public == "", Logger: log})
+	s.url = webtest.Serve(t, web.Config{Routes: api.Routes(), Authenticator: oneKey("rk_one"), Sessions: s,
+		Origins: origins.Serialized(), PlainCookies: public == "", Logger: log})
 	return s
 }
 
@@ -113,7 +116,8 @@ func development(t *testing.T) map[string]signin.Provider {
 	})
 	providers := map[string]signin.Provider{}
 	for _, name := range names {
-		provider, err := openid.New(openid.Config{Issuer: server.Issuer(name), ClientID: devidp.ClientID, ClientSecret: server.ClientSecret()})
+		provider, err := openid.New(openid.Config{Issuer: server.Issuer(name), ClientID: devidp.ClientID,
+			ClientSecret: server.ClientSecret()})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, provider.Close()) })
 		providers[name] = provider
@@ -140,7 +144,9 @@ func (o owners) Identity(ctx context.Context, id string) (string, error) {
 
 type openings struct{ *sessions.Sessions }
 
-func (o openings) Open(ctx context.Context, id string, client commands.Client, origin journal.Origin) (commands.Session, error) {
+func (o openings) Open(
+	ctx context.Context, id string, client commands.Client, origin journal.Origin,
+) (commands.Session, error) {
 	opened, err := o.Sessions.Open(ctx, id, sessions.Client(client), origin)
 	return commands.Session{Cookie: opened.Cookie, ExpiresAt: opened.ExpiresAt, Position: opened.Position}, err
 }
@@ -211,7 +217,8 @@ func (s *site) do(request *http.Request) page {
 // login begins a sign-in.
 func (s *site) login(redirect string, headers ...string) page {
 	s.T.Helper()
-	return s.get("GET", s.url+"/auth/oauth/login?provider=idp_1&utm_source=letter&redirect="+url.QueryEscape(redirect), headers...)
+	return s.get("GET", s.url+"/auth/oauth/login?provider=idp_1&utm_source=letter&redirect="+url.QueryEscape(redirect),
+		headers...)
 }
 
 // answer fills in the provider's page, and returns the address to which the provider sends the browser.

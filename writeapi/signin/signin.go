@@ -43,16 +43,22 @@ func (a *API) Routes() []web.Route {
 	tag, goes := web.Tag("Sign-in"), web.Sends("location", "cache-control")
 	return []web.Route{
 		web.Get("/auth/oauth/login", a.login, web.Public(), web.Appends(), tag, web.Summary("Begin to sign in"),
-			web.Description("Sends the browser to the identity provider and from there, in the end, to `redirect`, whose origin must be allowed. After a failure "+
+			web.Description("Sends the browser to the identity provider and from there, in the end, to `redirect`, whose "+
+				"origin must be allowed. After a failure "+
 				"the redirect has the parameters `error` and `error_description`."),
-			web.Meanings(map[string]string{"redirect": "where the browser goes in the end", "utm_source": "where the person comes from; it is kept with the sign-in"}),
+			web.Meanings(map[string]string{"redirect": "where the browser goes in the end",
+				"utm_source": "where the person comes from; it is kept with the sign-in"}),
 			web.ReturnsNothing(http.StatusFound, goes), web.Refuses(400, 403)),
-		web.Get("/auth/oauth/{provider}", a.callback, web.Public(), web.Appends(), web.ReadModels(readmodel.Account, readmodel.Sessions), tag, web.Summary("Come back from the identity provider"),
+		web.Get("/auth/oauth/{provider}", a.callback, web.Public(), web.Appends(),
+			web.ReadModels(readmodel.Account, readmodel.Sessions), tag, web.Summary("Come back from the identity provider"),
 			web.Description("The provider sends the browser here. `code` is needed unless there is an `error`."),
 			web.ReturnsNothing(http.StatusFound, goes, web.MaySend("x-recital-position", "x-recital-stale")), web.Refuses(400)),
-		web.Get("/auth/oauth/logout", a.logout, web.Optional(), web.Appends(), web.Navigable(), tag, web.Summary("End the session of this browser"),
-			web.Description("A link or a typed address signs out, and so does a page of the service or of an allowed origin. A page of another origin must have the browser "+
-				"show the cookie (`credentials: \"include\"`): without one the answer is 401. With `redirect`, whose origin must be allowed, the browser goes there."),
+		web.Get("/auth/oauth/logout", a.logout, web.Optional(), web.Appends(), web.Navigable(), tag,
+			web.Summary("End the session of this browser"),
+			web.Description("A link or a typed address signs out, and so does a page of the service or of an allowed origin. "+
+				"A page of another origin must have the browser "+
+				"show the cookie (`credentials: \"include\"`): without one the answer is 401. With `redirect`, whose origin must "+
+				"be allowed, the browser goes there."),
 			web.Meanings(map[string]string{"redirect": "where the browser goes in the end"}),
 			web.Returns[writeapi.SuccessResponse](web.MaySend("x-recital-position")),
 			web.ReturnsNothing(http.StatusFound, goes, web.MaySend("x-recital-position")), web.Refuses(400, 401, 403)),
@@ -76,7 +82,8 @@ func (s *source) UnmarshalText(text []byte) error {
 	return nil
 }
 
-var errNotAWindow = domain.Refuse(domain.Denied, "A sign-in begins when the browser's window goes here: it cannot be loaded by a page, or ahead of its user")
+var errNotAWindow = domain.Refuse(domain.Denied, "A sign-in begins when the browser's window goes here: it cannot be "+
+	"loaded by a page, or ahead of its user")
 
 func (a *API) login(call *web.Call, in loginRequest) (web.Reply, error) {
 	if call.Loaded() {
@@ -86,7 +93,8 @@ func (a *API) login(call *web.Call, in loginRequest) (web.Reply, error) {
 	if err != nil {
 		return web.Reply{}, err
 	}
-	begun, err := a.Flow.Begin(call, signin.Beginning{Provider: in.Provider, Redirect: in.Redirect, UTMSource: string(in.UTMSource), Callback: callback})
+	begun, err := a.Flow.Begin(call, signin.Beginning{Provider: in.Provider, Redirect: in.Redirect,
+		UTMSource: string(in.UTMSource), Callback: callback})
 	switch {
 	case errors.Is(err, signin.ErrRedirect):
 		return web.Reply{}, call.Invalid("redirect", "the origin is not allowed, or it is too long")
@@ -112,7 +120,8 @@ func (a *API) fail(call *web.Call, provider, redirect string, err error) web.Rep
 func (a *API) failed(call *web.Call, provider string, err error) signin.Reason {
 	reason := signin.ReasonOf(err)
 	a.Failed(provider, reason)
-	a.Logger.WarnContext(call, "a sign-in failed", "provider", provider, "reason", reason, "request_id", call.RequestID, "error", err)
+	a.Logger.WarnContext(call, "a sign-in failed", "provider", provider, "reason", reason, "request_id", call.RequestID,
+		"error", err)
 	return reason
 }
 
@@ -137,7 +146,8 @@ func (a *API) callback(call *web.Call, in callbackRequest) (web.Reply, error) {
 		call.SetHeader("Set-Cookie", cookies.set(name, "")) // a sign-in ends once, however it ends
 	}
 	answered, err := a.Flow.Finish(call, signin.Answer{
-		Provider: in.Provider, Callback: callback, State: in.State, Kept: kept, Code: in.Code, Issuer: in.Issuer, Error: in.Error,
+		Provider: in.Provider, Callback: callback, State: in.State, Kept: kept, Code: in.Code, Issuer: in.Issuer,
+		Error: in.Error,
 	})
 	if errors.Is(err, signin.ErrUnusable) {
 		return web.Reply{}, domain.Refuse(domain.Invalid, a.failed(call, in.Provider, err).Text())
@@ -158,7 +168,8 @@ func (a *API) callback(call *web.Call, in callbackRequest) (web.Reply, error) {
 func (a *API) enter(call *web.Call, provider string, answered signin.Answered, crossSite bool) error {
 	session, err := a.SignIns.SignIn(call, commands.Arrival{
 		Person: answered.Person, UTMSource: answered.UTMSource,
-		Client: commands.Client{UserAgent: call.Header("User-Agent"), Address: call.RemoteIP(), Country: call.Country(), Provider: provider, CrossSite: crossSite},
+		Client: commands.Client{UserAgent: call.Header("User-Agent"), Address: call.RemoteIP(), Country: call.Country(),
+			Provider: provider, CrossSite: crossSite},
 	}, writeapi.Origin(call.Caller))
 	if err != nil {
 		return err
@@ -182,7 +193,8 @@ type logoutRequest struct {
 
 // errNoSession refuses a page that would hear of a success while the session lives on.
 var errNoSession = domain.Refuse(domain.Unauthenticated,
-	"The browser has shown no session, and it may have one: browsers show cookies to pages of another origin only if asked to, and block those of other sites")
+	"The browser has shown no session, and it may have one: browsers show cookies to pages of another origin only if "+
+		"asked to, and block those of other sites")
 
 // logout succeeds without a session, too, where the browser would have shown the one that it has.
 func (a *API) logout(call *web.Call, in logoutRequest) (web.Reply, error) {
@@ -222,7 +234,8 @@ func (a *API) loggedOut(call *web.Call, redirect string) (web.Reply, error) {
 
 // leave sends the browser elsewhere. The address that it leaves holds a code or a state, which concerns nobody there.
 func leave(location string) web.Reply {
-	return web.Redirect(http.StatusFound, location).WithHeader("Cache-Control", "no-store").WithHeader("Referrer-Policy", "no-referrer")
+	return web.Redirect(http.StatusFound, location).WithHeader("Cache-Control", "no-store").WithHeader("Referrer-Policy",
+		"no-referrer")
 }
 
 // callbackURL returns where the provider sends the browser back to. Without a public URL that is the host that was
@@ -230,7 +243,8 @@ func leave(location string) web.Reply {
 func (a *API) callbackURL(call *web.Call, provider string) (string, error) {
 	host := call.Header("Host")
 	if a.Links.Base() == "" && !signin.IsLoopback(host) {
-		return "", domain.Refuse(domain.Invalid, "Without a public URL (RECITAL_PUBLIC_URL) only browsers on this machine can sign in, at http://127.0.0.1 or http://localhost")
+		return "", domain.Refuse(domain.Invalid, "Without a public URL (RECITAL_PUBLIC_URL) only browsers on this machine "+
+			"can sign in, at http://127.0.0.1 or http://localhost")
 	}
 	return a.Links.To(host, "/auth/oauth/"+provider), nil
 }

@@ -81,7 +81,8 @@ func (s *site) enter(redirect string) *http.Cookie {
 func TestSigningOutBesideAKeyEndsTheSessionOfTheCookie(t *testing.T) {
 	s := serve(t, "", nil)
 	cookie := s.enter(app)
-	out := s.get("GET", s.url+"/auth/oauth/logout", "Cookie", shown(cookie), "X-Api-Key", "rk_one", "Sec-Fetch-Site", "same-origin")
+	out := s.get("GET", s.url+"/auth/oauth/logout", "Cookie", shown(cookie), "X-Api-Key", "rk_one", "Sec-Fetch-Site",
+		"same-origin")
 	require.Equal(t, http.StatusOK, out.status, out.body)
 	require.NotNil(t, cookieNamed(out, "svc-session"))
 	require.False(t, s.lives(cookie), "no success is told while it lives")
@@ -117,7 +118,8 @@ func TestWhoSignsOut(t *testing.T) {
 		cookie := s.enter(app)
 		var headers []string
 		for header, value := range map[string]string{
-			"Sec-Fetch-Site": asked.site, "Sec-Fetch-Mode": asked.mode, "Sec-Fetch-Dest": asked.dest, "Sec-Purpose": asked.purpose,
+			"Sec-Fetch-Site": asked.site, "Sec-Fetch-Mode": asked.mode, "Sec-Fetch-Dest": asked.dest,
+			"Sec-Purpose": asked.purpose,
 		} {
 			if value != "" {
 				headers = append(headers, header, value)
@@ -135,7 +137,8 @@ func TestAnotherSitesScriptThatShowsNoSessionSignsNobodyOut(t *testing.T) {
 	s := serve(t, "", nil)
 	for _, headers := range [][]string{
 		{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "cors"}, {"Sec-Fetch-Site", "same-site", "Sec-Fetch-Mode", "cors"},
-		{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"}, {"Origin", "https://app.example.com"},
+		{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"},
+		{"Origin", "https://app.example.com"},
 	} {
 		out := s.get("GET", s.url+"/auth/oauth/logout", headers...)
 		require.Equal(t, http.StatusUnauthorized, out.status, "%q: %s", headers, out.body)
@@ -170,7 +173,8 @@ func TestACookieFitsTheSiteOfThePage(t *testing.T) {
 	for public, pages := range map[string]map[string]http.SameSite{
 		"": {app: http.SameSiteNoneMode, "HOME/docs": http.SameSiteLaxMode},
 		"https://api.example.com": {
-			app: http.SameSiteLaxMode, "https://api.example.com/docs": http.SameSiteLaxMode, "https://app.example.org/": http.SameSiteNoneMode,
+			app: http.SameSiteLaxMode, "https://api.example.com/docs": http.SameSiteLaxMode,
+			"https://app.example.org/": http.SameSiteNoneMode,
 		},
 	} {
 		s := serve(t, public, nil)
@@ -185,7 +189,8 @@ func TestACookieFitsTheSiteOfThePage(t *testing.T) {
 	}
 	// and a page on another site gets rid of it
 	s := serve(t, "", nil)
-	out := s.get("GET", s.url+"/auth/oauth/logout", "Cookie", "svc-session=dead", "Sec-Fetch-Site", "cross-site", "Origin", "https://app.example.com")
+	out := s.get("GET", s.url+"/auth/oauth/logout", "Cookie", "svc-session=dead", "Sec-Fetch-Site", "cross-site", "Origin",
+		"https://app.example.com")
 	removed := cookieNamed(out, "svc-session")
 	require.NotNil(t, removed, out.body)
 	require.Equal(t, http.SameSiteNoneMode, removed.SameSite)
@@ -235,7 +240,8 @@ func TestAFailureGoesBackToThePage(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, eventlog.Start(), head, "nothing was recorded")
 	require.Equal(t, map[string]int64{
-		"idp_1 access_denied": 1, "idp_1 profile_incomplete": 2, "idp_1 email_unverified": 1, "idp_1 invalid_answer": 1, "idp_1 temporarily_unavailable": 1,
+		"idp_1 access_denied": 1, "idp_1 profile_incomplete": 2, "idp_1 email_unverified": 1, "idp_1 invalid_answer": 1,
+		"idp_1 temporarily_unavailable": 1,
 	}, s.failures(), "what no event records is counted")
 	require.Len(t, failedLine.FindAllString(s.logged.String(), -1), 6, s.logged.String())
 	require.NotContains(t, s.logged.String(), "ada@example.com")
@@ -249,7 +255,8 @@ func TestAProviderThatIsAwayIsSaidAtOnce(t *testing.T) {
 	s := serve(t, "", map[string]signin.Provider{"idp_1": provider})
 	login := s.login(app)
 	require.Equal(t, http.StatusFound, login.status, login.body)
-	require.True(t, strings.HasPrefix(login.header.Get("Location"), "https://app.example.com/in?"), login.header.Get("Location"))
+	require.True(t, strings.HasPrefix(login.header.Get("Location"), "https://app.example.com/in?"),
+		login.header.Get("Location"))
 	require.Contains(t, login.header.Get("Location"), "error=temporarily_unavailable")
 
 	other := s.get("GET", s.url+"/auth/oauth/login?provider=idp_3&redirect="+url.QueryEscape(app))
@@ -321,7 +328,8 @@ func TestOnlyThisMachineSignsInWithoutAPublicURL(t *testing.T) {
 	s := serve(t, "", nil)
 	for host, status := range map[string]int{
 		"localhost:8080": http.StatusFound, "127.0.0.1": http.StatusFound, "[::1]:80": http.StatusFound,
-		"evil.example": http.StatusBadRequest, "127.0.0.1.evil.example": http.StatusBadRequest, "localhost.evil.example:80": http.StatusBadRequest,
+		"evil.example": http.StatusBadRequest, "127.0.0.1.evil.example": http.StatusBadRequest,
+		"localhost.evil.example:80": http.StatusBadRequest,
 	} {
 		got := s.login(app, "Host", host)
 		require.Equal(t, status, got.status, "%s: %s", host, got.body)
@@ -333,17 +341,28 @@ func TestOnlyThisMachineSignsInWithoutAPublicURL(t *testing.T) {
 // hostile are redirects that lead elsewhere, as a client sends them: the edge reads them as a browser does, before the
 // origins are compared.
 var hostile = []string{
-	"https://evil.example/", "https://app.example.com.evil.example/", "https://evilapp.example.com/", "https://sub.app.example.com/", "https://example.com/",
-	"http://app.example.com/", "https://app.example.com:8443/", "https://app.example.com:80/", "http://app.example.com:443/", "https://app.example.com./",
-	"//evil.example/", "///evil.example", "/\\evil.example", "\\\\evil.example", "/in", "in", "?a", "#a", "app.example.com", "",
-	"javascript:alert(1)", "javascript://app.example.com/%0aalert(1)", "data:text/html,x", "vbscript:x", "file:///etc/passwd", "ftp://app.example.com/",
-	"blob:https://app.example.com/1", "about:blank", "mailto:a@app.example.com", "https:evil.example", "https:///evil.example", "https:\\\\evil.example",
-	"https://app.example.com@evil.example/", "https://app.example.com:x@evil.example/", "https://user@app.example.com/", "https://user:pass@app.example.com/",
-	"https://evil.example\\@app.example.com/", "https://evil.example\\.app.example.com/", "https://evil.example#@app.example.com/", "https://evil.example?@app.example.com/",
-	"https://evil.example/\\app.example.com", "https://evil.example\t/", "https://evil\n.example/", "\thttps://evil.example/", "https://app.example.com\x00.evil.example/",
-	"https://app.example.com%00.evil.example/", "https://app.example.com%2f.evil.example/", "https://app.example.com%40evil.example/", "https://evil.example%2f@app.example.com/",
-	"https://app。example。com.evil.example/", "https://evil.example／app.example.com/", "https://аpp.example.com/", "https://[::1]/", "https://2130706433/", "https://0x7f.1/",
-	"https://app.example.com:443:443/", "https://app.example.com:99999/", "https://app.example.com\t.evil.example/", "https://app.example.com\r\n.evil.example/",
+	"https://evil.example/", "https://app.example.com.evil.example/", "https://evilapp.example.com/",
+	"https://sub.app.example.com/", "https://example.com/",
+	"http://app.example.com/", "https://app.example.com:8443/", "https://app.example.com:80/",
+	"http://app.example.com:443/", "https://app.example.com./",
+	"//evil.example/", "///evil.example", "/\\evil.example", "\\\\evil.example", "/in", "in", "?a", "#a",
+	"app.example.com", "",
+	"javascript:alert(1)", "javascript://app.example.com/%0aalert(1)", "data:text/html,x", "vbscript:x",
+	"file:///etc/passwd", "ftp://app.example.com/",
+	"blob:https://app.example.com/1", "about:blank", "mailto:a@app.example.com", "https:evil.example",
+	"https:///evil.example", "https:\\\\evil.example",
+	"https://app.example.com@evil.example/", "https://app.example.com:x@evil.example/", "https://user@app.example.com/",
+	"https://user:pass@app.example.com/",
+	"https://evil.example\\@app.example.com/", "https://evil.example\\.app.example.com/",
+	"https://evil.example#@app.example.com/", "https://evil.example?@app.example.com/",
+	"https://evil.example/\\app.example.com", "https://evil.example\t/", "https://evil\n.example/",
+	"\thttps://evil.example/", "https://app.example.com\x00.evil.example/",
+	"https://app.example.com%00.evil.example/", "https://app.example.com%2f.evil.example/",
+	"https://app.example.com%40evil.example/", "https://evil.example%2f@app.example.com/",
+	"https://app。example。com.evil.example/", "https://evil.example／app.example.com/", "https://аpp.example.com/",
+	"https://[::1]/", "https://2130706433/", "https://0x7f.1/",
+	"https://app.example.com:443:443/", "https://app.example.com:99999/", "https://app.example.com\t.evil.example/",
+	"https://app.example.com\r\n.evil.example/",
 }
 
 func TestHostileRedirectsBeginNoSignIn(t *testing.T) {
@@ -371,7 +390,8 @@ func TestWhatABrowserReadsAsTheAllowedOriginLeadsThere(t *testing.T) {
 	} {
 		login := s.login(redirect)
 		entered := s.get("GET", s.answer(login, "").String(), "Cookie", shown(keptBy(login)))
-		require.True(t, strings.HasPrefix(entered.header.Get("Location"), want), "%q leads to %q", redirect, entered.header.Get("Location"))
+		require.True(t, strings.HasPrefix(entered.header.Get("Location"), want), "%q leads to %q", redirect,
+			entered.header.Get("Location"))
 	}
 }
 
@@ -390,12 +410,17 @@ func TestOnlyAWindowBeginsASignIn(t *testing.T) {
 		headers []string
 		status  int
 	}{
-		"a window":         {[]string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, http.StatusFound},
+		"a window": {[]string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest",
+			"document"}, http.StatusFound},
 		"an old browser's": {nil, http.StatusFound},
-		"a picture":        {[]string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "image"}, http.StatusForbidden},
-		"a frame":          {[]string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"}, http.StatusForbidden},
-		"a script":         {[]string{"Sec-Fetch-Site", "same-origin", "Sec-Fetch-Mode", "cors", "Sec-Fetch-Dest", "empty"}, http.StatusForbidden},
-		"a look ahead":     {[]string{"Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document", "Sec-Purpose", "prefetch"}, http.StatusForbidden},
+		"a picture": {[]string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "image"},
+			http.StatusForbidden},
+		"a frame": {[]string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest",
+			"iframe"}, http.StatusForbidden},
+		"a script": {[]string{"Sec-Fetch-Site", "same-origin", "Sec-Fetch-Mode", "cors", "Sec-Fetch-Dest", "empty"},
+			http.StatusForbidden},
+		"a look ahead": {[]string{"Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document", "Sec-Purpose", "prefetch"},
+			http.StatusForbidden},
 	} {
 		got := s.login(app, c.headers...)
 		require.Equal(t, c.status, got.status, "%s: %s", name, got.body)

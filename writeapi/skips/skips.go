@@ -40,12 +40,15 @@ func (a *API) AdminRoutes() []web.Route {
 	tag, change, refuses := web.Tag("Projections"), web.Role("operator"), web.Refuses(400, 404, 409)
 	acts := web.Acts(web.Act{Own: true, Reasoned: true})
 	return []web.Route{
-		web.Get("/admin/skips", a.list, web.Role("operator", "auditor"), tag, web.Summary("The events that are skipped"), web.Returns[listReply]()),
+		web.Get("/admin/skips", a.list, web.Role("operator", "auditor"), tag, web.Summary("The events that are skipped"),
+			web.Returns[listReply]()),
 		web.Post("/admin/skips", a.skip, change, acts, tag, web.Summary("Skip an event for all read models and all commands"),
-			web.Description("Without a stream it is an event that a read model has stopped at. An account, or a session, in whose stream an event is skipped "+
+			web.Description("Without a stream it is an event that a read model has stopped at. An account, or a session, in "+
+				"whose stream an event is skipped "+
 				"admits no credential until the skip is confirmed: the event may have revoked one."),
 			web.Returns[skipReply](), refuses),
-		web.Post("/admin/skips/{event_id}/confirm", a.confirm, change, acts, tag, web.Summary("Confirm that a skipped event revokes no credential"),
+		web.Post("/admin/skips/{event_id}/confirm", a.confirm, change, acts, tag,
+			web.Summary("Confirm that a skipped event revokes no credential"),
 			web.Returns[skipReply](), refuses),
 		web.Delete("/admin/skips/{event_id}", a.unskip, change, acts, tag, web.Summary("Let a skipped event count again"),
 			web.Returns[unskipReply](), refuses),
@@ -65,7 +68,8 @@ type skipReply struct {
 }
 
 func replyOf(s skip.Skip) skipReply {
-	return skipReply{EventID: s.Event, Stream: s.Stream, Revision: s.Revision, Type: s.Type, By: s.By, Role: s.Role, Reason: s.Why,
+	return skipReply{EventID: s.Event, Stream: s.Stream, Revision: s.Revision, Type: s.Type, By: s.By, Role: s.Role,
+		Reason:    s.Why,
 		SkippedAt: s.At.Unix(), Unconfirmed: s.Unconfirmed()}
 }
 

@@ -16,7 +16,8 @@ import (
 
 func serveQueries(t *testing.T) string {
 	t.Helper()
-	routes := append(noStudio().Routes(), web.Get("/understand", understand, web.As(request.Get()), web.Returns[understood]()))
+	routes := append(noStudio().Routes(), web.Get("/understand", understand, web.As(request.Get()),
+		web.Returns[understood]()))
 	return webtest.Serve(t, web.Config{Routes: routes, Authenticator: anyKey{}})
 }
 
@@ -35,11 +36,14 @@ func ask(t *testing.T, method, address string) (int, string) {
 
 func TestAnAddressSaysTheSameAsABody(t *testing.T) {
 	server := serveQueries(t)
-	status, got := ask(t, http.MethodGet, server+"/understand?text=hi&voice=leah&format=wav&sample_rate=8000&speed=0.5&return_timestamps=true&language=de")
+	status, got := ask(t, http.MethodGet,
+		server+"/understand?text=hi&voice=leah&format=wav&sample_rate=8000&speed=0.5&return_timestamps=true&language=de")
 	require.Equal(t, 200, status, got)
 	require.JSONEq(t, `{"Text":"hi","Voice":"leah","Language":"de","Format":"wav","SampleRate":8000,"Speed":0.5,"Times":true}`, got)
-	for _, bad := range []string{"", "text=hi", "voice=leah", "text=&voice=leah", "text=" + strings.Repeat("a", 5001) + "&voice=leah",
-		"text=hi&voice=leah&speed=3", "text=hi&voice=leah&sample_rate=44100", "text=hi&voice=leah&format=flac", "text=hi&voice=leah&length=0",
+	for _, bad := range []string{"", "text=hi", "voice=leah", "text=&voice=leah", "text=" + strings.Repeat("a", 5001) +
+		"&voice=leah",
+		"text=hi&voice=leah&speed=3", "text=hi&voice=leah&sample_rate=44100", "text=hi&voice=leah&format=flac",
+		"text=hi&voice=leah&length=0",
 		"text=hi&voice=leah&temperature=0", "text=hi&voice=leah&top_p=2", "text=hi&voice=leah&debug=perhaps"} {
 		status, got := ask(t, http.MethodGet, server+"/v1/ai/speech?"+bad)
 		require.Equal(t, 422, status, "%s: %s", bad, got)

@@ -54,7 +54,8 @@ func noStudio() *API {
 // bound.
 func serve(t *testing.T) string {
 	t.Helper()
-	routes := append(noStudio().Routes(), web.Post("/understand", understand, web.As(request.Post()), web.Forms(), web.MaxBody(maxBody), web.Returns[understood]()))
+	routes := append(noStudio().Routes(), web.Post("/understand", understand, web.As(request.Post()), web.Forms(),
+		web.MaxBody(maxBody), web.Returns[understood]()))
 	return webtest.Serve(t, web.Config{Routes: routes, Authenticator: anyKey{}})
 }
 
@@ -90,21 +91,25 @@ func TestWhatIsUnderstood(t *testing.T) {
 		want   understood
 	}{
 		"the defaults": {``, defaults},
-		"all of it": {`,"language":"de","format":"wav","sample_rate":8000,"speed":0.25,"return_durations":true`, with(func(u *understood) {
-			u.Language, u.Format, u.SampleRate, u.Speed, u.Times = "de", "wav", 8000, 0.25, true
-		})},
-		"response_format":        {`,"response_format":"wav"`, with(func(u *understood) { u.Format = "wav" })},
-		"format first":           {`,"response_format":"wav","format":"aac"`, with(func(u *understood) { u.Format = "aac" })},
-		"mulaw":                  {`,"format":"mulaw"`, with(func(u *understood) { u.Format, u.SampleRate = "ulaw", 8000 })},
-		"mulaw as an alias":      {`,"response_format":"mulaw","sample_rate":16000`, with(func(u *understood) { u.Format, u.SampleRate = "ulaw", 16000 })},
-		"durations":              {`,"durations":true`, with(func(u *understood) { u.Times = true })},
-		"return_timestamps":      {`,"return_timestamps":true`, with(func(u *understood) { u.Times = true })},
-		"python's True":          {`,"durations":"True"`, with(func(u *understood) { u.Times = true })},
-		"numbers as texts":       {`,"speed":"1.5","sample_rate":"16000","seed":"7","temperature":"0.5"`, with(func(u *understood) { u.Speed, u.SampleRate = 1.5, 16000 })},
+		"all of it": {`,"language":"de","format":"wav","sample_rate":8000,"speed":0.25,"return_durations":true`,
+			with(func(u *understood) {
+				u.Language, u.Format, u.SampleRate, u.Speed, u.Times = "de", "wav", 8000, 0.25, true
+			})},
+		"response_format": {`,"response_format":"wav"`, with(func(u *understood) { u.Format = "wav" })},
+		"format first":    {`,"response_format":"wav","format":"aac"`, with(func(u *understood) { u.Format = "aac" })},
+		"mulaw":           {`,"format":"mulaw"`, with(func(u *understood) { u.Format, u.SampleRate = "ulaw", 8000 })},
+		"mulaw as an alias": {`,"response_format":"mulaw","sample_rate":16000`,
+			with(func(u *understood) { u.Format, u.SampleRate = "ulaw", 16000 })},
+		"durations":         {`,"durations":true`, with(func(u *understood) { u.Times = true })},
+		"return_timestamps": {`,"return_timestamps":true`, with(func(u *understood) { u.Times = true })},
+		"python's True":     {`,"durations":"True"`, with(func(u *understood) { u.Times = true })},
+		"numbers as texts": {`,"speed":"1.5","sample_rate":"16000","seed":"7","temperature":"0.5"`,
+			with(func(u *understood) { u.Speed, u.SampleRate = 1.5, 16000 })},
 		"a language with region": {`,"language":"pt_BR"`, with(func(u *understood) { u.Language = "pt-br" })},
 		"English":                {`,"language":"EN"`, with(func(u *understood) { u.Language = "en-us" })},
 		"keys that are unknown":  {`,"return_seed":true,"foo":{"bar":[1]},"model":"blizzard-2.1"`, defaults},
-		"nulls":                  {`,"seed":null,"sample_rate":null,"model":null,"debug":null,"return_durations":null`, defaults},
+		"nulls": {`,"seed":null,"sample_rate":null,"model":null,"debug":null,"return_durations":null`,
+			defaults},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, body := post(t, url, "application/json", `{"text":"hi","voice":"leah"`+c.fields+`}`)
@@ -119,7 +124,8 @@ func TestWhatIsUnderstood(t *testing.T) {
 func TestFormsAreUnderstoodLikeJSON(t *testing.T) {
 	address := serve(t) + "/understand"
 	fields := map[string]string{
-		"text": "“Grüße” & 1+1", "voice": "zeke", "format": "mulaw", "speed": "0.5", "sample_rate": "16000", "return_durations": "True", "seed": "",
+		"text": "“Grüße” & 1+1", "voice": "zeke", "format": "mulaw", "speed": "0.5", "sample_rate": "16000",
+		"return_durations": "True", "seed": "",
 	}
 	want := understood{
 		Text: "“Grüße” & 1+1", Voice: "zeke", Language: "auto", Format: "ulaw", SampleRate: 16000, Speed: 0.5, Times: true,
@@ -154,35 +160,38 @@ func TestWhatIsRefused(t *testing.T) {
 		loc    string // of the only item of a 422
 		kind   string
 	}{
-		"no text":              {`{"voice":"leah"}`, 422, `["body","text"]`, "missing"},
-		"an empty text":        {`{"text":"","voice":"leah"}`, 422, `["body","text"]`, "string_too_short"},
-		"a long text":          {`{"text":"` + long + `","voice":"leah"}`, 422, `["body","text"]`, "string_too_long"},
-		"a text with NUL":      {`{"text":"a\u0000b","voice":"leah"}`, 422, `["body","text"]`, "value_error"},
-		"half a character":     {`{"text":"a\ud83d","voice":"leah"}`, 422, `["body","text"]`, "string_unicode"},
-		"no voice":             {`{"text":"hi"}`, 422, `["body","voice"]`, "missing"},
-		"an unknown voice":     {`{"text":"hi","voice":"nobody"}`, 404, "", ""},
-		"an empty voice":       {`{"text":"hi","voice":""}`, 404, "", ""},
-		"a long voice":         {`{"text":"hi","voice":"` + strings.Repeat("a", 5000) + `"}`, 404, "", ""},
-		"a null for a voice":   {`{"text":"hi","voice":null}`, 422, `["body","voice"]`, "string_type"},
-		"a voice as a path":    {`{"text":"hi","voice":"../f2"}`, 404, "", ""},
-		"an engine's variant":  {`{"text":"hi","voice":"f2"}`, 404, "", ""},
-		"an unknown language":  {`{"text":"hi","voice":"leah","language":"tlh"}`, 422, `["body","language"]`, "value_error"},
-		"both are unknown":     {`{"text":"hi","voice":"nobody","language":"tlh"}`, 422, `["body","language"]`, "value_error"},
-		"a long language":      {`{"text":"hi","voice":"leah","language":"` + strings.Repeat("a", 36) + `"}`, 422, `["body","language"]`, "value_error"},
+		"no text":             {`{"voice":"leah"}`, 422, `["body","text"]`, "missing"},
+		"an empty text":       {`{"text":"","voice":"leah"}`, 422, `["body","text"]`, "string_too_short"},
+		"a long text":         {`{"text":"` + long + `","voice":"leah"}`, 422, `["body","text"]`, "string_too_long"},
+		"a text with NUL":     {`{"text":"a\u0000b","voice":"leah"}`, 422, `["body","text"]`, "value_error"},
+		"half a character":    {`{"text":"a\ud83d","voice":"leah"}`, 422, `["body","text"]`, "string_unicode"},
+		"no voice":            {`{"text":"hi"}`, 422, `["body","voice"]`, "missing"},
+		"an unknown voice":    {`{"text":"hi","voice":"nobody"}`, 404, "", ""},
+		"an empty voice":      {`{"text":"hi","voice":""}`, 404, "", ""},
+		"a long voice":        {`{"text":"hi","voice":"` + strings.Repeat("a", 5000) + `"}`, 404, "", ""},
+		"a null for a voice":  {`{"text":"hi","voice":null}`, 422, `["body","voice"]`, "string_type"},
+		"a voice as a path":   {`{"text":"hi","voice":"../f2"}`, 404, "", ""},
+		"an engine's variant": {`{"text":"hi","voice":"f2"}`, 404, "", ""},
+		"an unknown language": {`{"text":"hi","voice":"leah","language":"tlh"}`, 422, `["body","language"]`, "value_error"},
+		"both are unknown": {`{"text":"hi","voice":"nobody","language":"tlh"}`, 422, `["body","language"]`,
+			"value_error"},
+		"a long language": {`{"text":"hi","voice":"leah","language":"` + strings.Repeat("a", 36) + `"}`, 422,
+			`["body","language"]`, "value_error"},
 		"an unknown format":    {`{"text":"hi","voice":"leah","format":"ogg"}`, 422, `["body","format"]`, "literal_error"},
 		"an unknown rate":      {`{"text":"hi","voice":"leah","sample_rate":11025}`, 422, `["body","sample_rate"]`, "enum"},
 		"too fast":             {`{"text":"hi","voice":"leah","speed":3}`, 422, `["body","speed"]`, "less_than_equal"},
 		"too slow":             {`{"text":"hi","voice":"leah","speed":0.24}`, 422, `["body","speed"]`, "greater_than_equal"},
 		"a speed that is none": {`{"text":"hi","voice":"leah","speed":"NaN"}`, 422, `["body","speed"]`, ""},
-		"too hot":              {`{"text":"hi","voice":"leah","temperature":5.1}`, 422, `["body","temperature"]`, "less_than_equal"},
-		"top_p":                {`{"text":"hi","voice":"leah","top_p":1.01}`, 422, `["body","top_p"]`, "less_than_equal"},
-		"top_k":                {`{"text":"hi","voice":"leah","top_k":-1}`, 422, `["body","top_k"]`, "greater_than_equal"},
-		"too long":             {`{"text":"hi","voice":"leah","length":301}`, 422, `["body","length"]`, "less_than_equal"},
-		"an unknown model":     {`{"text":"hi","voice":"leah","model":"gale"}`, 422, `["body","model"]`, "literal_error"},
-		"no boolean":           {`{"text":"hi","voice":"leah","debug":"maybe"}`, 422, `["body","debug"]`, "bool_parsing"},
-		"truncated JSON":       {`{"text":"hi","voice"`, 422, "", "json_invalid"},
-		"a list":               {`[]`, 422, `["body"]`, ""},
-		"much too large":       {`{"text":"` + strings.Repeat("a", maxBody) + `"}`, 413, "", ""},
+		"too hot": {`{"text":"hi","voice":"leah","temperature":5.1}`, 422, `["body","temperature"]`,
+			"less_than_equal"},
+		"top_p":            {`{"text":"hi","voice":"leah","top_p":1.01}`, 422, `["body","top_p"]`, "less_than_equal"},
+		"top_k":            {`{"text":"hi","voice":"leah","top_k":-1}`, 422, `["body","top_k"]`, "greater_than_equal"},
+		"too long":         {`{"text":"hi","voice":"leah","length":301}`, 422, `["body","length"]`, "less_than_equal"},
+		"an unknown model": {`{"text":"hi","voice":"leah","model":"gale"}`, 422, `["body","model"]`, "literal_error"},
+		"no boolean":       {`{"text":"hi","voice":"leah","debug":"maybe"}`, 422, `["body","debug"]`, "bool_parsing"},
+		"truncated JSON":   {`{"text":"hi","voice"`, 422, "", "json_invalid"},
+		"a list":           {`[]`, 422, `["body"]`, ""},
+		"much too large":   {`{"text":"` + strings.Repeat("a", maxBody) + `"}`, 413, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, path := range []string{"/v1/ai/speech", "/v1/ai/speech/bytes"} {
@@ -249,7 +258,8 @@ func TestAVoiceThatCannotSpeak(t *testing.T) {
 				{http.MethodPost, "/speech/beta/synthesize", `{"text":"hi","voice":"mine"}`},
 				{http.MethodGet, "/v1/ai/speech?text=hi&voice=mine", ""},
 			} {
-				for version, want := range map[string]string{"1.0": `"error":"` + c.err.Error(), "1.1": `"message":"` + c.err.Error()} {
+				for version, want := range map[string]string{"1.0": `"error":"` + c.err.Error(), "1.1": `"message":"` +
+					c.err.Error()} {
 					request, err := http.NewRequest(way.method, address+way.path, strings.NewReader(way.body))
 					require.NoError(t, err)
 					request.Header.Set("x-api-key", "any")

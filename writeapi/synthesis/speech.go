@@ -41,18 +41,25 @@ func (a *API) Routes() []web.Route {
 	tag, means, refuses := web.Tag("Speech"), web.Meanings(request.Meanings()), web.Refuses(402, 404, 409, 429)
 	sockets := stream.API{Synthesiser: a.Synthesiser}
 	return slices.Concat(sockets.Routes(), []web.Route{
-		web.Post("/v1/ai/speech/bytes", a.bytes, web.As(request.Post()), web.Forms(), web.MaxBody(maxBody), tag, web.Summary("Text to audio, streamed"),
+		web.Post("/v1/ai/speech/bytes", a.bytes, web.As(request.Post()), web.Forms(), web.MaxBody(maxBody), tag,
+			web.Summary("Text to audio, streamed"),
 			web.Description("The reply is the audio itself. It starts before all of the text is synthesised."),
 			means, returnsAudio(audio.MP3), refuses),
-		web.Post("/v1/ai/speech", a.detailed, web.As(request.Post()), web.Forms(), web.MaxBody(maxBody), web.Timeout(detailedTimeout), tag,
+		web.Post("/v1/ai/speech", a.detailed, web.As(request.Post()), web.Forms(), web.MaxBody(maxBody),
+			web.Timeout(detailedTimeout), tag,
 			web.Summary("Text to audio and word times, in JSON"),
-			web.Description("The reply comes when all of the audio is made. It holds the audio in base64 and, on request, the times of the words."), means, returnsRecording(), refuses),
-		web.Get("/v1/ai/speech", a.bytes, web.As(request.Get()), web.Appends(), tag, web.Summary("Text to audio, streamed, all in the address"),
-			web.Description("As `POST /v1/ai/speech/bytes`, for players that can only request an address. A session of a browser is not accepted, because any page could use it."), web.KeyOnly(),
+			web.Description("The reply comes when all of the audio is made. It holds the audio in base64 and, on "+
+				"request, the times of the words."), means, returnsRecording(), refuses),
+		web.Get("/v1/ai/speech", a.bytes, web.As(request.Get()), web.Appends(), tag,
+			web.Summary("Text to audio, streamed, all in the address"),
+			web.Description("As `POST /v1/ai/speech/bytes`, for players that can only request an address. A session of a "+
+				"browser is not accepted, because any page could use it."), web.KeyOnly(),
 			means, returnsAudio(audio.MP3), refuses),
-		web.Post("/speech/beta/synthesize", a.synthesizeBeta, web.As(request.Beta()), web.FormBody(), web.MaxBody(maxBody), tag,
+		web.Post("/speech/beta/synthesize", a.synthesizeBeta, web.As(request.Beta()), web.FormBody(), web.MaxBody(maxBody),
+			tag,
 			web.Summary("Text to audio, for clients of version 0"),
-			web.Description("As `POST /v1/ai/speech/bytes`, with the parameters of version 0 and WAV as default."), means, returnsAudio(audio.WAV), refuses),
+			web.Description("As `POST /v1/ai/speech/bytes`, with the parameters of version 0 and WAV as default."), means,
+			returnsAudio(audio.WAV), refuses),
 	}, betaRest())
 }
 
@@ -101,7 +108,8 @@ func betaRest() []web.Route {
 	nothing := func(*web.Call, anything) (web.Reply, error) {
 		return web.Reply{}, &web.Error{Status: http.StatusNotFound, Message: "Not Found", Detail: true}
 	}
-	options := []web.Option{web.Public(), web.AppendsNothing(), web.Tag("Speech"), web.Summary("Nothing: all other addresses of version 0"),
+	options := []web.Option{web.Public(), web.AppendsNothing(), web.Tag("Speech"),
+		web.Summary("Nothing: all other addresses of version 0"),
 		web.Description("Always 404."), web.Refuses(404)}
 	const path = "/speech/beta/{path:path}"
 	return []web.Route{
@@ -197,9 +205,11 @@ func explain(call *web.Call, err error) error {
 	case errors.As(err, &tooLong):
 		return call.Invalid("text", describe(tooLong))
 	case errors.Is(err, synthesis.ErrNoShare):
-		return web.TooManyRequests("Too many clips and replies in JSON of the account are being made, or wait to be read", spoolPause)
+		return web.TooManyRequests("Too many clips and replies in JSON of the account are being made, or wait to be read",
+			spoolPause)
 	case errors.Is(err, synthesis.ErrNoRoom):
-		return &web.Error{Status: http.StatusServiceUnavailable, Message: "Too many clips and replies in JSON are being made, or wait to be read", RetryAfter: spoolPause}
+		return &web.Error{Status: http.StatusServiceUnavailable, Message: "Too many clips and replies in JSON are being " +
+			"made, or wait to be read", RetryAfter: spoolPause}
 	}
 	return err
 }
@@ -211,5 +221,6 @@ func describe(e *synthesis.TooLongError) string {
 		pace = fmt.Sprintf("in %g seconds", e.Length)
 	}
 	return fmt.Sprintf("the reply would be larger than 256 MiB: %d characters %s, as %s of %d Hz; "+
-		"shorten the text, speak faster, choose a smaller format or sample rate, or stream the audio", e.Characters, pace, e.Audio.Format, e.Audio.SampleRate)
+		"shorten the text, speak faster, choose a smaller format or sample rate, or stream the audio", e.Characters, pace,
+		e.Audio.Format, e.Audio.SampleRate)
 }

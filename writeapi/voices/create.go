@@ -35,9 +35,12 @@ const (
 // Routes are the rows for the public route table.
 func (c *Creator) Routes() []web.Route {
 	return []web.Route{
-		web.Post("/v1/ai/voice", c.handler(), web.Uploads(c.MaxUpload), web.Before(c.room), web.MaxBody(maxFields), web.Timeout(createTimeout),
-			web.ReadModels(readmodel.Voices), web.Tag("Voices"), web.Summary("A voice made from recordings"), web.Description(description),
-			web.Returns[shown.Voice](web.Sends("x-recital-position"), web.MaySend("x-recital-stale")), web.Refuses(400, 402, 404, 408, 409)),
+		web.Post("/v1/ai/voice", c.handler(), web.Uploads(c.MaxUpload), web.Before(c.room), web.MaxBody(maxFields),
+			web.Timeout(createTimeout),
+			web.ReadModels(readmodel.Voices), web.Tag("Voices"), web.Summary("A voice made from recordings"),
+			web.Description(description),
+			web.Returns[shown.Voice](web.Sends("x-recital-position"), web.MaySend("x-recital-stale")),
+			web.Refuses(400, 402, 404, 408, 409)),
 	}
 }
 
@@ -160,7 +163,8 @@ func (r createRequest) files(call *web.Call) (files []commands.File, err error) 
 
 func creationOf(said profile) commands.Creation {
 	return commands.Creation{
-		Type: voice.Type(valueOr(said.Type, kind(voice.Instant))), Enhance: valueOr(said.Enhance, false), Filter: valueOr(said.Filter, false),
+		Type: voice.Type(valueOr(said.Type, kind(voice.Instant))), Enhance: valueOr(said.Enhance, false),
+		Filter: valueOr(said.Filter, false),
 		Profile: voice.Profile{
 			Name: valueOr(said.Name, ""), Description: valueOr(said.Description, ""), Gender: valueOr(said.Gender, "U"),
 			Accent: valueOr(said.Accent, ""), Tags: said.Tags,
@@ -187,6 +191,7 @@ func (c *Creator) create(call *web.Call, creation commands.Creation) (web.Reply,
 func (c *Creator) show(ctx context.Context, host string, made commands.Voice) (shown.Voice, error) {
 	s := made.State
 	return c.Shower.Owned(ctx, host, shown.Owned{
-		ID: made.ID, Account: s.Account, Type: string(s.Type), State: string(s.Phase), Reason: s.Message, Sealed: s.Sealed, Starred: made.Starred,
+		ID: made.ID, Account: s.Account, Type: string(s.Type), State: string(s.Phase), Reason: s.Message, Sealed: s.Sealed,
+		Starred: made.Starred,
 	})
 }

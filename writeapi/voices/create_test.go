@@ -74,10 +74,12 @@ func newStudio(t testing.TB) *studio {
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.commands.Close()) })
-	s.uploads, err = spool.Open(spool.Config{Dir: filepath.Join(t.TempDir(), "uploads"), Budget: 256 << 20, MaxFile: 32 << 20})
+	s.uploads, err = spool.Open(spool.Config{Dir: filepath.Join(t.TempDir(), "uploads"), Budget: 256 << 20,
+		MaxFile: 32 << 20})
 	require.NoError(t, err)
 	creator := Creator{
-		Voices: s.commands, Shower: voices.Shower{Keys: ring, Links: links.New("", bytes.Repeat([]byte{2}, 32))}, ReadModels: s.models, MaxUpload: 32 << 20,
+		Voices: s.commands, Shower: voices.Shower{Keys: ring, Links: links.New("", bytes.Repeat([]byte{2}, 32))},
+		ReadModels: s.models, MaxUpload: 32 << 20,
 	}
 	s.url = webtest.Serve(t, web.Config{Routes: creator.Routes(), Authenticator: keys{}, Uploads: s.uploads})
 	return s
@@ -137,23 +139,31 @@ func TestEveryClientsFormMakesAVoice(t *testing.T) {
 		want  map[string]any
 	}{
 		"1.x": {[]part{
-			field("metadata", `{"name":"Ann","enhance":true,"type":"instant","gender":"F","description":"A voice"}`), file("file_field", "1"), file("file_field", "2"),
+			field("metadata", `{"name":"Ann","enhance":true,"type":"instant","gender":"F","description":"A voice"}`),
+			file("file_field", "1"), file("file_field", "2"),
 		}, 2, described},
 		"1.x, with nulls": {[]part{
-			file("file_field", "1"), field("metadata", `{"name":"Ann","enhance":false,"type":null,"gender":null,"description":null}`),
+			file("file_field", "1"),
+			field("metadata", `{"name":"Ann","enhance":false,"type":null,"gender":null,"description":null}`),
 		}, 1, map[string]any{"name": "Ann", "gender": "U", "description": nil}},
-		"2.0": {[]part{file("files[]", "1"), field("metadata", `{"name":"Ann","enhance":"false","gender":"F","description":"A voice"}`), file("files[]", "2")}, 2, described},
+		"2.0": {[]part{file("files[]", "1"), field("metadata",
+			`{"name":"Ann","enhance":"false","gender":"F","description":"A voice"}`), file("files[]", "2")}, 2, described},
 		"2.5": {[]part{
-			file("files[]", "1"), field("name", "Ann"), field("enhance", "false"), field("description", "A voice"), field("gender", "F"),
+			file("files[]", "1"), field("name", "Ann"), field("enhance", "false"), field("description", "A voice"),
+			field("gender", "F"),
 		}, 1, described},
 		"2.12": {[]part{
-			field("tags[]", "x"), file("file", "1"), field("description", "A voice"), field("tags[]", "y"), field("name", "Ann"), field("gender", "F"),
+			field("tags[]", "x"), file("file", "1"), field("description", "A voice"), field("tags[]", "y"), field("name", "Ann"),
+			field("gender", "F"),
 		}, 1, map[string]any{"name": "Ann", "tags": []any{"x", "y"}}},
-		"curl": {[]part{file("files", "1"), file("files", "2"), file("files", "3"), field("name", "Ann"), field("type", "professional")}, 3,
+		"curl": {[]part{file("files", "1"), file("files", "2"), file("files", "3"), field("name", "Ann"),
+			field("type", "professional")}, 3,
 			map[string]any{"name": "Ann", "type": "professional"}},
-		"a field of the form goes before metadata": {[]part{field("metadata", `{"name":"Bob","tags":["x"]}`), field("name", "Ann"), file("file", "1")}, 1,
+		"a field of the form goes before metadata": {[]part{field("metadata", `{"name":"Bob","tags":["x"]}`),
+			field("name", "Ann"), file("file", "1")}, 1,
 			map[string]any{"name": "Ann", "tags": []any{"x"}}},
-		"files alone": {[]part{file("file", "1"), file("file", "2")}, 2, map[string]any{"name": "", "gender": "U", "type": "instant"}},
+		"files alone": {[]part{file("file", "1"), file("file", "2")}, 2,
+			map[string]any{"name": "", "gender": "U", "type": "instant"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			response, got := s.post("account-paid-"+strings.ReplaceAll(name, " ", "-"), c.parts)
@@ -181,20 +191,27 @@ func TestWhatMakesNoVoice(t *testing.T) {
 		parts []part
 		want  []any // locations
 	}{
-		"no files":                  {[]part{field("name", "Ann")}, []any{[]any{"body", "files"}}},
-		"21 files":                  {many, []any{[]any{"body", "files"}}},
-		"21 files of all names":     {append([]part{file("file", "x"), file("files[]", "y"), file("file_field", "z")}, many[:18]...), []any{[]any{"body", "files"}}},
-		"an empty file":             {[]part{file("file", "")}, []any{[]any{"body", "file"}}},
-		"a text for a file":         {[]part{field("file", "RIFF")}, []any{[]any{"body", "file"}}},
-		"a type of the system's":    {[]part{file("file", "1"), field("type", "intrinsic")}, []any{[]any{"body", "type"}}},
-		"the same in metadata":      {[]part{file("file", "1"), field("metadata", `{"type":"intrinsic"}`)}, []any{[]any{"body", "metadata", "type"}}},
-		"an unknown type":           {[]part{file("file", "1"), field("type", "best")}, []any{[]any{"body", "type"}}},
-		"a name that is too long":   {[]part{file("file", "1"), field("name", strings.Repeat("x", 201))}, []any{[]any{"body", "name"}}},
-		"metadata that is no JSON":  {[]part{file("file", "1"), field("metadata", `{"name"`)}, []any{[]any{"body", "metadata", 7.0}}},
-		"metadata that is no map":   {[]part{file("file", "1"), field("metadata", `[]`)}, []any{[]any{"body", "metadata"}}},
-		"metadata with wrong types": {[]part{file("file", "1"), field("metadata", `{"name":1,"enhance":"perhaps"}`)}, []any{[]any{"body", "metadata", "name"}, []any{"body", "metadata", "enhance"}}},
-		"all inputs at once":        {[]part{field("type", "intrinsic"), file("file", "1"), field("accent", strings.Repeat("x", 65))}, []any{[]any{"body", "type"}, []any{"body", "accent"}}},
-		"all files at once":         {[]part{file("file", ""), file("files", "1"), file("files[]", "")}, []any{[]any{"body", "file"}, []any{"body", "files[]"}}},
+		"no files": {[]part{field("name", "Ann")}, []any{[]any{"body", "files"}}},
+		"21 files": {many, []any{[]any{"body", "files"}}},
+		"21 files of all names": {append([]part{file("file", "x"), file("files[]", "y"), file("file_field", "z")},
+			many[:18]...), []any{[]any{"body", "files"}}},
+		"an empty file":          {[]part{file("file", "")}, []any{[]any{"body", "file"}}},
+		"a text for a file":      {[]part{field("file", "RIFF")}, []any{[]any{"body", "file"}}},
+		"a type of the system's": {[]part{file("file", "1"), field("type", "intrinsic")}, []any{[]any{"body", "type"}}},
+		"the same in metadata": {[]part{file("file", "1"), field("metadata", `{"type":"intrinsic"}`)},
+			[]any{[]any{"body", "metadata", "type"}}},
+		"an unknown type": {[]part{file("file", "1"), field("type", "best")}, []any{[]any{"body", "type"}}},
+		"a name that is too long": {[]part{file("file", "1"), field("name", strings.Repeat("x", 201))},
+			[]any{[]any{"body", "name"}}},
+		"metadata that is no JSON": {[]part{file("file", "1"), field("metadata", `{"name"`)},
+			[]any{[]any{"body", "metadata", 7.0}}},
+		"metadata that is no map": {[]part{file("file", "1"), field("metadata", `[]`)}, []any{[]any{"body", "metadata"}}},
+		"metadata with wrong types": {[]part{file("file", "1"), field("metadata", `{"name":1,"enhance":"perhaps"}`)},
+			[]any{[]any{"body", "metadata", "name"}, []any{"body", "metadata", "enhance"}}},
+		"all inputs at once": {[]part{field("type", "intrinsic"), file("file", "1"),
+			field("accent", strings.Repeat("x", 65))}, []any{[]any{"body", "type"}, []any{"body", "accent"}}},
+		"all files at once": {[]part{file("file", ""), file("files", "1"), file("files[]", "")},
+			[]any{[]any{"body", "file"}, []any{"body", "files[]"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			response, got := s.post("account-1", c.parts)

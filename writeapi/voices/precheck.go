@@ -28,9 +28,11 @@ const (
 // Routes are the rows for the public route table.
 func (p *Prechecker) Routes() []web.Route {
 	return []web.Route{
-		web.Post("/v1/ai/voice/precheck", p.check, web.AppendsNothing(), web.Uploads(p.MaxUpload), web.MaxBody(maxFields), web.Timeout(precheckTimeout),
+		web.Post("/v1/ai/voice/precheck", p.check, web.AppendsNothing(), web.Uploads(p.MaxUpload), web.MaxBody(maxFields),
+			web.Timeout(precheckTimeout),
 			web.Tag("Voices"), web.Summary("How good a recording is for making a voice from it"),
-			web.Description("Nothing is kept. `dnsmos` is an estimate of the mean opinion score, 1 to 5; `start_s` and `end_s` are where the speech begins and ends."),
+			web.Description("Nothing is kept. `dnsmos` is an estimate of the mean opinion score, 1 to 5; `start_s` and "+
+				"`end_s` are where the speech begins and ends."),
 			web.Returns[precheckCloneResponse](), web.Refuses(http.StatusRequestTimeout, http.StatusTooManyRequests)),
 	}
 }
@@ -68,5 +70,6 @@ func (p *Prechecker) check(call *web.Call, in precheckRequest) (web.Reply, error
 }
 
 func busy() error {
-	return &web.Error{Status: http.StatusServiceUnavailable, Message: "Too many recordings are being checked", RetryAfter: again}
+	return &web.Error{Status: http.StatusServiceUnavailable, Message: "Too many recordings are being checked",
+		RetryAfter: again}
 }

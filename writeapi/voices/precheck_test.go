@@ -31,10 +31,12 @@ func (c checker) Check(ctx context.Context, upload audio.Upload) (precheck.Resul
 
 func servePrecheck(t *testing.T, places *quota.Budget, c checker) (url string) {
 	t.Helper()
-	uploads, err := spool.Open(spool.Config{Dir: filepath.Join(t.TempDir(), "uploads"), Budget: 64 << 20, MaxFile: 16 << 20})
+	uploads, err := spool.Open(spool.Config{Dir: filepath.Join(t.TempDir(), "uploads"), Budget: 64 << 20,
+		MaxFile: 16 << 20})
 	require.NoError(t, err)
 	p := &Prechecker{Checker: c, Places: places, MaxUpload: 16 << 20}
-	return webtest.Serve(t, web.Config{Routes: p.Routes(), Authenticator: keys{}, Uploads: uploads, Logger: slog.New(slog.DiscardHandler)}) + "/v1/ai/voice/precheck"
+	return webtest.Serve(t, web.Config{Routes: p.Routes(), Authenticator: keys{}, Uploads: uploads,
+		Logger: slog.New(slog.DiscardHandler)}) + "/v1/ai/voice/precheck"
 }
 
 func TestARecordingIsChecked(t *testing.T) {
@@ -49,10 +51,12 @@ func TestARecordingIsChecked(t *testing.T) {
 
 func TestWhatCannotBeChecked(t *testing.T) {
 	var fails error
-	url := servePrecheck(t, quota.New(1, 1), func(context.Context, string) (precheck.Result, error) { return precheck.Result{}, fails })
+	url := servePrecheck(t, quota.New(1, 1),
+		func(context.Context, string) (precheck.Result, error) { return precheck.Result{}, fails })
 	response, got := post(t, url, "account-1", []part{field("name", "x")})
 	require.Equal(t, 422, response.StatusCode)
-	require.Equal(t, []any{map[string]any{"type": "missing", "loc": []any{"body", "file"}, "msg": "Field required"}}, got["detail"])
+	require.Equal(t, []any{map[string]any{"type": "missing", "loc": []any{"body", "file"}, "msg": "Field required"}},
+		got["detail"])
 
 	fails = &audio.UnusableError{Fault: audio.NotAudio, Message: "This is no audio"}
 	response, got = post(t, url, "account-1", []part{file("file", "x")})

@@ -83,17 +83,20 @@ func (p *previews) count() int {
 func newShelf(t testing.TB) *shelf {
 	t.Helper()
 	s := &shelf{
-		t: t, World: feedtest.New(t, feedtest.Registry(t, commands.Events()), projections.ReadModels()...), previews: &previews{},
-		links: links.New("", []byte("secret")), places: map[string]eventlog.Revision{},
+		t: t, World: feedtest.New(t, feedtest.Registry(t, commands.Events()), projections.ReadModels()...),
+		previews: &previews{},
+		links:    links.New("", []byte("secret")), places: map[string]eventlog.Revision{},
 	}
 	logger := slog.New(slog.DiscardHandler)
 	var err error
-	s.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: s.Pool, MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: logger})
+	s.keys, err = pgkeys.Open(t.Context(),
+		pgkeys.Config{Pool: s.Pool, MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: logger})
 	require.NoError(t, err)
 	s.blobs, err = folder.Open(folder.Config{Dir: t.TempDir(), Instance: "test", Logger: logger})
 	require.NoError(t, err)
 	s.commands, err = commands.New(commands.Config{
-		Journal: &journal.Journal{Log: s.Log, Registry: s.Registry}, Keys: s.keys, Blobs: s.blobs, Folder: t.TempDir(), Cloner: formant.New(nil),
+		Journal: &journal.Journal{Log: s.Log, Registry: s.Registry}, Keys: s.keys, Blobs: s.blobs, Folder: t.TempDir(),
+		Cloner:   formant.New(nil),
 		Previews: s.previews, Now: time.Now, Logger: logger,
 	})
 	require.NoError(t, err)
@@ -110,7 +113,8 @@ const mine, other = "account-1", "account-2"
 // create creates a voice that is preparing.
 func (s *shelf) create(account, id string) {
 	s.t.Helper()
-	profile, err := json.Marshal(voice.Profile{Name: "First", Description: "As it was", Gender: "U", Accent: "scottish", Tags: []string{"calm"}})
+	profile, err := json.Marshal(voice.Profile{Name: "First", Description: "As it was", Gender: "U", Accent: "scottish",
+		Tags: []string{"calm"}})
 	require.NoError(s.t, err)
 	said, err := s.keys.Seal(s.t.Context(), account, profile, voice.SealedFor(id))
 	require.NoError(s.t, err)
@@ -119,7 +123,8 @@ func (s *shelf) create(account, id string) {
 	if !known {
 		revision = eventlog.NoStream
 	}
-	s.places[account] = s.Append(s.t, roster.Stream(account), revision, roster.PlaceTaken{Account: account, Voice: id, Type: voice.Instant, At: time.Now()})
+	s.places[account] = s.Append(s.t, roster.Stream(account), revision,
+		roster.PlaceTaken{Account: account, Voice: id, Type: voice.Instant, At: time.Now()})
 	s.Write(s.t, voice.Stream(id), voice.Created{
 		Voice: id, Account: account, Type: voice.Instant, Sealed: said, At: time.Now(),
 		Recordings: []voice.Recording{{Blob: string(recording.Address), Bytes: recording.Size, SHA256: "h"}},
@@ -130,12 +135,14 @@ func (s *shelf) create(account, id string) {
 func (s *shelf) ready(account, id string) {
 	s.t.Helper()
 	s.create(account, id)
-	data, err := json.Marshal(map[string]any{"variant": "m3", "timbre": speech.Timbre{PitchLow: 100, PitchHigh: 150, Formants: 1, Pace: 1}})
+	data, err := json.Marshal(map[string]any{"variant": "m3", "timbre": speech.Timbre{PitchLow: 100, PitchHigh: 150,
+		Formants: 1, Pace: 1}})
 	require.NoError(s.t, err)
 	sum := sha256.Sum256(data)
 	model := s.put(account, id, data)
 	s.Append(s.t, voice.Stream(id), 0, voice.Ready{Voice: id, Account: account, At: time.Now(),
-		Model: voice.Model{Engine: "formant/1", Blob: string(model.Address), SHA256: hex.EncodeToString(sum[:]), Bytes: model.Size}})
+		Model: voice.Model{Engine: "formant/1", Blob: string(model.Address), SHA256: hex.EncodeToString(sum[:]),
+			Bytes: model.Size}})
 }
 
 func (s *shelf) put(account, id string, content []byte) blobs.Blob {
@@ -186,9 +193,11 @@ func TestOnlyWhatARequestNamesIsChanged(t *testing.T) {
 		want              []any
 	}{
 		{`{"name": "Grüße <1>"}`, "application/json", []any{"Grüße <1>", "As it was", "U", []string{"calm"}, false}},
-		{`{"gender": "F", "unfreeze": true, "name": null}`, "text/plain;charset=UTF-8", []any{"Grüße <1>", "As it was", "F", []string{"calm"}, false}},
+		{`{"gender": "F", "unfreeze": true, "name": null}`, "text/plain;charset=UTF-8",
+			[]any{"Grüße <1>", "As it was", "F", []string{"calm"}, false}},
 		{`{"starred": true}`, "", []any{"Grüße <1>", "As it was", "F", []string{"calm"}, true}},
-		{`{"tags": ["a", "b"], "description": ""}`, "application/x-www-form-urlencoded", []any{"Grüße <1>", "none", "F", []string{"a", "b"}, true}},
+		{`{"tags": ["a", "b"], "description": ""}`, "application/x-www-form-urlencoded",
+			[]any{"Grüße <1>", "none", "F", []string{"a", "b"}, true}},
 		{`{"tags": [], "starred": "False"}`, "application/json", []any{"Grüße <1>", "none", "F", []string{}, false}},
 		{`{}`, "application/json", []any{"Grüße <1>", "none", "F", []string{}, false}},
 		{``, "application/json", []any{"Grüße <1>", "none", "F", []string{}, false}},
@@ -239,7 +248,8 @@ func TestOthersVoicesAreNotThere(t *testing.T) {
 		}
 	}
 	require.Equal(t, "First", s.update(mine, id, ``).Name)
-	for _, c := range []struct{ method, path string }{{http.MethodPut, ""}, {http.MethodDelete, ""}, {http.MethodPost, "/preview/invalidate"}} {
+	for _, c := range []struct{ method, path string }{{http.MethodPut, ""}, {http.MethodDelete, ""},
+		{http.MethodPost, "/preview/invalidate"}} {
 		response, _ := s.send(c.method, path(id)+c.path, "", "")
 		require.Equal(t, http.StatusUnauthorized, response.StatusCode, c)
 	}
@@ -249,9 +259,11 @@ func TestWhatAChangeRefuses(t *testing.T) {
 	s := newShelf(t)
 	s.create(mine, id)
 	for body, wrong := range map[string]string{
-		`{"name": 1}`: "string_type", `{"name": "` + strings.Repeat("x", 201) + `"}`: "string_too_long", `{"tags": "calm"}`: "list_type",
+		`{"name": 1}`: "string_type", `{"name": "` + strings.Repeat("x", 201) + `"}`: "string_too_long",
+		`{"tags": "calm"}`:       "list_type",
 		`{"starred": "perhaps"}`: "bool_parsing", `{"tags": [` + strings.Repeat(`"x",`, 100) + `"x"]}`: "at most 100 items",
-		`{"tags": ["` + strings.Repeat("x", 65) + `"]}`: "at most 64 characters", `{`: "json_invalid", `[]`: "model_attributes_type",
+		`{"tags": ["` + strings.Repeat("x", 65) + `"]}`: "at most 64 characters", `{`: "json_invalid",
+		`[]`: "model_attributes_type",
 	} {
 		response, got := s.send(http.MethodPut, path(id), mine, body)
 		require.Equal(t, http.StatusUnprocessableEntity, response.StatusCode, body)
@@ -270,7 +282,8 @@ func TestADeletedVoiceIsGoneAtOnce(t *testing.T) {
 		require.Equal(t, http.StatusOK, response.StatusCode, body)
 		require.JSONEq(t, `{"success":true}`, body)
 		for _, c := range []struct{ method, path string }{
-			{http.MethodDelete, path(one)}, {http.MethodGet, path(one)}, {http.MethodPut, path(one)}, {http.MethodGet, strings.TrimPrefix(*link, s.url)},
+			{http.MethodDelete, path(one)}, {http.MethodGet, path(one)}, {http.MethodPut, path(one)},
+			{http.MethodGet, strings.TrimPrefix(*link, s.url)},
 		} {
 			response, _ := s.send(c.method, c.path, mine, "")
 			require.Equal(t, http.StatusNotFound, response.StatusCode, c)
@@ -302,7 +315,8 @@ func TestAPreviewIsForItsOwnerAndForWhoeverHasItsAddress(t *testing.T) {
 	}{
 		{signed, "", 200}, {signed, mine, 200}, {signed, other, 200},
 		{plain, mine, 200}, {plain, other, 404}, {plain, "", 404},
-		{plain + "?" + signature, "", 404}, {plain + "?sig=", "", 404}, {plain + "?sig=x", other, 404}, {plain + "?sig=x", mine, 200},
+		{plain + "?" + signature, "", 404}, {plain + "?sig=", "", 404}, {plain + "?sig=x", other, 404},
+		{plain + "?sig=x", mine, 200},
 		{path("leah") + "/preview", "", 200}, {path("leah") + "/preview", other, 200},
 	} {
 		response, body := s.hear(c.link, c.key)
@@ -318,7 +332,8 @@ func TestAPreviewIsForItsOwnerAndForWhoeverHasItsAddress(t *testing.T) {
 	response, body := s.hear(path(third)+"/preview", "account-3")
 	require.Equal(t, http.StatusConflict, response.StatusCode, body)
 	require.NotEmpty(t, response.Header.Get("Retry-After"))
-	s.Append(t, voice.Stream(third), 0, voice.Broken{Voice: third, Account: "account-3", Reason: "silent", Message: "There is no speech", At: time.Now()})
+	s.Append(t, voice.Stream(third), 0, voice.Broken{Voice: third, Account: "account-3", Reason: "silent",
+		Message: "There is no speech", At: time.Now()})
 	response, body = s.hear(path(third)+"/preview", "account-3")
 	require.Equal(t, http.StatusConflict, response.StatusCode, body)
 	require.Empty(t, response.Header.Get("Retry-After"))
@@ -348,7 +363,8 @@ func TestAPreviewIsKeptUntilItIsInvalidated(t *testing.T) {
 	response, body = s.hear(link, "", "If-None-Match", tag)
 	require.Equal(t, []any{http.StatusNotModified, ""}, []any{response.StatusCode, body})
 	response, body = s.hear(link, "", "Range", "bytes=17-18")
-	require.Equal(t, []any{http.StatusPartialContent, kept[17:19], fmt.Sprintf("bytes 17-18/%d", len(kept))}, []any{response.StatusCode, body, response.Header.Get("Content-Range")})
+	require.Equal(t, []any{http.StatusPartialContent, kept[17:19], fmt.Sprintf("bytes 17-18/%d", len(kept))},
+		[]any{response.StatusCode, body, response.Header.Get("Content-Range")})
 	response, _ = s.hear(link, "", "Range", "bytes=999-")
 	require.Equal(t, http.StatusRequestedRangeNotSatisfiable, response.StatusCode)
 	require.Equal(t, 2, s.previews.count())

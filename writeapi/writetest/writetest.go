@@ -38,7 +38,8 @@ func Serve(t testing.TB, routes func(*Models) []web.Route) *Admin {
 	t.Helper()
 	a := &Admin{Models: &Models{}, t: t}
 	a.url = webtest.Serve(t, web.Config{
-		Routes: routes(a.Models), Tokens: []operators.Token{operators.Single("operator", "op"), operators.Single("auditor", "au")},
+		Routes: routes(a.Models), Tokens: []operators.Token{operators.Single("operator", "op"),
+			operators.Single("auditor", "au")},
 	})
 	return a
 }

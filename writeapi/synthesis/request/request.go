@@ -81,7 +81,8 @@ func (s Speech) Synthesis() synthesis.Synthesis {
 	spec := audio.Spec{Format: audio.Format(s.Format)}
 	spec.SampleRate = or(s.SampleRate, audio.DefaultSampleRate(spec.Format))
 	return synthesis.Synthesis{
-		Text: s.Text, Voice: s.Voice, Language: s.Language.Engine, Speed: s.Speed, Length: or(s.Length, 0), Model: or(s.Model, ""), Prosody: s.prosody(),
+		Text: s.Text, Voice: s.Voice, Language: s.Language.Engine, Speed: s.Speed, Length: or(s.Length, 0),
+		Model: or(s.Model, ""), Prosody: s.prosody(),
 		Seed: or(s.Seed, 0), Audio: spec, Keep: s.keepsake(),
 	}
 }
@@ -101,7 +102,8 @@ func (s Speech) prosody() speech.Prosody {
 // keepsake is what a clip remembers of the request beside what is spoken.
 func (s Speech) keepsake() synthesis.Keepsake {
 	return synthesis.Keepsake{
-		Debug: or(s.Debug, false), Language: s.Language.Asked, OriginalText: or(s.OriginalText, ""), OriginalLanguage: or(s.OriginalLanguage, ""),
+		Debug: or(s.Debug, false), Language: s.Language.Asked, OriginalText: or(s.OriginalText, ""),
+		OriginalLanguage: or(s.OriginalLanguage, ""),
 	}
 }
 
@@ -131,23 +133,27 @@ func or[T any](value *T, absent T) T {
 // Meanings returns what parameters do, in a line each; docs/speech-parameters.md says more.
 func Meanings() map[string]string {
 	return map[string]string{
-		"text":              "The text to speak: characters are Unicode code points.",
-		"voice":             "The id of the voice.",
-		"model":             "The model, which chooses engine and delivery.",
-		"language":          "The language of the text: a code such as `en`, `de` or `pt-BR`, or `auto`, which finds it from the script.",
-		"format":            "How the audio is encoded. `ulaw` comes in a WAV container, `webm` holds Opus, `raw` is `pcm_s16le`.",
-		"sample_rate":       "Samples a second. 24000 by default, 8000 for `ulaw`.",
-		"speed":             "A factor on the voice's own pace.",
-		"length":            "The seconds that the audio lasts, in place of `speed`.",
-		"seed":              "Which of the renderings that other parameters leave open. The reply returns it, and the same seed gives the same bytes.",
-		"temperature":       "How far phrases stray from the voice's own way.",
-		"top_p":             "Keeps only the likeliest deviations that together have this probability.",
-		"top_k":             "Keeps only so many of the likeliest deviations; 0 keeps all.",
-		"expressive":        "How wide the intonation is: 0 is monotone, 1 the voice's own.",
-		"conversational":    "As people talk to each other.",
-		"quality":           "How finely delivery varies: 0 by segments, 1 by sentences, 2 by clauses.",
-		"solver":            "How a phrase follows the ones before: `euler`, `midpoint`, `heun`, `rk4` or `dopri5`.",
-		"debug":             "Also saves the result as a clip, whose id is in `x-clip-id`. With a session every result is saved.",
+		"text":  "The text to speak: characters are Unicode code points.",
+		"voice": "The id of the voice.",
+		"model": "The model, which chooses engine and delivery.",
+		"language": "The language of the text: a code such as `en`, `de` or `pt-BR`, or `auto`, which " +
+			"finds it from the script.",
+		"format": "How the audio is encoded. `ulaw` comes in a WAV container, `webm` holds " +
+			"Opus, `raw` is `pcm_s16le`.",
+		"sample_rate": "Samples a second. 24000 by default, 8000 for `ulaw`.",
+		"speed":       "A factor on the voice's own pace.",
+		"length":      "The seconds that the audio lasts, in place of `speed`.",
+		"seed": "Which of the renderings that other parameters leave open. The reply returns it, and the same " +
+			"seed gives the same bytes.",
+		"temperature":    "How far phrases stray from the voice's own way.",
+		"top_p":          "Keeps only the likeliest deviations that together have this probability.",
+		"top_k":          "Keeps only so many of the likeliest deviations; 0 keeps all.",
+		"expressive":     "How wide the intonation is: 0 is monotone, 1 the voice's own.",
+		"conversational": "As people talk to each other.",
+		"quality":        "How finely delivery varies: 0 by segments, 1 by sentences, 2 by clauses.",
+		"solver":         "How a phrase follows the ones before: `euler`, `midpoint`, `heun`, `rk4` or `dopri5`.",
+		"debug": "Also saves the result as a clip, whose id is in `x-clip-id`. With a " +
+			"session every result is saved.",
 		"return_durations":  "Adds the word times to a reply in JSON.",
 		"return_timestamps": "Adds the word times to a reply in JSON. With audio alone, `x-timestamps-url` is their address.",
 		"delay_headers":     "Sends the headers only when there is audio, so that a failure until then is a status.",

@@ -31,7 +31,8 @@ func TestEveryParameterIsDocumented(t *testing.T) {
 	document, err := os.ReadFile("../../../docs/speech-parameters.md")
 	require.NoError(t, err)
 	var rows []string
-	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| [^|]+ \\| [^|]+ \\| [^|]{20,} \\|$").FindAllSubmatch(document, -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| [^|]+ \\| [^|]+ \\| [^|]{20,} \\|$").FindAllSubmatch(
+		document, -1) {
 		rows = append(rows, string(row[1]))
 	}
 	require.ElementsMatch(t, names(t, request.Post()), rows)
@@ -40,20 +41,24 @@ func TestEveryParameterIsDocumented(t *testing.T) {
 // What a body can say, an address can say too, but for one name of old clients.
 func TestEachVariantHasItsParameters(t *testing.T) {
 	both := []string{
-		"text", "voice", "model", "language", "format", "sample_rate", "speed", "conversational", "temperature", "top_k", "top_p", "length",
+		"text", "voice", "model", "language", "format", "sample_rate", "speed", "conversational", "temperature", "top_k",
+		"top_p", "length",
 		"expressive", "quality", "solver", "seed", "return_timestamps", "debug", "original_text", "original_language",
 	}
 	require.ElementsMatch(t, append([]string{"return_durations"}, both...), names(t, request.Post()))
 	require.ElementsMatch(t, append([]string{"delay_headers"}, both...), names(t, request.Get()))
-	require.ElementsMatch(t, []string{"text", "voice", "format", "speed", "seed", "length", "extras"}, names(t, request.Beta()))
+	require.ElementsMatch(t, []string{"text", "voice", "format", "speed", "seed", "length", "extras"},
+		names(t, request.Beta()))
 	require.ElementsMatch(t, []string{
-		"X-API-Key", "voice", "model", "language", "format", "sample_rate", "speed", "seed", "conversational", "temperature", "top_k", "top_p",
+		"X-API-Key", "voice", "model", "language", "format", "sample_rate", "speed", "seed", "conversational", "temperature",
+		"top_k", "top_p",
 		"expressive", "quality", "solver", "send_extras", "return_timestamps",
 	}, names(t, request.Socket()))
 }
 
 func TestNullIsAsGoodAsAbsentForEveryParameter(t *testing.T) {
-	for name, variant := range map[string]bind.Variant{"post": request.Post(), "beta": request.Beta(), "socket": request.Socket()} {
+	for name, variant := range map[string]bind.Variant{"post": request.Post(), "beta": request.Beta(),
+		"socket": request.Socket()} {
 		t.Run(name, func(t *testing.T) {
 			decode := web.Decoder[request.Speech](variant)
 			given := map[string]any{"voice": "leah"}
@@ -84,16 +89,19 @@ func TestNullIsAsGoodAsAbsentForEveryParameter(t *testing.T) {
 
 func TestWhatAParameterSaysReachesTheSpeaker(t *testing.T) {
 	in := request.Speech{
-		Text: "hi", Voice: "leah", Language: request.Language{Engine: "en-us"}, Format: "mp3", Speed: 1, Model: new("blizzard-2.0"), Seed: new(int64(9)),
-		Length: new(4.5), Conversational: new(true), Temperature: new(2.0), TopP: new(0.5), TopK: new(3), Expressive: new(1.5),
-		Quality: new(1), Solver: new("heun"),
+		Text: "hi", Voice: "leah", Language: request.Language{Engine: "en-us"}, Format: "mp3", Speed: 1,
+		Model: new("blizzard-2.0"), Seed: new(int64(9)),
+		Length: new(4.5), Conversational: new(true), Temperature: new(2.0), TopP: new(0.5), TopK: new(3),
+		Expressive: new(1.5),
+		Quality:    new(1), Solver: new("heun"),
 	}
 	order := in.Synthesis()
 	require.Equal(t, "blizzard-2.0", order.Model)
 	require.EqualValues(t, 9, order.Seed)
 	require.Equal(t, 4.5, order.Length)
 	require.Equal(t, speech.Prosody{
-		Conversational: true, Temperature: new(2.0), TopP: new(0.5), TopK: new(3), Expressive: new(1.5), Quality: new(1), Solver: "heun",
+		Conversational: true, Temperature: new(2.0), TopP: new(0.5), TopK: new(3), Expressive: new(1.5), Quality: new(1),
+		Solver: "heun",
 	}, order.Prosody)
 
 	plain := request.Speech{Text: "hi", Voice: "leah", Format: "mp3", Speed: 1}.Synthesis()

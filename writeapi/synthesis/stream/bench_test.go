@@ -97,7 +97,8 @@ func (h *house) bareSession(b *testing.B, key string) net.Conn {
 	b.Helper()
 	conn, err := net.Dial("tcp", h.addr)
 	require.NoError(b, err)
-	_, err = io.WriteString(conn, "GET /v1/ai/speech/stream HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
+	_, err = io.WriteString(conn, "GET /v1/ai/speech/stream HTTP/1.1\r\nHost: x\r\nConnection: "+
+		"Upgrade\r\nUpgrade: websocket\r\n"+
 		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
 	require.NoError(b, err)
 	reader := bufio.NewReaderSize(conn, 512)

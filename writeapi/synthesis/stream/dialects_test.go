@@ -49,7 +49,8 @@ func requireTimes(t *testing.T, text string, lists [][]speech.Timing) (seconds f
 func TestDialectAIsAudioAlone(t *testing.T) {
 	h := newHouse(t)
 	id, key := h.open("free")
-	c := h.begin(t, key, `"format":"raw","language":"en","conversational":false,"sample_rate":16000,"speed":1.5,"expressive":null,"model":null`)
+	c := h.begin(t, key,
+		`"format":"raw","language":"en","conversational":false,"sample_rate":16000,"speed":1.5,"expressive":null,"model":null`)
 	for _, r := range hello {
 		c.send(fmt.Sprintf(`{"text":%q}`, string(r)))
 	}
@@ -79,7 +80,8 @@ func TestClientsOfVersion0(t *testing.T) {
 func TestDialectAWithExtrasComesInPairs(t *testing.T) {
 	h := newHouse(t)
 	id, key := h.open("free")
-	for _, asked := range []string{`"send_extras":true,"sample_rate":16000`, `"return_extras":"True","sample_rate":"16000"`} {
+	for _, asked := range []string{`"send_extras":true,"sample_rate":16000`,
+		`"return_extras":"True","sample_rate":"16000"`} {
 		c := h.begin(t, key, `"format":"pcm_s16le",`+asked)
 		c.send(fmt.Sprintf(`{"text":%q}`, hello), `{"flush":true}`, `{"text":" Bye."}`, `{"eof":"true"}`)
 		frames, code := c.rest()

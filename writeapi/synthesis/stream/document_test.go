@@ -28,7 +28,8 @@ type described struct {
 
 // theDocument reads the document as a client would. Messages of the server may have no keys that are not described.
 var theDocument = sync.OnceValues(func() (*described, error) {
-	written, err := openapi.WriteSockets(openapi.Info{Title: "Speech", Version: "1", Server: "https://speech.example"}, (&stream.API{}).Routes())
+	written, err := openapi.WriteSockets(openapi.Info{Title: "Speech", Version: "1", Server: "https://speech.example"},
+		(&stream.API{}).Routes())
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +154,8 @@ func TestTheDocumentIsAsyncAPI(t *testing.T) {
 func TestTheDocumentRefusesWhatIsNoMessage(t *testing.T) {
 	d, err := theDocument()
 	require.NoError(t, err)
-	for _, message := range []string{`{"type":"ready"}`, `{"durations":[]}`, `{"error":7}`, `{"type":"pong"}`, `{"error":"no","more":1}`, `[]`} {
+	for _, message := range []string{`{"type":"ready"}`, `{"durations":[]}`, `{"error":7}`, `{"type":"pong"}`,
+		`{"error":"no","more":1}`, `[]`} {
 		require.Error(t, d.check("send", message), message)
 	}
 	for _, message := range []string{`{"type":"pong"}`, `{"text":7}`, `{"voice":"leah","format":"ogg"}`, `[]`} {

@@ -85,14 +85,17 @@ func newHouse(t testing.TB, change ...func(*web.Config)) *house {
 	h.ledger, err = ledger.New(h.Journal, h.Accounts, time.Now, 10*time.Minute)
 	require.NoError(t, err)
 	t.Cleanup(h.ledger.Close)
-	h.engines, err = worker.Open(worker.Config{Command: workertest.Command(speechworker), Size: 2, Logger: slog.New(slog.DiscardHandler)})
+	h.engines, err = worker.Open(worker.Config{Command: workertest.Command(speechworker), Size: 2,
+		Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, h.engines.Close()) })
-	h.codecs, err = codec.Open(codec.Config{Command: workers.Command{Path: speechworker, Args: []string{"codec"}}, Size: 1})
+	h.codecs, err = codec.Open(codec.Config{Command: workers.Command{Path: speechworker, Args: []string{"codec"}},
+		Size: 1})
 	require.NoError(t, err)
 	t.Cleanup(h.codecs.Close)
 	h.synth = &synthesis.Synthesiser{
-		Ledger: h.ledger, Voices: h.voices, Speaker: speech.NewSpeaker(h.engines), Encoders: audio.NewEncoders(h.codecs), ReadModels: visible{},
+		Ledger: h.ledger, Voices: h.voices, Speaker: speech.NewSpeaker(h.engines), Encoders: audio.NewEncoders(h.codecs),
+		ReadModels: visible{},
 	}
 	h.serve(change)
 	return h
@@ -272,7 +275,8 @@ func (c *talker) rest() (frames []frame, code int) {
 		f, err := c.next()
 		var closed *websocket.CloseError
 		if errors.As(err, &closed) {
-			require.False(c.t, closed.Code == websocket.CloseNormalClosure && c.odd != nil, "accepted, but not described: %v", c.odd)
+			require.False(c.t, closed.Code == websocket.CloseNormalClosure && c.odd != nil, "accepted, but not described: %v",
+				c.odd)
 			return frames, closed.Code
 		}
 		require.NoError(c.t, err)

@@ -35,7 +35,8 @@ type clientMessage struct {
 // messages declares what is sent on the socket in all dialects.
 func messages(r *web.Route) {
 	web.ReceivesMessages(
-		web.InputMessage[opening]("opening", "The first message, with the credential and the voice", request.Socket(), request.Meanings()),
+		web.InputMessage[opening]("opening", "The first message, with the credential and the voice", request.Socket(),
+			request.Meanings()),
 		web.JSONMessage[clientMessage]("clientMessage", "Text, or what to do with it"),
 	)(r)
 	web.SendsMessages(

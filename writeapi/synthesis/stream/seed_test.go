@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const fable = "The fox, who was hungry, looked up at the grapes. They hung high. He jumped, and jumped again, but in vain! Then he went away."
+const fable = "The fox, who was hungry, looked up at the grapes. They hung high. He jumped, and jumped again, but in " +
+	"vain! Then he went away."
 
 // hearAll is the audio of a text that is sent in so many pieces, with a flush in its middle.
 func (h *house) hearAll(t *testing.T, key, settings string, pieces int) []byte {
@@ -38,7 +39,8 @@ func TestTheSameSeedGivesTheSameBytes(t *testing.T) {
 			require.NotEmpty(t, first)
 			require.True(t, bytes.Equal(first, h.hearAll(t, key, varied(`,"seed":"7"`), 15)), "in pieces")
 			require.False(t, bytes.Equal(first, h.hearAll(t, key, varied(`,"seed":8`), 1)), "another seed")
-			require.True(t, bytes.Equal(h.hearAll(t, key, varied(`,"seed":0`), 1), h.hearAll(t, key, varied(""), 1)), "0 when not given")
+			require.True(t, bytes.Equal(h.hearAll(t, key, varied(`,"seed":0`), 1), h.hearAll(t, key, varied(""), 1)),
+				"0 when not given")
 		})
 	}
 }
@@ -49,7 +51,8 @@ func TestWhatASessionCanVary(t *testing.T) {
 	const format = `"format":"pcm_s16le","seed":7`
 	plain := h.hearAll(t, key, format, 1)
 	for _, setting := range []string{
-		`"temperature":0.5`, `"top_p":0.9`, `"top_k":3`, `"quality":1`, `"solver":"rk4"`, `"conversational":true`, `"expressive":0.2`,
+		`"temperature":0.5`, `"top_p":0.9`, `"top_k":3`, `"quality":1`, `"solver":"rk4"`, `"conversational":true`,
+		`"expressive":0.2`,
 	} {
 		require.False(t, bytes.Equal(plain, h.hearAll(t, key, format+","+setting, 1)), setting)
 	}

@@ -31,17 +31,26 @@ func TestOpeningsThatAreRefused(t *testing.T) {
 		code10  int
 		code11  int
 	}{
-		"a wrong key":         {`{"X-API-Key":"no%.0s","voice":"leah"`, "authentication_error", "Invalid API key", 1002, 1008},
-		"no key":              {`{"voice":"leah"%.0s`, "authentication_error", "An API key is needed, as X-API-Key in the first message", 1002, 1008},
-		"a wrong model":       {`{"X-API-Key":%q,"voice":"leah","model":"gale"`, "invalid_request_error", "model: Input should be 'aurora', 'blizzard', 'blizzard-2.0', 'blizzard-2.1' or 'blizzard-dialogue'", 1002, 1002},
-		"no voice":            {`{"X-API-Key":%q`, "invalid_request_error", "voice: Field required", 1002, 1002},
-		"an unknown voice":    {`{"X-API-Key":%q,"voice":"nobody"`, "not_found_error", "There is no such voice", 1002, 1002},
-		"an unknown format":   {`{"X-API-Key":%q,"voice":"leah","format":"ogg"`, "invalid_request_error", "format: Input should be 'aac', 'mp3', 'raw', 'wav', 'ulaw', 'webm', 'pcm_s16le' or 'pcm_f32le'", 1002, 1002},
-		"an unknown language": {`{"X-API-Key":%q,"voice":"leah","language":"tlh"`, "invalid_request_error", "language: Value error, the engine does not speak this language", 1002, 1002},
-		"a wrong rate":        {`{"X-API-Key":%q,"voice":"leah","sample_rate":"11025"`, "invalid_request_error", "sample_rate: Input should be 8000, 16000 or 24000", 1002, 1002},
-		"a wrong speed":       {`{"X-API-Key":%q,"voice":"leah","speed":9`, "invalid_request_error", "speed: Input should be less than or equal to 2", 1002, 1002},
-		"a wrong seed":        {`{"X-API-Key":%q,"voice":"leah","seed":1.5`, "invalid_request_error", "seed: Input should be a valid integer, got a number with a fractional part", 1002, 1002},
-		"a wrong temperature": {`{"X-API-Key":%q,"voice":"leah","temperature":9`, "invalid_request_error", "temperature: Input should be less than or equal to 5", 1002, 1002},
+		"a wrong key": {`{"X-API-Key":"no%.0s","voice":"leah"`, "authentication_error", "Invalid API key", 1002,
+			1008},
+		"no key": {`{"voice":"leah"%.0s`, "authentication_error",
+			"An API key is needed, as X-API-Key in the first message", 1002, 1008},
+		"a wrong model": {`{"X-API-Key":%q,"voice":"leah","model":"gale"`, "invalid_request_error",
+			"model: Input should be 'aurora', 'blizzard', 'blizzard-2.0', 'blizzard-2.1' or 'blizzard-dialogue'", 1002, 1002},
+		"no voice":         {`{"X-API-Key":%q`, "invalid_request_error", "voice: Field required", 1002, 1002},
+		"an unknown voice": {`{"X-API-Key":%q,"voice":"nobody"`, "not_found_error", "There is no such voice", 1002, 1002},
+		"an unknown format": {`{"X-API-Key":%q,"voice":"leah","format":"ogg"`, "invalid_request_error",
+			"format: Input should be 'aac', 'mp3', 'raw', 'wav', 'ulaw', 'webm', 'pcm_s16le' or 'pcm_f32le'", 1002, 1002},
+		"an unknown language": {`{"X-API-Key":%q,"voice":"leah","language":"tlh"`, "invalid_request_error",
+			"language: Value error, the engine does not speak this language", 1002, 1002},
+		"a wrong rate": {`{"X-API-Key":%q,"voice":"leah","sample_rate":"11025"`, "invalid_request_error",
+			"sample_rate: Input should be 8000, 16000 or 24000", 1002, 1002},
+		"a wrong speed": {`{"X-API-Key":%q,"voice":"leah","speed":9`, "invalid_request_error",
+			"speed: Input should be less than or equal to 2", 1002, 1002},
+		"a wrong seed": {`{"X-API-Key":%q,"voice":"leah","seed":1.5`, "invalid_request_error",
+			"seed: Input should be a valid integer, got a number with a fractional part", 1002, 1002},
+		"a wrong temperature": {`{"X-API-Key":%q,"voice":"leah","temperature":9`, "invalid_request_error",
+			"temperature: Input should be less than or equal to 5", 1002, 1002},
 	} {
 		t.Run(name, func(t *testing.T) {
 			opening := fmt.Sprintf(c.opening, key)
@@ -59,10 +68,12 @@ func TestOpeningsThatAreRefused(t *testing.T) {
 			require.Len(t, frames, 1)
 			id := strings.Trim(string(frames[0].fields["request_id"]), `"`)
 			require.Regexp(t, `^req_\w{22}$`, id)
-			require.JSONEq(t, fmt.Sprintf(`{"type":"error","error":{"type":%q,"message":%q},"request_id":%q}`, c.kind, c.message, id), frames[0].text)
+			require.JSONEq(t, fmt.Sprintf(`{"type":"error","error":{"type":%q,"message":%q},"request_id":%q}`, c.kind, c.message,
+				id), frames[0].text)
 		})
 	}
-	for name, opening := range map[string]string{"no JSON": `{"X-API-Key`, "a list": `[]`, "a text": `"hello"`, "nothing": ``} {
+	for name, opening := range map[string]string{"no JSON": `{"X-API-Key`, "a list": `[]`, "a text": `"hello"`,
+		"nothing": ``} {
 		t.Run(name, func(t *testing.T) {
 			c := h.dial(t)
 			c.send(opening)
@@ -82,12 +93,14 @@ func TestMessagesThatAreRefused(t *testing.T) {
 		told    string
 		code    int
 	}{
-		"no JSON":            {`{"text":`, "message: JSON decode error: Expecting value", 1002},
-		"a list":             {`[1]`, "message: Input should be a valid dictionary", 1002},
-		"nothing known":      {`{"txt":"a"}`, "message: Input should hold text, flush, reset or an end", 1002},
-		"a number as text":   {`{"text":1}`, "text: Input should be a valid string", 1002},
-		"a NUL":              {`{"text":"a\u0000"}`, "text: Value error, a text must not contain the character NUL (U+0000)", 1002},
-		"a lone surrogate":   {`{"text":"a\ude00b"}`, "text: Input should be a valid string, unable to parse raw data as a unicode string", 1002},
+		"no JSON":          {`{"text":`, "message: JSON decode error: Expecting value", 1002},
+		"a list":           {`[1]`, "message: Input should be a valid dictionary", 1002},
+		"nothing known":    {`{"txt":"a"}`, "message: Input should hold text, flush, reset or an end", 1002},
+		"a number as text": {`{"text":1}`, "text: Input should be a valid string", 1002},
+		"a NUL": {`{"text":"a\u0000"}`, "text: Value error, a text must not contain the character NUL (U+0000)",
+			1002},
+		"a lone surrogate": {`{"text":"a\ude00b"}`, "text: Input should be a valid string, unable to parse raw " +
+			"data as a unicode string", 1002},
 		"half a character":   {`{"text":"a\ud83d","flush":true}`, "text: The text ends within a character", 1002},
 		"an unknown type":    {`{"type":"sing"}`, "type: Input should be 'text', 'flush', 'reset', 'eof' or 'finish'", 1002},
 		"a second opening":   {`{"type":"init"}`, "type: The session has begun already", 1002},
@@ -118,7 +131,8 @@ func TestHalvesOfCharactersAreJoined(t *testing.T) {
 	_, key := h.open("free")
 	c := h.begin(t, key, dialectC+`,"return_timestamps":true`)
 	c.hear()
-	c.send(`{"type":"text","text":"Party \ud83c"}`, `{"type":"text","text":""}`, `{"type":"text","text":"\udf89 time"}`, `{"type":"finish"}`)
+	c.send(`{"type":"text","text":"Party \ud83c"}`, `{"type":"text","text":""}`, `{"type":"text","text":"\udf89 time"}`,
+		`{"type":"finish"}`)
 	frames, code := c.rest()
 	require.Equal(t, 1000, code)
 	require.Contains(t, strings.Join(texts(frames), ""), "🎉")
@@ -228,7 +242,8 @@ func TestADrainFinishesWhatWasFlushed(t *testing.T) {
 	id, key := h.open("enterprise")
 	long := strings.Repeat("It was small, and nobody knew where it stood. ", 200)
 	flushed := h.begin(t, key, dialectB+`,"format":"pcm_s16le"`)
-	flushed.send(fmt.Sprintf(`{"text":%q}`, long), `{"command":"flush","nonce":1}`, `{"text":"Not flushed, and so not said. Never."}`)
+	flushed.send(fmt.Sprintf(`{"text":%q}`, long), `{"command":"flush","nonce":1}`,
+		`{"text":"Not flushed, and so not said. Never."}`)
 	flushed.hear()
 	idle := h.begin(t, key, dialectC)
 	idle.hear()
@@ -253,7 +268,8 @@ func TestASlowReaderStopsTheSynthesis(t *testing.T) {
 	c := h.begin(t, key, `"format":"pcm_f32le"`)
 	long := strings.Repeat("It was small, and nobody knew where it stood. ", 500) // 100 MB of audio
 	c.send(fmt.Sprintf(`{"text":%q}`, long), `{"eof":true}`)
-	require.Eventually(t, func() bool { stats := h.engines.Stats(); return stats.Busy == 0 && stats.Queued == 0 }, patience, 50*time.Millisecond)
+	require.Eventually(t, func() bool { stats := h.engines.Stats(); return stats.Busy == 0 && stats.Queued == 0 },
+		patience, 50*time.Millisecond)
 	require.Eventually(t, func() bool { _, _, open := h.books(id); return open == 1 }, patience, 50*time.Millisecond)
 	settled, _, _ := h.books(id)
 	require.Less(t, settled, int64(len(long)))

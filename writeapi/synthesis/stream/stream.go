@@ -31,9 +31,11 @@ func (a *API) Routes() []web.Route {
 		return f.end(ctx, a.serve(ctx, f, decode))
 	}
 	return []web.Route{
-		web.Socket("/v1/ai/speech/stream", serve, web.MaxBody(maxMessage), web.Tag("Speech"), web.Summary("Text to audio while the text grows, over WebSocket"),
+		web.Socket("/v1/ai/speech/stream", serve, web.MaxBody(maxMessage), web.Tag("Speech"),
+			web.Summary("Text to audio while the text grows, over WebSocket"),
 			web.Description(protocol), messages),
-		web.Socket("/speech/beta/synthesize_streaming", serve, web.MaxBody(maxMessage), web.Tag("Speech"), web.Summary("Text to audio while the text grows, for clients of version 0"),
+		web.Socket("/speech/beta/synthesize_streaming", serve, web.MaxBody(maxMessage), web.Tag("Speech"),
+			web.Summary("Text to audio while the text grows, for clients of version 0"),
 			web.Description("As `/v1/ai/speech/stream`, for clients that know this address."), messages),
 	}
 }
