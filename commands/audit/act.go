@@ -15,7 +15,7 @@ import (
 func (a *Audit) RecordAct(ctx context.Context, kind, subject string, origin journal.Origin) (eventlog.Position, error) {
 	command, at := uuid.New(), a.now().UTC()
 	id := command.String()
-	stream := journal.Stream[audit.ActState, audit.Event]{Name: audit.ActStream(id), Evolve: audit.EvolveAct}
+	stream := journal.Stream[audit.ActState, audit.Event]{Name: audit.ActStream(id), Evolve: audit.EvolveAct, New: true}
 	record := audit.RecordAct{Act: id, Kind: kind, Subject: subject, At: at}
 	_, position, err := journal.Execute(ctx, a.journal, stream, record, origin.Metadata(command, at))
 	return position, err

@@ -17,7 +17,7 @@ func (a *Audit) RecordRead(
 ) (eventlog.Position, error) {
 	command, at := uuid.New(), a.now().UTC()
 	id := command.String()
-	stream := journal.Stream[audit.ReadState, audit.Event]{Name: audit.ReadStream(id), Evolve: audit.EvolveRead}
+	stream := journal.Stream[audit.ReadState, audit.Event]{Name: audit.ReadStream(id), Evolve: audit.EvolveRead, New: true}
 	record := audit.RecordRead{Read: id, By: origin.Actor.Name, Reason: reason, Query: query, Count: count, At: at}
 	_, position, err := journal.Execute(ctx, a.journal, stream, record, origin.Metadata(command, at))
 	return position, err

@@ -16,7 +16,9 @@ import (
 
 type noticeStream = journal.Stream[payment.State, payment.Event]
 
-func notice(name string) noticeStream { return noticeStream{Name: name, Evolve: payment.Evolve} }
+func notice(name string) noticeStream {
+	return noticeStream{Name: name, Evolve: payment.Evolve}
+}
 
 // RecordNotice records an event of the provider, whose notice was verified. One that is recorded changes nothing.
 // Errors: domain.Invalid for an id that is none.
@@ -30,7 +32,9 @@ func (b *Billing) RecordNotice(ctx context.Context, e payments.Event, analytics 
 		ID: e.ID, Kind: e.Type, Object: e.Object, Customer: e.Customer, Analytics: analytics, CreatedAt: e.CreatedAt.UTC(),
 		At: at,
 	}
-	_, position, err := journal.Execute(ctx, b.Journal, notice(name), receive,
+	stream := notice(name)
+	stream.New = true
+	_, position, err := journal.Execute(ctx, b.Journal, stream, receive,
 		journal.System().Metadata(journal.DeriveID(name, "receive"), at))
 	return position, err
 }

@@ -187,11 +187,17 @@ func New(t testing.TB) *World {
 // NewOn returns a World on the node behind a socket, for what an outage of the log does.
 func NewOn(t testing.TB, socket string) *World {
 	t.Helper()
+	return on(t, Node(t, socket))
+}
+
+// Node returns the log of an event node, given by its socket.
+func Node(t testing.TB, socket string) *esdb.Client {
+	t.Helper()
 	client, err := esdb.Open(esdb.Config{Socket: socket, MaxBackOff: 50 * time.Millisecond,
 		BreakerPause: 50 * time.Millisecond})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
-	return on(t, client)
+	return client
 }
 
 func on(t testing.TB, log eventlog.Log) *World {

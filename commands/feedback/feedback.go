@@ -57,7 +57,7 @@ func (f *Feedback) Give(
 		return eventlog.Position{}, fmt.Errorf("sealing feedback: %w", err)
 	}
 	give := feedback.Give{Feedback: id, Account: account, Rating: feedback.Rating(o.Rating), Sealed: sealed, At: at}
-	stream := journal.Stream[feedback.State, feedback.Event]{Name: feedback.Stream(id), Evolve: feedback.Evolve}
+	stream := journal.Stream[feedback.State, feedback.Event]{Name: feedback.Stream(id), Evolve: feedback.Evolve, New: true}
 	_, position, err := journal.Execute(ctx, f.journal, stream, give, origin.Metadata(uuid.New(), at))
 	return position, err
 }

@@ -9,7 +9,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
@@ -19,6 +21,7 @@ func BenchmarkOrigin(b *testing.B) {
 	const each = 50
 	s := newSealing(b)
 	s.Observe = nil
+	s.log.Log = commandstest.Node(b, nodetest.Start(b))
 	run := 0
 	measure := func(origin journal.Origin) (microseconds, allocations float64) {
 		run++

@@ -160,3 +160,26 @@ func TestASequenceIsAllOrNothing(t *testing.T) {
 	require.Equal(t, given.CommandID, events[1].Meta.CommandID)
 	require.Equal(t, limit, w.folded("counter-a").Sum)
 }
+
+func TestAStreamThatIsTakenForNew(t *testing.T) {
+	fresh := whole("counter-a")
+	fresh.New = true
+	t.Run("costs one append", func(t *testing.T) {
+		w := newWorld(t)
+		appends, reads := w.log.cost(func() {
+			_, _, err := journal.Execute(t.Context(), w.Journal, fresh, add{"one", 1}, meta())
+			require.NoError(t, err)
+		})
+		require.EqualValues(t, 1, appends)
+		require.Zero(t, reads)
+	})
+	t.Run("is read where it is not", func(t *testing.T) {
+		w := newWorld(t)
+		_, _, err := journal.Execute(t.Context(), w.other(), fresh, add{"one", 1}, meta())
+		require.NoError(t, err)
+		result, _, err := journal.Execute(t.Context(), w.Journal, fresh, add{"one", 1}, meta())
+		require.NoError(t, err)
+		require.Equal(t, 1, result.Sum, "decided on what is there")
+		require.Len(t, w.recorded("counter-a"), 1)
+	})
+}

@@ -41,6 +41,7 @@ type Cached[S, E any] struct {
 func NewCached[S, E any](j *Journal, s Stream[S, E]) *Cached[S, E] {
 	c := &Cached[S, E]{journal: j, stream: s}
 	c.forget()
+	c.known = s.New
 	return c
 }
 

@@ -25,6 +25,9 @@ type Stream[S, E any] struct {
 	// Only is the id of the only event that is folded, in a stream of unbounded length whose commands only need to know
 	// whether they were executed. The zero id means all events.
 	Only uuid.UUID
+	// New says that the stream is hardly ever there yet, so that the first command is decided without reading it. Where
+	// it is there, that shows as a conflict.
+	New bool
 }
 
 // Version is the version of a state: the last event that it is folded from, by its revision in the stream and its
