@@ -53,6 +53,7 @@ func Run(t *testing.T, open func(t *testing.T) eventlog.Log) {
 		{"subscribe/to a slow reader", subscribeSlowReader},
 		{"subscribe/with concurrent writers", subscribeConcurrentWriters},
 		{"subscribe/ends with its context", subscribeEnds},
+		{"subscribe/ends without a gap", subscribeEndsWithoutGap},
 		{"subscribe/with an ended context delivers nothing", subscribeAfterEnd},
 	}
 	for _, test := range tests {

@@ -174,6 +174,33 @@ func subscribeConcurrentWriters(t *testing.T, log *bench) {
 	wait.Wait()
 }
 
+// Whoever reads on after the end of a subscription has no gap, and is not told that this is all.
+func subscribeEndsWithoutGap(t *testing.T, log *bench) {
+	stream := newStream()
+	log.fill(t, stream, 200)
+	for read := range 40 {
+		ctx, cancel := context.WithCancel(log.ctx)
+		subscription := log.Subscribe(ctx, eventlog.Start())
+		next := uint64(0)
+		for delivery := range subscription.Deliveries() {
+			if delivery.Kind == eventlog.KindEvent && delivery.Event.Stream == stream {
+				require.Equal(t, next, delivery.Event.Revision)
+				next++
+			}
+			if next == uint64(read) {
+				cancel()
+			}
+			if delivery.Kind == eventlog.KindCaughtUp {
+				require.EqualValues(t, 200, next)
+			}
+			if next == 200 {
+				break
+			}
+		}
+		cancel()
+	}
+}
+
 func subscribeEnds(t *testing.T, log *bench) {
 	stream := newStream()
 	before := log.appended(t, stream, eventlog.NoStream, events("before")...).Position

@@ -164,20 +164,17 @@ func (s *subscription) Err() error {
 	return s.err
 }
 
-// run delivers the events from an index on.
+// run delivers the events from an index on, without a gap: once ctx has ended, nothing more is delivered.
 func (s *subscription) run(next int) {
 	defer close(s.deliveries)
 	for live := false; s.ctx.Err() == nil; live = true {
 		s.log.mu.Lock()
 		events, grown := s.log.all[next:], s.log.grown
 		s.log.mu.Unlock()
-		for _, event := range events {
-			s.deliver(eventlog.Delivery{Kind: eventlog.KindEvent, Event: event})
+		if !s.deliver(events) || !live && !s.send(eventlog.Delivery{Kind: eventlog.KindCaughtUp}) {
+			break
 		}
 		next += len(events)
-		if !live {
-			s.deliver(eventlog.Delivery{Kind: eventlog.KindCaughtUp})
-		}
 		select {
 		case <-grown:
 		case <-s.ctx.Done():
@@ -188,9 +185,21 @@ func (s *subscription) run(next int) {
 	s.err = s.ctx.Err()
 }
 
-func (s *subscription) deliver(delivery eventlog.Delivery) {
+func (s *subscription) deliver(events []eventlog.Recorded) bool {
+	for _, event := range events {
+		if !s.send(eventlog.Delivery{Kind: eventlog.KindEvent, Event: event}) {
+			return false
+		}
+	}
+	return true
+}
+
+// send returns false once ctx has ended.
+func (s *subscription) send(delivery eventlog.Delivery) bool {
 	select {
 	case s.deliveries <- delivery:
+		return true
 	case <-s.ctx.Done():
+		return false
 	}
 }
