@@ -67,8 +67,12 @@ func (c *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	schema, err := document.CheckHead(request.Method, request.URL, response.StatusCode, response.Header)
 	if err != nil {
-		// Another server may have got the address of one that has ended.
-		if fresh := c.found.document(request, true); fresh != nil && fresh != document {
+		// Another server may have got the address of one that has ended, and may be one that describes nothing.
+		fresh := c.found.document(request, true)
+		if fresh == nil {
+			return response, nil
+		}
+		if fresh != document {
 			schema, err = fresh.CheckHead(request.Method, request.URL, response.StatusCode, response.Header)
 		}
 	}

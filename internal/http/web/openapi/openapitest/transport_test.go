@@ -221,14 +221,16 @@ func TestClientsWithTransportsOfTheirOwn(t *testing.T) {
 	require.NotZero(t, code)
 }
 
-// Another server may come to the address of one that has ended.
+// Another server may come to the address of one that has ended, and may be one that describes nothing.
 func TestADescriptionThatHasChanged(t *testing.T) {
-	var changed atomic.Bool
+	var changed, gone atomic.Bool
 	old, now := description(t), []byte(strings.ReplaceAll(string(description(t)), `"/songs/{id}"`, `"/hits/{id}"`))
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("request-id", "req_1")
 		switch {
+		case gone.Load():
+			w.WriteHeader(http.StatusNotFound)
 		case r.URL.Path == "/openapi.json" && !changed.Load():
 			_, _ = w.Write(old)
 		case r.URL.Path == "/openapi.json":
@@ -245,6 +247,11 @@ func TestADescriptionThatHasChanged(t *testing.T) {
 			require.NoError(t, err)
 			response.Body.Close()
 		}
+		gone.Store(true)
+		response, err := http.Get(s.URL + "/hits/1")
+		require.NoError(t, err)
+		require.Equal(t, http.StatusNotFound, response.StatusCode)
+		response.Body.Close()
 	})).Run()
 	require.Zero(t, code)
 }
