@@ -1,10 +1,12 @@
 package stream_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -305,14 +307,27 @@ func killEngine(t *testing.T) {
 // childOf returns one of this process's own worker processes of a mode, the one that was started last.
 func childOf(t testing.TB, mode string) (pid int) {
 	t.Helper()
+	var latest uint64
 	for _, child := range procfs.Children(os.Getpid()) {
 		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", child)) // it may have ended
-		if strings.HasSuffix(string(line), "\x00"+mode+"\x00") {
-			pid = max(pid, child)
+		if started := startOf(child); strings.HasSuffix(string(line), "\x00"+mode+"\x00") && started >= latest {
+			pid, latest = child, started
 		}
 	}
 	require.NotZero(t, pid, "there is no %s process", mode)
 	return pid
+}
+
+// startOf returns when a process was started, in clock ticks since the machine was (proc_pid_stat(5)). Its id does not
+// tell: ids begin anew.
+func startOf(pid int) uint64 {
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) < 20 {
+		return 0
+	}
+	ticks, _ := strconv.ParseUint(fields[19], 10, 64)
+	return ticks
 }
 
 // Clients that are quiet occupy no encoder: there may be more of them than codec streams, and all of them, and one
