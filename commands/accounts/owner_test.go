@@ -187,7 +187,7 @@ func TestTheNameOfANewKeyIsSealed(t *testing.T) {
 	name, err := keys.Open(t.Context(), id, key.SealedName, account.ForKeyName(key.Hash))
 	require.NoError(t, err)
 	require.Equal(t, "Ada's laptop", string(name))
-	w.requireClear(id, "Ada")
+	w.requireClear(id, "Ada's")
 
 	_, err = w.Accounts.CreateKey(t.Context(), id, "a\nb", commandstest.Operator())
 	require.Equal(t, domain.Invalid, domain.CodeOf(err))
