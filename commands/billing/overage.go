@@ -15,8 +15,9 @@ import (
 
 // BillOverage bills what was used in a period past its plan, on the terms of a version of the entitlement: one item of
 // an invoice, however often it is repeated. The cause is the event that ended the terms, or closed the period.
-func (b *Billing) BillOverage(ctx context.Context, usage string, version int64,
-	cause uuid.UUID) (eventlog.Position, error) {
+func (b *Billing) BillOverage(
+	ctx context.Context, usage string, version int64, cause uuid.UUID,
+) (eventlog.Position, error) {
 	over, err := b.Periods.OverageOn(ctx, usage, version)
 	if err != nil || over.Billed {
 		return over.Position, err

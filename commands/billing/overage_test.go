@@ -31,8 +31,9 @@ func (b *books) OverageOn(context.Context, string, int64) (billing.Overage, erro
 	return over, nil
 }
 
-func (b *books) OverageBilled(ctx context.Context, _ string, _ int64, made billing.Billed,
-	_ uuid.UUID) (eventlog.Position, error) {
+func (b *books) OverageBilled(
+	ctx context.Context, _ string, _ int64, made billing.Billed, _ uuid.UUID,
+) (eventlog.Position, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if ctx.Err() != nil {

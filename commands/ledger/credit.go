@@ -28,8 +28,9 @@ type GrantedCredit struct {
 // GrantCredit grants an account credit in its current period. If the account already has a grant with that id, in
 // this period or the one before, nothing changes; if its characters differ, the error is ledger.ErrOtherGrant. An
 // empty id is replaced by a new one. Further errors: ledger.ErrTooManyGrants, domain.Invalid, domain.NotFound.
-func (l *Ledger) GrantCredit(ctx context.Context, account, grant string, characters int64,
-	origin journal.Origin) (GrantedCredit, error) {
+func (l *Ledger) GrantCredit(
+	ctx context.Context, account, grant string, characters int64, origin journal.Origin,
+) (GrantedCredit, error) {
 	now := l.now().UTC()
 	if grant == "" {
 		grant = uuid.NewString()

@@ -83,11 +83,13 @@ type Bill struct {
 
 // OverageBilled records that the overage on the terms of a version of the entitlement is billed. Recording it again has
 // no effect.
-func (l *Ledger) OverageBilled(ctx context.Context, stream string, version int64, b Bill,
-	cause uuid.UUID) (eventlog.Position, error) {
+func (l *Ledger) OverageBilled(
+	ctx context.Context, stream string, version int64, b Bill, cause uuid.UUID,
+) (eventlog.Position, error) {
 	now := l.now().UTC()
-	record := ledger.RecordBilled{Version: version, Units: b.Units, Amount: b.Amount, Currency: b.Currency, Item: b.Item,
-		At: now}
+	record := ledger.RecordBilled{
+		Version: version, Units: b.Units, Amount: b.Amount, Currency: b.Currency, Item: b.Item, At: now,
+	}
 	meta := journal.CausedBy(cause).Metadata(journal.DeriveID(stream, fmt.Sprint("billed ", version)), now)
 	done, err := l.submit(ctx, stream, record, meta)
 	return done.position, err

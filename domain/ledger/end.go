@@ -35,12 +35,12 @@ func (c Close) Decide(s State) ([]Event, error) {
 		return nil, err
 	}
 	return []Event{Closed{
-		Account: s.Terms.Account, Version: s.Terms.Version, Overage: s.unbilled(), Start: s.Terms.Start, To: c.To, At: c.At,
+		Account: s.Terms.Account, Version: s.Terms.Version, Overage: s.excess(), Start: s.Terms.Start, To: c.To, At: c.At,
 	}}, nil
 }
 
-// unbilled returns what exceeds plan and credit on the present terms, of a plan that bills it.
-func (s State) unbilled() int64 {
+// excess returns what exceeds plan and credit on the present terms, of a plan that bills it.
+func (s State) excess() int64 {
 	if s.Terms.Limit == nil || !s.Terms.Metered {
 		return 0
 	}

@@ -28,7 +28,7 @@ func (c OpenPeriod) Decide(s State) ([]Event, error) {
 		opened.Limit = &c.Plan.Characters
 	}
 	if s.Exists() {
-		return []Event{TermsChanged{PeriodOpened: opened, Before: s.Terms.Version, Overage: s.unbilled(), At: c.At}}, nil
+		return []Event{TermsChanged{PeriodOpened: opened, Before: s.Terms.Version, Overage: s.excess(), At: c.At}}, nil
 	}
 	if c.BroughtIn == 0 {
 		return []Event{opened}, nil

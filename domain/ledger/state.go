@@ -41,15 +41,15 @@ func Evolve(s State, event Event) State {
 		s.Terms = e
 	case TermsChanged:
 		s.Settled -= e.Overage
-		s = s.over(e.Overage, e.At)
+		s = s.withOverage(e.Overage, e.At)
 		s.Terms = e.PeriodOpened
 	case Ended:
 		s.Terms.End, s.NextStart = e.End, e.To
 	case Closed:
 		s.ClosedAt = e.At
-		s = s.over(e.Overage, e.At).endedAt(e.To)
+		s = s.withOverage(e.Overage, e.At).endedAt(e.To)
 	case OverageBilled:
-		s = s.billed(e.Version)
+		s = s.withBilled(e.Version)
 	case BroughtIn:
 		s.Settled += e.Characters
 	case Reserved:
@@ -85,8 +85,8 @@ func (s State) endedAt(next time.Time) State {
 	return s
 }
 
-// over adds what exceeds plan and credit on the present terms.
-func (s State) over(characters int64, at time.Time) State {
+// withOverage adds what exceeds plan and credit on the present terms.
+func (s State) withOverage(characters int64, at time.Time) State {
 	if characters > 0 {
 		s.Overages = append(slices.Clip(s.Overages), Overage{
 			Plan: s.Terms.Plan, Version: s.Terms.Version, Characters: characters, At: at,
@@ -95,7 +95,7 @@ func (s State) over(characters int64, at time.Time) State {
 	return s
 }
 
-func (s State) billed(version int64) State {
+func (s State) withBilled(version int64) State {
 	s.Overages = slices.Clone(s.Overages)
 	for i := range s.Overages {
 		s.Overages[i].Billed = s.Overages[i].Billed || s.Overages[i].Version == version

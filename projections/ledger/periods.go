@@ -38,13 +38,17 @@ func handlePeriod(event eventlog.Decoded, rows *table.Rows) {
 		creditDue.Set(rows, readmodel.PeriodToDoRow{Account: e.Account, Start: e.Start, Due: e.End})
 		metered.Delete(rows, readmodel.PeriodToDoRow{Account: e.Account, Start: e.Start})
 		overage.Add(rows, readmodel.UsagePeriodRow{Account: e.Account, Start: e.Start, Overage: e.Overage})
-		over(event, rows, e.Overage, readmodel.OverageRow{Account: e.Account, Start: e.Start, Version: e.Before, Due: e.At})
+		listOverage(event, rows, e.Overage, readmodel.OverageRow{
+			Account: e.Account, Start: e.Start, Version: e.Before, Due: e.At,
+		})
 		onTerms(event, rows, e.PeriodOpened)
 	case ledger.Ended:
 		ended(rows, e)
 	case ledger.Closed:
 		metered.Delete(rows, readmodel.PeriodToDoRow{Account: e.Account, Start: e.Start})
-		over(event, rows, e.Overage, readmodel.OverageRow{Account: e.Account, Start: e.Start, Version: e.Version, Due: e.At})
+		listOverage(event, rows, e.Overage, readmodel.OverageRow{
+			Account: e.Account, Start: e.Start, Version: e.Version, Due: e.At,
+		})
 	case ledger.OverageBilled:
 		overages.Delete(rows, readmodel.OverageRow{Account: e.Account, Start: e.Start, Version: e.Version})
 	case ledger.CreditGranted:
@@ -67,8 +71,8 @@ func toDo(event eventlog.Decoded, account string, start, due time.Time) readmode
 	}
 }
 
-// over lists an overage to be billed, if there is any.
-func over(event eventlog.Decoded, rows *table.Rows, characters int64, row readmodel.OverageRow) {
+// listOverage lists an overage to be billed, if there is any.
+func listOverage(event eventlog.Decoded, rows *table.Rows, characters int64, row readmodel.OverageRow) {
 	if characters > 0 {
 		row.Stream, row.Cause = event.Stream, event.ID.String()
 		overages.Put(rows, row)
