@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -528,5 +530,67 @@ func TestADeletedCustomerIsRead(t *testing.T) {
 		require.NoError(t, err)
 		_, err := g.CustomerOf(t.Context(), payments.Event{Type: e.Type, Object: e.Object})
 		require.NoError(t, err, "%+v", e)
+	}
+}
+
+// Two may bill the same use while the subscription renews, of which one sees the draft of the new invoice and the other
+// does not, and each looks before the other has added its item.
+func TestAnItemIsAddedOnceByTwoWhoSeeDifferentDrafts(t *testing.T) {
+	for name, renews := range map[string]bool{"who is late saw no draft": true, "who is late saw a draft": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := openSandbox(t)
+			meanwhile := func() {}
+			slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodPost && r.URL.Path == "/v1/invoiceitems" {
+					meanwhile() // after the look
+					meanwhile = func() {}
+				}
+				target, err := url.Parse(s.URL())
+				assert.NoError(t, err)
+				httputil.NewSingleHostReverseProxy(target).ServeHTTP(w, r)
+			}))
+			t.Cleanup(slow.Close)
+			direct := openGateway(t, s)
+			late, err := stripe.New(stripe.Config{Key: key, URL: slow.URL, Now: s.Now})
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, late.Close()) })
+			customer, subscription := subscribed(t, s, direct)
+			before, err := direct.Billing(t.Context(), customer)
+			require.NoError(t, err)
+			toRenewal := before.Subscriptions[0].PeriodEnd.Add(time.Minute).Sub(s.Now())
+			if !renews {
+				require.NoError(t, s.Advance(toRenewal))
+			}
+
+			a := payments.Attempt{ID: uuid.NewString(), First: s.Now()}
+			item := payments.InvoiceItem{
+				Customer: customer, Subscription: subscription, Amount: 77, Currency: "usd", Description: "Characters",
+				Usage: "usage-" + customer,
+			}
+			var other string
+			meanwhile = func() {
+				advanced := toRenewal
+				if !renews {
+					advanced = 2 * time.Hour // the draft is final by now
+				}
+				assert.NoError(t, s.Advance(advanced))
+				var err error
+				other, err = direct.AddInvoiceItem(t.Context(), a, item)
+				assert.NoError(t, err)
+			}
+			id, err := late.AddInvoiceItem(t.Context(), a, item)
+			require.NoError(t, err)
+			require.Equal(t, other, id)
+
+			require.NoError(t, s.Advance(3*time.Hour))
+			after, err := direct.Billing(t.Context(), customer)
+			require.NoError(t, err)
+			var due int64
+			for _, i := range after.Invoices {
+				due += i.AmountDue
+			}
+			require.EqualValues(t, 77, due-before.Invoices[0].AmountDue*int64(2), "%v", after.Invoices)
+		})
 	}
 }

@@ -2,6 +2,7 @@ package stripe
 
 import (
 	"context"
+	"errors"
 
 	"github.com/stripe/stripe-go/v84"
 
@@ -50,20 +51,30 @@ func (g *Gateway) draft(ctx context.Context, item payments.InvoiceItem) (*string
 	return &found.ID, nil
 }
 
+// addItem adds an item to a draft, or to none. It uses one key, so that of two who see different drafts one is refused
+// and finds the item of the other. Where that key has named a draft that was final by then, the next attempt has
+// none, and another key.
 func (g *Gateway) addItem(
 	ctx context.Context, a payments.Attempt, item payments.InvoiceItem, draft *string,
 ) (*stripe.InvoiceItem, error) {
-	step := "item"
-	if draft != nil {
-		step += " on " + *draft // on another invoice it is another request, so a look comes first
+	made, err := g.createItem(ctx, a, item, "item", draft)
+	if draft == nil && errors.Is(err, payments.ErrRejected) {
+		return g.createItem(ctx, a, item, "item alone", nil)
 	}
+	return made, err
+}
+
+func (g *Gateway) createItem(
+	ctx context.Context, a payments.Attempt, item payments.InvoiceItem, step string, draft *string,
+) (*stripe.InvoiceItem, error) {
 	return once(ctx, g, a, change[stripe.InvoiceItem]{
 		step: step, look: true,
 		read: func() (*stripe.InvoiceItem, error) { return g.item(ctx, a, item) },
 		make: func(params stripe.Params, _ *stripe.InvoiceItem) (*stripe.InvoiceItem, error) {
 			return g.api.V1InvoiceItems.Create(ctx, &stripe.InvoiceItemCreateParams{
 				Params: params, Customer: &item.Customer, Invoice: draft, Amount: &item.Amount, Currency: &item.Currency,
-				Description: &item.Description, Metadata: map[string]string{metaAttempt: a.ID, metaUsage: item.Usage},
+				Description: &item.Description,
+				Metadata:    map[string]string{metaAttempt: a.ID, metaUsage: item.Usage},
 			})
 		},
 	})
