@@ -46,7 +46,7 @@ func (s *subscriber) says(e plan.Entitlement) {
 
 func (s *subscriber) putOnTerms(r require.TestingT, keeper *commands.Ledger) {
 	_, err := keeper.FollowEntitlement(context.Background(), s.id, uuid.New())
-	require.NoError(r, err)
+	require.NoError(r, err, "%s", s)
 	s.unheard = 0
 }
 

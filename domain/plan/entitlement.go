@@ -46,11 +46,11 @@ func (e Entitlement) Running(t time.Time) Entitlement {
 
 // After returns the entitlement as it takes effect at a time when another one is in force. It begins no earlier than
 // the period of then, because what is over stays as it was, and a period that has only just begun goes on: streams are
-// named by the second. Periods without an end go on where they have the same plan, so that asking for them gives nobody
-// new characters.
+// named by the second, so a period that ends in the second of its start has none of its own. Periods without an end go
+// on where they have the same plan, so that asking for them gives nobody new characters.
 func (e Entitlement) After(current Entitlement, at time.Time) Entitlement {
 	begun := current.At(at).Start
-	if !e.End.IsZero() && !e.End.After(begun) {
+	if !e.End.IsZero() && e.End.Unix() <= begun.Unix() {
 		e = Entitlement{Plan: e.Next, Start: begun}
 	}
 	switch running := current.Running(at); {

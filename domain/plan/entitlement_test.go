@@ -70,6 +70,9 @@ func TestAnEntitlementTakesEffect(t *testing.T) {
 			End: day(3, 10), Next: plan.Pro, Anchor: day(2, 10)}, day(3, 6)},
 		"and if all of it is over, what follows it counts": {plan.Entitlement{Plan: plan.Indie, Start: day(2, 4),
 			End: day(3, 4), Next: plan.Pro}, free, over, day(3, 6)},
+		"and if it ends within the second in which the period has begun": {plan.Entitlement{Plan: plan.Indie,
+			Start: day(1, 10), End: moment.Add(time.Millisecond), Next: plan.Pro}, plan.Entitlement{Plan: plan.Free,
+			Start: moment}, plan.Entitlement{Plan: plan.Pro, Start: moment}, moment.Add(time.Hour)},
 		"one of a provider whose clock is ahead is in force": {pro, free, pro, day(1, 6)},
 	} {
 		require.Equal(t, c.want, c.e.After(c.current, c.at), name)

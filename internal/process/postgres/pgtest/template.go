@@ -68,7 +68,7 @@ func enter() (*server, error) {
 			return s, nil
 		}
 	}
-	s, err := launch(ctx, w.binaries, w.account, w.data, filepath.Join(w.home, "run"), sharedSettings...)
+	s, err := launch(ctx, w.binaries, w.account, w.data, runFolder(w.home), sharedSettings...)
 	if err != nil {
 		return nil, err
 	}
@@ -82,14 +82,18 @@ func makeHome(account postgres.Account) (string, error) {
 		if !account.CanEnter(parent) {
 			continue
 		}
-		home := filepath.Join(parent, "recital-pgtest-"+strconv.Itoa(os.Geteuid()))
+		home := filepath.Join(parent, "recital-pg-"+strconv.Itoa(os.Geteuid()))
 		if err := account.Own(home); err != nil {
 			return "", fmt.Errorf("preparing %s: %w", home, err)
 		}
-		return home, account.Own(filepath.Join(home, "run"))
+		return home, account.Own(runFolder(home))
 	}
 	return "", fmt.Errorf("user %s can enter no folder for temporary files", account.Name)
 }
+
+// runFolder returns the folder of running servers. Their sockets are in there, whose paths the kernel bounds to 107
+// bytes: no server is deeper in a folder for temporary files that is deep itself.
+func runFolder(home string) string { return filepath.Join(home, "run") }
 
 // makeTemplate returns a folder whose data is a stopped cluster with a migrated database.
 func makeTemplate(
@@ -129,7 +133,7 @@ func buildTemplate(
 	if err := binaries.Init(ctx, account, data); err != nil {
 		return err
 	}
-	server, err := launch(ctx, binaries, account, data, unfinished)
+	server, err := launch(ctx, binaries, account, data, runFolder(home))
 	if err != nil {
 		return err
 	}
