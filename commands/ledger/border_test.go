@@ -141,7 +141,7 @@ func TestNothingIsLostOrDoubledAtABorder(t *testing.T) {
 				if domain.CodeOf(err) == domain.PaymentRequired {
 					return
 				}
-				require.NoError(r, err)
+				require.NoError(r, err, "%s", s)
 				s.open = append(s.open, made)
 			},
 			"settle": func(r *rapid.T) {

@@ -119,9 +119,14 @@ func (l *Ledger) submitNow(
 			}
 			return done, err
 		}
-		if period, err = l.periodAfter(ctx, open.Account, done.state.NextStart); err != nil {
+		next, err := l.periodAfter(ctx, open.Account, done.state.NextStart)
+		if err != nil {
 			return outcome{}, err
 		}
+		if next.stream == period.stream {
+			return outcome{}, fmt.Errorf("period %s is followed by one that starts in the same second", period.stream)
+		}
+		period = next
 	}
 }
 

@@ -47,14 +47,18 @@ func (e Entitlement) Running(t time.Time) Entitlement {
 // After returns the entitlement as it takes effect at a time when another one is in force. It begins no earlier than
 // the period of then, because what is over stays as it was, and a period that has only just begun goes on: streams are
 // named by the second, so a period that ends in the second of its start has none of its own. Periods without an end go
-// on where they have the same plan, so that asking for them gives nobody new characters.
+// on where they have the same plan, so that asking for them gives nobody new characters; what a bought plan has said of
+// the time after its end stays its word, because its months may count from before it began.
 func (e Entitlement) After(current Entitlement, at time.Time) Entitlement {
 	begun := current.At(at).Start
 	if !e.End.IsZero() && e.End.Unix() <= begun.Unix() {
 		e = Entitlement{Plan: e.Next, Start: begun}
 	}
-	switch running := current.Running(at); {
-	case e.End.IsZero() && running.End.IsZero() && e.Plan == running.Plan:
+	running := current.Running(at)
+	switch same := e.End.IsZero() && running.End.IsZero() && e.Plan == running.Plan; {
+	case same && !current.End.IsZero() && e.Plan != Free:
+		return current
+	case same:
 		e.Start = running.Start
 	case e.Start.Unix() <= begun.Unix():
 		e.Start = begun

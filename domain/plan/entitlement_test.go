@@ -54,6 +54,9 @@ func TestAnEntitlementTakesEffect(t *testing.T) {
 	cancelled := pro
 	cancelled.Next = plan.Free
 	moment := day(2, 10).Add(time.Millisecond)
+	indie := plan.Entitlement{Plan: plan.Indie, Start: day(2, 1), End: day(3, 1), Next: plan.Indie, Anchor: day(2, 1)}
+	began := indie
+	began.Start = day(2, 5) // when a free period ended
 	for name, c := range map[string]struct {
 		e, current, want plan.Entitlement
 		at               time.Time
@@ -73,7 +76,8 @@ func TestAnEntitlementTakesEffect(t *testing.T) {
 		"and if it ends within the second in which the period has begun": {plan.Entitlement{Plan: plan.Indie,
 			Start: day(1, 10), End: moment.Add(time.Millisecond), Next: plan.Pro}, plan.Entitlement{Plan: plan.Free,
 			Start: moment}, plan.Entitlement{Plan: plan.Pro, Start: moment}, moment.Add(time.Hour)},
-		"one of a provider whose clock is ahead is in force": {pro, free, pro, day(1, 6)},
+		"over as well, of a plan that goes on as it has said": {indie, began, began, day(3, 1)},
+		"one of a provider whose clock is ahead is in force":  {pro, free, pro, day(1, 6)},
 	} {
 		require.Equal(t, c.want, c.e.After(c.current, c.at), name)
 	}
