@@ -45,10 +45,10 @@ func (e Entitlement) Running(t time.Time) Entitlement {
 }
 
 // After returns the entitlement as it takes effect at a time when another one is in force. It begins no earlier than
-// the period of then, because what is over stays as it was, and a period that has only just begun goes on: streams are
-// named by the second, so a period that ends in the second of its start has none of its own. Periods without an end go
-// on where they have the same plan, so that asking for them gives nobody new characters; what a bought plan has said of
-// the time after its end stays its word, because its months may count from before it began.
+// the period of then, because what is over stays as it was. Streams are named by the second, so a period goes on that
+// has only just begun, and one that ends in the second of its start is passed over. Where the plan is the same, periods
+// without an end go on, so that asking for them gives nobody new characters. So does a bought plan that continues after
+// its end: its months may count from before it began for the account, and starting it there would overlap what is over.
 func (e Entitlement) After(current Entitlement, at time.Time) Entitlement {
 	begun := current.At(at).Start
 	if !e.End.IsZero() && e.End.Unix() <= begun.Unix() {

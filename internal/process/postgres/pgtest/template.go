@@ -91,8 +91,8 @@ func makeHome(account postgres.Account) (string, error) {
 	return "", fmt.Errorf("user %s can enter no folder for temporary files", account.Name)
 }
 
-// runFolder returns the folder of running servers. Their sockets are in there, whose paths the kernel bounds to 107
-// bytes: no server is deeper in a folder for temporary files that is deep itself.
+// runFolder returns the folder of the running servers. All are directly in it, also the one that makes the template,
+// because their sockets are there, and Linux limits the path of a socket to 107 bytes.
 func runFolder(home string) string { return filepath.Join(home, "run") }
 
 // makeTemplate returns a folder whose data is a stopped cluster with a migrated database.
