@@ -71,6 +71,8 @@ func TestEventsAreReadForEver(t *testing.T) {
 			Refunded: 4900, Currency: "usd", At: noon}),
 		eventtest.Of("subscription-invoice-disputed", 1, subscription.InvoiceDisputed{Account: "a1", Invoice: "in_1",
 			Disputed: true, At: noon}),
+		eventtest.Of("subscription-loss-recorded", 1, subscription.Lost{Account: "a1", Object: "ii_1",
+			Reason: subscription.BelowMinimum, Characters: 9000, Amount: 45, Currency: "usd", At: noon}),
 		eventtest.Of("subscription-entitled", 1, subscription.Entitled{Account: "a1", Entitlement: entitlement, At: noon}),
 		eventtest.Of("subscription-entitled", 1, subscription.Entitled{
 			Account: "a1", Entitlement: plan.Entitlement{Plan: plan.Free, Start: noon}, At: noon,
@@ -91,7 +93,8 @@ func TestEventsAreReadForEver(t *testing.T) {
 					Currency: "usd",
 					HasPage:  true, HasPDF: true, CreatedAt: noon, Refunded: 100, Disputed: true, Failures: 2,
 				}},
-				Entitled: &entitlement, LastPrices: map[plan.Type]string{plan.Pro: "price_pro"}, Bought: true, Ending: true,
+				Entitled: &entitlement, LastPrices: map[plan.Type]string{plan.Pro: "price_pro"}, Bought: true,
+				Lost: []string{"ii_1"}, Ending: true,
 			}, At: noon,
 		}),
 		eventtest.Of("payment-notice-received", 1, payment.Received{

@@ -240,6 +240,27 @@ type InvoiceDisputed struct {
 	At       time.Time `json:"at"`
 }
 
+// LossReason is why an amount is not collected.
+type LossReason string
+
+// The reasons of losses.
+const (
+	BelowMinimum  LossReason = "below-minimum" // the provider charges no such amount, and no other invoice comes
+	Uncollectible LossReason = "uncollectible" // the invoice of an account that was closed was not paid
+	NoCustomer    LossReason = "no-customer"   // the provider has forgotten whom to charge
+)
+
+// Lost records that an amount is owed and will not be collected. It is recorded once for each object.
+type Lost struct {
+	Account    string     `json:"account"`
+	Object     string     `json:"object"` // the provider's invoice, or an item that is on none
+	Reason     LossReason `json:"reason"`
+	Characters int64      `json:"characters"` // past a plan that the amount is for, as far as they are known
+	Amount     int64      `json:"amount"`
+	Currency   string     `json:"currency"`
+	At         time.Time  `json:"at"`
+}
+
 // Entitled records the plan that the subscription gives the account from then on. The account's stream follows it; what
 // it follows is the last event of this type, by its revision in this stream.
 type Entitled struct {
@@ -275,4 +296,5 @@ func (InvoiceRecorded) subscriptionEvent()        {}
 func (PaymentFailed) subscriptionEvent()          {}
 func (InvoiceRefunded) subscriptionEvent()        {}
 func (InvoiceDisputed) subscriptionEvent()        {}
+func (Lost) subscriptionEvent()                   {}
 func (Entitled) subscriptionEvent()               {}

@@ -28,6 +28,8 @@ func Evolve(s State, event Event) State {
 		if e.PaymentMethod != "" {
 			s.Card = &Card{PaymentMethod: e.PaymentMethod, Brand: e.Brand, Last4: e.Last4}
 		}
+	case Lost:
+		s.Lost = latest(append(slices.Clip(s.Lost), e.Object), maxInvoices)
 	case Entitled:
 		s.Entitled = &e.Entitlement
 	case SnapshotTaken:

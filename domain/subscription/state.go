@@ -36,6 +36,7 @@ type Facts struct {
 	Entitled      *plan.Entitlement    `json:"entitled"`   // the last one
 	LastPrices    map[plan.Type]string `json:"lastPrices"` // the price at which each plan was last bought
 	Bought        bool                 `json:"bought"`     // a subscription was paid, ever
+	Lost          []string             `json:"lost"`       // the objects of recent losses
 	Ending        bool                 `json:"ending"`     // the account was closed: nothing more is wanted
 }
 

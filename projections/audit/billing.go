@@ -23,6 +23,13 @@ var requests = map[subscription.Kind]string{
 	subscription.End:                 "nothing more, because it is closed",
 }
 
+// losses are what an entry says why an amount is lost.
+var losses = map[subscription.LossReason]string{
+	subscription.BelowMinimum:  "the payment provider charges no such amount, and no other invoice comes",
+	subscription.Uncollectible: "the account is closed, and its invoice was not paid",
+	subscription.NoCustomer:    "the payment provider has forgotten the customer",
+}
+
 // refusals are the reasons for refusals in words.
 var refusals = map[subscription.Reason]string{
 	subscription.Declined:  "the card was declined",
@@ -110,6 +117,9 @@ func ofInvoice(event any) (entry, bool) {
 		if !s.Disputed {
 			e.sentence = fmt.Sprintf("The payment of invoice %s of account %s is not disputed any more", s.Invoice, s.Account)
 		}
+	case subscription.Lost:
+		e.of(s.Account, "%s of account %s will not be collected (%s): %s, for %d characters past the plan",
+			amount(s.Amount, s.Currency), s.Account, s.Object, losses[s.Reason], s.Characters)
 	default:
 		return entry{}, false
 	}

@@ -1,0 +1,29 @@
+package subscription
+
+import (
+	"slices"
+	"time"
+
+	"github.com/recital-tts/recital/domain"
+)
+
+// RecordLoss records that an amount will not be collected. Recording the loss of an object again changes nothing.
+type RecordLoss struct {
+	Account, Object string
+	Reason          LossReason
+	Characters      int64
+	Amount          int64
+	Currency        string
+	At              time.Time
+}
+
+// Decide refuses a loss of nothing.
+func (c RecordLoss) Decide(s State) ([]Event, error) {
+	switch {
+	case c.Object == "" || c.Amount <= 0 || c.Currency == "":
+		return nil, domain.Refuse(domain.Invalid, "A loss needs an object, an amount and a currency")
+	case slices.Contains(s.Lost, c.Object):
+		return nil, nil
+	}
+	return []Event{Lost(c)}, nil
+}
