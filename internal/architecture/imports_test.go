@@ -69,12 +69,13 @@ var rooms = []struct {
 		libraries: []string{pgx, uuid},
 	},
 	{
-		// The plans are a table of constants, and the errors are shared; decisions stay out.
+		// The plans and currencies are tables of constants, and the errors are shared; decisions stay out.
 		folder: "readapi",
-		exactly: []string{"domain", "domain/plan", "internal/providers/blobs", sealed, "internal/access/keyring",
-			"internal/http/links", "internal/events/readmodel", "internal/speech/voices", "internal/speech/wordtimes"},
+		exactly: []string{"domain", "domain/money", "domain/plan", "internal/providers/blobs", sealed,
+			"internal/access/keyring", "internal/http/links", "internal/events/readmodel", "internal/speech/voices",
+			"internal/speech/wordtimes"},
 		below:     []string{"internal/http/web"},
-		libraries: []string{pgx, uuid, fiber, "golang.org/x/text/currency"},
+		libraries: []string{pgx, uuid, fiber},
 		besides:   map[string]string{"readapi/alerts": "domain/alert"}, // which has a sentence for each reason
 	},
 	{

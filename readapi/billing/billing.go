@@ -21,7 +21,8 @@ func (a *API) Routes() []web.Route {
 	return []web.Route{
 		web.Get("/payments/products", a.products, web.Public(), web.Reads(readmodel.PricesView.View), tag,
 			web.Summary("The plans and what they cost"),
-			web.Description("A plan without a `price_id` costs nothing and cannot be subscribed to."), web.Returns[[]product]()),
+			web.Description("Ordered by currency and amount. A plan without a `price_id` costs nothing and cannot be "+
+				"subscribed to."), web.Returns[[]product]()),
 		web.Get("/payments/billing", a.overview, tag,
 			web.Reads(readmodel.SubscriptionsView.View, readmodel.CardsView.View, readmodel.InvoicesView.View,
 				readmodel.PricesView.View),

@@ -70,18 +70,28 @@ func listed(id, name string, of plan.Type, amount int64, currency string, millis
 
 func TestProducts(t *testing.T) {
 	d := newDesk(t)
-	free := `{"name":"Free","price_id":null,"monthly_cost":0,"additional_unit_cost":null,"char_limit":15000,"chars_per_unit":null}`
+	free := `{"name":"Free","price_id":null,"monthly_cost":0,"amount":0,"currency":null,
+		"additional_unit_cost":null,"char_limit":15000,"chars_per_unit":null}`
 	require.JSONEq(t, `[`+free+`]`, d.get("/payments/products", ""))
 	d.Write(t, catalogue.Stream,
 		listed("price_pro", "Pro", plan.Pro, 4900, "usd", 4500),
 		listed("price_indie", "Indie", plan.Indie, 999, "usd", 5000),
 		listed("price_yen", "Premium", plan.Premium, 30000, "jpy", 5000),
+		listed("price_dinar", "Pro", plan.Pro, 15000, "kwd", 12500),
+		listed("price_fils", "Indie", plan.Indie, 3250, "kwd", 12500),
 		listed("price_old", "Old", plan.Indie, 500, "usd", 5000),
 		catalogue.PriceWithdrawn{ID: "price_old", At: now})
 	require.JSONEq(t, `[`+free+`,
-		{"name":"Indie","price_id":"price_indie","monthly_cost":10,"additional_unit_cost":0.05,"char_limit":200000,"chars_per_unit":1000},
-		{"name":"Pro","price_id":"price_pro","monthly_cost":49,"additional_unit_cost":0.045,"char_limit":1250000,"chars_per_unit":1000},
-		{"name":"Premium","price_id":"price_yen","monthly_cost":30000,"additional_unit_cost":5,"char_limit":5700000,"chars_per_unit":1000}]`,
+		{"name":"Premium","price_id":"price_yen","monthly_cost":30000,"amount":30000,"currency":"jpy",
+			"additional_unit_cost":5,"char_limit":5700000,"chars_per_unit":1000},
+		{"name":"Indie","price_id":"price_fils","monthly_cost":null,"amount":3250,"currency":"kwd",
+			"additional_unit_cost":0.0125,"char_limit":200000,"chars_per_unit":1000},
+		{"name":"Pro","price_id":"price_dinar","monthly_cost":15,"amount":15000,"currency":"kwd",
+			"additional_unit_cost":0.0125,"char_limit":1250000,"chars_per_unit":1000},
+		{"name":"Indie","price_id":"price_indie","monthly_cost":null,"amount":999,"currency":"usd",
+			"additional_unit_cost":0.05,"char_limit":200000,"chars_per_unit":1000},
+		{"name":"Pro","price_id":"price_pro","monthly_cost":49,"amount":4900,"currency":"usd",
+			"additional_unit_cost":0.045,"char_limit":1250000,"chars_per_unit":1000}]`,
 		d.get("/payments/products", ""))
 }
 
@@ -95,7 +105,7 @@ func started(id string, of plan.Type) subscription.Created {
 
 func TestTheOverview(t *testing.T) {
 	d := newDesk(t)
-	const nothing = `{"subscription":{"price_id":null,"status":null,"current_period_end":null,"cancel_at_period_end":false,"scheduled_change":null},
+	const nothing = `{"subscription":{"price_id":null,"amount":null,"currency":null,"status":null,"current_period_end":null,"cancel_at_period_end":false,"scheduled_change":null},
 		"payment_method":null,"invoices":[]}`
 	require.JSONEq(t, nothing, d.get("/payments/billing", "a1"))
 
@@ -115,8 +125,8 @@ func TestTheOverview(t *testing.T) {
 			EffectiveAt: now.AddDate(0, 1, 0), At: now},
 		subscription.CancellationScheduled{Account: "a1", Subscription: "sub_1", CancelAt: now.AddDate(0, 1, 0), At: now})
 	require.JSONEq(t, fmt.Sprintf(`{
-		"subscription":{"price_id":"price_pro","status":"active","current_period_end":%[1]d,"cancel_at_period_end":true,
-			"scheduled_change":{"price_id":"price_indie","plan_name":"Indie plan","effective_at":%[1]d}},
+		"subscription":{"price_id":"price_pro","amount":null,"currency":null,"status":"active","current_period_end":%[1]d,"cancel_at_period_end":true,
+			"scheduled_change":{"price_id":"price_indie","plan_name":"Indie plan","amount":1000,"currency":"usd","effective_at":%[1]d}},
 		"payment_method":{"brand":"visa","last4":"4242"},
 		"invoices":[
 			{"id":"in_2","number":null,"status":"open","amount_paid":0,"currency":"usd","created":%[3]d,"hosted_invoice_url":null,"invoice_pdf":null},

@@ -19,6 +19,8 @@ type billingOverviewResponse struct {
 
 type subscriptionResponse struct {
 	PriceID           *string          `json:"price_id" doc:"The price of the current plan."`
+	Amount            *int64           `json:"amount" doc:"What a month costs, in minor units of the currency."`
+	Currency          *string          `json:"currency" doc:"The currency, in the three letters of ISO 4217, in lower case."`
 	Status            *string          `json:"status" doc:"The status at the payment provider, such as active or past_due."`
 	CurrentPeriodEnd  *int64           `json:"current_period_end" doc:"When the period that is paid for ends, in Unix seconds."`
 	CancelAtPeriodEnd bool             `json:"cancel_at_period_end" default:"false" doc:"Whether the subscription ends with its period."`
@@ -28,6 +30,8 @@ type subscriptionResponse struct {
 type scheduledChange struct {
 	PriceID     string  `json:"price_id" doc:"The price of the next plan."`
 	PlanName    *string `json:"plan_name" doc:"The name of the next plan, for people."`
+	Amount      *int64  `json:"amount" doc:"What a month of it costs, in minor units of the currency."`
+	Currency    *string `json:"currency" doc:"The currency, in the three letters of ISO 4217, in lower case."`
 	EffectiveAt int64   `json:"effective_at" doc:"When the plan changes, in Unix seconds."`
 }
 
@@ -50,7 +54,7 @@ type invoiceItem struct {
 // overview is what there is of an account.
 type overview struct {
 	Subscriptions []readmodel.SubscriptionRow // the one that counts: the newest that runs, or else the newest
-	Scheduled     []readmodel.PriceRow        // that it changes to
+	Prices        []readmodel.PriceRow        // of the account's subscriptions, and those that they change to
 	Cards         []readmodel.CardRow
 	Invoices      []readmodel.InvoiceRow // the newest
 }
@@ -58,8 +62,9 @@ type overview struct {
 var overviewQuery = readapi.Rows[overview]{Doing: "reading the billing of an account", SQL: `
 	select ` + readmodel.SubscriptionsView.Array("s", `where s.account_id = $1
 			order by s.status in ('active', 'trialing', 'past_due') desc, s.number desc limit 1`) + `,
-		` + readmodel.PricesView.Array("p", `where p.price_id in (
-			select s.scheduled_price from `+readmodel.SubscriptionsView.SQL()+` s where s.account_id = $1)`) + `,
+		` + readmodel.PricesView.Array("p", `where exists (
+			select from `+readmodel.SubscriptionsView.SQL()+` s
+			where s.account_id = $1 and p.price_id in (s.price_id, s.scheduled_price))`) + `,
 		` + readmodel.CardsView.Array("c", `where c.account_id = $1`) + `,
 		` + readmodel.InvoicesView.Array("i", `where i.account_id = $1 order by i.created_at desc, i.invoice_id limit 100`)}
 
@@ -86,21 +91,30 @@ func (r overview) subscription() subscriptionResponse {
 	shown := subscriptionResponse{
 		PriceID: &s.Price, Status: &s.Status, CurrentPeriodEnd: new(s.PeriodEnd.Unix()), CancelAtPeriodEnd: s.CancelAt != nil,
 	}
+	if price := r.price(s.Price); price != nil {
+		shown.Amount, shown.Currency = &price.Amount, &price.Currency
+	}
 	if s.ScheduledPrice != nil && s.ScheduledFrom != nil {
-		shown.ScheduledChange = &scheduledChange{
-			PriceID: *s.ScheduledPrice, PlanName: r.nameOf(s), EffectiveAt: s.ScheduledFrom.Unix(),
-		}
+		shown.ScheduledChange = r.scheduled(s)
 	}
 	return shown
 }
 
-// nameOf returns the name of the product that a subscription changes to.
-func (r overview) nameOf(s readmodel.SubscriptionRow) *string {
-	i := slices.IndexFunc(r.Scheduled, func(p readmodel.PriceRow) bool { return p.Price == *s.ScheduledPrice })
-	if i < 0 {
-		return s.ScheduledPlan
+func (r overview) scheduled(s readmodel.SubscriptionRow) *scheduledChange {
+	shown := &scheduledChange{PriceID: *s.ScheduledPrice, PlanName: s.ScheduledPlan, EffectiveAt: s.ScheduledFrom.Unix()}
+	if price := r.price(*s.ScheduledPrice); price != nil {
+		shown.PlanName, shown.Amount, shown.Currency = &price.Name, &price.Amount, &price.Currency
 	}
-	return &r.Scheduled[i].Name
+	return shown
+}
+
+// price returns a price of the account's subscriptions, nil if it was never on sale.
+func (r overview) price(id string) *readmodel.PriceRow {
+	i := slices.IndexFunc(r.Prices, func(p readmodel.PriceRow) bool { return p.Price == id })
+	if i < 0 {
+		return nil
+	}
+	return &r.Prices[i]
 }
 
 // card returns nil where there is none, or its key is gone.

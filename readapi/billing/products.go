@@ -2,10 +2,8 @@ package billing
 
 import (
 	"fmt"
-	"math"
 
-	"golang.org/x/text/currency"
-
+	"github.com/recital-tts/recital/domain/money"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/http/web"
@@ -15,13 +13,15 @@ import (
 type product struct {
 	Name               string   `json:"name" doc:"The name of the plan, for people."`
 	PriceID            *string  `json:"price_id" doc:"The id to subscribe with."`
-	MonthlyCost        *int64   `json:"monthly_cost" ge:"0" doc:"in whole units of the currency, such as dollars, rounded up"`
+	MonthlyCost        *int64   `json:"monthly_cost" ge:"0" doc:"The amount in whole units of the currency, such as dollars; null where it is no whole number of them."`
+	Amount             int64    `json:"amount" ge:"0" doc:"What a month costs, in minor units of the currency."`
+	Currency           *string  `json:"currency" doc:"The currency, in the three letters of ISO 4217, in lower case; null for a plan that costs nothing."`
 	AdditionalUnitCost *float64 `json:"additional_unit_cost" ge:"0" doc:"of chars_per_unit characters past char_limit, in units of the currency"`
 	CharLimit          *int64   `json:"char_limit" ge:"0" doc:"characters in a month"`
 	CharsPerUnit       *int64   `json:"chars_per_unit" ge:"0" doc:"How many characters additional_unit_cost pays for."`
 }
 
-var onSale = readapi.From(readmodel.PricesView, `where on_sale order by amount, price_id`, "reading the prices")
+var onSale = readapi.From(readmodel.PricesView, `where on_sale order by currency, amount, price_id`, "reading the prices")
 
 func (a *API) products(call *web.Call, _ struct{}) (web.Reply, error) {
 	prices, err := onSale.Read(call, a.Models)
@@ -50,8 +50,11 @@ func productOf(r readmodel.PriceRow) (product, error) {
 	if err != nil {
 		return product{}, fmt.Errorf("reading the price %s: %w", r.Price, err)
 	}
-	minor := minorUnits(r.Currency)
-	p := product{Name: r.Name, PriceID: &r.Price, MonthlyCost: new((r.Amount + minor - 1) / minor)}
+	minor := money.MinorUnits(r.Currency)
+	p := product{Name: r.Name, PriceID: &r.Price, Amount: r.Amount, Currency: &r.Currency}
+	if r.Amount%minor == 0 {
+		p.MonthlyCost = new(r.Amount / minor)
+	}
 	if !includes.Unlimited {
 		p.CharLimit = &includes.Characters
 	}
@@ -59,13 +62,4 @@ func productOf(r readmodel.PriceRow) (product, error) {
 		p.AdditionalUnitCost, p.CharsPerUnit = new(float64(r.OverageMillis)/float64(1000*minor)), &r.OverageUnit
 	}
 	return p, nil
-}
-
-// minorUnits returns how many minor units a unit of a currency has (ISO 4217): 100 cents of a dollar, 1 of a yen.
-func minorUnits(code string) int64 {
-	scale := 2
-	if unit, err := currency.ParseISO(code); err == nil {
-		scale, _ = currency.Standard.Rounding(unit)
-	}
-	return int64(math.Pow10(scale))
 }

@@ -4,10 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"html/template"
 	"net/http"
-	"strings"
 )
 
 // cardPath begins the paths of the pages on which cards pay and are registered.
@@ -88,13 +86,4 @@ func view[T any](s *Sandbox, w http.ResponseWriter, read func(*work) (T, error))
 		http.Error(w, "The sandbox has failed", http.StatusInternalServerError)
 	}
 	return content, err == nil
-}
-
-// money writes an amount in minor units.
-func money(amount int64, currency string) string {
-	sign := ""
-	if amount < 0 {
-		sign, amount = "-", -amount
-	}
-	return fmt.Sprintf("%s%d.%02d %s", sign, amount/100, amount%100, strings.ToUpper(currency))
 }

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/recital-tts/recital/domain/money"
 )
 
 // cardPage is the page on which a person pays, or registers a card.
@@ -117,7 +119,7 @@ func (w *work) cardPage(secret string) (cardPage, error) {
 	if err != nil {
 		return page, err
 	}
-	page.Title, page.Amount, page.Action = p.Description, money(p.Amount, p.Currency), "Pay"
+	page.Title, page.Amount, page.Action = p.Description, money.Format(p.Amount, p.Currency), "Pay"
 	return page.in(p.Status, p.LastPaymentError).tells("paymentIntent", result{p.ID, p.Status, string(p.PaymentMethod)})
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/recital-tts/recital/domain/money"
 	"github.com/recital-tts/recital/internal/standins"
 )
 
@@ -123,7 +124,7 @@ func (w *work) invoicePage(id string) (invoicePage, error) {
 		Date: i.Created.time().Format(time.DateOnly),
 	}
 	for _, l := range i.Lines.Data {
-		page.Lines = append(page.Lines, invoiceLine{l.Description, money(l.Amount, l.Currency)})
+		page.Lines = append(page.Lines, invoiceLine{l.Description, money.Format(l.Amount, l.Currency)})
 	}
 	for _, sum := range []struct {
 		what   string
@@ -134,7 +135,7 @@ func (w *work) invoicePage(id string) (invoicePage, error) {
 		{"Paid", i.AmountPaid, false}, {"To pay", i.AmountRemaining, true},
 	} {
 		if sum.always || sum.amount != 0 {
-			page.Sums = append(page.Sums, invoiceLine{sum.what, money(sum.amount, i.Currency)})
+			page.Sums = append(page.Sums, invoiceLine{sum.what, money.Format(sum.amount, i.Currency)})
 		}
 	}
 	if i.Status != "open" || i.PaymentIntent == "" {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/recital-tts/recital/domain/money"
 	"github.com/recital-tts/recital/internal/standins/sandbox/form"
 )
 
@@ -150,8 +151,8 @@ func (w *work) newSubscription(c *customer) (*subscription, error) {
 // billPeriod adds to a draft the price of a subscription's period, and what waits for its next invoice.
 func (w *work) billPeriod(s *subscription, i *invoice) {
 	p := get[price](w, s.item().Price)
-	description := fmt.Sprintf("1 × %s (at $%d.%02d / month)", get[product](w, p.Product).Name, p.UnitAmount/100,
-		p.UnitAmount%100)
+	description := fmt.Sprintf("1 × %s (at %s / month)", get[product](w, p.Product).Name,
+		money.Format(p.UnitAmount, p.Currency))
 	w.addLine(i, p.UnitAmount, description, s.period())
 	i.Discount = w.off(s, p.UnitAmount)
 	w.addPending(i)

@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
-	"strings"
 
 	"github.com/stripe/stripe-go/v84"
-	"golang.org/x/text/currency"
 
+	"github.com/recital-tts/recital/domain/money"
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
@@ -66,7 +65,7 @@ func reduction(c *stripe.Coupon) string {
 	if c.PercentOff != 0 {
 		return strconv.FormatFloat(c.PercentOff, 'f', -1, 64) + " % off"
 	}
-	return money(c.AmountOff, string(c.Currency)) + " off"
+	return money.Format(c.AmountOff, string(c.Currency)) + " off"
 }
 
 func extent(c *stripe.Coupon) string {
@@ -79,19 +78,4 @@ func extent(c *stripe.Coupon) string {
 		return fmt.Sprintf(" for %d months", c.DurationInMonths)
 	}
 	return ""
-}
-
-// money writes an amount in minor units, such as "10.00 USD".
-func money(amount int64, code string) string {
-	code = strings.ToUpper(code)
-	unit, err := currency.ParseISO(code)
-	if err != nil {
-		return fmt.Sprintf("%d %s", amount, code)
-	}
-	digits, _ := currency.Standard.Rounding(unit)
-	minor := fmt.Sprintf("%0*d", digits+1, amount)
-	if digits == 0 {
-		return minor + " " + code
-	}
-	return minor[:len(minor)-digits] + "." + minor[len(minor)-digits:] + " " + code
 }
