@@ -126,22 +126,28 @@ func TestACardIsReplaced(t *testing.T) {
 
 func TestAnUpgradeThatCannotBePaidChangesNothing(t *testing.T) {
 	s := newShop(t)
-	account := s.subscribed(indie)
+	account := s.subscribed(pro)
+	_, err := s.ChangePlan(t.Context(), account, indie, none, origin)
+	require.NoError(t, err)
 	before := s.state(account)
 	require.NoError(t, s.sandbox.FailNextPayment(before.Customer))
 
 	key := domain.Repetition{Key: "k", Content: "c"}
 	for range 2 { // also when it is repeated with its key
-		_, err := s.ChangePlan(t.Context(), account, pro, key, origin)
+		_, err := s.ChangePlan(t.Context(), account, premium, key, origin)
 		require.Equal(t, domain.PaymentRequired, domain.CodeOf(err))
 	}
 	require.Equal(t, before.Entitled, s.state(account).Entitled)
-	require.Equal(t, indie, s.has(account).Subscriptions[0].Price)
+	has := s.has(account).Subscriptions[0]
+	require.Equal(t, pro, has.Price)
+	require.NotNil(t, has.Scheduled, "the account is not renewed at what it did not want")
+	require.Equal(t, indie, has.Scheduled.Price)
 
 	// another try is another request
-	_, err := s.ChangePlan(t.Context(), account, pro, none, origin)
+	_, err = s.ChangePlan(t.Context(), account, premium, none, origin)
 	require.NoError(t, err)
-	require.Equal(t, plan.Pro, s.state(account).Entitled.Plan)
+	require.Equal(t, plan.Premium, s.state(account).Entitled.Plan)
+	require.Nil(t, s.has(account).Subscriptions[0].Scheduled)
 }
 
 func TestANewPriceWhileNothingIsPaidEndsTheOldSubscription(t *testing.T) {

@@ -38,7 +38,7 @@ type Gateway interface {
 	// FirstPayment returns what a client needs to pay the first invoice of a subscription that is incomplete.
 	FirstPayment(ctx context.Context, subscription string) (FirstPayment, error)
 	// ChangePrice changes the price now and charges the difference; if that cannot be paid, nothing changes and the
-	// error is ErrDeclined. A change that was scheduled is dropped.
+	// error is ErrDeclined. A change that was scheduled is dropped after that, and stays where nothing changes.
 	ChangePrice(ctx context.Context, a Attempt, subscription, price string) (Subscription, error)
 	// ScheduleChange changes the price at the end of the period. Another scheduled change is replaced.
 	ScheduleChange(ctx context.Context, a Attempt, subscription, price string) (Subscription, error)

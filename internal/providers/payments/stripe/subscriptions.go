@@ -75,14 +75,12 @@ func (g *Gateway) FirstPayment(ctx context.Context, subscription string) (paymen
 	return pay, nil
 }
 
-// ChangePrice implements payments.Gateway.
+// ChangePrice implements payments.Gateway. The provider permits a change of a subscription that has a schedule, so that
+// what is scheduled is dropped last: a change that cannot be paid leaves it in place.
 func (g *Gateway) ChangePrice(
 	ctx context.Context, a payments.Attempt, subscription, price string,
 ) (payments.Subscription, error) {
-	if err := g.change(ctx, a, subscription, g.release(ctx)); err != nil {
-		return payments.Subscription{}, err
-	}
-	return g.changed(ctx, a, subscription, change[stripe.Subscription]{
+	err := g.change(ctx, a, subscription, change[stripe.Subscription]{
 		step: "price",
 		made: func(s *stripe.Subscription) bool { return priceOf(s) == price && !hasEnded(s) },
 		make: func(params stripe.Params, now *stripe.Subscription) (*stripe.Subscription, error) {
@@ -93,6 +91,10 @@ func (g *Gateway) ChangePrice(
 			})
 		},
 	})
+	if err != nil {
+		return payments.Subscription{}, err
+	}
+	return g.changed(ctx, a, subscription, g.release(ctx))
 }
 
 // SetCancelAtPeriodEnd implements payments.Gateway.

@@ -33,10 +33,10 @@ type provider interface {
 type world struct {
 	payments.Gateway
 	provider
-	Cheap, Dear payments.Price
-	Coupon      string // 20 % off for 3 months
-	Visa        string // a card that pays
-	Declined    string // a card that can be registered, and does not pay
+	Cheap, Dear, Dearest payments.Price
+	Coupon               string // 20 % off for 3 months
+	Visa                 string // a card that pays
+	Declined             string // a card that can be registered, and does not pay
 }
 
 // contract checks that a gateway does what package payments promises.
@@ -258,16 +258,18 @@ func checkUpgrade(s *shop) {
 }
 
 func checkDeclinedUpgrade(s *shop) {
-	customer, subscription := s.subscribed(s.Cheap)
-	before := s.only(customer)
+	customer, subscription := s.subscribed(s.Dear)
+	before, err := s.ScheduleChange(s.Context(), s.attempt(), subscription, s.Cheap.ID)
+	require.NoError(s, err)
 	require.NoError(s, s.FailNextPayment(customer))
-	_, err := s.ChangePrice(s.Context(), s.attempt(), subscription, s.Dear.ID)
+	_, err = s.ChangePrice(s.Context(), s.attempt(), subscription, s.Dearest.ID)
 	require.ErrorIs(s, err, payments.ErrDeclined)
-	assert.Equal(s, before, s.only(customer), "nothing has changed")
-	assert.Equal(s, s.Cheap.Amount, s.charged(customer))
-	changed, err := s.ChangePrice(s.Context(), s.attempt(), subscription, s.Dear.ID)
+	assert.Equal(s, before, s.only(customer), "nothing has changed, and what is scheduled stays so")
+	assert.Equal(s, s.Dear.Amount, s.charged(customer))
+	changed, err := s.ChangePrice(s.Context(), s.attempt(), subscription, s.Dearest.ID)
 	require.NoError(s, err, "another attempt may succeed")
-	assert.Equal(s, s.Dear.ID, changed.Price)
+	assert.Equal(s, s.Dearest.ID, changed.Price)
+	assert.Nil(s, changed.Scheduled)
 }
 
 func checkScheduledChange(s *shop) {
