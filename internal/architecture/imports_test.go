@@ -20,7 +20,8 @@ const (
 // ports are the folders of ports; their subpackages are adapters.
 var ports = []string{
 	"internal/access/keyring", "internal/events/eventlog",
-	"internal/providers/blobs", "internal/providers/hosting", "internal/providers/payments", "internal/providers/signin",
+	"internal/providers/blobs", "internal/providers/hosting", "internal/providers/notices", "internal/providers/payments",
+	"internal/providers/signin",
 	"internal/speech", "internal/speech/alignment", "internal/speech/audio", "internal/speech/cloning",
 	"internal/speech/precheck",
 }

@@ -1,0 +1,178 @@
+package smtp_test
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"mime/quotedprintable"
+	"net"
+	"net/mail"
+	"strings"
+	"testing"
+	"time"
+
+	server "github.com/emersion/go-smtp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/providers/notices"
+	"github.com/recital-tts/recital/internal/providers/notices/noticestest"
+	"github.com/recital-tts/recital/internal/providers/notices/smtp"
+)
+
+const from = "Recital <notices@recital.example>"
+
+// session is what a client does on one connection to the mail server.
+type session struct {
+	*noticestest.Server
+	to []string
+}
+
+func (*session) Reset()                                 {}
+func (*session) Logout() error                          { return nil }
+func (*session) Mail(string, *server.MailOptions) error { return nil }
+
+func (s *session) Rcpt(to string, _ *server.RcptOptions) error {
+	s.to = append(s.to, to)
+	switch s.Now() {
+	case noticestest.Refuses:
+		return &server.SMTPError{Code: 550, Message: "no such user: " + to}
+	case noticestest.Delays:
+		return &server.SMTPError{Code: 451, Message: "greylisted: " + to}
+	}
+	return nil
+}
+
+func (s *session) Data(r io.Reader) error {
+	message, err := mail.ReadMessage(r)
+	if err != nil {
+		return err
+	}
+	var decoder mime.WordDecoder
+	subject, _ := decoder.DecodeHeader(message.Header.Get("Subject"))
+	body, err := io.ReadAll(quotedprintable.NewReader(message.Body))
+	if err != nil {
+		return err
+	}
+	id, _, _ := strings.Cut(strings.Trim(message.Header.Get("Message-Id"), "<>"), "@")
+	s.Take(noticestest.Received{ID: id, To: strings.Join(s.to, ","), Subject: subject,
+		Body: strings.ReplaceAll(string(body), "\r\n", "\n"), Headers: len(message.Header)})
+	return nil
+}
+
+// listen starts a real mail server and returns its address.
+func listen(t *testing.T, backend server.Backend) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	s := server.NewServer(backend)
+	go func() { _ = s.Serve(listener) }()
+	t.Cleanup(func() { _ = s.Close() })
+	return "smtp://" + listener.Addr().String()
+}
+
+func sender(t *testing.T, url string, timeout time.Duration) *smtp.Sender {
+	t.Helper()
+	s, err := smtp.New(smtp.Config{URL: url, From: from, Timeout: timeout})
+	require.NoError(t, err)
+	return s
+}
+
+// closed returns an address at which nothing listens.
+func closed(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, listener.Close())
+	return "smtp://" + listener.Addr().String()
+}
+
+func TestAMailServerKeepsTheContract(t *testing.T) {
+	t.Parallel()
+	noticestest.Run(t, func(t *testing.T, timeout time.Duration) (*noticestest.Server, notices.Sender) {
+		shared := noticestest.NewServer(t)
+		url := listen(t, server.BackendFunc(func(*server.Conn) (server.Session, error) {
+			return &session{Server: shared}, nil
+		}))
+		return shared, sender(t, url, timeout)
+	}, func(t *testing.T) notices.Sender { return sender(t, closed(t), time.Minute) })
+}
+
+// refusing is a server that refuses at one step.
+type refusing struct {
+	session
+	mail, data error
+}
+
+func (r *refusing) Mail(string, *server.MailOptions) error { return r.mail }
+
+func (r *refusing) Data(reader io.Reader) error {
+	_, _ = io.Copy(io.Discard, reader)
+	return r.data
+}
+
+func TestWhatARefusalMeansDependsOnTheStep(t *testing.T) {
+	t.Parallel()
+	permanent := &server.SMTPError{Code: 554, Message: "no"}
+	temporary := &server.SMTPError{Code: 452, Message: "full"}
+	for name, c := range map[string]struct {
+		mail, data error
+		want       error
+	}{
+		"the sender for good":      {permanent, nil, notices.ErrUnavailable},
+		"the sender for now":       {temporary, nil, notices.ErrLater},
+		"the message for good":     {nil, permanent, notices.ErrRefused},
+		"the message for now":      {nil, temporary, notices.ErrLater},
+		"the message after a bang": {nil, errors.New("boom"), notices.ErrRefused}, // the server says 554
+		"nothing":                  {nil, nil, nil},
+	} {
+		shared := noticestest.NewServer(t)
+		url := listen(t, server.BackendFunc(func(*server.Conn) (server.Session, error) {
+			return &refusing{session: session{Server: shared}, mail: c.mail, data: c.data}, nil
+		}))
+		err := sender(t, url, time.Minute).Send(t.Context(),
+			notices.Message{ID: "n1", To: "ada@example.com", Subject: "s", Body: "b", At: time.Now()})
+		require.ErrorIs(t, err, c.want, name)
+	}
+}
+
+func TestTheServerIsChecked(t *testing.T) {
+	t.Parallel()
+	url := listen(t, server.BackendFunc(func(*server.Conn) (server.Session, error) { return &session{}, nil }))
+	require.NoError(t, sender(t, url, time.Minute).Check(t.Context()))
+	require.ErrorIs(t, sender(t, closed(t), time.Minute).Check(t.Context()), notices.ErrUnavailable)
+
+	// a server that takes the connection and says nothing does not answer
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = silent.Close() })
+	require.ErrorIs(t, sender(t, "smtp://"+silent.Addr().String(), 200*time.Millisecond).Check(t.Context()),
+		notices.ErrUnavailable)
+}
+
+func TestWithoutTLSNothingLeavesTheMachine(t *testing.T) {
+	t.Parallel()
+	shared := noticestest.NewServer(t)
+	url := listen(t, server.BackendFunc(func(*server.Conn) (server.Session, error) {
+		return &session{Server: shared}, nil
+	}))
+	_, port, _ := strings.Cut(strings.TrimPrefix(url, "smtp://"), ":")
+	s, err := smtp.New(smtp.Config{URL: "smtp://recital.invalid:" + port, From: from,
+		Dial: func(network, _ string) (net.Conn, error) {
+			return net.Dial(network, strings.TrimPrefix(url, "smtp://"))
+		}})
+	require.NoError(t, err)
+	err = s.Send(t.Context(), notices.Message{ID: "n1", To: "ada@example.com", Subject: "s", Body: "b", At: time.Now()})
+	require.ErrorIs(t, err, notices.ErrUnavailable)
+	require.Empty(t, shared.Received())
+}
+
+func TestMistakesInTheAddress(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{"", "mail.example.com", "http://mail.example.com", "smtp://user:pw@mail.example.com",
+		"smtp://mail.example.com/inbox"} {
+		_, err := smtp.New(smtp.Config{URL: url, From: from})
+		require.Error(t, err, url)
+	}
+	_, err := smtp.New(smtp.Config{URL: "smtp://mail.example.com", From: "nobody"})
+	require.Error(t, err)
+}

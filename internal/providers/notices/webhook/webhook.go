@@ -1,0 +1,137 @@
+// Package webhook sends notices to a receiver of the operators, as Standard Webhooks (www.standardwebhooks.com).
+package webhook
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/recital-tts/recital/internal/providers/notices"
+)
+
+// Config configures a Sender. Now, Timeout and Watch are optional.
+type Config struct {
+	URL     string
+	Secret  string // whsec_ and the key in base64
+	Now     func() time.Time
+	Timeout time.Duration // of one call; notices.Timeout
+	Watch   func(http.RoundTripper) http.RoundTripper
+}
+
+// maxReply is how much of a reply is read, so that the connection can be used again.
+const maxReply = 64 << 10
+
+// Sender implements notices.Sender.
+type Sender struct {
+	conf   Config
+	key    []byte
+	client *http.Client
+}
+
+// New returns a sender, or an error if the secret is none. Close must follow.
+func New(conf Config) (*Sender, error) {
+	key, err := Key(conf.Secret)
+	if err != nil {
+		return nil, err
+	}
+	if conf.Now == nil {
+		conf.Now = time.Now
+	}
+	var transport http.RoundTripper = &http.Transport{
+		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute,
+	}
+	if conf.Watch != nil {
+		transport = conf.Watch(transport)
+	}
+	return &Sender{conf: conf, key: key, client: &http.Client{
+		Transport: transport, Timeout: cmp.Or(conf.Timeout, notices.Timeout),
+		// what is signed for one address goes to no other
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}, nil
+}
+
+// Key returns the key that is in a secret.
+func Key(secret string) ([]byte, error) {
+	encoded, found := strings.CutPrefix(secret, "whsec_")
+	key, err := base64.StdEncoding.DecodeString(encoded)
+	if !found || err != nil || len(key) < 24 || len(key) > 64 {
+		return nil, errors.New("a secret of Standard Webhooks is whsec_ and 24 to 64 bytes in base64")
+	}
+	return key, nil
+}
+
+// Close closes the connections that are idle.
+func (s *Sender) Close() error {
+	s.client.CloseIdleConnections()
+	return nil
+}
+
+// payload is the body of a webhook.
+type payload struct {
+	Type      string    `json:"type"`
+	Timestamp time.Time `json:"timestamp"` // when it happened
+	Data      content   `json:"data"`
+}
+
+type content struct {
+	Account string            `json:"account,omitempty"`
+	To      string            `json:"to,omitempty"` // e-mail address of the account's owner
+	Subject string            `json:"subject"`
+	Text    string            `json:"text"`
+	Details map[string]string `json:"details"`
+}
+
+// Send implements notices.Sender. Any reply but 2xx and 410 (Gone) is tried again.
+func (s *Sender) Send(ctx context.Context, m notices.Message) error {
+	body, err := json.Marshal(payload{Type: m.Kind, Timestamp: m.At.UTC(), Data: content{
+		Account: m.Account, To: m.To, Subject: m.Subject, Text: m.Body, Details: m.Data,
+	}})
+	if err != nil {
+		return notices.ErrRefused
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.conf.URL, bytes.NewReader(body))
+	if err != nil {
+		return notices.ErrUnavailable
+	}
+	at := strconv.FormatInt(s.conf.Now().Unix(), 10)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("User-Agent", "recital")
+	request.Header.Set("Webhook-Id", m.ID)
+	request.Header.Set("Webhook-Timestamp", at)
+	request.Header.Set("Webhook-Signature", signature(s.key, m.ID, at, body))
+	return s.ask(request)
+}
+
+func (s *Sender) ask(request *http.Request) error {
+	response, err := s.client.Do(request)
+	if err != nil {
+		return notices.ErrUnavailable
+	}
+	defer response.Body.Close()
+	_, _ = io.CopyN(io.Discard, response.Body, maxReply)
+	switch {
+	case response.StatusCode/100 == 2:
+		return nil
+	case response.StatusCode == http.StatusGone:
+		return notices.ErrRefused
+	}
+	return notices.ErrLater
+}
+
+// signature returns the header webhook-signature of a message.
+func signature(key []byte, id, at string, body []byte) string {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(id + "." + at + "."))
+	mac.Write(body)
+	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+}
