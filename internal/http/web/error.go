@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -86,7 +87,7 @@ type answer struct {
 
 func (a answer) headers() (h RefusalHeaders) {
 	if a.retryAfter > 0 {
-		h.RetryAfter = new(max(1, int(a.retryAfter.Round(time.Second)/time.Second)))
+		h.RetryAfter = new(max(1, int(math.Ceil(a.retryAfter.Seconds()))))
 	}
 	if a.retry != nil {
 		h.ShouldRetry = new(strconv.FormatBool(*a.retry))
@@ -103,6 +104,7 @@ func answerTo(err error) answer {
 	var own *Error
 	var invalid *invalidError
 	var malformed *bind.MalformedError
+	var resting interface{ RetryAfter() time.Duration } // what knows when it can be asked again
 	switch {
 	case errors.As(err, &own):
 		return answer{
@@ -113,7 +115,11 @@ func answerTo(err error) answer {
 	case errors.As(err, &malformed):
 		return answer{status: http.StatusBadRequest, message: malformed.Detail, detail: true}
 	case errors.As(err, &refusal):
-		return answerToRefusal(refusal)
+		told := answerToRefusal(refusal)
+		if errors.As(err, &resting) && told.retryAfter > 0 {
+			told.retryAfter = max(told.retryAfter, resting.RetryAfter())
+		}
+		return told
 	case errors.Is(err, errClientGone):
 		return answer{status: statusClientGone, message: "The client has gone"}
 	case errors.Is(err, errShutdown):

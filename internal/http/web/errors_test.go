@@ -22,6 +22,13 @@ func failing(t *testing.T, err error) *site {
 	}})
 }
 
+// resting is an error that knows when it is worth to try again.
+type resting time.Duration
+
+func (r resting) Error() string { return "resting" }
+
+func (r resting) RetryAfter() time.Duration { return time.Duration(r) }
+
 func TestErrorsBecomeAnswersInBothDialects(t *testing.T) {
 	refusal := func(code domain.Code) error { return fmt.Errorf("deciding: %w", domain.Refuse(code, "No.")) }
 	for name, c := range map[string]struct {
@@ -42,6 +49,8 @@ func TestErrorsBecomeAnswersInBothDialects(t *testing.T) {
 			map[string]string{"X-Should-Retry": "true", "Retry-After": "1"}},
 		"unavailable": {refusal(domain.Unavailable), 503, "service_unavailable_error", "No.",
 			map[string]string{"Retry-After": "1"}},
+		"unavailable for a while": {fmt.Errorf("%w: %w", refusal(domain.Unavailable), resting(4100*time.Millisecond)), 503,
+			"service_unavailable_error", "No.", map[string]string{"Retry-After": "5"}},
 		"too many": {web.TooManyRequests("Slow down", 7*time.Second), 429, "rate_limit_error", "Slow down",
 			map[string]string{"Retry-After": "7", "X-Should-Retry": "true"}},
 		"deadline": {context.DeadlineExceeded, 504, "timeout_error", "The request took too long",

@@ -23,7 +23,7 @@ import (
 type Config struct {
 	Key     string
 	URL     string           // of another server that speaks the API; "" for Stripe's
-	Timeout time.Duration    // of one request; 20 s
+	Timeout time.Duration    // of one attempt of a request; 20 s
 	Pause   time.Duration    // for which nothing is asked after an outage was noticed; 5 s
 	Now     func() time.Time // by which attempts are old
 	Logger  *slog.Logger
@@ -35,12 +35,12 @@ const retries = 2
 
 // Gateway implements payments.Gateway.
 type Gateway struct {
-	api       *stripe.Client
-	backend   stripe.Backend // of api, for requests that it has no method for
-	key       string
-	transport *http.Transport
-	breaker   *circuit.Breaker
-	now       func() time.Time
+	api     *stripe.Client
+	backend stripe.Backend // of api, for requests that it has no method for
+	key     string
+	conns   *http.Transport
+	breaker *circuit.Breaker
+	now     func() time.Time
 }
 
 // New returns a gateway. It asks nothing yet. Close must follow.
@@ -61,13 +61,15 @@ func New(conf Config) (*Gateway, error) {
 	if conf.Watch == nil {
 		conf.Watch = func(t http.RoundTripper) http.RoundTripper { return t }
 	}
-	transport := &http.Transport{
+	conns := &http.Transport{
 		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second,
 		MaxIdleConnsPerHost: 16, IdleConnTimeout: 90 * time.Second,
 	}
 	backends := stripe.NewBackendsWithConfig(&stripe.BackendConfig{
-		URL:        &address,
-		HTTPClient: &http.Client{Transport: conf.Watch(transport), Timeout: cmp.Or(conf.Timeout, 20*time.Second)},
+		URL: &address,
+		HTTPClient: &http.Client{
+			Transport: &transport{next: conf.Watch(conns), timeout: cmp.Or(conf.Timeout, 20*time.Second)},
+		},
 		// What the library would log contains answers of the provider.
 		LeveledLogger:     &stripe.LeveledLogger{Level: stripe.LevelNull},
 		MaxNetworkRetries: stripe.Int64(retries),
@@ -75,28 +77,32 @@ func New(conf Config) (*Gateway, error) {
 	})
 	return &Gateway{
 		api: stripe.NewClient(conf.Key, stripe.WithBackends(backends)), backend: backends.API, key: conf.Key,
-		transport: transport, breaker: circuit.New("the payment provider", conf.Pause, conf.Logger), now: conf.Now,
+		conns: conns, breaker: circuit.New("the payment provider", conf.Pause, conf.Logger), now: conf.Now,
 	}, nil
 }
 
 // Close closes the connections that are idle.
 func (g *Gateway) Close() error {
-	g.transport.CloseIdleConnections()
+	g.conns.CloseIdleConnections()
 	return nil
 }
 
-// ask has the provider asked, unless there is an outage. Its error is one of package payments.
+// ask has the provider asked, unless there is an outage. A provider that refuses because too many requests come is not
+// down. The error is one of package payments.
 func (g *Gateway) ask(ctx context.Context, question func() error) error {
 	report, err := g.breaker.Allow()
 	if err != nil {
-		return &refusal{kind: payments.ErrUnavailable, because: err}
+		return &refusal{kind: payments.ErrUnavailable, because: err, after: g.breaker.Rest()}
 	}
 	err = understand(ctx, question())
-	if errors.Is(err, payments.ErrUnavailable) {
+	switch {
+	case isLimited(err):
+		report(circuit.ErrNoSign)
+	case errors.Is(err, payments.ErrUnavailable):
 		report(err)
-		return err
+	default:
+		report(nil)
 	}
-	report(nil)
 	return err
 }
 

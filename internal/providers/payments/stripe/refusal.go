@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/stripe/stripe-go/v84"
 
@@ -22,7 +23,11 @@ type refusal struct {
 	request  string // the id under which the provider has logged it
 	replayed bool   // the provider has given this answer before
 	because  error  // where there was no answer
+	after    time.Duration
 }
+
+// RetryAfter returns after which time it is worth to ask again, 0 if that is not known.
+func (r *refusal) RetryAfter() time.Duration { return r.after }
 
 // Error names the kind, and the rest in brackets.
 func (r *refusal) Error() string {
@@ -82,6 +87,7 @@ func refused(answer *stripe.Error) error {
 	}
 	if answer.LastResponse != nil {
 		r.replayed = answer.LastResponse.Header.Get("Idempotent-Replayed") == "true"
+		r.after = retryAfter(answer.LastResponse.Header)
 	}
 	return r
 }
@@ -103,6 +109,12 @@ func kindOf(answer *stripe.Error) error {
 		return payments.ErrUnavailable
 	}
 	return payments.ErrRejected
+}
+
+// isLimited reports whether too many requests came.
+func isLimited(err error) bool {
+	var r *refusal
+	return errors.As(err, &r) && r.status == http.StatusTooManyRequests
 }
 
 // isDoubtful reports whether a change may have been made although the provider has refused it, or has failed, and
