@@ -267,6 +267,43 @@ func TestAPlanThatIsPaidAfterAll(t *testing.T) {
 		require.EqualValues(t, commandstest.FreeLimit, r.Allowance.Settled)
 		commandstest.Settle(t, by, r, 0)
 	}
+	require.Equal(t, "past the plan: 0", w.pastThePlan(keeper, id, bought.End))
+}
+
+// What was spoken while the plan was withdrawn counts as the plan's after a late payment, and is billed only as far as
+// all of it exceeds the plan.
+func TestWhatWasSpokenWhileAPlanWasUnpaidCountsAsThePlans(t *testing.T) {
+	for past, spoken := range map[string]int64{"past the plan: 0": 185_000, "past the plan: 7": 185_007} {
+		w := newWorld(t)
+		id := w.Open("free")
+		keeper := w.Ledger()
+		bought := w.bought(plan.Indie)
+		w.entitle(id, bought)
+		w.follow(keeper, id)
+		w.Clock.Jump(10 * 24 * time.Hour)
+		w.entitle(id, plan.Entitlement{Plan: plan.Free, Start: w.Clock.Now()})
+		w.follow(keeper, id)
+		spend(t, keeper, id, commandstest.FreeLimit)
+
+		w.Clock.Jump(time.Hour)
+		w.entitle(id, bought)
+		w.follow(keeper, id)
+		spend(t, keeper, id, spoken)
+		require.Equal(t, past, w.pastThePlan(keeper, id, bought.End))
+	}
+}
+
+// pastThePlan closes the current period at the end of the plan, and returns what is to be billed of it.
+func (w *world) pastThePlan(keeper *commands.Ledger, id string, end time.Time) string {
+	stream := w.Stream(id)
+	w.Clock.Jump(end.Sub(w.Clock.Now()) + time.Second)
+	_, err := keeper.ClosePeriod(w.T.Context(), stream, uuid.New())
+	require.NoError(w.T, err)
+	var past int64
+	for _, overage := range w.BooksOf(stream).Overages {
+		past += overage.Characters
+	}
+	return fmt.Sprint("past the plan: ", past)
 }
 
 // A closed account leaves what it has used of the free period that it is in, whatever it was before.
