@@ -25,6 +25,7 @@ const (
 	CompleteRequestProcess = "complete_request" // requests that are open for longer than Patience
 	DunningProcess         = "dunning"          // subscriptions whose grace is over
 	PaymentProcess         = "payment"          // notices that were not handled
+	CollectProcess         = "collect"          // payments of subscriptions, after which other debts are collected
 	OverageProcess         = "bill_overage"     // characters past a plan, whose period or terms have ended
 )
 
@@ -39,8 +40,10 @@ type Config struct {
 	Periods Periods
 	Views   Views
 	Alert   func(ctx context.Context, l Lapse) error
-	Now     func() time.Time
-	Logger  *slog.Logger
+	// AlertUnpaid raises the alert of an invoice, once however often it is called.
+	AlertUnpaid func(ctx context.Context, i UnpaidInvoice) error
+	Now         func() time.Time
+	Logger      *slog.Logger
 
 	Coupon string        // for the first subscription of an account; "" for none
 	Grace  time.Duration // for which a plan is granted while a payment is missing

@@ -36,6 +36,7 @@ func Events() []eventlog.Type {
 			eventlog.Define[subscription.PaymentFailed]("subscription-payment-failed", 1),
 			eventlog.Define[subscription.InvoiceRefunded]("subscription-invoice-refunded", 1),
 			eventlog.Define[subscription.InvoiceDisputed]("subscription-invoice-disputed", 1),
+			eventlog.Define[subscription.Collected]("subscription-debts-collected", 1),
 			eventlog.Define[subscription.Lost]("subscription-loss-recorded", 1),
 			eventlog.Define[subscription.Entitled]("subscription-entitled", 1),
 			eventlog.Define[subscription.SnapshotTaken]("subscription-snapshot-taken", 1),

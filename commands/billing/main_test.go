@@ -9,6 +9,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -56,7 +57,8 @@ type shop struct {
 
 	mu     sync.Mutex
 	lapses []billing.Lapse
-	deaf   bool // no alert can be raised
+	unpaid []string // invoices
+	deaf   bool     // no alert can be raised
 }
 
 var errDeaf = errors.New("deaf")
@@ -104,8 +106,8 @@ func (s *shop) instance(log eventlog.Log, gateway payments.Gateway, coupon strin
 	s.T.Helper()
 	b, err := billing.New(billing.Config{
 		Journal: &journal.Journal{Log: log, Registry: s.Journal.Registry}, Gateway: gateway, Keys: s.keys, Views: s,
-		Alert: s.alert,
-		Now:   s.sandbox.Now, Logger: slog.New(slog.DiscardHandler), Coupon: coupon, Grace: grace,
+		Alert: s.alert, AlertUnpaid: s.alertUnpaid,
+		Now: s.sandbox.Now, Logger: slog.New(slog.DiscardHandler), Coupon: coupon, Grace: grace,
 	})
 	require.NoError(s.T, err)
 	return b
@@ -131,6 +133,18 @@ func (s *shop) alert(_ context.Context, l billing.Lapse) error {
 		return errDeaf
 	}
 	s.lapses = append(s.lapses, l)
+	return nil
+}
+
+func (s *shop) alertUnpaid(_ context.Context, i billing.UnpaidInvoice) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.deaf {
+		return errDeaf
+	}
+	if !slices.Contains(s.unpaid, i.Invoice) {
+		s.unpaid = append(s.unpaid, i.Invoice)
+	}
 	return nil
 }
 

@@ -49,7 +49,10 @@ func (b *Billing) look(ctx context.Context, account string, s subscription.State
 	for _, one := range has.Invoices {
 		seen.Invoices = append(seen.Invoices, sealer.invoice(one))
 	}
-	return seen, sealer.err
+	if sealer.err != nil {
+		return seen, sealer.err
+	}
+	return seen, b.alertUnpaid(ctx, seen, s)
 }
 
 // unread returns the error of a look that has failed. A provider that does not know what it has made is no answer to

@@ -33,6 +33,7 @@ const (
 	NoAppends Reason = "no_appends" // the log took no events for a while
 	Unpaid    Reason = "unpaid"     // a subscription was not paid until the end of its grace
 
+	Uncollected  Reason = "uncollected"  // an invoice of characters past a plan was not paid
 	Behind       Reason = "behind"       // a read model lags behind the log
 	Unreachable  Reason = "unreachable"  // a part or a provider that recitald needs does not answer
 	CrashLoop    Reason = "crash_loop"   // worker processes die one after the other

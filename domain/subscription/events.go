@@ -240,6 +240,14 @@ type InvoiceDisputed struct {
 	At       time.Time `json:"at"`
 }
 
+// Collected records that what was owed when a subscription was paid was charged to its card, which may have been
+// declined.
+type Collected struct {
+	Account string    `json:"account"`
+	Event   string    `json:"event"` // id of the event that recorded the payment of the subscription
+	At      time.Time `json:"at"`
+}
+
 // LossReason is why an amount is not collected.
 type LossReason string
 
@@ -296,5 +304,6 @@ func (InvoiceRecorded) subscriptionEvent()        {}
 func (PaymentFailed) subscriptionEvent()          {}
 func (InvoiceRefunded) subscriptionEvent()        {}
 func (InvoiceDisputed) subscriptionEvent()        {}
+func (Collected) subscriptionEvent()              {}
 func (Lost) subscriptionEvent()                   {}
 func (Entitled) subscriptionEvent()               {}

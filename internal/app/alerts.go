@@ -85,6 +85,8 @@ func (a *App) isOver(ctx context.Context, o alert.Open) (bool, error) {
 		return false, nil
 	case o.Reason == alert.GaveUp:
 		return a.isDone(ctx, strings.TrimPrefix(o.Source, commands.ToDoSource("")), o.Subject)
+	case o.Reason == alert.Uncollected:
+		return a.isSettled(ctx, o.Subject)
 	case o.Source == alert.EventSource:
 		return a.isPassed(ctx, o.Subject)
 	case strings.HasPrefix(o.Source, projectionSource):
@@ -109,6 +111,19 @@ func (a *App) isDone(ctx context.Context, process, item string) (bool, error) {
 		return !listed, nil
 	}
 	return false, nil // the process is of another release
+}
+
+// isSettled reports whether an invoice was paid, or is not collected any more.
+func (a *App) isSettled(ctx context.Context, invoice string) (bool, error) {
+	settled := false
+	view := readmodel.InvoicesView
+	_, err := a.projector.Read(ctx, []readmodel.Model{view.Model},
+		"select status from "+view.SQL()+" where invoice_id = $1 and status <> 'open'", []any{invoice},
+		func(pgx.CollectableRow) error { settled = true; return nil })
+	if err != nil {
+		return false, fmt.Errorf("looking for an invoice that was not paid: %w", err)
+	}
+	return settled, nil
 }
 
 // isPassed reports whether no generation has parked the event of an alert and all live ones are past it: one that tries

@@ -33,12 +33,13 @@ func billingSlice(core *coreParts, providers *providerParts, shared *sharedParts
 				Journal: core.journal, Gateway: providers.payments, Keys: core.keys,
 				Periods: periods{shared.ledger}, Views: readapi.Hints{Models: core.projector},
 				Coupon: core.cfg.StripeCoupon, Grace: core.cfg.Dunning,
-				Alert: lapseAlert(shared.alerts), Now: time.Now, Logger: core.log,
+				Alert: lapseAlert(shared.alerts), AlertUnpaid: unpaidAlert(shared.alerts), Now: time.Now, Logger: core.log,
 			})
 			if err != nil {
 				return service{}, err
 			}
 			core.metrics.expectAlert(alerts.ToDoSource(commands.DunningProcess), alert.Unpaid)
+			core.metrics.expectAlert(alert.PaymentsSource, alert.Uncollected)
 			read := readapi.API{Models: core.projector, Keys: core.keys}
 			write := writeapi.API{
 				Billing: billing, Notices: providers.notices.payments, Analytics: providers.notices.analytics,
@@ -61,6 +62,7 @@ func billingToDos(billing *commands.Billing) []toDo {
 	return []toDo{
 		{commands.CompleteRequestProcess, readmodel.ToDoCompleteRequestView, byStream(billing.CompleteRequest)},
 		{commands.DunningProcess, readmodel.ToDoDunningView, byStream(billing.Lapse)},
+		{commands.CollectProcess, readmodel.ToDoCollectView, byStream(billing.Collect)},
 		{commands.PaymentProcess, readmodel.ToDoPaymentView, byStream(billing.HandleNotice)},
 		{commands.OverageProcess, readmodel.ToDoBillOverageView, func(ctx context.Context, item todo.Item) (eventlog.Position,
 			error) {
@@ -80,6 +82,16 @@ func lapseAlert(raised *alerts.Alerts) func(context.Context, commands.Lapse) err
 			Source: alerts.ToDoSource(commands.DunningProcess), Subject: l.Account,
 			Reason: alert.Unpaid, Cause: l.Cause, At: l.At,
 			Detail: fmt.Sprintf("the subscription %s was not paid in time, and its plan is withdrawn", l.Subscription),
+		})
+	}
+}
+
+// unpaidAlert returns a function that raises the alert of an invoice that was not paid.
+func unpaidAlert(raised *alerts.Alerts) func(context.Context, commands.UnpaidInvoice) error {
+	return func(ctx context.Context, i commands.UnpaidInvoice) error {
+		return raised.Raise(ctx, alerts.Occasion{
+			Source: alert.PaymentsSource, Subject: i.Invoice, Reason: alert.Uncollected, At: i.At,
+			Detail: fmt.Sprintf("account %s was to pay %d (%s) for characters past its plan", i.Account, i.Amount, i.Currency),
 		})
 	}
 }

@@ -23,9 +23,11 @@ func ReadModels() []feed.Projection {
 			Streams: eventlog.Streams{subscription.StreamPrefix},
 			Tables: []*table.Table{
 				subscriptions.Table, customers.Table, cards.Table, invoices.Table, requests.Table, arrears.Table,
+				debts.Table,
 			},
 			Views: []readmodel.View{
 				subscriptions.View, customers.View, cards.View, invoices.View, requests.View, arrears.View,
+				debts.View,
 			},
 			Handle: handle,
 		},
@@ -53,6 +55,7 @@ var (
 	invoices      = readmodel.InvoicesView
 	requests      = readmodel.ToDoCompleteRequestView
 	arrears       = readmodel.ToDoDunningView
+	debts         = readmodel.ToDoCollectView
 )
 
 // patience is how long a request may be under way before the to-do worker completes it.

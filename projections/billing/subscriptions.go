@@ -24,6 +24,9 @@ func handleSubscription(event eventlog.Decoded, rows *table.Rows) {
 		subscriptions.Put(rows, row)
 	case subscription.Activated:
 		paid(rows, e.Terms)
+		debts.Put(rows, projections.ToDo(event, event.ID.String(), e.At))
+	case subscription.Collected:
+		debts.Delete(rows, readmodel.ToDoRow{Item: e.Event})
 	case subscription.Renewed:
 		paid(rows, e.Terms)
 	case subscription.PlanChanged:

@@ -28,7 +28,8 @@ func (a *API) Routes() []web.Route {
 				readmodel.PricesView.View),
 			web.Summary("The subscription, the card that pays, and the invoices"),
 			web.Description("The invoices are the latest 100, the newest first. Amounts are integers in "+
-				"minor units of the currency."),
+				"minor units of the currency. An invoice with the status `open` was not paid: a new card pays "+
+				"it, if it is for characters past the plan or of a subscription that goes on."),
 			web.Returns[billingOverviewResponse](web.Sends("cache-control"))),
 	}
 }

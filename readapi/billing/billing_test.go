@@ -129,8 +129,8 @@ func TestTheOverview(t *testing.T) {
 			"scheduled_change":{"price_id":"price_indie","plan_name":"Indie plan","amount":1000,"currency":"usd","effective_at":%[1]d}},
 		"payment_method":{"brand":"visa","last4":"4242"},
 		"invoices":[
-			{"id":"in_2","number":null,"status":"open","amount_paid":0,"currency":"usd","created":%[3]d,"hosted_invoice_url":null,"invoice_pdf":null},
-			{"id":"in_1","number":"R-1","status":"paid","amount_paid":4900,"currency":"usd","created":%[2]d,
+			{"id":"in_2","number":null,"status":"open","amount_due":100,"amount_paid":0,"currency":"usd","created":%[3]d,"hosted_invoice_url":null,"invoice_pdf":null},
+			{"id":"in_1","number":"R-1","status":"paid","amount_due":4900,"amount_paid":4900,"currency":"usd","created":%[2]d,
 				"hosted_invoice_url":"https://pay.example/in_1","invoice_pdf":"https://pay.example/in_1.pdf"}]}`,
 		now.AddDate(0, 1, 0).Unix(), now.Unix(), now.Add(time.Hour).Unix()), d.get("/payments/billing", "a1"))
 	require.JSONEq(t, nothing, d.get("/payments/billing", "a2"), "another account's")

@@ -44,6 +44,7 @@ type invoiceItem struct {
 	ID               string  `json:"id" doc:"The id of the invoice at the payment provider."`
 	Number           *string `json:"number" doc:"The number on the invoice."`
 	Status           *string `json:"status" doc:"The status at the payment provider, such as paid or open."`
+	AmountDue        int64   `json:"amount_due" doc:"The amount that was to be paid, in minor units of the currency."`
 	AmountPaid       int64   `json:"amount_paid" doc:"in minor units of the currency"`
 	Currency         string  `json:"currency" doc:"The currency, in the three letters of ISO 4217, in lower case."`
 	Created          int64   `json:"created" doc:"When the invoice was made, in Unix seconds."`
@@ -145,7 +146,7 @@ func (a *API) invoices(call *web.Call, rows []readmodel.InvoiceRow) ([]invoiceIt
 			return nil, err
 		}
 		items[i] = invoiceItem{
-			ID: row.Invoice, Number: row.Number, Status: &row.Status, AmountPaid: row.AmountPaid, Currency: row.Currency,
+			ID: row.Invoice, Number: row.Number, Status: &row.Status, AmountDue: row.AmountDue, AmountPaid: row.AmountPaid, Currency: row.Currency,
 			Created:          row.CreatedAt.Unix(),
 			HostedInvoiceURL: page, InvoicePDF: pdf,
 		}

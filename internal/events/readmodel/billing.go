@@ -85,6 +85,10 @@ var ToDoCompleteRequestView = NewToDo(Billing, "todo_complete_request")
 // that recorded it.
 var ToDoDunningView = NewToDo(Billing, "todo_dunning")
 
+// ToDoCollectView lists the payments of subscriptions after which other debts were not collected. An item is the id of
+// the event that recorded the payment.
+var ToDoCollectView = NewToDo(Billing, "todo_collect")
+
 // Notices is the read model of the payment provider's notices.
 var Notices = Model{Name: "notices", Version: 1}
 

@@ -57,6 +57,10 @@ type Gateway interface {
 	// what is owed; if that is declined, it stays owed. One of another customer, or of nobody, is ErrNotFound.
 	ReplaceCard(ctx context.Context, a Attempt, customer, paymentMethod string) (Card, error)
 
+	// Collect makes the card that pays the customer's, too, and charges to it the invoices of added items that are
+	// open; if that is declined, they stay open. It has no effect where there is no card.
+	Collect(ctx context.Context, a Attempt, customer string) error
+
 	// AddInvoiceItem adds an item to the subscription's next invoice while that is a draft, and otherwise has it paid
 	// by an invoice of its own at once.
 	AddInvoiceItem(ctx context.Context, a Attempt, item InvoiceItem) (id string, err error)

@@ -88,7 +88,7 @@ func (g *Gateway) SetupSecret(ctx context.Context, setup string) (clientSecret s
 }
 
 // ReplaceCard implements payments.Gateway. The payment method becomes the one of the customer, and that of each of the
-// subscriptions which go on, because they keep the one that has paid first. What they owe is collected at once.
+// subscriptions which go on, because they keep the one that has paid first. What is owed is collected at once.
 func (g *Gateway) ReplaceCard(
 	ctx context.Context, a payments.Attempt, customer, paymentMethod string,
 ) (payments.Card, error) {
@@ -116,38 +116,11 @@ func (g *Gateway) ReplaceCard(
 		if err := g.setCardOfSchedule(ctx, a, s.ID, paymentMethod); err != nil {
 			return payments.Card{}, err
 		}
-		if err := g.collect(ctx, a, s, paymentMethod); err != nil {
+		if err := g.collectDue(ctx, a, s, paymentMethod); err != nil {
 			return payments.Card{}, err
 		}
 	}
-	return *card(method), nil
-}
-
-// collect pays what a subscription owes with a card, because its owner expects that of a new one. If the card does not
-// pay, the invoice stays open, and the provider tries again.
-func (g *Gateway) collect(ctx context.Context, a payments.Attempt, s *stripe.Subscription, paymentMethod string) error {
-	if s.LatestInvoice == nil || s.Status != stripe.SubscriptionStatusPastDue &&
-		s.Status != stripe.SubscriptionStatusUnpaid {
-		return nil
-	}
-	_, err := once(ctx, g, a, change[stripe.Invoice]{
-		step: "collect/" + s.LatestInvoice.ID, look: true,
-		read: func() (*stripe.Invoice, error) { return g.invoice(ctx, s.LatestInvoice.ID) },
-		made: func(i *stripe.Invoice) bool { return i.Status != stripe.InvoiceStatusOpen },
-		make: func(params stripe.Params, _ *stripe.Invoice) (*stripe.Invoice, error) {
-			return g.api.V1Invoices.Pay(ctx, s.LatestInvoice.ID, &stripe.InvoicePayParams{
-				Params: params, PaymentMethod: &paymentMethod, OffSession: stripe.Bool(true),
-			})
-		},
-	})
-	if errors.Is(err, payments.ErrDeclined) {
-		return nil
-	}
-	return err
-}
-
-func (g *Gateway) invoice(ctx context.Context, id string) (*stripe.Invoice, error) {
-	return read(ctx, g, func() (*stripe.Invoice, error) { return g.api.V1Invoices.Retrieve(ctx, id, nil) })
+	return *card(method), g.collectItems(ctx, a, customer, paymentMethod)
 }
 
 func (g *Gateway) paymentMethod(ctx context.Context, id string) (*stripe.PaymentMethod, error) {

@@ -61,6 +61,7 @@ func contract(t *testing.T, open func(t *testing.T) world) {
 		"money back":                       checkMoneyBack,
 		"a payment that fails":             checkFailedPayment,
 		"a card for what is owed":          checkCardForDebt,
+		"a card for characters":            checkCardForItems,
 		"events":                           checkEvents,
 		"what is not there":                checkNothing,
 	} {
@@ -560,6 +561,35 @@ func checkCardForDebt(s *shop) {
 	replace(good)
 	assert.Equal(s, "active", s.only(customer).Status)
 	assert.Equal(s, 2*s.Cheap.Amount, s.charged(customer))
+}
+
+// The card that pays is the customer's, so that there is one after the subscription, and pays what is owed.
+func checkCardForItems(s *shop) {
+	customer, subscription := s.subscribed(s.Cheap)
+	collect := func() {
+		twice(s, func(a payments.Attempt) (any, error) { return nil, s.Collect(s.Context(), a, customer) }, func(any, any) {})
+	}
+	collect()
+	card := s.billing(customer).Card
+	require.NoError(s, s.End(s.Context(), s.attempt(), subscription))
+	assert.Equal(s, card, s.billing(customer).Card, "it is the customer's")
+
+	for range 2 {
+		require.NoError(s, s.FailNextPayment(customer))
+		_, err := s.AddInvoiceItem(s.Context(), s.attempt(), payments.InvoiceItem{
+			Customer: customer, Subscription: subscription, Amount: 123, Currency: s.Cheap.Currency, Description: "Characters",
+			Usage: "usage-" + uuid.NewString(),
+		})
+		require.NoError(s, err)
+		require.NoError(s, s.Advance(2*time.Hour))
+	}
+	assert.Equal(s, "open", s.billing(customer).Invoices[0].Status)
+	assert.Equal(s, s.Cheap.Amount, s.charged(customer))
+	require.NoError(s, s.FailNextPayment(customer))
+	require.NoError(s, s.Collect(s.Context(), s.attempt(), customer), "a card that does not pay leaves an invoice open")
+	assert.Equal(s, s.Cheap.Amount+123, s.charged(customer))
+	collect()
+	assert.Equal(s, s.Cheap.Amount+2*123, s.charged(customer))
 }
 
 func checkEvents(s *shop) {

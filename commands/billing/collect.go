@@ -1,0 +1,77 @@
+package billing
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain/subscription"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/providers/payments"
+)
+
+// UnpaidInvoice is an invoice of characters past a plan that a card did not pay. No plan is withdrawn for it.
+type UnpaidInvoice struct {
+	Account, Invoice string
+	Amount           int64
+	Currency         string
+	At               time.Time
+}
+
+// Collect makes the card that has paid a subscription the customer's, and charges to it the invoices of characters past
+// a plan that are open. The name is that of the subscription's stream, and the cause the event that recorded the
+// payment.
+func (b *Billing) Collect(ctx context.Context, name string, cause uuid.UUID) (eventlog.Position, error) {
+	account := accountOfStream(name)
+	if err := b.collect(ctx, account, cause); err != nil {
+		return eventlog.Position{}, err
+	}
+	record := subscription.RecordCollected{Account: account, Event: cause.String(), At: b.now()}
+	_, position, err := journal.Execute(ctx, b.Journal, stream(account),
+		journal.Prepare(func(s subscription.State) (command, error) {
+			look, err := b.look(ctx, account, s)
+			return together(look, record), err
+		}), journal.CausedBy(cause).Metadata(uuid.New(), record.At))
+	return position, err
+}
+
+// collect waits for the turn of the account's requests, because another card may be about to replace this one.
+func (b *Billing) collect(ctx context.Context, account string, cause uuid.UUID) error {
+	release, err := b.requests.take(ctx, account)
+	if err != nil {
+		return err
+	}
+	defer release()
+	state, _, err := b.State(ctx, account)
+	if err != nil || state.Customer == "" {
+		return err
+	}
+	attempt := payments.Attempt{ID: journal.DeriveID(cause.String(), "collect").String(), First: b.now()}
+	if err := b.Gateway.Collect(ctx, attempt, state.Customer); !errors.Is(err, payments.ErrNotFound) {
+		return refusal(err)
+	}
+	return nil
+}
+
+// alertUnpaid raises the alerts of the invoices that a look finds unpaid. They come before the look is recorded, so that
+// no crash can swallow them.
+func (b *Billing) alertUnpaid(ctx context.Context, seen subscription.Observe, s subscription.State) error {
+	events, err := seen.Decide(s)
+	for _, event := range events {
+		failed, is := event.(subscription.PaymentFailed)
+		if !is {
+			continue
+		}
+		for _, i := range seen.Invoices {
+			if i.ID != failed.Invoice || i.Subscription != "" {
+				continue
+			}
+			unpaid := UnpaidInvoice{Account: s.Account, Invoice: i.ID, Amount: i.AmountDue, Currency: i.Currency, At: seen.At}
+			err = errors.Join(err, b.AlertUnpaid(ctx, unpaid))
+		}
+	}
+	return err
+}

@@ -1,0 +1,155 @@
+package billing_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	api "github.com/stripe/stripe-go/v84"
+
+	"github.com/recital-tts/recital/commands/billing"
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/domain/subscription"
+)
+
+// owing returns an account whose last period was not paid: its subscription has ended, and its card pays nothing.
+func (s *shop) owing() (account string) {
+	s.T.Helper()
+	account = s.subscribed(pro)
+	_, err := s.ReplaceCard(s.T.Context(), account, s.register(account, "pm_card_chargeCustomerFail"), none, origin)
+	require.NoError(s.T, err)
+	_, err = s.Cancel(s.T.Context(), account, none, origin)
+	require.NoError(s.T, err)
+	s.advance(32*24*time.Hour, account)
+	s.Periods = &books{over: billing.Overage{Account: account, Plan: plan.Pro, Characters: 112_000, At: s.sandbox.Now()}}
+	_, err = s.BillOverage(s.T.Context(), "usage-"+account, 3, cause())
+	require.NoError(s.T, err)
+	s.advance(2*time.Hour, account)
+	s.advance(20*24*time.Hour, account)
+	require.Equal(s.T, "open, 4 attempts", s.lastInvoice(account))
+	return account
+}
+
+func (s *shop) lastInvoice(account string) string {
+	for _, i := range s.has(account).Invoices {
+		if i.AmountDue == 504 {
+			return fmt.Sprintf("%s, %d attempts", i.Status, i.Attempts)
+		}
+	}
+	return "none"
+}
+
+// chargedFor returns how often an amount was taken from an account.
+func (s *shop) chargedFor(account string, amount int64) (times int) {
+	for c, err := range s.api.V1Charges.List(s.T.Context(),
+		&api.ChargeListParams{Customer: new(s.state(account).Customer)}) {
+		require.NoError(s.T, err)
+		if c.Paid && c.Amount == amount {
+			times++
+		}
+	}
+	return times
+}
+
+func TestAnInvoiceThatIsNotPaidIsAnAlertAndPaidByANewCard(t *testing.T) {
+	s := newShop(t)
+	account := s.owing()
+	unpaid := s.has(account).Invoices[0].ID
+	require.Equal(t, []string{unpaid}, s.unpaid)
+	require.True(t, slices.ContainsFunc(s.events(account), func(e subscription.Event) bool {
+		failed, is := e.(subscription.PaymentFailed)
+		return is && failed.Invoice == unpaid && failed.Attempts == 4
+	}))
+
+	_, err := s.ReplaceCard(t.Context(), account, s.register(account, "pm_card_mastercard"), none, origin)
+	require.NoError(t, err)
+	require.Equal(t, "paid, 5 attempts", s.lastInvoice(account))
+	s.advance(40*24*time.Hour, account)
+	require.Equal(t, 1, s.chargedFor(account, 504))
+}
+
+// While no alert can be raised, a failed payment is not recorded, so that it is found again.
+func TestNoCrashSwallowsTheAlertOfAnInvoice(t *testing.T) {
+	s := newShop(t)
+	account := s.subscribed(pro)
+	require.NoError(t, s.sandbox.FailNextPayment(s.state(account).Customer))
+	s.Periods = &books{over: billing.Overage{Account: account, Plan: plan.Pro, Characters: 112_000, At: s.sandbox.Now()}}
+	_, err := s.BillOverage(t.Context(), "usage-a-1", 3, cause())
+	require.NoError(t, err)
+	s.deaf = true
+	s.advance(2 * time.Hour)
+	_, err = s.Refresh(t.Context(), account)
+	require.ErrorIs(t, err, errDeaf)
+	s.deaf = false
+	for range 2 {
+		_, err = s.Refresh(t.Context(), account)
+		require.NoError(t, err)
+	}
+	require.Equal(t, []string{s.has(account).Invoices[0].ID}, s.unpaid)
+}
+
+// Whoever dies while a new card or a new subscription pays for the last period, at whatever is changed: it is paid once.
+func TestWhatIsOwedIsCollectedOnce(t *testing.T) {
+	s := newShop(t)
+	for name, collect := range map[string]func(b *billing.Billing, account string) func(t *testing.T, f *fuse) bool{
+		"by a new card":         s.byCard,
+		"by a new subscription": s.bySubscription,
+	} {
+		t.Run(name, func(t *testing.T) {
+			for at := 1; ; at++ {
+				whole := false
+				for _, after := range []bool{false, true} {
+					account := s.owing()
+					whole = collect(s.Billing, account)(t, &fuse{at: at, after: after})
+					s.advance(40*24*time.Hour, account)
+					require.Equal(t, 1, s.chargedFor(account, 504), "died at %d, after it: %v", at, after)
+				}
+				if whole {
+					require.Greater(t, at, 2, "the crashes were none")
+					return
+				}
+			}
+		})
+	}
+}
+
+func (s *shop) byCard(b *billing.Billing, account string) func(t *testing.T, f *fuse) bool {
+	method := s.register(account, "pm_card_mastercard")
+	return func(t *testing.T, f *fuse) bool {
+		dying, ctx := s.mortal(t, f)
+		_, err := dying.ReplaceCard(ctx, account, method, domain.Repetition{}, origin)
+		if !f.blown() {
+			require.NoError(t, err)
+			return true
+		}
+		s.advance(billing.Patience + time.Second)
+		_, err = b.ReplaceCard(t.Context(), account, method, domain.Repetition{}, origin)
+		require.NoError(t, err)
+		return false
+	}
+}
+
+func (s *shop) bySubscription(b *billing.Billing, account string) func(t *testing.T, f *fuse) bool {
+	made, err := b.Subscribe(s.T.Context(), account, indie, none, origin)
+	require.NoError(s.T, err)
+	s.pay(made, "pm_card_visa")
+	s.advance(time.Second, account)
+	stream, paid := subscription.Stream(account), cause()
+	return func(t *testing.T, f *fuse) bool {
+		dying, ctx := s.mortal(t, f)
+		_, err := dying.Collect(ctx, stream, paid)
+		if f.blown() {
+			require.Error(t, err)
+			_, err = b.Collect(t.Context(), stream, paid)
+		}
+		require.NoError(t, err)
+		require.True(t, slices.ContainsFunc(s.events(account), func(e subscription.Event) bool {
+			done, is := e.(subscription.Collected)
+			return is && done.Event == paid.String()
+		}))
+		return !f.blown()
+	}
+}
