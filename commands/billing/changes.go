@@ -61,7 +61,7 @@ func (b *Billing) Subscribe(
 	if err != nil {
 		return NewSubscription{}, err
 	}
-	first, err := b.Gateway.FirstPayment(ctx, done.Object)
+	first, err := b.Gateway.FirstPayment(waiting(ctx, account), done.Object)
 	if err != nil {
 		return NewSubscription{}, refusal(err)
 	}
@@ -116,7 +116,7 @@ func (b *Billing) CreateSetup(
 	if err != nil {
 		return Setup{}, err
 	}
-	secret, err := b.Gateway.SetupSecret(ctx, done.Object)
+	secret, err := b.Gateway.SetupSecret(waiting(ctx, account), done.Object)
 	return Setup{ClientSecret: secret, Position: done.position}, refusal(err)
 }
 

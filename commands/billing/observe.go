@@ -32,6 +32,9 @@ func (b *Billing) look(ctx context.Context, account string, s subscription.State
 	if s.Customer == "" {
 		return seen, nil
 	}
+	if payments.CallerOf(ctx).Account == "" {
+		ctx = payments.WithCaller(ctx, payments.Caller{Account: account})
+	}
 	has, err := b.Gateway.Billing(ctx, s.Customer)
 	if err != nil {
 		return seen, unread(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/recital-tts/recital/domain/subscription"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/todo"
+	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
 // answered is a request that the provider has carried out.
@@ -25,6 +26,7 @@ type answered struct {
 func (b *Billing) request(
 	ctx context.Context, wanted subscription.Request, r domain.Repetition, origin journal.Origin,
 ) (answered, error) {
+	ctx = waiting(ctx, wanted.Account)
 	wanted.Request, wanted.Repetition, wanted.At = uuid.NewString(), r, b.now()
 	state, position, err := b.record(ctx, &wanted, origin)
 	if err != nil {
@@ -41,6 +43,11 @@ func (b *Billing) request(
 		return answered{}, ErrUnderway
 	}
 	return b.complete(ctx, *state.Open, origin)
+}
+
+// waiting returns a context for what an account's owner waits for: the provider is asked for it first.
+func waiting(ctx context.Context, account string) context.Context {
+	return payments.WithCaller(ctx, payments.Caller{Account: account, Waiting: true})
 }
 
 // record appends the request, decided on what the provider has now.

@@ -41,6 +41,7 @@ func withProvider(b *testing.B, cfg app.Config) app.Config {
 	})
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, box.Close()) })
+	cfg.StripeRate = 0
 	cfg.StripeKey, cfg.StripeSecret, cfg.StripeURL = "sk_test_bench", []string{benchSecret}, box.URL()
 	return cfg
 }

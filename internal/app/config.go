@@ -96,6 +96,7 @@ type Config struct {
 	AnalyticsSecretFile string        `name:"stripe-analytics-secret-file"`
 	StripeURL           string        `name:"stripe-url" placeholder:"https://HOST"`
 	StripeCoupon        string        `name:"stripe-coupon" placeholder:"ID"`
+	StripeRate          int           `name:"stripe-rate" default:"20" zero:"off"`
 	Dunning             time.Duration `name:"dunning" default:"336h"`
 
 	HostingClient     string `name:"hosting-client-id" placeholder:"oac_…"`

@@ -24,6 +24,7 @@ type Config struct {
 	Key     string
 	URL     string           // of another server that speaks the API; "" for Stripe's
 	Timeout time.Duration    // of one attempt of a request; 20 s
+	Rate    int              // of requests a second that are sent at most; 0 is no limit
 	Pause   time.Duration    // for which nothing is asked after an outage was noticed; 5 s
 	Now     func() time.Time // by which attempts are old
 	Logger  *slog.Logger
@@ -68,7 +69,9 @@ func New(conf Config) (*Gateway, error) {
 	backends := stripe.NewBackendsWithConfig(&stripe.BackendConfig{
 		URL: &address,
 		HTTPClient: &http.Client{
-			Transport: &transport{next: conf.Watch(conns), timeout: cmp.Or(conf.Timeout, 20*time.Second)},
+			Transport: &transport{
+				next: conf.Watch(conns), queue: newQueue(conf.Rate), timeout: cmp.Or(conf.Timeout, 20*time.Second),
+			},
 		},
 		// What the library would log contains answers of the provider.
 		LeveledLogger:     &stripe.LeveledLogger{Level: stripe.LevelNull},

@@ -17,27 +17,28 @@ import (
 // patience bounds how long a request waits because too many are under way, if its context does not.
 const patience = 15 * time.Second
 
-// transport carries requests to the provider. One that the provider refuses because too many come is repeated after a
-// pause.
+// transport carries requests to the provider, no faster than its queue permits. One that the provider refuses because
+// too many come is repeated after a pause.
 type transport struct {
 	next    http.RoundTripper
-	timeout time.Duration // of one attempt
+	queue   *queue
+	timeout time.Duration // of one attempt, without its waiting
 }
 
 // RoundTrip implements http.RoundTripper. The answer is a refusal if there is no time for another attempt.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	ends, pauses := endOf(r.Context()), growing()
 	for {
+		if after := t.queue.wait(r, ends); after > 0 {
+			return refuse(r, after, nil), nil
+		}
 		response, err := t.attempt(r)
 		if err != nil || response.StatusCode != http.StatusTooManyRequests {
 			return response, err
 		}
 		pause := max(retryAfter(response.Header), pauses.NextBackOff())
-		if time.Now().Add(pause).After(ends) {
+		if time.Now().Add(pause).After(ends) || !sleep(r.Context(), pause) {
 			return refuse(r, pause, response.Header), nil
-		}
-		if err := sleep(r.Context(), pause); err != nil {
-			return nil, err
 		}
 		if r, err = again(r); err != nil {
 			return nil, err
@@ -113,13 +114,14 @@ func retryAfter(header http.Header) time.Duration {
 	return time.Duration(max(seconds, 0)) * time.Second
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
+// sleep reports whether it has slept for all of a time. Otherwise the context has ended.
+func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return nil
+		return true
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return false
 	}
 }

@@ -1,0 +1,121 @@
+package stripe_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/providers/payments"
+	"github.com/recital-tts/recital/internal/providers/payments/stripe"
+)
+
+// counter is a provider that notes what it is asked for.
+type counter struct {
+	mu    sync.Mutex
+	asked []string
+}
+
+func startCounter(t *testing.T) (*counter, string) {
+	c := &counter{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c.mu.Lock()
+		c.asked = append(c.asked, path.Base(r.URL.Path))
+		c.mu.Unlock()
+		_, err := w.Write([]byte(`{"id":"cus_1","object":"customer"}`))
+		assert.NoError(t, err)
+	}))
+	t.Cleanup(server.Close)
+	return c, server.URL
+}
+
+func (c *counter) all() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.asked
+}
+
+func TestRequestsAreSentInTheOrderOfWhoWaits(t *testing.T) {
+	c, address := startCounter(t)
+	g := openAt(t, stripe.Config{URL: address, Rate: 2})
+	person := func(account string) context.Context {
+		return payments.WithCaller(t.Context(), payments.Caller{Account: account, Waiting: true})
+	}
+	var sent sync.WaitGroup
+	send := func(ctx context.Context, customer string) {
+		sent.Go(func() {
+			_, err := g.AccountOf(ctx, customer)
+			assert.NoError(t, err)
+		})
+		time.Sleep(20 * time.Millisecond)
+	}
+	send(t.Context(), "first")
+	send(t.Context(), "background")
+	send(person("a"), "a1")
+	send(person("a"), "a2")
+	send(person("a"), "a3")
+	send(person("b"), "b1")
+	_, err := g.CreateCustomer(person("c"), payments.Attempt{ID: "attempt", First: time.Now()}, "c")
+	require.NoError(t, err)
+	sent.Wait()
+	assert.Equal(t, []string{"first", "customers", "a1", "b1", "a2", "a3", "background"}, c.all())
+}
+
+func TestARequestThatWouldWaitTooLongIsRefused(t *testing.T) {
+	c, address := startCounter(t)
+	g := openAt(t, stripe.Config{URL: address, Rate: 1, Pause: time.Hour})
+	_, err := g.AccountOf(t.Context(), "first")
+	require.NoError(t, err)
+	for range 10 {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		_, err := g.AccountOf(ctx, "refused")
+		cancel()
+		require.ErrorIs(t, err, payments.ErrUnavailable)
+		assert.Equal(t, time.Second, pauseOf(t, err))
+	}
+	_, err = g.AccountOf(t.Context(), "second")
+	require.NoError(t, err, "nothing of that was an outage")
+	assert.Equal(t, []string{"first", "second"}, c.all())
+}
+
+// Waiting is no part of an attempt's time.
+func TestAnAttemptBeginsAfterItsWait(t *testing.T) {
+	c, address := startCounter(t)
+	g := openAt(t, stripe.Config{URL: address, Rate: 2, Timeout: 400 * time.Millisecond})
+	var sent sync.WaitGroup
+	for range 4 {
+		sent.Go(func() {
+			_, err := g.AccountOf(t.Context(), "cus_1")
+			assert.NoError(t, err)
+		})
+	}
+	sent.Wait()
+	assert.Len(t, c.all(), 4, "none was repeated")
+}
+
+// While more and more people come, what is done in the background gets on.
+func TestTheBackgroundGetsOn(t *testing.T) {
+	c, address := startCounter(t)
+	g := openAt(t, stripe.Config{URL: address, Rate: 20})
+	ctx, cancel := context.WithCancel(payments.WithCaller(t.Context(), payments.Caller{Account: "a", Waiting: true}))
+	var people sync.WaitGroup
+	for range 30 {
+		people.Go(func() {
+			for ctx.Err() == nil {
+				_, _ = g.AccountOf(ctx, "a")
+			}
+		})
+	}
+	time.Sleep(500 * time.Millisecond) // they wait by now
+	_, err := g.AccountOf(t.Context(), "background")
+	assert.NoError(t, err)
+	cancel()
+	people.Wait()
+	assert.Contains(t, c.all(), "background")
+}
