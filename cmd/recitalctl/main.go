@@ -76,6 +76,7 @@ type commands struct {
 	Events      showEvents    `cmd:"" help:"Show the events of the log, and follow it."`
 	Log         logs          `cmd:"" help:"The log as a whole: move it into another event store."`
 	Sandbox     sandboxes     `cmd:"" help:"The payment provider for development: its clock, cards, refunds, faults."`
+	Outbox      showOutbox    `cmd:"" help:"The notices that mode dev would have sent by e-mail, the newest first."`
 	Alerts      alertCommands `cmd:"" help:"What is wrong: list it, clear what somebody has seen to."`
 	Keyring     keyrings      `cmd:"" help:"The keyring that belongs to the log: show it, abandon it when it is lost."`
 	Doctor      doctor        `cmd:"" help:"Check, in words, what recitalctl and recitald need."`

@@ -66,6 +66,12 @@ func TestEveryTableFitsALineAndWideShowsAllColumns(t *testing.T) {
 				Since: time.Now(), Sentence: long,
 			}})
 		}, []string{id}, []string{"SOURCE", "REASON", "CLEARS ITSELF"}},
+		"outbox": {func(to terminal) error {
+			return show(table, to, nil, []unsentNotice{{
+				At: time.Now(), ID: id, Kind: "payment", Account: account, To: "ada.lovelace@example.com",
+				Subject: "80 % of your characters are used", Text: long,
+			}})
+		}, []string{"ada.lovelace@example.com"}, []string{"ID", "ACCOUNT"}},
 		"audit heads": {func(to terminal) error {
 			hash := strings.Repeat("0f", 32)
 			return show(table, to, nil, headRows([]chain.LoggedHead{{Head: audit.Head{

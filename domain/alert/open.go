@@ -15,6 +15,8 @@ const (
 	BlobsSource    = "blobs"
 	PaymentsSource = "payments"
 	HostingSource  = "hosting"
+	MailSource     = "mail"
+	WebhookSource  = "webhook"
 	SpeechSource   = "speech"
 	DiskSource     = "disk"
 	LedgerSource   = "ledger"
@@ -83,6 +85,10 @@ func nameOf(source string) string {
 		return "The payment provider"
 	case HostingSource:
 		return "The hosting platform"
+	case MailSource:
+		return "The mail server of notices"
+	case WebhookSource:
+		return "The operators' webhook"
 	}
 	if kind, name, found := strings.Cut(source, "/"); found {
 		if kind == "idp" {

@@ -105,6 +105,16 @@ type Config struct {
 	HostingRedirect   string `name:"hosting-redirect-url" placeholder:"https://HOST/PATH"`
 	HostingURL        string `name:"hosting-url" placeholder:"https://HOST"`
 
+	SMTPServer        string `name:"smtp-server" placeholder:"smtp://HOST:587"`
+	SMTPUser          string `name:"smtp-user" placeholder:"NAME"`
+	SMTPPassword      string `name:"smtp-password" secret:"whole"`
+	SMTPPasswordFile  string `name:"smtp-password-file"`
+	NoticesFrom       string `name:"notices-from" placeholder:"ADDRESS"`
+	NoticesOperators  string `name:"notices-operators" placeholder:"ADDRESS"`
+	NoticesWebhook    string `name:"notices-webhook" placeholder:"https://HOST/PATH"`
+	NoticesSecret     string `name:"notices-webhook-secret" secret:"whole" placeholder:"whsec_…"`
+	NoticesSecretFile string `name:"notices-webhook-secret-file"`
+
 	LogFormat     string  `name:"log-format" enum:"text,json" default:"text"`
 	LogLevel      string  `name:"log-level" enum:"debug,info,warn,error" default:"info"`
 	TraceEndpoint string  `name:"otlp-endpoint" env:"OTEL_EXPORTER_OTLP_ENDPOINT" placeholder:"http://HOST:4318"`
@@ -277,6 +287,7 @@ func (c Config) Validate() error {
 	c.checkSignIn(&m)
 	c.checkPayments(&m)
 	c.checkHosting(&m)
+	c.checkNotices(&m)
 	c.checkRates(&m)
 	m.add("otlp-endpoint", c.checkTraces())
 	return m.all()

@@ -124,6 +124,7 @@ func allSlices(p *parts) []slice {
 		alignmentSlice(&p.coreParts, &p.workerParts),
 		feedbackSlice(&p.coreParts),
 		hostingSlice(&p.coreParts, &p.providerParts, &p.sharedParts),
+		noticesSlice(&p.coreParts, &p.sharedParts),
 		auditSlice(&p.coreParts, &p.storeParts, &p.sharedParts),
 		skipsSlice(&p.coreParts, &p.sharedParts),
 		operationsSlice(&p.coreParts, &p.statusParts),

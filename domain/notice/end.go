@@ -1,0 +1,74 @@
+package notice
+
+import (
+	"maps"
+	"time"
+)
+
+const (
+	// Patience is how long after its cause a notice is sent.
+	Patience = 24 * time.Hour
+	// perHour is how many notices about an hour an account gets on a channel, and perHourOperators the operators.
+	perHour          = 20
+	perHourOperators = 100
+)
+
+// State is what became of the notices about an hour.
+type State struct {
+	ended   map[place]bool
+	counts  map[Channel]int
+	reached map[Channel]bool // the limit
+}
+
+type place struct {
+	channel Channel
+	notice  string
+}
+
+// Ended reports whether a notice has an outcome on a channel.
+func (s State) Ended(c Channel, notice string) bool { return s.ended[place{c, notice}] }
+
+// Exceeds reports whether a further notice to a recipient is too much on a channel.
+func (s State) Exceeds(c Channel, account string) bool {
+	limit := perHour
+	if account == "" {
+		limit = perHourOperators
+	}
+	return s.reached[c] || s.counts[c] >= limit
+}
+
+// Evolve folds an event into the state.
+func Evolve(s State, event Event) State {
+	switch e := event.(type) {
+	case Ended:
+		s.ended, s.counts = with(s.ended, place{e.Channel, e.Notice}, true), with(s.counts, e.Channel, s.counts[e.Channel]+1)
+	case LimitReached:
+		s.reached = with(s.reached, e.Channel, true)
+	}
+	return s
+}
+
+func with[K comparable, V any](all map[K]V, key K, value V) map[K]V {
+	all = maps.Clone(all)
+	if all == nil {
+		all = map[K]V{}
+	}
+	all[key] = value
+	return all
+}
+
+// End records what became of a notice. Only the first outcome counts.
+type End Ended
+
+// Decide decides nothing for a notice that has ended, and none that exceeds the limit but the first.
+func (c End) Decide(s State) ([]Event, error) {
+	switch {
+	case s.Ended(c.Channel, c.Notice):
+		return nil, nil
+	case c.Outcome != Exceeded:
+		return []Event{Ended(c)}, nil
+	case s.reached[c.Channel]:
+		return nil, nil
+	}
+	return []Event{LimitReached{Account: c.Account, Notice: c.Notice, Channel: c.Channel, At: c.At}}, nil
+}

@@ -1,0 +1,141 @@
+package notice
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/recital-tts/recital/domain/alert"
+)
+
+// Kind is what a notice is about.
+type Kind string
+
+// The kinds.
+const (
+	UsageReached  Kind = "usage"
+	PaymentFailed Kind = "payment"
+	APIKeyCreated Kind = "api-key"
+	AlertRaised   Kind = "alert"
+)
+
+// Kinds returns all kinds.
+func Kinds() []Kind { return []Kind{UsageReached, PaymentFailed, APIKeyCreated, AlertRaised} }
+
+// Notice is what is to be told to the owner of an account or, if Account is "", to the operators. It has no personal
+// data: where the owner is reached is looked up when it is sent.
+type Notice struct {
+	Kind    Kind
+	Account string
+	Details map[string]string // what the texts say, and receivers of webhooks read
+}
+
+// OfUsage returns the notice that a share of a period's characters is used.
+func OfUsage(account string, percent int, limit int64) Notice {
+	return Notice{UsageReached, account, map[string]string{
+		"percent": strconv.Itoa(percent), "limit": strconv.FormatInt(limit, 10),
+	}}
+}
+
+// OfPayment returns the notice that an invoice could not be collected.
+func OfPayment(account, invoice string, attempt int64) Notice {
+	return Notice{PaymentFailed, account, map[string]string{
+		"invoice": invoice, "attempt": strconv.FormatInt(attempt, 10),
+	}}
+}
+
+// OfKey returns the notice that an account has another API key.
+func OfKey(account, masked string) Notice {
+	return Notice{APIKeyCreated, account, map[string]string{"key": masked}}
+}
+
+// OfAlert returns the notice of an alert.
+func OfAlert(c alert.Condition, since time.Time, lasting bool) Notice {
+	return Notice{AlertRaised, "", map[string]string{
+		"source": c.Source, "subject": c.Subject, "reason": string(c.Reason),
+		"sentence": alert.Open{Condition: c, Since: since, Lasting: lasting}.Sentence(),
+	}}
+}
+
+// longest is the maximum length of a detail, in characters.
+const longest = 300
+
+// Item returns the notice as a text, which names an item of a to-do list.
+func (n Notice) Item() string {
+	details := url.Values{}
+	for name, text := range n.Details {
+		details.Set(name, clean(text))
+	}
+	return string(n.Kind) + "/" + n.Account + "?" + details.Encode()
+}
+
+// clean returns a text on one line that is not too long.
+func clean(text string) string {
+	line := []rune(strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) {
+			return ' '
+		}
+		return c
+	}, strings.ToValidUTF8(text, "?")))
+	return string(line[:min(len(line), longest)])
+}
+
+// Parse reads the result of Item.
+func Parse(item string) (Notice, error) {
+	path, query, found := strings.Cut(item, "?")
+	kind, account, also := strings.Cut(path, "/")
+	details, err := url.ParseQuery(query)
+	if !found || !also || err != nil {
+		return Notice{}, errors.New("the item is no notice")
+	}
+	n := Notice{Kind: Kind(kind), Account: account, Details: map[string]string{}}
+	for name := range details {
+		n.Details[name] = details.Get(name)
+	}
+	if n.Subject() == "" {
+		return Notice{}, errors.New("the kind of notice is unknown")
+	}
+	return n, nil
+}
+
+// Subject returns the subject, "" for a kind that is unknown.
+func (n Notice) Subject() string {
+	switch n.Kind {
+	case UsageReached:
+		return fmt.Sprintf("%s %% of your characters are used", n.Details["percent"])
+	case PaymentFailed:
+		return "A payment has failed"
+	case APIKeyCreated:
+		return "A new API key was created"
+	case AlertRaised:
+		return "Alert: " + n.Details["sentence"]
+	}
+	return ""
+}
+
+// Body returns the text.
+func (n Notice) Body() string {
+	if n.Account == "" {
+		return n.text() + ".\n\nrecitalctl alerts lists what is open, and docs/alerts.md says what to do.\n"
+	}
+	return n.text() + "\n\nThis message is about your account " + n.Account + ". Your e-mail preferences end such messages.\n"
+}
+
+func (n Notice) text() string {
+	switch n.Kind {
+	case UsageReached:
+		return fmt.Sprintf("Your account has used %s %% of the %s characters of its period.", n.Details["percent"],
+			n.Details["limit"])
+	case PaymentFailed:
+		return fmt.Sprintf("Invoice %s could not be collected (attempt %s). Please pay it, or replace your card: your "+
+			"account loses its plan otherwise.", n.Details["invoice"], n.Details["attempt"])
+	case APIKeyCreated:
+		return fmt.Sprintf("Your account has a new API key, %s. If it was not you who created it, delete it, and sign "+
+			"out of all sessions.", n.Details["key"])
+	}
+	return n.Details["sentence"]
+}

@@ -1,0 +1,175 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/mail"
+	"net/url"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	commands "github.com/recital-tts/recital/commands/notices"
+	"github.com/recital-tts/recital/domain/alert"
+	"github.com/recital-tts/recital/domain/notice"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/events/todo"
+	"github.com/recital-tts/recital/internal/process/health"
+	port "github.com/recital-tts/recital/internal/providers/notices"
+	"github.com/recital-tts/recital/internal/providers/notices/outbox"
+	"github.com/recital-tts/recital/internal/providers/notices/smtp"
+	"github.com/recital-tts/recital/internal/providers/notices/webhook"
+	"github.com/recital-tts/recital/internal/providers/signin"
+	projections "github.com/recital-tts/recital/projections/notices"
+	readapi "github.com/recital-tts/recital/readapi/notices"
+	writeapi "github.com/recital-tts/recital/writeapi/notices"
+)
+
+// devOperators is where mode dev would send alerts.
+const devOperators = "operators@localhost"
+
+// noticesSlice returns the slice of what the owners of accounts and the operators are told. It sends nothing until a
+// mail server or a webhook is configured; mode dev keeps what a mail server would get.
+func noticesSlice(core *coreParts, shared *sharedParts) slice {
+	return slice{
+		name:       "notices",
+		events:     commands.Events(),
+		readModels: projections.ReadModels(),
+		open: func() (service, error) {
+			ended := newNoticeMetrics()
+			notices := commands.New(commands.Config{
+				Journal: core.journal, Accounts: shared.accounts, Keys: core.keys, Now: time.Now,
+				Operators: cmp.Or(core.cfg.NoticesOperators, devOperators),
+				Address:   readapi.Addresses{Models: core.projector}.Of,
+				Observe: func(c notice.Channel, k notice.Kind, o notice.Outcome) {
+					ended.WithLabelValues(string(c), string(k), string(o)).Inc()
+				},
+			})
+			s := service{collectors: []prometheus.Collector{ended}}
+			return s, errors.Join(addMail(core, notices, &s), addWebhook(core, notices, &s))
+		},
+	}
+}
+
+// newNoticeMetrics returns the counter of outcomes. Those that are usual are shown at zero.
+func newNoticeMetrics() *prometheus.CounterVec {
+	ended := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "recital_notices_total", Help: "Notices with an outcome that this instance has recorded.",
+	}, []string{"channel", "kind", "outcome"})
+	for _, channel := range notice.Channels() {
+		for _, kind := range notice.Kinds() {
+			ended.WithLabelValues(string(channel), string(kind), string(notice.Sent))
+		}
+	}
+	return ended
+}
+
+// addMail adds what sends notices by e-mail.
+func addMail(core *coreParts, notices *commands.Notices, s *service) error {
+	if core.cfg.SMTPServer == "" {
+		if core.cfg.Mode == modeDev {
+			var box outbox.Outbox
+			write := writeapi.API{Outbox: box.Messages}
+			s.admin = write.AdminRoutes()
+			s.toDos = append(s.toDos, mailToDo(notices, &box))
+		}
+		return nil
+	}
+	sender, err := smtp.New(core.cfg.smtp())
+	if err != nil {
+		return err
+	}
+	s.toDos = append(s.toDos, mailToDo(notices, sender))
+	s.checks = append(s.checks, mailCheck(core, sender))
+	return nil
+}
+
+func mailToDo(notices *commands.Notices, sender port.Sender) toDo {
+	return toDo{commands.MailProcess, readmodel.ToDoMailNoticeView, carryBy(notices, notice.Mail, sender)}
+}
+
+func carryBy(notices *commands.Notices, channel notice.Channel, sender port.Sender) carryOut {
+	return func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
+		return notices.Carry(ctx, channel, sender, item)
+	}
+}
+
+// addWebhook adds what sends notices to the operators' webhook.
+func addWebhook(core *coreParts, notices *commands.Notices, s *service) error {
+	if core.cfg.NoticesWebhook == "" {
+		return nil
+	}
+	sender, err := webhook.New(webhook.Config{
+		URL: core.cfg.NoticesWebhook, Secret: core.cfg.NoticesSecret, Watch: core.metrics.watchProvider("webhook"),
+	})
+	if err != nil {
+		return err
+	}
+	core.onClose("the connections to the operators' webhook", sender.Close)
+	s.toDos = append(s.toDos, toDo{commands.WebhookProcess, readmodel.ToDoWebhookNoticeView,
+		carryBy(notices, notice.Webhook, sender)})
+	s.checks = append(s.checks, core.providerCheck(alert.WebhookSource, "the operators' webhook", core.cfg.NoticesWebhook))
+	return nil
+}
+
+// mailCheck returns the check that the mail server answers, and takes our credentials.
+func mailCheck(core *coreParts, sender *smtp.Sender) health.Check {
+	condition := core.here(alert.MailSource, alert.Unreachable)
+	return health.Check{
+		Name: "the mail server answers", Every: providerLooks * core.cfg.alertEvery(), Raises: condition.Is,
+		Look: func(ctx context.Context) health.Finding {
+			if err := sender.Check(ctx); err != nil {
+				return health.Broken("it does not answer, or refuses the credentials",
+					"see to the mail server, and to RECITAL_SMTP_USER and its password").Raising(condition, time.Time{})
+			}
+			return health.Sound("%s", core.cfg.SMTPServer)
+		},
+	}
+}
+
+func (c Config) smtp() smtp.Config {
+	return smtp.Config{URL: c.SMTPServer, From: c.NoticesFrom, User: c.SMTPUser, Password: c.SMTPPassword}
+}
+
+// checkNotices adds what notices lack.
+func (c Config) checkNotices(m *Mistakes) {
+	if c.SMTPServer != "" {
+		m.when(!isAddress(c.NoticesFrom), "notices-from", "a mail server needs the e-mail address that notices come from")
+		m.when(!isAddress(c.NoticesOperators), "notices-operators",
+			"a mail server needs the e-mail address that alerts go to")
+		if isAddress(c.NoticesFrom) {
+			_, err := smtp.New(c.smtp())
+			m.add("smtp-server", err)
+		}
+	}
+	m.when((c.SMTPUser == "") != (cmp.Or(c.SMTPPassword, c.SMTPPasswordFile) == ""), "smtp-password",
+		"the mail server needs both RECITAL_SMTP_USER and RECITAL_SMTP_PASSWORD, or its file, or none of them")
+	m.when((c.NoticesWebhook == "") != (cmp.Or(c.NoticesSecret, c.NoticesSecretFile) == ""), "notices-webhook-secret",
+		"the webhook needs both RECITAL_NOTICES_WEBHOOK and RECITAL_NOTICES_WEBHOOK_SECRET, or its file")
+	if c.NoticesSecret != "" {
+		_, err := webhook.Key(c.NoticesSecret)
+		m.add("notices-webhook-secret", err)
+	}
+	m.add("notices-webhook", c.checkNoticesWebhook())
+}
+
+func isAddress(text string) bool {
+	_, err := mail.ParseAddress(text)
+	return err == nil
+}
+
+// checkNoticesWebhook keeps e-mail addresses from being sent in the clear.
+func (c Config) checkNoticesWebhook() error {
+	u, err := url.Parse(c.NoticesWebhook)
+	switch {
+	case c.NoticesWebhook == "":
+		return nil
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil:
+		return errors.New("the webhook must be https://HOST/PATH")
+	case u.Scheme != "https" && (c.Mode == modeProd || !signin.IsLoopback(u.Host)):
+		return errors.New("the webhook must begin with https://, unless it is on this machine and the mode is dev")
+	}
+	return nil
+}
