@@ -98,6 +98,8 @@ func authorisation() map[string]grant {
 
 		"GET /payments/products":                 {},
 		"GET /payments/billing":                  {access: reads},
+		"GET /payments/spending-cap":             {access: reads},
+		"PUT /payments/spending-cap":             {access: writes},
 		"POST /payments/subscribe":               {access: writes},
 		"POST /payments/change-plan":             {access: writes},
 		"POST /payments/cancel-scheduled-change": {access: writes},

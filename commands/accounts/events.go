@@ -18,6 +18,7 @@ func Events() []eventlog.Type {
 		eventlog.Define[account.EmailPreferencesSet]("account-email-preferences-set", 1),
 		eventlog.Define[account.OperatorGranted]("account-operator-granted", 1),
 		eventlog.Define[account.OperatorWithdrawn]("account-operator-withdrawn", 1),
+		eventlog.Define[account.SpendingCapSet]("account-spending-cap-set", 1),
 		eventlog.Define[account.Entitled]("account-entitled", 1),
 		eventlog.Define[account.SessionsRevoked]("account-sessions-revoked", 1),
 		eventlog.Define[account.Closed]("account-closed", 1),

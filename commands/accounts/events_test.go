@@ -18,6 +18,7 @@ func TestEventsAreReadForEver(t *testing.T) {
 		SealedName: []byte("\x01name"), At: noon}
 	bought := plan.Entitlement{Plan: plan.Pro, Start: noon, End: noon.AddDate(0, 1, 0), Next: plan.Indie,
 		Anchor: noon.AddDate(0, -3, 0)}
+	most := plan.SpendingCap{Amount: new(int64(2_500)), Currency: "usd", Version: 4}
 	eventtest.Golden(t, accounts.Events(),
 		eventtest.Of("account-opened", 1, account.Opened{Account: "a1", Plan: plan.Free, Identity: "5e884898",
 			FreePeriod: free, At: noon}),
@@ -37,6 +38,7 @@ func TestEventsAreReadForEver(t *testing.T) {
 		eventtest.Of("account-operator-withdrawn", 1, account.OperatorWithdrawn{Account: "a1", By: "ada", At: noon}),
 		eventtest.Of("account-entitled", 1, account.Entitled{Account: "a1", Entitlement: bought, Revision: 7, Version: 2,
 			At: noon}),
+		eventtest.Of("account-spending-cap-set", 1, account.SpendingCapSet{Account: "a1", SpendingCap: most, At: noon}),
 		eventtest.Of("account-sessions-revoked", 1, account.SessionsRevoked{Account: "a1", At: noon}),
 		eventtest.Of("account-closed", 1, account.Closed{Account: "a1", At: noon}),
 		eventtest.Of("account-erased", 1, account.Erased{Account: "a1", AgainAt: noon.Add(time.Hour), At: noon}),
@@ -49,6 +51,7 @@ func TestEventsAreReadForEver(t *testing.T) {
 				Keys:          []account.Key{{Hash: "9f86d081", Masked: "rk_abcd****wxyz", SealedName: []byte("\x01name")}},
 				ProfileDigest: "d1ce", TermsAccepted: true,
 				WantsEmail: new(true), Operator: true, SessionsRevokedAt: noon, Closing: account.ErasedOnce, EraseAgainAt: noon,
+				SpendingCap: most,
 			}, At: noon.AddDate(0, 0, 1),
 		}),
 		eventtest.Of("apikey-issued", 1, apikey.Issued{Hash: "9f86d081", Account: "a1", At: noon}),

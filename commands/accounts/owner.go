@@ -88,6 +88,17 @@ func (a *Accounts) SetEmailPreferences(
 		func(at time.Time) command { return account.SetEmailPreferences{WantsEmail: wantsEmail, At: at} }, origin)
 }
 
+// SetSpendingCap sets the account's spending cap, in minor units of a currency, or takes it away. Errors:
+// domain.Invalid for an amount that is out of bounds.
+func (a *Accounts) SetSpendingCap(
+	ctx context.Context, id string, amount *int64, currency string, origin journal.Origin,
+) error {
+	_, err := a.execute(ctx, id, func(at time.Time) command {
+		return account.SetSpendingCap{Amount: amount, Currency: currency, At: at}
+	}, origin)
+	return err
+}
+
 // RevokeSessions ends all sessions of an account.
 func (a *Accounts) RevokeSessions(ctx context.Context, id string, origin journal.Origin) (eventlog.Position, error) {
 	return a.execute(ctx, id, func(at time.Time) command { return account.RevokeSessions{At: at} }, origin)

@@ -109,7 +109,7 @@ func (l *Ledger) CarryCredit(ctx context.Context, stream string, cause uuid.UUID
 	if err != nil {
 		return eventlog.Position{}, err
 	}
-	next, err := periodOf(owner, now)
+	next, err := l.periodOf(ctx, owner, now)
 	if err != nil {
 		return eventlog.Position{}, err
 	}

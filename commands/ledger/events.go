@@ -16,6 +16,7 @@ func Events() []eventlog.Type {
 		eventlog.Define[ledger.Ended]("usage-period-ended", 1),
 		eventlog.Define[ledger.Closed]("usage-period-closed", 1),
 		eventlog.Define[ledger.OverageBilled]("usage-overage-billed", 1),
+		eventlog.Define[ledger.SpendingCapSet]("usage-spending-cap-set", 1),
 		eventlog.Define[ledger.BroughtIn]("usage-brought-in", 1),
 		eventlog.Define[ledger.Reserved]("usage-reserved", 2, byAPI),
 		eventlog.Define[ledger.Settled]("usage-settled", 1),

@@ -13,7 +13,9 @@ import (
 func TestEventsAreReadForEver(t *testing.T) {
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	limit := int64(15_000)
-	over := ledger.Overage{Plan: plan.Indie, Version: 2, Characters: 345, At: noon, Billed: true}
+	over := ledger.Overage{Plan: plan.Indie, Version: 2, Characters: 345, At: noon, Billed: true, Amount: 17}
+	most := plan.SpendingCap{Amount: new(int64(2_500)), Currency: "usd", Version: 4}
+	rate := plan.Rate{Unit: 1_000, Millis: 5_000, Currency: "usd"}
 	terms := ledger.PeriodOpened{Account: "a1", Plan: plan.Free, Limit: &limit, Metered: true, Start: noon,
 		End: noon.AddDate(0, 1, 0)}
 	bought := terms
@@ -47,8 +49,10 @@ func TestEventsAreReadForEver(t *testing.T) {
 		eventtest.Of("usage-expired", 1, ledger.Expired{Account: "a1", Reservation: "r1", At: noon}),
 		eventtest.Of("usage-summed", 1, ledger.SnapshotTaken{
 			PeriodOpened: bought, Characters: 100, Reservations: []ledger.Reservation{open}, Overages: []ledger.Overage{over},
-			At: noon,
+			At: noon, Cap: most, Rate: rate,
 		}),
+		eventtest.Of("usage-spending-cap-set", 1, ledger.SpendingCapSet{Account: "a1", SpendingCap: most, Rate: rate,
+			Start: noon, At: noon}),
 		eventtest.Of("usage-credit-granted", 1, ledger.CreditGranted{
 			Account: "a1", Grant: "spring-2026", Characters: 5_000, Start: noon, End: noon.AddDate(0, 1, 0),
 			From: new(noon.AddDate(0, -1, 0)), At: noon,

@@ -35,6 +35,7 @@ type Ledger struct {
 	longest  time.Duration
 	draw     func(account string) uuid.UUID // ids of reservations
 	seen     *sightings
+	rates    Rates
 
 	mu      sync.Mutex
 	closed  bool
@@ -47,6 +48,8 @@ type Ledger struct {
 // Accounts reads accounts, whose entitlements determine their periods.
 type Accounts interface {
 	State(ctx context.Context, id string) (account.State, eventlog.Revision, error)
+	// SetSpendingCap sets the spending cap of an account, or takes it away.
+	SetSpendingCap(ctx context.Context, id string, amount *int64, currency string, origin journal.Origin) error
 }
 
 // Reservation is a number of characters reserved for a reply.
@@ -80,7 +83,7 @@ func New(j *journal.Journal, accounts Accounts, now func() time.Time, longest ti
 	}
 	return &Ledger{
 		journal: j, accounts: accounts, now: now, longest: longest, draw: func(string) uuid.UUID { return uuid.New() },
-		seen:    seen,
+		seen: seen, rates: noRates,
 		working: map[string]*queue{}, idle: idle, periods: periods,
 	}, nil
 }

@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -39,7 +38,7 @@ func (l *Ledger) period(ctx context.Context, id string, now time.Time) (accountP
 	if state.Closed() {
 		return accountPeriod{}, account.ErrNoAccount
 	}
-	p, err := periodOf(state, now)
+	p, err := l.periodOf(ctx, state, now)
 	if err == nil {
 		l.periods.Add(id, p)
 	}
@@ -66,7 +65,7 @@ func (l *Ledger) periodAt(ctx context.Context, id string, at time.Time) (account
 	if err != nil {
 		return accountPeriod{}, err
 	}
-	return periodOf(state, at)
+	return l.periodOf(ctx, state, at)
 }
 
 func (l *Ledger) account(ctx context.Context, id string) (account.State, error) {
@@ -78,17 +77,25 @@ func (l *Ledger) account(ctx context.Context, id string) (account.State, error) 
 }
 
 // periodOf returns the period of an account at a time.
-func periodOf(state account.State, at time.Time) (accountPeriod, error) {
-	return onTerms(state, state.Entitlement.At(at), state.Version)
+func (l *Ledger) periodOf(ctx context.Context, state account.State, at time.Time) (accountPeriod, error) {
+	return l.onTerms(ctx, state, state.Entitlement.At(at), state.Version)
 }
 
-// onTerms returns a period of an account on the terms of a version of its entitlement.
-func onTerms(state account.State, p plan.Period, version int64) (accountPeriod, error) {
+// onTerms returns a period of an account on the terms of a version of its entitlement. Periods on the present one follow
+// the account's spending cap.
+func (l *Ledger) onTerms(
+	ctx context.Context, state account.State, p plan.Period, version int64,
+) (accountPeriod, error) {
 	terms, err := plan.Lookup(p.Plan)
 	if err != nil {
 		return accountPeriod{}, err
 	}
 	open := ledger.OpenPeriod{Account: state.Account, Plan: terms, Start: p.Start, End: p.End, Version: version}
+	if version == state.Version {
+		if open.Cap, open.Rate, err = l.capOf(ctx, state, terms); err != nil {
+			return accountPeriod{}, err
+		}
+	}
 	if free := state.FreePeriod; free != nil && free.Start.Equal(p.Start) {
 		open.BroughtIn = free.Used
 	}
@@ -97,8 +104,8 @@ func onTerms(state account.State, p plan.Period, version int64) (accountPeriod, 
 
 // submitNow executes a command in a period, which it opens if necessary. If the period has ended, because another
 // instance has a clock that is ahead or knows a newer entitlement, it continues with the next one: the log decides, and
-// not the clock or what is cached. Terms of an entitlement that the period does not follow yet come first, as a command
-// of their own: the entitlement has caused them, and not who comes by.
+// not the clock or what is cached. An entitlement or a spending cap that the period does not follow yet comes first, as
+// a command of its own: the account's event has caused it, and not who comes by.
 func (l *Ledger) submitNow(
 	ctx context.Context, period accountPeriod, c command, meta journal.Metadata,
 ) (outcome, error) {
@@ -107,8 +114,8 @@ func (l *Ledger) submitNow(
 		open.At = meta.Time
 		opened := journal.Sequence[ledger.State, ledger.Event]{Evolve: ledger.Evolve, Commands: []command{known{open}, c}}
 		done, err := l.submit(ctx, period.stream, opened, meta)
-		if errors.Is(err, errNewTerms) {
-			if err := l.followTerms(ctx, period.stream, open); err != nil {
+		if errors.Is(err, errNewTerms) || errors.Is(err, errNewCap) {
+			if err := l.followTerms(ctx, period.stream, open, err); err != nil {
 				return outcome{}, err
 			}
 			continue
@@ -138,38 +145,49 @@ type known struct{ ledger.OpenPeriod }
 
 // Decide implements journal.Decider.
 func (c known) Decide(s ledger.State) ([]ledger.Event, error) {
-	if !s.Over() && c.Version > s.Terms.Version {
+	switch {
+	case s.Over():
+	case c.Version > s.Terms.Version:
 		return nil, errNewTerms
+	case s.Exists() && c.Cap.Version > s.Cap.Version:
+		return nil, errNewCap
 	}
 	return c.OpenPeriod.Decide(s)
 }
 
-// followTerms puts a period on the terms of an entitlement.
-func (l *Ledger) followTerms(ctx context.Context, stream string, open ledger.OpenPeriod) error {
-	cause, err := l.entitled(ctx, open.Account, open.Version)
+// followTerms puts a period on the terms of an entitlement, or has it follow a spending cap alone.
+func (l *Ledger) followTerms(ctx context.Context, stream string, open ledger.OpenPeriod, refusal error) error {
+	var follow command = followed{open}
+	meant := func(event account.Event) bool {
+		given, is := event.(account.Entitled)
+		return is && given.Version == open.Version
+	}
+	if errors.Is(refusal, errNewCap) {
+		follow = open
+		meant = func(event account.Event) bool {
+			set, is := event.(account.SpendingCapSet)
+			return is && set.Version == open.Cap.Version
+		}
+	}
+	cause, err := l.accountEvent(ctx, open.Account, meant)
 	if err != nil {
 		return err
 	}
-	_, err = l.submit(ctx, stream, open, journal.CausedBy(cause).Metadata(todo.CommandID(FollowProcess, stream, cause),
-		open.At))
+	meta := journal.CausedBy(cause).Metadata(todo.CommandID(FollowProcess, stream, cause), open.At)
+	_, err = l.submit(ctx, stream, follow, meta)
 	return err
 }
 
-// entitled returns the id of the event that gave an account a version of its entitlement.
-func (l *Ledger) entitled(ctx context.Context, id string, version int64) (uuid.UUID, error) {
-	for recorded, err := range l.journal.Log.ReadStreamBackwards(ctx, account.Stream(id)) {
-		if err != nil {
-			return uuid.UUID{}, fmt.Errorf("reading the entitlement of an account: %w", err)
-		}
-		decoded, err := l.journal.Registry.Decode(recorded)
-		if err != nil {
-			continue // another release wrote it
-		}
-		if given, is := decoded.Event.(account.Entitled); is && given.Version == version {
-			return recorded.ID, nil
-		}
+// followed puts a period on the terms of an entitlement that it does not follow yet. A cap that is newer than them has
+// another cause.
+type followed struct{ ledger.OpenPeriod }
+
+// Decide implements journal.Decider.
+func (c followed) Decide(s ledger.State) ([]ledger.Event, error) {
+	if s.Exists() && c.Version <= s.Terms.Version {
+		return nil, nil
 	}
-	return uuid.UUID{}, fmt.Errorf("account %s has no version %d of its entitlement", id, version)
+	return c.OpenPeriod.Decide(s)
 }
 
 // periodAfter returns the period in which an account goes on after one that has ended, and that starts when that one
@@ -183,7 +201,7 @@ func (l *Ledger) periodAfter(ctx context.Context, id string, start time.Time) (a
 	l.periods.Remove(id) // what is cached has led here
 	p, version := state.Entitlement.At(start), state.Version
 	if i := slices.IndexFunc(state.Before, func(f account.Former) bool { return f.Start.Equal(start) }); i >= 0 {
-		return onTerms(state, state.Before[i].Period, 0)
+		return l.onTerms(ctx, state, state.Before[i].Period, 0)
 	}
 	switch {
 	case p.Start.Equal(start):
@@ -192,7 +210,7 @@ func (l *Ledger) periodAfter(ctx context.Context, id string, start time.Time) (a
 	default: // it has become a part of a longer one
 		p.Start = start
 	}
-	return onTerms(state, p, version)
+	return l.onTerms(ctx, state, p, version)
 }
 
 // FollowEntitlement ends the periods that the entitlement of an account, and those before it, have cut short or
@@ -210,7 +228,7 @@ func (l *Ledger) FollowEntitlement(ctx context.Context, id string, cause uuid.UU
 			return eventlog.Position{}, err
 		}
 	}
-	current, err := periodOf(state, now)
+	current, err := l.periodOf(ctx, state, now)
 	if err != nil {
 		return eventlog.Position{}, err
 	}
@@ -224,7 +242,7 @@ func (l *Ledger) FollowEntitlement(ctx context.Context, id string, cause uuid.UU
 func (l *Ledger) end(
 	ctx context.Context, state account.State, former account.Former, now time.Time, cause uuid.UUID,
 ) error {
-	p, err := onTerms(state, former.Period, 0)
+	p, err := l.onTerms(ctx, state, former.Period, 0)
 	if err != nil {
 		return err
 	}

@@ -242,3 +242,29 @@ func TestClose(t *testing.T) {
 		{Name: "not before it was erased", Given: events{opened(), closed()}, When: again, Refused: domain.Rejected},
 	})
 }
+
+func TestSetSpendingCap(t *testing.T) {
+	set := func(amount *int64, currency string) account.SetSpendingCap {
+		return account.SetSpendingCap{Amount: amount, Currency: currency, At: noon}
+	}
+	is := func(amount *int64, currency string, version int64) account.Event {
+		return account.SpendingCapSet{Account: "a1", SpendingCap: plan.SpendingCap{Amount: amount, Currency: currency,
+			Version: version}, At: noon}
+	}
+	five, most := new(int64(5)), int64(plan.MaxSpendingCap)
+	given := events{opened(), is(five, "usd", 1)}
+	spec.Run(t, account.Evolve, []row{
+		{Name: "it is set", Given: given[:1], When: set(five, "usd"), Then: given[1:]},
+		{Name: "once", Given: given, When: set(new(int64(5)), "usd")},
+		{Name: "in another currency it is another one", Given: given, When: set(five, "jpy"),
+			Then: events{is(five, "jpy", 2)}},
+		{Name: "0 is a cap", Given: given[:1], When: set(new(int64(0)), "usd"), Then: events{is(new(int64(0)), "usd", 1)}},
+		{Name: "it is taken away", Given: given, When: set(nil, "usd"), Then: events{is(nil, "", 2)}},
+		{Name: "where there is one", Given: given[:1], When: set(nil, "usd")},
+		{Name: "the largest", Given: given[:1], When: set(&most, "usd"), Then: events{is(&most, "usd", 1)}},
+		{Name: "and no larger one", Given: given[:1], When: set(new(most+1), "usd"), Refused: domain.Invalid},
+		{Name: "nor a negative one", Given: given[:1], When: set(new(int64(-1)), "usd"), Refused: domain.Invalid},
+		{Name: "a closed account has none", Given: append(given, closed()), When: set(nil, ""),
+			Refused: domain.Unauthenticated},
+	})
+}

@@ -122,6 +122,8 @@ func drawCommand(r *rapid.T, i int) command {
 	case 13, 14:
 		return account.Entitle{Entitlement: plan.Entitlement{Plan: plan.Pro, Start: at, End: at.AddDate(0, 1, 0),
 			Next: plan.Free}, Revision: int64(i), At: at}
+	case 15:
+		return account.SetSpendingCap{Amount: new(int64(i)), Currency: "usd", At: at}
 	case 10, 11, 12:
 		return account.RenameAPIKey{Masked: look, Name: look, At: at}
 	}

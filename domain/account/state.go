@@ -46,6 +46,8 @@ type Facts struct {
 	SessionsRevokedAt time.Time `json:"sessionsRevokedAt"` // sessions opened at or before it are not valid
 	Closing           Closing   `json:"closing"`
 	EraseAgainAt      time.Time `json:"eraseAgainAt"` // where Closing is ErasedOnce
+
+	SpendingCap plan.SpendingCap `json:"spendingCap,omitzero"`
 }
 
 // Former is a period that another entitlement, whose first one starts at Next, has cut short or followed.
@@ -141,6 +143,8 @@ func Evolve(s State, event Event) State {
 		s.Operator = false
 	case Entitled:
 		s = s.entitled(e)
+	case SpendingCapSet:
+		s.SpendingCap = e.SpendingCap
 	case SessionsRevoked:
 		s.SessionsRevokedAt = e.At
 	case Closed:

@@ -1,5 +1,7 @@
 package catalogue
 
+import "github.com/recital-tts/recital/domain/plan"
+
 // Overage is what characters past a plan cost.
 type Overage struct {
 	Units    int64 // full units
@@ -7,11 +9,13 @@ type Overage struct {
 	Currency string
 }
 
+// Rate returns the price of characters past the plan.
+func (p Price) Rate() plan.Rate {
+	return plan.Rate{Unit: p.OverageUnit, Millis: p.OverageMillis, Currency: p.Currency}
+}
+
 // Overage returns what characters past the plan cost at the price: full units only, and whole minor units only.
 func (p Price) Overage(characters int64) Overage {
-	if p.OverageUnit <= 0 || p.OverageMillis <= 0 || characters <= 0 {
-		return Overage{Currency: p.Currency}
-	}
-	units := characters / p.OverageUnit
-	return Overage{Units: units, Amount: units * p.OverageMillis / 1000, Currency: p.Currency}
+	units, amount := p.Rate().Cost(characters)
+	return Overage{Units: units, Amount: amount, Currency: p.Currency}
 }

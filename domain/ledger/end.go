@@ -40,11 +40,14 @@ func (c Close) Decide(s State) ([]Event, error) {
 }
 
 // excess returns what exceeds plan and credit on the present terms, of a plan that bills it.
-func (s State) excess() int64 {
+func (s State) excess() int64 { return s.excessOf(s.Settled) }
+
+// excessOf is excess when characters have been used on the present terms.
+func (s State) excessOf(used int64) int64 {
 	if s.Terms.Limit == nil || !s.Terms.Metered {
 		return 0
 	}
-	return max(0, s.Settled-*s.Terms.Limit-s.Credit)
+	return max(0, used-*s.Terms.Limit-s.Credit)
 }
 
 // requireEnd refuses a period that has not ended, when the account's next one starts at a time.

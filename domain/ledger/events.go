@@ -119,6 +119,9 @@ type SnapshotTaken struct {
 	Reservations []Reservation `json:"reservations"`
 	Overages     []Overage     `json:"overages"` // of earlier terms
 	At           time.Time     `json:"at"`
+
+	Cap  plan.SpendingCap `json:"cap,omitzero"`
+	Rate plan.Rate        `json:"rate,omitzero"`
 }
 
 // CreditGranted adds characters that are spent after the plan's. Start and End are those of the period.
@@ -156,6 +159,9 @@ type Overage struct {
 	Characters int64     `json:"characters"`
 	At         time.Time `json:"at"` // when the terms, or the period, ended
 	Billed     bool      `json:"billed"`
+	// Amount is what they cost in minor units: as billed, or before that at the rate of a spending cap. 0 before either
+	// is known.
+	Amount int64 `json:"amount,omitzero"`
 }
 
 // Reservation is an open reservation.

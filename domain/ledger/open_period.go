@@ -14,13 +14,23 @@ type OpenPeriod struct {
 	Start, End time.Time
 	Version    int64 // of the entitlement
 	BroughtIn  int64 // characters that an earlier account of the same person has used of this period
+	Cap        plan.SpendingCap
+	Rate       plan.Rate // of characters past the plan; zero without a cap
 	At         time.Time
 }
 
 // Decide opens the period on the plan's current terms. A period that is over keeps its terms.
 func (c OpenPeriod) Decide(s State) ([]Event, error) {
-	if s.Exists() && (s.Over() || c.Version <= s.Terms.Version) {
+	if s.Over() {
 		return nil, nil
+	}
+	return append(c.terms(s), c.cap(s)...), nil
+}
+
+// terms returns the events that open the period or put it on newer terms.
+func (c OpenPeriod) terms(s State) []Event {
+	if s.Exists() && c.Version <= s.Terms.Version {
+		return nil
 	}
 	opened := PeriodOpened{Account: c.Account, Plan: c.Plan.Type, Metered: c.Plan.Metered, Start: c.Start, End: c.End,
 		Version: c.Version}
@@ -28,10 +38,10 @@ func (c OpenPeriod) Decide(s State) ([]Event, error) {
 		opened.Limit = &c.Plan.Characters
 	}
 	if s.Exists() {
-		return []Event{TermsChanged{PeriodOpened: opened, Before: s.Terms.Version, Overage: s.excess(), At: c.At}}, nil
+		return []Event{TermsChanged{PeriodOpened: opened, Before: s.Terms.Version, Overage: s.excess(), At: c.At}}
 	}
 	if c.BroughtIn == 0 {
-		return []Event{opened}, nil
+		return []Event{opened}
 	}
-	return []Event{opened, BroughtIn{Account: c.Account, Characters: c.BroughtIn, Start: c.Start}}, nil
+	return []Event{opened, BroughtIn{Account: c.Account, Characters: c.BroughtIn, Start: c.Start}}
 }

@@ -17,7 +17,8 @@ type Reserve struct {
 }
 
 // Decide refuses with domain.PaymentRequired what exceeds the rest of a plan that is not metered and its credit; open
-// reservations count against both. If the period is over, it refuses with ErrOver.
+// reservations count against both. What could exceed the spending cap it refuses with ErrSpendingCap. If the period is
+// over, it refuses with ErrOver.
 func (c Reserve) Decide(s State) ([]Event, error) {
 	if !s.Exists() {
 		return nil, domain.Refuse(domain.Conflict, "The period is not open")
@@ -37,6 +38,9 @@ func (c Reserve) Decide(s State) ([]Event, error) {
 				fmt.Sprintf("The characters left in this period do not suffice for "+
 					"the text: it has %d and %d would fit; upgrade the plan, or wait for the next period", c.Characters, left))
 		}
+	}
+	if !s.withinCap(c.Characters) {
+		return nil, ErrSpendingCap
 	}
 	return []Event{Reserved{
 		Account: s.Terms.Account, Reservation: c.Reservation, Characters: c.Characters, Source: c.Source, At: c.At,

@@ -19,7 +19,7 @@ func (s State) Snapshot(at time.Time) []Event {
 	}
 	events := []Event{SnapshotTaken{
 		PeriodOpened: s.Terms, Characters: s.Settled, Reservations: slices.Clone(s.Open), Overages: slices.Clone(s.Overages),
-		At: at,
+		At: at, Cap: s.Cap, Rate: s.Rate,
 	}}
 	if len(s.Grants) > 0 {
 		events = append(events, CreditSnapshotTaken{Account: s.Terms.Account, Grants: slices.Clone(s.Grants), At: at})

@@ -3,6 +3,8 @@ package ledger
 import (
 	"slices"
 	"time"
+
+	"github.com/recital-tts/recital/domain/plan"
 )
 
 // State is the state of a period. The zero State is a period that was never opened.
@@ -17,6 +19,9 @@ type State struct {
 	Grants    []Credited // the grants that make up Credit
 	Carried   int64      // characters of the credit that were carried into a later period
 	CarriedTo time.Time  // the start of that period; zero before the credit was carried, which may be none
+
+	Cap  plan.SpendingCap // of the account
+	Rate plan.Rate        // of characters past the plan, on the present terms; zero without a cap
 
 	NextStart time.Time // of the account's next period; zero while this one is in use
 	ClosedAt  time.Time // zero while something may still be settled
@@ -49,7 +54,9 @@ func Evolve(s State, event Event) State {
 		s.ClosedAt = e.At
 		s = s.withOverage(e.Overage, e.At).endedAt(e.To)
 	case OverageBilled:
-		s = s.withBilled(e.Version)
+		s = s.withBilled(e)
+	case SpendingCapSet:
+		s.Cap, s.Rate = e.SpendingCap, e.Rate
 	case BroughtIn:
 		s.Settled += e.Characters
 	case Reserved:
@@ -88,17 +95,20 @@ func (s State) endedAt(next time.Time) State {
 // withOverage adds what exceeds plan and credit on the present terms.
 func (s State) withOverage(characters int64, at time.Time) State {
 	if characters > 0 {
+		_, amount := s.Rate.Cost(characters)
 		s.Overages = append(slices.Clip(s.Overages), Overage{
-			Plan: s.Terms.Plan, Version: s.Terms.Version, Characters: characters, At: at,
+			Plan: s.Terms.Plan, Version: s.Terms.Version, Characters: characters, At: at, Amount: amount,
 		})
 	}
 	return s
 }
 
-func (s State) withBilled(version int64) State {
+func (s State) withBilled(e OverageBilled) State {
 	s.Overages = slices.Clone(s.Overages)
 	for i := range s.Overages {
-		s.Overages[i].Billed = s.Overages[i].Billed || s.Overages[i].Version == version
+		if s.Overages[i].Version == e.Version {
+			s.Overages[i].Billed, s.Overages[i].Amount = true, e.Amount
+		}
 	}
 	return s
 }
@@ -113,7 +123,8 @@ func (s State) OverageOn(version int64) (overage Overage, found bool) {
 }
 
 func fromSnapshot(e SnapshotTaken) State {
-	s := State{Terms: e.PeriodOpened, Settled: e.Characters, Open: e.Reservations, Overages: e.Overages}
+	s := State{Terms: e.PeriodOpened, Settled: e.Characters, Open: e.Reservations, Overages: e.Overages, Cap: e.Cap,
+		Rate: e.Rate}
 	for _, r := range e.Reservations {
 		s.Reserved += r.Characters
 	}

@@ -38,6 +38,7 @@ func billingSlice(core *coreParts, providers *providerParts, shared *sharedParts
 			if err != nil {
 				return service{}, err
 			}
+			shared.ledger.PriceBy(billing.RateOf)
 			core.metrics.expectAlert(alerts.ToDoSource(commands.DunningProcess), alert.Unpaid)
 			core.metrics.expectAlert(alert.PaymentsSource, alert.Uncollected)
 			read := readapi.API{Models: core.projector, Keys: core.keys}

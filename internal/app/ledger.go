@@ -45,12 +45,13 @@ func ledgerSlice(core *coreParts, stores *storeParts, shared *sharedParts) slice
 				return ledger.Expire(ctx, item.Stream, item.ID)
 			}
 			return service{
-				public: read.Routes(),
+				public: append(read.Routes(), write.Routes()...),
 				admin:  write.AdminRoutes(),
 				toDos: []toDo{
 					{commands.ExpiryProcess, readmodel.ToDoExpiryView, expire},
 					{commands.CreditProcess, readmodel.ToDoCreditView, byStream(ledger.CarryCredit)},
 					{commands.FollowProcess, readmodel.ToDoFollowEntitlementView, byID(ledger.FollowEntitlement)},
+					{commands.FollowCapProcess, readmodel.ToDoFollowSpendingCapView, byID(ledger.FollowEntitlement)},
 					{commands.CloseProcess, readmodel.ToDoClosePeriodView, byStream(ledger.ClosePeriod)},
 				},
 				jobs: []job{{

@@ -65,7 +65,8 @@ func TestReleasedReadModels(t *testing.T) {
 // unasked are the events of these slices that have no entries: use, details of bills, the progress of voices, and
 // repetitions.
 var unasked = []string{
-	"account-entitled", "account-snapshot-taken", "apikey-issued", "price-listed", "price-withdrawn",
+	"account-entitled", "usage-spending-cap-set", "account-snapshot-taken", "apikey-issued", "price-listed",
+	"price-withdrawn",
 	"audit-head-signed", "session-seen", "subscription-snapshot-taken",
 	"usage-reserved", "usage-settled", "usage-expired", "usage-summed", "usage-credit-summed",
 	"voice-queued", "voice-training-begun", "voice-analysed", "voice-preview-rendered", "voice-snapshot-taken",

@@ -5,8 +5,10 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/payment"
+	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/domain/subscription"
 	"github.com/recital-tts/recital/internal/events/readmodel"
 )
@@ -170,6 +172,8 @@ func ofLedger(event any) (entry, bool) {
 	case ledger.BroughtIn:
 		e.of(l.Account, "Account %s brought %d used characters into the period from %s, "+
 			"from an account that its owner has closed", l.Account, l.Characters, day(l.Start))
+	case account.SpendingCapSet:
+		e.of(l.Account, "Account %s spends at most %s past its plan in a period", l.Account, capOf(l.SpendingCap))
 	case ledger.CreditGranted:
 		e.of(l.Account, "Account %s was granted %d characters of credit, as grant %s", l.Account, l.Characters, l.Grant)
 		if l.From != nil {
@@ -206,6 +210,14 @@ func limit(characters *int64) string {
 		return ", without a limit"
 	}
 	return ", with " + strconv.FormatInt(*characters, 10) + " characters"
+}
+
+// capOf returns a spending cap in words.
+func capOf(c plan.SpendingCap) string {
+	if c.Amount == nil {
+		return "any amount"
+	}
+	return amount(*c.Amount, c.Currency)
 }
 
 // amount returns an amount in minor units. Their number in a unit depends on the currency.

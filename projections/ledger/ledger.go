@@ -18,9 +18,10 @@ func ReadModels() []feed.Projection {
 		Streams: eventlog.Streams{ledger.StreamPrefix, account.StreamPrefix},
 		Tables: []*table.Table{
 			periods.Table, days.Table, reservations.Table, credits.Table, unfollowed.Table, metered.Table, overages.Table,
+			spendingCaps.Table, unfollowedCaps.Table,
 		},
 		Views: []readmodel.View{
-			periods.View, days.View, reservations.View,
+			periods.View, days.View, reservations.View, spendingCaps.View, readmodel.ToDoFollowSpendingCapView.View,
 			readmodel.ToDoExpiryView.View, readmodel.ToDoCreditView.View, readmodel.ToDoFollowEntitlementView.View,
 			readmodel.ToDoClosePeriodView.View, readmodel.ToDoBillOverageView.View,
 		},
@@ -38,6 +39,10 @@ func handle(event eventlog.Decoded, rows *table.Rows) error {
 	switch e := event.Event.(type) {
 	case account.Entitled:
 		entitled(event, rows, e)
+	case account.SpendingCapSet:
+		capSet(event, rows, e)
+	case ledger.SpendingCapSet:
+		followCap(rows, e)
 	case ledger.BroughtIn:
 		used.Add(rows, readmodel.UsagePeriodRow{Account: e.Account, Start: e.Start, Characters: e.Characters})
 	case ledger.Reserved:

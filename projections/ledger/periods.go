@@ -13,6 +13,7 @@ var (
 	periods   = readmodel.UsagePeriodsView
 	used      = periods.Fields("characters", "playground_characters")
 	overage   = periods.Fields("overage")
+	billed    = periods.Fields("billed_amount")
 	credit    = periods.Fields("credit_granted", "credit_carried")
 	terms     = periods.Fields("plan", "character_limit", "period_end")
 	periodEnd = periods.Fields("period_end")
@@ -50,6 +51,7 @@ func handlePeriod(event eventlog.Decoded, rows *table.Rows) {
 			Account: e.Account, Start: e.Start, Version: e.Version, Due: e.At,
 		})
 	case ledger.OverageBilled:
+		billed.Add(rows, readmodel.UsagePeriodRow{Account: e.Account, Start: e.Start, Billed: e.Amount})
 		overages.Delete(rows, readmodel.OverageRow{Account: e.Account, Start: e.Start, Version: e.Version})
 	case ledger.CreditGranted:
 		granted(event, rows, e)

@@ -23,5 +23,10 @@ func (a *API) Routes() []web.Route {
 		web.Get("/v1/account/daily_usage_history", a.days, web.Tag("Account"), web.Reads(readmodel.DailyUsageView.View),
 			web.Summary("What was used on each of the last 366 days (UTC) with a use, the earliest first"),
 			web.Description("Days without a use are left out."), web.Returns[[]dailyUsageHistoryItem]()),
+		web.Get("/payments/spending-cap", a.spendingCap, web.Tag("Payments"),
+			web.Reads(readmodel.SpendingCapsView.View, readmodel.UsagePeriodsView.View),
+			web.Summary("The spending cap, and what is spent of it"),
+			web.Description("Bounds what characters past the plan cost in a period. Without a cap all fields are null."),
+			web.Returns[spendingCapResponse]()),
 	}
 }

@@ -14,6 +14,18 @@ type API struct {
 	ReadModels writeapi.ReadModels
 }
 
+// Routes are the rows for the public route table.
+func (a *API) Routes() []web.Route {
+	return []web.Route{
+		web.Put("/payments/spending-cap", a.setSpendingCap, web.ReadModels(readmodel.Usage), web.Tag("Payments"),
+			web.Summary("Bound what is spent past the plan"),
+			web.Description("Speech that could cost more than the amount past the plan, in one period, is refused with 402. "+
+				"Replies in progress count in full until they have ended. The amount is in minor units of the plan's currency; "+
+				"`null` takes the cap away, and 0 permits what the plan includes. It holds at once, and for all later periods."),
+			web.Returns[newSpendingCapResponse](), web.Refuses(400, 409)),
+	}
+}
+
 // AdminRoutes are the rows for the admin route table.
 func (a *API) AdminRoutes() []web.Route {
 	return []web.Route{

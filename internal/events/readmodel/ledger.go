@@ -24,6 +24,7 @@ type UsagePeriodRow struct {
 	CreditGranted int64     `col:"credit_granted"`
 	CreditCarried int64     `col:"credit_carried"` // into a later period
 	Overage       int64     `col:"overage"`        // of the characters: billed on earlier terms
+	Billed        int64     `col:"billed_amount"`  // for overage of the period, in minor units of the currency
 	CreditLeft    int64     `col:"credit_left" sql:""`
 }
 
@@ -136,3 +137,25 @@ var UnfollowedEntitlements = table.Of[UnfollowedEntitlementRow]("unfollowed_enti
 var ToDoFollowEntitlementView = ToDoFrom(Usage, "todo_follow_entitlement",
 	`select account_id as item, '`+account.StreamPrefix+`' || account_id as stream, since as due_at, cause
 	from unfollowed_entitlements`)
+
+// SpendingCapRow is the spending cap that a period follows, and the rate of characters past its plan.
+type SpendingCapRow struct {
+	Account  string    `col:"account_id,key"`
+	Start    time.Time `col:"period_start,key"`
+	Amount   *int64    `col:"amount"` // minor units; NULL: there is none
+	Currency string    `col:"currency"`
+	Unit     int64     `col:"rate_unit"`
+	Millis   int64     `col:"rate_millis"`
+}
+
+// SpendingCapsView shows the caps of all periods whose account ever had one.
+var SpendingCapsView = Show(Usage, table.Of[SpendingCapRow]("spending_caps"))
+
+// UnfollowedCaps is the table behind ToDoFollowSpendingCapView. Its versions are those of caps.
+var UnfollowedCaps = table.Of[UnfollowedEntitlementRow]("unfollowed_spending_caps").
+	Index("unfollowed_spending_caps_since", "since")
+
+// ToDoFollowSpendingCapView lists the spending caps that no period follows yet, like ToDoFollowEntitlementView.
+var ToDoFollowSpendingCapView = ToDoFrom(Usage, "todo_follow_spending_cap",
+	`select account_id as item, '`+account.StreamPrefix+`' || account_id as stream, since as due_at, cause
+	from unfollowed_spending_caps`)
