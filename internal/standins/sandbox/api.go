@@ -60,6 +60,7 @@ func operations() map[string]operation {
 		"GET /v1/invoices":              listOf("customer", matchInvoices),
 		"GET /v1/invoices/{id}":         retrieve[invoice],
 		"POST /v1/invoices/{id}/pay":    payInvoice,
+		"POST /v1/invoices/{id}/void":   voidInvoice,
 		"GET /v1/invoice_payments/{id}": retrieve[invoicePayment],
 		"GET /v1/payment_intents/{id}":  retrieve[paymentIntent],
 		"GET /v1/charges":               listOf[charge]("customer", nil),

@@ -72,6 +72,91 @@ func TestAnUpgradeThatCannotBePaidChangesNothing(t *testing.T) {
 	require.NoError(t, err, "only that one payment was to fail")
 }
 
+// changePending changes the price, now or when its owner has confirmed the payment, as Recital does.
+func (s *shop) changePending(sub *stripe.Subscription, price string) *stripe.Subscription {
+	changed, err := s.api.V1Subscriptions.Update(s.t.Context(), sub.ID, &stripe.SubscriptionUpdateParams{
+		Items:             []*stripe.SubscriptionUpdateItemParams{{ID: &itemOf(sub).ID, Price: &price}},
+		ProrationBehavior: stripe.String("always_invoice"), PaymentBehavior: stripe.String("pending_if_incomplete"),
+	})
+	require.NoError(s.t, err)
+	return changed
+}
+
+// asking returns a subscription that is paid with a card that asks its owner at each payment.
+func (s *shop) asking(price string) *stripe.Subscription {
+	sub := s.active(price, "pm_card_authenticationRequired")
+	require.NoError(s.t, s.Authenticate(s.secretOf(sub.LatestInvoice.ID), true))
+	return s.reload(sub.ID)
+}
+
+// secretOf returns the client secret of the intent that pays an invoice, whether it is paid or not.
+func (s *shop) secretOf(invoice string) string {
+	i, err := s.api.V1Invoices.Retrieve(s.t.Context(), invoice,
+		&stripe.InvoiceRetrieveParams{Expand: stripe.StringSlice([]string{"payments.data.payment.payment_intent"})})
+	require.NoError(s.t, err)
+	return i.Payments.Data[0].Payment.PaymentIntent.ClientSecret
+}
+
+func TestAnUpgradeThatIsToBeConfirmedIsPending(t *testing.T) {
+	s := open(t)
+	sub := s.asking(sandbox.PriceOf("indie"))
+	_, err := s.change(sub, sandbox.PriceOf("pro"))
+	var refused *stripe.Error
+	require.ErrorAs(t, err, &refused)
+	require.EqualValues(t, "subscription_payment_intent_requires_action", refused.Code)
+	require.Nil(t, s.reload(sub.ID).PendingUpdate)
+
+	// nothing changes until it is confirmed
+	pending := s.changePending(sub, sandbox.PriceOf("pro"))
+	require.Equal(t, sandbox.PriceOf("indie"), itemOf(pending).Price.ID)
+	require.Equal(t, stripe.SubscriptionStatusActive, pending.Status)
+	require.Equal(t, sandbox.PriceOf("pro"), pending.PendingUpdate.SubscriptionItems[0].Price.ID)
+	require.InDelta(t, s.Now().Add(23*time.Hour).Unix(), pending.PendingUpdate.ExpiresAt, 60)
+
+	// another one takes its place
+	again := s.changePending(sub, sandbox.PriceOf("premium"))
+	require.Equal(t, sandbox.PriceOf("premium"), again.PendingUpdate.SubscriptionItems[0].Price.ID)
+	require.ErrorContains(t, s.Authenticate(s.secretOf(pending.LatestInvoice.ID), true), "does not wait")
+
+	// who refuses may still confirm, and then it is made
+	secret := s.secretOf(again.LatestInvoice.ID)
+	require.Error(t, s.Authenticate(secret, false))
+	require.NotNil(t, s.reload(sub.ID).PendingUpdate)
+	require.Equal(t, stripe.SubscriptionStatusActive, s.reload(sub.ID).Status)
+	require.NoError(t, s.Confirm(secret, "pm_card_visa"))
+	made := s.reload(sub.ID)
+	require.Nil(t, made.PendingUpdate)
+	require.Equal(t, sandbox.PriceOf("premium"), itemOf(made).Price.ID)
+	require.Equal(t, secret, s.secretOf(made.LatestInvoice.ID))
+	s.over(sub)
+	require.Equal(t, sandbox.PriceOf("premium"), itemOf(s.reload(sub.ID)).Price.ID)
+}
+
+func TestAPendingUpgradeLapses(t *testing.T) {
+	for name, end := range map[string]func(s *shop, pending *stripe.Subscription){
+		"after 23 hours": func(s *shop, _ *stripe.Subscription) { require.NoError(s.t, s.Advance(23*time.Hour)) },
+		"with its invoice": func(s *shop, pending *stripe.Subscription) {
+			_, err := s.api.V1Invoices.VoidInvoice(s.t.Context(), pending.LatestInvoice.ID, nil)
+			require.NoError(s.t, err)
+		},
+		"with the phase of a schedule": func(s *shop, pending *stripe.Subscription) {
+			made := s.schedule(pending, sandbox.PriceOf("indie"))
+			require.NoError(s.t, s.Advance(time.Unix(made.Phases[1].StartDate, 0).Sub(s.Now())))
+		},
+	} {
+		s := open(t)
+		sub := s.asking(sandbox.PriceOf("indie"))
+		pending := s.changePending(sub, sandbox.PriceOf("pro"))
+		end(s, pending)
+		after := s.reload(sub.ID)
+		require.Nil(t, after.PendingUpdate, name)
+		require.Equal(t, sandbox.PriceOf("indie"), itemOf(after).Price.ID, name)
+		lapsed, err := s.api.V1Invoices.Retrieve(t.Context(), pending.LatestInvoice.ID, nil)
+		require.NoError(t, err)
+		require.Equal(t, stripe.InvoiceStatusVoid, lapsed.Status, name)
+	}
+}
+
 // schedule has a subscription change to a price at the end of its period, as Recital does.
 func (s *shop) schedule(sub *stripe.Subscription, price string) *stripe.SubscriptionSchedule {
 	ctx := s.t.Context()

@@ -28,6 +28,7 @@ type invoice struct {
 	Total                    int64          `json:"total"`
 	Discount                 int64          `json:"sandbox_discount,omitempty"`
 	Retries                  int            `json:"sandbox_retries,omitempty"` // planned attempts
+	Pending                  bool           `json:"sandbox_pending,omitempty"` // a pending update depends on it
 	PaymentIntent            string         `json:"sandbox_payment_intent,omitempty"`
 }
 
@@ -178,10 +179,10 @@ func (w *work) invoiceFailed(i *invoice, refusal *problem) {
 	i.Attempted = true
 	i.AttemptCount++
 	w.update(i, "invoice.payment_failed")
-	if refusal.Code == "authentication_required" {
+	if refusal.Code == authenticationRequired {
 		w.emit("invoice.payment_action_required", i)
 	}
-	if i.subscription() == "" {
+	if i.subscription() == "" || i.Pending {
 		return
 	}
 	if s := get[subscription](w, i.subscription()); s.Status == "active" {
@@ -198,6 +199,9 @@ func (w *work) void(i *invoice) {
 		w.endInvoicePayments(i, canceled)
 	}
 	w.update(i, "invoice.voided")
+	if i.Pending {
+		w.dropPending(get[subscription](w, i.subscription()))
+	}
 }
 
 // draftFor is how long after the draft Stripe finalizes the invoice of a renewal.
@@ -251,6 +255,18 @@ func payInvoice(w *work) (any, error) {
 		return refusal, nil
 	}
 	return get[invoice](w, i.ID), nil
+}
+
+func voidInvoice(w *work) (any, error) {
+	i, err := find[invoice](w, w.id)
+	if err == nil && i.Status != "open" {
+		err = invalid("", "", "You can only pass in open invoices. This invoice isn't open.")
+	}
+	if err != nil {
+		return nil, err
+	}
+	w.void(i)
+	return i, nil
 }
 
 // invoicePayment connects an invoice with the intent that pays it.

@@ -29,6 +29,8 @@ const (
 	needsAction = "requires_action"
 	succeeded   = "succeeded"
 	canceled    = "canceled"
+
+	authenticationRequired = "authentication_required"
 )
 
 func (*paymentIntent) kind() string    { return "pi" }
@@ -89,7 +91,7 @@ func (w *work) pay(p *paymentIntent, m *paymentMethod, present bool) (*problem, 
 			w.askForConfirmation(p, m)
 			return nil, nil
 		}
-		refusal = declined("authentication_required", "authentication_required",
+		refusal = declined(authenticationRequired, authenticationRequired,
 			"Your card was declined. This transaction requires authentication.")
 	}
 	if refusal != nil {
@@ -276,8 +278,8 @@ func (w *work) closeDispute(id string, won bool) error {
 	return nil
 }
 
-// collect attempts to pay an open invoice without the card's owner, with a payment method or, if it is "", with the one
-// that pays for it. It returns why the payment was declined.
+// collect attempts to pay an open invoice with a payment method or, if it is "", with the one that pays for it. The
+// card's owner is asked only for the invoice of a pending update. It returns why the payment was declined.
 func (w *work) collect(i *invoice, method string) (*problem, error) {
 	m, err := w.methodFor(i, method)
 	if err != nil {
@@ -288,7 +290,7 @@ func (w *work) collect(i *invoice, method string) (*problem, error) {
 		w.invoiceFailed(i, refusal)
 		return refusal, nil
 	}
-	return w.pay(get[paymentIntent](w, i.PaymentIntent), m, false)
+	return w.pay(get[paymentIntent](w, i.PaymentIntent), m, i.Pending && method == "")
 }
 
 // methodFor returns the payment method for an invoice, or nil if there is none.
@@ -323,7 +325,7 @@ func (w *work) finalizeAndCollect(id string) (*problem, error) {
 		return nil, nil
 	}
 	refusal, err := w.collect(i, "")
-	if refusal != nil {
+	if refusal != nil && !i.Pending {
 		w.planRetry(get[invoice](w, id))
 	}
 	return refusal, err

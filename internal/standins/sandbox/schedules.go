@@ -210,6 +210,10 @@ func (w *work) scheduleDue(id string) {
 		w.release(plan, s)
 		return
 	}
+	if s.PendingUpdate != nil {
+		w.void(get[invoice](w, s.LatestInvoice))
+		s.PendingUpdate = nil
+	}
 	plan.CurrentPhase = &next.phasePeriod
 	w.giveDiscounts(s, next)
 	s.item().Price, s.DefaultPaymentMethod = next.Items[0].Price, plan.DefaultSettings.DefaultPaymentMethod

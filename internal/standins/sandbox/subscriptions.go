@@ -9,8 +9,8 @@ import (
 	"github.com/recital-tts/recital/internal/standins/sandbox/form"
 )
 
-// incompleteFor is how long Stripe keeps an incomplete subscription.
-const incompleteFor = 23 * time.Hour
+// unpaidFor is how long Stripe keeps an incomplete subscription, and a pending update.
+const unpaidFor = 23 * time.Hour
 
 // subscription is a product that a customer pays for every month.
 type subscription struct {
@@ -26,6 +26,7 @@ type subscription struct {
 	EndedAt              unix                `json:"ended_at"`
 	Items                items               `json:"items"`
 	LatestInvoice        text                `json:"latest_invoice"`
+	PendingUpdate        *pendingUpdate      `json:"pending_update"`
 	Schedule             text                `json:"schedule"`
 	Status               string              `json:"status"`
 	Charged              int64               `json:"sandbox_charged"` // for the whole period, at the current price
@@ -57,7 +58,9 @@ func (s *subscription) dueAt() time.Time {
 	case s.ended():
 		return time.Time{}
 	case s.Status == "incomplete":
-		return s.Created.time().Add(incompleteFor)
+		return s.Created.time().Add(unpaidFor)
+	case s.PendingUpdate != nil:
+		return s.PendingUpdate.ExpiresAt.time()
 	}
 	return s.item().CurrentPeriodEnd.time()
 }
@@ -168,6 +171,10 @@ func (w *work) subscriptionPaid(i *invoice, m *paymentMethod) {
 		return
 	}
 	before := *s
+	if i.Pending {
+		w.applyPending(s)
+		return
+	}
 	if m != nil && i.BillingReason == reasonCreate {
 		s.DefaultPaymentMethod = text(m.ID)
 	}
@@ -185,6 +192,8 @@ func (w *work) subscriptionDue(id string) {
 	switch {
 	case s.Status == "incomplete":
 		w.expire(s)
+	case s.PendingUpdate != nil:
+		w.void(get[invoice](w, s.LatestInvoice))
 	case s.CancelAt != 0:
 		w.end(s, "cancellation_requested")
 	default:
@@ -218,7 +227,7 @@ func (w *work) end(s *subscription, reason text) {
 		open := i.Status == "open"
 		switch {
 		case i.subscription() != s.ID || !open && i.Status != "draft":
-		case open && s.Status == "incomplete":
+		case open && (i.Pending || s.Status == "incomplete"):
 			w.void(i)
 		default:
 			i.AutoAdvance, i.NextPaymentAttempt, i.AutomaticallyFinalizesAt = false, 0, 0
@@ -230,6 +239,7 @@ func (w *work) end(s *subscription, reason text) {
 		plan.Status, plan.CurrentPhase, s.Schedule = canceled, nil, ""
 		w.update(plan, "subscription_schedule.canceled")
 	}
+	s.PendingUpdate = nil
 	s.Status, s.EndedAt, s.CancellationDetails.Reason = canceled, at(w.now), reason
 	w.update(s, "customer.subscription.deleted")
 }
@@ -253,6 +263,10 @@ func updateSubscription(w *work) (any, error) {
 	}
 	if s.ended() {
 		return nil, invalid("", "", "A canceled subscription can only update its cancellation_details and metadata.")
+	}
+	if w.form.Has("metadata") && w.form.String("payment_behavior") == pendingIfIncomplete {
+		return nil, invalid("", "", "When `payment_behavior` is set to `pending_if_incomplete`, you can only pass "+
+			"supported params. `metadata` is not supported.")
 	}
 	w.mergeMetadata(&s.base)
 	if id := w.form.String("default_payment_method"); id != "" {
@@ -298,7 +312,7 @@ func (w *work) changePrice(s *subscription) (any, error) {
 		return nil, invalid("resource_missing", "items[0][id]", "No such subscription_item: '%s'", wanted.String("id"))
 	}
 	w.form.Enum("proration_behavior", "always_invoice")
-	w.form.Enum("payment_behavior", "error_if_incomplete")
+	pending := w.form.Enum("payment_behavior", "error_if_incomplete", pendingIfIncomplete) == pendingIfIncomplete
 	next, before := wanted.Required("price"), get[price](w, s.item().Price)
 	if next == before.ID {
 		return w.saved(s, "customer.subscription.updated"), nil
@@ -313,15 +327,26 @@ func (w *work) changePrice(s *subscription) (any, error) {
 	case before.Currency != p.Currency:
 		return nil, invalid("", "items[0][price]", "The sandbox supports changes to prices of the same currency only.")
 	}
+	if s.PendingUpdate != nil {
+		w.void(get[invoice](w, s.LatestInvoice))
+		s.PendingUpdate = nil
+	}
+	former := reprice{before.ID, s.Charged}
 	w.prorate(s, before, p)
-	refusal, err := w.billNow(s)
+	refusal, err := w.billNow(s, pending)
 	if err != nil {
 		return nil, err
 	}
-	if refusal != nil {
+	s = get[subscription](w, s.ID)
+	switch paid := get[invoice](w, s.LatestInvoice).Status == "paid"; {
+	case !paid && pending:
+		w.setPending(s, former)
+	case refusal != nil && refusal.Code == authenticationRequired:
+		return nil, declined("subscription_payment_intent_requires_action", "", "Payment for this subscription requires "+
+			"additional user action before it can be completed successfully.")
+	case refusal != nil:
 		return nil, refusal
 	}
-	s = get[subscription](w, s.ID)
 	w.emit("customer.subscription.updated", s)
 	return s, nil
 }
@@ -333,14 +358,7 @@ func (w *work) prorate(s *subscription, before, p *price) {
 	rest := float64(during.End-during.Start) / float64(during.End-s.item().CurrentPeriodStart)
 	share := func(amount int64) int64 { return int64(math.Round(float64(amount) * min(1, max(0, rest)))) }
 	unused := -share(s.Charged)
-	s.item().Price = text(p.ID)
-	s.Charged = p.UnitAmount - w.off(s, p.UnitAmount)
-	w.save(s)
-	if s.Schedule != "" {
-		plan := get[schedule](w, s.Schedule)
-		plan.phase().Items[0].Price = text(p.ID)
-		w.update(plan, "subscription_schedule.updated")
-	}
+	w.reprice(s, reprice{p.ID, p.UnitAmount - w.off(s, p.UnitAmount)})
 	w.addProration(s, unused, "Unused time on "+get[product](w, before.Product).Name, during)
 	w.addProration(s, share(s.Charged), "Remaining time on "+get[product](w, p.Product).Name, during)
 }
@@ -354,9 +372,68 @@ func (w *work) addProration(s *subscription, amount int64, description string, d
 	}, "invoiceitem.created")
 }
 
-// billNow bills what waits for a subscription's next invoice, and returns why the payment was declined.
-func (w *work) billNow(s *subscription) (*problem, error) {
+// reprice is another price of a subscription, and what was charged for its period at that price.
+type reprice struct {
+	Price   string
+	Charged int64
+}
+
+// reprice gives a subscription another price, and the phase of its schedule that runs.
+func (w *work) reprice(s *subscription, to reprice) {
+	s.item().Price, s.Charged = text(to.Price), to.Charged
+	w.save(s)
+	if s.Schedule != "" {
+		plan := get[schedule](w, s.Schedule)
+		plan.phase().Items[0].Price = text(to.Price)
+		w.update(plan, "subscription_schedule.updated")
+	}
+}
+
+const pendingIfIncomplete = "pending_if_incomplete"
+
+// pendingUpdate is a change of a subscription that is made when its latest invoice is paid.
+type pendingUpdate struct {
+	ExpiresAt         unix          `json:"expires_at"`
+	SubscriptionItems []pendingItem `json:"subscription_items"`
+	Charged           int64         `json:"sandbox_charged"`
+}
+
+type pendingItem struct {
+	ID     string `json:"id"`
+	Object string `json:"object"`
+	Price  text   `json:"price"` // shown as an object
+}
+
+// setPending keeps a change of the price back until it is paid, and gives a subscription the price that it had.
+func (w *work) setPending(s *subscription, former reprice) {
+	s.PendingUpdate = &pendingUpdate{
+		ExpiresAt:         min(s.item().CurrentPeriodEnd, at(w.now.Add(unpaidFor))),
+		SubscriptionItems: []pendingItem{{s.item().ID, "subscription_item", s.item().Price}}, Charged: s.Charged,
+	}
+	w.reprice(s, former)
+}
+
+// applyPending makes the change that was pending, because it is paid.
+func (w *work) applyPending(s *subscription) {
+	if p := s.PendingUpdate; p != nil { // it is paid later than at once
+		s.PendingUpdate = nil
+		w.reprice(s, reprice{string(p.SubscriptionItems[0].Price), p.Charged})
+		w.emit("customer.subscription.pending_update_applied", s)
+		w.emit("customer.subscription.updated", s)
+	}
+}
+
+// dropPending drops the change that was pending, because its invoice is void.
+func (w *work) dropPending(s *subscription) {
+	s.PendingUpdate = nil
+	w.update(s, "customer.subscription.pending_update_expired")
+}
+
+// billNow bills what waits for a subscription's next invoice, and returns why the payment was declined. If it is
+// pending, the card's owner is asked to confirm, and nothing else depends on the payment.
+func (w *work) billNow(s *subscription, pending bool) (*problem, error) {
 	i := w.newInvoice(string(s.Customer), s.Currency, reasonUpdate, s)
+	i.Pending = pending
 	w.addPending(i)
 	w.sum(i)
 	s.LatestInvoice = text(i.ID)
