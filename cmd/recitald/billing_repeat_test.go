@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -129,9 +130,50 @@ func TestADeclinedCardChangesNothing(t *testing.T) {
 	answer := c.post(t, "/payments/change-plan", order{"price_id": sandbox.PriceOf("pro")})
 	require.Equal(t, 402, answer.status, answer.text())
 	require.Contains(t, answer.text(), "The payment was declined")
+	require.Contains(t, answer.text(), `"code":"generic_decline"`)
 	require.Equal(t, sandbox.PriceOf("indie"), *c.billing(t).Subscription.PriceID)
 	require.Equal(t, plan.Indie, c.shownPlan(t).Plan.Type)
 	require.Equal(t, sandbox.PriceOf("indie"), b.billing(c.id).Subscriptions[0].Price)
+}
+
+// askedFor is a 402 that asks the owner of a card to confirm a payment.
+type askedFor struct {
+	Error, Code  string
+	ClientSecret string `json:"client_secret"`
+}
+
+// A bank that asks at each payment: the plan changes when its owner has confirmed.
+func TestAnUpgradeWaitsForTheOwnerOfTheCard(t *testing.T) {
+	t.Parallel()
+	b := openTill(t)
+	s := b.serve(dataFolder(t))
+	c := s.openAccount("free")
+	made := c.subscribe(t, "indie")
+	b.pays(made.ClientSecret, "4000002760003184")
+	require.NoError(t, b.Authenticate(made.ClientSecret, true))
+	c.awaitPlan(t, plan.Indie)
+
+	upgrade := func() (asked askedFor) {
+		answer := c.post(t, "/payments/change-plan", order{"price_id": sandbox.PriceOf("pro")}, "Idempotency-Key", "order-1")
+		require.Equal(t, 402, answer.status, answer.text())
+		answer.decode(t, &asked)
+		return asked
+	}
+	asked := upgrade()
+	require.Equal(t, "authentication_required", asked.Code)
+	require.Contains(t, asked.Error, "The bank asks")
+	require.NotEmpty(t, asked.ClientSecret)
+	shown := c.billing(t).Subscription
+	require.Equal(t, sandbox.PriceOf("indie"), *shown.PriceID)
+	require.NotNil(t, shown.PendingChange)
+	require.Equal(t, sandbox.PriceOf("pro"), shown.PendingChange.PriceID)
+	require.InDelta(t, b.Now().Add(23*time.Hour).Unix(), shown.PendingChange.ExpiresAt, 120)
+	require.Equal(t, plan.Indie, c.shownPlan(t).Plan.Type)
+
+	require.NoError(t, b.Authenticate(asked.ClientSecret, true))
+	c.awaitPlan(t, plan.Pro)
+	require.Nil(t, c.billing(t).Subscription.PendingChange)
+	require.Equal(t, asked, upgrade(), "the answer under the key stays the same")
 }
 
 // What a client sends is checked before anything is asked of the provider.

@@ -39,6 +39,10 @@ type overview struct {
 			PlanName    string `json:"plan_name"`
 			EffectiveAt int64  `json:"effective_at"`
 		} `json:"scheduled_change"`
+		PendingChange *struct {
+			PriceID   string `json:"price_id"`
+			ExpiresAt int64  `json:"expires_at"`
+		} `json:"pending_change"`
 	}
 	PaymentMethod *struct{ Brand, Last4 string } `json:"payment_method"`
 	Invoices      []struct {

@@ -101,14 +101,22 @@ func (b *Billing) setUp(
 
 func (b *Billing) changePlan(ctx context.Context, r subscription.Requested) (effective time.Time, err error) {
 	if !r.Downgrade {
-		_, err := b.Gateway.ChangePrice(ctx, attempt(r), r.Subscription, r.Price)
-		return b.now(), err
+		return b.now(), b.upgrade(ctx, r)
 	}
 	changed, err := b.Gateway.ScheduleChange(ctx, attempt(r), r.Subscription, r.Price)
 	if err != nil || changed.Scheduled == nil {
 		return changed.PeriodEnd.UTC(), err
 	}
 	return changed.Scheduled.EffectiveAt.UTC(), nil
+}
+
+func (b *Billing) upgrade(ctx context.Context, r subscription.Requested) error {
+	changed, err := b.Gateway.ChangePrice(ctx, attempt(r),
+		payments.PriceChange{Subscription: r.Subscription, Price: r.Price, Replaces: r.Replaces})
+	if err == nil && changed.Pending != nil && changed.Pending.Price == r.Price {
+		return &unconfirmedError{invoice: changed.Pending.Invoice}
+	}
+	return err
 }
 
 func (b *Billing) endAll(ctx context.Context, r subscription.Requested, ids []string) error {

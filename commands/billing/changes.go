@@ -2,6 +2,7 @@ package billing
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/recital-tts/recital/commands/journal"
@@ -73,12 +74,22 @@ func (b *Billing) Subscribe(
 }
 
 // ChangePlan changes the price of an account's subscription: now if it is higher, and the difference is charged; at the
-// end of the period if it is lower. Errors: as Subscribe, and domain.Rejected for a price that is the same.
+// end of the period if it is lower. Errors: as Subscribe, and domain.Rejected for a price that is the same;
+// DeclinedError, with the client secret where the card's owner has to confirm the payment. Until then the change is
+// pending.
 func (b *Billing) ChangePlan(
 	ctx context.Context, account, price string, r domain.Repetition, origin journal.Origin,
 ) (PlanChange, error) {
 	done, err := b.request(ctx, subscription.Request{Account: account, Kind: subscription.ChangePlan, Price: price}, r,
 		origin)
+	var declined *DeclinedError
+	if errors.As(err, &declined) && done.Invoice != "" {
+		secret, err := b.Gateway.ClientSecret(ctx, done.Invoice)
+		if err != nil {
+			return PlanChange{}, refusal(err)
+		}
+		declined.ClientSecret = secret
+	}
 	return PlanChange{Downgrade: done.Downgrade, EffectiveAt: done.EffectiveAt, Position: done.position}, err
 }
 

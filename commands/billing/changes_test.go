@@ -150,6 +150,108 @@ func TestAnUpgradeThatCannotBePaidChangesNothing(t *testing.T) {
 	require.Nil(t, s.has(account).Subscriptions[0].Scheduled)
 }
 
+// asking returns an account with a subscription that is paid with a card whose bank asks at each payment.
+func (s *shop) asking(price string) (account string) {
+	s.T.Helper()
+	account = accounts.NewAccountID()
+	made, err := s.Subscribe(s.T.Context(), account, price, none, origin)
+	require.NoError(s.T, err)
+	s.pay(made, "pm_card_authenticationRequired")
+	require.NoError(s.T, s.sandbox.Authenticate(made.ClientSecret, true))
+	_, err = s.Refresh(s.T.Context(), account)
+	require.NoError(s.T, err)
+	return account
+}
+
+// asked requires that an upgrade waits for its confirmation, and returns the client secret.
+func (s *shop) asked(account, price string, r domain.Repetition) (secret string) {
+	s.T.Helper()
+	_, err := s.ChangePlan(s.T.Context(), account, price, r, origin)
+	require.Equal(s.T, domain.PaymentRequired, domain.CodeOf(err))
+	var declined *billing.DeclinedError
+	require.ErrorAs(s.T, err, &declined)
+	require.Equal(s.T, "authentication_required", declined.Code)
+	require.NotEmpty(s.T, declined.ClientSecret)
+	return declined.ClientSecret
+}
+
+func (s *shop) pendingOf(account string) *subscription.Pending {
+	current, _ := s.state(account).Current()
+	return current.Pending
+}
+
+func TestAnUpgradeIsMadeOnceTheOwnerOfTheCardHasConfirmedIt(t *testing.T) {
+	s := newShop(t)
+	account := s.asking(pro)
+	_, err := s.ChangePlan(t.Context(), account, indie, none, origin)
+	require.NoError(t, err)
+	before := s.state(account).Entitled
+
+	// until then nothing changes, and a repetition has the same answer
+	key := domain.Repetition{Key: "k", Content: "c"}
+	secret := s.asked(account, premium, key)
+	require.Equal(t, secret, s.asked(account, premium, key))
+	require.Equal(t, before, s.state(account).Entitled)
+	require.Equal(t, indie, s.has(account).Subscriptions[0].Scheduled.Price)
+	require.Equal(t, premium, s.pendingOf(account).Price)
+	require.WithinDuration(t, s.sandbox.Now().Add(23*time.Hour), s.pendingOf(account).ExpiresAt, time.Minute)
+
+	// after it, the downgrade that was scheduled before is dropped, because the upgrade was wanted later
+	require.NoError(t, s.sandbox.Authenticate(secret, true))
+	_, err = s.Refresh(t.Context(), account)
+	require.NoError(t, err)
+	require.Equal(t, plan.Premium, s.state(account).Entitled.Plan)
+	require.Equal(t, plan.Premium, s.state(account).Entitled.Next)
+	require.Nil(t, s.pendingOf(account))
+	require.Nil(t, s.has(account).Subscriptions[0].Scheduled)
+	require.Equal(t, secret, s.asked(account, premium, key), "the answer stays the same")
+}
+
+func TestAnUpgradeThatNobodyConfirmsLapses(t *testing.T) {
+	s := newShop(t)
+	account := s.asking(indie)
+	before := s.state(account)
+
+	// another one takes its place
+	first := s.asked(account, pro, none)
+	second := s.asked(account, premium, none)
+	require.NotEqual(t, first, second)
+	require.Error(t, s.sandbox.Authenticate(first, true))
+	require.Equal(t, premium, s.pendingOf(account).Price)
+
+	// who refuses changes nothing
+	require.Error(t, s.sandbox.Authenticate(second, false))
+	s.advance(0, account)
+	require.Equal(t, before.Entitled, s.state(account).Entitled)
+
+	s.advance(23*time.Hour+time.Minute, account)
+	require.Nil(t, s.pendingOf(account))
+	require.Equal(t, before.Entitled, s.state(account).Entitled)
+	require.Equal(t, indie, s.has(account).Subscriptions[0].Price)
+
+	// a downgrade that comes after the upgrade stays, though the upgrade is confirmed
+	account = s.asking(pro)
+	secret := s.asked(account, premium, none)
+	_, err := s.ChangePlan(t.Context(), account, indie, none, origin)
+	require.NoError(t, err)
+	require.NoError(t, s.sandbox.Authenticate(secret, true))
+	s.advance(0, account)
+	require.Equal(t, plan.Premium, s.state(account).Entitled.Plan)
+	require.Equal(t, plan.Indie, s.state(account).Entitled.Next)
+}
+
+func TestADeclineHasACodeAndASentence(t *testing.T) {
+	s := newShop(t)
+	account := s.subscribed(indie)
+	require.NoError(t, s.sandbox.FailNextPayment(s.state(account).Customer))
+	_, err := s.ChangePlan(t.Context(), account, pro, none, origin)
+	var declined *billing.DeclinedError
+	require.ErrorAs(t, err, &declined)
+	require.Equal(t, "generic_decline", declined.Code)
+	require.Equal(t, "The payment was declined: use another card, or ask the bank", declined.Error())
+	require.Empty(t, declined.ClientSecret)
+}
+
 func TestANewPriceWhileNothingIsPaidEndsTheOldSubscription(t *testing.T) {
 	s := newShop(t)
 	account := accounts.NewAccountID()
@@ -274,13 +376,13 @@ type patient struct {
 }
 
 func (p *patient) ChangePrice(
-	ctx context.Context, a payments.Attempt, subscription, price string,
+	ctx context.Context, a payments.Attempt, c payments.PriceChange,
 ) (payments.Subscription, error) {
 	if p.changes.Add(1) == 1 {
 		close(p.begun)
 		<-p.goOn
 	}
-	return p.Gateway.ChangePrice(ctx, a, subscription, price)
+	return p.Gateway.ChangePrice(ctx, a, c)
 }
 
 // Who joins a request that somebody else ends does not carry it out again: in the meantime something else may be

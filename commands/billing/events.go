@@ -26,6 +26,8 @@ func Events() []eventlog.Type {
 			eventlog.Define[subscription.PlanChanged]("subscription-plan-changed", 1),
 			eventlog.Define[subscription.ChangeScheduled]("subscription-change-scheduled", 1),
 			eventlog.Define[subscription.ScheduledChangeDropped]("subscription-scheduled-change-dropped", 1),
+			eventlog.Define[subscription.ChangePending]("subscription-change-pending", 1),
+			eventlog.Define[subscription.PendingChangeEnded]("subscription-pending-change-ended", 1),
 			eventlog.Define[subscription.CancellationScheduled]("subscription-cancellation-scheduled", 1),
 			eventlog.Define[subscription.CancellationWithdrawn]("subscription-cancellation-withdrawn", 1),
 			eventlog.Define[subscription.FellDue]("subscription-past-due", 1),

@@ -23,7 +23,8 @@ func TestEventsAreReadForEver(t *testing.T) {
 	requested := subscription.Requested{
 		Account: "a1", Request: request, Kind: subscription.ChangePlan, Price: "price_indie", Plan: plan.Indie,
 		Downgrade: true, Subscription: "sub_1",
-		PaymentMethod: "pm_1", Coupon: "WELCOME", Repetition: domain.Repetition{Key: "9f86d081", Content: "c0ffee"}, At: noon,
+		PaymentMethod: "pm_1", Coupon: "WELCOME", Replaces: "in_1",
+		Repetition: domain.Repetition{Key: "9f86d081", Content: "c0ffee"}, At: noon,
 	}
 	price := catalogue.Price{ID: "price_pro", Name: "Pro", Plan: plan.Pro, Amount: 4900, Currency: "usd",
 		OverageMillis: 4500, OverageUnit: 1000}
@@ -34,7 +35,9 @@ func TestEventsAreReadForEver(t *testing.T) {
 		eventtest.Of("subscription-change-agreed", 1, subscription.Agreed{Account: "a1", Request: request, Object: "sub_1",
 			EffectiveAt: month, At: noon}),
 		eventtest.Of("subscription-change-refused", 1, subscription.Refused{Account: "a1", Request: request,
-			Reason: subscription.Declined, At: noon}),
+			Reason: subscription.Declined, Decline: "insufficient_funds", At: noon}),
+		eventtest.Of("subscription-change-refused", 1, subscription.Refused{Account: "a1", Request: request,
+			Reason: subscription.Unconfirmed, Decline: "authentication_required", Invoice: "in_1", At: noon}).As("unconfirmed"),
 		eventtest.Of("subscription-customer-created", 1, subscription.CustomerCreated{Account: "a1", Customer: "cus_1",
 			At: noon}),
 		eventtest.Of("subscription-customer-deleted", 1, subscription.CustomerDeleted{Account: "a1", Customer: "cus_1",
@@ -49,6 +52,12 @@ func TestEventsAreReadForEver(t *testing.T) {
 		}),
 		eventtest.Of("subscription-scheduled-change-dropped", 1, subscription.ScheduledChangeDropped{Account: "a1",
 			Subscription: "sub_1", At: noon}),
+		eventtest.Of("subscription-change-pending", 1, subscription.ChangePending{
+			Account: "a1", Subscription: "sub_1", Price: "price_premium", Plan: plan.Premium, Invoice: "in_2",
+			ExpiresAt: month, At: noon,
+		}),
+		eventtest.Of("subscription-pending-change-ended", 1, subscription.PendingChangeEnded{Account: "a1",
+			Subscription: "sub_1", Made: true, At: noon}),
 		eventtest.Of("subscription-cancellation-scheduled", 1, subscription.CancellationScheduled{Account: "a1",
 			Subscription: "sub_1", CancelAt: month, At: noon}),
 		eventtest.Of("subscription-cancellation-withdrawn", 1, subscription.CancellationWithdrawn{Account: "a1",
@@ -82,11 +91,12 @@ func TestEventsAreReadForEver(t *testing.T) {
 			Facts: subscription.Facts{
 				Account: "a1", Customer: "cus_1", Open: &requested,
 				Answered: []subscription.Answered{{Requested: requested, Object: "sub_1", EffectiveAt: month,
-					Reason: subscription.Declined, EndedAt: noon}},
+					Reason: subscription.Unconfirmed, Decline: "authentication_required", Invoice: "in_2", EndedAt: noon}},
 				Subscriptions: []subscription.Subscription{{
 					Terms: terms, CancelAt: month, Scheduled: &subscription.Change{Price: "price_indie", Plan: plan.Indie,
 						EffectiveAt: month},
-					GraceEnds: month, Lapsed: true, EndedAt: month, Ran: true,
+					Pending:   &subscription.Pending{Price: "price_premium", Plan: plan.Premium, Invoice: "in_2", ExpiresAt: month},
+					GraceEnds: month, Lapsed: true, EndedAt: month, Ran: true, Supersedes: true, Superseded: true,
 				}},
 				Card: &subscription.Card{PaymentMethod: "pm_1", Brand: []byte("\x01brand"), Last4: []byte("\x01last4")},
 				Invoices: []subscription.Invoice{{

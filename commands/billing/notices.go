@@ -81,7 +81,7 @@ func (b *Billing) follow(
 		return "", err
 	}
 	return account, b.fresh(ctx, account, received, func(ctx context.Context) error {
-		_, _, err := b.observe(ctx, account, origin)
+		_, _, err := b.refresh(ctx, account, origin)
 		return err
 	})
 }
@@ -151,7 +151,7 @@ func unlessNotFound(err error) error {
 // Refresh records what the provider has for an account now. Errors: domain.NotFound for an account that never was a
 // customer.
 func (b *Billing) Refresh(ctx context.Context, account string) (eventlog.Position, error) {
-	state, position, err := b.observe(ctx, account, journal.System())
+	state, position, err := b.refresh(ctx, account, journal.System())
 	if err == nil && state.Account == "" {
 		err = domain.Refuse(domain.NotFound, "The account has no billing")
 	}

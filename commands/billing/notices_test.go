@@ -427,6 +427,6 @@ var errOdd = errors.New("odd")
 // failing is a provider that fails in a way that nobody has foreseen.
 type failing struct{ payments.Gateway }
 
-func (*failing) ChangePrice(context.Context, payments.Attempt, string, string) (payments.Subscription, error) {
+func (*failing) ChangePrice(context.Context, payments.Attempt, payments.PriceChange) (payments.Subscription, error) {
 	return payments.Subscription{}, errOdd
 }

@@ -26,6 +26,25 @@ func (b *Billing) observe(
 	}), origin.Metadata(uuid.New(), b.now()))
 }
 
+// refresh observes an account. If an upgrade was confirmed that is wanted in place of a scheduled change, it has the
+// provider drop that one. Where it does not come so far, the next look does.
+func (b *Billing) refresh(
+	ctx context.Context, account string, origin journal.Origin,
+) (subscription.State, eventlog.Position, error) {
+	state, position, err := b.observe(ctx, account, origin)
+	if err != nil || len(state.Superseded()) == 0 {
+		return state, position, err
+	}
+	for _, id := range state.Superseded() {
+		known, _ := state.Find(id)
+		a := payments.Attempt{ID: journal.DeriveID(id, "drop what comes after "+known.Price).String()}
+		if _, err := b.Gateway.DropScheduledChange(ctx, a, id); err != nil {
+			return state, position, refusal(err)
+		}
+	}
+	return b.observe(ctx, account, origin)
+}
+
 // look reads what the provider has for an account. An account that is no customer yet has nothing.
 func (b *Billing) look(ctx context.Context, account string, s subscription.State) (subscription.Observe, error) {
 	seen := subscription.Observe{Grace: b.Grace, At: b.now()}
@@ -94,6 +113,10 @@ func observed(one payments.Subscription, listed catalogue.State) subscription.Ob
 	if later := one.Scheduled; later != nil {
 		seen.Scheduled = &subscription.Change{Price: later.Price, Plan: planOf(later.Price, listed),
 			EffectiveAt: later.EffectiveAt.UTC()}
+	}
+	if pending := one.Pending; pending != nil {
+		seen.Pending = &subscription.Pending{Price: pending.Price, Plan: planOf(pending.Price, listed),
+			Invoice: pending.Invoice, ExpiresAt: pending.ExpiresAt.UTC()}
 	}
 	return seen
 }

@@ -86,7 +86,7 @@ func (b *Billing) reconcileOverdue(ctx context.Context) error {
 			return errors.Join(failed, err)
 		}
 		for _, account := range accounts {
-			if _, _, err := b.observe(ctx, account, journal.System()); err != nil {
+			if _, _, err := b.refresh(ctx, account, journal.System()); err != nil {
 				failed = err
 			}
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/subscription"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
@@ -15,33 +16,90 @@ func refused(err error) bool {
 	return code == domain.PaymentRequired || code == domain.NotFound || code == domain.Rejected
 }
 
-// reasonOf returns why the provider has refused something, "" for an error after which it may still have been done.
-func reasonOf(err error) subscription.Reason {
-	switch {
-	case errors.Is(err, payments.ErrDeclined):
-		return subscription.Declined
-	case errors.Is(err, payments.ErrNotFound):
-		return subscription.NotThere
-	case errors.Is(err, payments.ErrRejected):
-		return subscription.Forbidden
-	}
-	return ""
+// unconfirmedError means that the card's owner has to confirm the payment of an invoice.
+type unconfirmedError struct{ invoice string }
+
+func (e *unconfirmedError) Error() string {
+	return "the payment of invoice " + e.invoice + " is to be confirmed"
 }
+
+// refuse returns the end of a request that the provider has refused. Its Reason is "" for an error after which the
+// request may still have been carried out.
+func refuse(request string, err error) subscription.Refuse {
+	r := subscription.Refuse{Request: request}
+	var unconfirmed *unconfirmedError
+	switch {
+	case errors.As(err, &unconfirmed):
+		r.Reason, r.Decline, r.Invoice = subscription.Unconfirmed, authenticationRequired, unconfirmed.invoice
+	case errors.Is(err, payments.ErrDeclined):
+		r.Reason, r.Decline = subscription.Declined, declineCode(payments.DeclineCode(err))
+	case errors.Is(err, payments.ErrNotFound):
+		r.Reason = subscription.NotThere
+	case errors.Is(err, payments.ErrRejected):
+		r.Reason = subscription.Forbidden
+	}
+	return r
+}
+
+// Codes of payments that were declined.
+const (
+	genericDecline         = "generic_decline"
+	authenticationRequired = "authentication_required"
+)
+
+// declines are the sentences for the codes of card issuers that their owners can do something about
+// (https://docs.stripe.com/declines/codes). That a card is reported as lost or stolen is not for its user to know.
+var declines = map[string]string{
+	authenticationRequired: "The bank asks the owner of the card to confirm the payment: confirm it, or use another card",
+	genericDecline:         "The payment was declined: use another card, or ask the bank",
+	"resource_missing":     "The payment was declined: there is no card, so register one",
+
+	"insufficient_funds":              "The payment was declined: the card has insufficient funds",
+	"card_velocity_exceeded":          "The payment was declined: the card is over its limit",
+	"withdrawal_count_limit_exceeded": "The payment was declined: the card is over its limit",
+	"expired_card":                    "The payment was declined: the card has expired, so register another one",
+	"incorrect_number":                "The payment was declined: the number of the card is wrong, so register it again",
+	"incorrect_cvc":                   "The payment was declined: the security code is wrong, so register the card again",
+	"card_not_supported":              "The payment was declined: the card does not permit such payments",
+	"currency_not_supported":          "The payment was declined: the card does not pay in this currency",
+	"processing_error":                "The payment was declined: the bank could not process it, so try again later",
+	"try_again_later":                 "The payment was declined: the bank could not process it, so try again later",
+}
+
+// declineCode returns a code that there is a sentence for.
+func declineCode(code string) string {
+	if _, known := declines[code]; known {
+		return code
+	}
+	return genericDecline
+}
+
+// DeclinedError refuses what was not paid, as domain.PaymentRequired.
+type DeclinedError struct {
+	Code         string // of the card's issuer, such as "insufficient_funds"
+	ClientSecret string // with which the card's owner confirms the payment; "" where that does not help
+	Position     eventlog.Position
+}
+
+// Error returns a sentence for the card's owner.
+func (e *DeclinedError) Error() string { return declines[e.Code] }
+
+// Unwrap returns the refusal of the domain.
+func (e *DeclinedError) Unwrap() error { return domain.Refuse(domain.PaymentRequired, e.Error()) }
 
 // Refusals of the provider.
 var (
-	errDeclined = domain.Refuse(domain.PaymentRequired, "The payment was declined")
 	errNotThere = domain.Refuse(domain.NotFound, "The payment provider does not know the object")
 	errRejected = domain.Refuse(domain.Rejected, "The payment provider does not permit it")
 	errAway     = domain.Refuse(domain.Unavailable, "The payment provider does not answer")
 )
 
-func refusalOf(reason subscription.Reason) error {
+func refusalOf(reason subscription.Reason, decline string, position eventlog.Position) error {
 	switch reason {
 	case "":
 		return nil
-	case subscription.Declined:
-		return errDeclined
+	case subscription.Declined, subscription.Unconfirmed:
+		return &DeclinedError{Code: declineCode(decline), Position: position}
 	case subscription.NotThere:
 		return errNotThere
 	}
@@ -50,8 +108,8 @@ func refusalOf(reason subscription.Reason) error {
 
 // refusal returns what a client gets for an error of the gateway.
 func refusal(err error) error {
-	if reason := reasonOf(err); reason != "" {
-		return refusalOf(reason)
+	if r := refuse("", err); r.Reason != "" {
+		return refusalOf(r.Reason, r.Decline, eventlog.Position{})
 	}
 	if errors.Is(err, payments.ErrUnavailable) {
 		return fmt.Errorf("%w: %w", errAway, err)

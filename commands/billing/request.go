@@ -86,15 +86,15 @@ func (b *Billing) complete(ctx context.Context, open subscription.Requested, ori
 	if s.Open == nil || s.Open.Request != open.Request {
 		return answer(s, version.Position, open.Request)
 	}
-	done, err := b.carryOut(ctx, s, open, origin)
 	var end command
-	switch reason := reasonOf(err); {
-	case err == nil:
-		end = done
-	case reason == "":
-		return answered{}, refusal(err)
-	default:
-		end = subscription.Refuse{Request: open.Request, Reason: reason, At: b.now()}
+	end, err = b.carryOut(ctx, s, open, origin)
+	if err != nil {
+		refused := refuse(open.Request, err)
+		if refused.Reason == "" {
+			return answered{}, refusal(err)
+		}
+		refused.At = b.now()
+		end = refused
 	}
 	state, position, err := journal.Execute(ctx, b.Journal, stream(open.Account),
 		journal.Prepare(func(s subscription.State) (command, error) {
@@ -113,7 +113,7 @@ func answer(s subscription.State, position eventlog.Position, request string) (a
 	if !found { // so many came after it that it is forgotten
 		return answered{}, ErrUnderway
 	}
-	return answered{Answered: a, state: s, position: position}, refusalOf(a.Reason)
+	return answered{Answered: a, state: s, position: position}, refusalOf(a.Reason, a.Decline, position)
 }
 
 // CompleteRequest goes on with the request in a subscription's stream that was left open, if there is one. The cause is

@@ -23,6 +23,8 @@ func (c Agree) Decide(s State) ([]Event, error) {
 type Refuse struct {
 	Request string
 	Reason  Reason
+	Decline string
+	Invoice string
 	At      time.Time
 }
 
@@ -31,5 +33,7 @@ func (c Refuse) Decide(s State) ([]Event, error) {
 	if s.Open == nil || s.Open.Request != c.Request {
 		return nil, nil
 	}
-	return []Event{Refused{Account: s.Account, Request: c.Request, Reason: c.Reason, At: c.At}}, nil
+	return []Event{Refused{
+		Account: s.Account, Request: c.Request, Reason: c.Reason, Decline: c.Decline, Invoice: c.Invoice, At: c.At,
+	}}, nil
 }

@@ -47,6 +47,7 @@ type Requested struct {
 	Subscription  string    `json:"subscription,omitempty"` // that it changes
 	PaymentMethod string    `json:"paymentMethod,omitempty"`
 	Coupon        string    `json:"coupon,omitempty"`
+	Replaces      string    `json:"replaces,omitempty"` // invoice of the pending change that is dropped for it
 	domain.Repetition
 	At time.Time `json:"at"`
 }
@@ -65,16 +66,20 @@ type Reason string
 
 // The reasons.
 const (
-	Declined  Reason = "declined"  // the card was
-	NotThere  Reason = "not-there" // the provider does not know what it is about
-	Forbidden Reason = "forbidden" // the provider does not permit it
+	Declined    Reason = "declined"    // the card was
+	Unconfirmed Reason = "unconfirmed" // the card's owner has to confirm the payment
+	NotThere    Reason = "not-there"   // the provider does not know what it is about
+	Forbidden   Reason = "forbidden"   // the provider does not permit it
 )
 
-// Refused ends a request that the provider has refused.
+// Refused ends a request that the provider has refused. After Unconfirmed the change is pending, and is made when the
+// invoice is paid.
 type Refused struct {
 	Account string    `json:"account"`
 	Request string    `json:"request"`
 	Reason  Reason    `json:"reason"`
+	Decline string    `json:"decline,omitempty"` // why the card was declined, by the card's issuer
+	Invoice string    `json:"invoice,omitempty"` // to be confirmed
 	At      time.Time `json:"at"`
 }
 
@@ -146,6 +151,26 @@ type ChangeScheduled struct {
 type ScheduledChangeDropped struct {
 	Account      string    `json:"account"`
 	Subscription string    `json:"subscription"`
+	At           time.Time `json:"at"`
+}
+
+// ChangePending records a change that is made when its invoice is paid, in place of any other. Until ExpiresAt the
+// card's owner can confirm the payment.
+type ChangePending struct {
+	Account      string    `json:"account"`
+	Subscription string    `json:"subscription"`
+	Price        string    `json:"price"`
+	Plan         plan.Type `json:"plan"`
+	Invoice      string    `json:"invoice"`
+	ExpiresAt    time.Time `json:"expiresAt"`
+	At           time.Time `json:"at"`
+}
+
+// PendingChangeEnded records that no change is pending any more, because it was made, or has lapsed.
+type PendingChangeEnded struct {
+	Account      string    `json:"account"`
+	Subscription string    `json:"subscription"`
+	Made         bool      `json:"made"`
 	At           time.Time `json:"at"`
 }
 
@@ -294,6 +319,8 @@ func (Renewed) subscriptionEvent()                {}
 func (PlanChanged) subscriptionEvent()            {}
 func (ChangeScheduled) subscriptionEvent()        {}
 func (ScheduledChangeDropped) subscriptionEvent() {}
+func (ChangePending) subscriptionEvent()          {}
+func (PendingChangeEnded) subscriptionEvent()     {}
 func (CancellationScheduled) subscriptionEvent()  {}
 func (CancellationWithdrawn) subscriptionEvent()  {}
 func (FellDue) subscriptionEvent()                {}

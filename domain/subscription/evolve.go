@@ -18,7 +18,7 @@ func Evolve(s State, event Event) State {
 	case Agreed:
 		s = s.answered(e.Request, Answered{Object: e.Object, EffectiveAt: e.EffectiveAt, EndedAt: e.At})
 	case Refused:
-		s = s.answered(e.Request, Answered{Reason: e.Reason, EndedAt: e.At})
+		s = s.answered(e.Request, Answered{Reason: e.Reason, Decline: e.Decline, Invoice: e.Invoice, EndedAt: e.At})
 	case CustomerCreated:
 		s.Account, s.Customer = e.Account, e.Customer
 	case CustomerDeleted:
@@ -61,9 +61,20 @@ func (s State) evolveSubscription(event Event) State {
 	case ChangeScheduled:
 		return s.on(e.Subscription, func(known *Subscription) {
 			known.Scheduled = &Change{Price: e.Price, Plan: e.Plan, EffectiveAt: e.EffectiveAt}
+			known.Supersedes, known.Superseded = false, false
 		})
 	case ScheduledChangeDropped:
-		return s.on(e.Subscription, func(known *Subscription) { known.Scheduled = nil })
+		return s.on(e.Subscription, func(known *Subscription) { known.Scheduled, known.Superseded = nil, false })
+	case ChangePending:
+		return s.on(e.Subscription, func(known *Subscription) {
+			known.Pending = &Pending{Price: e.Price, Plan: e.Plan, Invoice: e.Invoice, ExpiresAt: e.ExpiresAt}
+			known.Supersedes = known.Scheduled != nil
+		})
+	case PendingChangeEnded:
+		return s.on(e.Subscription, func(known *Subscription) {
+			known.Superseded = e.Made && known.Supersedes && known.Scheduled != nil
+			known.Pending, known.Supersedes = nil, false
+		})
 	case CancellationScheduled:
 		return s.on(e.Subscription, func(known *Subscription) { known.CancelAt = e.CancelAt })
 	case CancellationWithdrawn:

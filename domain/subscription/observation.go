@@ -28,6 +28,7 @@ func (o *observation) subscription(seen Observed) {
 	}
 	o.terms(known, seen, found)
 	if phaseOf(seen.Status) != over {
+		o.pending(seen)
 		o.schedule(seen)
 		o.cancellation(seen)
 	}
@@ -78,6 +79,20 @@ func (o *observation) schedule(seen Observed) {
 		o.decide(ChangeScheduled{
 			Account: o.state.Account, Subscription: seen.Subscription,
 			Price: seen.Scheduled.Price, Plan: seen.Scheduled.Plan, EffectiveAt: seen.Scheduled.EffectiveAt, At: o.At,
+		})
+	}
+}
+
+func (o *observation) pending(seen Observed) {
+	known, _ := o.state.Find(seen.Subscription)
+	switch {
+	case seen.Pending == nil && known.Pending != nil:
+		o.decide(PendingChangeEnded{Account: o.state.Account, Subscription: seen.Subscription,
+			Made: seen.Price == known.Pending.Price, At: o.At})
+	case seen.Pending != nil && (known.Pending == nil || *known.Pending != *seen.Pending):
+		o.decide(ChangePending{
+			Account: o.state.Account, Subscription: seen.Subscription, Price: seen.Pending.Price, Plan: seen.Pending.Plan,
+			Invoice: seen.Pending.Invoice, ExpiresAt: seen.Pending.ExpiresAt, At: o.At,
 		})
 	}
 }

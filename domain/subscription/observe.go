@@ -23,6 +23,7 @@ type Observed struct {
 	CancelAtPeriodEnd bool
 	EndedAt           time.Time // zero: it has not ended
 	Scheduled         *Change
+	Pending           *Pending
 }
 
 // Billed is an invoice as the provider has it. Page and PDF are sealed; empty where there is none.

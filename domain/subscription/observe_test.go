@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/domain/spec"
 	"github.com/recital-tts/recital/domain/subscription"
@@ -40,6 +42,11 @@ func changing(seen *subscription.Observed) {
 	seen.Scheduled = &subscription.Change{Price: "indie", Plan: plan.Indie, EffectiveAt: month}
 }
 
+// asking has a change to premium wait for the owner of the card.
+func asking(seen *subscription.Observed) {
+	seen.Pending = &subscription.Pending{Price: "premium", Plan: plan.Premium, Invoice: "i2", ExpiresAt: noon.Add(time.Hour)}
+}
+
 func entitle(of plan.Type, start, end time.Time, then plan.Type) subscription.Event {
 	e := subscription.Entitled{Account: "a1", Entitlement: plan.Entitlement{Plan: of, Start: start, End: end, Next: then},
 		At: noon}
@@ -50,6 +57,32 @@ func entitle(of plan.Type, start, end time.Time, then plan.Type) subscription.Ev
 }
 
 func free(start time.Time) subscription.Event { return entitle(plan.Free, start, time.Time{}, "") }
+
+// A change that is scheduled is dropped for an upgrade that is confirmed, unless it is wanted later than that.
+func TestAConfirmedUpgradeSupersedesWhatWasScheduledBefore(t *testing.T) {
+	made := with("active", at("premium", plan.Premium), changing)
+	for name, c := range map[string]struct {
+		looks      []subscription.Observed
+		superseded int
+	}{
+		"scheduled before": {[]subscription.Observed{with("active", changing), with("active", changing, asking), made}, 1},
+		"scheduled after":  {[]subscription.Observed{with("active", asking), with("active", asking, changing), made}, 0},
+		"it lapses": {[]subscription.Observed{
+			with("active", changing), with("active", changing, asking), with("active", changing)}, 0},
+		"it was dropped": {[]subscription.Observed{with("active", changing), with("active", changing, asking), made,
+			with("active", at("premium", plan.Premium))}, 0},
+	} {
+		state := subscription.Evolve(subscription.State{}, customer)
+		for _, seen := range c.looks {
+			decided, err := see(seen).Decide(state)
+			require.NoError(t, err, name)
+			for _, event := range decided {
+				state = subscription.Evolve(state, event)
+			}
+		}
+		require.Len(t, state.Superseded(), c.superseded, name)
+	}
+}
 
 func TestObserveSubscriptions(t *testing.T) {
 	renewed := with("active", next)
@@ -69,6 +102,10 @@ func TestObserveSubscriptions(t *testing.T) {
 	end := func(seen subscription.Observed, at time.Time) subscription.Event {
 		return subscription.Ended{Account: "a1", Terms: seen.Terms, EndedAt: at, At: noon}
 	}
+	pending := subscription.ChangePending{Account: "a1", Subscription: "s1", Price: "premium", Plan: plan.Premium,
+		Invoice: "i2", ExpiresAt: noon.Add(time.Hour), At: noon}
+	lapse := subscription.PendingChangeEnded{Account: "a1", Subscription: "s1", At: noon}
+	confirmed := subscription.PendingChangeEnded{Account: "a1", Subscription: "s1", Made: true, At: noon}
 	second := with("active")
 	second.Subscription = "s2"
 	createdAs := func(seen subscription.Observed) subscription.Event {
@@ -90,6 +127,13 @@ func TestObserveSubscriptions(t *testing.T) {
 				entitle(plan.Pro, month, later, plan.Pro)}},
 		{Name: "an upgrade", Given: active, When: see(upgraded),
 			Then: events{subscription.PlanChanged{Account: "a1", Terms: upgraded.Terms, From: plan.Pro, At: noon},
+				entitle(plan.Premium, noon, month, plan.Premium)}},
+		{Name: "an upgrade that is to be confirmed changes nothing", Given: active, When: see(with("active", asking)),
+			Then: events{pending}},
+		{Name: "it is known", Given: and(active, pending), When: see(with("active", asking))},
+		{Name: "it lapses", Given: and(active, pending), When: see(with("active")), Then: events{lapse}},
+		{Name: "it is confirmed", Given: and(active, pending), When: see(upgraded),
+			Then: events{subscription.PlanChanged{Account: "a1", Terms: upgraded.Terms, From: plan.Pro, At: noon}, confirmed,
 				entitle(plan.Premium, noon, month, plan.Premium)}},
 		{Name: "a downgrade is scheduled", Given: active, When: see(with("active", changing)),
 			Then: events{scheduled, entitle(plan.Pro, noon, month, plan.Indie)}},

@@ -47,7 +47,8 @@ func (p *provider) step() {
 		return
 	}
 	happens := map[string][]func(*subscription.Observed){
-		"incomplete": {p.pay, p.expire}, "active": {p.renew, p.fail, p.change, p.schedule, p.cancel, p.uncancel, p.replace},
+		"incomplete": {p.pay, p.expire}, "active": {p.renew, p.fail, p.change, p.schedule, p.cancel, p.uncancel, p.replace,
+			p.ask, p.confirm},
 		"past_due": {p.pay, p.giveUp, p.end},
 		"unpaid":   {p.pay, p.end},
 	}[current.Status]
@@ -62,6 +63,17 @@ func (p *provider) pay(s *subscription.Observed) {
 
 func (p *provider) end(s *subscription.Observed) {
 	s.Status, s.EndedAt, s.CancelAtPeriodEnd, s.Scheduled = "canceled", p.now, false, nil
+}
+
+func (p *provider) ask(s *subscription.Observed) {
+	of := p.plan()
+	s.Pending = &subscription.Pending{Price: string(of), Plan: of, Invoice: fmt.Sprint("p", p.now.Unix()), ExpiresAt: p.now}
+}
+
+func (p *provider) confirm(s *subscription.Observed) {
+	if s.Pending != nil {
+		s.Price, s.Plan, s.Pending = s.Pending.Price, s.Pending.Plan, nil
+	}
 }
 
 func (p *provider) expire(s *subscription.Observed) {

@@ -163,6 +163,9 @@ func (c Request) changePlan(current Subscription, wanted *Requested) error {
 		return ErrSameAmount
 	}
 	wanted.Plan, wanted.Downgrade = price.Plan, price.Amount < former.Amount
+	if current.Pending != nil && !wanted.Downgrade {
+		wanted.Replaces = current.Pending.Invoice
+	}
 	return nil
 }
 

@@ -45,10 +45,14 @@ type Subscription struct {
 	Terms
 	CancelAt  time.Time `json:"cancelAt,omitzero"`
 	Scheduled *Change   `json:"scheduled"`
+	Pending   *Pending  `json:"pending,omitempty"`
 	GraceEnds time.Time `json:"graceEnds,omitzero"` // of one that is past due
 	Lapsed    bool      `json:"lapsed"`
 	EndedAt   time.Time `json:"endedAt,omitzero"`
 	Ran       bool      `json:"ran"` // it entitled to something, once
+
+	Supersedes bool `json:"supersedes,omitempty"` // Pending is wanted later than Scheduled, and in place of it
+	Superseded bool `json:"superseded,omitempty"` // Scheduled is to be dropped, for a pending change that was made
 }
 
 // Change is a change of the price that takes effect later.
@@ -56,6 +60,14 @@ type Change struct {
 	Price       string    `json:"price"`
 	Plan        plan.Type `json:"plan"`
 	EffectiveAt time.Time `json:"effectiveAt"`
+}
+
+// Pending is a change of the price that is made when its invoice is paid.
+type Pending struct {
+	Price     string    `json:"price"`
+	Plan      plan.Type `json:"plan"`
+	Invoice   string    `json:"invoice"`
+	ExpiresAt time.Time `json:"expiresAt"`
 }
 
 // Card is a card that pays, sealed as in CardChanged.
@@ -88,6 +100,8 @@ type Answered struct {
 	Object      string    `json:"object"`
 	EffectiveAt time.Time `json:"effectiveAt,omitzero"`
 	Reason      Reason    `json:"reason"` // "" if it was agreed
+	Decline     string    `json:"decline,omitempty"`
+	Invoice     string    `json:"invoice,omitempty"`
 	EndedAt     time.Time `json:"endedAt"`
 }
 
@@ -156,6 +170,16 @@ func (s State) Waiting(price string) (Subscription, bool) {
 		}
 	}
 	return Subscription{}, false
+}
+
+// Superseded returns the subscriptions whose scheduled change is to be dropped, for a later one that was made.
+func (s State) Superseded() (ids []string) {
+	for _, known := range s.Subscriptions {
+		if known.Superseded {
+			ids = append(ids, known.Subscription)
+		}
+	}
+	return ids
 }
 
 // Unfinished returns the subscriptions that could still take money.

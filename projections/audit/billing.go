@@ -34,9 +34,10 @@ var losses = map[subscription.LossReason]string{
 
 // refusals are the reasons for refusals in words.
 var refusals = map[subscription.Reason]string{
-	subscription.Declined:  "the card was declined",
-	subscription.NotThere:  "the payment provider does not know what it is about",
-	subscription.Forbidden: "the payment provider does not permit it",
+	subscription.Declined:    "the card was declined",
+	subscription.Unconfirmed: "the bank asks the owner of the card to confirm the payment",
+	subscription.NotThere:    "the payment provider does not know what it is about",
+	subscription.Forbidden:   "the payment provider does not permit it",
 }
 
 func ofSubscription(event any) (entry, bool) {
@@ -69,6 +70,15 @@ func ofSubscription(event any) (entry, bool) {
 			s.Subscription, s.Account, s.Plan, day(s.EffectiveAt))
 	case subscription.ScheduledChangeDropped:
 		e.of(s.Account, "No change of subscription %s of account %s is scheduled any more", s.Subscription, s.Account)
+	case subscription.ChangePending:
+		e.of(s.Account, "Subscription %s of account %s changes to plan %s if invoice %s is paid until %s",
+			s.Subscription, s.Account, s.Plan, s.Invoice, s.ExpiresAt.UTC().Format(time.DateTime))
+	case subscription.PendingChangeEnded:
+		e.of(s.Account, "The change of subscription %s of account %s that was to be confirmed has lapsed",
+			s.Subscription, s.Account)
+		if s.Made {
+			e.of(s.Account, "The change of subscription %s of account %s was confirmed", s.Subscription, s.Account)
+		}
 	case subscription.CancellationScheduled:
 		e.of(s.Account, "Subscription %s of account %s is to end on %s", s.Subscription, s.Account, day(s.CancelAt))
 	case subscription.CancellationWithdrawn:

@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	subscriptionRows = `select subscription_id, account_id, number, price_id, plan, status, period_start, period_end, cancel_at, scheduled_price, scheduled_plan, scheduled_from, ended_at
+	subscriptionRows = `select subscription_id, account_id, number, price_id, plan, status, period_start, period_end, cancel_at, scheduled_price, scheduled_plan, scheduled_from,
+		pending_price, pending_plan, pending_until, ended_at
 		from read_v1.subscriptions where account_id = $1 order by number`
 	cardRows    = `select payment_method, brand, last4 from read_v1.cards where account_id = $1`
 	invoiceRows = `select invoice_id, number, status, amount_due, amount_paid, currency, page, pdf, created_at from read_v1.invoices where account_id = $1 order by invoice_id`
@@ -33,7 +34,9 @@ type subscriptionRow struct {
 	Start, End                    time.Time
 	CancelAt                      *time.Time
 	ScheduledPrice, ScheduledPlan *string
-	ScheduledFrom, EndedAt        *time.Time
+	ScheduledFrom                 *time.Time
+	PendingPrice, PendingPlan     *string
+	PendingUntil, EndedAt         *time.Time
 }
 
 type cardRow struct {
@@ -102,6 +105,18 @@ func TestSubscriptionRows(t *testing.T) {
 	row.ScheduledPrice, row.ScheduledPlan, row.ScheduledFrom = new("price_indie"), new("indie"), new(now.AddDate(0, 1, 0))
 	requireRows(row)
 
+	happens(subscription.ChangePending{
+		Account: "a1", Subscription: "sub_1", Price: "price_premium", Plan: plan.Premium, Invoice: "in_1",
+		ExpiresAt: now.Add(23 * time.Hour), At: now,
+	})
+	awaiting := row
+	awaiting.PendingPrice, awaiting.PendingPlan = new("price_premium"), new("premium")
+	awaiting.PendingUntil = new(now.Add(23 * time.Hour))
+	requireRows(awaiting)
+
+	happens(subscription.PendingChangeEnded{Account: "a1", Subscription: "sub_1", At: now})
+	requireRows(row)
+
 	happens(subscription.Renewed{Account: "a1", Terms: s1(plan.Indie, "active", 1), At: now},
 		subscription.ScheduledChangeDropped{Account: "a1", Subscription: "sub_1", At: now})
 	requireRows(shown(s1(plan.Indie, "active", 1), 0))
@@ -120,6 +135,8 @@ func TestSubscriptionRows(t *testing.T) {
 	requireRows(shown(s1(plan.Indie, "past_due", 2), 0))
 
 	happens(subscription.CancellationScheduled{Account: "a1", Subscription: "sub_1", CancelAt: now, At: now},
+		subscription.ChangePending{Account: "a1", Subscription: "sub_1", Price: "price_pro", Plan: plan.Pro,
+			Invoice: "in_1", ExpiresAt: now, At: now},
 		subscription.ChangeScheduled{Account: "a1", Subscription: "sub_1", Price: "price_indie", Plan: plan.Indie,
 			EffectiveAt: now, At: now})
 	happens(subscription.Ended{

@@ -12,6 +12,7 @@ import (
 var (
 	terms     = subscriptions.Fields("price_id", "plan", "status", "period_start", "period_end")
 	scheduled = subscriptions.Fields("scheduled_price", "scheduled_plan", "scheduled_from")
+	pending   = subscriptions.Fields("pending_price", "pending_plan", "pending_until")
 	cancelAt  = subscriptions.Fields("cancel_at")
 	endedAt   = subscriptions.Fields("ended_at")
 )
@@ -38,6 +39,12 @@ func handleSubscription(event eventlog.Decoded, rows *table.Rows) {
 		})
 	case subscription.ScheduledChangeDropped:
 		scheduled.Set(rows, readmodel.SubscriptionRow{Subscription: e.Subscription})
+	case subscription.ChangePending:
+		pending.Set(rows, readmodel.SubscriptionRow{
+			Subscription: e.Subscription, PendingPrice: &e.Price, PendingPlan: new(string(e.Plan)), PendingUntil: &e.ExpiresAt,
+		})
+	case subscription.PendingChangeEnded:
+		pending.Set(rows, readmodel.SubscriptionRow{Subscription: e.Subscription})
 	case subscription.CancellationScheduled:
 		cancelAt.Set(rows, readmodel.SubscriptionRow{Subscription: e.Subscription, CancelAt: &e.CancelAt})
 	case subscription.CancellationWithdrawn:
@@ -74,6 +81,7 @@ func ended(rows *table.Rows, e subscription.Ended) {
 	row.EndedAt = &e.EndedAt
 	terms.Set(rows, row)
 	scheduled.Set(rows, row)
+	pending.Set(rows, row)
 	cancelAt.Set(rows, row)
 	endedAt.Set(rows, row)
 	arrears.Delete(rows, readmodel.ToDoRow{Item: e.Subscription})

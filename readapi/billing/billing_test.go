@@ -105,7 +105,7 @@ func started(id string, of plan.Type) subscription.Created {
 
 func TestTheOverview(t *testing.T) {
 	d := newDesk(t)
-	const nothing = `{"subscription":{"price_id":null,"amount":null,"currency":null,"status":null,"current_period_end":null,"cancel_at_period_end":false,"scheduled_change":null},
+	const nothing = `{"subscription":{"price_id":null,"amount":null,"currency":null,"status":null,"current_period_end":null,"cancel_at_period_end":false,"scheduled_change":null,"pending_change":null},
 		"payment_method":null,"invoices":[]}`
 	require.JSONEq(t, nothing, d.get("/payments/billing", "a1"))
 
@@ -123,16 +123,20 @@ func TestTheOverview(t *testing.T) {
 			Last4: d.seal("4242", subscription.SealedForCard), At: now},
 		subscription.ChangeScheduled{Account: "a1", Subscription: "sub_1", Price: "price_indie", Plan: plan.Indie,
 			EffectiveAt: now.AddDate(0, 1, 0), At: now},
+		subscription.ChangePending{Account: "a1", Subscription: "sub_1", Price: "price_premium", Plan: plan.Premium,
+			Invoice: "in_3", ExpiresAt: now.Add(23 * time.Hour), At: now},
 		subscription.CancellationScheduled{Account: "a1", Subscription: "sub_1", CancelAt: now.AddDate(0, 1, 0), At: now})
 	require.JSONEq(t, fmt.Sprintf(`{
 		"subscription":{"price_id":"price_pro","amount":null,"currency":null,"status":"active","current_period_end":%[1]d,"cancel_at_period_end":true,
-			"scheduled_change":{"price_id":"price_indie","plan_name":"Indie plan","amount":1000,"currency":"usd","effective_at":%[1]d}},
+			"scheduled_change":{"price_id":"price_indie","plan_name":"Indie plan","amount":1000,"currency":"usd","effective_at":%[1]d},
+			"pending_change":{"price_id":"price_premium","plan_name":"premium","amount":null,"currency":null,"expires_at":%[4]d}},
 		"payment_method":{"brand":"visa","last4":"4242"},
 		"invoices":[
 			{"id":"in_2","number":null,"status":"open","amount_due":100,"amount_paid":0,"currency":"usd","created":%[3]d,"hosted_invoice_url":null,"invoice_pdf":null},
 			{"id":"in_1","number":"R-1","status":"paid","amount_due":4900,"amount_paid":4900,"currency":"usd","created":%[2]d,
 				"hosted_invoice_url":"https://pay.example/in_1","invoice_pdf":"https://pay.example/in_1.pdf"}]}`,
-		now.AddDate(0, 1, 0).Unix(), now.Unix(), now.Add(time.Hour).Unix()), d.get("/payments/billing", "a1"))
+		now.AddDate(0, 1, 0).Unix(), now.Unix(), now.Add(time.Hour).Unix(), now.Add(23*time.Hour).Unix()),
+		d.get("/payments/billing", "a1"))
 	require.JSONEq(t, nothing, d.get("/payments/billing", "a2"), "another account's")
 
 	// what nobody can open any more is left out

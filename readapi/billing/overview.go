@@ -25,6 +25,7 @@ type subscriptionResponse struct {
 	CurrentPeriodEnd  *int64           `json:"current_period_end" doc:"When the period that is paid for ends, in Unix seconds."`
 	CancelAtPeriodEnd bool             `json:"cancel_at_period_end" default:"false" doc:"Whether the subscription ends with its period."`
 	ScheduledChange   *scheduledChange `json:"scheduled_change" doc:"The change of plan that is due; null where there is none."`
+	PendingChange     *pendingChange   `json:"pending_change" doc:"The change of plan that waits until the owner of the card confirms its payment; null where there is none."`
 }
 
 type scheduledChange struct {
@@ -33,6 +34,14 @@ type scheduledChange struct {
 	Amount      *int64  `json:"amount" doc:"What a month of it costs, in minor units of the currency."`
 	Currency    *string `json:"currency" doc:"The currency, in the three letters of ISO 4217, in lower case."`
 	EffectiveAt int64   `json:"effective_at" doc:"When the plan changes, in Unix seconds."`
+}
+
+type pendingChange struct {
+	PriceID   string  `json:"price_id" doc:"The price of the plan."`
+	PlanName  *string `json:"plan_name" doc:"The name of the plan, for people."`
+	Amount    *int64  `json:"amount" doc:"What a month of it costs, in minor units of the currency."`
+	Currency  *string `json:"currency" doc:"The currency, in the three letters of ISO 4217, in lower case."`
+	ExpiresAt int64   `json:"expires_at" doc:"When the change lapses unless its payment is confirmed, in Unix seconds."`
 }
 
 type paymentMethodResponse struct {
@@ -65,7 +74,7 @@ var overviewQuery = readapi.Rows[overview]{Doing: "reading the billing of an acc
 			order by s.status in ('active', 'trialing', 'past_due') desc, s.number desc limit 1`) + `,
 		` + readmodel.PricesView.Array("p", `where exists (
 			select from `+readmodel.SubscriptionsView.SQL()+` s
-			where s.account_id = $1 and p.price_id in (s.price_id, s.scheduled_price))`) + `,
+			where s.account_id = $1 and p.price_id in (s.price_id, s.scheduled_price, s.pending_price))`) + `,
 		` + readmodel.CardsView.Array("c", `where c.account_id = $1`) + `,
 		` + readmodel.InvoicesView.Array("i", `where i.account_id = $1 order by i.created_at desc, i.invoice_id limit 100`)}
 
@@ -98,12 +107,23 @@ func (r overview) subscription() subscriptionResponse {
 	if s.ScheduledPrice != nil && s.ScheduledFrom != nil {
 		shown.ScheduledChange = r.scheduled(s)
 	}
+	if s.PendingPrice != nil && s.PendingUntil != nil {
+		shown.PendingChange = r.pending(s)
+	}
 	return shown
 }
 
 func (r overview) scheduled(s readmodel.SubscriptionRow) *scheduledChange {
 	shown := &scheduledChange{PriceID: *s.ScheduledPrice, PlanName: s.ScheduledPlan, EffectiveAt: s.ScheduledFrom.Unix()}
 	if price := r.price(*s.ScheduledPrice); price != nil {
+		shown.PlanName, shown.Amount, shown.Currency = &price.Name, &price.Amount, &price.Currency
+	}
+	return shown
+}
+
+func (r overview) pending(s readmodel.SubscriptionRow) *pendingChange {
+	shown := &pendingChange{PriceID: *s.PendingPrice, PlanName: s.PendingPlan, ExpiresAt: s.PendingUntil.Unix()}
+	if price := r.price(*s.PendingPrice); price != nil {
 		shown.PlanName, shown.Amount, shown.Currency = &price.Name, &price.Amount, &price.Currency
 	}
 	return shown

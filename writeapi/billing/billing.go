@@ -34,8 +34,11 @@ func (a *API) Routes() []web.Route {
 				"then a repetition answers with the same."),
 			web.Returns[subscribeResponse](noStore), web.Refuses(400, 402, 404)),
 		web.Post("/payments/change-plan", a.changePlan, shown, tag, web.Summary("Change the plan"),
-			web.Description("A dearer plan is charged proportionately and begins now; a cheaper one "+
-				"begins with the next period."),
+			web.Description("A dearer plan is charged proportionately and begins now; a cheaper one begins with the next "+
+				"period. If the card is declined, nothing changes, and the error says why in its `code`. With the code "+
+				"`authentication_required` the bank asks the owner of the card: the plan changes once the payment is confirmed "+
+				"with the `client_secret` of the error. Until then the billing overview shows it as `pending_change`, another "+
+				"dearer plan takes its place, and after 23 hours, or with the period, it lapses."),
 			web.Returns[changePlanResponse](noStore), web.Refuses(400, 402, 404)),
 		web.Post("/payments/cancel-scheduled-change", a.dropScheduledChange, shown, tag, done,
 			web.Summary("Keep the plan, in place of a change that is scheduled"),

@@ -2,7 +2,9 @@ package billing
 
 import (
 	"errors"
+	"net/http"
 
+	"github.com/recital-tts/recital/commands/billing"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/http/web"
@@ -85,6 +87,16 @@ func (a *API) replaceCard(call *web.Call, in cardRequest) (web.Reply, error) {
 func (a *API) answer(call *web.Call, reply web.Reply, position eventlog.Position, err error) (web.Reply, error) {
 	if errors.Is(err, domain.ErrKeyReused) {
 		return web.Reply{}, call.Invalid("idempotency-key", "the key was used for a request with other content")
+	}
+	var declined *billing.DeclinedError
+	if errors.As(err, &declined) {
+		if declined.Position != (eventlog.Position{}) {
+			writeapi.AwaitVisible(call, a.ReadModels, declined.Position)
+		}
+		return web.Reply{}, &web.Error{
+			Status: http.StatusPaymentRequired, Message: declined.Error(), Code: declined.Code,
+			ClientSecret: declined.ClientSecret,
+		}
 	}
 	if err != nil {
 		return web.Reply{}, err

@@ -25,6 +25,9 @@ type SubscriptionRow struct {
 	ScheduledPrice *string    `col:"scheduled_price"` // of a change that takes effect later; NULL: none
 	ScheduledPlan  *string    `col:"scheduled_plan"`
 	ScheduledFrom  *time.Time `col:"scheduled_from"`
+	PendingPrice   *string    `col:"pending_price"` // of a change that is to be confirmed; NULL: none
+	PendingPlan    *string    `col:"pending_plan"`
+	PendingUntil   *time.Time `col:"pending_until"`
 	EndedAt        *time.Time `col:"ended_at"` // NULL: it has not ended
 }
 

@@ -22,6 +22,10 @@ type Error struct {
 	RetryAfter time.Duration // sent as Retry-After, in whole seconds, when above zero
 	Retry      *bool         // sent as x-should-retry, when set
 	Detail     bool          // the body is FastAPI's {"detail": Message}, plus the envelope in dialect 1.1
+
+	// Code and ClientSecret are sent where they are not empty: why a card was declined, and what its owner needs to
+	// confirm the payment.
+	Code, ClientSecret string
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("%d: %s", e.Status, e.Message) }
@@ -83,6 +87,8 @@ type answer struct {
 	retryAfter time.Duration
 	retry      *bool
 	internal   bool // to be logged with its error: the client learns nothing
+
+	code, clientSecret string
 }
 
 func (a answer) headers() (h RefusalHeaders) {
@@ -109,6 +115,7 @@ func answerTo(err error) answer {
 	case errors.As(err, &own):
 		return answer{
 			status: own.Status, message: own.Message, detail: own.Detail, retryAfter: own.RetryAfter, retry: own.Retry,
+			code: own.Code, clientSecret: own.ClientSecret,
 		}
 	case errors.As(err, &invalid):
 		return answer{status: http.StatusUnprocessableEntity, items: invalid.items}
@@ -268,6 +275,13 @@ type envelope struct {
 type envelopeOne struct {
 	Type    string `json:"type"`
 	Message string `json:"message"`
+	payment
+}
+
+// payment is what an error says of a payment that was declined.
+type payment struct {
+	Code         string `json:"code,omitempty"`
+	ClientSecret string `json:"client_secret,omitempty"`
 }
 
 // flat is the error body of dialect 1.0. Its clients print `error` when it is a string, else `message`.
@@ -276,11 +290,12 @@ type flat struct {
 	Error   string `json:"error,omitempty"`
 	Message string `json:"message,omitempty"`
 	Status  int    `json:"status,omitempty"`
+	payment
 }
 
 // body is the answer's JSON value in a dialect.
 func (a answer) body(dialect Dialect, requestID string) any {
-	message, detail := a.message, any(nil)
+	message, detail, declined := a.message, any(nil), payment{a.code, a.clientSecret}
 	switch {
 	case len(a.items) > 0:
 		message, detail = a.items[0].Field()+": "+a.items[0].Msg, a.items
@@ -289,7 +304,7 @@ func (a answer) body(dialect Dialect, requestID string) any {
 	}
 	if dialect == V11 {
 		name := errorType(a.status)
-		return envelope{Detail: detail, Type: "error", Error: envelopeOne{Type: name, Message: message}, RequestID: requestID}
+		return envelope{Detail: detail, Type: "error", Error: envelopeOne{name, message, declined}, RequestID: requestID}
 	}
 	switch {
 	case a.status == http.StatusUnauthorized:
@@ -297,5 +312,5 @@ func (a answer) body(dialect Dialect, requestID string) any {
 	case a.detail:
 		return flat{Detail: detail, Error: message, Message: message}
 	}
-	return flat{Detail: detail, Error: message}
+	return flat{Detail: detail, Error: message, payment: declined}
 }

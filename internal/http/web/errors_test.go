@@ -78,6 +78,15 @@ func TestErrorsBecomeAnswersInBothDialects(t *testing.T) {
 	}
 }
 
+func TestADeclinedCardInBothDialects(t *testing.T) {
+	s := failing(t, &web.Error{Status: 402, Message: "No.", Code: "authentication_required", ClientSecret: "pi_1_secret"})
+	require.JSONEq(t, `{"error":"No.","code":"authentication_required","client_secret":"pi_1_secret"}`,
+		s.ask("GET", "/fail", "").body)
+	require.Equal(t, map[string]any{
+		"type": "payment_required_error", "message": "No.", "code": "authentication_required", "client_secret": "pi_1_secret",
+	}, s.ask("GET", "/fail", "", "lmnt-version", "1.1").json(t)["error"])
+}
+
 func TestUnauthenticatedInBothDialects(t *testing.T) {
 	s := start(t, web.Config{Routes: []web.Route{web.Get("/v1/account", ok)}})
 	old := s.ask("GET", "/v1/account", "", "x-api-key", "wrong")

@@ -38,8 +38,11 @@ type Gateway interface {
 	// FirstPayment returns what a client needs to pay the first invoice of a subscription that is incomplete.
 	FirstPayment(ctx context.Context, subscription string) (FirstPayment, error)
 	// ChangePrice changes the price now and charges the difference; if that cannot be paid, nothing changes and the
-	// error is ErrDeclined. A change that was scheduled is dropped after that, and stays where nothing changes.
-	ChangePrice(ctx context.Context, a Attempt, subscription, price string) (Subscription, error)
+	// error is ErrDeclined. A change that was scheduled is dropped after that, and stays where nothing changes. Where the
+	// card's owner has to confirm the payment, the change is pending in the subscription that is returned.
+	ChangePrice(ctx context.Context, a Attempt, c PriceChange) (Subscription, error)
+	// ClientSecret returns what a client needs, or has needed, to pay an invoice; "" for one with nothing to pay.
+	ClientSecret(ctx context.Context, invoice string) (string, error)
 	// ScheduleChange changes the price at the end of the period. Another scheduled change is replaced.
 	ScheduleChange(ctx context.Context, a Attempt, subscription, price string) (Subscription, error)
 	// DropScheduledChange drops the scheduled change, if there is one.
@@ -80,6 +83,16 @@ var (
 	ErrUnavailable = errors.New("the payment provider does not answer")
 )
 
+// DeclineCode returns the provider's code of why a payment was declined, such as "insufficient_funds". It is "" where
+// the provider says no reason, and for all other errors.
+func DeclineCode(err error) string {
+	var declined interface{ DeclineCode() string }
+	if !errors.Is(err, ErrDeclined) || !errors.As(err, &declined) {
+		return ""
+	}
+	return declined.DeclineCode()
+}
+
 // Price is a price of a product, by the month.
 type Price struct {
 	ID       string
@@ -94,6 +107,13 @@ type NewSubscription struct {
 	Customer string
 	Price    string
 	Coupon   string // "" for none
+}
+
+// PriceChange is a change of a subscription's price.
+type PriceChange struct {
+	Subscription string
+	Price        string
+	Replaces     string // invoice of a pending change, which is dropped before; "" for none
 }
 
 // Discount is a coupon.
@@ -132,6 +152,14 @@ type Subscription struct {
 	CreatedAt         time.Time
 	EndedAt           time.Time // zero: it has not ended
 	Scheduled         *ScheduledChange
+	Pending           *PendingChange
+}
+
+// PendingChange is a change of the price that is made when its invoice is paid. Until then it may lapse.
+type PendingChange struct {
+	Price     string
+	Invoice   string
+	ExpiresAt time.Time
 }
 
 // ScheduledChange is a change of the price at the end of a period.

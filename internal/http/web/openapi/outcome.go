@@ -93,7 +93,8 @@ func (w *writer) addRefusal(op *operation, status string) (err error) {
 var commonRefusals = map[string]struct{ name, means string }{
 	"400": {"BadRequest", "The request cannot be understood."},
 	"401": {"Unauthenticated", "The credential is missing or wrong."},
-	"402": {"PaymentRequired", "The plan includes no more of what is asked for: characters, or voices."},
+	"402": {"PaymentRequired", "The plan includes no more of what is asked for: characters, or voices. Or a card was " +
+		"declined: then the error has a \x60code\x60."},
 	"403": {"Forbidden", "The credential does not permit this, or the cookie of a session came from a page that " +
 		"may not use it."},
 	"404":     {"NotFound", "There is no such thing."},
@@ -123,6 +124,12 @@ type flatError struct {
 	Message string `json:"message,omitempty" doc:"The same, with a 401 and where there is a \x60detail\x60."`
 	Status  int    `json:"status,omitempty" doc:"The status, with a 401."`
 	Detail  string `json:"detail,omitempty" doc:"The same, where no route was found, or the body cannot be taken apart."`
+	payment
+}
+
+type payment struct {
+	Code         string `json:"code,omitempty" doc:"Why a card was declined, such as \x60insufficient_funds\x60."`
+	ClientSecret string `json:"client_secret,omitempty" doc:"With the code \x60authentication_required\x60: confirms the payment in the form of the payment provider."`
 }
 
 type errorEnvelope struct {
@@ -130,6 +137,7 @@ type errorEnvelope struct {
 	Error struct {
 		Type    string `json:"type" doc:"The kind of error, such as \x60not_found_error\x60."`
 		Message string `json:"message" doc:"What is wrong, for people."`
+		payment
 	} `json:"error" doc:"What is wrong."`
 	RequestID string `json:"request_id" doc:"The same as the header \x60request-id\x60."`
 	Detail    string `json:"detail,omitempty" doc:"As in \x60Error\x60."`

@@ -54,6 +54,7 @@ func TestTheGatewayKeepsItsContractAndAsksForNothingThatStripeDoesNotKnow(t *tes
 			Gateway: openGateway(t, s), provider: s, Cheap: monthly("indie", "Indie", 1000, "5000"),
 			Dear: monthly("pro", "Pro", 4900, "4500"), Dearest: monthly("premium", "Premium", 19900, "3500"),
 			Coupon: sandbox.WelcomeCoupon, Visa: "pm_card_visa", Declined: "pm_card_chargeCustomerFail",
+			Asking: "pm_card_authenticationRequired",
 		}
 	})
 }

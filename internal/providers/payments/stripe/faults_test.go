@@ -174,7 +174,7 @@ func changes(t *testing.T) map[string]change {
 		}},
 		"upgrade": {func(ctx context.Context, s *sandbox.Sandbox, g *stripe.Gateway, a payments.Attempt, _,
 			subscription string) error {
-			_, err := g.ChangePrice(ctx, a, subscription, sandbox.PriceOf("pro"))
+			_, err := g.ChangePrice(ctx, a, payments.PriceChange{Subscription: subscription, Price: sandbox.PriceOf("pro")})
 			return err
 		}, func(t *testing.T, before, after payments.Billing) {
 			assert.Equal(t, sandbox.PriceOf("pro"), after.Subscriptions[0].Price)
@@ -492,10 +492,11 @@ func TestAnAnswerThatDoesNotComeIsNotAwaitedForEver(t *testing.T) {
 			Do: sandbox.FaultHang, Committed: committed, Method: http.MethodPost, Times: 3, Delay: time.Minute,
 		}))
 		a := payments.Attempt{ID: uuid.NewString(), First: s.Now()}
-		_, err = g.ChangePrice(t.Context(), a, subscription, sandbox.PriceOf("pro"))
+		upgrade := payments.PriceChange{Subscription: subscription, Price: sandbox.PriceOf("pro")}
+		_, err = g.ChangePrice(t.Context(), a, upgrade)
 		require.ErrorIs(t, err, payments.ErrUnavailable)
 		require.NoError(t, s.Faults())
-		changed, err := patient.ChangePrice(t.Context(), a, subscription, sandbox.PriceOf("pro"))
+		changed, err := patient.ChangePrice(t.Context(), a, upgrade)
 		require.NoError(t, err)
 		assert.Equal(t, sandbox.PriceOf("pro"), changed.Price)
 		after, err := patient.Billing(t.Context(), customer)

@@ -43,7 +43,8 @@ func TestARequestThatCameTooFastIsRepeated(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, s.Faults(sandbox.Fault{Do: sandbox.FaultLimit, Times: 3}))
 	a := payments.Attempt{ID: uuid.NewString(), First: s.Now()}
-	changed, err := g.ChangePrice(t.Context(), a, subscription, sandbox.PriceOf("pro"))
+	changed, err := g.ChangePrice(t.Context(), a,
+		payments.PriceChange{Subscription: subscription, Price: sandbox.PriceOf("pro")})
 	require.NoError(t, err)
 	assert.Equal(t, sandbox.PriceOf("pro"), changed.Price)
 	after, err := g.Billing(t.Context(), customer)

@@ -1,6 +1,7 @@
 package stripe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ type refusal struct {
 	kind     error
 	status   int    // 0: there was no answer
 	code     string // the provider's, such as "resource_missing"
+	decline  string // the card issuer's, such as "insufficient_funds"; "" where it says none
 	request  string // the id under which the provider has logged it
 	replayed bool   // the provider has given this answer before
 	because  error  // where there was no answer
@@ -49,6 +51,9 @@ func (r *refusal) Error() string {
 	}
 	return r.kind.Error() + " (" + strings.Join(more, ", ") + ")"
 }
+
+// DeclineCode returns the most exact code of a payment that was declined.
+func (r *refusal) DeclineCode() string { return cmp.Or(r.decline, r.code) }
 
 // Unwrap returns the kind, and the cause.
 func (r *refusal) Unwrap() []error {
@@ -83,7 +88,8 @@ func understand(ctx context.Context, err error) error {
 
 func refused(answer *stripe.Error) error {
 	r := &refusal{
-		kind: kindOf(answer), status: answer.HTTPStatusCode, code: string(answer.Code), request: answer.RequestID,
+		kind: kindOf(answer), status: answer.HTTPStatusCode, code: string(answer.Code),
+		decline: string(answer.DeclineCode), request: answer.RequestID,
 	}
 	if answer.LastResponse != nil {
 		r.replayed = answer.LastResponse.Header.Get("Idempotent-Replayed") == "true"

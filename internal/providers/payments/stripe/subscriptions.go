@@ -75,28 +75,6 @@ func (g *Gateway) FirstPayment(ctx context.Context, subscription string) (paymen
 	return pay, nil
 }
 
-// ChangePrice implements payments.Gateway. The provider permits a change of a subscription that has a schedule, so that
-// what is scheduled is dropped last: a change that cannot be paid leaves it in place.
-func (g *Gateway) ChangePrice(
-	ctx context.Context, a payments.Attempt, subscription, price string,
-) (payments.Subscription, error) {
-	err := g.change(ctx, a, subscription, change[stripe.Subscription]{
-		step: "price",
-		made: func(s *stripe.Subscription) bool { return priceOf(s) == price && !hasEnded(s) },
-		make: func(params stripe.Params, now *stripe.Subscription) (*stripe.Subscription, error) {
-			return g.api.V1Subscriptions.Update(ctx, subscription, &stripe.SubscriptionUpdateParams{
-				Params: params, Items: []*stripe.SubscriptionUpdateItemParams{{ID: &itemOf(now).ID, Price: &price}},
-				ProrationBehavior: stripe.String("always_invoice"), PaymentBehavior: stripe.String("error_if_incomplete"),
-				Metadata: map[string]string{metaChange: a.ID},
-			})
-		},
-	})
-	if err != nil {
-		return payments.Subscription{}, err
-	}
-	return g.changed(ctx, a, subscription, g.release(ctx))
-}
-
 // SetCancelAtPeriodEnd implements payments.Gateway.
 func (g *Gateway) SetCancelAtPeriodEnd(
 	ctx context.Context, a payments.Attempt, subscription string, cancel bool,
@@ -151,8 +129,11 @@ func (g *Gateway) changed(
 
 // subscription returns a subscription with all that is shown of it.
 func (g *Gateway) subscription(ctx context.Context, id string) (*stripe.Subscription, error) {
-	return g.retrieveSubscription(ctx, id, "default_payment_method", "schedule")
+	return g.retrieveSubscription(ctx, id, shownOfSubscription()...)
 }
+
+// shownOfSubscription is what is expanded of a subscription.
+func shownOfSubscription() []string { return []string{"default_payment_method", "schedule"} }
 
 func (g *Gateway) retrieveSubscription(ctx context.Context, id string, expand ...string) (*stripe.Subscription, error) {
 	return read(ctx, g, func() (*stripe.Subscription, error) {
@@ -188,6 +169,7 @@ func show(s *stripe.Subscription) payments.Subscription {
 		ID: s.ID, Status: string(s.Status), Price: priceOf(s), Attempt: s.Metadata[metaAttempt],
 		PeriodStart: at(item.CurrentPeriodStart), PeriodEnd: at(item.CurrentPeriodEnd), Anchor: at(s.BillingCycleAnchor),
 		CancelAtPeriodEnd: endsWithPeriod(s), CreatedAt: at(s.Created), EndedAt: at(s.EndedAt), Scheduled: scheduled(s),
+		Pending: pending(s),
 	}
 }
 

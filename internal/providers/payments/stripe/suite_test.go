@@ -21,6 +21,8 @@ type provider interface {
 	Advance(d time.Duration) error
 	// Confirm pays, or registers a card, as the card's owner does in a browser.
 	Confirm(clientSecret, card string) error
+	// Authenticate answers what the bank has asked the card's owner.
+	Authenticate(clientSecret string, approved bool) error
 	// FailNextPayment has the customer's next payment declined.
 	FailNextPayment(customer string) error
 	// Refund pays an amount of an invoice back; 0 is all of it.
@@ -37,6 +39,7 @@ type world struct {
 	Coupon               string // 20 % off for 3 months
 	Visa                 string // a card that pays
 	Declined             string // a card that can be registered, and does not pay
+	Asking               string // a card whose bank asks its owner at each payment
 }
 
 // contract checks that a gateway does what package payments promises.
@@ -49,6 +52,8 @@ func contract(t *testing.T, open func(t *testing.T) world) {
 		"a discount":                       checkDiscount,
 		"an upgrade":                       checkUpgrade,
 		"an upgrade that is declined":      checkDeclinedUpgrade,
+		"an upgrade to be confirmed":       checkPendingUpgrade,
+		"a pending upgrade that ends":      checkPendingUpgradeEnds,
 		"a scheduled change":               checkScheduledChange,
 		"a scheduled change is dropped":    checkDroppedChange,
 		"a cancellation":                   checkCancellation,
@@ -249,7 +254,7 @@ func checkUpgrade(s *shop) {
 	half := before.PeriodStart.Add(before.PeriodEnd.Sub(before.PeriodStart) / 2)
 	require.NoError(s, s.Advance(half.Sub(s.Now())))
 	changed := twice(s, func(a payments.Attempt) (payments.Subscription, error) {
-		return s.ChangePrice(s.Context(), a, subscription, s.Dear.ID)
+		return s.ChangePrice(s.Context(), a, payments.PriceChange{Subscription: subscription, Price: s.Dear.ID})
 	}, func(first, again payments.Subscription) { assert.Equal(s, first, again) })
 	assert.Equal(s, s.Dear.ID, changed.Price)
 	assert.Equal(s, "active", changed.Status)
@@ -263,14 +268,99 @@ func checkDeclinedUpgrade(s *shop) {
 	before, err := s.ScheduleChange(s.Context(), s.attempt(), subscription, s.Cheap.ID)
 	require.NoError(s, err)
 	require.NoError(s, s.FailNextPayment(customer))
-	_, err = s.ChangePrice(s.Context(), s.attempt(), subscription, s.Dearest.ID)
+	_, err = s.ChangePrice(s.Context(), s.attempt(), payments.PriceChange{Subscription: subscription, Price: s.Dearest.ID})
 	require.ErrorIs(s, err, payments.ErrDeclined)
 	assert.Equal(s, before, s.only(customer), "nothing has changed, and what is scheduled stays so")
 	assert.Equal(s, s.Dear.Amount, s.charged(customer))
-	changed, err := s.ChangePrice(s.Context(), s.attempt(), subscription, s.Dearest.ID)
+	changed, err := s.ChangePrice(s.Context(), s.attempt(),
+		payments.PriceChange{Subscription: subscription, Price: s.Dearest.ID})
 	require.NoError(s, err, "another attempt may succeed")
 	assert.Equal(s, s.Dearest.ID, changed.Price)
 	assert.Nil(s, changed.Scheduled)
+}
+
+// asking returns a subscription that is paid with a card whose bank asks at each payment.
+func (s *shop) asking(price payments.Price) (customer, subscription string) {
+	customer = s.customer()
+	made, err := s.Subscribe(s.Context(), s.attempt(), payments.NewSubscription{Customer: customer, Price: price.ID})
+	require.NoError(s, err)
+	pay, err := s.FirstPayment(s.Context(), made.ID)
+	require.NoError(s, err)
+	require.NoError(s, s.Confirm(pay.ClientSecret, s.Asking))
+	require.NoError(s, s.Authenticate(pay.ClientSecret, true))
+	return customer, made.ID
+}
+
+// pendingAt requires that a subscription is as it was, with a change that is to be confirmed, and returns its secret.
+func (s *shop) pendingAt(before, now payments.Subscription, price string) (secret string) {
+	require.NotNil(s, now.Pending)
+	assert.Equal(s, price, now.Pending.Price)
+	assert.WithinDuration(s, s.Now().Add(23*time.Hour), now.Pending.ExpiresAt, time.Minute)
+	secret, err := s.ClientSecret(s.Context(), now.Pending.Invoice)
+	require.NoError(s, err)
+	require.NotEmpty(s, secret)
+	now.Pending = nil
+	assert.Equal(s, before, now, "nothing else has changed")
+	return secret
+}
+
+func checkPendingUpgrade(s *shop) {
+	customer, subscription := s.asking(s.Dear)
+	before, err := s.ScheduleChange(s.Context(), s.attempt(), subscription, s.Cheap.ID)
+	require.NoError(s, err)
+	a, upgrade := s.attempt(), payments.PriceChange{Subscription: subscription, Price: s.Dearest.ID}
+	pending, err := s.ChangePrice(s.Context(), a, upgrade)
+	require.NoError(s, err)
+	secret := s.pendingAt(before, pending, s.Dearest.ID)
+	repeated, err := s.ChangePrice(s.Context(), a, upgrade)
+	require.NoError(s, err)
+	assert.Equal(s, pending, repeated)
+	assert.Equal(s, pending, s.only(customer))
+	assert.Equal(s, s.Dear.Amount, s.charged(customer))
+
+	// its owner confirms it, and its secret is still known after that
+	require.Error(s, s.Authenticate(secret, false))
+	assert.Equal(s, pending, s.only(customer), "who refuses can change its mind")
+	require.NoError(s, s.Confirm(secret, s.Visa))
+	made := s.only(customer)
+	assert.Equal(s, s.Dearest.ID, made.Price)
+	assert.Nil(s, made.Pending)
+	assert.Greater(s, s.charged(customer), s.Dear.Amount)
+	again, err := s.ClientSecret(s.Context(), pending.Pending.Invoice)
+	require.NoError(s, err)
+	assert.Equal(s, secret, again)
+	repeated, err = s.ChangePrice(s.Context(), a, upgrade)
+	require.NoError(s, err)
+	assert.Equal(s, s.Dearest.ID, repeated.Price)
+	assert.Nil(s, repeated.Scheduled)
+}
+
+func checkPendingUpgradeEnds(s *shop) {
+	customer, subscription := s.asking(s.Cheap)
+	before := s.only(customer)
+	first, err := s.ChangePrice(s.Context(), s.attempt(),
+		payments.PriceChange{Subscription: subscription, Price: s.Dear.ID})
+	require.NoError(s, err)
+	old := s.pendingAt(before, first, s.Dear.ID)
+
+	// another one takes its place
+	second, err := s.ChangePrice(s.Context(), s.attempt(),
+		payments.PriceChange{Subscription: subscription, Price: s.Dearest.ID, Replaces: first.Pending.Invoice})
+	require.NoError(s, err)
+	s.pendingAt(before, second, s.Dearest.ID)
+	require.Error(s, s.Authenticate(old, true), "the first one cannot be confirmed any more")
+
+	// it lapses
+	require.NoError(s, s.Advance(23*time.Hour+time.Minute))
+	assert.Equal(s, before, s.only(customer))
+	assert.Equal(s, s.Cheap.Amount, s.charged(customer))
+
+	// and a card that is declined leaves none behind
+	require.NoError(s, s.FailNextPayment(customer))
+	_, err = s.ChangePrice(s.Context(), s.attempt(), payments.PriceChange{Subscription: subscription, Price: s.Dear.ID})
+	require.ErrorIs(s, err, payments.ErrDeclined)
+	assert.Equal(s, "generic_decline", payments.DeclineCode(err))
+	assert.Equal(s, before, s.only(customer))
 }
 
 func checkScheduledChange(s *shop) {
@@ -290,7 +380,7 @@ func checkScheduledChange(s *shop) {
 	assert.Nil(s, after.Scheduled, "it has taken effect")
 	assert.Equal(s, s.Dear.Amount+s.Cheap.Amount, s.charged(customer))
 
-	up, err := s.ChangePrice(s.Context(), s.attempt(), subscription, s.Dear.ID)
+	up, err := s.ChangePrice(s.Context(), s.attempt(), payments.PriceChange{Subscription: subscription, Price: s.Dear.ID})
 	require.NoError(s, err)
 	assert.Equal(s, s.Dear.ID, up.Price)
 	down, err := s.ScheduleChange(s.Context(), s.attempt(), subscription, s.Cheap.ID)
@@ -311,7 +401,7 @@ func checkDroppedChange(s *shop) {
 			return s.SetCancelAtPeriodEnd(s.Context(), s.attempt(), id, true)
 		},
 		"by another change": func(id string) (payments.Subscription, error) {
-			return s.ChangePrice(s.Context(), s.attempt(), id, s.Dear.ID)
+			return s.ChangePrice(s.Context(), s.attempt(), payments.PriceChange{Subscription: id, Price: s.Dear.ID})
 		},
 	} {
 		customer, subscription := s.subscribed(s.Dear)
@@ -349,10 +439,10 @@ func checkCancellation(s *shop) {
 			return s.SetCancelAtPeriodEnd(s.Context(), s.attempt(), subscription, false)
 		},
 		"the same": func() (payments.Subscription, error) {
-			return s.ChangePrice(s.Context(), s.attempt(), subscription, s.Cheap.ID)
+			return s.ChangePrice(s.Context(), s.attempt(), payments.PriceChange{Subscription: subscription, Price: s.Cheap.ID})
 		},
 		"another": func() (payments.Subscription, error) {
-			return s.ChangePrice(s.Context(), s.attempt(), subscription, s.Dear.ID)
+			return s.ChangePrice(s.Context(), s.attempt(), payments.PriceChange{Subscription: subscription, Price: s.Dear.ID})
 		},
 		"later": func() (payments.Subscription, error) {
 			return s.ScheduleChange(s.Context(), s.attempt(), subscription, s.Dear.ID)
@@ -401,11 +491,11 @@ func checkCards(s *shop) {
 	assert.NotEqual(s, first.Last4, card.Last4)
 	assert.Equal(s, &card, s.billing(customer).Card)
 
-	_, err = s.ChangePrice(s.Context(), s.attempt(), subscription, s.Dear.ID)
+	_, err = s.ChangePrice(s.Context(), s.attempt(), payments.PriceChange{Subscription: subscription, Price: s.Dear.ID})
 	require.ErrorIs(s, err, payments.ErrDeclined, "the new card pays, or does not")
 	_, err = s.ReplaceCard(s.Context(), s.attempt(), customer, first.PaymentMethod)
 	require.NoError(s, err)
-	_, err = s.ChangePrice(s.Context(), s.attempt(), subscription, s.Dear.ID)
+	_, err = s.ChangePrice(s.Context(), s.attempt(), payments.PriceChange{Subscription: subscription, Price: s.Dear.ID})
 	require.NoError(s, err)
 }
 
@@ -637,8 +727,8 @@ func checkNothing(s *shop) {
 		"billing":       func() error { _, err := s.Billing(s.Context(), "cus_nothing"); return err },
 		"first payment": func() error { _, err := s.FirstPayment(s.Context(), "sub_nothing"); return err },
 		"change": func() error {
-			_,
-				err := s.ChangePrice(s.Context(), s.attempt(), "sub_nothing", s.Dear.ID)
+			c := payments.PriceChange{Subscription: "sub_nothing", Price: s.Dear.ID}
+			_, err := s.ChangePrice(s.Context(), s.attempt(), c)
 			return err
 		},
 		"schedule": func() error {

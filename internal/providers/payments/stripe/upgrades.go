@@ -1,0 +1,146 @@
+package stripe
+
+import (
+	"context"
+	"errors"
+
+	"github.com/stripe/stripe-go/v84"
+
+	"github.com/recital-tts/recital/internal/providers/payments"
+)
+
+// ChangePrice implements payments.Gateway. The provider permits a change of a subscription that has a schedule, so that
+// what is scheduled is dropped last: a change that cannot be paid leaves it in place. First the change is attempted so
+// that a card that is declined leaves no trace. Where the card's owner has to confirm, it is made as a pending one.
+func (g *Gateway) ChangePrice(
+	ctx context.Context, a payments.Attempt, c payments.PriceChange,
+) (payments.Subscription, error) {
+	if err := g.void(ctx, a, c.Replaces); err != nil {
+		return payments.Subscription{}, err
+	}
+	s, err := g.reprice(ctx, a, c, "price", "error_if_incomplete", map[string]string{metaChange: a.ID})
+	if asksOwner(err) {
+		s, err = g.reprice(ctx, a, c, "pending", "pending_if_incomplete", nil) // which permits no metadata
+	}
+	switch {
+	case err != nil:
+		return payments.Subscription{}, err
+	case priceOf(s) != c.Price:
+		return g.pendingChange(ctx, a, s)
+	case !isScheduled(s):
+		return show(s), nil
+	}
+	return g.changed(ctx, a, c.Subscription, g.release(ctx))
+}
+
+// reprice has the price of a subscription changed, and returns the subscription.
+func (g *Gateway) reprice(
+	ctx context.Context, a payments.Attempt, c payments.PriceChange, step, behavior string, metadata map[string]string,
+) (*stripe.Subscription, error) {
+	return once(ctx, g, a, change[stripe.Subscription]{
+		step: step, look: true,
+		read: func() (*stripe.Subscription, error) { return g.subscription(ctx, c.Subscription) },
+		made: func(s *stripe.Subscription) bool {
+			next := pending(s)
+			return !hasEnded(s) && (priceOf(s) == c.Price || next != nil && next.Price == c.Price)
+		},
+		make: func(params stripe.Params, now *stripe.Subscription) (*stripe.Subscription, error) {
+			return g.api.V1Subscriptions.Update(ctx, c.Subscription, &stripe.SubscriptionUpdateParams{
+				Params: params, Items: []*stripe.SubscriptionUpdateItemParams{{ID: &itemOf(now).ID, Price: &c.Price}},
+				ProrationBehavior: stripe.String("always_invoice"), PaymentBehavior: &behavior, Metadata: metadata,
+				Expand: stripe.StringSlice(shownOfSubscription()),
+			})
+		},
+	})
+}
+
+// asksOwner reports whether a payment was declined because the card's owner has to confirm it.
+func asksOwner(err error) bool {
+	var r *refusal
+	return errors.As(err, &r) && (r.code == "subscription_payment_intent_requires_action" ||
+		r.code == string(stripe.ErrorCodeAuthenticationRequired))
+}
+
+// pendingChange returns a subscription with the change that the card's owner has to confirm. If the payment was
+// declined without a question, it drops the change. The change may have been made, or have lapsed, since the provider
+// has first said that it is pending.
+func (g *Gateway) pendingChange(
+	ctx context.Context, a payments.Attempt, s *stripe.Subscription,
+) (payments.Subscription, error) {
+	i, err := g.invoiceWithPayments(ctx, s.LatestInvoice.ID)
+	if err != nil {
+		return payments.Subscription{}, err
+	}
+	intent := intentOf(i)
+	switch {
+	case i.Status == stripe.InvoiceStatusPaid:
+		return g.changed(ctx, a, s.ID, g.release(ctx))
+	case i.Status == stripe.InvoiceStatusOpen && intent.Status != stripe.PaymentIntentStatusRequiresPaymentMethod:
+		return show(s), nil
+	}
+	if err := g.void(ctx, a, i.ID); err != nil {
+		return payments.Subscription{}, err
+	}
+	declined := &refusal{kind: payments.ErrDeclined}
+	if intent.LastPaymentError != nil {
+		declined.code, declined.decline = string(intent.LastPaymentError.Code), string(intent.LastPaymentError.DeclineCode)
+	}
+	return payments.Subscription{}, declined
+}
+
+// void gives up an invoice that is open, and with it the change that depends on it. "" is none.
+func (g *Gateway) void(ctx context.Context, a payments.Attempt, invoice string) error {
+	if invoice == "" {
+		return nil
+	}
+	return done(once(ctx, g, a, change[stripe.Invoice]{
+		step: "void/" + invoice, look: true,
+		read: func() (*stripe.Invoice, error) { return g.invoice(ctx, invoice) },
+		made: func(i *stripe.Invoice) bool { return i.Status != stripe.InvoiceStatusOpen },
+		make: func(params stripe.Params, _ *stripe.Invoice) (*stripe.Invoice, error) {
+			return g.api.V1Invoices.VoidInvoice(ctx, invoice, &stripe.InvoiceVoidInvoiceParams{Params: params})
+		},
+	}))
+}
+
+// pending returns the change that is made when the latest invoice is paid.
+func pending(s *stripe.Subscription) *payments.PendingChange {
+	next := s.PendingUpdate
+	if next == nil || s.LatestInvoice == nil || len(next.SubscriptionItems) == 0 ||
+		next.SubscriptionItems[0].Price == nil {
+		return nil
+	}
+	return &payments.PendingChange{
+		Price: next.SubscriptionItems[0].Price.ID, Invoice: s.LatestInvoice.ID, ExpiresAt: at(next.ExpiresAt),
+	}
+}
+
+// ClientSecret implements payments.Gateway.
+func (g *Gateway) ClientSecret(ctx context.Context, invoice string) (string, error) {
+	i, err := g.invoiceWithPayments(ctx, invoice)
+	if err != nil {
+		return "", err
+	}
+	return intentOf(i).ClientSecret, nil
+}
+
+// invoiceWithPayments returns an invoice with the payment intents that pay it.
+func (g *Gateway) invoiceWithPayments(ctx context.Context, id string) (*stripe.Invoice, error) {
+	return read(ctx, g, func() (*stripe.Invoice, error) {
+		return g.api.V1Invoices.Retrieve(ctx, id, &stripe.InvoiceRetrieveParams{
+			Expand: stripe.StringSlice([]string{"payments.data.payment.payment_intent"}),
+		})
+	})
+}
+
+// intentOf returns the payment intent of an invoice, and an empty one for an invoice with nothing to pay.
+func intentOf(i *stripe.Invoice) *stripe.PaymentIntent {
+	if i.Payments != nil {
+		for _, p := range i.Payments.Data {
+			if p.Payment != nil && p.Payment.PaymentIntent != nil {
+				return p.Payment.PaymentIntent
+			}
+		}
+	}
+	return &stripe.PaymentIntent{}
+}
