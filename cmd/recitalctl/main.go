@@ -36,6 +36,7 @@ Examples:
   recitalctl projections rebuild --all --promote           build all of them from the log again and follow it
   recitalctl events --stream alerts --follow               the events of the log, as they are written
   recitalctl sandbox advance 744h                          renew the subscriptions of the payment sandbox
+  recitalctl payments check                                whether the payment provider has what billing needs
   recitalctl keyring                                       whether Postgres has the keyring of the log
   recitalctl alerts                                        what is wrong with the service
   recitalctl doctor                                        find out why something does not work
@@ -72,17 +73,18 @@ type commands struct {
 		GrantOperator    grantOperator    `cmd:"" help:"Grant an account the role of an operator."`
 		WithdrawOperator withdrawOperator `cmd:"" help:"Withdraw the role of an operator from an account."`
 	} `cmd:"" help:"Accounts."`
-	Projections projections   `cmd:"" help:"${commands_projections}"`
-	Events      showEvents    `cmd:"" help:"Show the events of the log, and follow it."`
-	Log         logs          `cmd:"" help:"The log as a whole: move it into another event store."`
-	Sandbox     sandboxes     `cmd:"" help:"The payment provider for development: its clock, cards, refunds, faults."`
-	Outbox      showOutbox    `cmd:"" help:"The notices that mode dev would have sent by e-mail, the newest first."`
-	Alerts      alertCommands `cmd:"" help:"What is wrong: list it, clear what somebody has seen to."`
-	Keyring     keyrings      `cmd:"" help:"The keyring that belongs to the log: show it, abandon it when it is lost."`
-	Doctor      doctor        `cmd:"" help:"Check, in words, what recitalctl and recitald need."`
-	Backup      backUp        `cmd:"" help:"${commands_backup}"`
-	Restore     restore       `cmd:"" help:"Restore a backup into a new data folder, or try that out."`
-	Audit       audits        `cmd:"" help:"What auditors ask: who did what, when and from where."`
+	Projections projections     `cmd:"" help:"${commands_projections}"`
+	Events      showEvents      `cmd:"" help:"Show the events of the log, and follow it."`
+	Log         logs            `cmd:"" help:"The log as a whole: move it into another event store."`
+	Sandbox     sandboxes       `cmd:"" help:"The payment provider for development: its clock, cards, refunds, faults."`
+	Outbox      showOutbox      `cmd:"" help:"The notices that mode dev would have sent by e-mail, the newest first."`
+	Payments    paymentCommands `cmd:"" help:"The account at the payment provider: set it up, check it."`
+	Alerts      alertCommands   `cmd:"" help:"What is wrong: list it, clear what somebody has seen to."`
+	Keyring     keyrings        `cmd:"" help:"The keyring that belongs to the log: show it, abandon it when it is lost."`
+	Doctor      doctor          `cmd:"" help:"Check, in words, what recitalctl and recitald need."`
+	Backup      backUp          `cmd:"" help:"${commands_backup}"`
+	Restore     restore         `cmd:"" help:"Restore a backup into a new data folder, or try that out."`
+	Audit       audits          `cmd:"" help:"What auditors ask: who did what, when and from where."`
 }
 
 func main() {

@@ -13,13 +13,6 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// Keys of the metadata of a price, or of its product.
-const (
-	metadataPlan          = "plan"           // that it is a price of
-	metadataOverageMillis = "overage_millis" // thousandths of a minor unit for each full unit past the plan
-	metadataOverageUnit   = "overage_unit"   // characters
-)
-
 // ObserveCatalogue records which prices are on sale now. A price whose metadata names no plan that can be bought is
 // none.
 func (b *Billing) ObserveCatalogue(ctx context.Context) (eventlog.Position, error) {
@@ -55,12 +48,12 @@ func (b *Billing) catalogue(ctx context.Context) (catalogue.State, error) {
 // priceOf returns a price of the provider as one of the catalogue. Without valid metadata characters past the plan cost
 // nothing.
 func priceOf(one payments.Price) (catalogue.Price, bool) {
-	named, err := plan.Lookup(plan.Type(one.Metadata[metadataPlan]))
+	named, err := plan.Lookup(plan.Type(one.Metadata[payments.MetadataPlan]))
 	if err != nil || named.Type == plan.Free {
 		return catalogue.Price{}, false
 	}
 	price := catalogue.Price{ID: one.ID, Name: one.Product, Plan: named.Type, Amount: one.Amount, Currency: one.Currency}
-	millis, unit := count(one.Metadata[metadataOverageMillis]), count(one.Metadata[metadataOverageUnit])
+	millis, unit := count(one.Metadata[payments.MetadataOverageMillis]), count(one.Metadata[payments.MetadataOverageUnit])
 	if millis > 0 && unit > 0 {
 		price.OverageMillis, price.OverageUnit = millis, unit
 	}

@@ -64,7 +64,7 @@ func paymentsSlice(core *coreParts, providers *providerParts) slice {
 			providers.payments = gateway
 			return service{
 				admin: sandboxRoutes(core.cfg.Mode, providers.standIns), close: gateway.Close,
-				checks: paymentChecks(core, providers, counter.count),
+				checks: paymentChecks(core, providers, gateway, counter.count),
 			}, nil
 		},
 	}
@@ -156,13 +156,49 @@ func (c Config) checkProviderURL() error {
 // reconcile returns how often the payment provider is asked for missed notices.
 func (c Config) reconcile() time.Duration { return cmp.Or(c.Reconcile, time.Hour) }
 
-// paymentChecks returns the checks of the payment provider's address and notices.
-func paymentChecks(core *coreParts, providers *providerParts, notices func() health.Tally) []health.Check {
+// paymentChecks returns the checks of the payment provider's address and notices, and of the account there.
+func paymentChecks(
+	core *coreParts, providers *providerParts, gateway *stripe.Gateway, notices func() health.Tally,
+) []health.Check {
 	url := cmp.Or(providers.standIns.sandboxURL(), core.cfg.StripeURL, "https://api.stripe.com")
-	return []health.Check{
+	checks := []health.Check{
 		core.providerCheck(alert.PaymentsSource, "the payment provider", url),
 		noticesCheck(core.here(alert.PaymentsSource, alert.Refused), notices),
 	}
+	endpoint := ""
+	if core.cfg.hasProvider() && core.cfg.PublicURL != "" { // recitald tells its own sandbox where to send notices
+		endpoint = strings.TrimRight(core.cfg.PublicURL, "/") + webhookPath
+	}
+	if core.cfg.hasProvider() || providers.standIns.sandboxURL() != "" {
+		checks = append(checks, accountCheck(gateway, endpoint))
+	}
+	return checks
+}
+
+// accountCheck returns the check that the account at the payment provider has what billing needs. Only the doctor
+// looks.
+func accountCheck(gateway *stripe.Gateway, endpoint string) health.Check {
+	look := func(ctx context.Context) health.Finding {
+		results, err := gateway.Examine(ctx, endpoint)
+		if err != nil {
+			return health.Broken(err.Error(), "see RECITAL_STRIPE_KEY, and run recitalctl payments check")
+		}
+		f := health.Sound("%s", results[0].Found)
+		for _, r := range results {
+			if r.State == health.OK {
+				continue
+			}
+			if f.State == health.OK {
+				f.Found = ""
+			}
+			f.Found = strings.TrimPrefix(f.Found+"; "+r.Check+": "+r.Found, "; ")
+			if f.State != health.Fault {
+				f = f.But(r.State, r.Advice)
+			}
+		}
+		return f
+	}
+	return health.Check{Name: "the account at the payment provider has what billing needs", Look: look}
 }
 
 // badNotices refused notices within noticeWindow, and no good one, mean that the secret is wrong. Anybody can send bad

@@ -102,6 +102,13 @@ type Price struct {
 	Metadata map[string]string // of the price, over that of its product
 }
 
+// Keys of the metadata of a price, or of its product.
+const (
+	MetadataPlan          = "plan"           // that it is a price of
+	MetadataOverageMillis = "overage_millis" // thousandths of a minor unit for each full unit past the plan
+	MetadataOverageUnit   = "overage_unit"   // characters
+)
+
 // NewSubscription is a subscription to create.
 type NewSubscription struct {
 	Customer string

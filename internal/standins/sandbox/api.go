@@ -33,6 +33,15 @@ func operations() map[string]operation {
 		"POST /v1/customers/{id}":   updateCustomer,
 		"DELETE /v1/customers/{id}": deleteCustomer,
 
+		"POST /v1/products":      createProduct,
+		"GET /v1/products":       listOf[product]("", nil),
+		"POST /v1/products/{id}": updateProduct,
+
+		"POST /v1/webhook_endpoints":        createEndpoint,
+		"GET /v1/webhook_endpoints":         listOf[endpoint]("", nil),
+		"POST /v1/webhook_endpoints/{id}":   updateEndpoint,
+		"DELETE /v1/webhook_endpoints/{id}": deleteEndpoint,
+
 		"POST /v1/prices":      createPrice,
 		"GET /v1/prices":       listOf("", pricesOnSale),
 		"POST /v1/prices/{id}": updatePrice,
@@ -285,6 +294,7 @@ func nameOf(kind string) string {
 		"cus": "customer", "prod": "product", "price": "price", couponKind: "coupon", "sub": "subscription",
 		scheduleKind: "subscription_schedule", "in": "invoice", "inpay": "invoice_payment", "pi": "payment_intent",
 		"seti": "setup_intent", "pm": "payment_method", "re": "refund", "du": "dispute", "evt": "event", "di": "discount",
+		"we": "webhook endpoint",
 	}[kind]
 }
 

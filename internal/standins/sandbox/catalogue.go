@@ -1,6 +1,10 @@
 package sandbox
 
-import "time"
+import (
+	"cmp"
+	"slices"
+	"time"
+)
 
 // product is what can be bought.
 type product struct {
@@ -17,6 +21,7 @@ type price struct {
 	Active        bool      `json:"active"`
 	BillingScheme string    `json:"billing_scheme"`
 	Currency      string    `json:"currency"`
+	LookupKey     text      `json:"lookup_key"`
 	Product       text      `json:"product"`
 	Recurring     recurring `json:"recurring"`
 	Type          string    `json:"type"`
@@ -104,6 +109,28 @@ func monthly(b base, of *product, amount int64, currency string) *price {
 	}
 }
 
+func createProduct(w *work) (any, error) {
+	p := &product{base: w.newBase("prod", "product"), Active: w.form.Bool("active", true), Name: w.form.Required("name")}
+	// An id that is chosen has the kind in front here, because the store finds objects by it.
+	if chosen := w.form.String("id"); chosen != "" {
+		p.ID = "prod_" + chosen
+	}
+	if _, err := find[product](w, p.ID); err == nil {
+		return nil, invalid("resource_already_exists", "id", "Product already exists.")
+	}
+	return w.saved(p, "product.created"), nil
+}
+
+func updateProduct(w *work) (any, error) {
+	p, err := find[product](w, w.id)
+	if err != nil {
+		return nil, err
+	}
+	w.mergeMetadata(&p.base)
+	p.Active, p.Name = w.form.Bool("active", p.Active), cmp.Or(w.form.String("name"), p.Name)
+	return w.saved(p, "product.updated"), nil
+}
+
 func createPrice(w *work) (any, error) {
 	of, err := find[product](w, w.form.Required("product"))
 	if err != nil {
@@ -111,6 +138,11 @@ func createPrice(w *work) (any, error) {
 	}
 	w.form.Sub("recurring").Enum("interval", "month")
 	p := monthly(w.newBase("price", "price"), of, w.form.Int("unit_amount", 0), w.form.Required("currency"))
+	p.LookupKey = text(w.form.String("lookup_key"))
+	known := func(other *price) bool { return p.LookupKey != "" && other.LookupKey == p.LookupKey }
+	if slices.ContainsFunc(list[price](w, ""), known) {
+		return nil, invalid("resource_already_exists", "lookup_key", "A price already uses that lookup key.")
+	}
 	return w.saved(p, "price.created"), nil
 }
 
@@ -127,8 +159,8 @@ func updatePrice(w *work) (any, error) {
 // pricesOnSale returns the filter of a list of prices.
 func pricesOnSale(w *work) func(*price) bool {
 	active := w.form.String("active")
-	w.form.Enum("type", "recurring")
-	w.form.Sub("recurring").Enum("interval", "month")
+	w.form.String("type")
+	w.form.Sub("recurring").String("interval") // all prices here are monthly
 	return func(p *price) bool { return active == "" || (active == "true") == p.Active }
 }
 

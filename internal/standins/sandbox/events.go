@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -125,6 +126,15 @@ func (d *deliveries) target() string {
 	return d.url
 }
 
+// hasTarget reports whether webhooks are sent anywhere. Until then they wait.
+func (s *Sandbox) hasTarget() (found bool) {
+	_ = s.read(func(w *work) error { // which never fails
+		found = s.deliveries.target() != "" || len(list[endpoint](w, "")) > 0
+		return nil
+	})
+	return found
+}
+
 func (d *deliveries) manner() Disorder {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -188,7 +198,7 @@ func (s *Sandbox) deliver(ctx context.Context) error {
 func (s *Sandbox) deliverDue(ctx context.Context) error {
 	for ctx.Err() == nil {
 		manner := s.deliveries.manner()
-		if s.deliveries.target() == "" || manner.Hold {
+		if manner.Hold || !s.hasTarget() {
 			return nil
 		}
 		due, err := s.dueDeliveries()
@@ -259,29 +269,48 @@ func (s *Sandbox) attempted(d *delivery, failed error) error {
 
 // Webhook returns the body of an event's webhook and its signature, as of now.
 func (s *Sandbox) Webhook(id string) (body []byte, signature string, err error) {
+	body, _, err = s.addressed(id)
+	return body, signatureOf(body, s.config.WebhookSecret), err
+}
+
+// addressed returns the body of an event's webhook, and the secrets that sign it, by the URLs that it is sent to.
+func (s *Sandbox) addressed(id string) (body []byte, secrets map[string]string, err error) {
 	err = s.read(func(w *work) error {
 		e, err := find[event](w, id)
 		if err != nil {
 			return err
 		}
-		body = encode(w.show(encode(e)))
+		body, secrets = encode(w.show(encode(e))), map[string]string{}
+		for _, to := range list[endpoint](w, "") {
+			if to.wants(e.Type) {
+				secrets[to.URL] = to.Secret
+			}
+		}
+		if url := s.deliveries.target(); url != "" {
+			secrets[url] = s.config.WebhookSecret
+		}
 		return nil
 	})
-	if err != nil {
-		return nil, "", err
-	}
-	signed := webhook.GenerateTestSignedPayload(&webhook.UnsignedPayload{
-		Payload: body, Secret: s.config.WebhookSecret, Timestamp: time.Now(),
-	})
-	return body, signed.Header, nil
+	return body, secrets, err
 }
 
+func signatureOf(body []byte, secret string) string {
+	return webhook.GenerateTestSignedPayload(&webhook.UnsignedPayload{
+		Payload: body, Secret: secret, Timestamp: time.Now(),
+	}).Header
+}
+
+// send sends the webhook of an event to all who want it. If one of them fails, it is sent to all again.
 func (s *Sandbox) send(ctx context.Context, id string) error {
-	body, signature, err := s.Webhook(id)
-	if err != nil {
-		return err
+	body, secrets, err := s.addressed(id)
+	for url, secret := range secrets {
+		err = errors.Join(err, s.post(ctx, url, body, signatureOf(body, secret)))
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.deliveries.target(), bytes.NewReader(body))
+	return err
+}
+
+func (s *Sandbox) post(ctx context.Context, url string, body []byte, signature string) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}

@@ -29,11 +29,13 @@ func (g *Gateway) Prices(ctx context.Context) ([]payments.Price, error) {
 
 // isOnSale reports whether a price is on sale: of each month, for one amount.
 func isOnSale(p *stripe.Price) bool {
-	monthly := p.Recurring != nil && p.Recurring.Interval == stripe.PriceRecurringIntervalMonth &&
-		p.Recurring.IntervalCount == 1 &&
-		p.Recurring.UsageType == stripe.PriceRecurringUsageTypeLicensed
-	return monthly && p.Active && p.BillingScheme == stripe.PriceBillingSchemePerUnit && p.Product != nil &&
-		p.Product.Active
+	return isMonthly(p) && p.Active && p.Product != nil && p.Product.Active
+}
+
+func isMonthly(p *stripe.Price) bool {
+	return p.Recurring != nil && p.Recurring.Interval == stripe.PriceRecurringIntervalMonth &&
+		p.Recurring.IntervalCount == 1 && p.Recurring.UsageType == stripe.PriceRecurringUsageTypeLicensed &&
+		p.BillingScheme == stripe.PriceBillingSchemePerUnit
 }
 
 func price(p *stripe.Price) payments.Price {

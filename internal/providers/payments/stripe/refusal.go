@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -15,17 +16,18 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// refusal is an error of package payments with what an operator needs to look it up. It contains no text of the
+// refusal is an error of package payments with what an operator needs to look it up. It contains no sentence of the
 // provider's, which may quote what was sent.
 type refusal struct {
-	kind     error
-	status   int    // 0: there was no answer
-	code     string // the provider's, such as "resource_missing"
-	decline  string // the card issuer's, such as "insufficient_funds"; "" where it says none
-	request  string // the id under which the provider has logged it
-	replayed bool   // the provider has given this answer before
-	because  error  // where there was no answer
-	after    time.Duration
+	kind       error
+	status     int    // 0: there was no answer
+	code       string // the provider's, such as "resource_missing"
+	decline    string // the card issuer's, such as "insufficient_funds"; "" where it says none
+	permission string // that a restricted key lacks, such as "rak_customer_write"
+	request    string // the id under which the provider has logged it
+	replayed   bool   // the provider has given this answer before
+	because    error  // where there was no answer
+	after      time.Duration
 }
 
 // RetryAfter returns after which time it is worth to ask again, 0 if that is not known.
@@ -33,8 +35,12 @@ func (r *refusal) RetryAfter() time.Duration { return r.after }
 
 // Error names the kind, and the rest in brackets.
 func (r *refusal) Error() string {
+	what := r.kind.Error()
+	if r.isOfKey() {
+		what = ErrKey.Error()
+	}
 	if r.because != nil {
-		return r.kind.Error() + ": " + r.because.Error()
+		return what + ": " + r.because.Error()
 	}
 	var more []string
 	if r.status != 0 {
@@ -43,13 +49,23 @@ func (r *refusal) Error() string {
 	if r.code != "" {
 		more = append(more, "code "+r.code)
 	}
+	if r.permission != "" {
+		more = append(more, "the key lacks the permission "+r.permission)
+	}
 	if r.request != "" {
 		more = append(more, "request "+r.request)
 	}
 	if len(more) == 0 {
-		return r.kind.Error()
+		return what
 	}
-	return r.kind.Error() + " (" + strings.Join(more, ", ") + ")"
+	return what + " (" + strings.Join(more, ", ") + ")"
+}
+
+// ErrKey means that the provider does not accept the key, or not for what was asked.
+var ErrKey = errors.New("the payment provider does not accept the key")
+
+func (r *refusal) isOfKey() bool {
+	return r.status == http.StatusUnauthorized || r.status == http.StatusForbidden
 }
 
 // DeclineCode returns the most exact code of a payment that was declined.
@@ -57,6 +73,9 @@ func (r *refusal) DeclineCode() string { return cmp.Or(r.decline, r.code) }
 
 // Unwrap returns the kind, and the cause.
 func (r *refusal) Unwrap() []error {
+	if r.isOfKey() {
+		return []error{r.kind, ErrKey}
+	}
 	if r.because != nil {
 		return []error{r.kind, r.because}
 	}
@@ -86,10 +105,16 @@ func understand(ctx context.Context, err error) error {
 	return &refusal{kind: payments.ErrUnavailable, because: errNotRead}
 }
 
+// permission is in the provider's sentence about a restricted key, and nowhere else.
+var permission = regexp.MustCompile(`\brak_[a-z_]+\b`)
+
 func refused(answer *stripe.Error) error {
 	r := &refusal{
 		kind: kindOf(answer), status: answer.HTTPStatusCode, code: string(answer.Code),
 		decline: string(answer.DeclineCode), request: answer.RequestID,
+	}
+	if answer.HTTPStatusCode == http.StatusForbidden {
+		r.permission = permission.FindString(answer.Msg)
 	}
 	if answer.LastResponse != nil {
 		r.replayed = answer.LastResponse.Header.Get("Idempotent-Replayed") == "true"

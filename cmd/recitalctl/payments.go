@@ -1,0 +1,283 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/recital-tts/recital/internal/process/health"
+	"github.com/recital-tts/recital/internal/providers/payments"
+	"github.com/recital-tts/recital/internal/providers/payments/stripe"
+	"github.com/recital-tts/recital/internal/providers/signin"
+)
+
+type paymentCommands struct {
+	Setup paymentsSetup `cmd:"" help:"${payments_setup}"`
+	Check paymentsCheck `cmd:"" help:"${payments_check}"`
+}
+
+// Help is shown by recitalctl payments --help.
+func (paymentCommands) Help() string {
+	return `The account at the payment provider, Stripe. Its key is that of recitald, from RECITAL_STRIPE_KEY or from the
+file that RECITAL_STRIPE_KEY_FILE names: it is never given on the command line. With a key of test mode, only test mode
+is changed. No recitald needs to run. In mode dev without a key there is nothing to do: the sandbox has what it needs.
+
+Examples:
+  recitalctl payments check                                is everything there? Nothing is changed
+  recitalctl payments setup --catalogue plans.json --secret-file whsec --plan
+                                                           what would be done; exits with 1 if that is something
+  recitalctl payments setup --catalogue plans.json --secret-file whsec
+                                                           the same, and do it after a question
+  recitalctl payments setup --catalogue plans.json --yes   for programs: no question
+
+The catalogue is a file such as
+  {"products": [{"plan": "indie", "name": "Indie", "prices": [
+    {"currency": "usd", "amount": 1000, "overage_millis": 5000, "overage_unit": 1000}]}]}
+where 1000 are 10.00 dollars a month, and each 1,000 characters past the plan cost 5,000 thousandths of a cent. Amounts
+at Stripe never change: another amount is another price, and the one before is yours to archive there.
+
+Exit codes: 0 all is there, 1 something is missing or was refused, 2 wrong usage, 3 the provider does not answer,
+4 there is no key, or the provider does not accept it, or not for what is to be done.`
+}
+
+// paymentsAccess is how the account at the payment provider is reached. The names are those of recitald's settings.
+type paymentsAccess struct {
+	StripeURL     string `env:"RECITAL_STRIPE_URL" placeholder:"https://HOST" help:"${payments_url}"`
+	StripeKeyFile string `env:"RECITAL_STRIPE_KEY_FILE" placeholder:"PATH" help:"${payments_key_file}"`
+	PublicURL     string `env:"RECITAL_PUBLIC_URL" placeholder:"https://HOST" help:"${payments_public_url}"`
+}
+
+// Validate is called by kong.
+func (a paymentsAccess) Validate() error {
+	for what, address := range map[string]string{"payment provider's": a.StripeURL, "public": a.PublicURL} {
+		u, err := url.Parse(address)
+		if address != "" && (err != nil || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" ||
+			u.Scheme != "https" && (u.Scheme != "http" || !signin.IsLoopback(u.Host))) {
+			return fmt.Errorf("the %s URL must be https://HOST, or http://HOST:PORT on this machine", what)
+		}
+	}
+	return nil
+}
+
+// endpoint returns the URL of recitald's webhooks, "" if the public URL is not known.
+func (a paymentsAccess) endpoint() string {
+	if a.PublicURL == "" {
+		return ""
+	}
+	return strings.TrimRight(a.PublicURL, "/") + "/payments/webhook"
+}
+
+// gateway returns the account. Close must follow.
+func (a paymentsAccess) gateway(s settings) (*stripe.Gateway, error) {
+	key, err := a.key()
+	if err != nil {
+		return nil, err
+	}
+	return stripe.New(stripe.Config{Key: key, URL: a.StripeURL, Timeout: s.Timeout})
+}
+
+// key returns the key. No error and no output ever contains it.
+func (a paymentsAccess) key() (string, error) {
+	key := os.Getenv("RECITAL_STRIPE_KEY")
+	if key != "" && a.StripeKeyFile != "" {
+		return "", fail(exitUsage, "the key is set twice, in RECITAL_STRIPE_KEY and as a file")
+	}
+	if a.StripeKeyFile != "" {
+		content, err := os.ReadFile(a.StripeKeyFile)
+		if err != nil {
+			return "", fail(exitToken, "reading the key of the payment provider: %w", err)
+		}
+		key = string(content)
+	}
+	if key = strings.TrimSpace(key); key == "" || strings.ContainsFunc(key, unfitForHeader) {
+		return "", fail(exitToken, "there is no key of the payment provider: set RECITAL_STRIPE_KEY_FILE, or "+
+			"RECITAL_STRIPE_KEY, as for recitald")
+	}
+	return key, nil
+}
+
+// ofProvider returns an error of the payment provider with its exit code.
+func ofProvider(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, stripe.ErrKey):
+		return fail(exitToken, "%w", err)
+	case errors.Is(err, payments.ErrUnavailable):
+		return failForNow(exitUnreachable, "%w", err)
+	}
+	return fail(exitFailed, "%w", err)
+}
+
+type paymentsCheck struct {
+	paymentsAccess
+	valueForm
+}
+
+// Run prints what is found.
+func (c *paymentsCheck) Run(ctx context.Context, s settings, to terminal) error {
+	g, err := c.gateway(s)
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	results, err := g.Examine(ctx, c.endpoint())
+	if err != nil {
+		return ofProvider(err)
+	}
+	if c.endpoint() == "" {
+		results = append(results, health.Result{Check: "notices are sent to recitald", State: skipped,
+			Found: "set RECITAL_PUBLIC_URL, or give it with --public-url"})
+	}
+	if c.Format == jsonValue {
+		err = c.Format.print(to, results, nil, nil)
+	} else {
+		for _, r := range results {
+			printResult(to, r)
+		}
+	}
+	bad := func(r health.Result) bool { return r.State == health.Fault || r.State == health.Warning }
+	if err == nil && slices.ContainsFunc(results, bad) {
+		return fail(exitFailed, "something is missing, see above")
+	}
+	return err
+}
+
+type paymentsSetup struct {
+	paymentsAccess
+	valueForm
+	Catalogue  string `placeholder:"FILE" help:"${payments_catalogue}"`
+	SecretFile string `placeholder:"PATH" help:"${payments_secret_file}"`
+	Plan       bool   `help:"Only print what would be done."`
+	Yes        bool   `help:"Do it without a question."`
+}
+
+// Validate is called by kong.
+func (c *paymentsSetup) Validate() error {
+	if err := c.paymentsAccess.Validate(); err != nil {
+		return err
+	}
+	if c.Catalogue == "" && c.PublicURL == "" {
+		return errors.New("say what is to be set up: the webhooks with --public-url, products and prices with --catalogue")
+	}
+	return nil
+}
+
+// Run prints the plan, and carries it out after a question.
+func (c *paymentsSetup) Run(ctx context.Context, s settings, to terminal) error {
+	want := stripe.Setup{Endpoint: c.endpoint()}
+	var err error
+	if c.Catalogue != "" {
+		if want.Prices, err = readCatalogue(c.Catalogue); err != nil {
+			return fail(exitUsage, "the catalogue %s: %w", c.Catalogue, err)
+		}
+	}
+	if want.SecretLost, err = wasLost(c.SecretFile); err != nil {
+		return err
+	}
+	g, err := c.gateway(s)
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	steps, err := g.Plan(ctx, want)
+	if err != nil {
+		return ofProvider(err)
+	}
+	return c.carryOut(ctx, g, want, steps, to)
+}
+
+func (c *paymentsSetup) carryOut(
+	ctx context.Context, g *stripe.Gateway, want stripe.Setup, steps []*stripe.Step, to terminal,
+) error {
+	due := slices.ContainsFunc(steps, (*stripe.Step).Changes)
+	if !due || c.Plan {
+		if err := c.show(to, steps); err != nil || !due {
+			return err
+		}
+		return fail(exitFailed, "the account is not complete yet: nothing was changed")
+	}
+	if err := c.prepare(ctx, steps, to); err != nil {
+		return err
+	}
+	for _, step := range steps {
+		if err := c.do(ctx, step, to); err != nil {
+			return err
+		}
+	}
+	want.SecretLost = false
+	left, err := g.Plan(ctx, want)
+	if err != nil {
+		return ofProvider(err)
+	}
+	if err := c.show(to, left); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(left, (*stripe.Step).Changes) {
+		return fail(exitFailed, "something is still missing, see above; run it again")
+	}
+	return nil
+}
+
+// prepare shows the plan, and asks.
+func (c *paymentsSetup) prepare(ctx context.Context, steps []*stripe.Step, to terminal) error {
+	before := terminal{out: to.notes, wide: to.wide} // the result is that of the end
+	if err := show(table, before, steps, rowsOf(steps)); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(steps, (*stripe.Step).HasSecret) && c.SecretFile == "" {
+		return fail(exitUsage, "the secret of the endpoint is shown once: say with --secret-file where it goes")
+	}
+	return to.confirm(ctx, c.Yes, "Change the account like this?")
+}
+
+// do carries a step out. The file of a secret is there before, so that a secret is not lost because it cannot be
+// written.
+func (c *paymentsSetup) do(ctx context.Context, step *stripe.Step, to terminal) error {
+	if !step.Changes() {
+		return nil
+	}
+	if !step.HasSecret() {
+		_, err := step.Do(ctx)
+		return ofProvider(err)
+	}
+	file, err := openSecret(c.SecretFile)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	secret, err := step.Do(ctx)
+	if err != nil {
+		return ofProvider(err) // the file stays, so that the next run knows that an endpoint's secret may be lost
+	}
+	if _, err := file.WriteString(secret + "\n"); err != nil {
+		return fail(exitFailed, "the secret could not be written: %w; empty the file and run it again", err)
+	}
+	fmt.Fprintf(to.notes, "The secret of the webhooks is in %s: set RECITAL_STRIPE_WEBHOOK_SECRET_FILE to it.\n",
+		c.SecretFile)
+	return cmp.Or(file.Sync(), file.Close())
+}
+
+func (c *paymentsSetup) show(to terminal, steps []*stripe.Step) error {
+	return show(c.Format, to, steps, rowsOf(steps))
+}
+
+// stepRow is a step of the plan in a table.
+type stepRow struct {
+	Action string `json:"action"`
+	Kind   string `json:"kind"`
+	ID     string `json:"id"`
+	What   string `json:"what"`
+}
+
+func rowsOf(steps []*stripe.Step) (rows []stepRow) {
+	for _, s := range steps {
+		rows = append(rows, stepRow{s.Action, s.Kind, s.ID, s.What})
+	}
+	return rows
+}
