@@ -25,7 +25,7 @@ const (
 	CompleteRequestProcess = "complete_request" // requests that are open for longer than Patience
 	DunningProcess         = "dunning"          // subscriptions whose grace is over
 	PaymentProcess         = "payment"          // notices that were not handled
-	CollectProcess         = "collect"          // payments of subscriptions, after which other debts are collected
+	CollectProcess         = "collect"          // payments and ends of subscriptions, after which debts are seen to
 	OverageProcess         = "bill_overage"     // characters past a plan, whose period or terms have ended
 )
 

@@ -22,8 +22,8 @@ type UnpaidInvoice struct {
 }
 
 // Collect makes the card that has paid a subscription the customer's, and charges to it the invoices of characters past
-// a plan that are open. The name is that of the subscription's stream, and the cause the event that recorded the
-// payment.
+// a plan that are open. Where no subscription goes on, it records as lost what is too little for an invoice. The name
+// is that of the subscription's stream, and the cause the event that recorded the payment, or the end.
 func (b *Billing) Collect(ctx context.Context, name string, cause uuid.UUID) (eventlog.Position, error) {
 	account := accountOfStream(name)
 	if err := b.collect(ctx, account, cause); err != nil {
@@ -49,6 +49,9 @@ func (b *Billing) collect(ctx context.Context, account string, cause uuid.UUID) 
 	if err != nil || state.Customer == "" {
 		return err
 	}
+	if _, found := state.Current(); !found {
+		return b.loseRest(ctx, state, journal.CausedBy(cause))
+	}
 	attempt := payments.Attempt{ID: journal.DeriveID(cause.String(), "collect").String(), First: b.now()}
 	if err := b.Gateway.Collect(ctx, attempt, state.Customer); !errors.Is(err, payments.ErrNotFound) {
 		return refusal(err)
@@ -56,8 +59,31 @@ func (b *Billing) collect(ctx context.Context, account string, cause uuid.UUID) 
 	return nil
 }
 
-// alertUnpaid raises the alerts of the invoices that a look finds unpaid. They come before the look is recorded, so that
-// no crash can swallow them.
+// loseRest records as lost what is too little for an invoice, because no other invoice comes that it could be on. The
+// loss comes before the item is deleted at the provider, so that no crash can swallow it.
+func (b *Billing) loseRest(ctx context.Context, s subscription.State, origin journal.Origin) error {
+	waiting, err := b.Gateway.WaitingItems(ctx, s.Customer)
+	if err != nil {
+		return unlessNotFound(err)
+	}
+	for _, item := range waiting {
+		loss := subscription.RecordLoss{
+			Account: s.Account, Object: item.Usage, Reason: subscription.BelowMinimum, Characters: item.Characters,
+			Amount: item.Amount, Currency: item.Currency, At: b.now(),
+		}
+		_, _, err := journal.Execute(ctx, b.Journal, stream(s.Account), loss, origin.Metadata(uuid.New(), loss.At))
+		if err != nil {
+			return err
+		}
+		if err := b.Gateway.DropItem(ctx, item.ID); err != nil {
+			return refusal(err)
+		}
+	}
+	return nil
+}
+
+// alertUnpaid raises the alerts of the invoices that a look finds unpaid. They come before the look is recorded, so
+// that no crash can swallow them.
 func (b *Billing) alertUnpaid(ctx context.Context, seen subscription.Observe, s subscription.State) error {
 	events, err := seen.Decide(s)
 	for _, event := range events {

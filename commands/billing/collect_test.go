@@ -1,6 +1,7 @@
 package billing_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -152,4 +153,58 @@ func (s *shop) bySubscription(b *billing.Billing, account string) func(t *testin
 		}))
 		return !f.blown()
 	}
+}
+
+// What is too little for an invoice goes on the next one. After the last one it is lost, once, whoever dies at whatever
+// is changed; and it is not collected after all.
+func TestWhatIsTooLittleForAnInvoiceIsALoss(t *testing.T) {
+	s := newShop(t)
+	for at := 1; ; at++ {
+		for _, after := range []bool{false, true} {
+			account := s.subscribed(pro)
+			_, err := s.Cancel(t.Context(), account, none, origin)
+			require.NoError(t, err)
+			closed := s.sandbox.Now()
+			bill := func(ctx context.Context, b *billing.Billing, version int64) error {
+				b.Periods = &books{over: billing.Overage{Account: account, Plan: plan.Pro, Characters: 5_000, At: closed}}
+				_, err := b.BillOverage(ctx, "usage-"+account, version, cause())
+				return err
+			}
+			require.NoError(t, bill(t.Context(), s.Billing, 1))
+			require.Empty(t, s.losses(account), "another invoice may come")
+			s.advance(32*24*time.Hour, account)
+
+			f := &fuse{at: at, after: after}
+			dying, ctx := s.mortal(t, f)
+			err = bill(ctx, dying, 2)
+			if f.blown() {
+				require.Error(t, err)
+				s.advance(25 * time.Hour)
+				err = bill(t.Context(), s.Billing, 2)
+			}
+			require.NoError(t, err)
+			_, err = s.Collect(t.Context(), subscription.Stream(account), cause())
+			require.NoError(t, err)
+			require.ElementsMatch(t, []string{"usage-" + account + "/1", "usage-" + account + "/2"}, s.losses(account))
+			require.Empty(t, s.items(account))
+			if !f.blown() {
+				require.Greater(t, at, 4, "the crashes were none")
+				return
+			}
+		}
+	}
+}
+
+// losses returns what is recorded as lost.
+func (s *shop) losses(account string) (usages []string) {
+	for _, event := range s.events(account) {
+		if lost, is := event.(subscription.Lost); is {
+			require.Equal(s.T, subscription.Lost{
+				Account: account, Object: lost.Object, Reason: subscription.BelowMinimum, Characters: 5_000, Amount: 22,
+				Currency: "usd", At: lost.At,
+			}, lost)
+			usages = append(usages, lost.Object)
+		}
+	}
+	return usages
 }

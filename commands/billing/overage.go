@@ -22,7 +22,7 @@ func (b *Billing) BillOverage(
 	if err != nil || over.Billed {
 		return over.Position, err
 	}
-	billed, err := b.bill(ctx, fmt.Sprintf("%s/%d", usage, version), over)
+	billed, err := b.bill(ctx, fmt.Sprintf("%s/%d", usage, version), over, journal.CausedBy(cause))
 	if err != nil {
 		return eventlog.Position{}, err
 	}
@@ -31,7 +31,7 @@ func (b *Billing) BillOverage(
 
 // bill has the overage invoiced, under a key of its own. What comes to nothing, and what an account has used that never
 // bought its plan, is billed with no item.
-func (b *Billing) bill(ctx context.Context, key string, over Overage) (Billed, error) {
+func (b *Billing) bill(ctx context.Context, key string, over Overage, origin journal.Origin) (Billed, error) {
 	state, _, err := b.State(ctx, over.Account)
 	if err != nil {
 		return Billed{}, err
@@ -50,8 +50,12 @@ func (b *Billing) bill(ctx context.Context, key string, over Overage) (Billed, e
 	billed.Item, err = b.Gateway.AddInvoiceItem(ctx, attempt, payments.InvoiceItem{
 		Customer: state.Customer, Subscription: state.Payer(), Amount: cost.Amount, Currency: cost.Currency,
 		Description: description(price.Price, over, cost), Usage: key,
+		Characters: over.Characters,
 	})
-	return billed, refusal(err)
+	if _, found := state.Current(); err != nil || found {
+		return billed, refusal(err)
+	}
+	return billed, b.loseRest(ctx, state, origin)
 }
 
 // description is a line of an invoice, for the customer.

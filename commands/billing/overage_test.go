@@ -129,12 +129,12 @@ func TestOverageOfTheLastPeriodIsInvoicedByItself(t *testing.T) {
 	s.advance(32*24*time.Hour, account)
 	require.Equal(t, plan.Free, s.state(account).Entitled.Plan)
 
-	s.Periods = &books{over: billing.Overage{Account: account, Plan: plan.Pro, Characters: 10_000, At: s.sandbox.Now()}}
+	s.Periods = &books{over: billing.Overage{Account: account, Plan: plan.Pro, Characters: 100_000, At: s.sandbox.Now()}}
 	_, err = s.BillOverage(t.Context(), "usage-a-1", 3, cause())
 	require.NoError(t, err)
 	s.advance(2*time.Hour, account)
 	invoice := s.has(account).Invoices[0]
-	require.EqualValues(t, 45, invoice.AmountPaid)
+	require.EqualValues(t, 450, invoice.AmountPaid)
 	require.Equal(t, "paid", invoice.Status)
 }
 

@@ -266,10 +266,10 @@ type InvoiceDisputed struct {
 }
 
 // Collected records that what was owed when a subscription was paid was charged to its card, which may have been
-// declined.
+// declined, or that what was left when it had ended, and is too little for an invoice, was recorded as lost.
 type Collected struct {
 	Account string    `json:"account"`
-	Event   string    `json:"event"` // id of the event that recorded the payment of the subscription
+	Event   string    `json:"event"` // id of the event that recorded the payment, or the end
 	At      time.Time `json:"at"`
 }
 
@@ -286,7 +286,7 @@ const (
 // Lost records that an amount is owed and will not be collected. It is recorded once for each object.
 type Lost struct {
 	Account    string     `json:"account"`
-	Object     string     `json:"object"` // the provider's invoice, or an item that is on none
+	Object     string     `json:"object"` // the provider's invoice, or the usage that no invoice has
 	Reason     LossReason `json:"reason"`
 	Characters int64      `json:"characters"` // past a plan that the amount is for, as far as they are known
 	Amount     int64      `json:"amount"`

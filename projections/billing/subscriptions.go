@@ -1,6 +1,8 @@
 package billing
 
 import (
+	"time"
+
 	"github.com/recital-tts/recital/domain/subscription"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/feed/table"
@@ -16,6 +18,10 @@ var (
 	cancelAt  = subscriptions.Fields("cancel_at")
 	endedAt   = subscriptions.Fields("ended_at")
 )
+
+// lastBills is how long the bills of a subscription's last period may take: what is too little for an invoice may be on
+// theirs.
+const lastBills = time.Hour
 
 func handleSubscription(event eventlog.Decoded, rows *table.Rows) {
 	switch e := event.Event.(type) {
@@ -56,6 +62,7 @@ func handleSubscription(event eventlog.Decoded, rows *table.Rows) {
 		arrears.Delete(rows, readmodel.ToDoRow{Item: e.Subscription})
 	case subscription.Ended:
 		ended(rows, e)
+		debts.Put(rows, projections.ToDo(event, event.ID.String(), e.At.Add(lastBills)))
 	}
 }
 

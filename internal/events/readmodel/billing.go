@@ -88,8 +88,8 @@ var ToDoCompleteRequestView = NewToDo(Billing, "todo_complete_request")
 // that recorded it.
 var ToDoDunningView = NewToDo(Billing, "todo_dunning")
 
-// ToDoCollectView lists the payments of subscriptions after which other debts were not collected. An item is the id of
-// the event that recorded the payment.
+// ToDoCollectView lists the payments and ends of subscriptions after which other debts were not seen to. An item is the
+// id of the event that recorded the payment, or the end.
 var ToDoCollectView = NewToDo(Billing, "todo_collect")
 
 // Notices is the read model of the payment provider's notices.

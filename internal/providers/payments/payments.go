@@ -66,7 +66,13 @@ type Gateway interface {
 
 	// AddInvoiceItem adds an item to the subscription's next invoice while that is a draft, and otherwise has it paid
 	// by an invoice of its own at once.
+	//
+	// An item waits for the next invoice while all that waits comes to less than the provider charges at least.
 	AddInvoiceItem(ctx context.Context, a Attempt, item InvoiceItem) (id string, err error)
+	// WaitingItems returns the items that wait for an invoice because they come to too little for one.
+	WaitingItems(ctx context.Context, customer string) ([]WaitingItem, error)
+	// DropItem deletes an item that waits. It is not an error if it was deleted before.
+	DropItem(ctx context.Context, id string) error
 
 	// Events returns the provider's events since a time, oldest first, as far as the provider keeps them.
 	Events(ctx context.Context, since time.Time) iter.Seq2[Event, error]
@@ -207,6 +213,16 @@ type InvoiceItem struct {
 	Currency     string
 	Description  string
 	Usage        string // what it bills, by a key of ours; stands in the item's metadata
+	Characters   int64  // that it bills; stand in the item's metadata, too
+}
+
+// WaitingItem is an item that waits for an invoice.
+type WaitingItem struct {
+	ID         string
+	Usage      string
+	Characters int64
+	Amount     int64
+	Currency   string
 }
 
 // Event is an event of the provider.

@@ -64,7 +64,8 @@ func operations() map[string]operation {
 		"POST /v1/subscription_schedules/{id}/release": releaseSchedule,
 
 		"POST /v1/invoiceitems":         createInvoiceItem,
-		"GET /v1/invoiceitems":          listOf[invoiceItem]("customer", nil),
+		"GET /v1/invoiceitems":          listOf("customer", matchItems),
+		"DELETE /v1/invoiceitems/{id}":  deleteInvoiceItem,
 		"POST /v1/invoices":             createInvoice,
 		"GET /v1/invoices":              listOf("customer", matchInvoices),
 		"GET /v1/invoices/{id}":         retrieve[invoice],

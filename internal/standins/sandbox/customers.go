@@ -3,7 +3,7 @@ package sandbox
 // customer is somebody who pays.
 type customer struct {
 	base
-	Balance         int64            `json:"balance"` // below zero: a credit
+	Balance         int64            `json:"balance"` // above zero is owed
 	Currency        text             `json:"currency"`
 	NextInvoice     int64            `json:"next_invoice_sequence"`
 	InvoiceSettings customerInvoices `json:"invoice_settings"`

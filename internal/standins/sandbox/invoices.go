@@ -127,10 +127,16 @@ func (w *work) sum(i *invoice) (balance int64) {
 		i.Total += l.Amount
 	}
 	due := i.Total + get[customer](w, i.Customer).Balance
-	i.AmountDue = max(0, due)
+	i.AmountDue = due
+	if due < minima[i.Currency] {
+		i.AmountDue, balance = 0, due
+	}
 	i.AmountRemaining = i.AmountDue
-	return min(0, due)
+	return balance
 }
+
+// minima are the least amounts that Stripe charges. The customer's balance takes what is less.
+var minima = map[string]int64{"eur": 50, "gbp": 30, "jpy": 50, "usd": 50}
 
 // finalize makes a draft an invoice that is to be paid, and settles it if nothing is due.
 func (w *work) finalize(i *invoice) {
@@ -344,6 +350,25 @@ func createInvoiceItem(w *work) (any, error) {
 		}
 	}
 	return w.saved(item, "invoiceitem.created"), nil
+}
+
+// matchItems returns which items a list is of.
+func matchItems(w *work) func(*invoiceItem) bool {
+	pending := w.form.Bool("pending", false)
+	return func(i *invoiceItem) bool { return !pending || i.Invoice == "" }
+}
+
+func deleteInvoiceItem(w *work) (any, error) {
+	i, err := find[invoiceItem](w, w.id)
+	if err != nil {
+		return nil, err
+	}
+	if i.Invoice != "" {
+		return nil, invalid("", "", "The invoice item %s is on an invoice, and can no longer be deleted.", i.ID)
+	}
+	w.tx.delete(i.ID)
+	w.emit("invoiceitem.deleted", i)
+	return map[string]any{"id": i.ID, "object": i.Object, "deleted": true}, nil
 }
 
 // addToDraft puts an item on an invoice that is not final yet.

@@ -26,6 +26,7 @@ const (
 	metaChange  = "change"  // the last attempt that has changed it
 	metaAccount = "account"
 	metaUsage   = "usage"
+	metaLength  = "characters"
 )
 
 // change is one request that changes something, as a step of an attempt. It is about an object of the provider.

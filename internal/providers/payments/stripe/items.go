@@ -3,6 +3,7 @@ package stripe
 import (
 	"context"
 	"errors"
+	"strconv"
 
 	"github.com/stripe/stripe-go/v84"
 
@@ -30,8 +31,9 @@ func (g *Gateway) AddInvoiceItem(ctx context.Context, a payments.Attempt, item p
 	if err != nil {
 		return "", err
 	}
-	if made.Invoice != nil {
-		return made.ID, nil
+	waits, err := g.waits(ctx, item, made)
+	if err != nil || waits || made.Invoice != nil {
+		return made.ID, err
 	}
 	return made.ID, g.invoiceItem(ctx, a, item, card)
 }
@@ -74,7 +76,9 @@ func (g *Gateway) createItem(
 			return g.api.V1InvoiceItems.Create(ctx, &stripe.InvoiceItemCreateParams{
 				Params: params, Customer: &item.Customer, Invoice: draft, Amount: &item.Amount, Currency: &item.Currency,
 				Description: &item.Description,
-				Metadata:    map[string]string{metaAttempt: a.ID, metaUsage: item.Usage},
+				Metadata: map[string]string{
+					metaAttempt: a.ID, metaUsage: item.Usage, metaLength: strconv.FormatInt(item.Characters, 10),
+				},
 			})
 		},
 	})

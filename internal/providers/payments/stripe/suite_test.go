@@ -62,6 +62,7 @@ func contract(t *testing.T, open func(t *testing.T) world) {
 		"a card beside a scheduled change": checkCardBesideSchedule,
 		"cards of others":                  checkCardsOfOthers,
 		"invoice items":                    checkInvoiceItems,
+		"small items":                      checkSmallItems,
 		"a bill after the end":             checkBillAfterEnd,
 		"money back":                       checkMoneyBack,
 		"a payment that fails":             checkFailedPayment,
@@ -565,6 +566,44 @@ func checkInvoiceItems(s *shop) {
 	twice(s, add, same)
 	assert.Equal(s, []int64{s.Cheap.Amount + item.Amount, item.Amount, s.Cheap.Amount}, s.due(customer))
 	assert.Equal(s, 2*s.Cheap.Amount+2*item.Amount, s.charged(customer))
+}
+
+// What is too little for an invoice waits for the next one, or for more.
+func checkSmallItems(s *shop) {
+	customer, subscription := s.subscribed(s.Cheap)
+	add := func() string {
+		item := payments.InvoiceItem{
+			Customer: customer, Subscription: subscription, Amount: 30, Currency: "usd", Description: "Characters",
+			Usage: "usage-" + uuid.NewString(), Characters: 6000,
+		}
+		return twice(s, func(a payments.Attempt) (string, error) { return s.AddInvoiceItem(s.Context(), a, item) },
+			func(first, again string) { assert.Equal(s, first, again) })
+	}
+	waiting := func() []payments.WaitingItem {
+		waiting, err := s.WaitingItems(s.Context(), customer)
+		require.NoError(s, err)
+		return waiting
+	}
+	first := add()
+	require.Len(s, waiting(), 1)
+	assert.Equal(s, payments.WaitingItem{ID: first, Usage: waiting()[0].Usage, Characters: 6000, Amount: 30,
+		Currency: "usd"}, waiting()[0])
+	add()
+	assert.Empty(s, waiting())
+	assert.Equal(s, []int64{60, s.Cheap.Amount}, s.due(customer), "two are enough for an invoice")
+
+	add()
+	require.NoError(s, s.Advance(s.only(customer).PeriodEnd.Add(2*time.Hour).Sub(s.Now())))
+	assert.Empty(s, waiting())
+	assert.Equal(s, s.Cheap.Amount+30, s.due(customer)[0], "the renewal takes what waits")
+	last := add()
+	for range 2 {
+		require.NoError(s, s.DropItem(s.Context(), last))
+	}
+	assert.Empty(s, waiting())
+	assert.ErrorIs(s, s.DropItem(s.Context(), first), payments.ErrRejected, "it was invoiced")
+	require.NoError(s, s.Advance(s.only(customer).PeriodEnd.Add(2*time.Hour).Sub(s.Now())))
+	assert.Equal(s, s.Cheap.Amount, s.due(customer)[0])
 }
 
 // due returns the amounts of a customer's invoices, the newest first.
