@@ -244,9 +244,15 @@ func TestTheLifeOfASubscription(t *testing.T) {
 	require.Equal(t, "4444", card.Last4)
 	require.Equal(t, "4444", c.billing(t).PaymentMethod.Last4)
 
-	// when the account is closed, then the subscription ends
+	// when the account is closed, then the subscription ends, and the provider forgets the customer
+	customers := b.customers(c.id)
+	require.Len(t, customers, 1)
 	require.Equal(t, 200, do(t, c.request(http.MethodDelete, "/v1/account", nil)).status)
-	s.eventually(func() bool { return b.billing(c.id).Subscriptions[0].Status == "canceled" })
+	s.eventually(func() bool { return len(b.customers(c.id)) == 0 })
+	left, err := b.gateway.Billing(t.Context(), customers[0])
+	require.NoError(t, err)
+	require.True(t, left.Deleted)
+	require.Equal(t, "canceled", left.Subscriptions[0].Status)
 
 	// and no secret and no card is in the service's log
 	for _, secret := range []string{made.ClientSecret, setup.ClientSecret, tillKey, tillSecret, "mastercard", "4444"} {

@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -37,7 +38,11 @@ func Closed(ctx context.Context, j *journal.Journal, id string) (bool, error) {
 
 // Closing is how a closing goes on.
 type Closing struct {
-	// Erase ends and erases what belongs to an account, its key last. It is called again after a crash, and once more
+	// End ends what goes on by itself for an account. It may need others, and returns a *todo.NotYetError while it waits
+	// for them: Erase waits for it no longer than Patience.
+	End      func(ctx context.Context, account string) error
+	Patience time.Duration
+	// Erase erases what belongs to an account, its key last. Like End it is called again after a crash, and once more
 	// when nothing of the account can run any longer; with a *todo.NotYetError it is called until it has got to the
 	// end.
 	Erase func(ctx context.Context, account string) error
@@ -45,9 +50,11 @@ type Closing struct {
 	Longest time.Duration
 }
 
-// GoOn carries out what is due of the closing of an account because of an event of its stream. It returns the position
-// of the outcome.
-func (a *Accounts) GoOn(ctx context.Context, id string, cause uuid.UUID, with Closing) (eventlog.Position, error) {
+// GoOn carries out what is due of the closing of an account, since a time, because of an event of its stream. It returns
+// the position of the outcome.
+func (a *Accounts) GoOn(
+	ctx context.Context, id string, cause uuid.UUID, since time.Time, with Closing,
+) (eventlog.Position, error) {
 	kept := journal.NewCached(a.journal, stream(id))
 	if err := kept.Refresh(ctx); err != nil {
 		return eventlog.Position{}, err
@@ -61,10 +68,20 @@ func (a *Accounts) GoOn(ctx context.Context, id string, cause uuid.UUID, with Cl
 	if due, err := outcome.Decide(kept.State()); err != nil || len(due) == 0 {
 		return kept.Version().Position, err
 	}
-	if err := with.Erase(ctx, id); err != nil {
+	if err := with.carryOut(ctx, id, at.Sub(since)); err != nil {
 		return eventlog.Position{}, fmt.Errorf("erasing what belongs to a closed account: %w", err)
 	}
 	meta := journal.CausedBy(cause).Metadata(todo.CommandID(CloseProcess, id, cause), at)
 	_, position, err := kept.Execute(ctx, outcome, meta)
 	return position, err
+}
+
+// carryOut ends and erases what belongs to an account that has waited for a time.
+func (c Closing) carryOut(ctx context.Context, id string, waited time.Duration) error {
+	ended := c.End(ctx, id)
+	var notYet *todo.NotYetError
+	if ended != nil && (!errors.As(ended, &notYet) || waited < c.Patience) {
+		return ended
+	}
+	return errors.Join(ended, c.Erase(ctx, id))
 }

@@ -15,16 +15,18 @@ import (
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/internal/events/todo"
 )
 
 // erasures records what was to be erased, and fails while it is told to.
 type erasures struct {
-	of   []string
-	fail error
+	of         []string
+	ends, fail error
 }
 
 func (e *erasures) with() accounts.Closing {
-	return accounts.Closing{Longest: time.Hour, Erase: func(_ context.Context, id string) error {
+	ends := func(context.Context, string) error { return e.ends }
+	return accounts.Closing{Longest: time.Hour, End: ends, Patience: time.Hour, Erase: func(_ context.Context, id string) error {
 		e.of = append(e.of, id)
 		return e.fail
 	}}
@@ -38,7 +40,7 @@ func TestClosingAnAccount(t *testing.T) {
 	var erased erasures
 
 	// given an open account, then nothing of it is ever erased
-	_, err = w.Accounts.GoOn(t.Context(), id, uuid.New(), erased.with())
+	_, err = w.Accounts.GoOn(t.Context(), id, uuid.New(), w.Clock.Now(), erased.with())
 	require.Equal(t, domain.Rejected, domain.CodeOf(err))
 	require.Empty(t, erased.of)
 
@@ -60,21 +62,21 @@ func TestClosingAnAccount(t *testing.T) {
 
 	// and what fails to be erased is not recorded as erased
 	erased.fail = errors.New("the blobs are away")
-	_, err = w.Accounts.GoOn(t.Context(), id, closed, erased.with())
+	_, err = w.Accounts.GoOn(t.Context(), id, closed, w.Clock.Now(), erased.with())
 	require.ErrorIs(t, err, erased.fail)
 	require.Equal(t, account.Ending, w.Account(id).Closing)
 
 	// and a crash before that is recorded has it erased again
 	erased = erasures{}
 	broken := &journal.Journal{Log: &crashing{Log: w.Log}, Registry: w.Journal.Registry}
-	_, err = accounts.New(broken, w.Clock.Now).GoOn(t.Context(), id, closed, erased.with())
+	_, err = accounts.New(broken, w.Clock.Now).GoOn(t.Context(), id, closed, w.Clock.Now(), erased.with())
 	require.ErrorIs(t, err, errCrash)
 	require.Equal(t, []string{id}, erased.of)
 
 	// and when nothing fails, then it is, once
 	erased = erasures{}
 	for range 2 {
-		_, err = w.Accounts.GoOn(t.Context(), id, closed, erased.with())
+		_, err = w.Accounts.GoOn(t.Context(), id, closed, w.Clock.Now(), erased.with())
 		require.NoError(t, err)
 		require.Equal(t, []string{id}, erased.of, "an item that is carried out again before its time does nothing")
 	}
@@ -84,7 +86,7 @@ func TestClosingAnAccount(t *testing.T) {
 	// and once more when whatever was running must have ended
 	w.Clock.Advance(time.Hour)
 	for range 2 {
-		_, err = w.Accounts.GoOn(t.Context(), id, again, erased.with())
+		_, err = w.Accounts.GoOn(t.Context(), id, again, w.Clock.Now(), erased.with())
 		require.NoError(t, err)
 	}
 	require.Equal(t, []string{id, id}, erased.of)
@@ -93,6 +95,31 @@ func TestClosingAnAccount(t *testing.T) {
 
 	_, err = w.Accounts.Close(t.Context(), "nobody", commandstest.Operator())
 	require.Equal(t, domain.NotFound, domain.CodeOf(err))
+}
+
+func TestAnErasureDoesNotWaitForOthersForEver(t *testing.T) {
+	w := newWorld(t)
+	id := w.Open("free")
+	_, err := w.Accounts.Close(t.Context(), id, commandstest.Operator())
+	require.NoError(t, err)
+	closed := w.Last("account-" + id)
+	erased := erasures{ends: &todo.NotYetError{After: time.Second}}
+	goOn := func() error {
+		_, err := w.Accounts.GoOn(t.Context(), id, closed.ID, closed.Meta.Time, erased.with())
+		return err
+	}
+	var notYet *todo.NotYetError
+	require.ErrorAs(t, goOn(), &notYet)
+	require.Empty(t, erased.of)
+
+	// when it has waited for long, then everything is erased, and the closing goes on
+	w.Clock.Advance(time.Hour)
+	require.ErrorAs(t, goOn(), &notYet)
+	require.Equal(t, []string{id}, erased.of)
+	require.Equal(t, account.Ending, w.Account(id).Closing)
+	erased.ends = nil
+	require.NoError(t, goOn())
+	require.Equal(t, account.ErasedOnce, w.Account(id).Closing)
 }
 
 func TestTheLastCommandOfAFullAccountIsItsClosing(t *testing.T) {

@@ -65,6 +65,9 @@ type Periods interface {
 	OverageOn(ctx context.Context, stream string, version int64) (Overage, error)
 	// OverageBilled records what was billed of it. Recording it again changes nothing.
 	OverageBilled(ctx context.Context, stream string, version int64, b Billed, cause uuid.UUID) (eventlog.Position, error)
+	// EndFor ends the periods of an account that is closed, and returns what of them is to be billed. While something
+	// is reserved in them the error is a *todo.NotYetError.
+	EndFor(ctx context.Context, account string) ([]Unbilled, error)
 }
 
 // Overage is what was used past plan and credit on terms that have ended.

@@ -417,6 +417,7 @@ func TestAClosedAccountHasNothingAtTheProvider(t *testing.T) {
 	account := s.subscribed(pro)
 	for range 2 {
 		require.NoError(t, s.EndFor(t.Context(), account))
+		require.True(t, s.has(account).Deleted)
 		require.Equal(t, "canceled", s.has(account).Subscriptions[0].Status)
 		require.Equal(t, plan.Free, s.state(account).Entitled.Plan)
 	}

@@ -2,29 +2,122 @@ package billing
 
 import (
 	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/subscription"
+	"github.com/recital-tts/recital/internal/events/todo"
+	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// EndFor ends what an account that is closed has at the provider. It may be repeated.
+// afterOutage is how long a closing rests while the provider does not answer.
+const afterOutage = 10 * time.Second
+
+// Unbilled is an overage of a closed account that is to be billed.
+type Unbilled struct {
+	Stream  string // of the period
+	Version int64
+	Cause   uuid.UUID
+}
+
+// EndFor ends what an account that is closed has at the provider: what was used is invoiced and paid, or lost, the
+// subscription ends, and the customer is deleted. Each step has its outcome in the log, so EndFor may be repeated. While
+// replies are being settled or the provider does not answer, the error is a *todo.NotYetError.
 func (b *Billing) EndFor(ctx context.Context, account string) error {
+	err := b.endFor(ctx, account)
+	if errors.Is(err, payments.ErrUnavailable) && ctx.Err() == nil {
+		b.Logger.WarnContext(ctx, "the closing of an account waits for the payment provider", "account", account,
+			"error", err)
+		return &todo.NotYetError{After: afterOutage}
+	}
+	return err
+}
+
+func (b *Billing) endFor(ctx context.Context, account string) error {
+	unbilled, err := b.Periods.EndFor(ctx, account)
+	if err != nil {
+		return err
+	}
 	origin := journal.System()
 	state, _, err := b.observe(ctx, account, origin)
 	if err != nil || state.Account == "" {
 		return err
 	}
 	if state.Open != nil {
-		done, err := b.complete(ctx, *state.Open, origin)
-		if err != nil && !refused(err) {
+		if _, err := b.complete(ctx, *state.Open, origin); err != nil && !refused(err) {
 			return err
 		}
-		state = done.state
 	}
-	if state.Ending && len(state.Unfinished()) == 0 {
-		return nil
+	for _, u := range unbilled {
+		if _, err := b.BillOverage(ctx, u.Stream, u.Version, u.Cause); err != nil {
+			return err
+		}
 	}
-	_, err = b.request(ctx, subscription.Request{Account: account, Kind: subscription.End}, domain.Repetition{}, origin)
+	for _, step := range []func(context.Context, string) error{b.settle, b.endSubscriptions, b.deleteCustomer} {
+		if err := step(ctx, account); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle has what an account owes paid once more, and records as lost what is not.
+func (b *Billing) settle(ctx context.Context, account string) error {
+	state, _, err := b.State(ctx, account)
+	if err != nil || state.Customer == "" {
+		return err
+	}
+	err = b.Gateway.SettleInvoices(ctx, closing(state.Customer, "settle", b.now()), state.Customer)
+	if err != nil {
+		return refusal(err)
+	}
+	if state, _, err = b.observe(ctx, account, journal.System()); err != nil {
+		return err
+	}
+	for _, i := range state.Invoices {
+		if i.Status != "uncollectible" {
+			continue
+		}
+		lost := subscription.RecordLoss{
+			Account: account, Object: i.ID, Reason: subscription.Uncollectible, Amount: i.AmountDue - i.AmountPaid,
+			Currency: i.Currency, At: b.now(),
+		}
+		meta := journal.System().Metadata(journal.DeriveID(i.ID, "lost"), b.now())
+		if _, _, err := journal.Execute(ctx, b.Journal, stream(account), command(lost), meta); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *Billing) endSubscriptions(ctx context.Context, account string) error {
+	state, _, err := b.State(ctx, account)
+	if err != nil || state.Ending && len(state.Unfinished()) == 0 {
+		return err
+	}
+	_, err = b.request(ctx, subscription.Request{Account: account, Kind: subscription.End}, domain.Repetition{},
+		journal.System())
 	return err
+}
+
+func (b *Billing) deleteCustomer(ctx context.Context, account string) error {
+	state, _, err := b.State(ctx, account)
+	if err != nil || state.Customer == "" {
+		return err
+	}
+	err = b.Gateway.DeleteCustomer(ctx, closing(state.Customer, "delete", b.now()), state.Customer)
+	if err != nil {
+		return refusal(err)
+	}
+	_, _, err = b.observe(ctx, account, journal.System())
+	return err
+}
+
+// closing is how the provider recognises a step of the end of a customer.
+func closing(customer, step string, at time.Time) payments.Attempt {
+	return payments.Attempt{ID: journal.DeriveID(customer, step).String(), First: at}
 }

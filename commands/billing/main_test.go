@@ -106,7 +106,7 @@ func (s *shop) instance(log eventlog.Log, gateway payments.Gateway, coupon strin
 	s.T.Helper()
 	b, err := billing.New(billing.Config{
 		Journal: &journal.Journal{Log: log, Registry: s.Journal.Registry}, Gateway: gateway, Keys: s.keys, Views: s,
-		Alert: s.alert, AlertUnpaid: s.alertUnpaid,
+		Alert: s.alert, AlertUnpaid: s.alertUnpaid, Periods: &books{},
 		Now: s.sandbox.Now, Logger: slog.New(slog.DiscardHandler), Coupon: coupon, Grace: grace,
 	})
 	require.NoError(s.T, err)
@@ -165,14 +165,19 @@ func (s *shop) events(account string) []subscription.Event {
 	return commandstest.Fold[subscription.Event](s.World, subscription.Stream(account))
 }
 
-// has returns what the provider has for an account.
+// has returns what the provider has for an account, or had of its last customer.
 func (s *shop) has(account string) payments.Billing {
 	s.T.Helper()
-	state := s.state(account)
-	if state.Customer == "" {
+	customer := ""
+	for _, event := range s.events(account) {
+		if created, is := event.(subscription.CustomerCreated); is {
+			customer = created.Customer
+		}
+	}
+	if customer == "" {
 		return payments.Billing{}
 	}
-	has, err := s.Gateway.Billing(s.T.Context(), state.Customer)
+	has, err := s.Gateway.Billing(s.T.Context(), customer)
 	require.NoError(s.T, err)
 	return has
 }

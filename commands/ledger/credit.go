@@ -124,7 +124,7 @@ func (l *Ledger) CarryCredit(ctx context.Context, stream string, cause uuid.UUID
 // grantCarried grants the credit that was carried out of a period.
 func (l *Ledger) grantCarried(ctx context.Context, ended outcome, now time.Time) (eventlog.Position, error) {
 	from := ended.state.Terms.Start
-	to, err := l.periodAfter(ctx, ended.state.Terms.Account, ended.state.CarriedTo)
+	to, err := l.periodAfter(ctx, ended.state.Terms.Account, ended.state.CarriedTo, journal.System().Actor)
 	if err != nil {
 		return eventlog.Position{}, err
 	}

@@ -127,7 +127,7 @@ func (l *Ledger) submitNow(
 			}
 			return done, err
 		}
-		next, err := l.periodAfter(ctx, open.Account, done.state.NextStart)
+		next, err := l.periodAfter(ctx, open.Account, done.state.NextStart, meta.Actor)
 		if err != nil {
 			return outcome{}, err
 		}
@@ -193,13 +193,18 @@ func (c followed) Decide(s ledger.State) ([]ledger.Event, error) {
 
 // periodAfter returns the period in which an account goes on after one that has ended, and that starts when that one
 // says. Whatever the account's entitlement has become since, it is always the same one, so that what was granted there
-// is found.
-func (l *Ledger) periodAfter(ctx context.Context, id string, start time.Time) (accountPeriod, error) {
+// is found. Nobody but the system goes on in an account that is closed.
+func (l *Ledger) periodAfter(
+	ctx context.Context, id string, start time.Time, by eventlog.Actor,
+) (accountPeriod, error) {
 	state, err := l.account(ctx, id)
 	if err != nil {
 		return accountPeriod{}, err
 	}
 	l.periods.Remove(id) // what is cached has led here
+	if state.Closed() && by.Kind != eventlog.ActorSystem {
+		return accountPeriod{}, account.ErrNoAccount
+	}
 	p, version := state.Entitlement.At(start), state.Version
 	if i := slices.IndexFunc(state.Before, func(f account.Former) bool { return f.Start.Equal(start) }); i >= 0 {
 		return l.onTerms(ctx, state, state.Before[i].Period, 0)

@@ -2,9 +2,8 @@ package app
 
 import (
 	"context"
+	"errors"
 	"time"
-
-	"github.com/google/uuid"
 
 	commands "github.com/recital-tts/recital/commands/accounts"
 	"github.com/recital-tts/recital/internal/events/eventlog"
@@ -29,26 +28,47 @@ func accountsSlice(core *coreParts, shared *sharedParts) slice {
 			follow := func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
 				return shared.accounts.FollowSubscription(ctx, item.Stream)
 			}
-			closing := commands.Closing{Erase: shared.erase, Longest: core.cfg.longestReservation()}
-			goOn := func(ctx context.Context, id string, cause uuid.UUID) (eventlog.Position, error) {
-				return shared.accounts.GoOn(ctx, id, cause, closing)
+			closing := commands.Closing{
+				End: shared.end, Patience: erasedWithin, Erase: shared.erase, Longest: core.cfg.longestReservation(),
+			}
+			goOn := func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
+				return shared.accounts.GoOn(ctx, item.ID, item.Cause, item.Due, closing)
 			}
 			return service{
 				public: append(read.Routes(), write.Routes()...),
 				admin:  append(write.AdminRoutes(), read.AdminRoutes()...),
 				toDos: []toDo{
 					{commands.EntitleProcess, readmodel.ToDoEntitleView, follow},
-					{commands.CloseProcess, readmodel.ToDoCloseAccountView, byID(goOn)},
+					{commands.CloseProcess, readmodel.ToDoCloseAccountView, goOn},
 				},
 			}, nil
 		},
 	}
 }
 
-// erase ends and erases what belongs to a closed account, destroys its key, and then waits for what to-dos erase. The
-// key is not kept for them, because they take long.
+// erasedWithin is how long the erasure of a closed account waits for what others have to end, such as the payment
+// provider.
+const erasedWithin = 24 * time.Hour
+
+// end ends what goes on by itself for a closed account. What has to wait for something does not hold up the rest.
+func (s *sharedParts) end(ctx context.Context, id string) error {
+	var waits error
+	for _, step := range s.ends {
+		var notYet *todo.NotYetError
+		switch err := step(ctx, id); {
+		case errors.As(err, &notYet):
+			waits = err
+		case err != nil:
+			return err
+		}
+	}
+	return waits
+}
+
+// erase erases what belongs to a closed account, destroys its key, and then waits for what to-dos erase. The key is not
+// kept for them, because they take long.
 func (s *sharedParts) erase(ctx context.Context, id string) error {
-	for _, step := range s.closings {
+	for _, step := range s.erases {
 		if err := step(ctx, id); err != nil {
 			return err
 		}

@@ -116,6 +116,15 @@ func (p periods) OverageBilled(
 	return p.ledger.OverageBilled(ctx, stream, version, ledger.Bill(b), cause)
 }
 
+// EndFor implements commands.Periods.
+func (p periods) EndFor(ctx context.Context, account string) (due []commands.Unbilled, err error) {
+	unbilled, err := p.ledger.EndFor(ctx, account)
+	for _, u := range unbilled {
+		due = append(due, commands.Unbilled(u))
+	}
+	return due, err
+}
+
 // reconciling returns run with an alert that is open while run fails.
 func reconciling(
 	raised *alerts.Alerts, condition alert.Condition, run func(context.Context) error,

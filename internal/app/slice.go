@@ -66,8 +66,9 @@ type service struct {
 	checks     []health.Check
 	collectors []prometheus.Collector // the slice's metrics
 	close      func() error           // ends what open has started; may be nil
-	// When an account closes, ends and then erases are called. awaits wait for to-dos of the slice that erase more:
-	// each returns a *todo.NotYetError until nothing is left.
+	// When an account closes, ends and then erases are called. What ends may return a *todo.NotYetError: the rest is
+	// ended meanwhile. awaits wait for to-dos of the slice that erase more: each returns a *todo.NotYetError until
+	// nothing is left.
 	ends, erases, awaits []closing
 }
 
@@ -174,7 +175,7 @@ func openSlices(p *parts) (service, error) {
 		all.erases = append(all.erases, one.erases...)
 		all.awaits = append(all.awaits, one.awaits...)
 	}
-	p.closings = slices.Concat(all.ends, all.erases, []closing{p.keys.Erase}, all.awaits)
+	p.ends, p.erases = all.ends, slices.Concat(all.erases, []closing{p.keys.Erase}, all.awaits)
 	return all, requireReadModels(p.projector, all)
 }
 
@@ -272,7 +273,8 @@ type sharedParts struct {
 	voices    *voices.Voices
 	skips     *skips.Skips // the events that operators skip
 	wordTimes *wordtimes.Store
-	closings  []closing // what is done, in this order, for an account that closes
+	// What is done for an account that closes: everything that ends, and then, in this order, what is erased.
+	ends, erases []closing
 }
 
 func (c *coreParts) onClose(part string, close func() error) {

@@ -74,6 +74,12 @@ type Gateway interface {
 	// DropItem deletes an item that waits. It is not an error if it was deleted before.
 	DropItem(ctx context.Context, id string) error
 
+	// SettleInvoices makes the drafts of a customer final, and attempts once to collect what is owed. What is not paid
+	// then is uncollectible. The invoice of a subscription that was never paid is left alone.
+	SettleInvoices(ctx context.Context, a Attempt, customer string) error
+	// DeleteCustomer deletes a customer with its cards. It is not an error if it was deleted before.
+	DeleteCustomer(ctx context.Context, a Attempt, customer string) error
+
 	// Events returns the provider's events since a time, oldest first, as far as the provider keeps them.
 	Events(ctx context.Context, since time.Time) iter.Seq2[Event, error]
 	// CustomerOf returns the customer that an object of an event belongs to, or "" if it belongs to none, or

@@ -59,7 +59,7 @@ func updateCustomer(w *work) (any, error) {
 	return w.saved(c, "customer.updated"), nil
 }
 
-// deleteCustomer deletes a customer and ends its subscriptions.
+// deleteCustomer deletes a customer, ends its subscriptions and detaches its cards.
 func deleteCustomer(w *work) (any, error) {
 	c, err := w.livingCustomer(w.id)
 	if err != nil {
@@ -70,8 +70,12 @@ func deleteCustomer(w *work) (any, error) {
 			w.end(s, "cancellation_requested")
 		}
 	}
+	for _, m := range list[paymentMethod](w, c.ID) {
+		m.Customer = ""
+		w.update(m, "payment_method.detached")
+	}
 	c = get[customer](w, c.ID)
-	c.Deleted = true
+	c.Deleted, c.InvoiceSettings.DefaultPaymentMethod = true, ""
 	w.update(c, "customer.deleted")
 	return c.remains(), nil
 }

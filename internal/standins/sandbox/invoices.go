@@ -244,6 +244,31 @@ func matchInvoices(w *work) func(*invoice) bool {
 	}
 }
 
+func finalizeInvoice(w *work) (any, error) {
+	i, err := find[invoice](w, w.id)
+	if err != nil {
+		return nil, err
+	}
+	if i.Status != "draft" {
+		return nil, invalid("", "", "This invoice is already finalized, you can't re-finalize a non-draft invoice.")
+	}
+	i.AutoAdvance = w.form.Bool("auto_advance", i.AutoAdvance)
+	w.finalize(i)
+	return get[invoice](w, i.ID), nil
+}
+
+func markUncollectible(w *work) (any, error) {
+	i, err := find[invoice](w, w.id)
+	if err != nil {
+		return nil, err
+	}
+	if i.Status != "open" {
+		return nil, invalid("", "", "You can only mark open invoices as uncollectible, this invoice is %s.", i.Status)
+	}
+	i.Status, i.AutoAdvance, i.NextPaymentAttempt = "uncollectible", false, 0
+	return w.saved(i, "invoice.marked_uncollectible"), nil
+}
+
 func payInvoice(w *work) (any, error) {
 	i, err := find[invoice](w, w.id)
 	if err != nil {

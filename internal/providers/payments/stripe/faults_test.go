@@ -235,6 +235,20 @@ func changes(t *testing.T) map[string]change {
 			})
 			return err
 		}, nil},
+		"item that is settled": {func(ctx context.Context, s *sandbox.Sandbox, g *stripe.Gateway, a payments.Attempt,
+			customer, subscription string) error {
+			_, err := g.AddInvoiceItem(ctx, a, payments.InvoiceItem{
+				Customer: customer, Subscription: subscription, Amount: 77, Currency: "usd", Description: "Characters",
+				Usage: usage + customer,
+			})
+			if err != nil {
+				return err
+			}
+			return g.SettleInvoices(ctx, a, customer)
+		}, func(t *testing.T, _, after payments.Billing) {
+			assert.EqualValues(t, 77, after.Invoices[0].AmountPaid)
+			assert.EqualValues(t, 1, after.Invoices[0].Attempts)
+		}},
 	}
 }
 

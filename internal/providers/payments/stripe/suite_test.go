@@ -64,6 +64,7 @@ func contract(t *testing.T, open func(t *testing.T) world) {
 		"invoice items":                    checkInvoiceItems,
 		"small items":                      checkSmallItems,
 		"a bill after the end":             checkBillAfterEnd,
+		"the end of a customer":            checkEndOfCustomer,
 		"money back":                       checkMoneyBack,
 		"a payment that fails":             checkFailedPayment,
 		"a card for what is owed":          checkCardForDebt,
@@ -629,6 +630,44 @@ func checkBillAfterEnd(s *shop) {
 	assert.Equal(s, []int64{item.Amount, s.Cheap.Amount}, s.due(customer), "an invoice of its own")
 	assert.Equal(s, s.Cheap.Amount+item.Amount, s.charged(customer),
 		"which the card has paid, though it is only the subscription's")
+}
+
+// What a customer owes at the end is paid at once, or never.
+func checkEndOfCustomer(s *shop) {
+	customer, subscription := s.subscribed(s.Cheap)
+	bill := func() {
+		_, err := s.AddInvoiceItem(s.Context(), s.attempt(), payments.InvoiceItem{
+			Customer: customer, Subscription: subscription, Amount: 123, Currency: s.Cheap.Currency, Description: "Characters",
+			Usage: "usage-" + uuid.NewString(),
+		})
+		require.NoError(s, err)
+	}
+	nothing := func(struct{}, struct{}) {}
+	settle := func(a payments.Attempt) (struct{}, error) {
+		return struct{}{}, s.SettleInvoices(s.Context(), a, customer)
+	}
+	bill()
+	twice(s, settle, nothing)
+	assert.Equal(s, s.Cheap.Amount+123, s.charged(customer), "without waiting for the draft")
+	bill()
+	require.NoError(s, s.FailNextPayment(customer))
+	require.NoError(s, s.SettleInvoices(s.Context(), s.attempt(), customer))
+	assert.Equal(s, "uncollectible", s.billing(customer).Invoices[0].Status)
+	twice(s, settle, nothing)
+	assert.Equal(s, s.Cheap.Amount+123, s.charged(customer))
+	_, err := s.Subscribe(s.Context(), s.attempt(), payments.NewSubscription{Customer: customer, Price: s.Dear.ID})
+	require.NoError(s, err)
+	require.NoError(s, s.SettleInvoices(s.Context(), s.attempt(), customer))
+	assert.Equal(s, "open", s.billing(customer).Invoices[0].Status, "what was never bought is not owed")
+
+	twice(s, func(a payments.Attempt) (struct{}, error) {
+		return struct{}{}, s.DeleteCustomer(s.Context(), a, customer)
+	}, nothing)
+	gone := s.billing(customer)
+	assert.True(s, gone.Deleted)
+	assert.Nil(s, gone.Card)
+	require.NoError(s, s.SettleInvoices(s.Context(), s.attempt(), customer), "nothing is left")
+	require.NoError(s, s.DeleteCustomer(s.Context(), s.attempt(), "cus_nothing"))
 }
 
 func checkMoneyBack(s *shop) {

@@ -1,0 +1,329 @@
+package billing_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/commands/accounts"
+	"github.com/recital-tts/recital/commands/billing"
+	"github.com/recital-tts/recital/commands/commandstest"
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/commands/ledger"
+	"github.com/recital-tts/recital/domain/account"
+	ledgerevents "github.com/recital-tts/recital/domain/ledger"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/domain/subscription"
+	"github.com/recital-tts/recital/internal/access/keyring"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/todo"
+	"github.com/recital-tts/recital/internal/providers/payments"
+)
+
+// house is a shop with accounts and ledgers, by the provider's clock.
+type house struct {
+	*shop
+	accounts *accounts.Accounts
+	ledger   *ledger.Ledger
+}
+
+func newHouse(t testing.TB) *house {
+	t.Helper()
+	h := &house{shop: newShop(t)}
+	h.accounts = accounts.New(h.Journal, h.sandbox.Now)
+	h.ledger = h.keeper(h.Log)
+	h.Periods = realPeriods{h.ledger}
+	return h
+}
+
+func (h *house) keeper(log eventlog.Log) *ledger.Ledger {
+	h.T.Helper()
+	j := &journal.Journal{Log: log, Registry: h.Journal.Registry}
+	keeper, err := ledger.New(j, accounts.New(j, h.sandbox.Now), h.sandbox.Now, commandstest.Longest)
+	require.NoError(h.T, err)
+	h.T.Cleanup(keeper.Close)
+	return keeper
+}
+
+// realPeriods are those of a ledger.
+type realPeriods struct{ *ledger.Ledger }
+
+func (p realPeriods) OverageOn(ctx context.Context, stream string, version int64) (billing.Overage, error) {
+	o, err := p.Ledger.OverageOn(ctx, stream, version)
+	return billing.Overage{
+		Account: o.Account, Plan: o.Plan, Start: o.Start, End: o.End, Characters: o.Characters, At: o.At,
+		Billed: o.Billed, Position: o.Position,
+	}, err
+}
+
+func (p realPeriods) OverageBilled(
+	ctx context.Context, stream string, version int64, b billing.Billed, cause uuid.UUID,
+) (eventlog.Position, error) {
+	return p.Ledger.OverageBilled(ctx, stream, version, ledger.Bill(b), cause)
+}
+
+func (p realPeriods) EndFor(ctx context.Context, account string) (due []billing.Unbilled, err error) {
+	unbilled, err := p.Ledger.EndFor(ctx, account)
+	for _, u := range unbilled {
+		due = append(due, billing.Unbilled(u))
+	}
+	return due, err
+}
+
+// speaker returns an account that has bought indie and spoken past it.
+func (h *house) speaker(past int64) (id string) {
+	h.T.Helper()
+	opened, err := h.accounts.Open(h.T.Context(), "free", commandstest.Operator())
+	require.NoError(h.T, err)
+	id = opened.Account
+	made, err := h.Subscribe(h.T.Context(), id, indie, none, origin)
+	require.NoError(h.T, err)
+	h.pay(made, "pm_card_visa")
+	_, err = h.Refresh(h.T.Context(), id)
+	require.NoError(h.T, err)
+	h.follow(id)
+	limit, err := plan.Lookup(plan.Indie)
+	require.NoError(h.T, err)
+	h.speak(id, limit.Characters+past)
+	return id
+}
+
+// follow has account and ledger follow the subscription.
+func (h *house) follow(id string) {
+	h.T.Helper()
+	_, err := h.accounts.FollowSubscription(h.T.Context(), account.Stream(id))
+	require.NoError(h.T, err)
+	_, err = h.ledger.FollowEntitlement(h.T.Context(), id, cause())
+	require.NoError(h.T, err)
+}
+
+func (h *house) speak(id string, characters int64) {
+	h.T.Helper()
+	r, err := h.ledger.Reserve(h.T.Context(), id, characters, origin)
+	require.NoError(h.T, err)
+	_, err = h.ledger.Settle(h.T.Context(), r, characters)
+	require.NoError(h.T, err)
+}
+
+// close closes an account, and carries out what is due of that, by an instance.
+func (h *house) close(id string) {
+	h.T.Helper()
+	_, err := h.accounts.Close(h.T.Context(), id, origin)
+	require.NoError(h.T, err)
+}
+
+// goOn carries out what is due of a closing, by an instance.
+func (h *house) goOn(ctx context.Context, b *billing.Billing, a *accounts.Accounts, id string) error {
+	_, err := a.GoOn(ctx, id, cause(), h.sandbox.Now(), accounts.Closing{
+		End: b.EndFor, Patience: time.Hour, Erase: h.keys.Erase, Longest: commandstest.Longest,
+	})
+	return err
+}
+
+// requireOver requires that nothing is left of a closed account, and returns its last invoice and the losses.
+func (h *house) requireOver(id, customer string, msg ...any) (payments.Invoice, []subscription.Lost) {
+	h.T.Helper()
+	require.Equal(h.T, account.ErasedOnce, h.Account(id).Closing, msg...)
+	state := h.state(id)
+	require.Empty(h.T, state.Customer, msg...)
+	require.Empty(h.T, state.Unfinished(), msg...)
+	has, err := h.Gateway.Billing(h.T.Context(), customer)
+	require.NoError(h.T, err)
+	require.True(h.T, has.Deleted, msg...)
+	require.Nil(h.T, has.Card, msg...)
+	require.Equal(h.T, "canceled", has.Subscriptions[0].Status, msg...)
+	_, err = h.keys.Seal(h.T.Context(), id, []byte("x"), "use")
+	require.ErrorIs(h.T, err, keyring.ErrErased, msg...)
+	var lost []subscription.Lost
+	for _, event := range h.events(id) {
+		if l, is := event.(subscription.Lost); is {
+			lost = append(lost, l)
+		}
+	}
+	for _, i := range has.Invoices {
+		require.NotEqual(h.T, "open", i.Status, msg...)
+	}
+	return has.Invoices[0], lost
+}
+
+func TestAClosedAccountPaysForWhatItHasUsed(t *testing.T) {
+	h := newHouse(t)
+	id := h.speaker(10_000)
+	customer := h.state(id).Customer
+	h.close(id)
+	require.NoError(t, h.goOn(t.Context(), h.Billing, h.accounts, id))
+	last, lost := h.requireOver(id, customer)
+	require.Equal(t, "paid", last.Status)
+	require.EqualValues(t, 50, last.AmountPaid, "10 full units of 5 cents")
+	require.Empty(t, lost)
+	h.requireBilledOnce(id, customer)
+
+	// a second time, when whatever was running must have ended, changes nothing
+	h.advance(commandstest.Longest)
+	require.NoError(t, h.goOn(t.Context(), h.Billing, h.accounts, id))
+	require.Equal(t, account.ErasedForAll, h.Account(id).Closing)
+	h.requireBilledOnce(id, customer)
+
+	// and a notice that comes later is handled
+	e := payments.Event{ID: "evt_late", Type: "invoice.paid", Object: last.ID, Customer: customer,
+		CreatedAt: h.sandbox.Now()}
+	_, err := h.RecordNotice(t.Context(), e, false)
+	require.NoError(t, err)
+	_, err = h.HandleNotice(t.Context(), "payment-evt_late", cause())
+	require.NoError(t, err)
+}
+
+// requireBilledOnce requires that each overage is one item of one invoice.
+func (h *house) requireBilledOnce(id, customer string, msg ...any) {
+	h.T.Helper()
+	var billed []ledgerevents.OverageBilled
+	for _, event := range commandstest.Fold[ledgerevents.Event](h.World, h.period(id)) {
+		if e, is := event.(ledgerevents.OverageBilled); is {
+			billed = append(billed, e)
+		}
+	}
+	require.Len(h.T, billed, 1, msg...)
+	has, err := h.Gateway.Billing(h.T.Context(), customer)
+	require.NoError(h.T, err)
+	require.Len(h.T, has.Invoices, 2, msg...)
+}
+
+// period returns the stream of an account's current period.
+func (h *house) period(id string) string {
+	return ledgerevents.Stream(id, h.Account(id).Entitlement.At(h.sandbox.Now()).Start)
+}
+
+func TestWhatAClosedAccountDoesNotPayIsLost(t *testing.T) {
+	h := newHouse(t)
+	id := h.speaker(100_000)
+	customer := h.state(id).Customer
+	require.NoError(t, h.sandbox.FailNextPayment(customer))
+	h.close(id)
+	require.NoError(t, h.goOn(t.Context(), h.Billing, h.accounts, id))
+	last, lost := h.requireOver(id, customer)
+	require.Equal(t, "uncollectible", last.Status)
+	require.Len(t, lost, 1)
+	require.Equal(t, last.ID, lost[0].Object)
+	require.Equal(t, subscription.Uncollectible, lost[0].Reason)
+	require.EqualValues(t, 500, lost[0].Amount)
+	h.requireBilledOnce(id, customer)
+}
+
+func TestAClosingWaitsForReplies(t *testing.T) {
+	h := newHouse(t)
+	id := h.speaker(0)
+	customer := h.state(id).Customer
+	r, err := h.ledger.Reserve(t.Context(), id, 20_000, origin)
+	require.NoError(t, err)
+	h.close(id)
+	var notYet *todo.NotYetError
+	require.ErrorAs(t, h.goOn(t.Context(), h.Billing, h.accounts, id), &notYet)
+	require.Len(t, h.has(id).Invoices, 1)
+
+	// nobody begins anything more, whatever an instance remembers of the account
+	_, err = h.ledger.Reserve(t.Context(), id, 1, origin)
+	require.ErrorIs(t, err, account.ErrNoAccount)
+	_, err = h.ledger.Settle(t.Context(), r, 15_000)
+	require.NoError(t, err)
+	require.NoError(t, h.goOn(t.Context(), h.Billing, h.accounts, id))
+	last, _ := h.requireOver(id, customer)
+	require.EqualValues(t, 75, last.AmountPaid)
+}
+
+func TestAClosingGoesOnWhenTheProviderIsBack(t *testing.T) {
+	h := newHouse(t)
+	id := h.speaker(10_000)
+	customer := h.state(id).Customer
+	h.close(id)
+	away := h.instance(h.Log, h.gateway("http://127.0.0.1:1"), "")
+	away.Periods = h.Periods
+	var notYet *todo.NotYetError
+	require.ErrorAs(t, h.goOn(t.Context(), away, h.accounts, id), &notYet)
+	sealed, err := h.keys.Seal(t.Context(), id, []byte("x"), "use")
+	require.NoError(t, err)
+	require.NotEmpty(t, sealed)
+
+	// the key does not wait for ever
+	_, err = h.accounts.GoOn(t.Context(), id, cause(), h.sandbox.Now().Add(-2*time.Hour), accounts.Closing{
+		End: away.EndFor, Patience: time.Hour, Erase: h.keys.Erase, Longest: commandstest.Longest,
+	})
+	require.ErrorAs(t, err, &notYet)
+	_, err = h.keys.Seal(t.Context(), id, []byte("x"), "use")
+	require.ErrorIs(t, err, keyring.ErrErased)
+
+	// and what was used is paid all the same
+	require.NoError(t, h.goOn(t.Context(), h.Billing, h.accounts, id))
+	last, _ := h.requireOver(id, customer)
+	require.Equal(t, "paid", last.Status)
+	h.requireBilledOnce(id, customer)
+}
+
+// Whoever dies in a closing, at whatever is changed in the log or at the provider, before or after it was.
+func TestAClosingSurvivesAKillBetweenAnySteps(t *testing.T) {
+	for name, declines := range map[string]bool{"paid": false, "declined": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t)
+			for at := 1; ; at++ {
+				if !h.closeDyingAt(t, at, declines) {
+					require.Greater(t, at, 8, "the steps are fewer than they should be")
+					return
+				}
+			}
+		})
+	}
+}
+
+// closeDyingAt closes accounts of which the first instance dies at a change. It reports whether there are so many.
+func (h *house) closeDyingAt(t *testing.T, at int, declines bool) bool {
+	for _, after := range []bool{false, true} {
+		how := fmt.Sprintf("died at change %d, after it: %v", at, after)
+		id := h.speaker(10_000)
+		customer := h.state(id).Customer
+		if declines {
+			require.NoError(t, h.sandbox.FailNextPayment(customer))
+		}
+		h.close(id)
+		f := &fuse{at: at, after: after}
+		dying, ctx := h.mortal(t, f)
+		mortal := &mortalLog{Log: h.Log, fuse: f}
+		dying.Periods = realPeriods{h.keeper(mortal)}
+		j := &journal.Journal{Log: mortal, Registry: h.Journal.Registry}
+		err := h.goOn(ctx, dying, accounts.New(j, h.sandbox.Now), id)
+		if !f.blown() {
+			require.NoError(t, err)
+			return false
+		}
+		require.NoError(t, h.goOnUntilDone(t, id), how)
+		last, lost := h.requireOver(id, customer, how)
+		if declines {
+			require.Equal(t, "uncollectible", last.Status, how)
+			require.Len(t, lost, 1, how)
+		} else {
+			require.Equal(t, "paid", last.Status, how)
+			require.EqualValues(t, 50, last.AmountPaid, how)
+			require.Empty(t, lost, how)
+		}
+		h.requireBilledOnce(id, customer, how)
+	}
+	return true
+}
+
+// goOnUntilDone carries a closing out as a worker does.
+func (h *house) goOnUntilDone(t *testing.T, id string) error {
+	var err error
+	for range 100 {
+		var notYet *todo.NotYetError
+		err = h.goOn(t.Context(), h.Billing, h.accounts, id)
+		if !errors.As(err, &notYet) && (err == nil || !strings.Contains(err.Error(), "under way")) {
+			return err
+		}
+	}
+	return err
+}

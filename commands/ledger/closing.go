@@ -1,0 +1,112 @@
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/ledger"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/internal/events/todo"
+)
+
+// afterReply is how long a closing rests while replies of the account are being settled.
+const afterReply = 2 * time.Second
+
+// Unbilled is an overage that is not billed yet.
+type Unbilled struct {
+	Stream  string    // of the period
+	Version int64     // of the entitlement on whose terms it is billed
+	Cause   uuid.UUID // the event that closed the period
+}
+
+// EndFor ends and closes the periods of a closed account that may have an overage, and returns the overages that are to
+// be billed. It may be repeated. While reservations are open the error is a *todo.NotYetError.
+func (l *Ledger) EndFor(ctx context.Context, id string) ([]Unbilled, error) {
+	now := l.now().UTC()
+	state, err := l.account(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	l.periods.Remove(id)
+	streams, err := l.endAll(ctx, state, now)
+	if err != nil {
+		return nil, err
+	}
+	var due []Unbilled
+	for _, stream := range streams {
+		unbilled, err := l.closeEnded(ctx, stream, now)
+		if err != nil {
+			return nil, err
+		}
+		due = append(due, unbilled...)
+	}
+	return due, nil
+}
+
+// endAll ends the periods of an account that may have an overage, and returns their streams. A metered one that was
+// never opened is opened for that, so that an instance which has read the account before finds that it has ended.
+func (l *Ledger) endAll(ctx context.Context, state account.State, now time.Time) (streams []string, err error) {
+	current, err := l.periodOf(ctx, state, now)
+	if err != nil {
+		return nil, err
+	}
+	for _, former := range formersOf(state, current.open.Start) {
+		stream := ledger.Stream(state.Account, former.Start)
+		if err := l.end(ctx, state, former, now, journal.DeriveID(stream, "closing")); err != nil {
+			return nil, err
+		}
+		streams = append(streams, stream)
+	}
+	if !current.open.Plan.Metered {
+		return append(streams, current.stream), nil
+	}
+	to := now
+	// by a clock that is behind the provider's, or in the second in which it has begun
+	if to.Unix() <= current.open.Start.Unix() {
+		to = current.open.Start.Add(time.Second)
+	}
+	end := journal.Sequence[ledger.State, ledger.Event]{Evolve: ledger.Evolve,
+		Commands: []command{current.open, ledger.End{To: to, At: now}}}
+	_, err = l.submit(ctx, current.stream, end,
+		journal.System().Metadata(journal.DeriveID(current.stream, "closing"), now))
+	return append(streams, current.stream), err
+}
+
+// formersOf returns the periods before the one that starts at a time, as far as they may not be closed: those that an
+// entitlement has cut short or followed, and the bought ones that have ended since.
+func formersOf(state account.State, current time.Time) []account.Former {
+	formers := state.Before[:len(state.Before):len(state.Before)]
+	entitled := state.Entitlement
+	for p := entitled.At(entitled.Start); p.Start.Before(current) && p.Plan != plan.Free; p = entitled.At(p.End) {
+		formers = append(formers, account.Former{Period: p, Next: p.End})
+	}
+	return formers
+}
+
+// closeEnded closes a period that has ended on metered terms, and returns what of it is to be billed.
+func (l *Ledger) closeEnded(ctx context.Context, stream string, now time.Time) (due []Unbilled, err error) {
+	done, err := l.look(ctx, stream, now)
+	if err != nil {
+		return nil, err
+	}
+	closing := journal.DeriveID(stream, "closed")
+	if s := done.state; s.Terms.Metered && s.Over() && !s.Closed() {
+		done, err = l.submit(ctx, stream, ledger.Close{To: s.NextStart, At: now}, journal.System().Metadata(closing, now))
+		if err != nil {
+			return nil, err
+		}
+		if !done.state.Closed() {
+			return nil, &todo.NotYetError{After: afterReply}
+		}
+	}
+	for _, o := range done.state.Overages {
+		if !o.Billed {
+			due = append(due, Unbilled{Stream: stream, Version: o.Version, Cause: journal.EventID(closing)})
+		}
+	}
+	return due, nil
+}

@@ -1,0 +1,120 @@
+package ledger_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/commands/commandstest"
+	"github.com/recital-tts/recital/commands/journal"
+	commands "github.com/recital-tts/recital/commands/ledger"
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/ledger"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/internal/events/todo"
+)
+
+func TestAClosingClosesTheRunningPeriod(t *testing.T) {
+	// given an account that speaks past its plan, on two instances
+	w := newWorld(t)
+	id := w.Open("free")
+	keeper, other := w.Ledger(), w.Ledger()
+	w.entitle(id, w.bought(plan.Indie))
+	w.follow(keeper, id)
+	spend(t, keeper, id, 210_000)
+	running := commandstest.Reserve(t, other, id, 1_000)
+
+	// when it is closed, then nobody reserves any more, and the closing waits for what is reserved
+	w.close(id)
+	var notYet *todo.NotYetError
+	for range 2 {
+		_, err := keeper.EndFor(t.Context(), id)
+		require.ErrorAs(t, err, &notYet)
+	}
+	for _, l := range []*commands.Ledger{keeper, other} {
+		_, err := l.Reserve(t.Context(), id, 1, journal.Origin{Actor: commandstest.Operator().Actor})
+		require.ErrorIs(t, err, account.ErrNoAccount)
+	}
+	commandstest.Settle(t, other, running, 500)
+
+	// and once that is settled, the overage is to be billed until it is
+	var due []commands.Unbilled
+	for range 2 {
+		var err error
+		due, err = keeper.EndFor(t.Context(), id)
+		require.NoError(t, err)
+		require.Len(t, due, 1)
+		require.Equal(t, w.Stream(id), due[0].Stream)
+		over, err := keeper.OverageOn(t.Context(), due[0].Stream, due[0].Version)
+		require.NoError(t, err)
+		require.EqualValues(t, 10_500, over.Characters)
+	}
+	require.Equal(t, due[0].Cause, w.closedBy(due[0].Stream))
+	_, err := keeper.OverageBilled(t.Context(), due[0].Stream, due[0].Version, commands.Bill{Units: 10}, due[0].Cause)
+	require.NoError(t, err)
+	due, err = keeper.EndFor(t.Context(), id)
+	require.NoError(t, err)
+	require.Empty(t, due)
+	w.Books(id)
+}
+
+// closedBy returns the id of the event that closed a period.
+func (w *world) closedBy(stream string) (id uuid.UUID) {
+	for _, event := range w.Decoded(stream) {
+		if _, is := event.Event.(ledger.Closed); is {
+			id = event.ID
+		}
+	}
+	return id
+}
+
+func TestAClosingBillsWhatItsToDosHaveNotBilledYet(t *testing.T) {
+	// given an upgrade, and a period that has ended without anybody having said so
+	w := newWorld(t)
+	id := w.Open("free")
+	keeper := w.Ledger()
+	indie := w.bought(plan.Indie)
+	w.entitle(id, indie)
+	w.follow(keeper, id)
+	spend(t, keeper, id, 203_000)
+	pro := indie
+	pro.Plan, pro.Next = plan.Pro, plan.Pro
+	w.entitle(id, pro)
+	w.follow(keeper, id)
+	spend(t, keeper, id, 1_054_000)
+	first := w.Stream(id)
+	w.Clock.Advance(pro.End.Sub(w.Clock.Now()) + time.Minute)
+	spend(t, keeper, id, 1_251_000)
+
+	// when it is closed, then each overage is to be billed
+	w.close(id)
+	due, err := keeper.EndFor(t.Context(), id)
+	require.NoError(t, err)
+	require.Len(t, due, 3)
+	require.Equal(t, []string{first, first, w.Stream(id)}, []string{due[0].Stream, due[1].Stream, due[2].Stream})
+	var characters []int64
+	for _, u := range due {
+		over, err := keeper.OverageOn(t.Context(), u.Stream, u.Version)
+		require.NoError(t, err)
+		characters = append(characters, over.Characters)
+	}
+	require.Equal(t, []int64{3_000, 4_000, 1_000}, characters)
+}
+
+func TestAClosedFreePeriodStaysAsItIs(t *testing.T) {
+	w := newWorld(t)
+	id := w.Open("free")
+	keeper := w.Ledger()
+	spend(t, keeper, id, 1_000)
+	before := w.Decoded(w.Stream(id))
+	w.close(id)
+	due, err := keeper.EndFor(t.Context(), id)
+	require.NoError(t, err)
+	require.Empty(t, due)
+	require.Len(t, w.Decoded(w.Stream(id)), len(before))
+	free, err := keeper.FreePeriodOf(t.Context(), id)
+	require.NoError(t, err)
+	require.EqualValues(t, 1_000, free.Used)
+}

@@ -1,0 +1,104 @@
+package stripe
+
+import (
+	"context"
+	"errors"
+
+	"github.com/stripe/stripe-go/v84"
+
+	"github.com/recital-tts/recital/internal/providers/payments"
+)
+
+// SettleInvoices implements payments.Gateway.
+func (g *Gateway) SettleInvoices(ctx context.Context, a payments.Attempt, customer string) error {
+	subscriptions, err := g.subscriptions(ctx, customer)
+	if err != nil {
+		return unlessGone(err)
+	}
+	neverPaid := map[string]bool{} // their first invoices are voided when they end
+	for _, s := range subscriptions {
+		neverPaid[s.ID] = s.Status == stripe.SubscriptionStatusIncomplete
+	}
+	owed, err := list(ctx, g, g.api.V1Invoices.List(ctx, &stripe.InvoiceListParams{
+		ListParams: pages, Customer: &customer,
+	}), all, func(i *stripe.Invoice) bool { return isOwed(i) && !neverPaid[invoice(i).Subscription] })
+	if err != nil {
+		return unlessGone(err)
+	}
+	c, err := g.customer(ctx, customer)
+	if err != nil || c.Deleted {
+		return unlessGone(err)
+	}
+	for _, i := range owed {
+		if err := g.settle(ctx, a, i.ID, paying(c, subscriptions)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func isOwed(i *stripe.Invoice) bool {
+	return i.Status == stripe.InvoiceStatusDraft || i.Status == stripe.InvoiceStatusOpen
+}
+
+// settle makes an invoice final, and attempts to collect it from a card: nil for the one that it names. What is not
+// paid then is uncollectible.
+func (g *Gateway) settle(ctx context.Context, a payments.Attempt, id string, from *stripe.PaymentMethod) error {
+	err := g.changeInvoice(ctx, a, id, "finalize/", func(i *stripe.Invoice) bool {
+		return i.Status != stripe.InvoiceStatusDraft
+	}, func(params stripe.Params) (*stripe.Invoice, error) {
+		return g.api.V1Invoices.FinalizeInvoice(ctx, id,
+			&stripe.InvoiceFinalizeInvoiceParams{Params: params, AutoAdvance: stripe.Bool(false)})
+	})
+	if err != nil {
+		return err
+	}
+	pay := &stripe.InvoicePayParams{OffSession: stripe.Bool(true)}
+	if from != nil {
+		pay.PaymentMethod = &from.ID
+	}
+	err = g.changeInvoice(ctx, a, id, "pay/", func(i *stripe.Invoice) bool { return !isOwed(i) },
+		func(params stripe.Params) (*stripe.Invoice, error) {
+			pay.Params = params
+			return g.api.V1Invoices.Pay(ctx, id, pay)
+		})
+	if err == nil || errors.Is(err, payments.ErrUnavailable) {
+		return err
+	}
+	return g.changeInvoice(ctx, a, id, "uncollectible/", func(i *stripe.Invoice) bool { return !isOwed(i) },
+		func(params stripe.Params) (*stripe.Invoice, error) {
+			return g.api.V1Invoices.MarkUncollectible(ctx, id, &stripe.InvoiceMarkUncollectibleParams{Params: params})
+		})
+}
+
+// changeInvoice makes a change of an invoice once.
+func (g *Gateway) changeInvoice(
+	ctx context.Context, a payments.Attempt, id, step string, made func(*stripe.Invoice) bool,
+	make func(stripe.Params) (*stripe.Invoice, error),
+) error {
+	return done(once(ctx, g, a, change[stripe.Invoice]{
+		step: step + id, look: true, made: made,
+		read: func() (*stripe.Invoice, error) { return g.invoice(ctx, id) },
+		make: func(params stripe.Params, _ *stripe.Invoice) (*stripe.Invoice, error) { return make(params) },
+	}))
+}
+
+// DeleteCustomer implements payments.Gateway.
+func (g *Gateway) DeleteCustomer(ctx context.Context, a payments.Attempt, customer string) error {
+	return unlessGone(done(once(ctx, g, a, change[stripe.Customer]{
+		step: "delete", look: true,
+		read: func() (*stripe.Customer, error) { return g.retrieveCustomer(ctx, customer, nil) },
+		made: func(c *stripe.Customer) bool { return c.Deleted },
+		make: func(params stripe.Params, _ *stripe.Customer) (*stripe.Customer, error) {
+			return g.api.V1Customers.Delete(ctx, customer, &stripe.CustomerDeleteParams{Params: params})
+		},
+	})))
+}
+
+// unlessGone returns nil for what the provider does not know any more.
+func unlessGone(err error) error {
+	if errors.Is(err, payments.ErrNotFound) {
+		return nil
+	}
+	return err
+}
