@@ -42,8 +42,10 @@ type Config struct {
 	Alert   func(ctx context.Context, l Lapse) error
 	// AlertUnpaid raises the alert of an invoice, once however often it is called.
 	AlertUnpaid func(ctx context.Context, i UnpaidInvoice) error
-	Now         func() time.Time
-	Logger      *slog.Logger
+	// AlertLost raises the alert of a dispute that is lost, once however often it is called.
+	AlertLost func(ctx context.Context, d LostDispute) error
+	Now       func() time.Time
+	Logger    *slog.Logger
 
 	Coupon string        // for the first subscription of an account; "" for none
 	Grace  time.Duration // for which a plan is granted while a payment is missing

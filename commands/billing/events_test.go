@@ -79,7 +79,7 @@ func TestEventsAreReadForEver(t *testing.T) {
 		eventtest.Of("subscription-invoice-refunded", 1, subscription.InvoiceRefunded{Account: "a1", Invoice: "in_1",
 			Refunded: 4900, Currency: "usd", At: noon}),
 		eventtest.Of("subscription-invoice-disputed", 1, subscription.InvoiceDisputed{Account: "a1", Invoice: "in_1",
-			Disputed: true, At: noon}),
+			Disputed: true, Dispute: "lost", Amount: 4900, Currency: "usd", At: noon}),
 		eventtest.Of("subscription-debts-collected", 1, subscription.Collected{Account: "a1", Event: request, At: noon}),
 		eventtest.Of("subscription-loss-recorded", 1, subscription.Lost{Account: "a1", Object: "ii_1",
 			Reason: subscription.BelowMinimum, Characters: 9000, Amount: 45, Currency: "usd", At: noon}),
@@ -102,7 +102,8 @@ func TestEventsAreReadForEver(t *testing.T) {
 				Invoices: []subscription.Invoice{{
 					ID: "in_1", Subscription: "sub_1", Number: "R-0001", Status: "paid", AmountDue: 4900, AmountPaid: 4900,
 					Currency: "usd",
-					HasPage:  true, HasPDF: true, CreatedAt: noon, Refunded: 100, Disputed: true, Failures: 2,
+					HasPage:  true, HasPDF: true, CreatedAt: noon, Refunded: 100, Disputed: true,
+					Dispute: "open", DisputedSum: 4900, Failures: 2,
 				}},
 				Entitled: &entitlement, LastPrices: map[plan.Type]string{plan.Pro: "price_pro"}, Bought: true,
 				Lost: []string{"ii_1"}, Ending: true,

@@ -57,6 +57,7 @@ type shop struct {
 
 	mu     sync.Mutex
 	lapses []billing.Lapse
+	lost   []billing.LostDispute
 	unpaid []string // invoices
 	deaf   bool     // no alert can be raised
 }
@@ -106,7 +107,7 @@ func (s *shop) instance(log eventlog.Log, gateway payments.Gateway, coupon strin
 	s.T.Helper()
 	b, err := billing.New(billing.Config{
 		Journal: &journal.Journal{Log: log, Registry: s.Journal.Registry}, Gateway: gateway, Keys: s.keys, Views: s,
-		Alert: s.alert, AlertUnpaid: s.alertUnpaid, Periods: &books{},
+		Alert: s.alert, AlertUnpaid: s.alertUnpaid, AlertLost: s.alertLost, Periods: &books{},
 		Now: s.sandbox.Now, Logger: slog.New(slog.DiscardHandler), Coupon: coupon, Grace: grace,
 	})
 	require.NoError(s.T, err)
@@ -145,6 +146,16 @@ func (s *shop) alertUnpaid(_ context.Context, i billing.UnpaidInvoice) error {
 	if !slices.Contains(s.unpaid, i.Invoice) {
 		s.unpaid = append(s.unpaid, i.Invoice)
 	}
+	return nil
+}
+
+func (s *shop) alertLost(_ context.Context, d billing.LostDispute) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.deaf {
+		return errDeaf
+	}
+	s.lost = append(s.lost, d)
 	return nil
 }
 

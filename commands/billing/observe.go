@@ -74,7 +74,7 @@ func (b *Billing) look(ctx context.Context, account string, s subscription.State
 	if sealer.err != nil {
 		return seen, sealer.err
 	}
-	return seen, b.alertUnpaid(ctx, seen, s)
+	return seen, errors.Join(b.alertUnpaid(ctx, seen, s), b.alertLost(ctx, seen, s))
 }
 
 // unread returns the error of a look that has failed. A provider that does not know what it has made is no answer to
@@ -175,7 +175,8 @@ func (s *sealer) invoice(one payments.Invoice) subscription.Billed {
 	return subscription.Billed{
 		ID: one.ID, Subscription: one.Subscription, Number: one.Number, Status: one.Status, AmountDue: one.AmountDue,
 		AmountPaid: one.AmountPaid,
-		Refunded:   one.Refunded, Disputed: one.Disputed, Attempts: one.Attempts, Currency: one.Currency,
+		Refunded:   one.Refunded, Disputed: one.Disputed, Dispute: one.Dispute, DisputedSum: one.DisputedSum,
+		Attempts: one.Attempts, Currency: one.Currency,
 		CreatedAt: one.CreatedAt.UTC(),
 		Page:      s.seal(one.Page, subscription.SealedForInvoice), PDF: s.seal(one.PDF, subscription.SealedForInvoice),
 	}

@@ -257,11 +257,14 @@ type InvoiceRefunded struct {
 	At       time.Time `json:"at"`
 }
 
-// InvoiceDisputed records that the payment of an invoice is disputed, or is not any more.
+// InvoiceDisputed records that the payment of an invoice is disputed, or is not any more, and how the dispute stands.
 type InvoiceDisputed struct {
 	Account  string    `json:"account"`
 	Invoice  string    `json:"invoice"`
 	Disputed bool      `json:"disputed"`
+	Dispute  string    `json:"dispute,omitempty"` // open, won or lost
+	Amount   int64     `json:"amount,omitempty"`
+	Currency string    `json:"currency,omitempty"`
 	At       time.Time `json:"at"`
 }
 

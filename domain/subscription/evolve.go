@@ -96,7 +96,9 @@ func (s State) evolveInvoice(event Event) State {
 	case InvoiceRefunded:
 		return s.onInvoice(e.Invoice, func(known *Invoice) { known.Refunded = e.Refunded })
 	case InvoiceDisputed:
-		return s.onInvoice(e.Invoice, func(known *Invoice) { known.Disputed = e.Disputed })
+		return s.onInvoice(e.Invoice, func(known *Invoice) {
+			known.Disputed, known.Dispute, known.DisputedSum = e.Disputed, e.Dispute, e.Amount
+		})
 	}
 	return s
 }

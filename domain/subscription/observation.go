@@ -158,8 +158,9 @@ func (o *observation) invoice(seen Billed) {
 		o.decide(InvoiceRefunded{Account: account, Invoice: seen.ID, Refunded: seen.Refunded, Currency: seen.Currency,
 			At: o.At})
 	}
-	if seen.Disputed != known.Disputed {
-		o.decide(InvoiceDisputed{Account: account, Invoice: seen.ID, Disputed: seen.Disputed, At: o.At})
+	if seen.Disputed != known.Disputed || seen.Dispute != known.Dispute || seen.DisputedSum != known.DisputedSum {
+		o.decide(InvoiceDisputed{Account: account, Invoice: seen.ID, Disputed: seen.Disputed, Dispute: seen.Dispute,
+			Amount: seen.DisputedSum, Currency: seen.Currency, At: o.At})
 	}
 }
 

@@ -36,6 +36,8 @@ type Billed struct {
 	AmountPaid   int64
 	Refunded     int64
 	Disputed     bool
+	Dispute      string // open, won or lost; "" for none
+	DisputedSum  int64
 	Attempts     int64
 	Currency     string
 	CreatedAt    time.Time

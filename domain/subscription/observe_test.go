@@ -196,7 +196,14 @@ func TestObserveCardsAndInvoices(t *testing.T) {
 	open := paid
 	open.Status, open.AmountPaid, open.Attempts = "open", 0, 0
 	failed, twice, elsewhere, refunded, disputed := open, open, paid, paid, paid
-	failed.Attempts, twice.Attempts, refunded.Refunded, disputed.Disputed, elsewhere.Page = 1, 2, 100, true, []byte{9}
+	failed.Attempts, twice.Attempts, refunded.Refunded, elsewhere.Page = 1, 2, 100, []byte{9}
+	disputed.Disputed, disputed.Dispute, disputed.DisputedSum = true, "open", 4900
+	won := disputed
+	won.Disputed, won.Dispute = false, "won"
+	disputes := func(disputed bool, how string) subscription.Event {
+		return subscription.InvoiceDisputed{Account: "a1", Invoice: "i1", Disputed: disputed, Dispute: how, Amount: 4900,
+			Currency: "usd", At: noon}
+	}
 	recorded := func(b subscription.Billed) subscription.Event {
 		return subscription.InvoiceRecorded{
 			Account: "a1", Invoice: "i1", Subscription: b.Subscription, Number: b.Number, Status: b.Status,
@@ -230,10 +237,10 @@ func TestObserveCardsAndInvoices(t *testing.T) {
 		{Name: "it is paid back", Given: events{customer, recorded(paid)}, When: look(nil, refunded),
 			Then: events{subscription.InvoiceRefunded{Account: "a1", Invoice: "i1", Refunded: 100, Currency: "usd", At: noon}}},
 		{Name: "it is disputed", Given: events{customer, recorded(paid)}, When: look(nil, disputed),
-			Then: events{subscription.InvoiceDisputed{Account: "a1", Invoice: "i1", Disputed: true, At: noon}}},
-		{Name: "and not any more", Given: events{customer, recorded(paid),
-			subscription.InvoiceDisputed{Account: "a1", Invoice: "i1", Disputed: true}}, When: look(nil, paid),
-			Then: events{subscription.InvoiceDisputed{Account: "a1", Invoice: "i1", At: noon}}},
+			Then: events{disputes(true, "open")}},
+		{Name: "once", Given: events{customer, recorded(paid), disputes(true, "open")}, When: look(nil, disputed)},
+		{Name: "and not any more", Given: events{customer, recorded(paid), disputes(true, "open")}, When: look(nil, won),
+			Then: events{disputes(false, "won")}},
 	})
 }
 

@@ -91,6 +91,8 @@ type Invoice struct {
 	CreatedAt    time.Time `json:"createdAt"`
 	Refunded     int64     `json:"refunded"`
 	Disputed     bool      `json:"disputed"`
+	Dispute      string    `json:"dispute,omitempty"`
+	DisputedSum  int64     `json:"disputedSum,omitempty"`
 	Failures     int64     `json:"failures"` // attempts to collect it, as of the last failure
 }
 

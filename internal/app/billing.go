@@ -14,6 +14,7 @@ import (
 	commands "github.com/recital-tts/recital/commands/billing"
 	"github.com/recital-tts/recital/commands/ledger"
 	"github.com/recital-tts/recital/domain/alert"
+	"github.com/recital-tts/recital/domain/money"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/events/todo"
@@ -33,7 +34,8 @@ func billingSlice(core *coreParts, providers *providerParts, shared *sharedParts
 				Journal: core.journal, Gateway: providers.payments, Keys: core.keys,
 				Periods: periods{shared.ledger}, Views: readapi.Hints{Models: core.projector},
 				Coupon: core.cfg.StripeCoupon, Grace: core.cfg.Dunning,
-				Alert: lapseAlert(shared.alerts), AlertUnpaid: unpaidAlert(shared.alerts), Now: time.Now, Logger: core.log,
+				Alert: lapseAlert(shared.alerts), AlertUnpaid: unpaidAlert(shared.alerts),
+				AlertLost: lostAlert(shared.alerts), Now: time.Now, Logger: core.log,
 			})
 			if err != nil {
 				return service{}, err
@@ -41,6 +43,7 @@ func billingSlice(core *coreParts, providers *providerParts, shared *sharedParts
 			shared.ledger.PriceBy(billing.RateOf)
 			core.metrics.expectAlert(alerts.ToDoSource(commands.DunningProcess), alert.Unpaid)
 			core.metrics.expectAlert(alert.PaymentsSource, alert.Uncollected)
+			core.metrics.expectAlert(alert.PaymentsSource, alert.DisputeLost)
 			read := readapi.API{Models: core.projector, Keys: core.keys}
 			write := writeapi.API{
 				Billing: billing, Notices: providers.notices.payments, Analytics: providers.notices.analytics,
@@ -93,6 +96,16 @@ func unpaidAlert(raised *alerts.Alerts) func(context.Context, commands.UnpaidInv
 		return raised.Raise(ctx, alerts.Occasion{
 			Source: alert.PaymentsSource, Subject: i.Invoice, Reason: alert.Uncollected, At: i.At,
 			Detail: fmt.Sprintf("account %s was to pay %d (%s) for characters past its plan", i.Account, i.Amount, i.Currency),
+		})
+	}
+}
+
+// lostAlert returns a function that raises the alert of a dispute that was lost.
+func lostAlert(raised *alerts.Alerts) func(context.Context, commands.LostDispute) error {
+	return func(ctx context.Context, d commands.LostDispute) error {
+		return raised.Raise(ctx, alerts.Occasion{
+			Source: alert.PaymentsSource, Subject: d.Invoice, Reason: alert.DisputeLost, At: d.At,
+			Detail: fmt.Sprintf("%s of account %s went back", money.Format(d.Amount, d.Currency), d.Account),
 		})
 	}
 }

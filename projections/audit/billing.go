@@ -126,7 +126,11 @@ func ofInvoice(event any) (entry, bool) {
 			s.Invoice, s.Account, amount(s.Refunded, s.Currency))
 	case subscription.InvoiceDisputed:
 		e.of(s.Account, "The payment of invoice %s of account %s is disputed", s.Invoice, s.Account)
-		if !s.Disputed {
+		switch {
+		case s.Dispute == "lost":
+			e.sentence = fmt.Sprintf("The dispute over the payment of invoice %s of account %s is lost: %s went back",
+				s.Invoice, s.Account, amount(s.Amount, s.Currency))
+		case !s.Disputed:
 			e.sentence = fmt.Sprintf("The payment of invoice %s of account %s is not disputed any more", s.Invoice, s.Account)
 		}
 	case subscription.Collected:

@@ -22,12 +22,12 @@ func ReadModels() []feed.Projection {
 			Model:   readmodel.Billing,
 			Streams: eventlog.Streams{subscription.StreamPrefix},
 			Tables: []*table.Table{
-				subscriptions.Table, customers.Table, cards.Table, invoices.Table, requests.Table, arrears.Table,
-				debts.Table,
+				subscriptions.Table, customers.Table, cards.Table, invoices.Table, refunds.Table, disputes.Table,
+				requests.Table, arrears.Table, debts.Table,
 			},
 			Views: []readmodel.View{
-				subscriptions.View, customers.View, cards.View, invoices.View, requests.View, arrears.View,
-				debts.View,
+				subscriptions.View, customers.View, cards.View, invoices.View, refunds.View, disputes.View,
+				requests.View, arrears.View, debts.View,
 			},
 			Handle: handle,
 		},
@@ -53,6 +53,8 @@ var (
 	customers     = readmodel.CustomersView
 	cards         = readmodel.CardsView
 	invoices      = readmodel.InvoicesView
+	refunds       = readmodel.RefundsView
+	disputes      = readmodel.DisputesView
 	requests      = readmodel.ToDoCompleteRequestView
 	arrears       = readmodel.ToDoDunningView
 	debts         = readmodel.ToDoCollectView
@@ -81,6 +83,16 @@ func handle(event eventlog.Decoded, rows *table.Rows) error {
 		}
 	case subscription.InvoiceRecorded:
 		invoices.Put(rows, recordedRow(e))
+	case subscription.InvoiceRefunded:
+		refunds.Put(rows, readmodel.RefundRow{Invoice: e.Invoice, Account: e.Account, Amount: e.Refunded})
+	case subscription.InvoiceDisputed:
+		if e.Dispute != "" {
+			disputes.Put(rows, readmodel.DisputeRow{
+				Invoice: e.Invoice, Account: e.Account, Status: e.Dispute, Amount: e.Amount,
+			})
+		} else {
+			disputes.Delete(rows, readmodel.DisputeRow{Invoice: e.Invoice})
+		}
 	default:
 		handleSubscription(event, rows)
 	}

@@ -24,7 +24,8 @@ func (a *API) Routes() []web.Route {
 			web.Description("Ordered by currency and amount. A plan without a `price_id` costs nothing and cannot be "+
 				"subscribed to."), web.Returns[[]product]()),
 		web.Get("/payments/billing", a.overview, tag,
-			web.Reads(readmodel.SubscriptionsView.View, readmodel.CardsView.View, readmodel.InvoicesView.View,
+			web.Reads(readmodel.SubscriptionsView.View, readmodel.CardsView.View, readmodel.InvoicesView.View, readmodel.RefundsView.View,
+				readmodel.DisputesView.View,
 				readmodel.PricesView.View),
 			web.Summary("The subscription, the card that pays, and the invoices"),
 			web.Description("The invoices are the latest 100, the newest first. Amounts are integers in "+

@@ -119,6 +119,9 @@ func TestTheOverview(t *testing.T) {
 	open := subscription.InvoiceRecorded{Account: "a1", Invoice: "in_2", Status: "open", AmountDue: 100, Currency: "usd",
 		CreatedAt: now.Add(time.Hour), At: now}
 	d.Write(t, subscription.Stream("a1"), started("sub_1", plan.Pro), invoice, open,
+		subscription.InvoiceRefunded{Account: "a1", Invoice: "in_1", Refunded: 100, Currency: "usd", At: now},
+		subscription.InvoiceDisputed{Account: "a1", Invoice: "in_1", Disputed: true, Dispute: "lost", Amount: 4800,
+			Currency: "usd", At: now}, invoice,
 		subscription.CardChanged{Account: "a1", PaymentMethod: "pm_1", Brand: d.seal("visa", subscription.SealedForCard),
 			Last4: d.seal("4242", subscription.SealedForCard), At: now},
 		subscription.ChangeScheduled{Account: "a1", Subscription: "sub_1", Price: "price_indie", Plan: plan.Indie,
@@ -132,8 +135,9 @@ func TestTheOverview(t *testing.T) {
 			"pending_change":{"price_id":"price_premium","plan_name":"premium","amount":null,"currency":null,"expires_at":%[4]d}},
 		"payment_method":{"brand":"visa","last4":"4242"},
 		"invoices":[
-			{"id":"in_2","number":null,"status":"open","amount_due":100,"amount_paid":0,"currency":"usd","created":%[3]d,"hosted_invoice_url":null,"invoice_pdf":null},
-			{"id":"in_1","number":"R-1","status":"paid","amount_due":4900,"amount_paid":4900,"currency":"usd","created":%[2]d,
+			{"id":"in_2","number":null,"status":"open","amount_due":100,"amount_paid":0,"amount_refunded":0,"dispute":null,"currency":"usd","created":%[3]d,"hosted_invoice_url":null,"invoice_pdf":null},
+			{"id":"in_1","number":"R-1","status":"paid","amount_due":4900,"amount_paid":4900,"amount_refunded":100,
+				"dispute":{"status":"lost","amount":4800},"currency":"usd","created":%[2]d,
 				"hosted_invoice_url":"https://pay.example/in_1","invoice_pdf":"https://pay.example/in_1.pdf"}]}`,
 		now.AddDate(0, 1, 0).Unix(), now.Unix(), now.Add(time.Hour).Unix(), now.Add(23*time.Hour).Unix()),
 		d.get("/payments/billing", "a1"))

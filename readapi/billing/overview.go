@@ -50,15 +50,22 @@ type paymentMethodResponse struct {
 }
 
 type invoiceItem struct {
-	ID               string  `json:"id" doc:"The id of the invoice at the payment provider."`
-	Number           *string `json:"number" doc:"The number on the invoice."`
-	Status           *string `json:"status" doc:"The status at the payment provider, such as paid or open."`
-	AmountDue        int64   `json:"amount_due" doc:"The amount that was to be paid, in minor units of the currency."`
-	AmountPaid       int64   `json:"amount_paid" doc:"in minor units of the currency"`
-	Currency         string  `json:"currency" doc:"The currency, in the three letters of ISO 4217, in lower case."`
-	Created          int64   `json:"created" doc:"When the invoice was made, in Unix seconds."`
-	HostedInvoiceURL *string `json:"hosted_invoice_url" doc:"The page of the invoice at the payment provider."`
-	InvoicePDF       *string `json:"invoice_pdf" doc:"The address of the invoice as PDF."`
+	ID               string          `json:"id" doc:"The id of the invoice at the payment provider."`
+	Number           *string         `json:"number" doc:"The number on the invoice."`
+	Status           *string         `json:"status" doc:"The status at the payment provider, such as paid or open."`
+	AmountDue        int64           `json:"amount_due" doc:"The amount that was to be paid, in minor units of the currency."`
+	AmountPaid       int64           `json:"amount_paid" doc:"in minor units of the currency"`
+	AmountRefunded   int64           `json:"amount_refunded" doc:"What was paid back of it, in minor units of the currency."`
+	Dispute          *invoiceDispute `json:"dispute" doc:"The dispute over its payment; null where there is none."`
+	Currency         string          `json:"currency" doc:"The currency, in the three letters of ISO 4217, in lower case."`
+	Created          int64           `json:"created" doc:"When the invoice was made, in Unix seconds."`
+	HostedInvoiceURL *string         `json:"hosted_invoice_url" doc:"The page of the invoice at the payment provider."`
+	InvoicePDF       *string         `json:"invoice_pdf" doc:"The address of the invoice as PDF."`
+}
+
+type invoiceDispute struct {
+	Status string `json:"status" doc:"open, won (the money stays with the service) or lost (it went back)"`
+	Amount int64  `json:"amount" doc:"The disputed amount, in minor units of the currency of the invoice."`
 }
 
 // overview is what there is of an account.
@@ -67,6 +74,8 @@ type overview struct {
 	Prices        []readmodel.PriceRow        // of the account's subscriptions, and those that they change to
 	Cards         []readmodel.CardRow
 	Invoices      []readmodel.InvoiceRow // the newest
+	Refunds       []readmodel.RefundRow
+	Disputes      []readmodel.DisputeRow
 }
 
 var overviewQuery = readapi.Rows[overview]{Doing: "reading the billing of an account", SQL: `
@@ -76,7 +85,9 @@ var overviewQuery = readapi.Rows[overview]{Doing: "reading the billing of an acc
 			select from `+readmodel.SubscriptionsView.SQL()+` s
 			where s.account_id = $1 and p.price_id in (s.price_id, s.scheduled_price, s.pending_price))`) + `,
 		` + readmodel.CardsView.Array("c", `where c.account_id = $1`) + `,
-		` + readmodel.InvoicesView.Array("i", `where i.account_id = $1 order by i.created_at desc, i.invoice_id limit 100`)}
+		` + readmodel.InvoicesView.Array("i", `where i.account_id = $1 order by i.created_at desc, i.invoice_id limit 100`) + `,
+		` + readmodel.RefundsView.Array("r", `where r.account_id = $1`) + `,
+		` + readmodel.DisputesView.Array("d", `where d.account_id = $1`)}
 
 func (a *API) overview(call *web.Call, _ struct{}) (web.Reply, error) {
 	found, err := overviewQuery.One(call, a.Models, nil, call.Principal.Account)
@@ -87,7 +98,7 @@ func (a *API) overview(call *web.Call, _ struct{}) (web.Reply, error) {
 	if response.PaymentMethod, err = a.card(call, found.Cards); err != nil {
 		return web.Reply{}, err
 	}
-	if response.Invoices, err = a.invoices(call, found.Invoices); err != nil {
+	if response.Invoices, err = a.invoices(call, found); err != nil {
 		return web.Reply{}, err
 	}
 	return web.JSON(response).WithHeader("Cache-Control", "no-store"), nil
@@ -154,9 +165,9 @@ func (a *API) card(call *web.Call, rows []readmodel.CardRow) (*paymentMethodResp
 	return &paymentMethodResponse{Brand: *brand, Last4: *last4}, nil
 }
 
-func (a *API) invoices(call *web.Call, rows []readmodel.InvoiceRow) ([]invoiceItem, error) {
-	items := make([]invoiceItem, len(rows))
-	for i, row := range rows {
+func (a *API) invoices(call *web.Call, found overview) ([]invoiceItem, error) {
+	items := make([]invoiceItem, len(found.Invoices))
+	for i, row := range found.Invoices {
 		page, err := a.open(call, row.Page, readmodel.InvoiceUse)
 		if err != nil {
 			return nil, err
@@ -166,12 +177,30 @@ func (a *API) invoices(call *web.Call, rows []readmodel.InvoiceRow) ([]invoiceIt
 			return nil, err
 		}
 		items[i] = invoiceItem{
-			ID: row.Invoice, Number: row.Number, Status: &row.Status, AmountDue: row.AmountDue, AmountPaid: row.AmountPaid, Currency: row.Currency,
-			Created:          row.CreatedAt.Unix(),
-			HostedInvoiceURL: page, InvoicePDF: pdf,
+			ID: row.Invoice, Number: row.Number, Status: &row.Status, AmountDue: row.AmountDue, AmountPaid: row.AmountPaid,
+			AmountRefunded: found.refunded(row.Invoice), Dispute: found.dispute(row.Invoice), Currency: row.Currency,
+			Created: row.CreatedAt.Unix(), HostedInvoiceURL: page, InvoicePDF: pdf,
 		}
 	}
 	return items, nil
+}
+
+func (r overview) refunded(invoice string) int64 {
+	for _, row := range r.Refunds {
+		if row.Invoice == invoice {
+			return row.Amount
+		}
+	}
+	return 0
+}
+
+func (r overview) dispute(invoice string) *invoiceDispute {
+	for _, row := range r.Disputes {
+		if row.Invoice == invoice {
+			return &invoiceDispute{Status: row.Status, Amount: row.Amount}
+		}
+	}
+	return nil
 }
 
 // open returns what was sealed for the caller's account, nil for nothing and for what nobody can open any more.

@@ -74,6 +74,27 @@ type InvoiceRow struct {
 var InvoicesView = Show(Billing,
 	table.Of[InvoiceRow]("invoices").Index("invoices_of_account", "account_id", "created_at"))
 
+// RefundRow is what of an invoice was paid back, in all.
+type RefundRow struct {
+	Invoice string `col:"invoice_id,key"`
+	Account string `col:"account_id"`
+	Amount  int64  `col:"amount"` // in minor units of the invoice's currency
+}
+
+// RefundsView shows all refunds.
+var RefundsView = Show(Billing, table.Of[RefundRow]("refunds").Index("refunds_of_account", "account_id"))
+
+// DisputeRow is the dispute over the payment of an invoice.
+type DisputeRow struct {
+	Invoice string `col:"invoice_id,key"`
+	Account string `col:"account_id"`
+	Status  string `col:"status"` // open, won or lost
+	Amount  int64  `col:"amount"` // in minor units of the invoice's currency
+}
+
+// DisputesView shows all disputes.
+var DisputesView = Show(Billing, table.Of[DisputeRow]("disputes").Index("disputes_of_account", "account_id"))
+
 // CardUse and InvoiceUse are what sealed columns are sealed for.
 const (
 	CardUse    = subscription.SealedForCard

@@ -203,7 +203,9 @@ type Invoice struct {
 	AmountDue    int64
 	AmountPaid   int64
 	Refunded     int64
-	Disputed     bool
+	Disputed     bool   // a dispute is open or lost
+	Dispute      string // open, won or lost; "" for none
+	DisputedSum  int64
 	Attempts     int64 // to collect it
 	Currency     string
 	CreatedAt    time.Time

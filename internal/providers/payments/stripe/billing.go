@@ -127,8 +127,8 @@ func (g *Gateway) addReturned(
 			continue
 		}
 		paid.Refunded += c.AmountRefunded
-		if c.Disputed && !paid.Disputed {
-			if paid.Disputed, err = g.isDisputed(ctx, c.ID); err != nil {
+		if c.Disputed {
+			if err := g.addDisputes(ctx, c.ID, paid); err != nil {
 				return err
 			}
 		}
@@ -136,12 +136,35 @@ func (g *Gateway) addReturned(
 	return nil
 }
 
-// isDisputed reports whether a dispute of a charge is open or lost. The charge itself stays disputed for ever.
-func (g *Gateway) isDisputed(ctx context.Context, charge string) (bool, error) {
-	params := &stripe.DisputeListParams{Charge: &charge}
-	found, err := find(ctx, g, g.api.V1Disputes.List(ctx, params), func(d *stripe.Dispute) bool {
-		return d.Status != stripe.DisputeStatusWon && d.Status != stripe.DisputeStatusWarningClosed &&
-			d.Status != stripe.DisputeStatusPrevented
+// addDisputes adds the disputes of a charge to the invoice that it has paid. The charge itself stays disputed for ever.
+func (g *Gateway) addDisputes(ctx context.Context, charge string, paid *payments.Invoice) error {
+	params := &stripe.DisputeListParams{ListParams: pages, Charge: &charge}
+	disputes, err := list(ctx, g, g.api.V1Disputes.List(ctx, params), all, func(d *stripe.Dispute) bool {
+		return verdict(d) != ""
 	})
-	return found != nil, err
+	for _, d := range disputes {
+		if of := verdict(d); weight[of] >= weight[paid.Dispute] {
+			paid.Dispute, paid.Disputed = of, of != won
+		}
+		paid.DisputedSum += d.Amount
+	}
+	return err
+}
+
+const open, won, lost = "open", "won", "lost"
+
+// weight decides which of several disputes is shown.
+var weight = map[string]int{won: 1, open: 2, lost: 3}
+
+// verdict returns how a dispute stands, "" for one in which no money is claimed.
+func verdict(d *stripe.Dispute) string {
+	switch d.Status {
+	case stripe.DisputeStatusLost:
+		return lost
+	case stripe.DisputeStatusWon:
+		return won
+	case stripe.DisputeStatusPrevented, stripe.DisputeStatusWarningClosed:
+		return ""
+	}
+	return open
 }

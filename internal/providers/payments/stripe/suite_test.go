@@ -686,7 +686,10 @@ func checkMoneyBack(s *shop) {
 		require.NoError(s, err)
 		assert.True(s, s.billing(customer).Invoices[0].Disputed)
 		require.NoError(s, s.CloseDispute(dispute, won))
-		assert.Equal(s, !won, s.billing(customer).Invoices[0].Disputed, "won: %t", won)
+		after := s.billing(customer).Invoices[0]
+		assert.Equal(s, !won, after.Disputed, "won: %t", won)
+		assert.Equal(s, map[bool]string{true: "won", false: "lost"}[won], after.Dispute)
+		assert.Equal(s, s.Cheap.Amount, after.DisputedSum)
 	}
 }
 
