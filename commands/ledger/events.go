@@ -20,6 +20,8 @@ func Events() []eventlog.Type {
 		eventlog.Define[ledger.BroughtIn]("usage-brought-in", 1),
 		eventlog.Define[ledger.Reserved]("usage-reserved", 2, byAPI),
 		eventlog.Define[ledger.Settled]("usage-settled", 1),
+		eventlog.Define[ledger.UsageReached]("usage-share-reached", 1),
+		eventlog.Define[ledger.SpendingReached]("usage-spending-reached", 1),
 		eventlog.Define[ledger.Expired]("usage-expired", 1),
 		eventlog.Define[ledger.SnapshotTaken]("usage-summed", 1),
 		eventlog.Define[ledger.CreditGranted]("usage-credit-granted", 1),

@@ -105,6 +105,28 @@ type Settled struct {
 	At          time.Time `json:"at"`
 }
 
+// UsageReached follows the Settled with which the use of a period reaches a share of plan and credit.
+type UsageReached struct {
+	Account    string    `json:"account"`
+	Percent    int64     `json:"percent"`    // 80 or 100
+	Characters int64     `json:"characters"` // used, of those that count on the terms
+	Limit      int64     `json:"limit"`      // characters of plan and credit
+	Start      time.Time `json:"start"`      // of the period
+	At         time.Time `json:"at"`
+}
+
+// SpendingReached follows the Settled with which what a period costs past its plan reaches a share of the spending cap.
+// Amounts are in minor units.
+type SpendingReached struct {
+	Account  string    `json:"account"`
+	Percent  int64     `json:"percent"` // 80 or 100
+	Spent    int64     `json:"spent"`
+	Cap      int64     `json:"cap"`
+	Currency string    `json:"currency"`
+	Start    time.Time `json:"start"` // of the period
+	At       time.Time `json:"at"`
+}
+
 // Expired ends a reservation that was never settled. It costs nothing.
 type Expired struct {
 	Account     string    `json:"account"`
@@ -182,16 +204,18 @@ const (
 	Playground Source = "playground" // in a browser, with a session
 )
 
-func (PeriodOpened) ledgerEvent()  {}
-func (TermsChanged) ledgerEvent()  {}
-func (Ended) ledgerEvent()         {}
-func (Closed) ledgerEvent()        {}
-func (OverageBilled) ledgerEvent() {}
-func (BroughtIn) ledgerEvent()     {}
-func (Reserved) ledgerEvent()      {}
-func (Settled) ledgerEvent()       {}
-func (Expired) ledgerEvent()       {}
-func (SnapshotTaken) ledgerEvent() {}
+func (PeriodOpened) ledgerEvent()    {}
+func (TermsChanged) ledgerEvent()    {}
+func (Ended) ledgerEvent()           {}
+func (Closed) ledgerEvent()          {}
+func (OverageBilled) ledgerEvent()   {}
+func (BroughtIn) ledgerEvent()       {}
+func (Reserved) ledgerEvent()        {}
+func (Settled) ledgerEvent()         {}
+func (UsageReached) ledgerEvent()    {}
+func (SpendingReached) ledgerEvent() {}
+func (Expired) ledgerEvent()         {}
+func (SnapshotTaken) ledgerEvent()   {}
 
 func (CreditGranted) ledgerEvent()       {}
 func (CreditCarried) ledgerEvent()       {}

@@ -98,6 +98,34 @@ func TestASettlementHasTheSourceOfItsReservation(t *testing.T) {
 	})
 }
 
+func TestASettlementReachesAShareOfTheCharacters(t *testing.T) {
+	reached := func(percent, used, limit int64) ledger.UsageReached {
+		return ledger.UsageReached{Account: "a1", Percent: percent, Characters: used, Limit: limit, Start: start, At: now}
+	}
+	used := func(characters int64) events { // and as much again is reserved
+		return events{opened(plan.Free), reserved("r0", characters), settled("r0", characters), reserved("r1", 10_000)}
+	}
+	settle := ledger.Settle{Reservation: "r1", Characters: 3_000, At: now}
+	credit := ledger.CreditGranted{Account: "a1", Grant: "g1", Characters: 5_000, Start: start, End: end, At: now}
+	at := settled("r1", 3_000)
+	spec.Run(t, ledger.Evolve, []row{
+		{Name: "less is not said", Given: used(8_999), When: settle, Then: events{at}},
+		{Name: "80 %", Given: used(9_000), When: settle, Then: events{at, reached(80, 12_000, 15_000)}},
+		{Name: "80 % is said once", Given: used(12_000)[:3:3], When: reserve("r2", 1), Then: events{reserved("r2", 1)}},
+		{Name: "nothing between", Given: used(12_000)[:4:4], When: ledger.Settle{Reservation: "r1", Characters: 2_999,
+			At: now}, Then: events{settled("r1", 2_999)}},
+		{Name: "100 %", Given: used(12_000), When: settle, Then: events{at, reached(100, 15_000, 15_000)}},
+		{Name: "both at once are 100 %", Given: used(11_999), When: ledger.Settle{Reservation: "r1", Characters: 9_000,
+			At: now}, Then: events{settled("r1", 9_000), reached(100, 20_999, 15_000)}},
+		{Name: "credit counts", Given: append(used(13_000), credit), When: settle,
+			Then: events{at, reached(80, 16_000, 20_000)}},
+		{Name: "without a limit there is no share", Given: append(events{opened(plan.Enterprise)}, used(12_000)[1:]...),
+			When: settle, Then: events{at}},
+		{Name: "a period that is over says nothing", Given: append(used(12_000), ledger.Ended{Account: "a1", Start: start,
+			End: end, To: end, At: now}), When: settle, Then: events{at}},
+	})
+}
+
 func TestSettle(t *testing.T) {
 	settle := func(id string, characters int64) ledger.Settle {
 		return ledger.Settle{Reservation: id, Characters: characters, At: now}

@@ -65,6 +65,28 @@ func TestASpendingCap(t *testing.T) {
 	})
 }
 
+func TestASettlementReachesAShareOfTheSpendingCap(t *testing.T) {
+	reached := func(percent, spent int64) ledger.SpendingReached {
+		return ledger.SpendingReached{Account: "a1", Percent: percent, Spent: spent, Cap: 20, Currency: "usd", Start: start,
+			At: now}
+	}
+	past := func(characters int64, limit ledger.Event) events { // 1,000 more are reserved
+		return events{opened(plan.Indie), limit, reserved("r1", 200_000+characters), settled("r1", 200_000+characters),
+			reserved("r2", 1_000)}
+	}
+	settle, at := ledger.Settle{Reservation: "r2", Characters: 1_000, At: now}, settled("r2", 1_000)
+	spec.Run(t, ledger.Evolve, []row{
+		{Name: "less is not said", Given: past(1_999, usd(20, 1)), When: settle, Then: events{at}},
+		{Name: "the first share", Given: past(3_000, usd(20, 1)), When: settle, Then: events{at, reached(100, 20)}},
+		{Name: "80 %", Given: past(2_999, usd(18, 1)), When: settle, Then: events{at, ledger.SpendingReached{Account: "a1",
+			Percent: 80, Spent: 15, Cap: 18, Currency: "usd", Start: start, At: now}}},
+		{Name: "a cap of nothing has no share", Given: past(0, usd(0, 1)), When: settle, Then: events{at}},
+		{Name: "nor has none", Given: past(0, capped(nil, "", 1)), When: settle, Then: events{at}},
+		{Name: "nor one in another currency", Given: past(3_000, capped(new(int64(20)), "jpy", 1)), When: settle,
+			Then: events{at}},
+	})
+}
+
 func TestAPeriodFollowsASpendingCap(t *testing.T) {
 	pro, _ := plan.Lookup(plan.Pro)
 	indie, _ := plan.Lookup(plan.Indie)

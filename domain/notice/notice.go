@@ -17,14 +17,17 @@ type Kind string
 
 // The kinds.
 const (
-	UsageReached  Kind = "usage"
-	PaymentFailed Kind = "payment"
-	APIKeyCreated Kind = "api-key"
-	AlertRaised   Kind = "alert"
+	UsageReached    Kind = "usage"
+	SpendingReached Kind = "spending"
+	PaymentFailed   Kind = "payment"
+	APIKeyCreated   Kind = "api-key"
+	AlertRaised     Kind = "alert"
 )
 
 // Kinds returns all kinds.
-func Kinds() []Kind { return []Kind{UsageReached, PaymentFailed, APIKeyCreated, AlertRaised} }
+func Kinds() []Kind {
+	return []Kind{UsageReached, SpendingReached, PaymentFailed, APIKeyCreated, AlertRaised}
+}
 
 // Notice is what is to be told to the owner of an account or, if Account is "", to the operators. It has no personal
 // data: where the owner is reached is looked up when it is sent.
@@ -35,9 +38,16 @@ type Notice struct {
 }
 
 // OfUsage returns the notice that a share of a period's characters is used.
-func OfUsage(account string, percent int, limit int64) Notice {
+func OfUsage(account string, percent, limit int64) Notice {
 	return Notice{UsageReached, account, map[string]string{
-		"percent": strconv.Itoa(percent), "limit": strconv.FormatInt(limit, 10),
+		"percent": strconv.FormatInt(percent, 10), "limit": strconv.FormatInt(limit, 10),
+	}}
+}
+
+// OfSpending returns the notice that a share of the spending cap, in minor units, is reached.
+func OfSpending(account string, percent, limit int64, currency string) Notice {
+	return Notice{SpendingReached, account, map[string]string{
+		"percent": strconv.FormatInt(percent, 10), "cap": strconv.FormatInt(limit, 10), "currency": currency,
 	}}
 }
 
@@ -107,6 +117,8 @@ func (n Notice) Subject() string {
 	switch n.Kind {
 	case UsageReached:
 		return fmt.Sprintf("%s %% of your characters are used", n.Details["percent"])
+	case SpendingReached:
+		return fmt.Sprintf("%s %% of your spending cap are reached", n.Details["percent"])
 	case PaymentFailed:
 		return "A payment has failed"
 	case APIKeyCreated:
@@ -122,14 +134,19 @@ func (n Notice) Body() string {
 	if n.Account == "" {
 		return n.text() + ".\n\nrecitalctl alerts lists what is open, and docs/alerts.md says what to do.\n"
 	}
-	return n.text() + "\n\nThis message is about your account " + n.Account + ". Your e-mail preferences end such messages.\n"
+	return n.text() + "\n\nThis message is about your account " + n.Account + ". Your e-mail preferences end such " +
+		"messages.\n"
 }
 
 func (n Notice) text() string {
 	switch n.Kind {
 	case UsageReached:
-		return fmt.Sprintf("Your account has used %s %% of the %s characters of its period.", n.Details["percent"],
+		return fmt.Sprintf("Your account has used %s %% of the %s characters that its plan and credit permit in this "+
+			"period.", n.Details["percent"],
 			n.Details["limit"])
+	case SpendingReached:
+		return fmt.Sprintf("Characters past your plan cost %s %% of your spending cap in this period. What could cost more "+
+			"than the cap is refused.", n.Details["percent"])
 	case PaymentFailed:
 		return fmt.Sprintf("Invoice %s could not be collected (attempt %s). Please pay it, or replace your card: your "+
 			"account loses its plan otherwise.", n.Details["invoice"], n.Details["attempt"])

@@ -51,7 +51,8 @@ func TestTheLimitOfAnHour(t *testing.T) {
 
 func TestAnItemHoldsTheWholeNotice(t *testing.T) {
 	for _, n := range []notice.Notice{
-		notice.OfUsage("a1", 80, 200_000), notice.OfPayment("a1", "in_1", 2), notice.OfKey("a1", "rk_abcd****wxyz"),
+		notice.OfUsage("a1", 80, 200_000), notice.OfSpending("a1", 80, 500, "usd"), notice.OfPayment("a1", "in_1", 2),
+		notice.OfKey("a1", "rk_abcd****wxyz"),
 		notice.OfAlert(alert.Condition{Source: "todo/expiry", Subject: "host:/a?b=c&d", Reason: alert.GaveUp}, noon, false),
 	} {
 		got, err := notice.Parse(n.Item())

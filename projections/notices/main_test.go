@@ -17,6 +17,7 @@ import (
 	noticeevents "github.com/recital-tts/recital/commands/notices"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/alert"
+	ledgerevents "github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/notice"
 	"github.com/recital-tts/recital/domain/subscription"
 	"github.com/recital-tts/recital/internal/events/eventlog"
@@ -92,6 +93,16 @@ func TestANoticeIsDueUntilItHasAnOutcome(t *testing.T) {
 		Outcome: notice.Sent, At: now})
 	require.Empty(t, w.due("mail"))
 	require.Len(t, w.due("webhook"), 1)
+}
+
+func TestWhatReachesAShareIsTold(t *testing.T) {
+	w := newWorld(t)
+	now := time.Now().UTC()
+	w.append("usage-a1-1795521600", ledgerevents.UsageReached{Account: "a1", Percent: 80, Limit: 15_000, At: now})
+	require.Equal(t, []string{notice.OfUsage("a1", 80, 15_000).Item()}, w.items("webhook"))
+	w.append("usage-a1-1795521600", ledgerevents.SpendingReached{Account: "a1", Percent: 100, Cap: 500, Currency: "usd",
+		At: now.Add(time.Second)})
+	require.Equal(t, notice.OfSpending("a1", 100, 500, "usd").Item(), w.items("webhook")[1])
 }
 
 func TestWhoIsClosedGetsNothingMore(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/alert"
+	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/notice"
 	"github.com/recital-tts/recital/domain/subscription"
 	"github.com/recital-tts/recital/internal/events/eventlog"
@@ -22,7 +23,8 @@ func ReadModels() []feed.Projection {
 	return []feed.Projection{{
 		Model: readmodel.Outgoing,
 		Streams: eventlog.Streams{
-			account.StreamPrefix, alert.Stream, alert.ConditionPrefix, notice.StreamPrefix, subscription.StreamPrefix,
+			account.StreamPrefix, alert.Stream, alert.ConditionPrefix, ledger.StreamPrefix, notice.StreamPrefix,
+			subscription.StreamPrefix,
 		},
 		Tables: []*table.Table{readmodel.DueNotices.Table, readmodel.Recipients.Table, readmodel.Refusals.Table,
 			readmodel.NoticeLimits.Table},
@@ -33,6 +35,10 @@ func ReadModels() []feed.Projection {
 
 func handle(event eventlog.Decoded, rows *table.Rows) error {
 	switch e := event.Event.(type) {
+	case ledger.UsageReached:
+		put(event, rows, notice.OfUsage(e.Account, e.Percent, e.Limit), e.At)
+	case ledger.SpendingReached:
+		put(event, rows, notice.OfSpending(e.Account, e.Percent, e.Cap, e.Currency), e.At)
 	case account.APIKeyCreated:
 		put(event, rows, notice.OfKey(e.Account, e.Masked), e.At)
 	case subscription.PaymentFailed:
