@@ -25,7 +25,7 @@ func TestARequestIsRepeatedUnderItsKey(t *testing.T) {
 	b.pays(made.ClientSecret, "pm_card_visa")
 	c.awaitPlan(t, plan.Indie)
 	again := c.subscribe(t, "indie", key...)
-	require.Equal(t, made.SubscriptionID, again.SubscriptionID)
+	require.Equal(t, made, again)
 
 	// other content is refused, in the documented form; another account's key is another
 	refused := c.post(t, "/payments/subscribe", order{"price_id": sandbox.PriceOf("pro")}, key...)
@@ -41,6 +41,7 @@ func TestARequestIsRepeatedUnderItsKey(t *testing.T) {
 		require.Contains(t, answer.text(), `"upgraded"`)
 	}
 	require.Len(t, b.billing(c.id).Invoices, 2)
+	require.Equal(t, made, c.subscribe(t, "indie", key...), "the first invoice is not the latest any more")
 
 	for name, wrong := range map[string]string{"two words": "order 1", "nothing": ""} {
 		require.Equal(t, 422, c.post(t, "/payments/cancel", order{}, "Idempotency-Key", wrong).status, name)

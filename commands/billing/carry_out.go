@@ -22,16 +22,24 @@ func attemptFor(r subscription.Requested, object string) payments.Attempt {
 	return payments.Attempt{ID: journal.DeriveID(r.Request, object).String(), First: r.At}
 }
 
+// carriedOut is what the provider has made of a request.
+type carriedOut struct {
+	subscription.Agree
+	secret string // with which a client pays for a new subscription: it is in no event
+}
+
 // carryOut has the provider carry out a request. Doing so again has no further effect there.
 func (b *Billing) carryOut(
 	ctx context.Context, s subscription.State, r subscription.Requested, origin journal.Origin,
-) (subscription.Agree, error) {
-	agree := subscription.Agree{Request: r.Request, Object: r.Subscription}
+) (carriedOut, error) {
+	agree := carriedOut{Agree: subscription.Agree{Request: r.Request, Object: r.Subscription}}
 	var changed payments.Subscription
 	var err error
 	switch r.Kind {
 	case subscription.Subscribe:
-		agree.Object, err = b.subscribe(ctx, s, r, origin)
+		if agree.Object, err = b.subscribe(ctx, s, r, origin); err == nil {
+			agree.First, agree.secret, err = b.firstPayment(ctx, agree.Object)
+		}
 	case subscription.SetupCard:
 		agree.Object, err = b.setUp(ctx, s, r, origin)
 	case subscription.ReplaceCard:
@@ -74,6 +82,19 @@ func (b *Billing) subscribe(
 	made, err := b.Gateway.Subscribe(ctx, attempt(r), payments.NewSubscription{Customer: customer, Price: r.Price,
 		Coupon: coupon})
 	return made.ID, err
+}
+
+// firstPayment returns what is recorded of a new subscription's first invoice, and the client secret that is not.
+func (b *Billing) firstPayment(ctx context.Context, id string) (*subscription.First, string, error) {
+	pay, err := b.Gateway.FirstPayment(ctx, id)
+	if err != nil {
+		return nil, "", err
+	}
+	first := &subscription.First{Invoice: pay.Invoice, Amount: pay.Amount, Currency: pay.Currency}
+	if pay.Discount != nil {
+		first.Discount, first.Reduces = pay.Discount.Name, pay.Discount.Description
+	}
+	return first, pay.ClientSecret, nil
 }
 
 // coupon returns a coupon, or none if it is not valid any more: people can subscribe without.

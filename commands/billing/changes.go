@@ -62,15 +62,23 @@ func (b *Billing) Subscribe(
 	if err != nil {
 		return NewSubscription{}, err
 	}
-	first, err := b.Gateway.FirstPayment(waiting(ctx, account), done.Object)
+	first, secret := done.First, done.secret
+	if first == nil { // of a release that did not record it
+		first, secret, err = b.firstPayment(waiting(ctx, account), done.Object)
+	} else if secret == "" {
+		secret, err = b.Gateway.ClientSecret(waiting(ctx, account), first.Invoice)
+	}
 	if err != nil {
 		return NewSubscription{}, refusal(err)
 	}
-	return NewSubscription{
-		Subscription: done.Object, ClientSecret: first.ClientSecret, Amount: first.Amount, Currency: first.Currency,
-		Discount: first.Discount,
+	made := NewSubscription{
+		Subscription: done.Object, ClientSecret: secret, Amount: first.Amount, Currency: first.Currency,
 		Position: done.position,
-	}, nil
+	}
+	if first.Discount != "" || first.Reduces != "" {
+		made.Discount = &payments.Discount{Name: first.Discount, Description: first.Reduces}
+	}
+	return made, nil
 }
 
 // ChangePlan changes the price of an account's subscription: now if it is higher, and the difference is charged; at the
@@ -84,7 +92,7 @@ func (b *Billing) ChangePlan(
 		origin)
 	var declined *DeclinedError
 	if errors.As(err, &declined) && done.Invoice != "" {
-		secret, err := b.Gateway.ClientSecret(ctx, done.Invoice)
+		secret, err := b.Gateway.ClientSecret(waiting(ctx, account), done.Invoice)
 		if err != nil {
 			return PlanChange{}, refusal(err)
 		}

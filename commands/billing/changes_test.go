@@ -338,6 +338,25 @@ func TestARequestWithAKeyIsCarriedOutOnce(t *testing.T) {
 }
 
 // Two clicks at once, on two instances, with and without a key.
+func TestARepetitionHasTheSameAnswerAfterThePayment(t *testing.T) {
+	s := newShop(t)
+	account, key := accounts.NewAccountID(), domain.Repetition{Key: "k", Content: "c"}
+	b := s.instance(s.Log, s.Gateway, sandbox.WelcomeCoupon)
+	made, err := b.Subscribe(t.Context(), account, indie, key, origin)
+	require.NoError(t, err)
+	require.NotEmpty(t, made.ClientSecret)
+	require.NotNil(t, made.Discount)
+	require.EqualValues(t, 800, made.Amount)
+	s.pay(made, "pm_card_visa")
+	s.advance(time.Hour, account)
+	_, err = s.ChangePlan(t.Context(), account, pro, none, origin)
+	require.NoError(t, err)
+	again, err := b.Subscribe(t.Context(), account, indie, key, origin)
+	require.NoError(t, err)
+	again.Position = made.Position
+	require.Equal(t, made, again)
+}
+
 func TestDoubleClicksChargeOnce(t *testing.T) {
 	s := newShop(t)
 	other := s.instance(s.Log, s.gateway(s.sandbox.URL()), "")

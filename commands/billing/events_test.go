@@ -26,6 +26,8 @@ func TestEventsAreReadForEver(t *testing.T) {
 		PaymentMethod: "pm_1", Coupon: "WELCOME", Replaces: "in_1",
 		Repetition: domain.Repetition{Key: "9f86d081", Content: "c0ffee"}, At: noon,
 	}
+	first := subscription.First{Invoice: "in_1", Amount: 3920, Currency: "usd", Discount: "Welcome",
+		Reduces: "20 % off for 3 months"}
 	price := catalogue.Price{ID: "price_pro", Name: "Pro", Plan: plan.Pro, Amount: 4900, Currency: "usd",
 		OverageMillis: 4500, OverageUnit: 1000}
 	eventtest.Golden(t, billing.Events(),
@@ -34,6 +36,8 @@ func TestEventsAreReadForEver(t *testing.T) {
 			Kind: subscription.Cancel, At: noon}).As("cancel"),
 		eventtest.Of("subscription-change-agreed", 1, subscription.Agreed{Account: "a1", Request: request, Object: "sub_1",
 			EffectiveAt: month, At: noon}),
+		eventtest.Of("subscription-change-agreed", 1, subscription.Agreed{Account: "a1", Request: request, Object: "sub_1",
+			First: &first, At: noon}).As("subscribe"),
 		eventtest.Of("subscription-change-refused", 1, subscription.Refused{Account: "a1", Request: request,
 			Reason: subscription.Declined, Decline: "insufficient_funds", At: noon}),
 		eventtest.Of("subscription-change-refused", 1, subscription.Refused{Account: "a1", Request: request,
@@ -91,7 +95,7 @@ func TestEventsAreReadForEver(t *testing.T) {
 			Facts: subscription.Facts{
 				Account: "a1", Customer: "cus_1", Open: &requested,
 				Answered: []subscription.Answered{{Requested: requested, Object: "sub_1", EffectiveAt: month,
-					Reason: subscription.Unconfirmed, Decline: "authentication_required", Invoice: "in_2", EndedAt: noon}},
+					Reason: subscription.Unconfirmed, Decline: "authentication_required", Invoice: "in_2", First: &first, EndedAt: noon}},
 				Subscriptions: []subscription.Subscription{{
 					Terms: terms, CancelAt: month, Scheduled: &subscription.Change{Price: "price_indie", Plan: plan.Indie,
 						EffectiveAt: month},

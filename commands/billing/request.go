@@ -16,6 +16,7 @@ import (
 // answered is a request that the provider has carried out.
 type answered struct {
 	subscription.Answered
+	secret   string // of a subscription that was made just now
 	state    subscription.State
 	position eventlog.Position
 }
@@ -86,8 +87,8 @@ func (b *Billing) complete(ctx context.Context, open subscription.Requested, ori
 	if s.Open == nil || s.Open.Request != open.Request {
 		return answer(s, version.Position, open.Request)
 	}
-	var end command
-	end, err = b.carryOut(ctx, s, open, origin)
+	done, err := b.carryOut(ctx, s, open, origin)
+	var end command = done.Agree
 	if err != nil {
 		refused := refuse(open.Request, err)
 		if refused.Reason == "" {
@@ -104,7 +105,9 @@ func (b *Billing) complete(ctx context.Context, open subscription.Requested, ori
 	if err != nil {
 		return answered{}, err
 	}
-	return answer(state, position, open.Request)
+	a, err := answer(state, position, open.Request)
+	a.secret = done.secret
+	return a, err
 }
 
 // answer returns how a request has ended.

@@ -7,6 +7,7 @@ type Agree struct {
 	Request     string
 	Object      string
 	EffectiveAt time.Time
+	First       *First
 	At          time.Time
 }
 
@@ -15,8 +16,9 @@ func (c Agree) Decide(s State) ([]Event, error) {
 	if s.Open == nil || s.Open.Request != c.Request {
 		return nil, nil
 	}
-	return []Event{Agreed{Account: s.Account, Request: c.Request, Object: c.Object, EffectiveAt: c.EffectiveAt, At: c.At}},
-		nil
+	return []Event{Agreed{
+		Account: s.Account, Request: c.Request, Object: c.Object, EffectiveAt: c.EffectiveAt, First: c.First, At: c.At,
+	}}, nil
 }
 
 // Refuse ends a request that the provider has refused. Ending it again changes nothing.

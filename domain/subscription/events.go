@@ -58,7 +58,17 @@ type Agreed struct {
 	Request     string    `json:"request"`
 	Object      string    `json:"object,omitempty"`     // the subscription or the set-up that it made
 	EffectiveAt time.Time `json:"effectiveAt,omitzero"` // of a change or a cancellation
+	First       *First    `json:"first,omitempty"`      // of a new subscription
 	At          time.Time `json:"at"`
+}
+
+// First is the first invoice of a subscription, as a repetition of its request is answered.
+type First struct {
+	Invoice  string `json:"invoice"`
+	Amount   int64  `json:"amount"`
+	Currency string `json:"currency"`
+	Discount string `json:"discount,omitempty"` // its name; "" for none
+	Reduces  string `json:"reduces,omitempty"`  // what the discount gives, in words
 }
 
 // Reason is why a request was refused.

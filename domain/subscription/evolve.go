@@ -16,7 +16,7 @@ func Evolve(s State, event Event) State {
 	case Requested:
 		s.Account, s.Open, s.Ending = e.Account, &e, s.Ending || e.Kind == End
 	case Agreed:
-		s = s.answered(e.Request, Answered{Object: e.Object, EffectiveAt: e.EffectiveAt, EndedAt: e.At})
+		s = s.answered(e.Request, Answered{Object: e.Object, EffectiveAt: e.EffectiveAt, First: e.First, EndedAt: e.At})
 	case Refused:
 		s = s.answered(e.Request, Answered{Reason: e.Reason, Decline: e.Decline, Invoice: e.Invoice, EndedAt: e.At})
 	case CustomerCreated:

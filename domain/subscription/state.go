@@ -101,6 +101,7 @@ type Answered struct {
 	Requested
 	Object      string    `json:"object"`
 	EffectiveAt time.Time `json:"effectiveAt,omitzero"`
+	First       *First    `json:"first,omitempty"`
 	Reason      Reason    `json:"reason"` // "" if it was agreed
 	Decline     string    `json:"decline,omitempty"`
 	Invoice     string    `json:"invoice,omitempty"`

@@ -35,7 +35,8 @@ type Gateway interface {
 
 	// Subscribe creates a subscription, which is incomplete until its first invoice is paid.
 	Subscribe(ctx context.Context, a Attempt, s NewSubscription) (Subscription, error)
-	// FirstPayment returns what a client needs to pay the first invoice of a subscription that is incomplete.
+	// FirstPayment returns what a client needs to pay the first invoice of a subscription that is incomplete. Later
+	// ClientSecret does.
 	FirstPayment(ctx context.Context, subscription string) (FirstPayment, error)
 	// ChangePrice changes the price now and charges the difference; if that cannot be paid, nothing changes and the
 	// error is ErrDeclined. A change that was scheduled is dropped after that, and stays where nothing changes. Where the
@@ -143,6 +144,7 @@ type Discount struct {
 
 // FirstPayment is what a client needs to pay a subscription's first invoice.
 type FirstPayment struct {
+	Invoice      string
 	ClientSecret string
 	Amount       int64
 	Currency     string

@@ -61,7 +61,7 @@ func (g *Gateway) FirstPayment(ctx context.Context, subscription string) (paymen
 	}
 	var pay payments.FirstPayment
 	if invoice := s.LatestInvoice; invoice != nil {
-		pay.Amount, pay.Currency = invoice.AmountDue, string(invoice.Currency)
+		pay.Invoice, pay.Amount, pay.Currency = invoice.ID, invoice.AmountDue, string(invoice.Currency)
 		if invoice.ConfirmationSecret != nil && s.Status == stripe.SubscriptionStatusIncomplete {
 			pay.ClientSecret = invoice.ConfirmationSecret.ClientSecret
 		}
