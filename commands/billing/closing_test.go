@@ -215,6 +215,19 @@ func TestWhatAClosedAccountDoesNotPayIsLost(t *testing.T) {
 	h.requireBilledOnce(id, customer)
 }
 
+func TestWhatIsTooLittleForAnInvoiceIsLostWithTheCustomer(t *testing.T) {
+	h := newHouse(t)
+	id := h.speaker(5_000)
+	customer := h.state(id).Customer
+	h.close(id)
+	require.NoError(t, h.goOn(t.Context(), h.Billing, h.accounts, id))
+	_, lost := h.requireOver(id, customer)
+	require.Len(t, lost, 1)
+	require.Equal(t, subscription.BelowMinimum, lost[0].Reason)
+	require.EqualValues(t, 25, lost[0].Amount)
+	require.EqualValues(t, 5_000, lost[0].Characters)
+}
+
 func TestAClosingWaitsForReplies(t *testing.T) {
 	h := newHouse(t)
 	id := h.speaker(0)

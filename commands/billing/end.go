@@ -104,9 +104,13 @@ func (b *Billing) endSubscriptions(ctx context.Context, account string) error {
 	return err
 }
 
+// deleteCustomer deletes the customer of an account. What is too little for an invoice is lost with it.
 func (b *Billing) deleteCustomer(ctx context.Context, account string) error {
 	state, _, err := b.State(ctx, account)
 	if err != nil || state.Customer == "" {
+		return err
+	}
+	if err := b.loseRest(ctx, state, journal.System()); err != nil {
 		return err
 	}
 	err = b.Gateway.DeleteCustomer(ctx, closing(state.Customer, "delete", b.now()), state.Customer)
