@@ -57,6 +57,7 @@ type NewCard struct {
 func (b *Billing) Subscribe(
 	ctx context.Context, account, price string, r domain.Repetition, origin journal.Origin,
 ) (NewSubscription, error) {
+	ctx = waiting(ctx, account)
 	done, err := b.request(ctx, subscription.Request{Account: account, Kind: subscription.Subscribe, Price: price,
 		Coupon: b.Coupon}, r, origin)
 	if err != nil {
@@ -64,9 +65,9 @@ func (b *Billing) Subscribe(
 	}
 	first, secret := done.First, done.secret
 	if first == nil { // of a release that did not record it
-		first, secret, err = b.firstPayment(waiting(ctx, account), done.Object)
+		first, secret, err = b.firstPayment(ctx, done.Object)
 	} else if secret == "" {
-		secret, err = b.Gateway.ClientSecret(waiting(ctx, account), first.Invoice)
+		secret, err = b.Gateway.ClientSecret(ctx, first.Invoice)
 	}
 	if err != nil {
 		return NewSubscription{}, refusal(err)

@@ -81,7 +81,13 @@ func (b *Billing) follow(
 		return "", err
 	}
 	return account, b.fresh(ctx, account, received, func(ctx context.Context) error {
-		_, _, err := b.refresh(ctx, account, origin)
+		// A request that is under way changes yet more, and its own look would be in conflict with this one.
+		release, err := b.requests.take(ctx, account)
+		if err != nil {
+			return err
+		}
+		defer release()
+		_, _, err = b.refresh(ctx, account, origin)
 		return err
 	})
 }

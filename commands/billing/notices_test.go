@@ -37,6 +37,11 @@ func (b *busy) Billing(ctx context.Context, customer string) (payments.Billing, 
 	return b.Gateway.Billing(ctx, customer)
 }
 
+func (b *busy) Excerpt(ctx context.Context, customer string, invoices bool) (payments.Billing, error) {
+	b.looks.Add(1)
+	return b.Gateway.Excerpt(ctx, customer, invoices)
+}
+
 func (b *busy) Prices(ctx context.Context) ([]payments.Price, error) {
 	b.prices.Add(1)
 	return b.Gateway.Prices(ctx)

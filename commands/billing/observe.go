@@ -45,16 +45,47 @@ func (b *Billing) refresh(
 	return b.observe(ctx, account, origin)
 }
 
-// look reads what the provider has for an account. An account that is no customer yet has nothing.
+// look reads what the provider has for an account.
 func (b *Billing) look(ctx context.Context, account string, s subscription.State) (subscription.Observe, error) {
+	if payments.CallerOf(ctx).Account == "" {
+		ctx = payments.WithCaller(ctx, payments.Caller{Account: account})
+	}
+	return b.lookBy(ctx, account, s, b.Gateway.Billing)
+}
+
+// glance is a look for which a person waits: by fewer requests, with the invoices only if they are wanted. What was
+// refunded of them, and whether they are disputed, is as it was seen last: the provider gives notice of it.
+func (b *Billing) glance(
+	ctx context.Context, account string, s subscription.State, invoices bool,
+) (subscription.Observe, error) {
+	return b.lookBy(ctx, account, s, func(ctx context.Context, customer string) (payments.Billing, error) {
+		has, err := b.Gateway.Excerpt(ctx, customer, invoices)
+		for i := range has.Invoices {
+			addReturned(&has.Invoices[i], s)
+		}
+		return has, err
+	})
+}
+
+func addReturned(one *payments.Invoice, s subscription.State) {
+	for _, known := range s.Invoices {
+		if known.ID == one.ID {
+			one.Refunded, one.Disputed = known.Refunded, known.Disputed
+			one.Dispute, one.DisputedSum = known.Dispute, known.DisputedSum
+		}
+	}
+}
+
+// lookBy records what read returns of an account's customer. An account that is no customer yet has nothing.
+func (b *Billing) lookBy(
+	ctx context.Context, account string, s subscription.State,
+	read func(ctx context.Context, customer string) (payments.Billing, error),
+) (subscription.Observe, error) {
 	seen := subscription.Observe{Grace: b.Grace, At: b.now()}
 	if s.Customer == "" {
 		return seen, nil
 	}
-	if payments.CallerOf(ctx).Account == "" {
-		ctx = payments.WithCaller(ctx, payments.Caller{Account: account})
-	}
-	has, err := b.Gateway.Billing(ctx, s.Customer)
+	has, err := read(ctx, s.Customer)
 	if err != nil {
 		return seen, unread(err)
 	}

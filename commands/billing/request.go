@@ -2,6 +2,7 @@ package billing
 
 import (
 	"context"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -48,7 +49,11 @@ func (b *Billing) request(
 
 // waiting returns a context for what an account's owner waits for: the provider is asked for it first.
 func waiting(ctx context.Context, account string) context.Context {
-	return payments.WithCaller(ctx, payments.Caller{Account: account, Waiting: true})
+	owner := payments.Caller{Account: account, Waiting: true}
+	if payments.CallerOf(ctx) == owner {
+		return ctx // of the same operation
+	}
+	return payments.WithCaller(ctx, owner)
 }
 
 // record appends the request, decided on what the provider has now.
@@ -62,7 +67,7 @@ func (b *Billing) record(
 	wanted.Catalogue = listed
 	return journal.Execute(ctx, b.Journal, stream(wanted.Account),
 		journal.Prepare(func(s subscription.State) (command, error) {
-			look, err := b.look(ctx, wanted.Account, s)
+			look, err := b.glance(ctx, wanted.Account, s, false)
 			return together(look, *wanted), err
 		}), origin.Metadata(uuid.MustParse(wanted.Request), wanted.At))
 }
@@ -99,7 +104,7 @@ func (b *Billing) complete(ctx context.Context, open subscription.Requested, ori
 	}
 	state, position, err := journal.Execute(ctx, b.Journal, stream(open.Account),
 		journal.Prepare(func(s subscription.State) (command, error) {
-			look, err := b.look(ctx, open.Account, s)
+			look, err := b.glance(ctx, open.Account, s, bills(open.Kind, s))
 			return together(end, look), err
 		}), origin.Metadata(uuid.New(), b.now()))
 	if err != nil {
@@ -108,6 +113,17 @@ func (b *Billing) complete(ctx context.Context, open subscription.Requested, ori
 	a, err := answer(state, position, open.Request)
 	a.secret = done.secret
 	return a, err
+}
+
+// bills reports whether a request makes or pays invoices.
+func bills(kind subscription.Kind, s subscription.State) bool {
+	switch kind {
+	case subscription.Subscribe, subscription.ChangePlan, subscription.End:
+		return true
+	case subscription.ReplaceCard:
+		return slices.ContainsFunc(s.Invoices, func(i subscription.Invoice) bool { return i.Status == "open" })
+	}
+	return false
 }
 
 // answer returns how a request has ended.

@@ -32,6 +32,9 @@ type Gateway interface {
 	AccountOf(ctx context.Context, customer string) (account string, err error)
 	// Billing returns what the provider has of a customer.
 	Billing(ctx context.Context, customer string) (Billing, error)
+	// Excerpt returns of it, by fewer requests, the subscriptions and the card, and the invoices if they are wanted. It
+	// does not say what of these was refunded or is disputed.
+	Excerpt(ctx context.Context, customer string, invoices bool) (Billing, error)
 
 	// Subscribe creates a subscription, which is incomplete until its first invoice is paid.
 	Subscribe(ctx context.Context, a Attempt, s NewSubscription) (Subscription, error)

@@ -51,9 +51,13 @@ func once[T any](ctx context.Context, g *Gateway, a payments.Attempt, c change[T
 	}
 	var failed error
 	for n := range keys {
+		forget(ctx)
 		made, err := read(ctx, g, func() (*T, error) { return c.make(withKey(a, c.step, n), object) })
 		doubtful, replayed := isDoubtful(err)
 		if !doubtful {
+			if err == nil && made != object {
+				rememberMade(ctx, made)
+			}
 			return made, err
 		}
 		again, lookErr := c.read()

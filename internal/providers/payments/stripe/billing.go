@@ -14,31 +14,101 @@ const mostInvoices = 100
 
 // Billing implements payments.Gateway.
 func (g *Gateway) Billing(ctx context.Context, customer string) (payments.Billing, error) {
-	c, err := g.customer(ctx, customer)
+	return g.billing(ctx, customer, func() ([]payments.Invoice, error) {
+		return g.invoices(ctx, customer)
+	})
+}
+
+// Excerpt implements payments.Gateway.
+func (g *Gateway) Excerpt(ctx context.Context, customer string, invoices bool) (payments.Billing, error) {
+	return g.billing(ctx, customer, func() (shown []payments.Invoice, err error) {
+		if !invoices {
+			return nil, nil
+		}
+		found, err := g.listInvoices(ctx, customer)
+		for _, i := range found {
+			shown = append(shown, invoice(i))
+		}
+		return shown, err
+	})
+}
+
+func (g *Gateway) billing(
+	ctx context.Context, customer string, invoices func() ([]payments.Invoice, error),
+) (payments.Billing, error) {
+	now, err := g.standing(ctx, customer)
 	if err != nil {
 		return payments.Billing{}, err
 	}
-	// Of a customer that was deleted, the provider may not know the rest any more.
-	known := func(err error) error { return err }
-	if c.Deleted {
-		known = func(err error) error {
-			if errors.Is(err, payments.ErrNotFound) {
-				return nil
-			}
-			return err
-		}
+	billing := payments.Billing{
+		Customer: customer, Deleted: now.customer.Deleted, Card: card(paying(now.customer, now.subscriptions)),
 	}
-	billing := payments.Billing{Customer: customer, Deleted: c.Deleted}
-	subscriptions, err := g.subscriptions(ctx, customer)
-	if known(err) != nil {
-		return payments.Billing{}, err
-	}
-	for _, s := range subscriptions {
+	for _, s := range now.subscriptions {
 		billing.Subscriptions = append(billing.Subscriptions, show(s))
 	}
-	billing.Card = card(paying(c, subscriptions))
-	billing.Invoices, err = g.invoices(ctx, customer)
-	return billing, known(err)
+	billing.Invoices, err = invoices()
+	return billing, unlessDeleted(now.customer, err)
+}
+
+// unlessDeleted returns an error, but nil for what the provider does not know of a customer that was deleted.
+func unlessDeleted(c *stripe.Customer, err error) error {
+	if c.Deleted && errors.Is(err, payments.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// standing is a customer with its subscriptions, the newest first.
+type standing struct {
+	customer      *stripe.Customer
+	subscriptions []*stripe.Subscription
+}
+
+// knownStanding returns a customer's standing as it was when it was read in the same operation.
+func (g *Gateway) knownStanding(ctx context.Context, customer string) (*standing, error) {
+	if known := recall[standing](ctx, customer); known != nil {
+		return known, nil
+	}
+	return g.standing(ctx, customer)
+}
+
+// standing reads a customer's standing, and remembers it. The subscriptions name the customer, so that one request
+// suffices, unless there are none, or the customer was deleted.
+func (g *Gateway) standing(ctx context.Context, customer string) (*standing, error) {
+	subscriptions, err := g.subscriptions(ctx, customer, "data.customer."+shownOfCustomer)
+	c := ownerOf(subscriptions)
+	if c == nil {
+		if errors.Is(err, payments.ErrUnavailable) {
+			return nil, err
+		}
+		var unread error
+		if c, unread = g.customer(ctx, customer); unread != nil {
+			return nil, unread
+		}
+		if c.Deleted {
+			subscriptions, err = g.subscriptions(ctx, customer)
+		}
+	}
+	if err := unlessDeleted(c, err); err != nil {
+		return nil, err
+	}
+	now := &standing{c, subscriptions}
+	remember(ctx, customer, now)
+	for _, s := range now.subscriptions {
+		remember(ctx, s.ID, s)
+	}
+	return now, nil
+}
+
+// ownerOf returns the customer that subscriptions name, or nil.
+func ownerOf(subscriptions []*stripe.Subscription) *stripe.Customer {
+	if len(subscriptions) == 0 || subscriptions[0].Customer == nil {
+		return nil
+	}
+	if c := subscriptions[0].Customer; c.Object != "" && !c.Deleted {
+		return c
+	}
+	return nil
 }
 
 // paying returns the payment method that pays next: that of the newest subscription that goes on, or else the
@@ -54,12 +124,7 @@ func paying(c *stripe.Customer, newestFirst []*stripe.Subscription) *stripe.Paym
 
 // invoices returns those of a customer, the newest first.
 func (g *Gateway) invoices(ctx context.Context, customer string) (invoices []payments.Invoice, err error) {
-	params := &stripe.InvoiceListParams{
-		ListParams: pages, Customer: &customer, Expand: stripe.StringSlice([]string{"data.payments"}),
-	}
-	found, err := list(ctx, g, g.api.V1Invoices.List(ctx, params), mostInvoices, func(i *stripe.Invoice) bool {
-		return i.Status != stripe.InvoiceStatusDraft
-	})
+	found, err := g.listInvoices(ctx, customer, "data.payments")
 	if err != nil {
 		return nil, err
 	}
@@ -78,6 +143,17 @@ func (g *Gateway) invoices(ctx context.Context, customer string) (invoices []pay
 			return &invoices[n]
 		}
 		return nil
+	})
+}
+
+// listInvoices returns the newest invoices of a customer that are no drafts.
+func (g *Gateway) listInvoices(ctx context.Context, customer string, expand ...string) ([]*stripe.Invoice, error) {
+	params := &stripe.InvoiceListParams{ListParams: pages, Customer: &customer}
+	if len(expand) > 0 {
+		params.Expand = stripe.StringSlice(expand)
+	}
+	return list(ctx, g, g.api.V1Invoices.List(ctx, params), mostInvoices, func(i *stripe.Invoice) bool {
+		return i.Status != stripe.InvoiceStatusDraft
 	})
 }
 

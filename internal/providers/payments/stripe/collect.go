@@ -23,7 +23,7 @@ func (g *Gateway) Collect(ctx context.Context, a payments.Attempt, customer stri
 	if method == nil {
 		return nil
 	}
-	if err := g.setCardOfCustomer(ctx, a, customer, method.ID); err != nil {
+	if _, err := g.setCardOfCustomer(ctx, a, customer, method.ID); err != nil {
 		return err
 	}
 	return g.collectItems(ctx, a, customer, method.ID)

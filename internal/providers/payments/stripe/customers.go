@@ -40,10 +40,21 @@ func (g *Gateway) AccountOf(ctx context.Context, customer string) (string, error
 	return c.Metadata[metaAccount], nil
 }
 
+// shownOfCustomer is what has to be expanded to show a customer's card.
+const shownOfCustomer = "invoice_settings.default_payment_method"
+
+// knownCustomer returns a customer as customer does, as it was when its standing was read in the same operation.
+func (g *Gateway) knownCustomer(ctx context.Context, id string) (*stripe.Customer, error) {
+	if known := recall[standing](ctx, id); known != nil {
+		return known.customer, nil
+	}
+	return g.customer(ctx, id)
+}
+
 // customer returns a customer with the card that pays. One that was deleted has nothing that could be expanded.
 func (g *Gateway) customer(ctx context.Context, id string) (*stripe.Customer, error) {
 	c, err := g.retrieveCustomer(ctx, id,
-		&stripe.CustomerRetrieveParams{Expand: stripe.StringSlice([]string{"invoice_settings.default_payment_method"})})
+		&stripe.CustomerRetrieveParams{Expand: stripe.StringSlice([]string{shownOfCustomer})})
 	if errors.Is(err, payments.ErrRejected) {
 		return g.retrieveCustomer(ctx, id, nil)
 	}
@@ -92,24 +103,20 @@ func (g *Gateway) SetupSecret(ctx context.Context, setup string) (clientSecret s
 func (g *Gateway) ReplaceCard(
 	ctx context.Context, a payments.Attempt, customer, paymentMethod string,
 ) (payments.Card, error) {
-	method, err := g.paymentMethod(ctx, paymentMethod)
+	before, err := g.knownStanding(ctx, customer)
 	if err != nil {
 		return payments.Card{}, err
 	}
-	if method.Customer == nil || method.Customer.ID != customer {
-		return payments.Card{}, payments.ErrNotFound
-	}
-	if err := g.setCardOfCustomer(ctx, a, customer, paymentMethod); err != nil {
-		return payments.Card{}, err
-	}
-	subscriptions, err := g.subscriptions(ctx, customer)
+	// The provider permits no card of another customer.
+	c, err := g.setCardOfCustomer(ctx, a, customer, paymentMethod)
 	if err != nil {
 		return payments.Card{}, err
 	}
-	for _, s := range subscriptions {
+	for _, s := range before.subscriptions {
 		if hasEnded(s) {
 			continue
 		}
+		remember(ctx, s.ID, s)
 		if err := g.setCardOfSubscription(ctx, a, s.ID, paymentMethod); err != nil {
 			return payments.Card{}, err
 		}
@@ -120,24 +127,23 @@ func (g *Gateway) ReplaceCard(
 			return payments.Card{}, err
 		}
 	}
-	return *card(method), g.collectItems(ctx, a, customer, paymentMethod)
+	return *card(cardOfCustomer(c)), g.collectItems(ctx, a, customer, paymentMethod)
 }
 
-func (g *Gateway) paymentMethod(ctx context.Context, id string) (*stripe.PaymentMethod, error) {
-	return read(ctx, g, func() (*stripe.PaymentMethod, error) { return g.api.V1PaymentMethods.Retrieve(ctx, id, nil) })
-}
-
-func (g *Gateway) setCardOfCustomer(ctx context.Context, a payments.Attempt, customer, paymentMethod string) error {
-	return done(once(ctx, g, a, change[stripe.Customer]{
+func (g *Gateway) setCardOfCustomer(
+	ctx context.Context, a payments.Attempt, customer, paymentMethod string,
+) (*stripe.Customer, error) {
+	return once(ctx, g, a, change[stripe.Customer]{
 		step: "card", look: true,
-		read: func() (*stripe.Customer, error) { return g.customer(ctx, customer) },
+		read: func() (*stripe.Customer, error) { return g.knownCustomer(ctx, customer) },
 		made: func(c *stripe.Customer) bool { return isMethod(cardOfCustomer(c), paymentMethod) },
 		make: func(params stripe.Params, _ *stripe.Customer) (*stripe.Customer, error) {
 			return g.api.V1Customers.Update(ctx, customer, &stripe.CustomerUpdateParams{
 				Params: params, InvoiceSettings: &stripe.CustomerUpdateInvoiceSettingsParams{DefaultPaymentMethod: &paymentMethod},
+				Expand: stripe.StringSlice([]string{shownOfCustomer}),
 			})
 		},
-	}))
+	})
 }
 
 func (g *Gateway) setCardOfSubscription(
@@ -148,7 +154,7 @@ func (g *Gateway) setCardOfSubscription(
 		made: func(s *stripe.Subscription) bool { return isMethod(s.DefaultPaymentMethod, paymentMethod) },
 		make: func(params stripe.Params, _ *stripe.Subscription) (*stripe.Subscription, error) {
 			return g.api.V1Subscriptions.Update(ctx, subscription, &stripe.SubscriptionUpdateParams{
-				Params: params, DefaultPaymentMethod: &paymentMethod,
+				Params: params, DefaultPaymentMethod: &paymentMethod, Expand: stripe.StringSlice(shownOfSubscription()),
 			})
 		},
 	})

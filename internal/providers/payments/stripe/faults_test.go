@@ -300,8 +300,11 @@ func tryOnce(t *testing.T, s *sandbox.Sandbox, f fault, nth int, later time.Dura
 	require.NoError(t, err)
 
 	a := payments.Attempt{ID: uuid.NewString(), First: s.Now()}
-	ctx, leave := context.WithCancel(t.Context())
+	operation := payments.WithCaller(t.Context(), payments.Caller{Account: "a", Waiting: true})
+	ctx, leave := context.WithCancel(operation)
 	defer leave()
+	_, err = g.Excerpt(ctx, customer, true) // is remembered
+	require.NoError(t, err)
 	l.breakAt(nth, f, leave)
 	if err := c.do(ctx, s, g, a, customer, subscription); err != nil {
 		require.ErrorIs(t, err, payments.ErrUnavailable, "%s, request %d", name, nth)

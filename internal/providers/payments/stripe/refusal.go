@@ -117,7 +117,7 @@ func refused(answer *stripe.Error) error {
 		r.permission = permission.FindString(answer.Msg)
 	}
 	if answer.LastResponse != nil {
-		r.replayed = answer.LastResponse.Header.Get("Idempotent-Replayed") == "true"
+		r.replayed = isReplayed(answer.LastResponse)
 		r.after = retryAfter(answer.LastResponse.Header)
 	}
 	return r

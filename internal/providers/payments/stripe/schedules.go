@@ -32,7 +32,8 @@ func (g *Gateway) ScheduleChange(
 			if s.DefaultPaymentMethod != nil {
 				update.DefaultSettings = paidWith(s.DefaultPaymentMethod.ID)
 			}
-			return now, done(g.api.V1SubscriptionSchedules.Update(ctx, s.Schedule.ID, update))
+			updated, err := g.api.V1SubscriptionSchedules.Update(ctx, s.Schedule.ID, update)
+			return rescheduled(now, updated, err)
 		},
 	})
 }
@@ -45,9 +46,10 @@ func (g *Gateway) withSchedule(
 		step: "schedule",
 		made: isScheduled,
 		make: func(params stripe.Params, now *stripe.Subscription) (*stripe.Subscription, error) {
-			return now, done(g.api.V1SubscriptionSchedules.Create(ctx, &stripe.SubscriptionScheduleCreateParams{
+			created, err := g.api.V1SubscriptionSchedules.Create(ctx, &stripe.SubscriptionScheduleCreateParams{
 				Params: params, FromSubscription: &subscription,
-			}))
+			})
+			return rescheduled(now, created, err)
 		},
 	})
 	if err != nil {
@@ -120,10 +122,26 @@ func (g *Gateway) release(ctx context.Context) change[stripe.Subscription] {
 		step: "release",
 		made: func(s *stripe.Subscription) bool { return !isScheduled(s) },
 		make: func(params stripe.Params, now *stripe.Subscription) (*stripe.Subscription, error) {
-			return now, done(g.api.V1SubscriptionSchedules.Release(ctx, now.Schedule.ID,
-				&stripe.SubscriptionScheduleReleaseParams{Params: params}))
+			released, err := g.api.V1SubscriptionSchedules.Release(ctx, now.Schedule.ID,
+				&stripe.SubscriptionScheduleReleaseParams{Params: params})
+			return rescheduled(now, released, err)
 		},
 	}
+}
+
+// rescheduled returns a subscription after a request that has answered its schedule, or the same one if that may be out
+// of date.
+func rescheduled(
+	before *stripe.Subscription, schedule *stripe.SubscriptionSchedule, err error,
+) (*stripe.Subscription, error) {
+	if err != nil || isReplayed(schedule.LastResponse) {
+		return before, err
+	}
+	after := *before
+	if after.Schedule = schedule; schedule.Status == stripe.SubscriptionScheduleStatusReleased {
+		after.Schedule = nil
+	}
+	return &after, nil
 }
 
 func isScheduled(s *stripe.Subscription) bool { return s.Schedule != nil }

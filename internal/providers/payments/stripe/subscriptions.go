@@ -31,7 +31,18 @@ func (g *Gateway) Subscribe(
 	if err != nil {
 		return payments.Subscription{}, err
 	}
+	if i := made.LatestInvoice; i != nil && i.Object != "" && !isReplayed(made.LastResponse) {
+		remember(ctx, firstPaymentOf(made.ID), made)
+	}
 	return g.shown(ctx, made.ID)
+}
+
+// firstPaymentOf returns the name under which the first payment of a subscription is remembered.
+func firstPaymentOf(subscription string) string { return "first payment of " + subscription }
+
+// shownOfFirstPayment is what has to be expanded to show the first payment of a subscription.
+func shownOfFirstPayment() []string {
+	return []string{"latest_invoice.confirmation_secret", "discounts.source.coupon"}
 }
 
 func newSubscription(
@@ -46,6 +57,7 @@ func newSubscription(
 			PaymentMethodTypes: stripe.StringSlice([]string{"card"}), SaveDefaultPaymentMethod: stripe.String("on_subscription"),
 		},
 		Metadata: map[string]string{metaAttempt: a.ID},
+		Expand:   stripe.StringSlice(append(shownOfSubscription(), shownOfFirstPayment()...)),
 	}
 	if s.Coupon != "" {
 		create.Discounts = []*stripe.SubscriptionCreateDiscountParams{{Coupon: &s.Coupon}}
@@ -55,9 +67,12 @@ func newSubscription(
 
 // FirstPayment implements payments.Gateway. There is no client secret once there is nothing to pay.
 func (g *Gateway) FirstPayment(ctx context.Context, subscription string) (payments.FirstPayment, error) {
-	s, err := g.retrieveSubscription(ctx, subscription, "latest_invoice.confirmation_secret", "discounts.source.coupon")
-	if err != nil {
-		return payments.FirstPayment{}, err
+	s := recall[stripe.Subscription](ctx, firstPaymentOf(subscription))
+	if s == nil {
+		var err error
+		if s, err = g.retrieveSubscription(ctx, subscription, shownOfFirstPayment()...); err != nil {
+			return payments.FirstPayment{}, err
+		}
 	}
 	var pay payments.FirstPayment
 	if invoice := s.LatestInvoice; invoice != nil {
@@ -86,7 +101,10 @@ func (g *Gateway) SetCancelAtPeriodEnd(
 		step: "cancel",
 		made: func(s *stripe.Subscription) bool { return endsWithPeriod(s) == cancel && !hasEnded(s) },
 		make: func(params stripe.Params, now *stripe.Subscription) (*stripe.Subscription, error) {
-			update := &stripe.SubscriptionUpdateParams{Params: params, Metadata: map[string]string{metaChange: a.ID}}
+			update := &stripe.SubscriptionUpdateParams{
+				Params: params, Metadata: map[string]string{metaChange: a.ID},
+				Expand: stripe.StringSlice(shownOfSubscription()),
+			}
 			if !now.CancelAtPeriodEnd && now.CancelAt != 0 {
 				update.AddExtra("cancel_at", "") // it was set as a time
 			} else {
@@ -129,7 +147,14 @@ func (g *Gateway) changed(
 
 // subscription returns a subscription with all that is shown of it.
 func (g *Gateway) subscription(ctx context.Context, id string) (*stripe.Subscription, error) {
-	return g.retrieveSubscription(ctx, id, shownOfSubscription()...)
+	if s := recall[stripe.Subscription](ctx, id); s != nil {
+		return s, nil
+	}
+	s, err := g.retrieveSubscription(ctx, id, shownOfSubscription()...)
+	if err == nil {
+		remember(ctx, id, s)
+	}
+	return s, err
 }
 
 // shownOfSubscription is what is expanded of a subscription.
@@ -145,10 +170,14 @@ func (g *Gateway) retrieveSubscription(ctx context.Context, id string, expand ..
 const mostSubscriptions = 20
 
 // subscriptions returns those of a customer, the newest first.
-func (g *Gateway) subscriptions(ctx context.Context, customer string) ([]*stripe.Subscription, error) {
+func (g *Gateway) subscriptions(
+	ctx context.Context, customer string, expand ...string,
+) ([]*stripe.Subscription, error) {
+	for _, field := range shownOfSubscription() {
+		expand = append(expand, "data."+field)
+	}
 	params := &stripe.SubscriptionListParams{
-		Customer: &customer, Status: stripe.String("all"),
-		Expand: stripe.StringSlice([]string{"data.default_payment_method", "data.schedule"}),
+		Customer: &customer, Status: stripe.String("all"), Expand: stripe.StringSlice(expand),
 	}
 	params.Limit = stripe.Int64(mostSubscriptions)
 	return list(ctx, g, g.api.V1Subscriptions.List(ctx, params), mostSubscriptions,

@@ -47,6 +47,7 @@ func contract(t *testing.T, open func(t *testing.T) world) {
 	for name, check := range map[string]func(*shop){
 		"prices":                           checkPrices,
 		"coupons":                          checkCoupons,
+		"an excerpt":                       checkExcerpt,
 		"customers":                        checkCustomers,
 		"subscribing":                      checkSubscribing,
 		"a discount":                       checkDiscount,
@@ -235,6 +236,24 @@ func checkSubscribing(s *shop) {
 	paid, err := s.FirstPayment(s.Context(), made.ID)
 	require.NoError(s, err)
 	assert.Empty(s, paid.ClientSecret, "there is nothing to pay any more")
+}
+
+func checkExcerpt(s *shop) {
+	customer, _ := s.subscribed(s.Cheap)
+	all := s.billing(customer)
+	got, err := s.Excerpt(s.Context(), customer, true)
+	require.NoError(s, err)
+	assert.Equal(s, all, got)
+	require.NoError(s, s.Refund(all.Invoices[0].ID, 100))
+	got, err = s.Excerpt(s.Context(), customer, true)
+	require.NoError(s, err)
+	assert.Zero(s, got.Invoices[0].Refunded)
+	all.Invoices = nil
+	got, err = s.Excerpt(s.Context(), customer, false)
+	require.NoError(s, err)
+	assert.Equal(s, all, got)
+	_, err = s.Excerpt(s.Context(), "cus_nothing", false)
+	assert.ErrorIs(s, err, payments.ErrNotFound)
 }
 
 func checkDiscount(s *shop) {
