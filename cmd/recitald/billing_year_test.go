@@ -230,7 +230,7 @@ func TestOverageIsBilledOnce(t *testing.T) {
 	require.Equal(t, 5*units, recorded()[0].Amount)
 	require.Zero(t, c.usage(t), "of the new period")
 
-	// then the units past the plan are on an invoice of their own, because that of the renewal is final, and on no other
+	// then the units past the plan are on the next renewal, because they are too little for an invoice, and on no other
 	for range 2 {
 		b.untilNext(c.id)
 	}
@@ -240,7 +240,7 @@ func TestOverageIsBilledOnce(t *testing.T) {
 			due, paid = append(due, i.AmountDue), append(paid, i.AmountPaid)
 		}
 	}
-	require.Equal(t, []int64{5 * units}, due)
+	require.Equal(t, []int64{1000 + 5*units}, due)
 	require.Equal(t, due, paid)
 	require.Len(t, recorded(), 1)
 }
