@@ -3,6 +3,7 @@ package main_test
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -143,6 +144,27 @@ func (c customer) refused(t *testing.T, status int, path string, o order, why st
 	}
 }
 
+// capsSpending sets a spending cap, which is in the currency of the account's price.
+func (c customer) capsSpending(t *testing.T) {
+	t.Helper()
+	for range 2 {
+		answer := do(t, c.request(http.MethodPut, "/payments/spending-cap", strings.NewReader(`{"amount": 2500}`),
+			"Content-Type", "application/json"))
+		require.Equal(t, 200, answer.status, answer.text())
+		require.JSONEq(t, `{"amount": 2500, "currency": "usd"}`, answer.text())
+	}
+	var shown struct {
+		Amount, Spent int64
+		PeriodEnd     int64 `json:"period_end"`
+	}
+	answer := do(t, c.request(http.MethodGet, "/payments/spending-cap", nil))
+	require.Equal(t, 200, answer.status, answer.text())
+	answer.decode(t, &shown)
+	require.EqualValues(t, 2500, shown.Amount)
+	require.Zero(t, shown.Spent)
+	require.Equal(t, c.shownPlan(t).Usage.PeriodEnd, shown.PeriodEnd)
+}
+
 // The life of a subscription, as its owner makes and sees it.
 func TestTheLifeOfASubscription(t *testing.T) {
 	t.Parallel()
@@ -186,6 +208,7 @@ func TestTheLifeOfASubscription(t *testing.T) {
 	require.Len(t, seen.Invoices, 1)
 	require.EqualValues(t, 1000, seen.Invoices[0].AmountPaid)
 	require.Equal(t, "paid", seen.Invoices[0].Status)
+	c.capsSpending(t)
 	c.refused(t, 409, "subscribe", pro, "There is a subscription already")
 	c.refused(t, 409, "change-plan", indie, "The subscription has this price already")
 
