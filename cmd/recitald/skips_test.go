@@ -106,7 +106,7 @@ func TestEventsThatCannotBeDecodedDoNotEndRecovery(t *testing.T) {
 	// and when Postgres is lost, the keyring can be imported, and the service is whole again
 	s = start(t, data)
 	s.eventually(s.lacks("the log's keyring"))
-	require.Contains(t, s.notes("keyring", "import", late), "1")
+	require.Contains(t, s.notes("keyring", "import", late), s.keyring().Log)
 	s.eventually(s.isReady)
 	c, gone = c.at(s), gone.at(s)
 	require.True(t, s.keyErased(gone))
