@@ -116,7 +116,7 @@ func TestAStateBelongsToTheBrowserThatHasBegun(t *testing.T) {
 	answer := d.visit(d.begin(), "")
 	own := answer.Kept
 	for name, kept := range map[string]string{
-		"of another sign-in": d.begin().Kept, "none": "", "garbage": "x", "changed": "A" + own[1:], "half": own[:len(own)/2],
+		"of another sign-in": d.begin().Kept, "none": "", "garbage": "x", "changed": own[1:] + own[:1], "half": own[:len(own)/2],
 	} {
 		answer.Kept = kept
 		_, err := d.Finish(t.Context(), answer)
