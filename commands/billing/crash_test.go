@@ -183,6 +183,7 @@ func TestACrashAnywhereIsRepaired(t *testing.T) {
 				if !by.quick && (testing.Short() || !charges) {
 					continue
 				}
+				by.worker = by.worker && name != "end" // whose worker does it again
 				t.Run(repaired, func(t *testing.T) { s.crashEverywhere(t, c, by, want) })
 			}
 		})

@@ -3,6 +3,7 @@ package noticestest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -201,7 +202,7 @@ func hangs(t *testing.T, open Open) {
 	server, sender := open(t, short)
 	server.Behave(Hangs)
 	err := silent(t, sender.Send(t.Context(), message()))
-	require.True(t, err == notices.ErrLater || err == notices.ErrUnavailable, err)
+	require.True(t, errors.Is(err, notices.ErrLater) || errors.Is(err, notices.ErrUnavailable), err)
 }
 
 func gone(t *testing.T, open Open) {
