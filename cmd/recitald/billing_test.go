@@ -217,6 +217,18 @@ func TestTheLifeOfASubscription(t *testing.T) {
 		Kind        string
 		EffectiveAt int64 `json:"effective_at"`
 	}
+	var preview struct {
+		Kind    string
+		Preview struct {
+			AmountDue int64 `json:"amount_due"`
+			Currency  string
+		}
+	}
+	c.succeeds(t, "change-plan?preview=true", pro, &preview)
+	require.Equal(t, "upgraded", preview.Kind)
+	require.InDelta(t, 3900, preview.Preview.AmountDue, 2)
+	require.Equal(t, "usd", preview.Preview.Currency)
+	require.Equal(t, seen, c.billing(t), "a preview changes nothing")
 	c.succeeds(t, "change-plan", pro, &changed)
 	require.Equal(t, "upgraded", changed.Kind)
 	require.WithinDuration(t, time.Now(), time.Unix(changed.EffectiveAt, 0), time.Hour)

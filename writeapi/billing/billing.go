@@ -38,7 +38,8 @@ func (a *API) Routes() []web.Route {
 				"period. If the card is declined, nothing changes, and the error says why in its `code`. With the code "+
 				"`authentication_required` the bank asks the owner of the card: the plan changes once the payment is confirmed "+
 				"with the `client_secret` of the error. Until then the billing overview shows it as `pending_change`, another "+
-				"dearer plan takes its place, and after 23 hours, or with the period, it lapses."),
+				"dearer plan takes its place, and after 23 hours, or with the period, it lapses. With `preview=true` nothing "+
+				"changes: the reply says what the change would be, and what it would cost now, as `preview`."),
 			web.Returns[changePlanResponse](noStore), web.Refuses(400, 402, 404)),
 		web.Post("/payments/cancel-scheduled-change", a.dropScheduledChange, shown, tag, done,
 			web.Summary("Keep the plan, in place of a change that is scheduled"),
@@ -72,6 +73,11 @@ type priceRequest struct {
 	PriceID string `body:"price_id" required:"true" minlen:"1" maxlen:"255" doc:"The price of the plan, as GET /payments/products lists it." example:"price_indie"`
 }
 
+type changePlanRequest struct {
+	priceRequest
+	Preview bool `query:"preview" default:"false" doc:"Says what the change would cost now, and changes nothing. The idempotency key has no meaning then."`
+}
+
 type plainRequest struct{ web.IdempotencyKey }
 
 type cardRequest struct {
@@ -95,6 +101,19 @@ type appliedDiscount struct {
 type changePlanResponse struct {
 	Kind        string `json:"kind" literal:"upgraded,downgrade_scheduled" doc:"upgraded at once, or downgrade_scheduled for the end of the period."`
 	EffectiveAt int64  `json:"effective_at" doc:"When the plan changes, in Unix seconds."`
+
+	Preview *changePreview `json:"preview,omitempty" doc:"With preview=true only: what would be charged now."`
+}
+
+type changePreview struct {
+	AmountDue int64         `json:"amount_due" doc:"What would be charged now, in minor units of the currency: 0 for a cheaper plan."`
+	Currency  string        `json:"currency" doc:"The currency, in the three letters of ISO 4217, in lower case."`
+	Lines     []previewLine `json:"lines" doc:"What the amount is made of, such as the time that is left at either price, and characters past the plan that wait for an invoice."`
+}
+
+type previewLine struct {
+	Description string `json:"description" doc:"What the line is for, in the words of the payment provider."`
+	Amount      int64  `json:"amount" doc:"in minor units of the currency; negative where it is credited"`
 }
 
 type cancelResponse struct {

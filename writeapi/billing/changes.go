@@ -25,17 +25,39 @@ func (a *API) subscribe(call *web.Call, in priceRequest) (web.Reply, error) {
 	return a.answer(call, web.JSON(response), made.Position, err)
 }
 
-func (a *API) changePlan(call *web.Call, in priceRequest) (web.Reply, error) {
+func (a *API) changePlan(call *web.Call, in changePlanRequest) (web.Reply, error) {
+	if in.Preview {
+		return a.previewChange(call, in.PriceID)
+	}
 	r, err := web.RepetitionOf(call, in)
 	if err != nil {
 		return web.Reply{}, err
 	}
 	changed, err := a.Billing.ChangePlan(call, call.Principal.Account, in.PriceID, r, writeapi.Origin(call.Caller))
+	return a.answer(call, web.JSON(responseOf(changed)), changed.Position, err)
+}
+
+func responseOf(changed billing.PlanChange) changePlanResponse {
 	response := changePlanResponse{Kind: "upgraded", EffectiveAt: changed.EffectiveAt.Unix()}
 	if changed.Downgrade {
 		response.Kind = "downgrade_scheduled"
 	}
-	return a.answer(call, web.JSON(response), changed.Position, err)
+	return response
+}
+
+func (a *API) previewChange(call *web.Call, price string) (web.Reply, error) {
+	preview, err := a.Billing.PreviewChange(call, call.Principal.Account, price)
+	if err != nil {
+		return web.Reply{}, err
+	}
+	response := responseOf(preview.PlanChange)
+	response.Preview = &changePreview{
+		AmountDue: preview.Charge.AmountDue, Currency: preview.Charge.Currency, Lines: []previewLine{},
+	}
+	for _, line := range preview.Charge.Lines {
+		response.Preview.Lines = append(response.Preview.Lines, previewLine(line))
+	}
+	return web.JSON(response).WithHeader("Cache-Control", "no-store"), nil
 }
 
 func (a *API) dropScheduledChange(call *web.Call, in plainRequest) (web.Reply, error) {

@@ -45,6 +45,8 @@ type Gateway interface {
 	// error is ErrDeclined. A change that was scheduled is dropped after that, and stays where nothing changes. Where the
 	// card's owner has to confirm the payment, the change is pending in the subscription that is returned.
 	ChangePrice(ctx context.Context, a Attempt, c PriceChange) (Subscription, error)
+	// PreviewPrice returns the invoice that ChangePrice would charge now. It changes nothing.
+	PreviewPrice(ctx context.Context, subscription, price string) (Preview, error)
 	// ClientSecret returns what a client needs, or has needed, to pay an invoice; "" for one with nothing to pay.
 	ClientSecret(ctx context.Context, invoice string) (string, error)
 	// ScheduleChange changes the price at the end of the period. Another scheduled change is replaced.
@@ -137,6 +139,19 @@ type PriceChange struct {
 	Subscription string
 	Price        string
 	Replaces     string // invoice of a pending change, which is dropped before; "" for none
+}
+
+// Preview is an invoice as it would be.
+type Preview struct {
+	AmountDue int64
+	Currency  string
+	Lines     []PreviewLine
+}
+
+// PreviewLine is a line of an invoice as it would be. A credit is negative.
+type PreviewLine struct {
+	Description string
+	Amount      int64
 }
 
 // Discount is a coupon.

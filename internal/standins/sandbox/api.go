@@ -72,6 +72,7 @@ func operations() map[string]operation {
 		"POST /v1/invoices/{id}/pay":   payInvoice,
 		"POST /v1/invoices/{id}/void":  voidInvoice,
 
+		"POST /v1/invoices/create_preview":          previewInvoice,
 		"POST /v1/invoices/{id}/finalize":           finalizeInvoice,
 		"POST /v1/invoices/{id}/mark_uncollectible": markUncollectible,
 

@@ -302,30 +302,57 @@ func (w *work) setCancellation(s *subscription) error {
 	return nil
 }
 
-// changePrice changes the price of a subscription, and bills the difference for the rest of the period now.
-func (w *work) changePrice(s *subscription) (any, error) {
-	wanted, err := oneItem(w.form)
+// nextPrice returns the price that a form gives to a subscription.
+func (w *work) nextPrice(s *subscription, in *form.Form) (*price, error) {
+	wanted, err := oneItem(in)
 	if err != nil {
 		return nil, err
 	}
 	if wanted.Required("id") != s.item().ID {
 		return nil, invalid("resource_missing", "items[0][id]", "No such subscription_item: '%s'", wanted.String("id"))
 	}
-	w.form.Enum("proration_behavior", "always_invoice")
-	pending := w.form.Enum("payment_behavior", "error_if_incomplete", pendingIfIncomplete) == pendingIfIncomplete
-	next, before := wanted.Required("price"), get[price](w, s.item().Price)
-	if next == before.ID {
-		return w.saved(s, "customer.subscription.updated"), nil
-	}
-	p, err := w.priceForSale(next)
+	in.Enum("proration_behavior", "always_invoice")
+	p, err := w.priceForSale(wanted.Required("price"))
 	switch {
 	case err != nil:
 		return nil, err
 	case s.Status == "incomplete":
 		return nil, invalid("", "items",
 			"The subscription is incomplete: its items cannot change before its first invoice is paid.")
-	case before.Currency != p.Currency:
+	case s.Currency != p.Currency:
 		return nil, invalid("", "items[0][price]", "The sandbox supports changes to prices of the same currency only.")
+	}
+	return p, nil
+}
+
+// previewInvoice answers with the invoice of a change of price, which is not made.
+func previewInvoice(w *work) (any, error) {
+	s, err := find[subscription](w, w.form.Required("subscription"))
+	if err != nil {
+		return nil, err
+	}
+	p, err := w.nextPrice(s, w.form.Sub("subscription_details"))
+	if err != nil {
+		return nil, err
+	}
+	w.prorate(s, get[price](w, s.item().Price), p)
+	i := w.newInvoice(string(s.Customer), s.Currency, reasonUpdate, s)
+	w.addPending(i)
+	w.sum(i)
+	w.tx.undo()
+	return i, nil
+}
+
+// changePrice changes the price of a subscription, and bills the difference for the rest of the period now.
+func (w *work) changePrice(s *subscription) (any, error) {
+	pending := w.form.Enum("payment_behavior", "error_if_incomplete", pendingIfIncomplete) == pendingIfIncomplete
+	p, err := w.nextPrice(s, w.form)
+	if err != nil {
+		return nil, err
+	}
+	before := get[price](w, s.item().Price)
+	if p.ID == before.ID {
+		return w.saved(s, "customer.subscription.updated"), nil
 	}
 	if s.PendingUpdate != nil {
 		w.void(get[invoice](w, s.LatestInvoice))

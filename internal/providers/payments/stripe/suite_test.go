@@ -274,6 +274,10 @@ func checkUpgrade(s *shop) {
 	before := s.only(customer)
 	half := before.PeriodStart.Add(before.PeriodEnd.Sub(before.PeriodStart) / 2)
 	require.NoError(s, s.Advance(half.Sub(s.Now())))
+	preview, err := s.PreviewPrice(s.Context(), subscription, s.Dear.ID)
+	require.NoError(s, err)
+	assert.Equal(s, before, s.only(customer), "a preview changes nothing")
+	assert.Equal(s, s.Cheap.Amount, s.charged(customer))
 	changed := twice(s, func(a payments.Attempt) (payments.Subscription, error) {
 		return s.ChangePrice(s.Context(), a, payments.PriceChange{Subscription: subscription, Price: s.Dear.ID})
 	}, func(first, again payments.Subscription) { assert.Equal(s, first, again) })
@@ -282,6 +286,11 @@ func checkUpgrade(s *shop) {
 	assert.Equal(s, before.PeriodEnd, changed.PeriodEnd, "the period stays")
 	difference := (s.Dear.Amount - s.Cheap.Amount) / 2
 	assert.InDelta(s, s.Cheap.Amount+difference, s.charged(customer), 5, "the difference was charged, once")
+	assert.InDelta(s, preview.AmountDue, s.charged(customer)-s.Cheap.Amount, 5, "as the preview has said")
+	assert.Equal(s, s.Dear.Currency, preview.Currency)
+	require.Len(s, preview.Lines, 2)
+	assert.Equal(s, preview.AmountDue, preview.Lines[0].Amount+preview.Lines[1].Amount)
+	assert.Negative(s, min(preview.Lines[0].Amount, preview.Lines[1].Amount), "the time that is not used comes back")
 }
 
 func checkDeclinedUpgrade(s *shop) {

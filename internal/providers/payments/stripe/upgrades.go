@@ -54,6 +54,35 @@ func (g *Gateway) reprice(
 	})
 }
 
+// PreviewPrice implements payments.Gateway.
+func (g *Gateway) PreviewPrice(ctx context.Context, subscription, price string) (payments.Preview, error) {
+	s, err := g.subscription(ctx, subscription)
+	if err != nil {
+		return payments.Preview{}, err
+	}
+	i, err := read(ctx, g, func() (*stripe.Invoice, error) {
+		return g.api.V1Invoices.CreatePreview(ctx, &stripe.InvoiceCreatePreviewParams{
+			Subscription: &subscription,
+			SubscriptionDetails: &stripe.InvoiceCreatePreviewSubscriptionDetailsParams{
+				Items: []*stripe.InvoiceCreatePreviewSubscriptionDetailsItemParams{
+					{ID: &itemOf(s).ID, Price: &price},
+				},
+				ProrationBehavior: stripe.String("always_invoice"),
+			},
+		})
+	})
+	if err != nil {
+		return payments.Preview{}, err
+	}
+	preview := payments.Preview{AmountDue: i.AmountDue, Currency: string(i.Currency)}
+	if i.Lines != nil {
+		for _, l := range i.Lines.Data {
+			preview.Lines = append(preview.Lines, payments.PreviewLine{Description: l.Description, Amount: l.Amount})
+		}
+	}
+	return preview, nil
+}
+
 // asksOwner reports whether a payment was declined because the card's owner has to confirm it.
 func asksOwner(err error) bool {
 	var r *refusal

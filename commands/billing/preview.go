@@ -1,0 +1,58 @@
+package billing
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/recital-tts/recital/domain/subscription"
+	"github.com/recital-tts/recital/internal/providers/payments"
+)
+
+// Preview is what ChangePlan would come to.
+type Preview struct {
+	PlanChange
+	Charge payments.Preview // of what would be charged now; nothing for a downgrade
+}
+
+// PreviewChange says what ChangePlan would do now, and changes and records nothing. Errors: as ChangePlan, but none of a
+// payment, and none of an Idempotency-Key.
+func (b *Billing) PreviewChange(ctx context.Context, account, price string) (Preview, error) {
+	ctx = waiting(ctx, account)
+	listed, err := b.catalogue(ctx)
+	if err != nil {
+		return Preview{}, err
+	}
+	s, err := b.asIfRequested(ctx, subscription.Request{
+		Account: account, Request: uuid.NewString(), Kind: subscription.ChangePlan, Price: price, Catalogue: listed,
+		At: b.now(),
+	})
+	if err != nil {
+		return Preview{}, err
+	}
+	current, _ := s.Current()
+	if s.Open.Downgrade {
+		next, _ := listed.Find(price)
+		return Preview{PlanChange{Downgrade: true, EffectiveAt: current.PeriodEnd},
+			payments.Preview{Currency: next.Currency}}, nil
+	}
+	charge, err := b.Gateway.PreviewPrice(ctx, current.Subscription, price)
+	return Preview{PlanChange{EffectiveAt: b.now()}, charge}, refusal(err)
+}
+
+// asIfRequested returns the state that a request would lead to, in which it is open.
+func (b *Billing) asIfRequested(ctx context.Context, wanted subscription.Request) (subscription.State, error) {
+	s, _, err := b.State(ctx, wanted.Account)
+	if err != nil {
+		return subscription.State{}, err
+	}
+	look, err := b.glance(ctx, wanted.Account, s, false)
+	if err != nil {
+		return subscription.State{}, err
+	}
+	events, err := together(look, wanted).Decide(s)
+	for _, event := range events {
+		s = subscription.Evolve(s, event)
+	}
+	return s, err
+}
