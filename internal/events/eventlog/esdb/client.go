@@ -12,6 +12,7 @@ package esdb
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/sony/gobreaker/v2"
 
@@ -41,9 +42,12 @@ func Open(conf Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the event log: %w", err)
 	}
+	// Beside its own attempt, a call may wait in the library, which ignores contexts there: for a connection to the
+	// leader, and for two requests to find it.
+	gossip := time.Duration(library.GossipTimeout) * time.Second
 	c := &Client{
 		conf:       conf,
-		supervisor: &supervisor{conf: library, grace: 2 * conf.AttemptTimeout, logger: conf.Logger},
+		supervisor: &supervisor{conf: library, grace: conf.AttemptTimeout + 3*gossip, logger: conf.Logger},
 		breaker:    newBreaker(conf),
 		slots:      make(chan struct{}, conf.MaxInFlight),
 

@@ -206,7 +206,8 @@ func (l *load) write(ctx context.Context, log eventlog.Log, stream string) {
 	}
 }
 
-// stubborn is a caller that repeats an append as long as it may not have been written, with a short timeout for each.
+// stubborn is a caller that repeats an append as long as it may not have been written, with a short timeout for each,
+// and a pause, or callers that are refused at once would leave no processor to what they wait for.
 func stubborn(
 	ctx context.Context, log eventlog.Log, stream string, expected eventlog.Revision, events []eventlog.Proposed,
 ) error {
@@ -220,6 +221,7 @@ func stubborn(
 		if !unknown || ctx.Err() != nil {
 			return err
 		}
+		time.Sleep(time.Millisecond)
 	}
 }
 

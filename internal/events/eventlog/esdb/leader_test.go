@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
@@ -148,15 +149,16 @@ func TestTheLogFollowsTheLeader(t *testing.T) {
 			first, second := startMember(t, socket), startMember(t, socket)
 			second.follow(first.address)
 			connection, elected := test.connect(t, first, second)
-			log := impatient(t, connection)
+			log := open(t, esdb.Config{ConnectionString: connection, AttemptTimeout: patience, BeatTimeout: patience,
+				MaxBackOff: 50 * time.Millisecond}) // nothing hangs here, so no attempt ends by its time
 			ctx := within(t, patience)
 			reader := logtest.NewReader(log.Subscribe(ctx, eventlog.Start()), eventlog.Start(), isLoad)
 			load := startLoad(ctx, t, log)
 			load.proceed(ctx)
 
 			// when another node is elected, and no connection breaks
-			first.follow(second.address)
 			second.lead()
+			first.follow(second.address)
 			elected()
 
 			// then everything continues there

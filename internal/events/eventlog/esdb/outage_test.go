@@ -90,6 +90,7 @@ func persistent(
 		if !errors.Is(err, eventlog.ErrUnavailable) || ctx.Err() != nil {
 			return err
 		}
+		time.Sleep(time.Millisecond)
 	}
 }
 
