@@ -259,6 +259,7 @@ func TestWhatTheSetupRefuses(t *testing.T) {
 		"an unknown plan":       {nil, bad(`{"products":[{"plan":"gold","name":"G"}]}`), 2, "gold"},
 		"the free plan":         {nil, bad(`{"products":[{"plan":"free","name":"F"}]}`), 2, "free"},
 		"no amount":             {nil, product(`{"currency":"usd"}`), 2, "amount"},
+		"a price of 0":          {nil, product(`{"currency":"usd","amount":0}`), 2, "amount"},
 		"a currency in capitals": {nil, product(`{"currency":"USD","amount":1}`), 2,
 			"small letters"},
 		"a dinar's last digit": {nil, product(`{"currency":"kwd","amount":1001}`), 2, "three decimals"},

@@ -14,7 +14,7 @@ import (
 )
 
 // ObserveCatalogue records which prices are on sale now. A price whose metadata names no plan that can be bought is
-// none.
+// none, and neither is a price of 0: it would need no card, and nobody would pay what is used past the plan.
 func (b *Billing) ObserveCatalogue(ctx context.Context) (eventlog.Position, error) {
 	_, position, err := b.observeCatalogue(ctx, journal.System())
 	return position, err
@@ -49,7 +49,7 @@ func (b *Billing) catalogue(ctx context.Context) (catalogue.State, error) {
 // nothing.
 func priceOf(one payments.Price) (catalogue.Price, bool) {
 	named, err := plan.Lookup(plan.Type(one.Metadata[payments.MetadataPlan]))
-	if err != nil || named.Type == plan.Free {
+	if err != nil || named.Type == plan.Free || one.Amount <= 0 {
 		return catalogue.Price{}, false
 	}
 	price := catalogue.Price{ID: one.ID, Name: one.Product, Plan: named.Type, Amount: one.Amount, Currency: one.Currency}

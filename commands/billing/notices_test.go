@@ -207,11 +207,12 @@ func TestTheCatalogueFollowsThePrices(t *testing.T) {
 	require.Equal(t, dollars, listed)
 	require.Len(t, list().Listed, 3)
 
-	// given one that names no plan of ours, one for the free plan, one whose overage is nonsense, and one that is
-	// archived
+	// given one that names no plan of ours, one for the free plan, one that costs nothing, one whose overage is
+	// nonsense, and one that is archived
+	amount := int64(1)
 	price := func(metadata map[string]string) string {
 		made, err := s.api.V1Prices.Create(t.Context(), &api.PriceCreateParams{
-			Currency: new("usd"), UnitAmount: new(int64(1)), Product: new("prod_pro"), Metadata: metadata,
+			Currency: new("usd"), UnitAmount: &amount, Product: new("prod_pro"), Metadata: metadata,
 			Recurring: &api.PriceCreateRecurringParams{Interval: new("month")},
 		})
 		require.NoError(t, err)
@@ -219,6 +220,8 @@ func TestTheCatalogueFollowsThePrices(t *testing.T) {
 	}
 	foreign, free := price(map[string]string{"plan": "gold"}), price(map[string]string{"plan": "free"})
 	odd := price(map[string]string{"plan": "premium", "overage_millis": "-5", "overage_unit": "many"})
+	amount = 0
+	gift := price(map[string]string{"plan": "premium"})
 	_, err := s.api.V1Prices.Update(t.Context(), indie, &api.PriceUpdateParams{Active: new(false)})
 	require.NoError(t, err)
 
@@ -236,7 +239,7 @@ func TestTheCatalogueFollowsThePrices(t *testing.T) {
 
 	// then the catalogue shows what can be bought
 	require.EqualValues(t, 1, asked.prices.Load())
-	for id, want := range map[string]bool{foreign: false, free: false, odd: true, indie: true, pro: true} {
+	for id, want := range map[string]bool{foreign: false, free: false, gift: false, odd: true, indie: true, pro: true} {
 		_, found := list().Find(id)
 		require.Equal(t, want, found, id)
 	}
