@@ -27,6 +27,7 @@ const (
 	PaymentProcess         = "payment"          // notices that were not handled
 	CollectProcess         = "collect"          // payments and ends of subscriptions, after which debts are seen to
 	OverageProcess         = "bill_overage"     // characters past a plan, whose period or terms have ended
+	DisputeProcess         = "end_disputed"     // disputes that were lost, after which nothing is to go on
 )
 
 // Patience is how long a request may be open before it is taken for one that a crash has left behind.
@@ -49,6 +50,9 @@ type Config struct {
 
 	Coupon string        // for the first subscription of an account; "" for none
 	Grace  time.Duration // for which a plan is granted while a payment is missing
+	// DisputeEndsPlan is the operator's rule that the subscriptions of an account end when it has its money back by a
+	// dispute. It holds for disputes that are found lost while it is set.
+	DisputeEndsPlan bool
 }
 
 // Views are what Billing needs of read models. What they say may be out of date: it is a hint, and the log decides.

@@ -54,7 +54,7 @@ func (b *Billing) carryOut(
 		agree.EffectiveAt = changed.PeriodEnd.UTC()
 	case subscription.Uncancel:
 		_, err = b.Gateway.SetCancelAtPeriodEnd(ctx, attempt(r), r.Subscription, false)
-	case subscription.End:
+	case subscription.End, subscription.EndDisputed:
 		err = b.endAll(ctx, r, s.Unfinished())
 	}
 	agree.At = b.now()

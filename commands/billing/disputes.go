@@ -5,29 +5,49 @@ import (
 	"errors"
 	"time"
 
+	"github.com/google/uuid"
+
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/subscription"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/todo"
 )
 
-// LostDispute is a payment that went back, because its dispute was lost. The plan is not withdrawn for it.
+// LostDispute is a payment that went back, because its dispute was lost. EndsPlan: the plan ends for it.
 type LostDispute struct {
 	Account, Invoice string
 	Amount           int64
 	Currency         string
+	EndsPlan         bool
 	At               time.Time
 }
-
-// lost is how a dispute ends that takes the money back.
-const lost = "lost"
 
 // alertLost raises the alerts of the disputes that a look finds lost. They come before the look is recorded, so that no
 // crash can swallow them.
 func (b *Billing) alertLost(ctx context.Context, seen subscription.Observe, s subscription.State) error {
 	events, err := seen.Decide(s)
 	for _, event := range events {
-		if e, is := event.(subscription.InvoiceDisputed); is && e.Dispute == lost {
+		if e, is := event.(subscription.InvoiceDisputed); is && e.Dispute == subscription.DisputeLost {
 			err = errors.Join(err, b.AlertLost(ctx, LostDispute{Account: e.Account, Invoice: e.Invoice, Amount: e.Amount,
-				Currency: e.Currency, At: e.At}))
+				Currency: e.Currency, EndsPlan: b.DisputeEndsPlan, At: e.At}))
 		}
 	}
 	return err
+}
+
+// EndDisputed ends the subscriptions of an account that has its money back by a dispute. The name is that of the
+// subscription's stream, and the cause the event that recorded the loss. That is the request's id, too, so a crash in
+// between goes on with it, and once it has its outcome it is not made again.
+func (b *Billing) EndDisputed(ctx context.Context, name string, cause uuid.UUID) (eventlog.Position, error) {
+	done, err := b.request(ctx, subscription.Request{
+		Account: accountOfStream(name), Request: cause.String(), Kind: subscription.EndDisputed,
+	}, domain.Repetition{}, journal.CausedBy(cause))
+	switch {
+	case errors.Is(err, ErrUnderway):
+		return eventlog.Position{}, &todo.NotYetError{After: Patience}
+	case refused(err):
+		return done.position, nil
+	}
+	return done.position, err
 }

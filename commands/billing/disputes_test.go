@@ -1,9 +1,13 @@
 package billing_test
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/domain/subscription"
 )
 
 // A dispute that is lost is an alert before it is in the log, so that no crash can swallow it; one that is won is none.
@@ -33,5 +37,65 @@ func TestADisputeThatIsLostIsAnAlert(t *testing.T) {
 		require.EqualValues(t, 1000, s.lost[0].Amount)
 		refresh()
 		require.Len(t, s.lost, 1, "once")
+		require.False(t, slices.ContainsFunc(s.events(account), endsPlan), "it is no rule of the operator's")
+		require.EqualValues(t, "indie", s.state(account).Entitled.Plan)
 	}
+}
+
+// Whoever dies while the subscription of a lost dispute ends, at whatever is changed: it ends once, by one request.
+func TestALostDisputeEndsThePlanByTheOperatorsRule(t *testing.T) {
+	s := newShop(t)
+	s.DisputeEndsPlan = true
+	for at, done := 1, false; !done; at++ {
+		for _, after := range []bool{false, true} {
+			account := s.disputed()
+			name, lost := subscription.Stream(account), cause()
+			f := &fuse{at: at, after: after}
+			dying, ctx := s.mortal(t, f)
+			_, err := dying.EndDisputed(ctx, name, lost)
+			if done = !f.blown(); !done {
+				require.Error(t, err)
+				_, err = s.EndDisputed(t.Context(), name, lost)
+			}
+			require.NoError(t, err)
+			require.Equal(t, "canceled", s.has(account).Subscriptions[0].Status)
+			_, err = s.EndDisputed(t.Context(), name, lost)
+			require.NoError(t, err)
+			require.Equal(t, 1, s.countEnds(account))
+			require.EqualValues(t, "free", s.state(account).Entitled.Plan)
+			_, err = s.Subscribe(t.Context(), account, pro, none, origin)
+			require.NoError(t, err, "the account may subscribe again")
+		}
+		require.True(t, !done || at > 2, "the crashes were none")
+	}
+}
+
+// disputed returns an account whose dispute is seen lost, twice.
+func (s *shop) disputed() (account string) {
+	s.T.Helper()
+	account = s.subscribed(indie)
+	dispute, err := s.sandbox.Dispute(s.has(account).Invoices[0].ID)
+	require.NoError(s.T, err)
+	require.NoError(s.T, s.sandbox.CloseDispute(dispute, false))
+	s.advance(time.Second, account)
+	require.True(s.T, slices.ContainsFunc(s.events(account), endsPlan))
+	require.True(s.T, s.lost[len(s.lost)-1].EndsPlan)
+	before := len(s.events(account))
+	s.advance(time.Second, account)
+	require.Len(s.T, s.events(account), before)
+	return account
+}
+
+func endsPlan(e subscription.Event) bool {
+	lost, is := e.(subscription.InvoiceDisputed)
+	return is && lost.EndsPlan
+}
+
+func (s *shop) countEnds(account string) (n int) {
+	for _, e := range s.events(account) {
+		if wanted, is := e.(subscription.Requested); is && wanted.Kind == subscription.EndDisputed {
+			n++
+		}
+	}
+	return n
 }

@@ -83,7 +83,7 @@ func TestEventsAreReadForEver(t *testing.T) {
 		eventtest.Of("subscription-invoice-refunded", 1, subscription.InvoiceRefunded{Account: "a1", Invoice: "in_1",
 			Refunded: 4900, Currency: "usd", At: noon}),
 		eventtest.Of("subscription-invoice-disputed", 1, subscription.InvoiceDisputed{Account: "a1", Invoice: "in_1",
-			Disputed: true, Dispute: "lost", Amount: 4900, Currency: "usd", At: noon}),
+			Disputed: true, Dispute: "lost", Amount: 4900, Currency: "usd", EndsPlan: true, At: noon}),
 		eventtest.Of("subscription-debts-collected", 1, subscription.Collected{Account: "a1", Event: request, At: noon}),
 		eventtest.Of("subscription-loss-recorded", 1, subscription.Lost{Account: "a1", Object: "ii_1",
 			Reason: subscription.BelowMinimum, Characters: 9000, Amount: 45, Currency: "usd", At: noon}),

@@ -81,7 +81,7 @@ func (b *Billing) lookBy(
 	ctx context.Context, account string, s subscription.State,
 	read func(ctx context.Context, customer string) (payments.Billing, error),
 ) (subscription.Observe, error) {
-	seen := subscription.Observe{Grace: b.Grace, At: b.now()}
+	seen := subscription.Observe{Grace: b.Grace, EndDisputed: b.DisputeEndsPlan, At: b.now()}
 	if s.Customer == "" {
 		return seen, nil
 	}

@@ -1,6 +1,7 @@
 package billing
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -29,7 +30,7 @@ func (b *Billing) request(
 	ctx context.Context, wanted subscription.Request, r domain.Repetition, origin journal.Origin,
 ) (answered, error) {
 	ctx = waiting(ctx, wanted.Account)
-	wanted.Request, wanted.Repetition, wanted.At = uuid.NewString(), r, b.now()
+	wanted.Request, wanted.Repetition, wanted.At = cmp.Or(wanted.Request, uuid.NewString()), r, b.now()
 	state, position, err := b.record(ctx, &wanted, origin)
 	if err != nil {
 		return answered{}, err
@@ -118,7 +119,7 @@ func (b *Billing) complete(ctx context.Context, open subscription.Requested, ori
 // bills reports whether a request makes or pays invoices.
 func bills(kind subscription.Kind, s subscription.State) bool {
 	switch kind {
-	case subscription.Subscribe, subscription.ChangePlan, subscription.End:
+	case subscription.Subscribe, subscription.ChangePlan, subscription.End, subscription.EndDisputed:
 		return true
 	case subscription.ReplaceCard:
 		return slices.ContainsFunc(s.Invoices, func(i subscription.Invoice) bool { return i.Status == "open" })

@@ -32,7 +32,8 @@ const (
 	Uncancel            Kind = "uncancel"
 	SetupCard           Kind = "setup-intent"
 	ReplaceCard         Kind = "payment-method-replace"
-	End                 Kind = "end" // the account was closed
+	End                 Kind = "end"          // the account was closed
+	EndDisputed         Kind = "end-disputed" // a dispute was lost: nothing goes on, and another subscription may come
 )
 
 // Requested records what is wanted of the provider, before the provider is called: Request is the id by which the
@@ -275,6 +276,7 @@ type InvoiceDisputed struct {
 	Dispute  string    `json:"dispute,omitempty"` // open, won or lost
 	Amount   int64     `json:"amount,omitempty"`
 	Currency string    `json:"currency,omitempty"`
+	EndsPlan bool      `json:"endsPlan,omitempty"` // the operator's rule is that nothing goes on after this loss
 	At       time.Time `json:"at"`
 }
 

@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+// DisputeLost is how a dispute ends that takes the money back.
+const DisputeLost = "lost"
+
 // observation collects what follows from a look, with the state after it.
 type observation struct {
 	Observe
@@ -160,7 +163,8 @@ func (o *observation) invoice(seen Billed) {
 	}
 	if seen.Disputed != known.Disputed || seen.Dispute != known.Dispute || seen.DisputedSum != known.DisputedSum {
 		o.decide(InvoiceDisputed{Account: account, Invoice: seen.ID, Disputed: seen.Disputed, Dispute: seen.Dispute,
-			Amount: seen.DisputedSum, Currency: seen.Currency, At: o.At})
+			Amount: seen.DisputedSum, Currency: seen.Currency, At: o.At,
+			EndsPlan: o.EndDisputed && seen.Dispute == DisputeLost && known.Dispute != DisputeLost})
 	}
 }
 

@@ -14,6 +14,7 @@ type Observe struct {
 	Card          *Card      // that pays; nil for none
 	Invoices      []Billed   // newest first
 	Grace         time.Duration
+	EndDisputed   bool // the plan of an account ends that has its money back by a dispute
 	At            time.Time
 }
 

@@ -204,6 +204,13 @@ func TestObserveCardsAndInvoices(t *testing.T) {
 		return subscription.InvoiceDisputed{Account: "a1", Invoice: "i1", Disputed: disputed, Dispute: how, Amount: 4900,
 			Currency: "usd", At: noon}
 	}
+	lost := disputed
+	lost.Dispute = "lost"
+	ends := disputes(true, "lost").(subscription.InvoiceDisputed)
+	ends.EndsPlan = true
+	rule := func(seen subscription.Billed) subscription.Observe {
+		return subscription.Observe{Customer: "c1", Invoices: []subscription.Billed{seen}, EndDisputed: true, At: noon}
+	}
 	recorded := func(b subscription.Billed) subscription.Event {
 		return subscription.InvoiceRecorded{
 			Account: "a1", Invoice: "i1", Subscription: b.Subscription, Number: b.Number, Status: b.Status,
@@ -225,6 +232,12 @@ func TestObserveCardsAndInvoices(t *testing.T) {
 		{Name: "no card any more", Given: events{customer, changed(card)}, When: look(nil),
 			Then: events{changed(subscription.Card{})}},
 		{Name: "none as before", Given: events{customer, changed(card), changed(subscription.Card{})}, When: look(nil)},
+		{Name: "a loss that ends the plan", Given: events{customer, recorded(paid), disputes(true, "open")},
+			When: rule(lost), Then: events{ends}},
+		{Name: "a dispute that ends no plan", Given: events{customer, recorded(paid)}, When: rule(disputed),
+			Then: events{disputes(true, "open")}},
+		{Name: "a loss that is known ends no plan later", Given: events{customer, recorded(paid), disputes(true, "lost")},
+			When: rule(lost)},
 		{Name: "an invoice", Given: events{customer}, When: look(nil, paid), Then: events{recorded(paid)}},
 		{Name: "the same invoice", Given: events{customer, recorded(paid)}, When: look(nil, paid)},
 		{Name: "whose page has another address", Given: events{customer, recorded(paid)}, When: look(nil, elsewhere)},

@@ -47,7 +47,7 @@ func (c Request) Decide(s State) ([]Event, error) {
 		return nil, err
 	}
 	switch {
-	case s.Ending && c.Kind != End:
+	case s.Ending && c.Kind != End && c.Kind != EndDisputed:
 		return nil, ErrClosed
 	case s.Open != nil:
 		return nil, ErrUnderway
@@ -96,7 +96,7 @@ func (c Request) permit(s State, wanted *Requested) error {
 	switch c.Kind {
 	case Subscribe:
 		return c.subscribe(s, wanted)
-	case SetupCard, End:
+	case SetupCard, End, EndDisputed:
 		return nil
 	case ReplaceCard:
 		if s.Customer == "" { // nothing was ever set up for the account

@@ -33,7 +33,7 @@ func billingSlice(core *coreParts, providers *providerParts, shared *sharedParts
 			billing, err := commands.New(commands.Config{
 				Journal: core.journal, Gateway: providers.payments, Keys: core.keys,
 				Periods: periods{shared.ledger}, Views: readapi.Hints{Models: core.projector},
-				Coupon: core.cfg.StripeCoupon, Grace: core.cfg.Dunning,
+				Coupon: core.cfg.StripeCoupon, Grace: core.cfg.Dunning, DisputeEndsPlan: core.cfg.DisputeEndsPlan,
 				Alert: lapseAlert(shared.alerts), AlertUnpaid: unpaidAlert(shared.alerts),
 				AlertLost: lostAlert(shared.alerts), Now: time.Now, Logger: core.log,
 			})
@@ -67,6 +67,7 @@ func billingToDos(billing *commands.Billing) []toDo {
 		{commands.CompleteRequestProcess, readmodel.ToDoCompleteRequestView, byStream(billing.CompleteRequest)},
 		{commands.DunningProcess, readmodel.ToDoDunningView, byStream(billing.Lapse)},
 		{commands.CollectProcess, readmodel.ToDoCollectView, byStream(billing.Collect)},
+		{commands.DisputeProcess, readmodel.ToDoEndDisputedView, byStream(billing.EndDisputed)},
 		{commands.PaymentProcess, readmodel.ToDoPaymentView, byStream(billing.HandleNotice)},
 		{commands.OverageProcess, readmodel.ToDoBillOverageView, func(ctx context.Context, item todo.Item) (eventlog.Position,
 			error) {
@@ -103,9 +104,13 @@ func unpaidAlert(raised *alerts.Alerts) func(context.Context, commands.UnpaidInv
 // lostAlert returns a function that raises the alert of a dispute that was lost.
 func lostAlert(raised *alerts.Alerts) func(context.Context, commands.LostDispute) error {
 	return func(ctx context.Context, d commands.LostDispute) error {
+		rest := "its plan stays"
+		if d.EndsPlan {
+			rest = "its plan ends"
+		}
 		return raised.Raise(ctx, alerts.Occasion{
 			Source: alert.PaymentsSource, Subject: d.Invoice, Reason: alert.DisputeLost, At: d.At,
-			Detail: fmt.Sprintf("%s of account %s went back", money.Format(d.Amount, d.Currency), d.Account),
+			Detail: fmt.Sprintf("%s of account %s went back, and %s", money.Format(d.Amount, d.Currency), d.Account, rest),
 		})
 	}
 }

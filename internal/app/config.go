@@ -98,6 +98,7 @@ type Config struct {
 	StripeCoupon        string        `name:"stripe-coupon" placeholder:"ID"`
 	StripeRate          int           `name:"stripe-rate" default:"20" zero:"off"`
 	Dunning             time.Duration `name:"dunning" default:"336h"`
+	DisputeEndsPlan     bool          `name:"dispute-ends-plan"`
 
 	HostingClient     string `name:"hosting-client-id" placeholder:"oac_…"`
 	HostingSecret     string `name:"hosting-client-secret" secret:"whole"`

@@ -23,6 +23,7 @@ var requests = map[subscription.Kind]string{
 	subscription.SetupCard:           "to register a card",
 	subscription.ReplaceCard:         "another card to pay",
 	subscription.End:                 "nothing more, because it is closed",
+	subscription.EndDisputed:         "no plan any more, by the operator's rule for lost disputes",
 }
 
 // losses are what an entry says why an amount is lost.

@@ -23,11 +23,11 @@ func ReadModels() []feed.Projection {
 			Streams: eventlog.Streams{subscription.StreamPrefix},
 			Tables: []*table.Table{
 				subscriptions.Table, customers.Table, cards.Table, invoices.Table, refunds.Table, disputes.Table,
-				requests.Table, arrears.Table, debts.Table,
+				requests.Table, arrears.Table, debts.Table, losses.Table,
 			},
 			Views: []readmodel.View{
 				subscriptions.View, customers.View, cards.View, invoices.View, refunds.View, disputes.View,
-				requests.View, arrears.View, debts.View,
+				requests.View, arrears.View, debts.View, losses.View,
 			},
 			Handle: handle,
 		},
@@ -58,6 +58,7 @@ var (
 	requests      = readmodel.ToDoCompleteRequestView
 	arrears       = readmodel.ToDoDunningView
 	debts         = readmodel.ToDoCollectView
+	losses        = readmodel.ToDoEndDisputedView
 )
 
 // patience is how long a request may be under way before the to-do worker completes it.
@@ -68,9 +69,9 @@ func handle(event eventlog.Decoded, rows *table.Rows) error {
 	case subscription.Requested:
 		requests.Put(rows, projections.ToDo(event, e.Request, e.At.Add(patience)))
 	case subscription.Agreed:
-		requests.Delete(rows, readmodel.ToDoRow{Item: e.Request})
+		answered(rows, e.Request)
 	case subscription.Refused:
-		requests.Delete(rows, readmodel.ToDoRow{Item: e.Request})
+		answered(rows, e.Request)
 	case subscription.CustomerCreated:
 		customers.Put(rows, readmodel.CustomerRow{Customer: e.Customer, Account: e.Account})
 	case subscription.CardChanged:
@@ -86,17 +87,28 @@ func handle(event eventlog.Decoded, rows *table.Rows) error {
 	case subscription.InvoiceRefunded:
 		refunds.Put(rows, readmodel.RefundRow{Invoice: e.Invoice, Account: e.Account, Amount: e.Refunded})
 	case subscription.InvoiceDisputed:
-		if e.Dispute != "" {
-			disputes.Put(rows, readmodel.DisputeRow{
-				Invoice: e.Invoice, Account: e.Account, Status: e.Dispute, Amount: e.Amount,
-			})
-		} else {
-			disputes.Delete(rows, readmodel.DisputeRow{Invoice: e.Invoice})
-		}
+		disputed(event, e, rows)
 	default:
 		handleSubscription(event, rows)
 	}
 	return nil
+}
+
+// answered takes a request off the lists. That after a lost dispute has the id of the event that recorded the loss.
+func answered(rows *table.Rows, request string) {
+	requests.Delete(rows, readmodel.ToDoRow{Item: request})
+	losses.Delete(rows, readmodel.ToDoRow{Item: request})
+}
+
+func disputed(event eventlog.Decoded, e subscription.InvoiceDisputed, rows *table.Rows) {
+	if e.EndsPlan {
+		losses.Put(rows, projections.ToDo(event, event.ID.String(), e.At))
+	}
+	if e.Dispute == "" {
+		disputes.Delete(rows, readmodel.DisputeRow{Invoice: e.Invoice})
+		return
+	}
+	disputes.Put(rows, readmodel.DisputeRow{Invoice: e.Invoice, Account: e.Account, Status: e.Dispute, Amount: e.Amount})
 }
 
 func recordedRow(e subscription.InvoiceRecorded) readmodel.InvoiceRow {

@@ -24,6 +24,7 @@ const (
 	priceRows   = `select price_id, name, plan, amount, currency, overage_millis, overage_unit, on_sale from read_v1.prices order by price_id`
 	requestDue  = `select item, stream, due_at, cause from read_v1.todo_complete_request order by item`
 	dunningDue  = `select item, stream, due_at, cause from read_v1.todo_dunning order by item`
+	disputeDue  = `select item, stream, due_at, cause from read_v1.todo_end_disputed order by item`
 	paymentDue  = `select item, stream, due_at, cause from read_v1.todo_payment order by item`
 )
 
@@ -245,6 +246,19 @@ func TestARequestIsOnTheListUntilItHasAnOutcome(t *testing.T) {
 			require.Equal(t, "r2", feedtest.Rows[dueRow](t, w, requestDue)[0].Item)
 		})
 	}
+}
+
+func TestALostDisputeThatEndsThePlanIsOnTheListUntilItHas(t *testing.T) {
+	w := suite.World(t)
+	lost := subscription.InvoiceDisputed{Account: "a1", Invoice: "in_1", Disputed: true, Dispute: "lost", At: now}
+	revision := w.Append(t, "subscription-a1", eventlog.NoStream, lost)
+	require.Empty(t, feedtest.Rows[dueRow](t, w, disputeDue))
+	lost.EndsPlan = true
+	revision = w.Append(t, "subscription-a1", revision, lost)
+	cause := idOf(t, w, "subscription-a1", revision).String()
+	require.Equal(t, []dueRow{{cause, "subscription-a1", now, cause}}, feedtest.Rows[dueRow](t, w, disputeDue))
+	w.Append(t, "subscription-a1", revision, subscription.Agreed{Account: "a1", Request: cause, At: now})
+	require.Empty(t, feedtest.Rows[dueRow](t, w, disputeDue))
 }
 
 func TestASubscriptionInArrearsIsOnTheListUntilThatHasAnEnd(t *testing.T) {

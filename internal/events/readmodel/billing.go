@@ -113,6 +113,10 @@ var ToDoDunningView = NewToDo(Billing, "todo_dunning")
 // id of the event that recorded the payment, or the end.
 var ToDoCollectView = NewToDo(Billing, "todo_collect")
 
+// ToDoEndDisputedView lists the disputes that were lost, after which nothing is to go on and still does. An item is the
+// id of the event that recorded the loss.
+var ToDoEndDisputedView = NewToDo(Billing, "todo_end_disputed")
+
 // Notices is the read model of the payment provider's notices.
 var Notices = Model{Name: "notices", Version: 1}
 
