@@ -8,6 +8,7 @@ import (
 
 	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/internal/events/eventlog/esdb/esdbtest"
 	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
@@ -17,7 +18,7 @@ import (
 // snapshot. Making a key is compared with the first one of an account.
 func BenchmarkKeyChurn(b *testing.B) {
 	const each = 50
-	w := &world{commandstest.NewOn(b, nodetest.Start(b))}
+	w := &world{commandstest.NewOn(b, esdbtest.Open(b, nodetest.Start(b)))}
 	churned, few := w.withKey(), w.withKey()
 	w.churn(few, 2*account.SnapshotEvery)
 	w.churn(churned, benchtest.Size(10_000, 500))

@@ -9,9 +9,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/internal/events/chain"
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog/esdb/esdbtest"
 	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
 	"github.com/recital-tts/recital/internal/events/logcopy"
 	"github.com/recital-tts/recital/internal/testing/benchtest"
@@ -22,7 +22,7 @@ func BenchmarkVerify(b *testing.B) {
 	const batch = 500
 	total := benchtest.Size(100_000, 10_000)
 	c := newChained(b)
-	c.journal.Log = commandstest.Node(b, nodetest.Start(b))
+	c.journal.Log = esdbtest.Open(b, nodetest.Start(b))
 	c.every = 1000
 	bytes := 0
 	for first := 0; first < total; first += batch {

@@ -31,7 +31,6 @@ import (
 	"github.com/recital-tts/recital/commands/voices"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/internal/events/eventlog"
-	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 	"github.com/recital-tts/recital/internal/events/eventlog/memlog"
 )
 
@@ -182,26 +181,11 @@ type World struct {
 // New returns a World on a log in memory.
 func New(t testing.TB) *World {
 	t.Helper()
-	return on(t, memlog.New())
+	return NewOn(t, memlog.New())
 }
 
-// NewOn returns a World on the node behind a socket, for what an outage of the log does.
-func NewOn(t testing.TB, socket string) *World {
-	t.Helper()
-	return on(t, Node(t, socket))
-}
-
-// Node returns the log of an event node, given by its socket.
-func Node(t testing.TB, socket string) *esdb.Client {
-	t.Helper()
-	client, err := esdb.Open(esdb.Config{Socket: socket, MaxBackOff: 50 * time.Millisecond,
-		BreakerPause: 50 * time.Millisecond})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, client.Close()) })
-	return client
-}
-
-func on(t testing.TB, log eventlog.Log) *World {
+// NewOn returns a World on a log.
+func NewOn(t testing.TB, log eventlog.Log) *World {
 	t.Helper()
 	registry, err := eventlog.NewRegistry(slices.Concat(accounts.Events(), alerts.Events(), billing.Events(),
 		clips.Events(), feedback.Events(), hosting.Events(), ledger.Events(), notices.Events(), sessions.Events(),

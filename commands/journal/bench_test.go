@@ -9,8 +9,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/internal/events/eventlog/esdb/esdbtest"
 	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
@@ -21,7 +21,7 @@ func BenchmarkOrigin(b *testing.B) {
 	const each = 50
 	s := newSealing(b)
 	s.Observe = nil
-	s.log.Log = commandstest.Node(b, nodetest.Start(b))
+	s.log.Log = esdbtest.Open(b, nodetest.Start(b))
 	run := 0
 	measure := func(origin journal.Origin) (microseconds, allocations float64) {
 		run++

@@ -18,6 +18,7 @@ import (
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog/esdb/esdbtest"
 	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
 	"github.com/recital-tts/recital/internal/events/todo"
 )
@@ -136,7 +137,8 @@ func TestNobodyIsRefusedByThePlanBefore(t *testing.T) {
 func TestAnInstanceThatIsAboutToOpenAPeriodFindsThatItHasEnded(t *testing.T) {
 	// given an instance that has read the account, and whose first append waits
 	socket := nodetest.Start(t)
-	w, elsewhere := &world{commandstest.NewOn(t, socket)}, &world{commandstest.NewOn(t, socket)}
+	open := func() *world { return &world{commandstest.NewOn(t, esdbtest.Open(t, socket))} }
+	w, elsewhere := open(), open()
 	elsewhere.Clock.Advance(time.Hour)
 	id := w.Open("free")
 	slow, fast := w.Ledger(), elsewhere.Ledger()

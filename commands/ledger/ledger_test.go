@@ -18,6 +18,7 @@ import (
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog/esdb/esdbtest"
 	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
 )
 
@@ -316,7 +317,7 @@ func TestTheNextPeriodStartsAnew(t *testing.T) {
 func TestAnOutageOfTheLog(t *testing.T) {
 	dir := nodetest.Dir(t)
 	node := nodetest.Open(t, dir)
-	w := &world{commandstest.NewOn(t, nodetest.Socket(dir))}
+	w := &world{commandstest.NewOn(t, esdbtest.Open(t, nodetest.Socket(dir)))}
 	id := w.Open("free")
 	keeper := w.Ledger()
 	r := commandstest.Reserve(t, keeper, id, 1_000)

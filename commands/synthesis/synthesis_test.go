@@ -25,6 +25,7 @@ import (
 	"github.com/recital-tts/recital/commands/synthesis"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog/esdb/esdbtest"
 	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
 	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/http/spool"
@@ -561,7 +562,7 @@ func TestEnginesThatAreKilledAreReplaced(t *testing.T) {
 func TestALogThatGoesWhileAReplyIsSpoken(t *testing.T) {
 	dir := nodetest.Dir(t)
 	node := nodetest.Open(t, dir)
-	s := newStudioIn(t, commandstest.NewOn(t, nodetest.Socket(dir)))
+	s := newStudioIn(t, commandstest.NewOn(t, esdbtest.Open(t, nodetest.Socket(dir))))
 	id := s.Open("free")
 	reply := s.begin(t.Context(), order(id, story, audio.MP3))
 	require.NoError(t, node.Close())
