@@ -30,7 +30,10 @@ func Find(ctx context.Context, major int) (Installation, error) {
 
 func find(ctx context.Context, folders []string, major int) (Installation, error) {
 	var found []Installation
-	for _, folder := range folders {
+	for i, folder := range folders {
+		if slices.Contains(folders[:i], folder) { // most are found in several ways
+			continue
+		}
 		if installation, ok := inspect(ctx, folder); ok {
 			found = append(found, installation)
 		}

@@ -18,6 +18,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/internal/http/web/conditional"
@@ -56,17 +57,13 @@ func Routes(info openapi.Info, table []web.Route) ([]web.Route, error) {
 	if err != nil {
 		return nil, fmt.Errorf("describing the interface: %w", err)
 	}
-	if s.sockets, err = pack("application/json", sockets); err != nil {
-		return nil, err
-	}
+	s.sockets = pack("application/json", sockets)
 	rows := s.rows()
 	document, err := openapi.Write(info, slices.Concat(table, rows))
 	if err != nil {
 		return nil, fmt.Errorf("describing the interface: %w", err)
 	}
-	if s.document, err = pack("application/json", document); err != nil {
-		return nil, err
-	}
+	s.document = pack("application/json", document)
 	return rows, nil
 }
 
@@ -150,10 +147,10 @@ func policy(address string) string {
 //go:embed page swagger-ui/*.gz swagger-ui/*.png
 var parts embed.FS
 
-// file is kept compressed, as nearly all clients want it.
+// file is kept compressed, as nearly all clients want it, from its first reader on.
 type file struct {
 	mediaType string
-	gzipped   []byte
+	gzipped   func() []byte
 	size      int64 // without compression, in bytes
 	tag       string
 }
@@ -187,27 +184,24 @@ func load(place string) (file, error) {
 		".png": "image/png",
 	}[path.Ext(plain)]
 	if !compressed {
-		return pack(mediaType, content)
+		return pack(mediaType, content), nil
 	}
 	// A gzip file ends with the size of what it holds (RFC 1952, 2.3.1).
 	size := int64(binary.LittleEndian.Uint32(content[len(content)-4:]))
-	return file{mediaType: mediaType, gzipped: content, size: size, tag: tagOf(content)}, nil
+	return file{mediaType: mediaType, gzipped: func() []byte { return content }, size: size, tag: tagOf(content)}, nil
 }
 
-// pack compresses a file.
-func pack(mediaType string, content []byte) (file, error) {
-	var out bytes.Buffer
-	writer, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
-	if err != nil {
-		return file{}, err
-	}
-	if _, err := writer.Write(content); err != nil {
-		return file{}, err
-	}
-	if err := writer.Close(); err != nil {
-		return file{}, err
-	}
-	return file{mediaType: mediaType, gzipped: out.Bytes(), size: int64(len(content)), tag: tagOf(content)}, nil
+// pack returns a file that is compressed when somebody reads it: a start does not wait for that.
+func pack(mediaType string, content []byte) file {
+	size, tag := int64(len(content)), tagOf(content)
+	gzipped := sync.OnceValue(func() []byte {
+		var out bytes.Buffer // to which writing never fails
+		writer, _ := gzip.NewWriterLevel(&out, gzip.BestCompression)
+		_, _ = writer.Write(content)
+		_ = writer.Close()
+		return out.Bytes()
+	})
+	return file{mediaType: mediaType, gzipped: gzipped, size: size, tag: tag}
 }
 
 // tagOf is a weak entity tag (RFC 9110, 8.8.3): one for both encodings.
@@ -229,7 +223,7 @@ func (f file) reply(call *web.Call, in conditions) (web.Reply, error) {
 
 func (f file) body(in conditions) web.Reply {
 	if takesGzip(in.Encodings) {
-		return web.Bytes(f.mediaType, f.gzipped).WithHeader("Content-Encoding", "gzip")
+		return web.Bytes(f.mediaType, f.gzipped()).WithHeader("Content-Encoding", "gzip")
 	}
 	return web.Stream(f.mediaType, func(_ context.Context, w io.Writer) error {
 		return f.unzip(w)
@@ -238,7 +232,7 @@ func (f file) body(in conditions) web.Reply {
 
 // unzip writes the file as it is.
 func (f file) unzip(w io.Writer) error {
-	reader, err := gzip.NewReader(bytes.NewReader(f.gzipped))
+	reader, err := gzip.NewReader(bytes.NewReader(f.gzipped()))
 	if err != nil {
 		return fmt.Errorf("unpacking a file: %w", err)
 	}
