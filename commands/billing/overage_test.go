@@ -162,3 +162,39 @@ func TestOverageThatComesToNothing(t *testing.T) {
 	}
 	require.Empty(t, s.items(account))
 }
+
+// Given a downgrade that the account has heard of, and whose subscription was cancelled in the meantime, when characters
+// are spoken past the smaller plan before the account hears of the end, then they cost what that plan costs.
+func TestOverageOfAPlanThatWasToBegin(t *testing.T) {
+	s := newShop(t)
+	account := s.subscribed(pro)
+	_, err := s.ChangePlan(t.Context(), account, indie, none, origin)
+	require.NoError(t, err)
+	_, err = s.DropScheduledChange(t.Context(), account, none, origin)
+	require.NoError(t, err)
+	_, err = s.Cancel(t.Context(), account, none, origin)
+	require.NoError(t, err)
+	s.advance(32*24*time.Hour, account)
+	s.Periods = &books{over: billing.Overage{Account: account, Plan: plan.Indie, Characters: 10_000, At: s.sandbox.Now()}}
+	_, err = s.BillOverage(t.Context(), "usage-a-1", 3, cause())
+	require.NoError(t, err)
+	require.Equal(t, []int64{50}, s.items(account))
+}
+
+// Given an account that has spoken past its plan, when it cancels, and speaks on, then all of that is one overage: the
+// plan, and what a unit costs, are the same, and no part of a unit is lost by it.
+func TestAPlanThatStaysIsBilledOnce(t *testing.T) {
+	h := newHouse(t)
+	id := h.speaker(10_500)
+	customer := h.state(id).Customer
+	_, err := h.Cancel(t.Context(), id, none, origin)
+	require.NoError(t, err)
+	h.follow(id)
+	h.speak(id, 10_500)
+	h.close(id)
+	require.NoError(t, h.goOn(t.Context(), h.Billing, h.accounts, id))
+	last, lost := h.requireOver(id, customer)
+	require.EqualValues(t, 105, last.AmountPaid, "21 full units of 5 cents")
+	require.Empty(t, lost)
+	h.requireBilledOnce(id, customer)
+}

@@ -59,7 +59,7 @@ func (s State) evolveSubscription(event Event) State {
 			*known = Subscription{Terms: e.Terms, EndedAt: e.EndedAt, Ran: known.Ran}
 		})
 	case ChangeScheduled:
-		return s.on(e.Subscription, func(known *Subscription) {
+		return s.foreseen(e).on(e.Subscription, func(known *Subscription) {
 			known.Scheduled = &Change{Price: e.Price, Plan: e.Plan, EffectiveAt: e.EffectiveAt}
 			known.Supersedes, known.Superseded = false, false
 		})
@@ -148,11 +148,24 @@ func (s State) bought(terms Terms) State {
 		return s
 	}
 	s.Bought = true
+	return s.priced(terms.Plan, terms.Price)
+}
+
+// foreseen remembers the price of a plan that begins by the clock, whether or not the provider has been asked again by
+// then. One at which the plan was bought before is that of what was used then.
+func (s State) foreseen(e ChangeScheduled) State {
+	if _, found := s.LastPrices[e.Plan]; found {
+		return s
+	}
+	return s.priced(e.Plan, e.Price)
+}
+
+func (s State) priced(of plan.Type, price string) State {
 	s.LastPrices = maps.Clone(s.LastPrices)
 	if s.LastPrices == nil {
 		s.LastPrices = map[plan.Type]string{}
 	}
-	s.LastPrices[terms.Plan] = terms.Price
+	s.LastPrices[of] = price
 	return s
 }
 

@@ -34,7 +34,7 @@ type Facts struct {
 	Card          *Card                `json:"card"`
 	Invoices      []Invoice            `json:"invoices"`   // oldest first
 	Entitled      *plan.Entitlement    `json:"entitled"`   // the last one
-	LastPrices    map[plan.Type]string `json:"lastPrices"` // the price at which each plan was last bought
+	LastPrices    map[plan.Type]string `json:"lastPrices"` // at which each plan was last bought, or is to begin
 	Bought        bool                 `json:"bought"`     // a subscription was paid, ever
 	Lost          []string             `json:"lost"`       // the objects of recent losses
 	Ending        bool                 `json:"ending"`     // the account was closed: nothing more is wanted
@@ -220,5 +220,5 @@ func phaseOf(status string) phase {
 // entitles reports whether a subscription of a status grants its plan.
 func entitles(status string) bool { return phaseOf(status) == running || phaseOf(status) == due }
 
-// PriceOf returns the price at which a plan was last bought, "" for a plan that never was.
+// PriceOf returns the price at which a plan was last bought, or was to begin; "" for a plan that never was.
 func (s State) PriceOf(bought plan.Type) string { return s.LastPrices[bought] }

@@ -1,0 +1,521 @@
+package billing_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	api "github.com/stripe/stripe-go/v84"
+	"pgregory.net/rapid"
+
+	"github.com/recital-tts/recital/commands/accounts"
+	"github.com/recital-tts/recital/commands/billing"
+	"github.com/recital-tts/recital/commands/commandstest"
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/subscription"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/providers/payments"
+)
+
+// life is an account whose owner does this and that, and what it should come to.
+type life struct {
+	*house
+	t       *testing.T
+	draw    *rapid.T
+	id      string
+	due     *statement
+	fees    []fee
+	subs    map[string]*bought // by subscription that was paid, as the provider has had it last
+	last    billing.NewSubscription
+	lapsed  map[string]bool // by subscription
+	deed    time.Time       // when the present one began
+	history []string
+}
+
+// Whatever the owner of an account does, whatever its cards do, whenever the account hears of it and whoever dies at
+// whatever is changed meanwhile: what is collected, open and forgiven comes to what the price list says, to the cent,
+// and every character past a plan is on one line of an invoice, or its loss is an event.
+func TestALifeIsPaidToTheCent(t *testing.T) {
+	h := newHouse(t)
+	rapid.Check(t, func(draw *rapid.T) {
+		l := newLife(h, t, draw)
+		steps := map[string]func(){
+			"subscribes": l.subscribe, "speaks": l.speaks, "speaks more": l.speaks, "changes": l.change,
+			"changes again": l.change,
+			"cancels":       l.cancel, "uncancels": l.uncancel, "drops": l.drop, "replaces the card": l.card, "declines": l.decline,
+			"passes": l.pass, "passes more": l.pass, "reaches a border": l.border, "hears": l.hear, "works": l.works,
+		}
+		names := make([]string, 0, len(steps))
+		for name := range steps {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		l.do("subscribes", l.subscribe)
+		for range rapid.IntRange(3, 25).Draw(draw, "steps") {
+			name := rapid.SampledFrom(names).Draw(draw, "step")
+			l.do(name, steps[name])
+		}
+		l.end()
+		l.requireSums()
+	})
+}
+
+func newLife(h *house, t *testing.T, draw *rapid.T) *life {
+	opened, err := h.accounts.Open(t.Context(), "free", commandstest.Operator())
+	require.NoError(draw, err)
+	id := opened.Account
+	return &life{house: h, t: t, draw: draw, id: id, due: newStatement(h.Account(id).Entitlement.Start),
+		subs: map[string]*bought{}, lapsed: map[string]bool{}}
+}
+
+// do has something happen, and looks at what the provider has then.
+func (l *life) do(name string, step func()) {
+	l.deed = l.sandbox.Now()
+	step()
+	l.see()
+	l.history = append(l.history, fmt.Sprintf("%s: %s", l.deed.Format(time.DateTime), name))
+}
+
+// String tells the life.
+func (l *life) String() string {
+	return strings.Join(l.history, "\n") + "\n\n" + strings.Join(l.due.log, "\n")
+}
+
+func (l *life) permitted(err error) {
+	switch domain.CodeOf(err) {
+	case "":
+		require.NoError(l.draw, err, "%s", l)
+	case domain.Unauthenticated, domain.Denied, domain.Unavailable:
+		l.draw.Fatalf("unexpected: %v\n%s", err, l)
+	}
+}
+
+func (l *life) price() string {
+	return rapid.SampledFrom([]string{indie, indie, pro, premium}).Draw(l.draw, "price")
+}
+
+// asks has an instance do something that dies in the middle, at times. A worker completes it then.
+func (l *life) asks(what func(ctx context.Context, b *billing.Billing) error) {
+	at := rapid.IntRange(-6, 4).Draw(l.draw, "dies at")
+	if at <= 0 {
+		l.permitted(what(l.t.Context(), l.Billing))
+		return
+	}
+	f := &fuse{at: at, after: rapid.Bool().Draw(l.draw, "after")}
+	dying, ctx := l.mortal(l.t, f)
+	if err := what(ctx, dying); !f.blown() {
+		l.permitted(err)
+		return
+	}
+	l.goOn()
+}
+
+// goOn completes what somebody has left behind.
+func (l *life) goOn() {
+	l.advance(billing.Patience + time.Second)
+	if l.state(l.id).Account == "" {
+		return
+	}
+	_, err := l.CompleteRequest(l.t.Context(), subscription.Stream(l.id), cause())
+	require.NoError(l.draw, err, "%s", l)
+}
+
+func (l *life) subscribe() {
+	made, err := l.Subscribe(l.t.Context(), l.id, l.price(), none, origin)
+	l.permitted(err)
+	if err != nil || rapid.IntRange(0, 4).Draw(l.draw, "pays") == 0 {
+		return
+	}
+	_ = l.sandbox.Confirm(made.ClientSecret, "pm_card_visa") // refused if it is paid
+}
+
+func (l *life) speaks() {
+	n := rapid.Int64Range(1, 1200).Draw(l.draw, "characters") * rapid.SampledFrom([]int64{1, 10, 200, 5000}).Draw(l.draw,
+		"times")
+	now := l.sandbox.Now()
+	r, err := l.ledger.Reserve(l.t.Context(), l.id, n, origin)
+	permitted := l.due.speak(n, now)
+	l.due.log = append(l.due.log, fmt.Sprintf("%d characters: %v", n, permitted))
+	if !permitted {
+		require.Equal(l.draw, domain.PaymentRequired, domain.CodeOf(err), "%v\n%s", err, l)
+		return
+	}
+	require.NoError(l.draw, err, "%s", l)
+	_, err = l.ledger.Settle(l.t.Context(), r, n)
+	require.NoError(l.draw, err)
+}
+
+func (l *life) change() {
+	price := l.price()
+	l.asks(func(ctx context.Context, b *billing.Billing) error {
+		_, err := b.ChangePlan(ctx, l.id, price, none, origin)
+		return err
+	})
+}
+
+func (l *life) cancel() {
+	l.asks(func(ctx context.Context, b *billing.Billing) error {
+		_, err := b.Cancel(ctx, l.id, none, origin)
+		return err
+	})
+}
+
+func (l *life) uncancel() {
+	l.asks(func(ctx context.Context, b *billing.Billing) error {
+		_, err := b.Uncancel(ctx, l.id, none, origin)
+		return err
+	})
+}
+
+func (l *life) drop() {
+	l.asks(func(ctx context.Context, b *billing.Billing) error {
+		_, err := b.DropScheduledChange(ctx, l.id, none, origin)
+		return err
+	})
+}
+
+func (l *life) card() {
+	l.pays(rapid.SampledFrom([]string{"pm_card_mastercard", "pm_card_chargeCustomerFail"}))
+}
+
+func (l *life) pays(with *rapid.Generator[string]) {
+	if l.state(l.id).Customer == "" {
+		return
+	}
+	method := l.register(l.id, with.Draw(l.draw, "card"))
+	l.asks(func(ctx context.Context, b *billing.Billing) error {
+		_, err := b.ReplaceCard(ctx, l.id, method, none, origin)
+		return err
+	})
+}
+
+func (l *life) decline() {
+	if id := l.state(l.id).Customer; id != "" {
+		require.NoError(l.draw, l.sandbox.FailNextPayment(id))
+	}
+}
+
+func (l *life) pass() {
+	l.advance(time.Duration(rapid.SampledFrom([]int{1, 30, 24 * 5, 24 * 14, 24 * 32}).Draw(l.draw, "hours")) * time.Hour)
+}
+
+func (l *life) border() {
+	at := l.due.end.Add(time.Duration(rapid.SampledFrom([]int{-600, 60, 3000, 7200}).Draw(l.draw, "seconds")) * time.Second)
+	if d := at.Sub(l.sandbox.Now()); d > 0 {
+		l.advance(d)
+	}
+}
+
+// see notes what has become of the subscriptions, and what they cost.
+func (l *life) see() {
+	now := l.sandbox.Now()
+	for _, one := range slices.Backward(l.has(l.id).Subscriptions) {
+		known, found := l.subs[one.ID]
+		switch {
+		case !found && one.Status != "active": // it was never paid
+			continue
+		case !found:
+			known = &bought{plan: planOf(one.Price)}
+			l.subs[one.ID] = known
+			l.fees = append(l.fees, fee{tariffs[known.plan].price, tariffs[known.plan].price})
+		}
+		l.renew(known, one.EndedAt, now)
+		if to := planOf(one.Price); to != known.plan {
+			l.fees = append(l.fees, upgrade(known.plan, to, one.PeriodStart, one.PeriodEnd, l.deed, now))
+		}
+		*known = termsOf(one)
+	}
+}
+
+// renew counts the renewals of a subscription.
+func (l *life) renew(known *bought, ended, now time.Time) {
+	if ended.IsZero() {
+		ended = now
+	}
+	for known.next != "" && known.next != "free" && known.end.Before(ended) {
+		known.plan, known.start, known.end = known.next, known.end, monthFrom(known.anchor, known.end)
+		l.fees = append(l.fees, fee{tariffs[known.plan].price, tariffs[known.plan].price})
+	}
+}
+
+func planOf(price string) string { return strings.TrimPrefix(price, "price_") }
+
+// termsOf returns what a subscription entitles to.
+func termsOf(one payments.Subscription) bought {
+	of := bought{plan: planOf(one.Price), next: planOf(one.Price), start: one.PeriodStart.UTC(), end: one.PeriodEnd.UTC(),
+		anchor: one.Anchor.UTC()}
+	switch {
+	case one.CancelAtPeriodEnd:
+		of.next = "free"
+	case one.Scheduled != nil:
+		of.next = planOf(one.Scheduled.Price)
+	}
+	return of
+}
+
+// hear has the account and its ledger hear of what has become of the subscription, as notices would.
+func (l *life) hear() {
+	ctx := l.t.Context()
+	_, err := l.Refresh(ctx, l.id)
+	require.NoError(l.draw, err, "%s", l)
+	l.lapse()
+	now := l.sandbox.Now()
+	l.follow(l.id)
+	if of, any := l.entitled(now); any {
+		l.due.hear(of, now)
+	}
+}
+
+// lapse withdraws a plan whose grace is over.
+func (l *life) lapse() {
+	now := l.sandbox.Now()
+	for _, one := range l.has(l.id).Subscriptions {
+		if one.Status != "past_due" {
+			delete(l.lapsed, one.ID)
+			continue
+		}
+		if known, _ := l.state(l.id).Find(one.ID); now.After(known.GraceEnds) {
+			_, err := l.Lapse(l.t.Context(), subscription.Stream(l.id), cause())
+			require.NoError(l.draw, err, "%s", l)
+			l.lapsed[one.ID] = true
+		}
+	}
+}
+
+// entitled returns what the subscriptions entitle to.
+func (l *life) entitled(now time.Time) (of bought, any bool) {
+	var ended time.Time
+	for _, one := range l.has(l.id).Subscriptions {
+		switch {
+		case one.Status == "active", one.Status == "past_due" && !l.lapsed[one.ID]:
+			return termsOf(one), true
+		case l.lapsed[one.ID]:
+			return bought{plan: "free", start: now}, true
+		case one.Status == "canceled":
+			end := one.EndedAt
+			if end.After(one.PeriodEnd) {
+				end = one.PeriodEnd
+			}
+			if end.After(ended) {
+				ended = end
+			}
+		}
+	}
+	return bought{plan: "free", start: ended}, !ended.IsZero()
+}
+
+// works has an instance carry out what is to be done, which dies in the middle at times.
+func (l *life) works() {
+	at := rapid.IntRange(-3, 8).Draw(l.draw, "dies at")
+	if at > 0 {
+		f := &fuse{at: at, after: rapid.Bool().Draw(l.draw, "after")}
+		dying, ctx := l.mortal(l.t, f)
+		log := &mortalLog{Log: l.Log, fuse: f}
+		dying.Periods = realPeriods{l.keeper(log)}
+		if err := l.work(ctx, dying); !f.blown() {
+			require.NoError(l.draw, err, "%s", l)
+		}
+		l.advance(billing.Patience + time.Second)
+	}
+	require.NoError(l.draw, l.work(l.t.Context(), l.Billing), "%s", l)
+}
+
+// work carries out what the to-do lists of periods, overages and debts show.
+func (l *life) work(ctx context.Context, b *billing.Billing) error {
+	keeper := b.Periods.(realPeriods).Ledger
+	for _, stream := range l.Log.Written("usage-" + l.id) {
+		books := l.BooksOf(stream)
+		if books.Terms.Metered && (books.Over() || !l.sandbox.Now().Before(books.Terms.End)) {
+			if _, err := keeper.ClosePeriod(ctx, stream, cause()); err != nil && domain.CodeOf(err) != domain.Conflict {
+				return err
+			}
+			books = l.BooksOf(stream)
+		}
+		for _, over := range books.Overages {
+			if over.Billed {
+				continue
+			}
+			if _, err := b.BillOverage(ctx, stream, over.Version, cause()); err != nil {
+				return err
+			}
+		}
+	}
+	return l.collects(ctx, b)
+}
+
+// collects sees to the debts after each payment, and an hour after the end of a subscription.
+func (l *life) collects(ctx context.Context, b *billing.Billing) error {
+	due := map[string]eventlog.Decoded{}
+	for _, event := range l.Decoded(subscription.Stream(l.id)) {
+		switch e := event.Event.(type) {
+		case subscription.Activated:
+			due[event.ID.String()] = event
+		case subscription.Ended:
+			if l.sandbox.Now().Sub(e.At) > time.Hour {
+				due[event.ID.String()] = event
+			}
+		case subscription.Collected:
+			delete(due, e.Event)
+		}
+	}
+	for _, event := range due {
+		if _, err := b.Collect(ctx, subscription.Stream(l.id), event.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end ends the life: the account is closed, or its subscription has ended and all notices have come.
+func (l *life) end() {
+	if rapid.Bool().Draw(l.draw, "closes") {
+		l.do("hears", l.hear)
+		l.do("closes", l.closes)
+		return
+	}
+	for range 3 {
+		l.do("hears", l.hear)
+		l.do("works", l.works)
+		l.do("time passes", func() { l.advance(25 * time.Hour) })
+	}
+	if rapid.Bool().Draw(l.draw, "a last card") {
+		l.do("a card that pays", func() { l.pays(rapid.Just("pm_card_visa")) })
+	}
+	l.do("cancels", l.cancel)
+	l.do("drops", l.drop)
+	l.do("cancels", l.cancel)
+	l.do("the end comes", func() { l.advance(32 * 24 * time.Hour) })
+	for range 3 {
+		l.do("hears", l.hear)
+		l.do("works", l.works)
+		l.do("time passes", func() { l.advance(25 * time.Hour) })
+	}
+}
+
+// closes closes the account. What is due of that is carried out by instances of which the first one dies at times.
+func (l *life) closes() {
+	l.house.close(l.id)
+	l.due.reach(l.sandbox.Now())
+	l.due.bill()
+	f := &fuse{at: rapid.IntRange(1, 20).Draw(l.draw, "dies at"), after: rapid.Bool().Draw(l.draw, "after")}
+	dying, ctx := l.mortal(l.t, f)
+	log := &mortalLog{Log: l.Log, fuse: f}
+	dying.Periods = realPeriods{l.keeper(log)}
+	j := &journal.Journal{Log: log, Registry: l.Journal.Registry}
+	err := l.house.goOn(ctx, dying, accounts.New(j, l.sandbox.Now), l.id)
+	if f.blown() {
+		err = l.goOnUntilDone(l.t, l.id)
+	}
+	require.NoError(l.draw, err, "%s", l)
+	require.Equal(l.draw, account.ErasedOnce, l.Account(l.id).Closing)
+}
+
+// sums are what became of what is owed, as the provider and the log have it.
+type sums struct {
+	collected, open, waiting, forgiven, balance int64
+	lines                                       []line
+}
+
+// requireSums compares what is owed by the price list with what has become of it.
+func (l *life) requireSums() {
+	var owed fee
+	for _, f := range l.fees {
+		owed = fee{owed.least + f.least, owed.most + f.most}
+	}
+	for _, one := range l.due.lines {
+		owed = fee{owed.least + one.Amount, owed.most + one.Amount}
+	}
+	has := l.sums()
+	require.ElementsMatch(l.draw, l.due.lines, has.lines, "%s", l)
+	all := has.collected + has.open + has.waiting + has.forgiven + has.balance
+	require.GreaterOrEqual(l.draw, all, owed.least, "%+v\n%v\n%s", has, l.fees, l)
+	require.LessOrEqual(l.draw, all, owed.most, "%+v\n%v\n%s", has, l.fees, l)
+	require.Zero(l.draw, has.waiting, "no invoice comes that it could be on: %+v\n%s", has, l)
+}
+
+func (l *life) sums() (has sums) {
+	customer := ""
+	lost := map[string]subscription.Lost{}
+	for _, event := range l.events(l.id) {
+		switch e := event.(type) {
+		case subscription.CustomerCreated:
+			customer = e.Customer
+		case subscription.Lost:
+			require.NotContains(l.draw, lost, e.Object)
+			require.NotEmpty(l.draw, e.Reason)
+			lost[e.Object] = e
+			has.forgiven += e.Amount
+		}
+	}
+	if customer == "" {
+		return has
+	}
+	status := l.invoices(customer, lost, &has)
+	l.charges(customer, &has)
+	l.lines(customer, status, lost, &has)
+	return has
+}
+
+// invoices adds up what is open, and what the customer's balance has taken, and returns the status of each invoice.
+func (l *life) invoices(customer string, lost map[string]subscription.Lost, has *sums) map[string]string {
+	status := map[string]string{}
+	for i, err := range l.api.V1Invoices.List(l.t.Context(), &api.InvoiceListParams{Customer: &customer}) {
+		require.NoError(l.draw, err)
+		status[i.ID] = string(i.Status)
+		if i.Status != "draft" && i.Status != "void" {
+			has.balance += i.Total - i.AmountDue
+		}
+		switch i.Status {
+		case "open", "draft":
+			has.open += i.AmountDue
+		case "uncollectible":
+			require.Equal(l.draw, i.AmountDue, lost[i.ID].Amount, "%s", l)
+		}
+	}
+	return status
+}
+
+func (l *life) charges(customer string, has *sums) {
+	for c, err := range l.api.V1Charges.List(l.t.Context(), &api.ChargeListParams{Customer: &customer}) {
+		require.NoError(l.draw, err)
+		if c.Paid {
+			has.collected += c.Amount
+		}
+	}
+}
+
+// lines finds each overage: on an invoice that is not void, or waiting for one, or among the losses.
+func (l *life) lines(customer string, status map[string]string, lost map[string]subscription.Lost, has *sums) {
+	seen := map[string]bool{}
+	for i, err := range l.api.V1InvoiceItems.List(l.t.Context(), &api.InvoiceItemListParams{Customer: &customer}) {
+		require.NoError(l.draw, err)
+		usage := i.Metadata["usage"]
+		if usage == "" {
+			continue
+		}
+		require.False(l.draw, seen[usage], "billed twice: %s\n%s", usage, l)
+		seen[usage] = true
+		require.NotContains(l.draw, lost, usage, "lost, and on an invoice\n%s", l)
+		if i.Invoice == nil {
+			has.waiting += i.Amount
+		} else {
+			require.Contains(l.draw, []string{"paid", "open", "draft", "uncollectible"}, status[i.Invoice.ID], "%s", l)
+		}
+		var characters int64
+		_, err := fmt.Sscan(i.Metadata["characters"], &characters)
+		require.NoError(l.draw, err)
+		has.lines = append(has.lines, line{characters, i.Amount})
+	}
+	for _, one := range lost {
+		if one.Reason == subscription.BelowMinimum {
+			require.Less(l.draw, one.Amount, int64(50))
+			has.lines = append(has.lines, line{one.Characters, one.Amount})
+		}
+	}
+}
