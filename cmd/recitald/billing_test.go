@@ -224,7 +224,10 @@ func TestTheLifeOfASubscription(t *testing.T) {
 			Currency  string
 		}
 	}
-	c.succeeds(t, "change-plan?preview=true", pro, &preview)
+	answer := c.post(t, "/payments/change-plan?preview=true", pro)
+	require.Equal(t, 200, answer.status, answer.text())
+	require.Empty(t, answer.header.Get("x-recital-position"), "nothing is recorded")
+	require.NoError(t, json.Unmarshal(answer.body, &preview), answer.text())
 	require.Equal(t, "upgraded", preview.Kind)
 	require.InDelta(t, 3900, preview.Preview.AmountDue, 2)
 	require.Equal(t, "usd", preview.Preview.Currency)
@@ -254,9 +257,11 @@ func TestTheLifeOfASubscription(t *testing.T) {
 
 	// when it cancels, then the subscription ends with the period, unless it is taken back
 	var cancelled struct {
-		CancelAt int64 `json:"cancel_at"`
+		SubscriptionID string `json:"subscription_id"`
+		CancelAt       int64  `json:"cancel_at"`
 	}
 	c.succeeds(t, "cancel", order{}, &cancelled)
+	require.NotEmpty(t, cancelled.SubscriptionID)
 	require.Equal(t, c.billing(t).Subscription.CurrentPeriodEnd, cancelled.CancelAt)
 	require.True(t, c.billing(t).Subscription.CancelAtPeriodEnd)
 	require.Eventually(t, func() bool { return c.shownPlan(t).CancelAtPeriodEnd }, patience, pause)

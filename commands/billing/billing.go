@@ -45,8 +45,10 @@ type Config struct {
 	AlertUnpaid func(ctx context.Context, i UnpaidInvoice) error
 	// AlertLost raises the alert of a dispute that is lost, once however often it is called.
 	AlertLost func(ctx context.Context, d LostDispute) error
-	Now       func() time.Time
-	Logger    *slog.Logger
+	// AlertSecond raises the alert of a subscription that runs beside another one, once however often it is called.
+	AlertSecond func(ctx context.Context, s SecondSubscription) error
+	Now         func() time.Time
+	Logger      *slog.Logger
 
 	Coupon string        // for the first subscription of an account; "" for none
 	Grace  time.Duration // for which a plan is granted while a payment is missing

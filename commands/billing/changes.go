@@ -35,8 +35,9 @@ type PlanChange struct {
 
 // Cancellation is the answer to Cancel.
 type Cancellation struct {
-	At       time.Time // at which the subscription ends
-	Position eventlog.Position
+	Subscription string    // that ends
+	At           time.Time // at which it ends
+	Position     eventlog.Position
 }
 
 // Setup is the answer to CreateSetup.
@@ -117,7 +118,7 @@ func (b *Billing) Cancel(
 	ctx context.Context, account string, r domain.Repetition, origin journal.Origin,
 ) (Cancellation, error) {
 	done, err := b.request(ctx, subscription.Request{Account: account, Kind: subscription.Cancel}, r, origin)
-	return Cancellation{At: done.EffectiveAt, Position: done.position}, err
+	return Cancellation{Subscription: done.Object, At: done.EffectiveAt, Position: done.position}, err
 }
 
 // Uncancel withdraws a cancellation. Errors: domain.Rejected if there is none, ErrUnderway, domain.ErrKeyReused.

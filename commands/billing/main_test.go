@@ -59,7 +59,8 @@ type shop struct {
 	lapses []billing.Lapse
 	lost   []billing.LostDispute
 	unpaid []string // invoices
-	deaf   bool     // no alert can be raised
+	second []billing.SecondSubscription
+	deaf   bool // no alert can be raised
 }
 
 var errDeaf = errors.New("deaf")
@@ -107,7 +108,7 @@ func (s *shop) instance(log eventlog.Log, gateway payments.Gateway, coupon strin
 	s.T.Helper()
 	b, err := billing.New(billing.Config{
 		Journal: &journal.Journal{Log: log, Registry: s.Journal.Registry}, Gateway: gateway, Keys: s.keys, Views: s,
-		Alert: s.alert, AlertUnpaid: s.alertUnpaid, AlertLost: s.alertLost, Periods: &books{},
+		Alert: s.alert, AlertUnpaid: s.alertUnpaid, AlertLost: s.alertLost, AlertSecond: s.alertSecond, Periods: &books{},
 		Now: s.sandbox.Now, Logger: slog.New(slog.DiscardHandler), Coupon: coupon, Grace: grace,
 	})
 	require.NoError(s.T, err)
@@ -134,6 +135,16 @@ func (s *shop) alert(_ context.Context, l billing.Lapse) error {
 		return errDeaf
 	}
 	s.lapses = append(s.lapses, l)
+	return nil
+}
+
+func (s *shop) alertSecond(_ context.Context, second billing.SecondSubscription) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.deaf {
+		return errDeaf
+	}
+	s.second = append(s.second, second)
 	return nil
 }
 

@@ -105,7 +105,7 @@ func (b *Billing) lookBy(
 	if sealer.err != nil {
 		return seen, sealer.err
 	}
-	return seen, errors.Join(b.alertUnpaid(ctx, seen, s), b.alertLost(ctx, seen, s))
+	return seen, errors.Join(b.alertUnpaid(ctx, seen, s), b.alertLost(ctx, seen, s), b.alertSecond(ctx, seen, s))
 }
 
 // unread returns the error of a look that has failed. A provider that does not know what it has made is no answer to

@@ -35,6 +35,7 @@ const (
 
 	Uncollected  Reason = "uncollected"  // an invoice of characters past a plan was not paid
 	DisputeLost  Reason = "dispute_lost" // a payment went back, because its dispute was lost
+	Doubled      Reason = "doubled"      // an account pays two subscriptions
 	Behind       Reason = "behind"       // a read model lags behind the log
 	Unreachable  Reason = "unreachable"  // a part or a provider that recitald needs does not answer
 	CrashLoop    Reason = "crash_loop"   // worker processes die one after the other

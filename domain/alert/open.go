@@ -53,6 +53,7 @@ var sentences = map[Reason]string{
 	Unpaid:       "Account SUBJECT has lost its plan, because it was not paid in time",
 	Uncollected:  "Invoice SUBJECT, for characters past a plan, was not paid",
 	DisputeLost:  "The dispute over the payment of invoice SUBJECT is lost, and the money went back",
+	Doubled:      "An account pays two subscriptions (SUBJECT)",
 	Behind:       "Read model SOURCE is behind the log (SUBJECT)",
 	Unreachable:  "SOURCE does not answer (found by SUBJECT)",
 	CrashLoop:    "Worker processes of SOURCE die one after the other (on SUBJECT)",

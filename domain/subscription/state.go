@@ -140,6 +140,17 @@ func (s State) Current() (Subscription, bool) {
 	return Subscription{}, false
 }
 
+// Others returns the subscriptions that are paid and have not ended, but for the one that counts.
+func (s State) Others() (ids []string) {
+	current, _ := s.Current()
+	for _, known := range s.Subscriptions {
+		if entitles(known.Status) && known.Subscription != current.Subscription {
+			ids = append(ids, known.Subscription)
+		}
+	}
+	return ids
+}
+
 // Payer returns the subscription whose invoices the account pays, or has paid last; "" if it never had one.
 func (s State) Payer() string {
 	if current, found := s.Current(); found {

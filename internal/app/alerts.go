@@ -87,6 +87,8 @@ func (a *App) isOver(ctx context.Context, o alert.Open) (bool, error) {
 		return a.isDone(ctx, strings.TrimPrefix(o.Source, commands.ToDoSource("")), o.Subject)
 	case o.Reason == alert.Uncollected:
 		return a.isSettled(ctx, o.Subject)
+	case o.Reason == alert.Doubled:
+		return a.isSingle(ctx, o.Subject)
 	case o.Source == alert.EventSource:
 		return a.isPassed(ctx, o.Subject)
 	case strings.HasPrefix(o.Source, projectionSource):
@@ -115,15 +117,27 @@ func (a *App) isDone(ctx context.Context, process, item string) (bool, error) {
 
 // isSettled reports whether an invoice was paid, or is not collected any more.
 func (a *App) isSettled(ctx context.Context, invoice string) (bool, error) {
-	settled := false
 	view := readmodel.InvoicesView
+	return a.hasRow(ctx, view.View, "invoice_id = $1 and status <> 'open'", invoice)
+}
+
+// isSingle reports whether one of two subscriptions has ended. One that is not shown yet has not.
+func (a *App) isSingle(ctx context.Context, subject string) (bool, error) {
+	older, newer, _ := strings.Cut(subject, beside)
+	view := readmodel.SubscriptionsView
+	return a.hasRow(ctx, view.View, "subscription_id in ($1, $2) and ended_at is not null", older, newer)
+}
+
+// hasRow reports whether a view has a row for which a condition holds.
+func (a *App) hasRow(ctx context.Context, view readmodel.View, condition string, args ...any) (bool, error) {
+	found := false
 	_, err := a.projector.Read(ctx, []readmodel.Model{view.Model},
-		"select status from "+view.SQL()+" where invoice_id = $1 and status <> 'open'", []any{invoice},
-		func(pgx.CollectableRow) error { settled = true; return nil })
+		"select 1 from "+view.SQL()+" where "+condition+" limit 1", args,
+		func(pgx.CollectableRow) error { found = true; return nil })
 	if err != nil {
-		return false, fmt.Errorf("looking for an invoice that was not paid: %w", err)
+		return false, fmt.Errorf("looking whether an alert is over: %w", err)
 	}
-	return settled, nil
+	return found, nil
 }
 
 // isPassed reports whether no generation has parked the event of an alert and all live ones are past it: one that tries

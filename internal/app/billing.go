@@ -35,7 +35,7 @@ func billingSlice(core *coreParts, providers *providerParts, shared *sharedParts
 				Periods: periods{shared.ledger}, Views: readapi.Hints{Models: core.projector},
 				Coupon: core.cfg.StripeCoupon, Grace: core.cfg.Dunning, DisputeEndsPlan: core.cfg.DisputeEndsPlan,
 				Alert: lapseAlert(shared.alerts), AlertUnpaid: unpaidAlert(shared.alerts),
-				AlertLost: lostAlert(shared.alerts), Now: time.Now, Logger: core.log,
+				AlertLost: lostAlert(shared.alerts), AlertSecond: secondAlert(shared.alerts), Now: time.Now, Logger: core.log,
 			})
 			if err != nil {
 				return service{}, err
@@ -44,6 +44,7 @@ func billingSlice(core *coreParts, providers *providerParts, shared *sharedParts
 			core.metrics.expectAlert(alerts.ToDoSource(commands.DunningProcess), alert.Unpaid)
 			core.metrics.expectAlert(alert.PaymentsSource, alert.Uncollected)
 			core.metrics.expectAlert(alert.PaymentsSource, alert.DisputeLost)
+			core.metrics.expectAlert(alert.PaymentsSource, alert.Doubled)
 			read := readapi.API{Models: core.projector, Keys: core.keys}
 			write := writeapi.API{
 				Billing: billing, Notices: providers.notices.payments, Analytics: providers.notices.analytics,
@@ -111,6 +112,19 @@ func lostAlert(raised *alerts.Alerts) func(context.Context, commands.LostDispute
 		return raised.Raise(ctx, alerts.Occasion{
 			Source: alert.PaymentsSource, Subject: d.Invoice, Reason: alert.DisputeLost, At: d.At,
 			Detail: fmt.Sprintf("%s of account %s went back, and %s", money.Format(d.Amount, d.Currency), d.Account, rest),
+		})
+	}
+}
+
+// beside stands between the subscriptions in the subject of an alert.
+const beside = " beside "
+
+// secondAlert returns a function that raises the alert of a subscription that runs beside a newer one.
+func secondAlert(raised *alerts.Alerts) func(context.Context, commands.SecondSubscription) error {
+	return func(ctx context.Context, s commands.SecondSubscription) error {
+		return raised.Raise(ctx, alerts.Occasion{
+			Source: alert.PaymentsSource, Subject: s.Subscription + beside + s.Newer, Reason: alert.Doubled, At: s.At,
+			Detail: fmt.Sprintf("account %s pays both, and the newer one counts", s.Account),
 		})
 	}
 }

@@ -105,8 +105,8 @@ func started(id string, of plan.Type) subscription.Created {
 
 func TestTheOverview(t *testing.T) {
 	d := newDesk(t)
-	const nothing = `{"subscription":{"price_id":null,"amount":null,"currency":null,"status":null,"current_period_end":null,"cancel_at_period_end":false,"scheduled_change":null,"pending_change":null},
-		"payment_method":null,"invoices":[]}`
+	const nothing = `{"subscription":{"subscription_id":null,"price_id":null,"amount":null,"currency":null,"status":null,"current_period_end":null,"cancel_at_period_end":false,"scheduled_change":null,"pending_change":null},
+		"other_subscriptions":[],"payment_method":null,"invoices":[]}`
 	require.JSONEq(t, nothing, d.get("/payments/billing", "a1"))
 
 	d.Write(t, catalogue.Stream, listed("price_indie", "Indie plan", plan.Indie, 1000, "usd", 5000))
@@ -130,9 +130,10 @@ func TestTheOverview(t *testing.T) {
 			Invoice: "in_3", ExpiresAt: now.Add(23 * time.Hour), At: now},
 		subscription.CancellationScheduled{Account: "a1", Subscription: "sub_1", CancelAt: now.AddDate(0, 1, 0), At: now})
 	require.JSONEq(t, fmt.Sprintf(`{
-		"subscription":{"price_id":"price_pro","amount":null,"currency":null,"status":"active","current_period_end":%[1]d,"cancel_at_period_end":true,
+		"subscription":{"subscription_id":"sub_1","price_id":"price_pro","amount":null,"currency":null,"status":"active","current_period_end":%[1]d,"cancel_at_period_end":true,
 			"scheduled_change":{"price_id":"price_indie","plan_name":"Indie plan","amount":1000,"currency":"usd","effective_at":%[1]d},
 			"pending_change":{"price_id":"price_premium","plan_name":"premium","amount":null,"currency":null,"expires_at":%[4]d}},
+		"other_subscriptions":[],
 		"payment_method":{"brand":"visa","last4":"4242"},
 		"invoices":[
 			{"id":"in_2","number":null,"status":"open","amount_due":100,"amount_paid":0,"amount_refunded":0,"dispute":null,"currency":"usd","created":%[3]d,"hosted_invoice_url":null,"invoice_pdf":null},
@@ -155,6 +156,28 @@ func TestTheOverview(t *testing.T) {
 	require.Nil(t, shown.PaymentMethod)
 	require.Len(t, shown.Invoices, 2)
 	require.Nil(t, shown.Invoices[1].URL)
+}
+
+// A subscription that somebody has made at the provider is shown beside the one that counts, while it runs.
+func TestASecondSubscriptionIsShown(t *testing.T) {
+	d := newDesk(t)
+	gone := subscription.Ended{Account: "a1", Terms: started("sub_0", plan.Pro).Terms, EndedAt: now, At: now}
+	gone.Status = "canceled"
+	d.Write(t, catalogue.Stream, listed("price_indie", "Indie plan", plan.Indie, 1000, "usd", 5000))
+	d.Write(t, subscription.Stream("a1"), started("sub_0", plan.Pro), gone, started("sub_1", plan.Indie),
+		started("sub_2", plan.Pro), subscription.CancellationScheduled{Account: "a1", Subscription: "sub_1",
+			CancelAt: now.AddDate(0, 1, 0), At: now})
+	var shown struct {
+		Subscription struct {
+			ID string `json:"subscription_id"`
+		}
+		Others json.RawMessage `json:"other_subscriptions"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(d.get("/payments/billing", "a1")), &shown))
+	require.Equal(t, "sub_2", shown.Subscription.ID)
+	require.JSONEq(t, fmt.Sprintf(`[{"subscription_id":"sub_1","price_id":"price_indie","amount":1000,"currency":"usd",
+		"status":"active","current_period_end":%d,"cancel_at_period_end":true}]`, now.AddDate(0, 1, 0).Unix()),
+		string(shown.Others))
 }
 
 // The subscription that is shown is the newest one that runs, or else the newest.

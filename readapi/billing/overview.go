@@ -11,13 +11,16 @@ import (
 )
 
 type billingOverviewResponse struct {
-	Subscription  subscriptionResponse   `json:"subscription" doc:"The subscription, with empty fields where there is none."`
+	Subscription subscriptionResponse `json:"subscription" doc:"The subscription, with empty fields where there is none."`
+	// never nil: it is always there
+	Others        []otherSubscription    `json:"other_subscriptions,omitzero" doc:"Subscriptions that run beside it and are paid, too. Only somebody at the payment provider can make one."`
 	PaymentMethod *paymentMethodResponse `json:"payment_method" doc:"The card that is charged; null where there is none."`
 	// never nil: it is always there
 	Invoices []invoiceItem `json:"invoices,omitzero" doc:"The invoices, the newest first."`
 }
 
 type subscriptionResponse struct {
+	SubscriptionID    *string          `json:"subscription_id" doc:"The id of the subscription at the payment provider. It is the one that changes of plan and cancellations are about."`
 	PriceID           *string          `json:"price_id" doc:"The price of the current plan."`
 	Amount            *int64           `json:"amount" doc:"What a month costs, in minor units of the currency."`
 	Currency          *string          `json:"currency" doc:"The currency, in the three letters of ISO 4217, in lower case."`
@@ -26,6 +29,16 @@ type subscriptionResponse struct {
 	CancelAtPeriodEnd bool             `json:"cancel_at_period_end" default:"false" doc:"Whether the subscription ends with its period."`
 	ScheduledChange   *scheduledChange `json:"scheduled_change" doc:"The change of plan that is due; null where there is none."`
 	PendingChange     *pendingChange   `json:"pending_change" doc:"The change of plan that waits until the owner of the card confirms its payment; null where there is none."`
+}
+
+type otherSubscription struct {
+	SubscriptionID    string  `json:"subscription_id" doc:"The id of the subscription at the payment provider."`
+	PriceID           string  `json:"price_id" doc:"The price of its plan."`
+	Amount            *int64  `json:"amount" doc:"What a month costs, in minor units of the currency."`
+	Currency          *string `json:"currency" doc:"The currency, in the three letters of ISO 4217, in lower case."`
+	Status            string  `json:"status" doc:"The status at the payment provider, such as active or past_due."`
+	CurrentPeriodEnd  int64   `json:"current_period_end" doc:"When the period that is paid for ends, in Unix seconds."`
+	CancelAtPeriodEnd bool    `json:"cancel_at_period_end" doc:"Whether the subscription ends with its period."`
 }
 
 type scheduledChange struct {
@@ -70,7 +83,7 @@ type invoiceDispute struct {
 
 // overview is what there is of an account.
 type overview struct {
-	Subscriptions []readmodel.SubscriptionRow // the one that counts: the newest that runs, or else the newest
+	Subscriptions []readmodel.SubscriptionRow // first the one that counts: the newest that runs, or else the newest
 	Prices        []readmodel.PriceRow        // of the account's subscriptions, and those that they change to
 	Cards         []readmodel.CardRow
 	Invoices      []readmodel.InvoiceRow // the newest
@@ -80,7 +93,7 @@ type overview struct {
 
 var overviewQuery = readapi.Rows[overview]{Doing: "reading the billing of an account", SQL: `
 	select ` + readmodel.SubscriptionsView.Array("s", `where s.account_id = $1
-			order by s.status in ('active', 'trialing', 'past_due') desc, s.number desc limit 1`) + `,
+			order by s.status in ('active', 'trialing', 'past_due') desc, s.number desc limit 20`) + `,
 		` + readmodel.PricesView.Array("p", `where exists (
 			select from `+readmodel.SubscriptionsView.SQL()+` s
 			where s.account_id = $1 and p.price_id in (s.price_id, s.scheduled_price, s.pending_price))`) + `,
@@ -94,7 +107,7 @@ func (a *API) overview(call *web.Call, _ struct{}) (web.Reply, error) {
 	if err != nil {
 		return web.Reply{}, err
 	}
-	response := billingOverviewResponse{Subscription: found.subscription()}
+	response := billingOverviewResponse{Subscription: found.subscription(), Others: found.others()}
 	if response.PaymentMethod, err = a.card(call, found.Cards); err != nil {
 		return web.Reply{}, err
 	}
@@ -110,7 +123,7 @@ func (r overview) subscription() subscriptionResponse {
 	}
 	s := r.Subscriptions[0]
 	shown := subscriptionResponse{
-		PriceID: &s.Price, Status: &s.Status, CurrentPeriodEnd: new(s.PeriodEnd.Unix()), CancelAtPeriodEnd: s.CancelAt != nil,
+		SubscriptionID: &s.Subscription, PriceID: &s.Price, Status: &s.Status, CurrentPeriodEnd: new(s.PeriodEnd.Unix()), CancelAtPeriodEnd: s.CancelAt != nil,
 	}
 	if price := r.price(s.Price); price != nil {
 		shown.Amount, shown.Currency = &price.Amount, &price.Currency
@@ -122,6 +135,23 @@ func (r overview) subscription() subscriptionResponse {
 		shown.PendingChange = r.pending(s)
 	}
 	return shown
+}
+
+// others returns the subscriptions that run beside the one that counts.
+func (r overview) others() []otherSubscription {
+	others := []otherSubscription{}
+	for _, s := range r.Subscriptions[min(1, len(r.Subscriptions)):] {
+		if !slices.Contains([]string{"active", "trialing", "past_due"}, s.Status) {
+			continue
+		}
+		shown := otherSubscription{SubscriptionID: s.Subscription, PriceID: s.Price, Status: s.Status,
+			CurrentPeriodEnd: s.PeriodEnd.Unix(), CancelAtPeriodEnd: s.CancelAt != nil}
+		if price := r.price(s.Price); price != nil {
+			shown.Amount, shown.Currency = &price.Amount, &price.Currency
+		}
+		others = append(others, shown)
+	}
+	return others
 }
 
 func (r overview) scheduled(s readmodel.SubscriptionRow) *scheduledChange {

@@ -117,7 +117,8 @@ type previewLine struct {
 }
 
 type cancelResponse struct {
-	CancelAt int64 `json:"cancel_at" doc:"When the subscription ends, in Unix seconds."`
+	SubscriptionID string `json:"subscription_id" doc:"The id of the subscription that ends, at the payment provider."`
+	CancelAt       int64  `json:"cancel_at" doc:"When the subscription ends, in Unix seconds."`
 }
 
 type uncancelResponse struct {

@@ -75,7 +75,8 @@ func (a *API) cancel(call *web.Call, in plainRequest) (web.Reply, error) {
 		return web.Reply{}, err
 	}
 	cancelled, err := a.Billing.Cancel(call, call.Principal.Account, r, writeapi.Origin(call.Caller))
-	return a.answer(call, web.JSON(cancelResponse{CancelAt: cancelled.At.Unix()}), cancelled.Position, err)
+	return a.answer(call, web.JSON(cancelResponse{SubscriptionID: cancelled.Subscription,
+		CancelAt: cancelled.At.Unix()}), cancelled.Position, err)
 }
 
 func (a *API) uncancel(call *web.Call, in plainRequest) (web.Reply, error) {

@@ -1,0 +1,72 @@
+package billing_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	api "github.com/stripe/stripe-go/v84"
+
+	"github.com/recital-tts/recital/commands/billing"
+	"github.com/recital-tts/recital/domain/plan"
+)
+
+// subscribedByHand has somebody make a subscription at the provider, which the card of the first one pays.
+func (s *shop) subscribedByHand(account, price string) (id string) {
+	s.T.Helper()
+	made, err := s.api.V1Subscriptions.Create(s.T.Context(), &api.SubscriptionCreateParams{
+		Customer:        new(s.state(account).Customer),
+		Items:           []*api.SubscriptionCreateItemParams{{Price: &price}},
+		PaymentBehavior: new("default_incomplete"),
+		Expand:          []*string{new("latest_invoice.confirmation_secret")},
+	})
+	require.NoError(s.T, err)
+	require.NoError(s.T, s.sandbox.Confirm(made.LatestInvoice.ConfirmationSecret.ClientSecret, "pm_card_visa"))
+	return made.ID
+}
+
+func TestASecondSubscriptionIsAnAlert(t *testing.T) {
+	s := newShop(t)
+	account := s.subscribed(indie)
+	first, _ := s.state(account).Current()
+	require.Empty(t, s.second)
+	s.advance(time.Minute)
+	second := s.subscribedByHand(account, pro)
+
+	// while no alert can be raised, it is not recorded, so that it is found again
+	s.deaf = true
+	_, err := s.Refresh(t.Context(), account)
+	require.ErrorIs(t, err, errDeaf)
+	s.deaf = false
+	for range 2 {
+		_, err = s.Refresh(t.Context(), account)
+		require.NoError(t, err)
+	}
+	require.Len(t, s.second, 1, "once")
+	require.Equal(t, billing.SecondSubscription{Account: account, Subscription: first.Subscription, Newer: second,
+		At: s.second[0].At}, s.second[0])
+	require.Equal(t, plan.Pro, s.state(account).Entitled.Plan, "the newest counts")
+	require.Equal(t, []string{first.Subscription}, s.state(account).Others())
+
+	// a cancellation names the one that it ends, which leaves the other one
+	cancelled, err := s.Cancel(t.Context(), account, none, origin)
+	require.NoError(t, err)
+	require.Equal(t, second, cancelled.Subscription)
+	_, err = s.api.V1Subscriptions.Cancel(t.Context(), second, nil)
+	require.NoError(t, err)
+	_, err = s.Refresh(t.Context(), account)
+	require.NoError(t, err)
+	require.Empty(t, s.state(account).Others())
+	require.Equal(t, plan.Indie, s.state(account).Entitled.Plan)
+	cancelled, err = s.Cancel(t.Context(), account, none, origin)
+	require.NoError(t, err)
+	require.Equal(t, first.Subscription, cancelled.Subscription)
+
+	// yet another one is another alert
+	s.advance(time.Minute)
+	third := s.subscribedByHand(account, pro)
+	_, err = s.Refresh(t.Context(), account)
+	require.NoError(t, err)
+	require.Len(t, s.second, 2)
+	require.Equal(t, third, s.second[1].Newer)
+}
