@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/recital-tts/recital/internal/http/web/quota"
+	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/alignment/rendered"
 	writeapi "github.com/recital-tts/recital/writeapi/alignment"
 )
@@ -19,7 +20,8 @@ func alignmentSlice(core *coreParts, workers *workerParts) slice {
 		name: "alignment",
 		open: func() (service, error) {
 			aligner := rendered.New(rendered.Config{
-				Decoder: workers.decoder, Engine: workers.engines, Longest: longestRecording, MostOnce: core.cfg.Alignments,
+				Decoder: workers.decoder, Engine: speech.WithFrontEnd(workers.engines), Longest: longestRecording,
+				MostOnce: core.cfg.Alignments,
 			})
 			write := writeapi.API{Aligner: aligner, Places: quota.New(int64(core.cfg.Alignments), 1)}
 			return service{

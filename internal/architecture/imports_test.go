@@ -35,8 +35,8 @@ const sealed = "internal/providers/blobs/sealed"
 
 // noEngines are the packages of the district of speech that are not adapters of the port of engines.
 var noEngines = []string{
-	"internal/speech/acoustics", "internal/speech/generations", "internal/speech/loudness", "internal/speech/mastering",
-	"internal/speech/rendering", "internal/speech/voices", "internal/speech/wordtimes",
+	"internal/speech/acoustics", "internal/speech/frontend", "internal/speech/generations", "internal/speech/loudness",
+	"internal/speech/mastering", "internal/speech/rendering", "internal/speech/voices", "internal/speech/wordtimes",
 }
 
 // credentials is the room of API keys and whatever else lets somebody in; its subpackage is an adapter.

@@ -42,13 +42,13 @@ type Speaker struct {
 	second Engine // nil if there is none
 }
 
-// NewSpeaker returns a Speaker that uses an engine.
-func NewSpeaker(engine Engine) *Speaker { return &Speaker{engine: engine} }
+// NewSpeaker returns a Speaker that uses an engine behind the front end.
+func NewSpeaker(engine Engine) *Speaker { return &Speaker{engine: WithFrontEnd(engine)} }
 
 // WithSecondEngine returns a speaker that uses another engine, of the same sample rate, for the blizzard models'
 // American English.
 func (s *Speaker) WithSecondEngine(second Engine) *Speaker {
-	return &Speaker{engine: s.engine, second: second}
+	return &Speaker{engine: s.engine, second: WithFrontEnd(second)}
 }
 
 // Speak starts a stream. The synthesis of the first segment starts at once; everything is cancelled when ctx ends.

@@ -204,7 +204,7 @@ func TestAtMostOneSegmentIsAskedForAhead(t *testing.T) {
 
 func TestSegmentsAreAskedForInOrder(t *testing.T) {
 	pool := openPool(t, 1)
-	text := strings.Repeat(story+" ", 3)
+	text := strings.Repeat("The quick brown fox jumps over the lazy dog, and then it rests. He left at noon! ", 6)
 	for range 20 {
 		var asked []string
 		g := &gate{Engine: pool, asking: func(job speech.Job) { asked = append(asked, job.Text) }}

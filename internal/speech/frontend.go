@@ -1,0 +1,148 @@
+package speech
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/recital-tts/recital/internal/speech/frontend"
+)
+
+// maxSpoken is the number of bytes of spoken text that every engine takes in a job. No segment comes near it.
+const maxSpoken = 8 << 10
+
+// WithFrontEnd returns an engine that says the spoken form of a job's text. Marks keep their places in the text as it
+// is written.
+func WithFrontEnd(engine Engine) Engine {
+	frontend.Prepare()
+	return spoken{engine}
+}
+
+// spoken is an engine behind the front end.
+type spoken struct{ Engine }
+
+// Speak implements Engine.
+func (s spoken) Speak(ctx context.Context, job Job) (Utterance, error) {
+	spans := frontend.Spans(job.Text, job.Language)
+	text := frontend.Spoken(spans)
+	if text == job.Text || len(text) > maxSpoken {
+		return s.Engine.Speak(ctx, job)
+	}
+	written := writtenPlaces(spans)
+	if text == "" {
+		text, job.Phrases = " ", nil
+	}
+	job.Text = text
+	job.Phrases = spokenPhrases(job.Phrases, spans)
+	utterance, err := s.Engine.Speak(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	return &writtenUtterance{utterance, written}, nil
+}
+
+// writtenUtterance is an utterance whose marks have their places in the text as it is written.
+type writtenUtterance struct {
+	Utterance
+	written []int // for each code point that is spoken, and for the end
+}
+
+// Marks implements Utterance.
+func (u *writtenUtterance) Marks() []Mark {
+	marks := slices.Clone(u.Utterance.Marks())
+	for i := range marks {
+		if at := marks[i].Rune; !marks[i].Silence && marks[i].Phoneme == "" {
+			marks[i].Rune = u.written[min(max(at, 0), len(u.written)-1)]
+		}
+	}
+	return marks
+}
+
+// writtenPlaces returns the code point of the written text for each code point of the spoken one, and for its end. A
+// space belongs to what follows.
+func writtenPlaces(spans []frontend.Span) []int {
+	var places []int
+	at := 0
+	for _, s := range spans {
+		if s.Kind == frontend.Plain {
+			for i := range utf8.RuneCountInString(s.Original) {
+				places = append(places, at+i)
+			}
+		} else {
+			places = append(places, placesOfWords(s, at)...)
+		}
+		at += utf8.RuneCountInString(s.Original)
+	}
+	places = append(places, at)
+	moveSpaces(places, frontend.Spoken(spans))
+	return places
+}
+
+// placesOfWords distributes the words that are said evenly over what is speakable of a span that begins at a code
+// point: "fifty" of "50%" is the number, "percent" is the symbol.
+func placesOfWords(s frontend.Span, at int) []int {
+	var starts []int
+	for _, t := range tokenize(s.Original) {
+		if t.kind >= tokenSymbol {
+			starts = append(starts, at)
+		}
+		at += t.runes
+	}
+	if len(starts) == 0 {
+		starts = []int{at - utf8.RuneCountInString(s.Original)}
+	}
+	words := len(strings.Fields(s.Spoken))
+	var places []int
+	word, between := -1, true
+	for _, r := range s.Spoken {
+		if between && !unicode.IsSpace(r) {
+			word++
+		}
+		between = unicode.IsSpace(r)
+		places = append(places, starts[max(word, 0)*len(starts)/max(words, 1)])
+	}
+	return places
+}
+
+// moveSpaces gives each space the place of the character after it.
+func moveSpaces(places []int, spoken string) {
+	at, spaces := 0, 0
+	for _, r := range spoken {
+		if unicode.IsSpace(r) {
+			spaces++
+		} else {
+			for ; spaces > 0; spaces-- {
+				places[at-spaces] = places[at]
+			}
+		}
+		at++
+	}
+}
+
+// spokenPhrases returns phrases with their lengths in the spoken text. What is spoken otherwise is not divided; a
+// phrase of which nothing is left is dropped.
+func spokenPhrases(phrases []Phrase, spans []frontend.Span) []Phrase {
+	var out []Phrase
+	written, spoken, done := 0, 0, 0 // code points up to the next span, and of the phrases before
+	end := 0                         // of the phrase in the written text
+	for _, p := range phrases {
+		end += p.Runes
+		for len(spans) > 0 && written < end {
+			size := utf8.RuneCountInString(spans[0].Original)
+			if spans[0].Kind == frontend.Plain && written+size > end {
+				break
+			}
+			written += size
+			spoken += utf8.RuneCountInString(spans[0].Spoken)
+			spans = spans[1:]
+		}
+		until := spoken + max(end-written, 0)
+		if p.Runes = until - done; p.Runes > 0 {
+			out = append(out, p)
+		}
+		done = until
+	}
+	return out
+}

@@ -1,0 +1,308 @@
+package frontend
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// numeral is the pattern of a number with separators of thousands and decimals.
+const numeral = `(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)`
+
+func newEnglish(american bool) *locale {
+	l := &locale{
+		speller: parseRules(englishRules), american: american, emoji: emoji, counting: "%spellout-cardinal-verbose",
+	}
+	if american {
+		l.counting = "%spellout-cardinal"
+	}
+	l.rules = []rule{
+		on(URL, isLetter, ":.", `(?i)(?:https?://|ftp://|www\.)[^\s<>"”]+`, sayURL),
+		on(Email, isWord, "@", `[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+`, sayAddress),
+		on(URL, isWord, ".",
+			`(?i)[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:com|org|net|io|dev|edu|gov|co\.uk|uk|de|fr|ai|app)(?:/[^\s<>"”]*)?`,
+			sayURL),
+		on(Path, oneOf("/~."), "/", `(?:~|\.{1,2})?(?:/[\w.-]*\w)+/?`, sayPath),
+		on(Path, isLetter, `\`, `[A-Z]:\\[\w.\\-]*`, sayAddress),
+		on(Path, isWord, ".", `(?i)[\w-]+\.(?:txt|pdf|docx?|xlsx?|csv|json|html?|zip|jpe?g|png|mp3|wav|go|js|py|exe)`,
+			sayAddress),
+		on(Phone, oneOf("+(0123456789"), "-().0123456789",
+			`(?:\+\d{1,3}[ .-]?|1[ .-])?(?:\(\d{2,4}\)[ .-]?|\d{3}[ .-])?\d{3}[ .-]\d{4}`, sayPhone),
+		on(Phone, oneOf("+"), "", `\+\d{1,3}(?:[ .-]?\(?\d{2,5}\)?){2,5}`, sayPhone),
+		on(Date, isDigit, "-", `(\d{4})-(\d{2})-(\d{2})(T\d{2}:\d{2})?(?::\d{2}(?:\.\d+)?)?(Z)?`, sayISODate),
+		on(Date, isDigit, "/", `(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})`, saySlashDate),
+		on(Date, isDigit, ".", `(\d{1,2})\.(\d{1,2})\.(\d{4})`, sayDottedDate),
+		on(Version, isDigit, ".", `\d{1,3}(?:\.\d+){2,3}`, sayVersion),
+		on(Version, oneOf("vV"), ".", `[vV](\d+(?:\.\d+){1,3})`, sayVersion),
+		on(Time, isDigit, ":", `(\d{1,2}):(\d{2})(?::(\d{2}))?(?:\s?([aApP])(?:\.\s?[mM]\.|[mM]))?`, sayTime),
+		on(Time, isDigit, "", `(\d{1,2})()()\s?([aApP])(?:\.\s?[mM]\.|[mM])`, sayTime),
+		on(Range, isDigit, ":", `(\d+):(\d+)`, sayRatio),
+		on(Unit, isDigit, "'′", `(\d{1,2})['′]\s?(\d{1,2})(?:"|″|'')`, sayHeight),
+		on(Date, isDigit, "", `(\d{1,2})(?:st|nd|rd|th)?\s(?:of\s)?(`+monthPattern+`)(?:,?\s(\d{4}))?`, sayDayMonth),
+		on(Date, isUpper, "", `(`+monthPattern+`)\s(\d{1,2})(?:st|nd|rd|th)?(?:[-–](\d{1,2}))?(?:,?\s(\d{4}))?`,
+			sayMonthDay),
+		on(Date, isUpper, "", `(`+monthPattern+`),?\s(\d{4})`, sayMonthYear),
+		on(Money, isUpper, "", `(US|C|A|NZ|HK)?([$])\s?(`+numeral+`)(?:[-–][$]?(`+numeral+`))?`+scalePattern, sayMoney),
+		on(Money, oneOf("$£€¥₹"), "", `()([$£€¥₹])\s?(`+numeral+`)(?:[-–][$£€]?(`+numeral+`))?`+scalePattern, sayMoney),
+		on(Money, isDigit, "", `(`+numeral+`)(?:\s?(million|billion|trillion|bn|tn|m|k))?\s?([$£€¥₹]|USD|EUR|GBP|JPY)`,
+			sayMoneyAfter),
+		on(Date, isDigit, "s", `(\d{1,2})0s`, sayDecade), on(Date, isDigit, "s", `(\d{3})0s`, sayDecade),
+		on(Date, oneOf("'’"), "s", `['’](\d)0s`, sayDecade),
+		on(Ordinal, isDigit, "", `(\d{1,3}(?:,\d{3})+|\d+)(?:st|nd|rd|th)`, sayOrdinal),
+		on(Fraction, isDigit, "", `(?:(\d{1,3})\s)?(\d{1,3})/(\d{1,3})`, sayFraction),
+		on(Fraction, isNumber, "½⅓⅔¼¾⅛⅜⅝⅞", `(\d{1,4})?\s?([½⅓⅔¼¾⅛⅜⅝⅞])`, sayVulgar),
+		on(Range, isDigit, "-–—", `(`+numeral+`)\s?[-–—]\s?(`+numeral+`)(?:([ -]?)(`+unitPattern+`))?`, sayRange),
+		on(Number, isDigit, "x×", `(\d+)\s?[x×]\s?(\d+)`, sayTimes), on(Number, isDigit, "x", `(\d+)x`, sayFold),
+		on(Unit, isDigit, "", `(`+numeral+`)([  -]?)(`+unitPattern+`)`, sayUnit),
+		on(Number, isDigit, "", numeral, sayNumber), on(Number, oneOf("."), "", `\.\d+`, sayNumber),
+		on(Roman, oneOf("IVXLC"), "", `[IVXLC]{1,7}`, sayRoman),
+		on(Abbreviation, isLetter, "/", `w/o?`, sayWithout),
+		on(Abbreviation, isLetter, ".", `(?:[A-Za-z]\.){2,6}|[A-Za-z]{1,7}\.(?:[A-Z]\.)?`, sayAbbreviation),
+		on(Abbreviation, isLetter, "", `(?:Dr|Mr|Mrs|Ms|Prof|vs|US|Mt|No|nr|Nos)`, sayWord),
+		on(Hashtag, oneOf("#@"), "", `[#@]([A-Za-z]\w*)`, sayHashtag),
+		on(Symbol, oneOf("#~<>±≈§№-−"), "", `([#~<>±≈§№−-])\s?[$£€]?\d[\d,.]*`, saySign),
+		on(Markdown, oneOf("!["), "", `!?\[[^\]\n]+\]\([^)\s]+\)`, saySilentLink),
+		on(Markdown, oneOf("]"), "", `\]\([^)\s]+\)`, silent),
+		on(Markdown, oneOf("*_~`"), "", "\\*+|_+|~~|`+", sayMarks),
+		on(Symbol, oneOf("^"), "", `\^(-?\d+|[a-z])`, sayPower),
+		on(Symbol, oneOf("&+=×÷*/→™®©√∞"), "", `[&+=×÷*/→™®©√∞]`, saySymbol),
+	}
+	return l
+}
+
+func on(
+	kind Kind, begins func(rune) bool, needs, pattern string, say func(*context) (string, bool),
+) rule {
+	return rule{kind: kind, begins: begins, needs: needs, pattern: regexp.MustCompile("^(?:" + pattern + ")"), say: say}
+}
+
+func oneOf(runes string) func(rune) bool {
+	return func(r rune) bool { return strings.ContainsRune(runes, r) }
+}
+
+func isDigit(r rune) bool  { return r >= '0' && r <= '9' }
+func isNumber(r rune) bool { return unicode.IsNumber(r) }
+func isLetter(r rune) bool { return r|' ' >= 'a' && r|' ' <= 'z' }
+func isUpper(r rune) bool  { return r >= 'A' && r <= 'Z' }
+
+func silent(*context) (string, bool) { return "", true }
+
+// sayNumber says a number, or a year where the words around it or its form say that it is one.
+func sayNumber(c *context) (string, bool) {
+	written := c.groups[0]
+	if isDigit(c.previous()) || strings.HasPrefix(c.after, "@") {
+		return "", false
+	}
+	if isYear(c, written) {
+		return c.locale.year(number(written)), true
+	}
+	return c.locale.cardinal(written), true
+}
+
+func isYear(c *context, written string) bool {
+	if len(written) != 4 || !plausibleYear(written) {
+		return false
+	}
+	if strings.HasSuffix(strings.TrimRight(c.text[:c.at], " "), "©") {
+		return true
+	}
+	switch strings.ToLower(c.before()) {
+	case "in", "since", "until", "till", "by", "before", "after", "of", "year", "circa", "early", "late", "mid", "from",
+		"spring", "summer", "autumn", "winter", "fall", "during", "class", "between", "and", "to", "copyright":
+		return !strings.HasPrefix(c.after, "%")
+	}
+	first, _ := utf8.DecodeRuneInString(c.after)
+	return written >= "1900" && (c.after == "" || strings.ContainsRune(".,;:)?!\n'", first)) && !isDigit(nextRune(c.after))
+}
+
+func plausibleYear(written string) bool {
+	return written >= "1010" && written <= "2099" && !strings.Contains(written, ".")
+}
+
+// nextRune returns the second character.
+func nextRune(text string) rune {
+	if len(text) < 2 {
+		return 0
+	}
+	return rune(text[1])
+}
+
+func sayOrdinal(c *context) (string, bool) {
+	n := number(strings.ReplaceAll(c.groups[1], ",", ""))
+	spoken := c.locale.ordinal(n)
+	return spoken, spoken != ""
+}
+
+// sayDecade says "1990s" as "nineteen nineties". The group is the number without its last digit.
+func sayDecade(c *context) (string, bool) {
+	tens := c.groups[1]
+	digit := number(tens[len(tens)-1:])
+	century := number(tens[:len(tens)-1] + "0")
+	if tens[:len(tens)-1] == "" {
+		century = -1
+	}
+	if len(tens) == 2 && century >= 0 { // "100s"
+		return c.locale.integer(tens+"0") + "s", true
+	}
+	spoken := ""
+	if century >= 0 {
+		spoken = c.locale.integer(tens[:len(tens)-1])
+	}
+	switch {
+	case digit >= 2:
+		return strings.TrimSpace(spoken + " " + plural(c.locale.integer(string(tens[len(tens)-1])+"0"))), true
+	case digit == 1:
+		return strings.TrimSpace(spoken + " tens"), true
+	case century >= 0 && century%100 == 0:
+		return c.locale.integer(tens+"0") + "s", true
+	case century >= 0:
+		return spoken + " hundreds", true
+	default:
+		return "", false
+	}
+}
+
+func plural(word string) string {
+	if before, ok := strings.CutSuffix(word, "y"); ok {
+		return before + "ies"
+	}
+	return word + "s"
+}
+
+// sayFraction says fractions with small denominators by their names, and mixed numbers.
+func sayFraction(c *context) (string, bool) {
+	if isWord(c.previous()) || c.previous() == '/' || strings.HasPrefix(c.after, "/") {
+		return "", false
+	}
+	top, bottom := number(c.groups[2]), number(c.groups[3])
+	switch {
+	case c.groups[2] == "24" && c.groups[3] == "7", top == bottom && top >= 10:
+		return c.locale.integer(c.groups[2]) + " " + c.locale.integer(c.groups[3]), true
+	case top == 0 || bottom < 2 || bottom > 20 && bottom != 100 || top >= bottom && c.groups[1] != "":
+		return c.locale.integer(c.groups[2]) + " over " + c.locale.integer(c.groups[3]), c.groups[1] == ""
+	}
+	return mixed(c.locale, c.groups[1], fraction(c.locale, top, bottom)), true
+}
+
+func mixed(l *locale, whole, part string) string {
+	switch {
+	case whole == "":
+		return part
+	case strings.HasPrefix(part, "one "):
+		part = "a" + strings.TrimPrefix(part, "one")
+		if strings.HasPrefix(part, "a eigh") {
+			part = "an" + part[1:]
+		}
+	}
+	return l.integer(whole) + " and " + part
+}
+
+func fraction(l *locale, top, bottom int64) string {
+	name := l.ordinal(bottom)
+	switch {
+	case bottom == 2 && top == 1:
+		name = "half"
+	case bottom == 2:
+		name = "halve"
+	case bottom == 4:
+		name = "quarter"
+	}
+	if top != 1 {
+		name += "s"
+	}
+	return l.spell(l.counting, top) + " " + name
+}
+
+var vulgar = map[string][2]int64{
+	"½": {1, 2}, "⅓": {1, 3}, "⅔": {2, 3}, "¼": {1, 4}, "¾": {3, 4}, "⅛": {1, 8}, "⅜": {3, 8}, "⅝": {5, 8}, "⅞": {7, 8},
+}
+
+func sayVulgar(c *context) (string, bool) {
+	f := vulgar[c.groups[2]]
+	return mixed(c.locale, c.groups[1], fraction(c.locale, f[0], f[1])), true
+}
+
+func sayRange(c *context) (string, bool) {
+	from, to := c.groups[1], c.groups[2]
+	if isDigit(c.previous()) || strings.ContainsRune("-–", c.previous()) || strings.HasPrefix(c.after, "-") {
+		return "", false
+	}
+	say := c.locale.cardinal
+	if plausibleYear(from) && len(from) == 4 && (len(to) == 2 || len(to) == 4 && plausibleYear(to)) && c.groups[4] == "" {
+		say = func(n string) string { return sayYearOrPart(c.locale, n) }
+	}
+	spoken := say(from) + " to " + say(to)
+	if c.groups[4] != "" {
+		spoken += " " + unitName(c.groups[4], c.groups[3] == "-")
+	}
+	return spoken, true
+}
+
+func sayYearOrPart(l *locale, written string) string {
+	if len(written) == 4 {
+		return l.year(number(written))
+	}
+	return l.cardinal(written)
+}
+
+func sayRatio(c *context) (string, bool) {
+	if isDigit(c.previous()) || c.previous() == ':' || strings.HasPrefix(c.after, ":") {
+		return "", false
+	}
+	return c.locale.integer(c.groups[1]) + " to " + c.locale.integer(c.groups[2]), true
+}
+
+// sayPower says an exponent.
+func sayPower(c *context) (string, bool) {
+	switch power := c.groups[1]; {
+	case !isWord(c.previous()):
+		return "", false
+	case power == "2":
+		return " squared", true
+	case power == "3":
+		return " cubed", true
+	case power[0] == '-':
+		return " to the minus " + c.locale.integer(power[1:]), true
+	case isDigit(rune(power[0])):
+		return " to the " + c.locale.integer(power), true
+	default:
+		return " to the " + power, true
+	}
+}
+
+func sayTimes(c *context) (string, bool) {
+	return c.locale.integer(c.groups[1]) + " by " + c.locale.integer(c.groups[2]), true
+}
+
+func sayFold(c *context) (string, bool) { return c.locale.integer(c.groups[1]) + " times", true }
+
+// sayPhone says a telephone number digit by digit, in its groups.
+func sayPhone(c *context) (string, bool) {
+	if isDigit(c.previous()) || c.previous() == '-' || strings.HasPrefix(c.after, "-") {
+		return "", false
+	}
+	spoken := c.locale.digits(c.groups[0])
+	if c.groups[0][0] == '+' {
+		spoken = "plus " + strings.TrimLeft(spoken, ", ")
+	}
+	return spoken, true
+}
+
+func sayVersion(c *context) (string, bool) {
+	written, spoken := c.groups[0], ""
+	if len(c.groups) > 1 {
+		written, spoken = c.groups[1], "version "
+	}
+	dot := " point "
+	if strings.Count(written, ".") == 3 {
+		dot = " dot "
+	}
+	for i, part := range strings.Split(written, ".") {
+		if i > 0 {
+			spoken += dot
+		}
+		spoken += c.locale.integer(part)
+	}
+	return spoken, true
+}

@@ -1,0 +1,177 @@
+package frontend
+
+import "strings"
+
+const monthPattern = `(?:Jan(?:uary|\.)?|Feb(?:ruary|\.)?|Mar(?:ch|\.)?|Apr(?:il|\.)?|May|June?\.?|July?\.?|` +
+	`Aug(?:ust|\.)?|Sept?(?:ember|\.)?|Oct(?:ober|\.)?|Nov(?:ember|\.)?|Dec(?:ember|\.)?)`
+
+var months = []string{
+	"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+	"December",
+}
+
+// monthOf returns the full name of a month that is written in full or by its first letters.
+func monthOf(written string) string {
+	for _, month := range months {
+		if strings.HasPrefix(month, written[:3]) {
+			return month
+		}
+	}
+	return written
+}
+
+func isDay(digits string) bool { return number(digits) >= 1 && number(digits) <= 31 }
+
+// date says a date in the order of the region. The year may be missing.
+func (l *locale) date(day, month, year string) string {
+	spoken := month + " " + l.ordinal(number(day))
+	if !l.american {
+		spoken = "the " + l.ordinal(number(day)) + " of " + month
+	}
+	if year == "" {
+		return spoken
+	}
+	if l.american {
+		spoken += ","
+	}
+	return spoken + " " + l.yearOf(year)
+}
+
+// yearOf says a year of four or two digits.
+func (l *locale) yearOf(digits string) string {
+	if len(digits) == 2 && digits < "10" {
+		return "oh " + l.integer(digits[1:])
+	}
+	return l.year(number(digits))
+}
+
+// numbered says a date of numbers; it fails if these are no date.
+func (l *locale) numbered(day, month, year string) (string, bool) {
+	n := number(month)
+	if n < 1 || n > 12 || !isDay(day) {
+		return "", false
+	}
+	return l.date(day, months[n-1], year), true
+}
+
+func sayISODate(c *context) (string, bool) {
+	spoken, ok := c.locale.numbered(c.groups[3], c.groups[2], c.groups[1])
+	if clock := strings.TrimPrefix(c.groups[4], "T"); clock != "" {
+		hour, minute, _ := strings.Cut(clock, ":")
+		spoken += ", " + c.locale.clock(hour, minute)
+	}
+	if c.groups[5] != "" {
+		spoken += " U T C"
+	}
+	return spoken, ok
+}
+
+// saySlashDate reads the month first in the United States, unless it cannot be one.
+func saySlashDate(c *context) (string, bool) {
+	first, second := c.groups[1], c.groups[2]
+	if c.locale.american && number(first) <= 12 || number(second) > 12 {
+		first, second = second, first
+	}
+	return c.locale.numbered(first, second, c.groups[3])
+}
+
+func sayDottedDate(c *context) (string, bool) {
+	return c.locale.numbered(c.groups[1], c.groups[2], c.groups[3])
+}
+
+func sayDayMonth(c *context) (string, bool) {
+	if !isDay(c.groups[1]) || isDigit(c.previous()) {
+		return "", false
+	}
+	spoken := "the " + c.locale.ordinal(number(c.groups[1])) + " of " + monthOf(c.groups[2])
+	if c.before() == "the" {
+		spoken = strings.TrimPrefix(spoken, "the ")
+	}
+	if c.groups[3] != "" {
+		spoken += " " + c.locale.yearOf(c.groups[3])
+	}
+	return spoken + c.fullStop(), true
+}
+
+func sayMonthDay(c *context) (string, bool) {
+	day, last, year := c.groups[2], c.groups[3], c.groups[4]
+	if !isDay(day) || strings.HasPrefix(c.after, ":") || strings.HasPrefix(c.after, "%") {
+		return "", false
+	}
+	if last != "" {
+		day := monthOf(c.groups[1]) + " " + c.locale.ordinal(number(day)) + " to " + c.locale.ordinal(number(last))
+		if year != "" {
+			day += ", " + c.locale.yearOf(year)
+		}
+		return day, isDay(last)
+	}
+	spoken := monthOf(c.groups[1]) + " " + c.locale.ordinal(number(day))
+	if !c.locale.american {
+		spoken = monthOf(c.groups[1]) + " the " + c.locale.ordinal(number(day))
+	}
+	if year != "" {
+		spoken += ", " + c.locale.yearOf(year)
+	}
+	return spoken, true
+}
+
+func sayMonthYear(c *context) (string, bool) {
+	return monthOf(c.groups[1]) + " " + c.locale.yearOf(c.groups[2]), plausibleYear(c.groups[2])
+}
+
+// fullStop returns the full stop that ends both an abbreviation and the sentence.
+func (c *context) fullStop() string {
+	if strings.HasSuffix(c.groups[0], ".") && c.endsSentence() {
+		return "."
+	}
+	return ""
+}
+
+func sayTime(c *context) (string, bool) {
+	hour, minute, second, half := c.groups[1], c.groups[2], c.groups[3], c.groups[4]
+	if number(hour) > 24 || minute != "" && number(minute) > 59 || isDigit(c.previous()) || c.previous() == ':' {
+		return "", false
+	}
+	if half == "" {
+		spoken := c.locale.clock(hour, minute)
+		if second != "" {
+			spoken = c.locale.withSeconds(hour, minute, second)
+		}
+		return spoken, true
+	}
+	spoken := c.locale.integer(strings.TrimLeft(hour, "0")) + c.locale.minutes(minute)
+	if number(hour) == 0 {
+		spoken = "twelve" + c.locale.minutes(minute)
+	}
+	return spoken + " " + strings.ToLower(half) + " m" + c.fullStop(), true
+}
+
+func (l *locale) clock(hour, minute string) string {
+	n := number(hour)
+	switch {
+	case number(minute) == 0 && n >= 1 && n <= 12 && hour[0] != '0':
+		return l.spell(l.counting, n) + " o'clock"
+	case number(minute) == 0:
+		return l.spell(l.counting, n) + " hundred"
+	default:
+		return l.spell(l.counting, n) + l.minutes(minute)
+	}
+}
+
+// minutes says the minutes after an hour, with a space before them; the full hour has none.
+func (l *locale) minutes(digits string) string {
+	switch n := number(digits); {
+	case n <= 0:
+		return ""
+	case n < 10:
+		return " oh " + l.spell(l.counting, n)
+	default:
+		return " " + l.spell(l.counting, n)
+	}
+}
+
+func (l *locale) withSeconds(hour, minute, second string) string {
+	spoken := l.spell(l.counting, number(hour)) + " hours "
+	spoken += l.spell(l.counting, number(minute)) + " minutes "
+	return spoken + l.spell(l.counting, number(second)) + " seconds"
+}

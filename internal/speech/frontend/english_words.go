@@ -1,0 +1,412 @@
+package frontend
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// punctuationNames has the names of what addresses consist of beside letters and digits.
+var punctuationNames = map[rune]string{
+	'.': "dot", '/': "slash", '\\': "backslash", ':': "colon", '?': "question mark", '=': "equals", '&': "and",
+	'-': "dash", '_': "underscore", '#': "hash", '%': "percent", '+': "plus", '@': "at", '~': "tilde", ',': "comma",
+}
+
+// sayURL says an address without its scheme and the punctuation of the sentence after it.
+func sayURL(c *context) (string, bool) {
+	address := strings.TrimRight(chunkOf(c.text[c.at:]), `.,;:!?)]}'"*_>”`)
+	if len(address) < c.size {
+		address = strings.TrimRight(c.groups[0], `.,;:!?)]}'"*_>”`)
+	}
+	if i := strings.IndexAny(address, "<>\""); i > 0 {
+		address = address[:i]
+	}
+	c.size = len(address)
+	_, said, ok := strings.Cut(address, "://")
+	if !ok {
+		said = address
+	}
+	return spellAddress(c.locale, strings.TrimSuffix(said, "/")), c.size > 0
+}
+
+func sayAddress(c *context) (string, bool) { return spellAddress(c.locale, c.groups[0]), true }
+
+func sayPath(c *context) (string, bool) {
+	if isWord(c.previous()) {
+		return "", false
+	}
+	return sayAddress(c)
+}
+
+// spellAddress says words as such, short numbers as numbers, and punctuation by its name.
+func spellAddress(l *locale, address string) string {
+	var words []string
+	for address != "" {
+		r, size := utf8.DecodeRuneInString(address)
+		switch {
+		case isDigit(r):
+			size = len(address) - len(strings.TrimLeft(address, "0123456789"))
+			words = append(words, l.shortNumber(address[:size]))
+		case isWord(r):
+			size = len(address) - len(strings.TrimLeftFunc(address, func(r rune) bool { return isWord(r) && !isDigit(r) }))
+			words = append(words, letters(address[:size]))
+		case punctuationNames[r] != "":
+			words = append(words, punctuationNames[r])
+		}
+		address = address[size:]
+	}
+	return strings.Join(words, " ")
+}
+
+// letters spells what is no word.
+func letters(word string) string {
+	if word == "www" {
+		return "w w w"
+	}
+	return word
+}
+
+// maxShortNumber is the number of digits that are said as one number within an address.
+const maxShortNumber = 4
+
+func (l *locale) shortNumber(digits string) string {
+	if len(digits) > maxShortNumber {
+		return l.digits(digits)
+	}
+	return l.integer(digits)
+}
+
+// parts are the words before a Roman numeral that is a plain number.
+var parts = words("chapter", "part", "act", "scene", "volume", "vol", "section", "book", "phase", "type", "war",
+	"article", "figure", "title", "class", "bowl", "appendix", "level", "stage", "tier", "grade", "episode", "season",
+	"rocky", "mark")
+
+// regnal are the names before a Roman numeral that is an ordinal number.
+var regnal = words("henry", "louis", "george", "elizabeth", "charles", "james", "william", "edward", "richard", "paul",
+	"pius", "benedict", "john", "napoleon", "philip", "frederick", "catherine", "peter", "alexander", "nicholas", "leo",
+	"gregory", "ivan", "mary", "ferdinand", "wilhelm", "xiv", "ramesses", "ptolemy", "gustav", "christian", "leopold")
+
+func words(list ...string) map[string]bool {
+	set := make(map[string]bool, len(list))
+	for _, word := range list {
+		set[word] = true
+	}
+	return set
+}
+
+func sayRoman(c *context) (string, bool) {
+	n, before := roman(c.groups[0]), strings.ToLower(c.before())
+	switch {
+	case n == 0 || strings.HasPrefix(c.after, "'") || c.previous() == '.':
+		return "", false
+	case parts[before]:
+		return c.locale.spell(c.locale.counting, n), true
+	case regnal[before] && (len(c.groups[0]) > 1 || before != "i" && !startsLower(c.next())):
+		return "the " + c.locale.ordinal(n), true
+	}
+	return "", false
+}
+
+func startsLower(word string) bool {
+	r, _ := utf8.DecodeRuneInString(word)
+	return unicode.IsLower(r)
+}
+
+func startsUpper(word string) bool {
+	r, _ := utf8.DecodeRuneInString(word)
+	return unicode.IsUpper(r)
+}
+
+// roman returns the value of a Roman numeral, or 0 if it is none.
+func roman(written string) int64 {
+	total, largest := int64(0), int64(0)
+	for i := len(written) - 1; i >= 0; i-- {
+		value := map[byte]int64{'I': 1, 'V': 5, 'X': 10, 'L': 50, 'C': 100}[written[i]]
+		if value < largest {
+			value = -value
+		} else {
+			largest = value
+		}
+		total += value
+	}
+	if total <= 0 || toRoman(total) != written {
+		return 0
+	}
+	return total
+}
+
+func toRoman(n int64) string {
+	var out strings.Builder
+	for _, step := range []struct {
+		value int64
+		sign  string
+	}{{100, "C"}, {90, "XC"}, {50, "L"}, {40, "XL"}, {10, "X"}, {9, "IX"}, {5, "V"}, {4, "IV"}, {1, "I"}} {
+		for n >= step.value {
+			out.WriteString(step.sign)
+			n -= step.value
+		}
+	}
+	return out.String()
+}
+
+func sayWithout(c *context) (string, bool) {
+	if c.groups[0] == "w/o" {
+		return "without", true
+	}
+	r, _ := utf8.DecodeRuneInString(c.after)
+	switch {
+	case isWord(r):
+		return "with ", true
+	default:
+		return "with", unicode.IsSpace(r)
+	}
+}
+
+// abbreviations have the words for which they stand, wherever they are written.
+var abbreviations = map[string]string{
+	"mr": "Mister", "mrs": "Missus", "ms": "Miz", "prof": "Professor", "vs": "versus", "e.g": "for example",
+	"i.e": "that is", "etc": "et cetera", "approx": "approximately", "dept": "department", "est": "established",
+	"gen": "General", "col": "Colonel", "lt": "Lieutenant", "sgt": "Sergeant", "capt": "Captain", "rev": "Reverend",
+	"hon": "Honorable", "gov": "Governor", "sen": "Senator", "rep": "Representative", "pres": "President", "jr": "Junior",
+	"sr": "Senior", "inc": "Incorporated", "ltd": "Limited", "corp": "Corporation", "co": "Company", "bros": "Brothers",
+	"mt": "Mount", "ave": "Avenue", "blvd": "Boulevard", "rd": "Road", "ln": "Lane", "hwy": "Highway", "pkwy": "Parkway",
+	"sq": "Square", "ft": "Fort", "apt": "Apartment", "ph.d": "P H D", "a.k.a": "also known as", "misc": "miscellaneous",
+	"govt": "government", "assn": "Association", "univ": "University", "mon": "Monday", "tue": "Tuesday",
+	"tues": "Tuesday",
+	"wed":  "Wednesday", "thu": "Thursday", "thurs": "Thursday", "fri": "Friday", "jan": "January", "feb": "February",
+	"mar": "March", "apr": "April", "aug": "August", "sept": "September", "sep": "September", "oct": "October",
+	"nov": "November", "dec": "December", "cf": "compare", "ca": "circa", "tel": "telephone", "ext": "extension",
+	"a.m": "a m", "p.m": "p m", "w.r.t": "with respect to", "al": "al", "st": "Saint", "dr": "Doctor",
+}
+
+// beforeNumber are the abbreviations that are such before a number only.
+var beforeNumber = map[string]string{
+	"no": "number", "nos": "numbers", "nr": "number", "fig": "figure", "figs": "figures", "p": "page", "pp": "pages",
+	"ch": "chapter", "vol": "volume", "sec": "section", "eq": "equation", "art": "article", "par": "paragraph",
+	"ver": "version", "pt": "part", "ed": "edition", "min": "minimum", "max": "maximum", "tel": "telephone",
+}
+
+// beforeName are those that are such before a name only: the same letters are words.
+var beforeName = words("gen", "col", "rep", "sen", "hon", "gov", "pres", "rev", "mt", "ft", "mar", "ms")
+
+// afterName are those that are such after a name or a number only.
+var afterName = words("ave", "blvd", "rd", "ln", "hwy", "pkwy", "sq", "jr", "sr", "inc", "co", "corp", "ltd", "bros")
+
+// onlyCapital are those that are words in lower case.
+var onlyCapital = words("mon", "wed", "fri", "sat", "sun", "thu", "jan", "mar", "dec", "oct", "nov", "apr", "aug",
+	"sep", "co", "ft", "mt", "st", "al")
+
+func sayAbbreviation(c *context) (string, bool) {
+	written := strings.TrimSuffix(c.groups[0], ".")
+	key := strings.ToLower(written)
+	if long, ok := sayBeforeNumber(c, key); ok {
+		return long, true
+	}
+	if long, ok := streetOrPerson(c, key); ok {
+		return long + c.fullStop(), true
+	}
+	long, known := abbreviations[key]
+	switch {
+	case len(written) > 1 && !strings.Contains(written, ".") && written == strings.ToUpper(written):
+		return "", false // "EST."
+	case !known:
+		return sayInitials(c, written)
+	case key == "al" && c.before() != "et", onlyCapital[key] && !startsUpper(written),
+		beforeName[key] && !startsUpper(c.next()) && !isDigit(firstOf(c.next())),
+		afterName[key] && !startsUpper(c.before()) && !isDigit(firstOf(c.before())):
+		return "", false
+	}
+	if beforeName[key] || isTitle[key] {
+		return long, true
+	}
+	return long + c.fullStop(), true
+}
+
+// isTitle are the abbreviations after which a name follows, and no sentence ends.
+var isTitle = words("mr", "mrs", "ms", "prof", "lt", "sgt", "capt", "vs", "e.g", "i.e", "approx", "cf", "ca")
+
+func firstOf(text string) rune {
+	r, _ := utf8.DecodeRuneInString(text)
+	return r
+}
+
+func sayBeforeNumber(c *context, key string) (string, bool) {
+	long, ok := beforeNumber[key]
+	next := strings.TrimLeft(c.after[:min(len(c.after), 4)], " \u00a0#")
+	if !ok || !isDigit(firstOf(next)) {
+		return "", false
+	}
+	if strings.HasPrefix(c.after, " ") || strings.HasPrefix(c.after, "\u00a0") {
+		return long, true
+	}
+	return long + " ", true
+}
+
+// streetOrPerson says "Dr." and "St." by their neighbours: "Dr. Maple", "Maple Dr.", "St. Paul", "Main St.".
+func streetOrPerson(c *context, key string) (string, bool) {
+	if key != "dr" && key != "st" || !startsUpper(c.groups[0]) {
+		return "", false
+	}
+	before, next := c.before(), c.next()
+	apart := !startsUpper(next) || starters[next] || key == "st" && !strings.HasPrefix(c.after, " ")
+	if startsUpper(before) && isName(c, before) && apart {
+		return map[string]string{"dr": "Drive", "st": "Street"}[key], true
+	}
+	if startsUpper(next) {
+		c.groups[0] = "" // no sentence ends before a name
+		return abbreviations[key], true
+	}
+	return "", key == "st"
+}
+
+// isName reports whether the word before the position is next to it and no first word of a sentence.
+func isName(c *context, before string) bool {
+	return strings.HasSuffix(c.text[:c.at], before+" ") && len(before) > 1
+}
+
+// sayInitials says letters with full stops between them one by one.
+func sayInitials(c *context, written string) (string, bool) {
+	if strings.Count(written, ".") == 0 || len(written) != 2*strings.Count(written, ".")+1 {
+		return "", false
+	}
+	spoken := strings.ReplaceAll(written, ".", " ")
+	if next := c.next(); next == "" || starters[next] {
+		spoken += c.fullStop()
+	}
+	return spoken, true
+}
+
+// starters are the words with which a sentence begins more often than a name.
+var starters = words("The", "It", "He", "She", "They", "We", "I", "In", "A", "But", "And", "This", "That", "There",
+	"You", "What", "When", "If", "Mr", "Mrs", "On", "At", "As", "So", "His", "Her", "Its", "Their", "Our", "My")
+
+// sayWord says abbreviations without a full stop.
+func sayWord(c *context) (string, bool) {
+	key := strings.ToLower(c.groups[0])
+	switch {
+	case strings.HasPrefix(c.after, ".") && key != "us", strings.HasPrefix(c.after, "'"):
+		return "", false
+	case c.groups[0] == "US":
+		return "U S", !startsCapitals(c.next()) && !startsCapitals(c.before())
+	case key == "no" || key == "nos" || key == "nr":
+		return "", false
+	case key == "vs":
+		return "versus", true
+	case key == "dr":
+		if long, ok := streetOrPerson(c, key); ok {
+			return long, true
+		}
+		return "", false
+	case strings.HasPrefix(c.after, " ") && startsUpper(c.next()):
+		return abbreviations[key], true
+	}
+	return "", false
+}
+
+// startsCapitals reports whether a word is shouted.
+func startsCapitals(word string) bool {
+	return len(word) > 1 && word == strings.ToUpper(word) && !isDigit(rune(word[0]))
+}
+
+// sayHashtag says "#ThrowbackThursday" in words.
+func sayHashtag(c *context) (string, bool) {
+	if isWord(c.previous()) {
+		return "", false
+	}
+	name := "hashtag"
+	if c.groups[0][0] == '@' {
+		name = "at"
+	}
+	return name + " " + splitWords(c.locale, c.groups[1]), true
+}
+
+// splitWords splits a name at capitals, digits and underscores.
+func splitWords(l *locale, name string) string {
+	var out strings.Builder
+	previous := rune(0)
+	for name != "" {
+		r, size := utf8.DecodeRuneInString(name)
+		begins := unicode.IsUpper(r) && !unicode.IsUpper(previous) || isDigit(r) || isDigit(previous) || r == '_'
+		if out.Len() > 0 && begins {
+			out.WriteByte(' ')
+		}
+		switch {
+		case isDigit(r):
+			size = len(name) - len(strings.TrimLeft(name, "0123456789"))
+			out.WriteString(l.shortNumber(name[:size]))
+		case r != '_':
+			out.WriteRune(r)
+		}
+		previous, name = r, name[size:]
+	}
+	return strings.TrimSpace(out.String())
+}
+
+var signs = map[string]string{
+	"#": "number", "~": "about", "<": "less than", ">": "greater than", "±": "plus or minus", "≈": "about",
+	"§": "section", "№": "number", "-": "minus", "−": "minus",
+}
+
+// saySign says a sign before a number, and leaves the number.
+func saySign(c *context) (string, bool) {
+	sign := c.groups[1]
+	previous := c.previous()
+	if (sign == "-" || sign == "−") && !unicode.IsSpace(previous) && !strings.ContainsRune("([=", previous) {
+		return "", false
+	}
+	c.size = len(sign)
+	if sign == "-" && unicode.IsSpace(firstOf(c.text[c.at+1:])) {
+		return "", false // a dash
+	}
+	return c.pad(signs[sign], c.size), true
+}
+
+// saySilentLink leaves the text of a link, without its brackets.
+func saySilentLink(c *context) (string, bool) {
+	c.size = strings.IndexByte(c.groups[0], '[') + 1
+	return "", strings.HasSuffix(c.groups[0], ")")
+}
+
+// sayMarks leaves out the marks of Markdown; between numbers, an asterisk multiplies.
+func sayMarks(c *context) (string, bool) {
+	previous, next := c.previous(), firstOf(c.after)
+	switch mark := c.groups[0]; {
+	case mark == "*" && (isDigit(previous) && isDigit(next) || previous == ' ' && next == ' '):
+		return c.pad("times", 1), true
+	case mark[0] == '_' && isWord(previous) && isWord(next):
+		return " ", true
+	case mark[0] == '~' && len(mark) == 1:
+		return "", false
+	}
+	return "", true
+}
+
+var symbols = map[string]string{
+	"&": "and", "+": "plus", "=": "equals", "×": "times", "÷": "divided by", "*": "times", "/": "slash", "→": "to",
+	"™": "", "®": "", "©": "copyright", "√": "square root of", "∞": "infinity",
+}
+
+// isPer reports whether the position follows an amount.
+func (s *scanner) isPer() bool {
+	if len(s.spans) == 0 || s.plain != s.at {
+		return false
+	}
+	kind := s.spans[len(s.spans)-1].Kind
+	return kind == Money || kind == Unit || kind == Number
+}
+
+func saySymbol(c *context) (string, bool) {
+	previous, next := c.previous(), firstOf(c.after)
+	symbol := c.groups[0]
+	switch {
+	case symbol == "/" && c.isPer() && isWord(next):
+		return " per ", true
+	case symbol == "/" && (!isWord(previous) || !isWord(next)):
+		return "", false
+	case symbol == "/" && c.before() == "and" && c.next() == "or":
+		return " ", true
+	case symbol == "™" || symbol == "®":
+		return "", true
+	}
+	return c.pad(symbols[symbol], c.size), true
+}

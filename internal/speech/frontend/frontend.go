@@ -1,0 +1,264 @@
+// Package frontend makes written text spoken, before every engine: "$5" becomes "five dollars". It returns the text in
+// spans that keep what the caller wrote beside what is said, so that word times and billing stay with the caller's own
+// text.
+package frontend
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Kind is the semiotic class of a span.
+type Kind string
+
+// The kinds of spans.
+const (
+	Plain        Kind = "plain" // spoken as it is written
+	Money        Kind = "money"
+	Number       Kind = "number"
+	Ordinal      Kind = "ordinal"
+	Date         Kind = "date"
+	Time         Kind = "time"
+	Range        Kind = "range"
+	Fraction     Kind = "fraction"
+	Unit         Kind = "unit"
+	Phone        Kind = "phone"
+	Abbreviation Kind = "abbreviation"
+	URL          Kind = "url"
+	Email        Kind = "email"
+	Path         Kind = "path"
+	Version      Kind = "version"
+	Markdown     Kind = "markdown"
+	ListItem     Kind = "list item"
+	Heading      Kind = "heading"
+	Roman        Kind = "roman numeral"
+	Emoji        Kind = "emoji"
+	Hashtag      Kind = "hashtag"
+	Symbol       Kind = "symbol"
+)
+
+// Span is a part of a text. The originals of a text's spans, concatenated, are the text.
+type Span struct {
+	Original string
+	Spoken   string
+	Kind     Kind
+	Language string
+}
+
+// Spans returns the spans of a text in an engine language. Texts of languages without rules are one plain span.
+func Spans(text, language string) []Span {
+	if text == "" {
+		return nil
+	}
+	l := localeOf(language)
+	if l == nil {
+		return []Span{{Original: text, Spoken: text, Kind: Plain, Language: language}}
+	}
+	s := scanner{text: text, locale: l, language: language, spans: make([]Span, 0, 8)}
+	s.run()
+	if !speakable(Spoken(s.spans)) && speakable(text) {
+		return []Span{{Original: text, Spoken: text, Kind: Plain, Language: language}}
+	}
+	return s.spans
+}
+
+// Spoken returns what is said of spans.
+func Spoken(spans []Span) string {
+	var out strings.Builder
+	for _, s := range spans {
+		out.WriteString(s.Spoken)
+	}
+	return out.String()
+}
+
+func speakable(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool {
+		return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsNumber(r))
+	})
+}
+
+// scanner finds the spans of a text from left to right. Each rule looks at a bounded part of the text, so that the time
+// is linear.
+type scanner struct {
+	text     string
+	at       int // bytes before it have a span, or are plain
+	plain    int // the start of the plain text before at
+	locale   *locale
+	language string
+	spans    []Span
+	item     bool // the line is a heading or an item of a list
+}
+
+// window is the number of bytes that a rule may look at.
+const window = 160
+
+func (s *scanner) run() {
+	for s.at < len(s.text) {
+		if m, ok := s.match(); ok {
+			s.emit(m)
+			continue
+		}
+		s.at += s.skip()
+	}
+	s.flush()
+}
+
+// found is what a rule makes of the text at the scanner's position.
+type found struct {
+	size   int
+	spoken string
+	kind   Kind
+}
+
+func (s *scanner) emit(m found) {
+	s.flush()
+	original := s.text[s.at : s.at+m.size]
+	s.at += m.size
+	s.plain = s.at
+	s.spans = append(s.spans, Span{Original: original, Spoken: m.spoken, Kind: m.kind, Language: s.language})
+}
+
+func (s *scanner) flush() {
+	if s.plain < s.at {
+		plain := s.text[s.plain:s.at]
+		s.spans = append(s.spans, Span{Original: plain, Spoken: plain, Kind: Plain, Language: s.language})
+	}
+	s.plain = s.at
+}
+
+// skip returns the size of the plain text at the position: the rest of a word, or a character.
+func (s *scanner) skip() int {
+	r, n := utf8.DecodeRuneInString(s.text[s.at:])
+	if !isWord(r) {
+		return n
+	}
+	for s.at+n < len(s.text) {
+		r, size := utf8.DecodeRuneInString(s.text[s.at+n:])
+		if !isWord(r) {
+			break
+		}
+		n += size
+	}
+	return n
+}
+
+// match returns what the first rule that applies makes of the position.
+func (s *scanner) match() (found, bool) {
+	if m, ok := s.matchLine(); ok {
+		return m, true
+	}
+	rest := s.rest()
+	first, _ := utf8.DecodeRuneInString(rest)
+	if isWord(first) && isWord(s.previous()) {
+		return found{}, false
+	}
+	if m, ok := s.matchEmoji(first); ok {
+		return m, true
+	}
+	chunk := chunkOf(rest)
+	for _, r := range s.locale.rules {
+		if !r.begins(first) || r.needs != "" && !strings.ContainsAny(chunk, r.needs) {
+			continue
+		}
+		if m, ok := s.try(r, rest); ok {
+			return m, true
+		}
+	}
+	return found{}, false
+}
+
+// previous returns the character before the position, or a space at the start.
+func (s *scanner) previous() rune {
+	if s.at == 0 {
+		return ' '
+	}
+	r, _ := utf8.DecodeLastRuneInString(s.text[:s.at])
+	return r
+}
+
+// rest returns the part of the text that rules look at.
+func (s *scanner) rest() string {
+	rest := s.text[s.at:]
+	if len(rest) <= window {
+		return rest
+	}
+	end := window
+	for end > window-utf8.UTFMax && !utf8.RuneStart(rest[end]) {
+		end--
+	}
+	return rest[:end]
+}
+
+// chunkOf returns the text up to white space.
+func chunkOf(text string) string {
+	if i := strings.IndexFunc(text, unicode.IsSpace); i >= 0 {
+		return text[:i]
+	}
+	return text
+}
+
+func (s *scanner) try(r rule, rest string) (found, bool) {
+	groups := r.pattern.FindStringSubmatch(rest)
+	if groups == nil || groups[0] == "" {
+		return found{}, false
+	}
+	c := context{
+		scanner: s, groups: groups, size: len(groups[0]), after: s.text[s.at+len(groups[0]):],
+	}
+	if c.inWord() {
+		return found{}, false
+	}
+	spoken, ok := r.say(&c)
+	return found{size: c.size, spoken: spoken, kind: r.kind}, ok
+}
+
+// context is what a rule sees.
+type context struct {
+	*scanner
+	groups []string
+	size   int    // of what is replaced; a rule may reduce it
+	after  string // the text that follows
+}
+
+// inWord reports whether what was matched ends within a word or number.
+func (c *context) inWord() bool {
+	last, _ := utf8.DecodeLastRuneInString(c.groups[0])
+	next, _ := utf8.DecodeRuneInString(c.after)
+	return c.after != "" && isWord(last) && isWord(next)
+}
+
+// before returns the word before the position, without the punctuation around it.
+func (c *context) before() string {
+	head := c.text[max(0, c.at-40):c.at]
+	head = strings.TrimRightFunc(head, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("(*,", r) })
+	head = strings.TrimSuffix(head, ".")
+	i := strings.LastIndexFunc(head, func(r rune) bool { return !isWord(r) && r != '\'' })
+	if i < 0 {
+		return head
+	}
+	_, size := utf8.DecodeRuneInString(head[i:])
+	return head[i+size:]
+}
+
+// next returns the word after what was matched, if it follows in the same sentence.
+func (c *context) next() string {
+	tail := strings.TrimLeft(c.after[:min(len(c.after), 60)], " \u00a0*_")
+	if i := strings.IndexFunc(tail, func(r rune) bool { return !isWord(r) && r != '\'' }); i >= 0 {
+		tail = tail[:i]
+	}
+	return tail
+}
+
+// endsSentence reports whether what was matched ends with the sentence's full stop.
+func (c *context) endsSentence() bool {
+	tail := strings.TrimLeftFunc(c.after[:min(len(c.after), 60)], func(r rune) bool {
+		return r == ' ' || r == '"' || r == '”' || r == ')' || r == '*'
+	})
+	r, _ := utf8.DecodeRuneInString(tail)
+	return tail == "" || r == '\n' || c.after[0] == ' ' && unicode.IsUpper(r)
+}
+
+func isWord(r rune) bool {
+	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) && r != 0xfe0f)
+}

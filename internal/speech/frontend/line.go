@@ -1,0 +1,150 @@
+package frontend
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// lineRules are about the beginnings of lines, in every language. What they match is not spoken, except for the number
+// of an item.
+var lineRules = []struct {
+	kind    Kind
+	pattern *regexp.Regexp
+}{
+	{Markdown, regexp.MustCompile("^[ \t]*(?:-{3,}|\\*{3,}|_{3,}|={3,}|```[A-Za-z0-9+-]*)[ \t]*(?:\n|$)")},
+	{Heading, regexp.MustCompile(`^[ \t]*#{1,6}[ \t]+`)},
+	{ListItem, regexp.MustCompile(`^[ \t]*[-*+•‣◦][ \t]+(?:\[[ xX]\][ \t]+)?`)},
+	{ListItem, regexp.MustCompile(`^[ \t]*(\d{1,3})[.)][ \t]+`)},
+	{Markdown, regexp.MustCompile(`^[ \t]*>[> \t]*`)},
+}
+
+// matchLine matches the marks at the beginning of a line, and the end of a line that is a heading or an item.
+func (s *scanner) matchLine() (found, bool) {
+	if s.text[s.at] == '\n' {
+		return s.matchNewline()
+	}
+	if s.at > 0 && s.text[s.at-1] != '\n' || !strings.ContainsRune(" \t#>-*+•‣◦_=`0123456789", s.firstRune()) {
+		return found{}, false
+	}
+	return s.matchMarks()
+}
+
+func (s *scanner) firstRune() rune {
+	r, _ := utf8.DecodeRuneInString(s.text[s.at:])
+	return r
+}
+
+func (s *scanner) matchMarks() (found, bool) {
+	for _, rule := range lineRules {
+		groups := rule.pattern.FindStringSubmatch(s.rest())
+		if groups == nil {
+			continue
+		}
+		m := found{size: len(strings.TrimSuffix(groups[0], "\n")), kind: rule.kind}
+		if m.size == 0 {
+			continue
+		}
+		if len(groups) > 1 {
+			m.spoken = s.locale.cardinal(groups[1]) + ", "
+		}
+		s.item = rule.kind != Markdown
+		return m, true
+	}
+	return found{}, false
+}
+
+// matchNewline ends a heading or an item, and the line before an item, with a full stop where it has no mark.
+func (s *scanner) matchNewline() (found, bool) {
+	item := s.item
+	s.item = false
+	if !item && !s.itemFollows() {
+		return found{}, false
+	}
+	said := strings.TrimRightFunc(s.text[max(0, s.at-20):s.at], func(r rune) bool {
+		return unicode.IsSpace(r) || strings.ContainsRune("*_`)\"”", r)
+	})
+	last, _ := utf8.DecodeLastRuneInString(said)
+	if !isWord(last) {
+		return found{}, false
+	}
+	return found{size: 1, spoken: ".\n", kind: ListItem}, true
+}
+
+func (s *scanner) itemFollows() bool {
+	after := scanner{text: s.text, at: s.at + 1, locale: s.locale}
+	if after.at == len(s.text) || s.text[after.at] == '\n' {
+		return false
+	}
+	m, ok := after.matchLine()
+	return ok && (m.kind == ListItem || m.kind == Heading)
+}
+
+// maxEmoji is the number of characters of the longest sequence of emoji with a name.
+const maxEmoji = 12
+
+// Characters that only change the look of an emoji, or join two.
+const (
+	variation    = '\ufe0f'
+	textual      = '\ufe0e'
+	keycap       = '\u20e3'
+	joiner       = '\u200d'
+	lightestSkin = '\U0001f3fb'
+	darkestSkin  = '\U0001f3ff'
+)
+
+// matchEmoji matches an emoji. The same one is said once, however often it is repeated.
+func (s *scanner) matchEmoji(first rune) (found, bool) {
+	if isModifier(first) {
+		return found{size: utf8.RuneLen(first), kind: Emoji}, true
+	}
+	if first < 0x2600 || first > 0x2fff && first < 0x1f000 {
+		return found{}, false
+	}
+	name, size := s.emojiName()
+	if name == "" {
+		return found{}, false
+	}
+	if n := len(s.spans); n > 0 && s.plain == s.at && s.spans[n-1].Original == s.text[s.at:s.at+size] {
+		return found{size: size, spoken: s.gapAfter(size), kind: Emoji}, true
+	}
+	return found{size: size, spoken: s.pad(name, size), kind: Emoji}, true
+}
+
+// emojiName returns the name of the longest sequence at the position that has one, and its size in the text.
+func (s *scanner) emojiName() (name string, size int) {
+	var bare []byte
+	for n, r := range s.text[s.at:] {
+		if n > 4*maxEmoji || n > 0 && !isModifier(r) && !strings.HasSuffix(string(bare), string(joiner)) {
+			break
+		}
+		if !isModifier(r) || r == joiner {
+			bare = utf8.AppendRune(bare, r)
+		}
+		if known, ok := s.locale.emoji()[string(bare)]; ok {
+			name, size = known, n+utf8.RuneLen(r)
+		}
+	}
+	return name, size
+}
+
+func isModifier(r rune) bool {
+	return r == variation || r == textual || r == keycap || r == joiner || r >= lightestSkin && r <= darkestSkin
+}
+
+// pad adds spaces where what is said would touch its neighbours.
+func (s *scanner) pad(spoken string, size int) string {
+	if r := s.previous(); !unicode.IsSpace(r) && !unicode.Is(unicode.Ps, r) {
+		spoken = " " + spoken
+	}
+	return spoken + s.gapAfter(size)
+}
+
+// gapAfter returns a space if a word or an amount follows at once.
+func (s *scanner) gapAfter(size int) string {
+	if r, _ := utf8.DecodeRuneInString(s.text[s.at+size:]); isWord(r) || unicode.Is(unicode.Sc, r) {
+		return " "
+	}
+	return ""
+}

@@ -1,0 +1,155 @@
+package frontend
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxSpelled bounds the numbers that the rules spell; longer ones are read digit by digit.
+const maxSpelled = 1_000_000_000_000_000
+
+// maxDepth bounds the recursion of rules: those of a number below maxSpelled need much less.
+const maxDepth = 40
+
+// speller interprets the CLDR's rules for spelling numbers (RBNF; Unicode Technical Standard 35, part 3).
+type speller map[string][]numberRule
+
+// numberRule spells the numbers from its base up to the base of the next rule.
+type numberRule struct {
+	base, divisor int64
+	text          string
+}
+
+// parseRules reads the rules as command cldr writes them.
+func parseRules(content string) speller {
+	s := make(speller)
+	name := ""
+	for line := range strings.Lines(content) {
+		line = strings.TrimSuffix(line, "\n")
+		base, text, isRule := strings.Cut(line, "\t")
+		if !isRule {
+			name = line
+			continue
+		}
+		if rule, ok := parseRule(base, strings.TrimSuffix(text, ";")); ok {
+			s[name] = append(s[name], rule)
+		}
+	}
+	return s
+}
+
+// parseRule reads a rule of whole numbers. The others (negative numbers, fractions, infinity) are spelled by this
+// package.
+func parseRule(base, text string) (numberRule, bool) {
+	shorter := strings.Count(base, ">")
+	value, root, hasRadix := strings.Cut(strings.TrimRight(base, ">"), "/")
+	n, err := strconv.ParseInt(value, 10, 64)
+	if err != nil {
+		return numberRule{}, false
+	}
+	radix := int64(10)
+	if hasRadix {
+		if radix, err = strconv.ParseInt(root, 10, 64); err != nil || radix < 2 {
+			return numberRule{}, false
+		}
+	}
+	divisor := int64(1)
+	for divisor <= n/radix {
+		divisor *= radix
+	}
+	for range shorter {
+		divisor = max(divisor/radix, 1)
+	}
+	return numberRule{base: n, divisor: divisor, text: strings.TrimPrefix(text, "'")}, true
+}
+
+// spell spells a number by a set of rules; it returns "" if there is none or the number is out of range.
+func (s speller) spell(set string, n int64) string {
+	if n < 0 || n >= maxSpelled {
+		return ""
+	}
+	var out strings.Builder
+	if !s.write(&out, set, n, maxDepth) {
+		return ""
+	}
+	return out.String()
+}
+
+func (s speller) write(out *strings.Builder, set string, n int64, depth int) bool {
+	rules := s[set]
+	i, exact := slices.BinarySearchFunc(rules, n, func(r numberRule, n int64) int { return compare(r.base, n) })
+	if !exact {
+		i--
+	}
+	if i < 0 || depth == 0 {
+		return false
+	}
+	rule := rules[i]
+	if i > 0 && n%rule.divisor == 0 && rule.base%rule.divisor != 0 && strings.Contains(rule.text, "→") {
+		rule = rules[i-1] // the specification's exception for "twenty-one hundred"
+	}
+	return s.apply(out, set, rule, n, depth-1)
+}
+
+func compare(a, b int64) int { return int(max(min(a-b, 1), -1)) }
+
+// apply writes the text of a rule with its substitutions. What is in brackets is left out of multiples.
+func (s speller) apply(out *strings.Builder, set string, rule numberRule, n int64, depth int) bool {
+	text := rule.text
+	if before, rest, ok := strings.Cut(text, "["); ok {
+		optional, after, _ := strings.Cut(rest, "]")
+		if n%rule.divisor == 0 {
+			optional = ""
+		}
+		text = before + optional + after
+	}
+	for text != "" {
+		i := strings.IndexAny(text, "←→=")
+		if i < 0 {
+			break
+		}
+		out.WriteString(text[:i])
+		mark := text[i:][:len(arrowAt(text[i:]))]
+		inner, rest, ok := strings.Cut(text[i+len(mark):], mark)
+		if !ok || !s.substitute(out, set, inner, part(rule, mark, n), depth) {
+			return false
+		}
+		text = strings.TrimPrefix(rest, "→") // →→→ is read as →→
+	}
+	out.WriteString(text)
+	return true
+}
+
+func arrowAt(text string) string {
+	for _, mark := range []string{"←", "→"} {
+		if strings.HasPrefix(text, mark) {
+			return mark
+		}
+	}
+	return "="
+}
+
+// part returns the number that a substitution spells.
+func part(rule numberRule, mark string, n int64) int64 {
+	switch mark {
+	case "←":
+		return n / rule.divisor
+	case "→":
+		return n % rule.divisor
+	default:
+		return n
+	}
+}
+
+func (s speller) substitute(out *strings.Builder, set, inner string, n int64, depth int) bool {
+	switch {
+	case inner == "":
+		return s.write(out, set, n, depth)
+	case inner[0] == '%':
+		return s.write(out, inner, n, depth)
+	default: // a format of digits
+		out.WriteString(strconv.FormatInt(n, 10))
+		return true
+	}
+}

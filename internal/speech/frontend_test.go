@@ -1,0 +1,86 @@
+package speech_test
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/speech"
+)
+
+// reader is an engine that notes its jobs and marks each word after a tenth of a second.
+type reader struct{ jobs []speech.Job }
+
+func (*reader) SampleRate() int { return 1000 }
+
+func (e *reader) Speak(_ context.Context, job speech.Job) (speech.Utterance, error) {
+	e.jobs = append(e.jobs, job)
+	reading := &reading{}
+	at := 0
+	for i, word := range strings.Split(job.Text, " ") {
+		reading.marks = append(reading.marks, speech.Mark{Rune: at, Sample: i * 100})
+		at += utf8.RuneCountInString(word) + 1
+	}
+	return reading, nil
+}
+
+type reading struct {
+	marks []speech.Mark
+	read  bool
+}
+
+func (r *reading) Next(context.Context) ([]byte, error) {
+	if r.read {
+		return nil, io.EOF
+	}
+	r.read = true
+	return []byte(strings.Repeat("\x00\x10", 100*len(r.marks))), nil
+}
+
+func (r *reading) Marks() []speech.Mark { return r.marks }
+func (r *reading) Close()               {}
+
+// The caller's text is said in words, while the timings and the count are those of what was written.
+func TestWhatIsSpokenKeepsThePlacesOfWhatIsWritten(t *testing.T) {
+	const text = "It is $5.50 now"
+	engine := &reader{}
+	r := request(text)
+	w := speak(t, engine, r)
+	require.Equal(t, "It is five dollars and fifty cents now", engine.jobs[0].Text)
+	require.Equal(t, utf8.RuneCountInString(text), w.characters)
+	requireTimings(t, text, w.timings, 0.8)
+	starts := map[string]float64{}
+	for _, timing := range w.timings {
+		starts[timing.Text] = timing.Start
+	}
+	require.InDelta(t, 0.1, starts["is"], 0.001)
+	require.InDelta(t, 0.2, starts["$"], 0.001)
+	require.InDelta(t, 0.5, starts["5.50"], 0.001)
+	require.InDelta(t, 0.7, starts["now"], 0.001)
+}
+
+// The phrases of a varied reading cover the spoken text.
+func TestPhrasesCoverWhatIsSpoken(t *testing.T) {
+	engine := &reader{}
+	job := speech.Job{Text: "Pay $5, or 10%!", Language: "en-us"}
+	job.Phrases = []speech.Phrase{{Runes: 5}, {Runes: 3}, {Runes: 7}}
+	_, err := speech.WithFrontEnd(engine).Speak(t.Context(), job)
+	require.NoError(t, err)
+	require.Equal(t, "Pay five dollars, or ten percent!", engine.jobs[0].Text)
+	require.Equal(t, []speech.Phrase{{Runes: 16}, {Runes: 2}, {Runes: 15}}, engine.jobs[0].Phrases)
+}
+
+// Marks alone are silent, and the text of other languages is left as it is.
+func TestMarksOfMarkdownAreSilent(t *testing.T) {
+	engine := &reader{}
+	_, err := speech.WithFrontEnd(engine).Speak(t.Context(), speech.Job{Text: "**", Language: "en-us"})
+	require.NoError(t, err)
+	_, err = speech.WithFrontEnd(engine).Speak(t.Context(), speech.Job{Text: "5 kg", Language: "sv"})
+	require.NoError(t, err)
+	require.Equal(t, " ", engine.jobs[0].Text)
+	require.Equal(t, "5 kg", engine.jobs[1].Text)
+}
