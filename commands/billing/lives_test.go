@@ -201,12 +201,18 @@ func (l *life) decline() {
 	}
 }
 
+// pass lets time pass. Notices may be lost for longer, but no worker rests for weeks.
 func (l *life) pass() {
-	l.advance(time.Duration(rapid.SampledFrom([]int{1, 30, 24 * 5, 24 * 14, 24 * 32}).Draw(l.draw, "hours")) * time.Hour)
+	hours := rapid.SampledFrom([]int{1, 30, 24 * 5, 24 * 14, 24 * 32}).Draw(l.draw, "hours")
+	l.advance(time.Duration(hours) * time.Hour)
+	if hours > 24*5 {
+		require.NoError(l.draw, l.work(l.t.Context(), l.Billing), "%s", l)
+	}
 }
 
 func (l *life) border() {
-	at := l.due.end.Add(time.Duration(rapid.SampledFrom([]int{-600, 60, 3000, 7200}).Draw(l.draw, "seconds")) * time.Second)
+	seconds := rapid.SampledFrom([]int{-600, 60, 3000, 7200}).Draw(l.draw, "seconds")
+	at := l.due.end.Add(time.Duration(seconds) * time.Second)
 	if d := at.Sub(l.sandbox.Now()); d > 0 {
 		l.advance(d)
 	}

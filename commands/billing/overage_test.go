@@ -163,8 +163,8 @@ func TestOverageThatComesToNothing(t *testing.T) {
 	require.Empty(t, s.items(account))
 }
 
-// Given a downgrade that the account has heard of, and whose subscription was cancelled in the meantime, when characters
-// are spoken past the smaller plan before the account hears of the end, then they cost what that plan costs.
+// Given a downgrade that the account has heard of, and whose subscription was cancelled meanwhile, when characters are
+// spoken past the smaller plan before the account hears of the end, then they cost what that plan costs.
 func TestOverageOfAPlanThatWasToBegin(t *testing.T) {
 	s := newShop(t)
 	account := s.subscribed(pro)

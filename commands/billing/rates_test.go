@@ -26,6 +26,7 @@ type limited struct {
 
 	mu      sync.Mutex
 	recent  []time.Time // of the last second
+	asked   int         // requests that were permitted
 	refused int
 }
 
@@ -58,6 +59,7 @@ func (l *limited) permits(now time.Time) bool {
 		return false
 	}
 	l.recent = append(l.recent, now)
+	l.asked++
 	return true
 }
 
