@@ -11,6 +11,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/internal/http/web/quota"
+	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/alignment"
 	"github.com/recital-tts/recital/internal/speech/audio"
 )
@@ -43,30 +44,44 @@ func (a *API) Routes() []web.Route {
 		web.Post("/v1/ai/speech/kanna", a.plain, options("Where the words of a text are in a recording",
 			"The words of the text in order, each with its place in the recording.")...),
 		web.Post("/v1/ai/speech/kanna_improved", a.improved,
-			append(options("The same, with more precision and less sensitive to noise",
-				"As kanna; voice, pace, pauses and noise of the recording count less."), web.Forms())...),
+			append(options("The same, with the phonemes of each word",
+				"As kanna, with the phonemes of each word and their places."), web.Forms())...),
 	}
 }
 
-const limits = ` The recording (wav, mp3, m4a, mp4, ogg, opus, webm or flac, recognised by its content) lasts at most ten minutes.
+const limits = ` A recording that sounds no more like the text than like its words in another order is refused (422).
+The recording (wav, mp3, m4a, mp4, ogg, opus, webm or flac, recognised by its content) lasts at most ten minutes.
 No credential is needed, so work is limited: one recording of each address at once (429), and few in all (503).`
 
 type plainRequest struct {
-	Text string `query:"text" required:"true" minlen:"1" maxlen:"10000" doc:"What is said in the recording." example:"Hello, how are you today?"`
-	Body []byte `raw:"body" required:"true"`
+	Text     string `query:"text" required:"true" minlen:"1" maxlen:"10000" doc:"What is said in the recording." example:"Hello, how are you today?"`
+	Language string `query:"language" default:"auto" doc:"The text's language; auto detects it." example:"en"`
+	Body     []byte `raw:"body" required:"true"`
 }
 
 func (a *API) plain(call *web.Call, in plainRequest) (web.Reply, error) {
-	return a.align(call, recording{bytes.NewReader(in.Body), ""}, in.Text, alignment.Plain)
+	words, err := a.align(call, recording{bytes.NewReader(in.Body), ""}, in.Text, in.Language)
+	if err != nil {
+		return web.Reply{}, err
+	}
+	for i := range words {
+		words[i].Phonemes = nil
+	}
+	return web.JSON(words), nil
 }
 
 type improvedRequest struct {
-	Text  string   `body:"text" required:"true" minlen:"1" maxlen:"10000" doc:"What is said in the recording." example:"Hello, how are you today?"`
-	Audio web.File `body:"audio" required:"true" doc:"The recording." example:"the bytes of recording.wav"`
+	Text     string   `body:"text" required:"true" minlen:"1" maxlen:"10000" doc:"What is said in the recording." example:"Hello, how are you today?"`
+	Language string   `body:"language" default:"auto" doc:"The text's language; auto detects it." example:"en"`
+	Audio    web.File `body:"audio" required:"true" doc:"The recording." example:"the bytes of recording.wav"`
 }
 
 func (a *API) improved(call *web.Call, in improvedRequest) (web.Reply, error) {
-	return a.align(call, recording{in.Audio.Content, "audio"}, in.Text, alignment.Improved)
+	words, err := a.align(call, recording{in.Audio.Content, "audio"}, in.Text, in.Language)
+	if err != nil {
+		return web.Reply{}, err
+	}
+	return web.JSON(words), nil
 }
 
 // recording is an input of the name, "" for a raw body.
@@ -90,20 +105,24 @@ type phoneme struct {
 	Duration float64 `json:"duration" doc:"Seconds that the phoneme lasts."`
 }
 
-func (a *API) align(call *web.Call, r recording, text string, method alignment.Method) (web.Reply, error) {
+func (a *API) align(call *web.Call, r recording, text, code string) ([]alignedWord, error) {
+	language, known := speech.LookupLanguage(code)
+	if !known {
+		return nil, call.Invalid("language", "the engine does not speak this language")
+	}
 	place, err := a.Places.Take(quota.Client(call.Client), 1)
 	switch {
 	case errors.Is(err, quota.ErrShare):
-		return web.Reply{}, web.TooManyRequests("Another recording of this address is being aligned", again)
+		return nil, web.TooManyRequests("Another recording of this address is being aligned", again)
 	case err != nil:
-		return web.Reply{}, busy()
+		return nil, busy()
 	}
 	defer place.Release()
-	words, err := a.Aligner.Align(call, r.content, text, method)
+	words, err := a.Aligner.Align(call, r.content, text, language)
 	if err != nil {
-		return web.Reply{}, explain(call, err, r.name)
+		return nil, explain(call, err, r.name)
 	}
-	return web.JSON(show(words)), nil
+	return show(words), nil
 }
 
 func busy() error {
@@ -114,11 +133,14 @@ func busy() error {
 // explain turns what is wrong with an input into a 422.
 func explain(call *web.Call, err error, recording string) error {
 	var unusable *audio.UnusableError
+	var other *alignment.OtherTextError
 	switch {
 	case errors.Is(err, alignment.ErrBusy):
 		return busy()
 	case errors.As(err, &unusable):
 		return call.Invalid(recording, unusable.Message)
+	case errors.As(err, &other):
+		return call.Invalid("text", other.Error())
 	case errors.Is(err, alignment.ErrNoSpeech):
 		return call.Invalid(recording, "The recording holds no speech")
 	case errors.Is(err, alignment.ErrNoWords):

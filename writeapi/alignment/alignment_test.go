@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { webtest.Main(m) }
 // aligner answers as a test says.
 type aligner func(ctx context.Context) ([]alignment.Word, error)
 
-func (a aligner) Align(ctx context.Context, _ audio.Upload, _ string, _ alignment.Method) ([]alignment.Word, error) {
+func (a aligner) Align(ctx context.Context, _ audio.Upload, _, _ string) ([]alignment.Word, error) {
 	return a(ctx)
 }
 
@@ -95,6 +95,33 @@ func TestTheServiceHasSoManyAtOnce(t *testing.T) {
 	}
 }
 
+// linguist keeps the language that it is called with.
+type linguist struct{ language string }
+
+func (l *linguist) Align(_ context.Context, _ audio.Upload, _, language string) ([]alignment.Word, error) {
+	l.language = language
+	return []alignment.Word{{Text: "Hallo", Phonemes: []alignment.Phoneme{{Name: "h"}}}}, nil
+}
+
+func TestTheLanguageOfTheTextIsToldOrDetected(t *testing.T) {
+	var l linguist
+	url := webtest.Serve(t, web.Config{Routes: (&API{Aligner: &l, Places: quota.New(1, 1)}).Routes()})
+	for query, want := range map[string]string{"": "auto", "&language=de-DE": "de", "&language=en": "en-us"} {
+		response, err := http.Post(url+"/v1/ai/speech/kanna?text=Hallo"+query, "audio/wav", strings.NewReader("RIFF"))
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+		require.Equal(t, 200, response.StatusCode)
+		require.Equal(t, want, l.language)
+	}
+	response, err := http.Post(url+"/v1/ai/speech/kanna?text=Hallo&language=tlh", "audio/wav", strings.NewReader("RIFF"))
+	require.NoError(t, err)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	require.Equal(t, 422, response.StatusCode)
+	require.Contains(t, string(body), `"query","language"`)
+}
+
 func TestErrors(t *testing.T) {
 	for _, c := range []struct {
 		err     error
@@ -104,6 +131,7 @@ func TestErrors(t *testing.T) {
 		{&audio.UnusableError{Fault: audio.TooLong, Message: "The audio is longer than 10m0s"}, 422,
 			`"loc":["body"],"msg":"Value error, The audio is longer than 10m0s"`},
 		{alignment.ErrNoSpeech, 422, `"loc":["body"],"msg":"Value error, The recording holds no speech"`},
+		{&alignment.OtherTextError{Fit: alignment.Fit{Speech: 12, Text: 4}}, 422, `not of this text: 12.0 s of speech`},
 		{alignment.ErrNoWords, 422, `"loc":["query","text"]`},
 		{alignment.ErrTooMuchText, 422, `"loc":["query","text"]`},
 		{domain.Refuse(domain.Unavailable, "The decoder of uploads is not available"), 503,

@@ -15,22 +15,11 @@ import (
 
 // Aligner aligns uploads.
 type Aligner interface {
-	// Align returns the words of the text with their places in the upload. Errors: *audio.UnusableError, ErrNoWords,
-	// ErrTooMuchText, ErrNoSpeech, ErrBusy, and those of the decoder and the engine.
-	Align(ctx context.Context, upload audio.Upload, text string, method Method) ([]Word, error)
+	// Align returns the words of the text, which is in a language of the engine or speech.AutoLanguage, with their
+	// places in the upload. Errors: *audio.UnusableError, ErrNoWords, ErrTooMuchText, ErrNoSpeech, *OtherTextError,
+	// ErrBusy, and those of the decoder and the engine.
+	Align(ctx context.Context, upload audio.Upload, text, language string) ([]Word, error)
 }
-
-// Method is a way of aligning.
-type Method int
-
-// The methods.
-const (
-	// Plain compares cepstra as they are.
-	Plain Method = iota
-	// Improved normalises them, adds their slopes, keeps silence apart from speech, renders the text at the pace of the
-	// recording, moves words to the edges of speech, and finds phonemes.
-	Improved
-)
 
 // Sound is one channel of samples.
 type Sound struct {
@@ -61,25 +50,25 @@ type Reference struct {
 	Words []Word
 }
 
-// Align returns the reference's words with their places in the recording, which are in order and within it.
-func Align(recording Sound, reference Reference, method Method) []Word {
-	a := extract(recording)
-	if a.frames() == 0 || len(reference.Sound.Samples) == 0 {
-		return nil
+// Align returns the reference's words with their places in the recording, which are in order and within it, and how
+// well the two fit.
+func Align(recording Sound, reference Reference) ([]Word, Fit) {
+	whole := extract(recording)
+	if whole.frames() == 0 || len(reference.Sound.Samples) == 0 {
+		return nil, Fit{}
 	}
 	reference = reference.inSilence()
 	b := extract(reference.Sound)
 	endBeforePauses(reference.Words, b.silent)
-	if method == Improved {
-		a.normalise()
-		b.normalise()
-	}
-	path := align(a, b, method)
+	whole.normalise()
+	b.normalise()
+	a, pauses := whole.cutPauses()
+	path := align(a, b)
 	words := path.words(reference.Words)
-	if method == Improved {
-		snap(words, a, reference.Words)
-	}
-	return inOrder(words, recording.Seconds())
+	snap(words, a, reference.Words)
+	fit := fitOf(a, b, path)
+	restore(words, pauses)
+	return inOrder(words, recording.Seconds()), fit
 }
 
 // around is the silence before and after a reference, in seconds. It stands for that of the recording, whose words

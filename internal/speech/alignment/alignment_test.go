@@ -50,7 +50,11 @@ func say(all []spoken, pitch, lead float64) alignment.Reference {
 	return r
 }
 
-func methods() []alignment.Method { return []alignment.Method{alignment.Plain, alignment.Improved} }
+// align returns the words alone.
+func align(recording alignment.Sound, reference alignment.Reference) []alignment.Word {
+	words, _ := alignment.Align(recording, reference)
+	return words
+}
 
 func requireNear(t require.TestingT, want, got []alignment.Word, seconds float64) {
 	require.Len(t, got, len(want))
@@ -63,19 +67,17 @@ func requireNear(t require.TestingT, want, got []alignment.Word, seconds float64
 
 func TestASoundIsAlignedWithItself(t *testing.T) {
 	reference := say([]spoken{{0, 0.3, 0}, {1, 0.2, 0.2}, {2, 0.4, 0}, {3, 0.3, 0.1}}, 120, 0.2)
-	for _, method := range methods() {
-		words := alignment.Align(reference.Sound, reference, method)
-		requireNear(t, reference.Words, words, 0.02)
-		for _, w := range words {
-			require.Greater(t, w.Confidence, 0.9)
-		}
+	words := align(reference.Sound, reference)
+	requireNear(t, reference.Words, words, 0.02)
+	for _, w := range words {
+		require.Greater(t, w.Confidence, 0.9)
 	}
 }
 
 func TestAnotherPaceAndOtherPauses(t *testing.T) {
 	reference := say([]spoken{{0, 0.3, 0.1}, {1, 0.2, 0.1}, {2, 0.4, 0}, {3, 0.3, 0.1}, {4, 0.2, 0.1}}, 120, 0.1)
 	recording := say([]spoken{{0, 0.45, 1.5}, {1, 0.3, 0.1}, {2, 0.5, 0}, {3, 0.2, 0.8}, {4, 0.35, 0.7}}, 140, 0.9)
-	requireNear(t, recording.Words, alignment.Align(recording.Sound, reference, alignment.Improved), 0.06)
+	requireNear(t, recording.Words, align(recording.Sound, reference), 0.06)
 }
 
 // Long recordings are compared coarsely first, which bounds memory and time, and are as exact.
@@ -98,7 +100,7 @@ func TestTenMinutes(t *testing.T) {
 	}
 	recording, reference := say(slow, 130, 0.5), say(quick, 120, 0.1)
 	near := 0
-	words := alignment.Align(recording.Sound, reference, alignment.Improved)
+	words := align(recording.Sound, reference)
 	require.Len(t, words, len(recording.Words))
 	for i, w := range words {
 		if math.Abs(w.Start-recording.Words[i].Start) < 0.06 {
@@ -114,7 +116,7 @@ func TestPhonemesAreWithinTheirWords(t *testing.T) {
 		{Name: "a", Start: 0.1, End: 0.25}, {Name: "b", Start: 0.25, End: 0.4},
 	}
 	recording := say([]spoken{{0, 0.4, 0.1}, {1, 0.3, 0.1}}, 130, 0.3)
-	words := alignment.Align(recording.Sound, reference, alignment.Improved)
+	words := align(recording.Sound, reference)
 	require.Len(t, words[0].Phonemes, 2)
 	require.Equal(t, words[0].Start, words[0].Phonemes[0].Start)
 	require.Equal(t, words[0].End, words[0].Phonemes[1].End)
@@ -132,7 +134,7 @@ func TestAnySoundsGiveWordsInOrder(t *testing.T) {
 		}), 1, 6)
 		reference := say(lengths.Draw(r, "reference"), 120, 0.05)
 		recording := say(lengths.Draw(r, "recording"), rapid.Float64Range(60, 400).Draw(r, "pitch"), 0)
-		words := alignment.Align(recording.Sound, reference, methods()[rapid.IntRange(0, 1).Draw(r, "method")])
+		words := align(recording.Sound, reference)
 		now := 0.0
 		for _, w := range words {
 			require.GreaterOrEqual(r, w.Start, now)
@@ -151,9 +153,7 @@ func TestPaceAndSpeech(t *testing.T) {
 	require.True(t, alignment.HasSpeech(slow.Sound))
 	for _, silence := range []int{0, 10, rate} {
 		require.False(t, alignment.HasSpeech(alignment.Sound{Rate: rate, Samples: make([]int16, silence)}))
-		require.Nil(t, alignment.Align(alignment.Sound{
-			Rate: rate, Samples: make([]int16, min(silence, 10)),
-		}, quick, alignment.Improved))
+		require.Nil(t, align(alignment.Sound{Rate: rate, Samples: make([]int16, min(silence, 10))}, quick))
 	}
 }
 
@@ -165,7 +165,5 @@ func TestSilenceBelongsToNoWord(t *testing.T) {
 	reference.Words[3].End = reference.Sound.Seconds()
 	all[1].pause, all[3].pause = 0.8, 1
 	recording := say(all, 140, 0.9)
-	for _, method := range methods() {
-		requireNear(t, recording.Words, alignment.Align(recording.Sound, reference, method), 0.06)
-	}
+	requireNear(t, recording.Words, align(recording.Sound, reference), 0.06)
 }

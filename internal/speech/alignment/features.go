@@ -142,7 +142,7 @@ func cosines() (table [cepstra][bands]float64) {
 // silences reports which frames are closer to the background than to speech, and how far apart these are in dB.
 func silences(levels []float64) (silent []bool, contrast float64) {
 	sorted := slices.Sorted(slices.Values(levels))
-	loud := sorted[len(sorted)*95/100]
+	loud := sorted[len(sorted)-1-loudest(len(sorted))]
 	floor := max(sorted[len(sorted)*5/100], loud-50)
 	threshold := floor + max(6, 0.3*(loud-floor))
 	silent = make([]bool, len(levels))
@@ -151,6 +151,10 @@ func silences(levels []float64) (silent []bool, contrast float64) {
 	}
 	return silent, loud - floor
 }
+
+// loudest is the number of frames that are louder than speech is said to be: a twentieth, but not more than a second's,
+// so that there may be any silence about it.
+func loudest(frames int) int { return min(frames/20, int(1/hop)) }
 
 // normalise takes the mean of the speech from each cepstrum, and brings the deviations closer together, so that voice,
 // microphone and room count less; then it adds the slopes. Deviations of 1, as is usual, would give the finest detail

@@ -140,15 +140,17 @@ func (f features) spoken() (frames float64) {
 	return frames
 }
 
-// quietest is the level of speech in dB of full scale below which a recording holds none.
-const quietest = -60
+const (
+	quietest  = -60 // dB of full scale: the level of speech below which a recording holds none
+	steadiest = 3   // dB: the contrast of a noise in which nothing is heard
+)
 
-// HasSpeech reports whether a sound is long and loud enough to hold speech.
+// HasSpeech reports whether a sound is long, loud and varied enough to hold speech.
 func HasSpeech(sound Sound) bool {
-	levels := extract(sound).levels
-	if len(levels) == 0 {
+	f := extract(sound)
+	if f.frames() == 0 {
 		return false
 	}
-	slices.Sort(levels)
-	return levels[len(levels)*95/100] > quietest
+	slices.Sort(f.levels)
+	return f.levels[len(f.levels)-1-loudest(len(f.levels))] > quietest && f.contrast > steadiest
 }

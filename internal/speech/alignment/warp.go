@@ -9,10 +9,7 @@ const (
 	corridor = 6 * coarsening
 	// wholeFrames is the number of frames up to which one pass looks at every pair.
 	wholeFrames = 1500
-	// slack is how far the first pass may be from the diagonal, as a part of the length.
-	slack = 0.25
-
-	stretching = 0.1 // the cost of a step that stays in one of the sounds, in multiples of the mean distance
+	stretching  = 0.1 // the cost of a step that stays in one of the sounds, in multiples of the mean distance
 )
 
 // The silence model, as far as silence can be told from speech in the recording.
@@ -30,19 +27,19 @@ type path struct {
 
 // align warps b onto a. Long sounds are warped coarsely first, and then within a corridor around that (Salvador and
 // Chan, 2007), so that memory and time grow little more than their length.
-func align(a, b features, method Method) path {
+func align(a, b features) path {
 	if max(a.frames(), b.frames()) <= wholeFrames {
-		return warp(a, b, within{}, method)
+		return warp(a, b, within{})
 	}
-	rough := warp(a.coarser(), b.coarser(), within{slanted: true}, method)
-	return warp(a, b, within{around: &rough}, method)
+	rough := warp(a.coarser(coarsening), b.coarser(coarsening), within{})
+	return warp(a, b, within{around: &rough})
 }
 
-// coarser returns the mean of every few frames.
-func (f features) coarser() (rough features) {
+// coarser returns the means of groups of so many frames.
+func (f features) coarser(size int) (rough features) {
 	rough.contrast = f.contrast
-	for from := 0; from < len(f.rows); from += coarsening {
-		group := f.rows[from:min(from+coarsening, len(f.rows))]
+	for from := 0; from < len(f.rows); from += size {
+		group := f.rows[from:min(from+size, len(f.rows))]
 		row := make([]float32, len(group[0]))
 		quiet := 0
 		for i, r := range group {
@@ -61,22 +58,16 @@ func (f features) coarser() (rough features) {
 
 // within are the pairs of frames that a warping looks at.
 type within struct {
-	slanted bool  // near the diagonal
-	around  *path // near a coarser path
+	around *path // near a coarser path
 }
 
 // columns returns the range of frames of a that are compared with frame j of b.
-func (w within) columns(j, rows, columns int) (from, to int) {
-	switch {
-	case w.around != nil:
-		rough := min(j/coarsening, len(w.around.first)-1)
-		from, to = w.around.first[rough]*coarsening-corridor, (w.around.last[rough]+1)*coarsening+corridor
-	case w.slanted:
-		diagonal, room := j*columns/rows, max(int(slack*float64(columns)), 50)
-		from, to = diagonal-room, diagonal+room
-	default:
+func (w within) columns(j, columns int) (from, to int) {
+	if w.around == nil {
 		return 0, columns
 	}
+	rough := min(j/coarsening, len(w.around.first)-1)
+	from, to = w.around.first[rough]*coarsening-corridor, (w.around.last[rough]+1)*coarsening+corridor
 	return min(max(from, 0), columns-1), min(max(to, 1), columns)
 }
 
@@ -88,8 +79,8 @@ const (
 )
 
 // warp finds the cheapest path from the first frames to the last.
-func warp(a, b features, pairs within, method Method) path {
-	w := warping{a: a, b: b, method: method, trust: float32(a.clarity())}
+func warp(a, b features, pairs within) path {
+	w := warping{a: a, b: b, trust: float32(a.clarity())}
 	w.mean = w.meanDistance()
 	rows, columns := b.frames(), a.frames()
 	steps := make([][]byte, rows)
@@ -97,7 +88,7 @@ func warp(a, b features, pairs within, method Method) path {
 	var before []float32
 	beforeFrom := 0
 	for j := range rows {
-		from, to := pairs.columns(j, rows, columns)
+		from, to := pairs.columns(j, columns)
 		if j > 0 {
 			from = max(from, beforeFrom)
 			to = max(to, beforeFrom+len(before))
@@ -117,10 +108,9 @@ func warp(a, b features, pairs within, method Method) path {
 }
 
 type warping struct {
-	a, b   features
-	method Method
-	mean   float32 // distance
-	trust  float32 // in the silences, 0 to 1
+	a, b  features
+	mean  float32 // distance
+	trust float32 // in the silences, 0 to 1
 }
 
 // distance is Euclidean; that of silence from speech has its cost.
@@ -136,9 +126,6 @@ func (w *warping) distance(i, j int) float32 {
 
 func (w *warping) cost(i, j int) float32 {
 	cost := w.distance(i, j)
-	if w.method != Improved {
-		return cost
-	}
 	switch {
 	case w.a.silent[i] && w.b.silent[j]:
 		return cost * (1 - silentPair*w.trust)
@@ -187,7 +174,7 @@ func (w *warping) row(j, from, to int, before []float32, beforeFrom int) (costs 
 
 // stay is the cost of another frame of the recording for the same one of the reference. Pauses may be of any length.
 func (w *warping) stay(i, j int, extra float32) float32 {
-	if w.method == Improved && w.a.silent[i] && w.b.silent[j] {
+	if w.a.silent[i] && w.b.silent[j] {
 		return extra * (1 - w.trust)
 	}
 	return extra

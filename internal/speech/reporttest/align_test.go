@@ -45,15 +45,13 @@ func (t *tools) reportAlignment(ctx context.Context) error {
 func printAlignment(ctx context.Context, engine speech.Engine, name string, recordings []recording) error {
 	table := newTable()
 	fmt.Printf("%d %s; errors in ms, shares in %%\n", len(recordings), name)
-	fmt.Fprintf(table, "noise\tmethod\twords\tstart mean\tmedian\t95 %%\twithin 20\t50\t100\t200\tend median\t95 %%\t\n")
+	fmt.Fprintf(table, "noise\twords\tstart mean\tmedian\t95 %%\twithin 20\t50\t100\t200\tend median\t95 %%\t\n")
 	for _, noise := range []float64{math.Inf(1), 20, 10} {
-		for _, method := range []alignment.Method{alignment.Plain, alignment.Improved} {
-			starts, ends, err := errorsOf(ctx, engine, recordings, noise, method)
-			if err != nil {
-				return err
-			}
-			printAlignmentRow(table, noise, method, starts, ends)
+		starts, ends, err := errorsOf(ctx, engine, recordings, noise)
+		if err != nil {
+			return err
 		}
+		printAlignmentRow(table, noise, starts, ends)
 	}
 	return table.Flush()
 }
@@ -85,12 +83,12 @@ func record(ctx context.Context, flite speech.Engine, voices, sentences []string
 }
 
 func errorsOf(
-	ctx context.Context, engine speech.Engine, recordings []recording, noise float64, method alignment.Method,
+	ctx context.Context, engine speech.Engine, recordings []recording, noise float64,
 ) (starts, ends []float64, err error) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, r := range recordings {
 		sound := withNoise(r.truth.Sound, noise, random)
-		words, err := rendered.AlignSound(ctx, engine, sound, r.text, method)
+		words, err := rendered.AlignSound(ctx, engine, sound, r.text, speech.AutoLanguage)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -124,15 +122,14 @@ func withNoise(sound alignment.Sound, ratio float64, random *rand.Rand) alignmen
 	return noisy
 }
 
-func printAlignmentRow(table *tabwriter.Writer, noise float64, method alignment.Method, starts, ends []float64) {
-	name := map[alignment.Method]string{alignment.Plain: "plain", alignment.Improved: "improved"}[method]
+func printAlignmentRow(table *tabwriter.Writer, noise float64, starts, ends []float64) {
 	ratio := "none"
 	if !math.IsInf(noise, 1) {
 		ratio = fmt.Sprintf("%.0f dB", noise)
 	}
 	slices.Sort(starts)
 	slices.Sort(ends)
-	fmt.Fprintf(table, "%s\t%s\t%d\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t\n", ratio, name, len(starts),
+	fmt.Fprintf(table, "%s\t%d\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t\n", ratio, len(starts),
 		mean(starts), quantile(starts, 0.5), quantile(starts, 0.95), share(starts, 20), share(starts, 50), share(starts, 100),
 		share(starts, 200), quantile(ends, 0.5), quantile(ends, 0.95))
 }

@@ -86,7 +86,7 @@ func readPrompts(ctx context.Context, engine speech.Engine, root string) (all []
 		if err != nil {
 			continue // a text without a recording
 		}
-		spoken, err := rendered.Render(ctx, engine, text, 1, alignment.Plain)
+		spoken, err := rendered.Render(ctx, engine, text, speech.AutoLanguage, 1)
 		if err != nil {
 			return nil, err
 		}

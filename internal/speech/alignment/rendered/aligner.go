@@ -40,7 +40,7 @@ func (a *Aligner) Running() int { return len(a.places) }
 
 // Align implements alignment.Aligner. It waits for nothing: recordings that wait would hold memory, too.
 func (a *Aligner) Align(
-	ctx context.Context, upload audio.Upload, text string, method alignment.Method,
+	ctx context.Context, upload audio.Upload, text, language string,
 ) ([]alignment.Word, error) {
 	select {
 	case a.places <- struct{}{}:
@@ -53,7 +53,7 @@ func (a *Aligner) Align(
 	if _, err := a.config.Decoder.Decode(ctx, upload, &recording, limits); err != nil {
 		return nil, fmt.Errorf("aligning an upload: %w", err)
 	}
-	return AlignSound(ctx, a.config.Engine, alignment.Sound(recording), text, method)
+	return AlignSound(ctx, a.config.Engine, alignment.Sound(recording), text, language)
 }
 
 // sink is a sound that is being written.
@@ -67,33 +67,44 @@ func (s *sink) Write(pcm []byte) (int, error) {
 
 // AlignSound aligns a recording with the rendering of its text.
 func AlignSound(
-	ctx context.Context, engine speech.Engine, recording alignment.Sound, text string, method alignment.Method,
+	ctx context.Context, engine speech.Engine, recording alignment.Sound, text, language string,
 ) ([]alignment.Word, error) {
-	if !alignment.HasSpeech(recording) {
-		return nil, alignment.ErrNoSpeech
-	}
-	reference, err := Render(ctx, engine, text, 1, method)
+	words, fit, err := match(ctx, engine, recording, text, language)
 	if err != nil {
 		return nil, err
 	}
-	if method == alignment.Improved {
-		if reference, err = atPace(ctx, engine, recording, reference, text); err != nil {
-			return nil, err
-		}
+	return words, fit.Verify()
+}
+
+// match renders a text and aligns a recording with it.
+func match(
+	ctx context.Context, engine speech.Engine, recording alignment.Sound, text, language string,
+) ([]alignment.Word, alignment.Fit, error) {
+	if !alignment.HasSpeech(recording) {
+		return nil, alignment.Fit{}, alignment.ErrNoSpeech
 	}
-	return alignment.Align(recording, reference, method), nil
+	reference, err := Render(ctx, engine, text, language, 1)
+	if err != nil {
+		return nil, alignment.Fit{}, err
+	}
+	if reference, err = atPace(ctx, engine, recording, reference, text, language); err != nil {
+		return nil, alignment.Fit{}, err
+	}
+	words, fit := alignment.Align(recording, reference)
+	return words, fit, nil
 }
 
 // closeEnough is the difference in pace from which another rendering is worth its time.
 const closeEnough = 0.07
 
-// atPace renders the text of kanna_improved again, as fast as the recording is, unless it already is.
+// atPace renders the text again, as fast as the recording is, unless it already is.
 func atPace(
-	ctx context.Context, engine speech.Engine, recording alignment.Sound, reference alignment.Reference, text string,
+	ctx context.Context, engine speech.Engine, recording alignment.Sound, reference alignment.Reference,
+	text, language string,
 ) (alignment.Reference, error) {
 	pace := alignment.Pace(recording, reference.Sound)
 	if math.Abs(pace-1) < closeEnough {
 		return reference, nil
 	}
-	return Render(ctx, engine, text, min(max(1/pace, 0.6), 1.7), alignment.Improved)
+	return Render(ctx, engine, text, language, min(max(1/pace, 0.6), 1.7))
 }

@@ -16,15 +16,16 @@ import (
 // longest bounds a rendering: that of a text whose recording may last ten minutes takes no longer.
 const longest = 20 * time.Minute
 
-// Render returns the engine's rendering of a text with the places of its words. Errors: alignment.ErrNoWords, and those
+// Render returns the engine's rendering of a text in a language of the engine or speech.AutoLanguage, with the places
+// of its words. Errors: alignment.ErrNoWords, and those
 // of the engine.
 func Render(
-	ctx context.Context, engine speech.Engine, text string, speed float64, method alignment.Method,
+	ctx context.Context, engine speech.Engine, text, language string, speed float64,
 ) (alignment.Reference, error) {
-	job := speech.Job{
-		Voice: speech.Voices()[0], Language: speech.DetectLanguage(text),
-		Speed: speed, Phonemes: method == alignment.Improved,
+	if language == speech.AutoLanguage {
+		language = speech.DetectLanguage(text)
 	}
+	job := speech.Job{Voice: speech.Voices()[0], Language: language, Speed: speed, Phonemes: true}
 	return RenderAs(ctx, engine, job, text)
 }
 

@@ -1,0 +1,89 @@
+package alignment
+
+import (
+	"fmt"
+	"math/rand/v2"
+)
+
+// Fit is how well a recording fits a text.
+type Fit struct {
+	// Likeness is the mean distance along the path as a part of that along the path to the rendering in another order,
+	// which has the same sounds: 1 is chance.
+	Likeness     float64
+	Speech, Text float64 // seconds of speech in the recording, and in the rendering
+}
+
+const (
+	pieces = 5 // in which a rendering is shuffled
+	orders = 5 // that are compared
+
+	unlike      = 0.985 // the likeness from which a match is no better than chance
+	unlikeDrawn = 0.95  // the same, of a recording with more speech than the slowest rendering
+	drawn       = 1.05  // times the speech of the rendering
+	leastSpeech = 2.0   // seconds of speech below which chance explains everything
+)
+
+// OtherTextError means that a recording does not sound like a text.
+type OtherTextError struct{ Fit Fit }
+
+// Error returns a message for clients.
+func (e *OtherTextError) Error() string {
+	return fmt.Sprintf("The recording is not of this text: %.1f s of speech were found in it, which sound no more like "+
+		"the text (about %.1f s) than like its words in another order (%.2f)", e.Fit.Speech, e.Fit.Text, e.Fit.Likeness)
+}
+
+// Verify returns an *OtherTextError if the recording does not sound like the text.
+func (f Fit) Verify() error {
+	limit := unlike
+	if f.Speech > drawn*f.Text {
+		limit = unlikeDrawn
+	}
+	if min(f.Speech, f.Text) < leastSpeech || f.Likeness < limit {
+		return nil
+	}
+	return &OtherTextError{f}
+}
+
+// fitOf compares two sounds, coarsely if they are long.
+func fitOf(a, b features, found path) Fit {
+	fit := Fit{Speech: a.spoken() * hop, Text: b.spoken() * hop}
+	tries := orders
+	if long := max(a.frames(), b.frames()); long > wholeFrames {
+		group := min(1+long/wholeFrames, coarsening)
+		a, b, tries = a.coarser(group), b.coarser(group), 1
+		found = warp(a, b, within{})
+	}
+	random := rand.New(rand.NewPCG(1, 1))
+	chance := 0.0
+	for range tries {
+		other := b.shuffled(random)
+		chance += warp(a, other, within{}).distance(other) / float64(tries)
+	}
+	if chance > 0 {
+		fit.Likeness = found.distance(b) / chance
+	}
+	return fit
+}
+
+// shuffled returns the features with no piece before the one that it is before.
+func (f features) shuffled(random *rand.Rand) (other features) {
+	other.contrast = f.contrast
+	order := random.Perm(pieces)
+	for _, k := range order {
+		from, to := k*len(f.rows)/pieces, (k+1)*len(f.rows)/pieces
+		other.rows = append(other.rows, f.rows[from:to]...)
+		other.silent = append(other.silent, f.silent[from:to]...)
+	}
+	return other
+}
+
+// distance returns the mean distance of the speech in b along the path.
+func (p path) distance(b features) float64 {
+	sum, frames := 0.0, 0.0
+	for j, cost := range p.cost {
+		if !b.silent[j] {
+			sum, frames = sum+cost, frames+1
+		}
+	}
+	return sum / max(frames, 1)
+}

@@ -1,0 +1,82 @@
+package alignment
+
+// longestPause is the number of frames to which pauses of a recording are cut before it is compared. A rendering has
+// few that are longer, and frames in which the recording alone is silent would draw the path to other silences.
+const longestPause = 20
+
+// pause is a silence of a recording, of which the frames in the middle were cut out.
+type pause struct {
+	start, end float64 // seconds, in the recording that is cut
+	missing    float64 // seconds
+}
+
+// cutPauses returns the features without the middles of long silences, and the silences.
+func (f features) cutPauses() (short features, pauses []pause) {
+	short.contrast = f.contrast
+	keep := func(from, to int) {
+		short.rows = append(short.rows, f.rows[from:to]...)
+		short.silent = append(short.silent, f.silent[from:to]...)
+	}
+	for from, to := 0, 0; from < f.frames(); from = to {
+		for to = from + 1; to < f.frames() && f.silent[to] == f.silent[from]; to++ {
+		}
+		if !f.silent[from] || to-from <= longestPause {
+			keep(from, to)
+			continue
+		}
+		at := len(short.rows)
+		keep(from, from+longestPause/2)
+		keep(to-longestPause/2, to)
+		pauses = append(pauses, pause{
+			start: centre(float64(at) - 0.5), end: centre(float64(len(short.rows)) - 0.5),
+			missing: float64(to-from-longestPause) * hop,
+		})
+	}
+	return short, pauses
+}
+
+// restore converts the times of words, found in a recording whose pauses were cut, into those of the recording. No word
+// reaches into such a pause: one that holds it is at the side where more of it was found.
+func restore(words []Word, pauses []pause) {
+	for i := range words {
+		w := &words[i]
+		for _, p := range pauses {
+			w.avoid(p)
+		}
+		w.Start, w.End = restored(w.Start, pauses), restored(w.End, pauses)
+		for j := range w.Phonemes {
+			p := &w.Phonemes[j]
+			p.Start, p.End = restored(p.Start, pauses), restored(p.End, pauses)
+		}
+	}
+}
+
+// avoid moves the ends of a word out of a pause.
+func (w *Word) avoid(p pause) {
+	if w.End <= p.start || w.Start >= p.end {
+		return
+	}
+	if p.start-w.Start > w.End-p.end {
+		w.End = p.start
+	} else {
+		w.Start = p.end
+	}
+	w.End = max(w.Start, w.End)
+	for j := range w.Phonemes {
+		part := &w.Phonemes[j]
+		part.Start = min(max(part.Start, w.Start), w.End)
+		part.End = min(max(part.End, w.Start), w.End)
+	}
+}
+
+// restored adds what was cut out before a time.
+func restored(at float64, pauses []pause) float64 {
+	missing := 0.0
+	for _, p := range pauses {
+		if at < p.end-hop/4 {
+			break
+		}
+		missing += p.missing
+	}
+	return at + missing
+}
