@@ -162,7 +162,7 @@ type change struct {
 }
 
 func changes(t *testing.T) map[string]change {
-	usage := "usage-" + uuid.NewString()
+	usage, owed, waiting := "usage-"+uuid.NewString(), map[string]string{}, map[string]string{} // by customer
 	return map[string]change{
 		"subscribe": {func(ctx context.Context, s *sandbox.Sandbox, g *stripe.Gateway, a payments.Attempt, customer,
 			_ string) error {
@@ -249,7 +249,43 @@ func changes(t *testing.T) map[string]change {
 			assert.EqualValues(t, 77, after.Invoices[0].AmountPaid)
 			assert.EqualValues(t, 1, after.Invoices[0].Attempts)
 		}},
+		"collect": {func(ctx context.Context, s *sandbox.Sandbox, g *stripe.Gateway, a payments.Attempt, customer,
+			_ string) error {
+			if owed[customer] == "" {
+				owed[customer] = addItem(t, s, customer, 77) // no card pays it: it names no subscription
+				require.NoError(t, s.Advance(2*time.Hour))
+			}
+			return g.Collect(ctx, a, customer)
+		}, func(t *testing.T, before, after payments.Billing) {
+			assert.Len(t, after.Invoices, len(before.Invoices)+1)
+			assert.EqualValues(t, 77, after.Invoices[0].AmountPaid)
+		}},
+		"drop": {func(ctx context.Context, s *sandbox.Sandbox, g *stripe.Gateway, _ payments.Attempt, customer,
+			_ string) error {
+			if waiting[customer] == "" {
+				waiting[customer] = addItem(t, s, customer, 7)
+			}
+			if err := g.DropItem(ctx, waiting[customer]); err != nil {
+				return err
+			}
+			left, err := openGateway(t, s).WaitingItems(t.Context(), customer)
+			require.NoError(t, err)
+			require.Empty(t, left)
+			return nil
+		}, func(t *testing.T, before, after payments.Billing) {
+			assert.Len(t, after.Invoices, len(before.Invoices))
+		}},
 	}
+}
+
+// addItem adds an item that nothing goes wrong with, and returns its id.
+func addItem(t *testing.T, s *sandbox.Sandbox, customer string, amount int64) string {
+	t.Helper()
+	id, err := openGateway(t, s).AddInvoiceItem(t.Context(), payments.Attempt{ID: uuid.NewString(), First: s.Now()},
+		payments.InvoiceItem{Customer: customer, Amount: amount, Currency: "usd", Description: "Characters",
+			Usage: "usage-" + uuid.NewString()})
+	require.NoError(t, err)
+	return id
 }
 
 // methodOf returns the payment method that was set up last.

@@ -55,6 +55,7 @@ func contract(t *testing.T, open func(t *testing.T) world) {
 		"an upgrade that is declined":      checkDeclinedUpgrade,
 		"an upgrade to be confirmed":       checkPendingUpgrade,
 		"a pending upgrade that ends":      checkPendingUpgradeEnds,
+		"a card beside a pending upgrade":  checkCardBesidePendingUpgrade,
 		"a scheduled change":               checkScheduledChange,
 		"a scheduled change is dropped":    checkDroppedChange,
 		"a cancellation":                   checkCancellation,
@@ -391,6 +392,20 @@ func checkPendingUpgradeEnds(s *shop) {
 	require.ErrorIs(s, err, payments.ErrDeclined)
 	assert.Equal(s, "generic_decline", payments.DeclineCode(err))
 	assert.Equal(s, before, s.only(customer))
+}
+
+// A new card pays what is owed, and an upgrade that its owner has not confirmed is not.
+func checkCardBesidePendingUpgrade(s *shop) {
+	customer, subscription := s.asking(s.Cheap)
+	pending, err := s.ChangePrice(s.Context(), s.attempt(),
+		payments.PriceChange{Subscription: subscription, Price: s.Dear.ID})
+	require.NoError(s, err)
+	require.NotNil(s, pending.Pending)
+	_, err = s.ReplaceCard(s.Context(), s.attempt(), customer, s.registered(customer))
+	require.NoError(s, err)
+	require.NoError(s, s.Collect(s.Context(), s.attempt(), customer))
+	assert.Equal(s, pending, s.only(customer))
+	assert.Equal(s, s.Cheap.Amount, s.charged(customer))
 }
 
 func checkScheduledChange(s *shop) {
