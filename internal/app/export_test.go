@@ -107,3 +107,6 @@ func WatchBlobs(store blobs.Store) (look func(context.Context) error, silent fun
 func ReservationsCheck(list *pglist.View, longest time.Duration) health.Check {
 	return reservationsCheck(list, longest)
 }
+
+// IsOver reports whether an alert is seen to be over.
+func (a *App) IsOver(ctx context.Context, o alert.Open) (bool, error) { return a.isOver(ctx, o) }

@@ -1,0 +1,74 @@
+package app_test
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/domain/alert"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/domain/subscription"
+	"github.com/recital-tts/recital/internal/app"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
+)
+
+// The alert of an invoice ends when it is settled, and that of two subscriptions when one of them has ended.
+func TestAlertsOfBillingEndByThemselves(t *testing.T) {
+	t.Parallel()
+	cfg := config(t)
+	a := open(t, cfg)
+	log, err := esdb.Open(esdb.Config{Socket: filepath.Join(cfg.DataDir, "eventnode", "node.sock")})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, log.Close()) })
+	registry, err := app.Registry()
+	require.NoError(t, err)
+	now := time.Now().UTC()
+	write := func(expected eventlog.Revision, facts ...any) {
+		t.Helper()
+		meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: now}
+		events, err := registry.Encode(uuid.New(), 0, meta, facts...)
+		require.NoError(t, err)
+		_, err = log.Append(t.Context(), subscription.Stream("a1"), expected, events)
+		require.NoError(t, err)
+	}
+	isOver := func(o alert.Open) bool {
+		t.Helper()
+		over, err := a.IsOver(t.Context(), o)
+		require.NoError(t, err)
+		return over
+	}
+	about := func(subject string, reason alert.Reason) alert.Open {
+		return alert.Open{Condition: alert.Condition{Source: alert.PaymentsSource, Subject: subject, Reason: reason}}
+	}
+	unpaid := about("in_1", alert.Uncollected)
+	doubled := about("sub_1 beside sub_2", alert.Doubled)
+
+	// given an invoice that is open, one that is paid later, and two subscriptions
+	invoice := func(id, status string) subscription.InvoiceRecorded {
+		return subscription.InvoiceRecorded{Account: "a1", Invoice: id, Status: status, AmountDue: 5, Currency: "usd",
+			CreatedAt: now, At: now}
+	}
+	terms := func(id, status string) subscription.Terms {
+		return subscription.Terms{Subscription: id, Price: "price_pro", Plan: plan.Pro, Status: status, PeriodStart: now,
+			PeriodEnd: now.AddDate(0, 1, 0), Anchor: now}
+	}
+	require.False(t, isOver(unpaid), "what is not shown yet is not over")
+	require.False(t, isOver(doubled))
+	write(eventlog.NoStream, invoice("in_1", "open"), invoice("in_2", "paid"),
+		subscription.Created{Account: "a1", Terms: terms("sub_1", "active"), At: now},
+		subscription.Created{Account: "a1", Terms: terms("sub_2", "active"), At: now})
+	require.Eventually(t, func() bool {
+		return isOver(about("in_2", alert.Uncollected))
+	}, patience, 10*time.Millisecond)
+	require.False(t, isOver(unpaid))
+	require.False(t, isOver(doubled))
+
+	// when it is given up, and a subscription ends, then both are over
+	write(3, invoice("in_1", "uncollectible"),
+		subscription.Ended{Account: "a1", Terms: terms("sub_1", "canceled"), EndedAt: now, At: now})
+	require.Eventually(t, func() bool { return isOver(unpaid) && isOver(doubled) }, patience, 10*time.Millisecond)
+}
