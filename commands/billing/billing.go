@@ -47,8 +47,10 @@ type Config struct {
 	AlertLost func(ctx context.Context, d LostDispute) error
 	// AlertSecond raises the alert of a subscription that runs beside another one, once however often it is called.
 	AlertSecond func(ctx context.Context, s SecondSubscription) error
-	Now         func() time.Time
-	Logger      *slog.Logger
+	// Address returns the e-mail address of an account's owner as a read model shows it, sealed; nil if it shows none.
+	Address func(ctx context.Context, account string) ([]byte, error)
+	Now     func() time.Time
+	Logger  *slog.Logger
 
 	Coupon string        // for the first subscription of an account; "" for none
 	Grace  time.Duration // for which a plan is granted while a payment is missing

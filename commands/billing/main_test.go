@@ -54,6 +54,7 @@ type shop struct {
 	api              *api.Client // past the gateway
 	keys             *memkeys.Keyring
 	overdue          []string // what the read model lists
+	addresses        sync.Map // of accounts, sealed
 
 	mu     sync.Mutex
 	lapses []billing.Lapse
@@ -108,7 +109,8 @@ func (s *shop) instance(log eventlog.Log, gateway payments.Gateway, coupon strin
 	s.T.Helper()
 	b, err := billing.New(billing.Config{
 		Journal: &journal.Journal{Log: log, Registry: s.Journal.Registry}, Gateway: gateway, Keys: s.keys, Views: s,
-		Alert: s.alert, AlertUnpaid: s.alertUnpaid, AlertLost: s.alertLost, AlertSecond: s.alertSecond, Periods: &books{},
+		Address: s.address, Alert: s.alert, AlertUnpaid: s.alertUnpaid, AlertLost: s.alertLost,
+		AlertSecond: s.alertSecond, Periods: &books{},
 		Now: s.sandbox.Now, Logger: slog.New(slog.DiscardHandler), Coupon: coupon, Grace: grace,
 	})
 	require.NoError(s.T, err)
@@ -126,6 +128,12 @@ func (s *shop) Overdue(_ context.Context, _ time.Time, after string) (next []str
 		}
 	}
 	return nil, nil
+}
+
+func (s *shop) address(_ context.Context, account string) ([]byte, error) {
+	sealed, _ := s.addresses.Load(account)
+	address, _ := sealed.([]byte)
+	return address, nil
 }
 
 func (s *shop) alert(_ context.Context, l billing.Lapse) error {

@@ -31,7 +31,13 @@ func (b *Billing) observe(
 func (b *Billing) refresh(
 	ctx context.Context, account string, origin journal.Origin,
 ) (subscription.State, eventlog.Position, error) {
+	if payments.CallerOf(ctx).Account == "" {
+		ctx = payments.WithCaller(ctx, payments.Caller{Account: account}) // tellAddress knows what the look has read
+	}
 	state, position, err := b.observe(ctx, account, origin)
+	if err == nil && state.Customer != "" && !state.Ending {
+		b.tellAddress(ctx, account, state.Customer)
+	}
 	if err != nil || len(state.Superseded()) == 0 {
 		return state, position, err
 	}

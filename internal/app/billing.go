@@ -20,6 +20,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/todo"
 	projections "github.com/recital-tts/recital/projections/billing"
 	readapi "github.com/recital-tts/recital/readapi/billing"
+	addresses "github.com/recital-tts/recital/readapi/notices"
 	writeapi "github.com/recital-tts/recital/writeapi/billing"
 )
 
@@ -36,6 +37,7 @@ func billingSlice(core *coreParts, providers *providerParts, shared *sharedParts
 				Coupon: core.cfg.StripeCoupon, Grace: core.cfg.Dunning, DisputeEndsPlan: core.cfg.DisputeEndsPlan,
 				Alert: lapseAlert(shared.alerts), AlertUnpaid: unpaidAlert(shared.alerts),
 				AlertLost: lostAlert(shared.alerts), AlertSecond: secondAlert(shared.alerts), Now: time.Now, Logger: core.log,
+				Address: addresses.Addresses{Models: core.projector}.Of,
 			})
 			if err != nil {
 				return service{}, err

@@ -28,6 +28,9 @@ type Gateway interface {
 
 	// CreateCustomer creates the customer of an account, whose id stands in the customer's metadata.
 	CreateCustomer(ctx context.Context, a Attempt, account string) (customer string, err error)
+	// SetAddress tells the provider where a customer gets receipts and reminders by e-mail. It has no effect if that was
+	// told before, so that another address that somebody sets at the provider stays.
+	SetAddress(ctx context.Context, a Attempt, customer, address string) error
 	// AccountOf returns the account in a customer's metadata, "" if it names none, or ErrNotFound.
 	AccountOf(ctx context.Context, customer string) (account string, err error)
 	// Billing returns what the provider has of a customer.

@@ -1,10 +1,13 @@
 package sandbox
 
+import "strings"
+
 // customer is somebody who pays.
 type customer struct {
 	base
 	Balance         int64            `json:"balance"` // above zero is owed
 	Currency        text             `json:"currency"`
+	Email           text             `json:"email"`
 	NextInvoice     int64            `json:"next_invoice_sequence"`
 	InvoiceSettings customerInvoices `json:"invoice_settings"`
 	Deleted         bool             `json:"deleted,omitempty"`
@@ -49,6 +52,11 @@ func updateCustomer(w *work) (any, error) {
 		return nil, err
 	}
 	w.mergeMetadata(&c.base)
+	if w.form.Has("email") {
+		if c.Email = text(w.form.String("email")); c.Email != "" && !strings.Contains(string(c.Email), "@") {
+			return nil, invalid("email_invalid", "email", "Invalid email address.")
+		}
+	}
 	if id := w.form.Sub("invoice_settings").String("default_payment_method"); id != "" {
 		m, err := w.attached(id, c.ID)
 		if err != nil {
@@ -57,6 +65,18 @@ func updateCustomer(w *work) (any, error) {
 		c.InvoiceSettings.DefaultPaymentMethod = text(m.ID)
 	}
 	return w.saved(c, "customer.updated"), nil
+}
+
+// EmailOf returns the e-mail address of a customer.
+func (s *Sandbox) EmailOf(id string) (address string, err error) {
+	err = s.read(func(w *work) error {
+		c, err := w.livingCustomer(id)
+		if err == nil {
+			address = string(c.Email)
+		}
+		return err
+	})
+	return address, err
 }
 
 // deleteCustomer deletes a customer, ends its subscriptions and detaches its cards.
@@ -75,7 +95,7 @@ func deleteCustomer(w *work) (any, error) {
 		w.update(m, "payment_method.detached")
 	}
 	c = get[customer](w, c.ID)
-	c.Deleted, c.InvoiceSettings.DefaultPaymentMethod = true, ""
+	c.Deleted, c.Email, c.InvoiceSettings.DefaultPaymentMethod = true, "", ""
 	w.update(c, "customer.deleted")
 	return c.remains(), nil
 }

@@ -27,6 +27,7 @@ const (
 	metaAccount = "account"
 	metaUsage   = "usage"
 	metaLength  = "characters"
+	metaAddress = "address" // hash of the e-mail address that was told
 )
 
 // change is one request that changes something, as a step of an attempt. It is about an object of the provider.

@@ -2,14 +2,16 @@ package stripe
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 
 	"github.com/stripe/stripe-go/v84"
 
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// CreateCustomer implements payments.Gateway. The provider gets to know nothing of the account but its id.
+// CreateCustomer implements payments.Gateway. It has no address, because a repetition must have the same content.
 func (g *Gateway) CreateCustomer(ctx context.Context, a payments.Attempt, account string) (string, error) {
 	made, err := once(ctx, g, a, change[stripe.Customer]{
 		step: "customer",
@@ -29,6 +31,24 @@ func (g *Gateway) CreateCustomer(ctx context.Context, a payments.Attempt, accoun
 		return "", err
 	}
 	return made.ID, nil
+}
+
+// SetAddress implements payments.Gateway.
+func (g *Gateway) SetAddress(ctx context.Context, a payments.Attempt, customer, address string) error {
+	hash := fmt.Sprintf("%x", sha256.Sum256([]byte(address)))
+	told := func(c *stripe.Customer) bool { return c.Deleted || c.Metadata[metaAddress] == hash }
+	if known := recall[standing](ctx, customer); known != nil && told(known.customer) {
+		return nil
+	}
+	return done(once(ctx, g, a, change[stripe.Customer]{
+		step: "address", made: told,
+		read: func() (*stripe.Customer, error) { return g.customer(ctx, customer) },
+		make: func(params stripe.Params, _ *stripe.Customer) (*stripe.Customer, error) {
+			return g.api.V1Customers.Update(ctx, customer, &stripe.CustomerUpdateParams{
+				Params: params, Email: &address, Metadata: map[string]string{metaAddress: hash},
+			})
+		},
+	}))
 }
 
 // AccountOf implements payments.Gateway.

@@ -29,6 +29,8 @@ type provider interface {
 	Refund(invoice string, amount int64) error
 	Dispute(invoice string) (id string, err error)
 	CloseDispute(id string, won bool) error
+	// EmailOf returns the e-mail address of a customer.
+	EmailOf(customer string) (string, error)
 }
 
 // world is a gateway with the provider behind it, and what is on sale there.
@@ -49,6 +51,7 @@ func contract(t *testing.T, open func(t *testing.T) world) {
 		"coupons":                          checkCoupons,
 		"an excerpt":                       checkExcerpt,
 		"customers":                        checkCustomers,
+		"an e-mail address":                checkAddress,
 		"subscribing":                      checkSubscribing,
 		"a discount":                       checkDiscount,
 		"an upgrade":                       checkUpgrade,
@@ -185,6 +188,27 @@ func checkCustomers(s *shop) {
 	require.NoError(s, err)
 	assert.Equal(s, "account-1", account)
 	assert.Equal(s, payments.Billing{Customer: customer}, s.billing(customer), "nothing yet")
+}
+
+func checkAddress(s *shop) {
+	ctx, customer := payments.WithCaller(s.Context(), payments.Caller{Account: "account-1"}), s.customer()
+	requireTold := func(address string) {
+		s.Helper()
+		known, err := s.EmailOf(customer)
+		require.NoError(s, err)
+		require.Equal(s, address, known)
+	}
+	for _, address := range []string{"ada@example.com", "eve@example.com", "ada@example.com"} {
+		require.NoError(s, s.SetAddress(ctx, s.attempt(), customer, address))
+		requireTold(address)
+		_, err := s.Billing(ctx, customer)
+		require.NoError(s, err)
+		require.NoError(s, s.SetAddress(ctx, s.attempt(), customer, address))
+	}
+	err := s.SetAddress(ctx, s.attempt(), customer, "no address")
+	require.ErrorIs(s, err, payments.ErrRejected)
+	require.NotContains(s, err.Error(), "no address")
+	requireTold("ada@example.com")
 }
 
 func checkSubscribing(s *shop) {

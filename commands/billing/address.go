@@ -1,0 +1,39 @@
+package billing
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/internal/access/keyring"
+	"github.com/recital-tts/recital/internal/providers/payments"
+)
+
+// tellAddress tells the provider the e-mail address of an account's owner, for receipts and reminders. It is part of
+// each look at the provider, to which the notices of a new customer and of the draft of each invoice lead. If it fails,
+// nothing else does: the next look repeats it.
+func (b *Billing) tellAddress(ctx context.Context, id, customer string) {
+	address, err := b.addressOf(ctx, id)
+	if err == nil && address != "" {
+		attempt := payments.Attempt{ID: uuid.NewString(), First: b.now()} // an address may come back
+		err = b.Gateway.SetAddress(ctx, attempt, customer, address)
+	}
+	if err != nil && ctx.Err() == nil {
+		b.Logger.WarnContext(ctx, "the payment provider does not know the account's e-mail address", "account", id,
+			"error", err)
+	}
+}
+
+// addressOf returns the e-mail address of an account's owner, "" if there is none.
+func (b *Billing) addressOf(ctx context.Context, id string) (string, error) {
+	sealed, err := b.Address(ctx, id)
+	if err != nil || len(sealed) == 0 {
+		return "", err
+	}
+	opened, err := b.Keys.Open(ctx, id, sealed, account.ForEmail)
+	if keyring.Gone(err) {
+		return "", nil
+	}
+	return string(opened), err
+}
