@@ -3,7 +3,9 @@ package accounts
 
 import (
 	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/roster"
 	"github.com/recital-tts/recital/domain/subscription"
+	"github.com/recital-tts/recital/domain/voice"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/feed"
 	"github.com/recital-tts/recital/internal/events/feed/table"
@@ -16,7 +18,7 @@ func ReadModels() []feed.Projection {
 	return []feed.Projection{
 		{
 			Model:   readmodel.Account,
-			Streams: eventlog.Streams{account.StreamPrefix, subscription.StreamPrefix},
+			Streams: eventlog.Streams{account.StreamPrefix, subscription.StreamPrefix, roster.StreamPrefix},
 			Tables: []*table.Table{
 				accounts.Table, keys.Table, profiles.Table, entitlements.Table, due.Table, subscriptions.Table,
 			},
@@ -45,6 +47,7 @@ var (
 	accepted   = accounts.Fields("accepted_tos")
 	wantsEmail = accounts.Fields("wants_email")
 	operator   = accounts.Fields("operator")
+	voices     = accounts.Fields("instant_voices", "professional_voices")
 	keyName    = keys.Fields("sealed_name")
 )
 
@@ -72,6 +75,10 @@ func handle(event eventlog.Decoded, rows *table.Rows) error {
 		profiles.Put(rows, readmodel.ProfileRow{
 			Account: e.Account, Name: e.Name, Email: e.Email, Picture: e.Picture, EmailHash: e.EmailHash,
 		})
+	case roster.PlaceTaken:
+		countVoices(rows, e.Account, e.Type, 1)
+	case roster.PlaceFreed:
+		countVoices(rows, e.Account, e.Type, -1)
 	case account.Closed: // its keys were revoked
 		accounts.Delete(rows, readmodel.AccountRow{Account: e.Account})
 		profiles.Delete(rows, readmodel.ProfileRow{Account: e.Account})
@@ -91,6 +98,18 @@ func openedRow(e account.Opened) readmodel.AccountRow {
 		row.FreePeriodEnd, row.FreePeriodUsed = &free.End, &free.Used
 	}
 	return row
+}
+
+// countVoices adds to the places that the voices of an account take, unless it is closed.
+func countVoices(rows *table.Rows, account string, of voice.Type, places int64) {
+	row := readmodel.AccountRow{Account: account}
+	switch of {
+	case voice.Instant:
+		row.InstantVoices = places
+	case voice.Professional:
+		row.ProfessionalVoices = places
+	}
+	voices.Add(rows, row)
 }
 
 func handleClosing(event eventlog.Decoded, rows *table.Rows) error {

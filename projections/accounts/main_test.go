@@ -9,6 +9,7 @@ import (
 
 	accountsevents "github.com/recital-tts/recital/commands/accounts"
 	billingevents "github.com/recital-tts/recital/commands/billing"
+	voicesevents "github.com/recital-tts/recital/commands/voices"
 	"github.com/recital-tts/recital/internal/events/feed/feedtest"
 	"github.com/recital-tts/recital/projections/accounts"
 )
@@ -18,7 +19,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var now = time.Date(2026, 3, 10, 12, 30, 15, 123_456_000, time.UTC)
 
 var suite = feedtest.Suite{
-	Events:      slices.Concat(accountsevents.Events(), billingevents.Events()),
+	Events:      slices.Concat(accountsevents.Events(), billingevents.Events(), voicesevents.Events()),
 	Projections: accounts.ReadModels(),
 }
 

@@ -16,9 +16,9 @@ func ReadModels() []feed.Projection {
 	return []feed.Projection{{
 		Model:   readmodel.Voices,
 		Streams: eventlog.Streams{voice.StreamPrefix, roster.StreamPrefix, star.StreamPrefix},
-		Tables:  []*table.Table{voices.Table, stars.Table, counts.Table, steps.Table},
+		Tables:  []*table.Table{voices.Table, stars.Table, steps.Table},
 		Views: []readmodel.View{
-			voices.View, stars.View, counts.View,
+			voices.View, stars.View,
 			readmodel.ToDoSettleVoicePlaceView.View, readmodel.ToDoPrepareVoiceView.View, readmodel.ToDoTrainVoiceView.View,
 			readmodel.ToDoRenderVoicePreviewView.View, readmodel.ToDoEraseVoiceView.View,
 		},
@@ -32,7 +32,6 @@ var (
 	broken = voices.Fields("state", "reason")
 	sealed = voices.Fields("sealed")
 	stars  = readmodel.StarsView
-	counts = readmodel.VoiceCountsView
 )
 
 func handle(event eventlog.Decoded, rows *table.Rows) error {
@@ -57,22 +56,7 @@ func handle(event eventlog.Decoded, rows *table.Rows) error {
 		stars.Put(rows, readmodel.StarRow{Account: e.Account, Voice: e.Voice})
 	case star.Unstarred:
 		stars.Delete(rows, readmodel.StarRow{Account: e.Account, Voice: e.Voice})
-	case roster.PlaceTaken:
-		count(rows, e.Account, e.Type, 1)
-	case roster.PlaceFreed:
-		count(rows, e.Account, e.Type, -1)
 	}
 	handleStep(event, rows)
 	return nil
-}
-
-func count(rows *table.Rows, account string, of voice.Type, places int64) {
-	row := readmodel.VoiceCountRow{Account: account}
-	switch of {
-	case voice.Instant:
-		row.Instant = places
-	case voice.Professional:
-		row.Professional = places
-	}
-	counts.Sum(rows, row)
 }

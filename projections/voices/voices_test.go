@@ -8,7 +8,6 @@ import (
 	"go.uber.org/goleak"
 
 	voicesevents "github.com/recital-tts/recital/commands/voices"
-	"github.com/recital-tts/recital/domain/roster"
 	"github.com/recital-tts/recital/domain/star"
 	"github.com/recital-tts/recital/domain/voice"
 	"github.com/recital-tts/recital/internal/events/eventlog"
@@ -125,24 +124,4 @@ func TestStars(t *testing.T) {
 	require.Equal(t, []starred{{"a1", "ava"}, {"a1", "leah"}, {"a2", "leah"}}, list())
 	w.Append(t, star.Stream("a1"), 1, star.Unstarred{Account: "a1", Voice: "leah", At: noon})
 	require.Equal(t, []starred{{"a1", "ava"}, {"a2", "leah"}}, list())
-}
-
-func TestPlacesAreCountedByType(t *testing.T) {
-	w := suite.World(t)
-	type count struct {
-		Account               string
-		Instant, Professional int64
-	}
-	take := func(account, id string, of voice.Type) roster.PlaceTaken {
-		return roster.PlaceTaken{Account: account, Voice: id, Type: of, At: noon}
-	}
-	free := func(id string, of voice.Type) roster.PlaceFreed {
-		return roster.PlaceFreed{Account: "a1", Voice: id, Type: of, At: noon}
-	}
-	w.Write(t, roster.Stream("a1"), take("a1", "1", voice.Instant), take("a1", "2", voice.Instant),
-		take("a1", "3", voice.Professional), free("1", voice.Instant))
-	w.Write(t, roster.Stream("a2"), take("a2", "4", voice.Professional))
-	w.Append(t, roster.Stream("a1"), 3, free("3", voice.Professional))
-	require.Equal(t, []count{{"a1", 1, 0}, {"a2", 0, 1}},
-		feedtest.Rows[count](t, w, `select account_id, instant, professional from read_v1.voice_counts order by account_id`))
 }

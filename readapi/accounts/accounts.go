@@ -27,7 +27,7 @@ func (a *API) Routes() []web.Route {
 	return []web.Route{
 		web.Get("/v1/account", a.account, web.Tag("Account"), web.Summary("Plan, usage and API keys of the account"),
 			web.Reads(readmodel.AccountsView.View, readmodel.APIKeysView.View, readmodel.AccountSubscriptionsView.View,
-				readmodel.UsagePeriodsView.View, readmodel.VoiceCountsView.View),
+				readmodel.UsagePeriodsView.View),
 			web.Description("The account of the credential. Usage is that of the current period."),
 			web.Returns[accountResponse](), web.Refuses(404)),
 	}
@@ -64,39 +64,18 @@ type apiKeyInfo struct {
 	CreatedAt int64   `json:"created_at" nullable:"true" doc:"When the key was created, in Unix seconds."`
 }
 
-// accountView is an account with what is shown of it.
-type accountView struct {
-	readmodel.AccountRow
-	Voices        []readmodel.VoiceCountRow // none before the first one
-	Periods       []readmodel.UsagePeriodRow
-	Keys          []readmodel.APIKeyRow
-	Subscriptions []readmodel.AccountSubscriptionRow
-}
-
-// accountQuery selects the account ($1), how many voices it has, its periods that matter now ($2), its keys and its
-// subscriptions. They are joined, added up and sorted here, which is faster than in Postgres.
-var accountQuery = readapi.Rows[accountView]{
-	Doing:  "reading an account",
-	Models: []readmodel.Model{readmodel.Account, readmodel.Usage, readmodel.Voices},
-	SQL: `select ` + readmodel.AccountsView.Selection("a") + `,
-		` + readmodel.VoiceCountsView.Array("v", `where v.account_id = a.account_id`) + `,
-		` + readmodel.UsagePeriodsView.Array("p", `where p.account_id = a.account_id
-			and (p.period_end > $2 or p.credit_left <> 0)`) + `,
-		` + readmodel.APIKeysView.Array("k", `where k.account_id = a.account_id`) + `,
-		case when a.subscribed
-			then ` + readmodel.AccountSubscriptionsView.Array("s", `where s.account_id = a.account_id`) + ` end
-	from ` + readmodel.AccountsView.SQL() + ` a where a.account_id = $1`,
-}
-
 var errNoAccount = domain.Refuse(domain.NotFound, "The account does not exist")
 
 func (a *API) account(call *web.Call, _ struct{}) (web.Reply, error) {
 	now := time.Now()
-	found, err := accountQuery.One(call, a.Models, errNoAccount, call.Principal.Account, now)
+	lines, err := accountQuery.Read(call, a.Models, call.Principal.Account, now)
 	if err != nil {
 		return web.Reply{}, err
 	}
-	response, err := a.show(call, found, now)
+	if len(lines) == 0 {
+		return web.Reply{}, errNoAccount
+	}
+	response, err := a.show(call, viewOf(lines), now)
 	if err != nil {
 		return web.Reply{}, err
 	}
@@ -155,7 +134,7 @@ func current(subscriptions []readmodel.AccountSubscriptionRow) (current readmode
 // it is spent. It is counted over all periods, so that it does not seem lost between the end of a period and the moment
 // when it is carried into the next one.
 func (v accountView) usage(current plan.Period) usageInfo {
-	u := usageInfo{PeriodEnd: new(current.End.Unix())}
+	u := usageInfo{PeriodEnd: new(current.End.Unix()), InstantVoices: v.InstantVoices, ProfessionalVoices: v.ProfessionalVoices}
 	if v.FreePeriodUsed != nil && current.Start.Equal(v.PeriodsFrom) {
 		u.Characters = *v.FreePeriodUsed
 	}
@@ -164,9 +143,6 @@ func (v accountView) usage(current plan.Period) usageInfo {
 		if p.Start.Equal(current.Start) {
 			u.Characters, u.PlaygroundCharacters = p.Counted()
 		}
-	}
-	for _, count := range v.Voices {
-		u.InstantVoices, u.ProfessionalVoices = count.Instant, count.Professional
 	}
 	return u
 }

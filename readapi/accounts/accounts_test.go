@@ -60,7 +60,7 @@ func (w *world) readAccount(id string, now time.Time) (accountResponse, error) {
 	if err != nil {
 		return accountResponse{}, err
 	}
-	return w.api.show(context.Background(), found[0], now)
+	return w.api.show(context.Background(), viewOf(found), now)
 }
 
 func opened(id string, t plan.Type, at time.Time) account.Opened {
@@ -329,7 +329,8 @@ func TestWhatPostgresCannotDoNowMayBeAskedAgain(t *testing.T) {
 		exec(`create or replace view read_v1.accounts as select refuse() as account_id, now() as opened_at, 'free' as opened_on, now() as periods_from,
 			'free' as plan, now() as entitled_from, null::timestamptz as entitled_until, null::text as next_plan, null::timestamptz as anchor, 0::bigint as followed, false as subscribed,
 			null::timestamptz as free_period_end, null::bigint as free_period_characters,
-			false as accepted_tos, null::boolean as wants_email, false as operator`)
+			false as accepted_tos, null::boolean as wants_email, false as operator,
+			0::bigint as instant_voices, 0::bigint as professional_voices`)
 
 		// when a client reads, then it learns whether trying again may help
 		response, _ := webtest.Send(t, http.MethodGet, url+"/v1/account", "", "x-api-key", "a1")

@@ -37,7 +37,7 @@ func (c *Creator) Routes() []web.Route {
 	return []web.Route{
 		web.Post("/v1/ai/voice", c.handler(), web.Uploads(c.MaxUpload), web.Before(c.room), web.MaxBody(maxFields),
 			web.Timeout(createTimeout),
-			web.ReadModels(readmodel.Voices), web.Tag("Voices"), web.Summary("A voice made from recordings"),
+			web.ReadModels(readmodel.Voices, readmodel.Account), web.Tag("Voices"), web.Summary("A voice made from recordings"),
 			web.Description(description),
 			web.Returns[shown.Voice](web.Sends("x-recital-position"), web.MaySend("x-recital-stale")),
 			web.Refuses(400, 402, 404, 408, 409)),

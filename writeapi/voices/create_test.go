@@ -174,7 +174,7 @@ func TestEveryClientsFormMakesAVoice(t *testing.T) {
 			require.Equal(t, "preparing", got["state"])
 			require.Equal(t, "me", got["owner"])
 			require.NotEmpty(t, response.Header.Get("x-recital-position"))
-			require.Equal(t, []readmodel.Model{readmodel.Voices}, s.models.Names)
+			require.Equal(t, []readmodel.Model{readmodel.Voices, readmodel.Account}, s.models.Names)
 			require.Len(t, commandstest.Fold[voice.Created](s.World, voice.Stream(got["id"].(string)))[0].Recordings, c.files)
 		})
 	}

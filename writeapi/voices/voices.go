@@ -28,7 +28,8 @@ type API struct {
 
 // Routes are the rows for the public route table.
 func (a *API) Routes() []web.Route {
-	tag, waits := web.Tag("Voices"), web.ReadModels(readmodel.Voices)
+	// GET /v1/account counts voices in the read model of accounts.
+	tag, waits := web.Tag("Voices"), web.ReadModels(readmodel.Voices, readmodel.Account)
 	sends := web.Sends("accept-ranges", "etag", "cache-control")
 	mp3 := []string{"audio/mpeg"}
 	return []web.Route{

@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +19,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	accountsevents "github.com/recital-tts/recital/commands/accounts"
+	billingevents "github.com/recital-tts/recital/commands/billing"
 	"github.com/recital-tts/recital/commands/journal"
 	commands "github.com/recital-tts/recital/commands/voices"
 	"github.com/recital-tts/recital/domain/roster"
@@ -34,6 +37,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/cloning/formant"
 	shown "github.com/recital-tts/recital/internal/speech/voices"
+	"github.com/recital-tts/recital/projections/accounts"
 	projections "github.com/recital-tts/recital/projections/voices"
 	readapi "github.com/recital-tts/recital/readapi/voices"
 )
@@ -83,7 +87,9 @@ func (p *previews) count() int {
 func newShelf(t testing.TB) *shelf {
 	t.Helper()
 	s := &shelf{
-		t: t, World: feedtest.New(t, feedtest.Registry(t, commands.Events()), projections.ReadModels()...),
+		t: t, World: feedtest.New(t,
+			feedtest.Registry(t, commands.Events(), accountsevents.Events(), billingevents.Events()),
+			slices.Concat(projections.ReadModels(), accounts.ReadModels())...),
 		previews: &previews{},
 		links:    links.New("", []byte("secret")), places: map[string]eventlog.Revision{},
 	}

@@ -32,6 +32,10 @@ type AccountRow struct {
 	AcceptedTOS    bool       `col:"accepted_tos"`
 	WantsEmail     *bool      `col:"wants_email"` // NULL: the owner has not said it
 	Operator       bool       `col:"operator"`
+
+	// How many places its voices take in the plan, by their type.
+	InstantVoices      int64 `col:"instant_voices"`
+	ProfessionalVoices int64 `col:"professional_voices"`
 }
 
 // AccountsView shows all accounts that are open.

@@ -37,17 +37,6 @@ type StarRow struct {
 // StarsView shows all stars.
 var StarsView = Show(Voices, table.Of[StarRow]("stars"))
 
-// VoiceCountRow is the number of places that the voices of an account take in its plan. An account that has never had
-// a voice has no row.
-type VoiceCountRow struct {
-	Account      string `col:"account_id,key"`
-	Instant      int64  `col:"instant"`
-	Professional int64  `col:"professional"`
-}
-
-// VoiceCountsView shows all counts.
-var VoiceCountsView = Show(Voices, table.Of[VoiceCountRow]("voice_counts"))
-
 // VoiceStep is the next step of a voice, named after the process that takes it.
 type VoiceStep string
 

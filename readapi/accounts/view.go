@@ -1,0 +1,81 @@
+package accounts
+
+import (
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgtype/zeronull"
+
+	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/readapi"
+)
+
+// accountView is an account with what is shown of it.
+type accountView struct {
+	readmodel.AccountRow
+	Periods       []readmodel.UsagePeriodRow
+	Keys          []readmodel.APIKeyRow
+	Subscriptions []readmodel.AccountSubscriptionRow
+}
+
+// accountLine is an account with one of its periods that matter now, and one of its keys. What it has none of is zero.
+type accountLine struct {
+	readmodel.AccountRow
+	PeriodStart                               zeronull.Timestamptz
+	Characters, Playground, Overage, Credited zeronull.Int8
+	KeyHash, Masked                           zeronull.Text
+	SealedName                                []byte
+	KeyCreated                                zeronull.Timestamptz
+	Subscriptions                             []readmodel.AccountSubscriptionRow
+}
+
+// accountQuery selects the account ($1), its periods that matter now ($2), its keys and its subscriptions. Nearly all
+// accounts have one period that matters. Of a period and a key, plain columns allocate half of what arrays of rows do.
+var accountQuery = readapi.Rows[accountLine]{
+	Doing:  "reading an account",
+	Models: []readmodel.Model{readmodel.Account, readmodel.Usage},
+	SQL: `select ` + readmodel.AccountsView.Selection("a") + `,
+		p.period_start, p.characters, p.playground_characters, p.overage, p.credit_left,
+		k.key_hash, k.masked, k.sealed_name, k.created_at,
+		case when a.subscribed
+			then ` + readmodel.AccountSubscriptionsView.Array("s", `where s.account_id = a.account_id`) + ` end
+	from ` + readmodel.AccountsView.SQL() + ` a
+	left join ` + readmodel.UsagePeriodsView.SQL() + ` p on p.account_id = a.account_id
+		and (p.period_end > $2 or p.credit_left <> 0)
+	left join ` + readmodel.APIKeysView.SQL() + ` k on k.account_id = a.account_id
+	where a.account_id = $1`,
+}
+
+// viewOf returns the account of lines.
+func viewOf(lines []accountLine) accountView {
+	view := accountView{AccountRow: lines[0].AccountRow, Subscriptions: lines[0].Subscriptions}
+	for _, line := range lines {
+		view.Periods = with(view.Periods, line.period(), func(p readmodel.UsagePeriodRow) time.Time { return p.Start })
+		view.Keys = with(view.Keys, line.key(), func(k readmodel.APIKeyRow) string { return k.Hash })
+	}
+	return view
+}
+
+// with returns the rows with one more, if that is one and not among them.
+func with[R any, K comparable](rows []R, row R, key func(R) K) []R {
+	var none K
+	its := key(row)
+	if its == none || slices.ContainsFunc(rows, func(r R) bool { return key(r) == its }) {
+		return rows
+	}
+	return append(rows, row)
+}
+
+func (l accountLine) period() readmodel.UsagePeriodRow {
+	return readmodel.UsagePeriodRow{
+		Account: l.Account, Start: time.Time(l.PeriodStart), Characters: int64(l.Characters),
+		Playground: int64(l.Playground), Overage: int64(l.Overage), CreditLeft: int64(l.Credited),
+	}
+}
+
+func (l accountLine) key() readmodel.APIKeyRow {
+	return readmodel.APIKeyRow{
+		Account: l.Account, Hash: string(l.KeyHash), Masked: string(l.Masked), SealedName: l.SealedName,
+		CreatedAt: time.Time(l.KeyCreated),
+	}
+}
