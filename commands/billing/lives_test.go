@@ -57,6 +57,7 @@ func TestALifeIsPaidToTheCent(t *testing.T) {
 		}
 		slices.Sort(names)
 		l.do("subscribes", l.subscribe)
+		l.do("hears", l.hear)
 		for range rapid.IntRange(3, 25).Draw(draw, "steps") {
 			name := rapid.SampledFrom(names).Draw(draw, "step")
 			l.do(name, steps[name])
@@ -139,6 +140,10 @@ func (l *life) speaks() {
 	n := rapid.Int64Range(1, 1200).Draw(l.draw, "characters") * rapid.SampledFrom([]int64{1, 10, 200, 5000}).Draw(l.draw,
 		"times")
 	now := l.sandbox.Now()
+	l.due.reach(now)
+	if past := tariffs[l.due.plan].included - l.due.used; past > 0 && rapid.Bool().Draw(l.draw, "past the plan") {
+		n += past
+	}
 	r, err := l.ledger.Reserve(l.t.Context(), l.id, n, origin)
 	permitted := l.due.speak(n, now)
 	l.due.log = append(l.due.log, fmt.Sprintf("%d characters: %v", n, permitted))
@@ -157,6 +162,15 @@ func (l *life) change() {
 		_, err := b.ChangePlan(ctx, l.id, price, none, origin)
 		return err
 	})
+	l.mayHear()
+}
+
+// mayHear has the account hear of a change at once, as it mostly does.
+func (l *life) mayHear() {
+	if rapid.IntRange(0, 2).Draw(l.draw, "heard at once") > 0 {
+		l.see()
+		l.hear()
+	}
 }
 
 func (l *life) cancel() {
@@ -164,6 +178,7 @@ func (l *life) cancel() {
 		_, err := b.Cancel(ctx, l.id, none, origin)
 		return err
 	})
+	l.mayHear()
 }
 
 func (l *life) uncancel() {
@@ -171,6 +186,7 @@ func (l *life) uncancel() {
 		_, err := b.Uncancel(ctx, l.id, none, origin)
 		return err
 	})
+	l.mayHear()
 }
 
 func (l *life) drop() {
