@@ -30,3 +30,17 @@ func TestATextThatCannotBeSpokenIsFree(t *testing.T) {
 	require.Empty(t, answer.header.Get("x-warning"))
 	require.EqualValues(t, len("Hello."), c.usage(t))
 }
+
+func TestALanguageWithoutAVoiceIsSpokenByItsNeighbourOrNamesIt(t *testing.T) {
+	t.Parallel()
+	c := share(t).openAccount("enterprise")
+	speak := func(language string) reply {
+		return c.post(t, bytesRoute, order{"text": "Bos días.", "voice": "leah", "format": "wav", "language": language})
+	}
+	answer := speak("gl")
+	require.Equal(t, 200, answer.status, answer.text())
+	require.Equal(t, "language: Galician is spoken as Spanish", answer.header.Get("x-warning"))
+	answer = speak("lo")
+	require.Equal(t, 422, answer.status)
+	require.Contains(t, answer.text(), "the nearest that it speaks is th")
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -110,6 +111,9 @@ func (r *Reply) begin(ctx context.Context) error {
 	})
 	begin.Go(func() (err error) {
 		r.warning, err = r.stream.Warning(ctx)
+		if other := speech.StandIn(r.synthesis.Keep.Language); other != "" {
+			r.warning = strings.TrimPrefix(r.warning+"; "+other, "; ")
+		}
 		return err
 	})
 	return begin.Wait()

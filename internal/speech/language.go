@@ -58,6 +58,8 @@ func languageAlias(code string) (engine string, ok bool) {
 		return "id", true
 	case "hbs", "sh":
 		return "hr", true
+	case "gl": // with a warning: see StandIn
+		return "es", true
 	case "vi-vn":
 		return "vi", true
 	case "hy-arevela":
@@ -66,6 +68,40 @@ func languageAlias(code string) (engine string, ok bool) {
 		return "hyw", true
 	}
 	return "", false
+}
+
+// StandIn returns what a client that has asked for a language is told because another one is spoken in its place, or
+// "".
+func StandIn(code string) string {
+	if primarySubtag(code) == "gl" {
+		return "language: Galician is spoken as Spanish"
+	}
+	return ""
+}
+
+// NearestLanguage returns the engine language that is nearest to one that the engine does not speak, by sounds and
+// kinship, or "".
+func NearestLanguage(code string) string {
+	switch primarySubtag(code) {
+	case "fil", "tl":
+		return "id"
+	case "km":
+		return "vi"
+	case "lo":
+		return "th"
+	case "so":
+		return "om"
+	case "zu":
+		return "tn"
+	case "yo":
+		return "sw"
+	}
+	return ""
+}
+
+func primarySubtag(code string) string {
+	primary, _, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(strings.TrimSpace(code)), "_", "-"), "-")
+	return primary
 }
 
 // IsEngineLanguage reports whether a code is an engine language.

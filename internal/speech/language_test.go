@@ -35,6 +35,21 @@ func TestLookupLanguage(t *testing.T) {
 	}
 }
 
+func TestALanguageThatIsNotSpokenHasAStandInOrANearestOne(t *testing.T) {
+	engine, ok := speech.LookupLanguage("gl_ES")
+	require.True(t, ok)
+	require.Equal(t, "es", engine)
+	require.Equal(t, "language: Galician is spoken as Spanish", speech.StandIn("gl-ES"))
+	require.Empty(t, speech.StandIn("es"))
+	require.Empty(t, speech.StandIn(""))
+	for _, code := range []string{"fil", "TL", "fil-PH", "km", "lo", "so", "zu", "yo_NG"} {
+		_, ok := speech.LookupLanguage(code)
+		require.False(t, ok, code)
+		require.True(t, speech.IsEngineLanguage(speech.NearestLanguage(code)), code)
+	}
+	require.Empty(t, speech.NearestLanguage("xx"))
+}
+
 func TestDetectLanguage(t *testing.T) {
 	tests := map[string]string{
 		"":                                "en-us",

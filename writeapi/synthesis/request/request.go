@@ -66,6 +66,9 @@ type Language struct {
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (l *Language) UnmarshalText(text []byte) error {
 	engine, known := speech.LookupLanguage(string(text))
+	if nearest := speech.NearestLanguage(string(text)); !known && nearest != "" {
+		return errors.New("the engine does not speak this language; the nearest that it speaks is " + nearest)
+	}
 	if !known {
 		return errors.New("the engine does not speak this language")
 	}
