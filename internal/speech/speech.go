@@ -44,7 +44,8 @@ type Phrase struct {
 	Gain  float64 `json:"gain"`  // loudness in decibels above the voice's own; -MaxGain to MaxGain
 	Gap   float64 `json:"gap"`   // seconds of silence between its words, in addition to the usual; 0 to MaxGap
 	// Seconds of silence after it at speed 1, at most MaxPause; OwnPause means that of its punctuation.
-	Pause float64 `json:"pause"`
+	Pause    float64 `json:"pause"`
+	Language string  `json:"language,omitempty"` // an engine language; "" means the job's. An engine may know only one.
 }
 
 // OwnPause leaves the pause after a phrase to the engine.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -88,6 +89,7 @@ func Run(t *testing.T, config Config) {
 		{"a text ends with a pause unless none shall follow", pauses},
 		{"a phrase is said as it is asked for", phrases},
 		{"the words of phrases are where they are said", marksOfPhrases},
+		{"a phrase may be in another language", phrasesInLanguages},
 		{"the same job gives the same bytes whatever ran before", isDeterministic},
 		{"what is not on the list is refused", refuses},
 		{"no text stops the engine", survivesTexts},
@@ -120,6 +122,25 @@ func speaks(t *testing.T, config Config) {
 		}
 	}
 	require.GreaterOrEqual(t, words, 10, "marks of the words")
+}
+
+func phrasesInLanguages(t *testing.T, config Config) {
+	if !slices.Contains(config.Languages, "de") {
+		t.Skip("it speaks one language")
+	}
+	e := config.Open(t, 1)
+	const text = "Taxi 12"
+	german := Job(text)
+	german.Language = "de"
+	phrase := speech.OwnPhrase(len(text))
+	phrase.Language = "de"
+	within := Job(text)
+	within.Phrases = []speech.Phrase{phrase}
+	require.Equal(t, mustSpeak(t, e, german).PCM, mustSpeak(t, e, within).PCM)
+	require.NotEqual(t, mustSpeak(t, e, Job(text)).PCM, mustSpeak(t, e, within).PCM)
+	within.Phrases[0].Language = "../de"
+	_, err := Speak(t.Context(), e, within)
+	require.Error(t, err)
 }
 
 func speaksLanguages(t *testing.T, config Config) {

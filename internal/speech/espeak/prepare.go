@@ -1,6 +1,7 @@
 package espeak
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"strings"
@@ -40,7 +41,7 @@ func prepare(frame workers.Frame) (task, error) {
 	if err != nil {
 		return task{}, err
 	}
-	if _, ok := languageFiles[job.Language]; !ok {
+	if !knowsLanguages(job) {
 		return task{}, errors.New("the language is not on the list")
 	}
 	if !speech.IsVariant(job.Variant) {
@@ -60,15 +61,31 @@ func prepare(frame workers.Frame) (task, error) {
 	return t, nil
 }
 
+func knowsLanguages(job engineproto.Job) bool {
+	_, known := languageFiles[job.Language]
+	for _, p := range job.Phrases {
+		if _, knowsToo := languageFiles[p.Language]; p.Language != "" && !knowsToo {
+			return false
+		}
+	}
+	return known
+}
+
 // order returns an order with a part for each phrase.
 func (t task) order(sampleRate int) (order, error) {
-	voice, err := t.voice(t.language)
-	if err != nil {
-		return order{}, err
-	}
 	var o order
 	at := 0
+	voices := map[string]voice{}
 	for i, p := range t.phrases {
+		language := cmp.Or(p.Language, t.language)
+		voice, known := voices[language]
+		if !known {
+			var err error
+			if voice, err = t.voice(language); err != nil {
+				return order{}, err
+			}
+			voices[language] = voice
+		}
 		last := i == len(t.phrases)-1
 		o.parts = append(o.parts, t.part(voice, p, at, last, sampleRate))
 		at += p.Runes
