@@ -17,16 +17,25 @@ const maxSpoken = 8 << 10
 // is written.
 func WithFrontEnd(engine Engine) Engine {
 	frontend.Prepare()
-	return spoken{engine}
+	return spoken{engine, true}
 }
 
 // spoken is an engine behind the front end.
-type spoken struct{ Engine }
+type spoken struct {
+	Engine
+	manyLanguages bool // it speaks the runs of a text in their languages
+}
 
 // Speak implements Engine.
 func (s spoken) Speak(ctx context.Context, job Job) (Utterance, error) {
 	spans := frontend.Spans(job.Text, job.Language)
+	if s.manyLanguages {
+		spans = inTheirLanguages(spans, job.Language)
+	}
 	text := frontend.Spoken(spans)
+	if text == job.Text {
+		job.Phrases = phrasesByLanguage(job.Phrases, spans, job.Language)
+	}
 	if text == job.Text || len(text) > maxSpoken {
 		return s.Engine.Speak(ctx, job)
 	}
@@ -35,7 +44,7 @@ func (s spoken) Speak(ctx context.Context, job Job) (Utterance, error) {
 		text, job.Phrases = " ", nil
 	}
 	job.Text = text
-	job.Phrases = spokenPhrases(job.Phrases, spans)
+	job.Phrases = phrasesByLanguage(spokenPhrases(job.Phrases, spans), spans, job.Language)
 	utterance, err := s.Engine.Speak(ctx, job)
 	if err != nil {
 		return nil, err

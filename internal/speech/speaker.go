@@ -48,7 +48,7 @@ func NewSpeaker(engine Engine) *Speaker { return &Speaker{engine: WithFrontEnd(e
 // WithSecondEngine returns a speaker that uses another engine, of the same sample rate, for the blizzard models'
 // American English.
 func (s *Speaker) WithSecondEngine(second Engine) *Speaker {
-	return &Speaker{engine: s.engine, second: WithFrontEnd(second)}
+	return &Speaker{engine: s.engine, second: spoken{second, false}}
 }
 
 // Speak starts a stream. The synthesis of the first segment starts at once; everything is cancelled when ctx ends.

@@ -36,6 +36,7 @@ const (
 	Emoji        Kind = "emoji"
 	Hashtag      Kind = "hashtag"
 	Symbol       Kind = "symbol"
+	Syllable     Kind = "syllable" // of a language whose letters are spelled for the engine
 )
 
 // Span is a part of a text. The originals of a text's spans, concatenated, are the text.

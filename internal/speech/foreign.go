@@ -1,0 +1,215 @@
+package speech
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/recital-tts/recital/internal/speech/frontend"
+	"github.com/recital-tts/recital/internal/speech/pinyin"
+)
+
+// Engine languages of Chinese. The engine reads letters of the first as English; it reads Pinyin with tones in the
+// second.
+const (
+	mandarin = "cmn"
+	spelled  = "cmn-latn-pinyin"
+	digits   = "digits" // of a year, instead of a language
+)
+
+const yearDigits = 4
+
+// inTheirLanguages cuts plain spans where a run begins in a script that the language is not written in: that is
+// spoken in the language of its script. Chinese is spelled in Pinyin.
+func inTheirLanguages(spans []frontend.Span, language string) []frontend.Span {
+	if language != mandarin && !isWrittenInLatin(language) || !slices.ContainsFunc(spans, hasOtherScripts) {
+		return spans
+	}
+	out := make([]frontend.Span, 0, len(spans)+2)
+	for _, s := range spans {
+		if s.Kind == frontend.Plain {
+			out = appendRuns(out, s)
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func hasOtherScripts(s frontend.Span) bool {
+	return s.Kind == frontend.Plain && strings.ContainsFunc(s.Original, func(r rune) bool { return r >= '\u0370' })
+}
+
+// isWrittenInLatin reports whether an engine language is written in Latin letters alone.
+func isWrittenInLatin(language string) bool {
+	switch language {
+	case "am", "ar", "as", "az", "ba", "be", "bg", "bn", "bpy", "chr", "cmn", "cv", "el", "fa", "grc", "gu", "hak", "he",
+		"hi", "hy", "hyw", "ja", "ka", "kk", "kn", "ko", "kok", "ku", "ky", "mk", "ml", "mr", "my", "ne", "nog", "or", "pa",
+		"ru", "ru-lv", "sd", "shn", "si", "sr", "ta", "te", "th", "tk", "tt", "ug", "uk", "ur", "uz", "yue":
+		return false
+	}
+	return true
+}
+
+// appendRuns appends a plain span in pieces of one language each.
+func appendRuns(out []frontend.Span, s frontend.Span) []frontend.Span {
+	text, from := s.Original, 0
+	for at := 0; at < len(text); {
+		size, language := runAt(text, at, s.Language)
+		if language == "" {
+			at += size
+			continue
+		}
+		if at > from {
+			out = append(out, plain(text[from:at], s.Language))
+		}
+		switch run := text[at : at+size]; language {
+		case mandarin:
+			out = appendSpelled(out, run, pinyin.Spell([]rune(run)))
+		case digits:
+			out = appendSpelled(out, run, pinyin.Digits(run))
+		default:
+			out = append(out, plain(run, language))
+		}
+		at += size
+		from = at
+	}
+	if from < len(text) {
+		out = append(out, plain(text[from:], s.Language))
+	}
+	return out
+}
+
+func plain(text, language string) frontend.Span {
+	return frontend.Span{Original: text, Spoken: text, Kind: frontend.Plain, Language: language}
+}
+
+// runAt returns the language of the run that begins at a place, and its size: "" and the size of what is not the start
+// of one. A letter of an alphabet alone is no run, but a symbol.
+func runAt(whole string, at int, language string) (size int, of string) {
+	text := whole[at:]
+	if language == mandarin && isYear(text) && (at == 0 || !isDigit(whole[at-1])) {
+		return yearDigits, digits
+	}
+	r, first := utf8.DecodeRuneInString(text)
+	of = scriptLanguageOf(r)
+	if of == "" || of == "en-us" && language != mandarin {
+		return first, ""
+	}
+	letters := 0
+	for i, r := range text {
+		switch other := scriptLanguageOf(r); {
+		case other == of || other == "ja" && of == mandarin || other == mandarin && of == "ja":
+			if other == "ja" {
+				of = "ja"
+			}
+			letters++
+			size = i + utf8.RuneLen(r)
+		case unicode.IsMark(r) || unicode.Is(unicode.Cf, r):
+			size = i + utf8.RuneLen(r)
+		case r != ' ' && r != 'ー':
+			return lone(size, letters, of, language)
+		}
+	}
+	return lone(size, letters, of, language)
+}
+
+func lone(size, letters int, of, language string) (int, string) {
+	if letters == 1 && of != mandarin && of != "ja" && of != "en-us" || of == "ja" && language == mandarin {
+		return size, ""
+	}
+	return size, of
+}
+
+// scriptLanguageOf returns the language of a letter's script, "" for what is no letter.
+func scriptLanguageOf(r rune) string {
+	if !unicode.IsLetter(r) && r != '〇' {
+		return ""
+	}
+	if r < '\u0250' {
+		return "en-us"
+	}
+	for _, s := range scripts() {
+		if unicode.Is(s.script, r) || r == '〇' && s.language == mandarin {
+			return s.language
+		}
+	}
+	return ""
+}
+
+func isDigit(b byte) bool { return b >= '0' && b <= '9' }
+
+// isYear reports whether a Chinese text begins with a year, which is read digit by digit.
+func isYear(text string) bool {
+	return len(text) > yearDigits && strings.Trim(text[:yearDigits], "0123456789") == "" &&
+		strings.HasPrefix(text[yearDigits:], "年")
+}
+
+// appendSpelled appends a span for each letter of a Chinese text, with its syllable.
+func appendSpelled(out []frontend.Span, text string, syllables []string) []frontend.Span {
+	letters := []rune(text)
+	for i, syllable := range syllables {
+		s := plain(string(letters[i]), spelled)
+		if syllable != "" {
+			s.Kind, s.Spoken = frontend.Syllable, " "+syllable
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// phrasesByLanguage cuts phrases where the language of the spans changes. Without a place for more phrases, all is said
+// in the job's language.
+func phrasesByLanguage(phrases []Phrase, spans []frontend.Span, language string) []Phrase {
+	runs := languageRuns(spans, language)
+	if len(runs) == 0 || len(runs) == 1 && runs[0].Language == "" {
+		return phrases
+	}
+	if len(phrases) == 0 {
+		total := 0
+		for _, r := range runs {
+			total += r.Runes
+		}
+		phrases = []Phrase{OwnPhrase(total)}
+	}
+	var out []Phrase
+	for _, p := range phrases {
+		for left := p.Runes; left > 0; {
+			piece := p
+			piece.Runes, piece.Language = left, runs[0].Language
+			if len(runs) > 1 && runs[0].Runes <= left {
+				piece.Runes = runs[0].Runes
+				runs = runs[1:]
+			} else {
+				runs[0].Runes -= left
+			}
+			if left -= piece.Runes; left > 0 {
+				piece.Pause = 0
+			}
+			out = append(out, piece)
+		}
+	}
+	if len(out) > maxPhrases {
+		return phrases
+	}
+	return out
+}
+
+// languageRuns returns the lengths of what is spoken in one language, "" for the job's own. What has no letters or
+// digits belongs to what is before it.
+func languageRuns(spans []frontend.Span, language string) (runs []Phrase) {
+	for _, s := range spans {
+		of := s.Language
+		if of == language || of == mandarin {
+			of = ""
+		}
+		n := utf8.RuneCountInString(s.Spoken)
+		if last := len(runs) - 1; last >= 0 && (runs[last].Language == of || !isSpeakable(s.Spoken)) {
+			runs[last].Runes += n
+			continue
+		}
+		runs = append(runs, Phrase{Runes: n, Language: of})
+	}
+	return runs
+}

@@ -1,0 +1,49 @@
+package worker_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/enginetest"
+)
+
+// What is heard is looked at by the phonemes that the engine names.
+func TestEachScriptIsHeardInItsLanguage(t *testing.T) {
+	engine := speech.WithFrontEnd(openPool(t, 2))
+	for _, test := range []struct{ language, text, heard string }{
+		{"cmn", "银行", "j i n X a N"}, // not xing
+		{"cmn", "重庆", "ts.h ong tS;h i N"},
+		{"cmn", "1987年", "j i tS; iou p A tS;h i n iE n"},
+		{"cmn", "我用ChatGPT。", "tS a t dZ i: p i: t i:"},
+		{"de", "Das ist in 東京.", "t ong tS; i N"},
+		{"en-us", "The word привет.", "p @- r ; i v ; e t"},
+		{"en-us", "Say 안녕하세요 now.", "a n n j @ N h a s e j o"},
+	} {
+		job := speech.Job{Text: test.text, Voice: speech.Voices()[0], Language: test.language, Speed: 1, Phonemes: true}
+		said, err := enginetest.Speak(t.Context(), engine, job)
+		require.NoError(t, err)
+		var heard []string
+		for _, m := range said.Marks {
+			if strings.Trim(m.Phoneme, "_:|") != "" {
+				heard = append(heard, m.Phoneme)
+			}
+		}
+		require.Contains(t, strings.Join(heard, " "), test.heard, test.text)
+	}
+}
+
+func TestTheWordsOfChineseAreItsLetters(t *testing.T) {
+	job := speech.Job{Text: "你好，世界", Voice: speech.Voices()[0], Language: "cmn", Speed: 1}
+	said, err := enginetest.Speak(t.Context(), speech.WithFrontEnd(openPool(t, 1)), job)
+	require.NoError(t, err)
+	var at []int
+	for _, m := range said.Marks {
+		if !m.Silence {
+			at = append(at, m.Rune)
+		}
+	}
+	require.Equal(t, []int{0, 1, 3, 4}, at)
+}
