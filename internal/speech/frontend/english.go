@@ -62,12 +62,10 @@ func newEnglish(american bool) *locale {
 		on(Abbreviation, isLetter, "", `(?:Dr|Mr|Mrs|Ms|Prof|vs|US|Mt|No|nr|Nos)`, sayWord),
 		on(Hashtag, oneOf("#@"), "", `[#@]([A-Za-z]\w*)`, sayHashtag),
 		on(Symbol, oneOf("#~<>±≈§№-−"), "", `([#~<>±≈§№−-])\s?[$£€]?\d[\d,.]*`, saySign),
-		on(Markdown, oneOf("!["), "", `!?\[[^\]\n]+\]\([^)\s]+\)`, saySilentLink),
-		on(Markdown, oneOf("]"), "", `\]\([^)\s]+\)`, silent),
-		on(Markdown, oneOf("*_~`"), "", "\\*+|_+|~~|`+", sayMarks),
 		on(Symbol, oneOf("^"), "", `\^(-?\d+|[a-z])`, sayPower),
 		on(Symbol, oneOf("&+=×÷*/→™®©√∞"), "", `[&+=×÷*/→™®©√∞]`, saySymbol),
 	}
+	l.rules = append(markdownRules(), l.rules...)
 	return l
 }
 

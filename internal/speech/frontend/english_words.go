@@ -372,7 +372,7 @@ func sayMarks(c *context) (string, bool) {
 	previous, next := c.previous(), firstOf(c.after)
 	switch mark := c.groups[0]; {
 	case mark == "*" && (isDigit(previous) && isDigit(next) || previous == ' ' && next == ' '):
-		return c.pad("times", 1), true
+		return c.pad("times", 1), c.locale.speller != nil
 	case mark[0] == '_' && isWord(previous) && isWord(next):
 		return " ", true
 	case mark[0] == '~' && len(mark) == 1:

@@ -47,15 +47,12 @@ type Span struct {
 	Language string
 }
 
-// Spans returns the spans of a text in an engine language. Texts of languages without rules are one plain span.
+// Spans returns the spans of a text in an engine language. In languages without rules, only Markdown is read.
 func Spans(text, language string) []Span {
 	if text == "" {
 		return nil
 	}
 	l := localeOf(language)
-	if l == nil {
-		return []Span{{Original: text, Spoken: text, Kind: Plain, Language: language}}
-	}
 	s := scanner{text: text, locale: l, language: language, spans: make([]Span, 0, 8)}
 	s.run()
 	if !speakable(Spoken(s.spans)) && speakable(text) {

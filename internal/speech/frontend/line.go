@@ -39,7 +39,7 @@ func (s *scanner) firstRune() rune {
 func (s *scanner) matchMarks() (found, bool) {
 	for _, rule := range lineRules {
 		groups := rule.pattern.FindStringSubmatch(s.rest())
-		if groups == nil {
+		if groups == nil || len(groups) > 1 && s.locale.speller == nil { // "3. Oktober" may be a date
 			continue
 		}
 		m := found{size: len(strings.TrimSuffix(groups[0], "\n")), kind: rule.kind}
@@ -96,6 +96,9 @@ const (
 
 // matchEmoji matches an emoji. The same one is said once, however often it is repeated.
 func (s *scanner) matchEmoji(first rune) (found, bool) {
+	if s.locale.speller == nil { // emoji have no names, and the joiner is a letter's in Sinhala
+		return found{}, false
+	}
 	if isModifier(first) {
 		return found{size: utf8.RuneLen(first), kind: Emoji}, true
 	}

@@ -36,6 +36,7 @@ type locale struct {
 var (
 	american = sync.OnceValue(func() *locale { return newEnglish(true) })
 	british  = sync.OnceValue(func() *locale { return newEnglish(false) })
+	others   = sync.OnceValue(newOthers)
 	emoji    = sync.OnceValue(parseEmoji)
 )
 
@@ -43,6 +44,7 @@ var (
 func Prepare() {
 	american()
 	british()
+	others()
 	emoji()
 }
 
@@ -53,7 +55,20 @@ func localeOf(language string) *locale {
 	case strings.HasPrefix(language, "en-"):
 		return british()
 	default:
-		return nil
+		return others()
+	}
+}
+
+// newOthers returns the locale of languages without rules of their own: only the marks of Markdown are left out.
+func newOthers() *locale {
+	return &locale{rules: markdownRules()}
+}
+
+func markdownRules() []rule {
+	return []rule{
+		on(Markdown, oneOf("!["), "", `!?\[[^\]\n]+\]\([^)\s]+\)`, saySilentLink),
+		on(Markdown, oneOf("]"), "", `\]\([^)\s]+\)`, silent),
+		on(Markdown, oneOf("*_~`"), "", "\\*+|_+|~~|`+", sayMarks),
 	}
 }
 
