@@ -32,9 +32,8 @@ type life struct {
 	due     *statement
 	fees    []fee
 	subs    map[string]*bought // by subscription that was paid, as the provider has had it last
-	last    billing.NewSubscription
-	lapsed  map[string]bool // by subscription
-	deed    time.Time       // when the present one began
+	lapsed  map[string]bool    // by subscription
+	deed    time.Time          // when the present one began
 	history []string
 }
 
