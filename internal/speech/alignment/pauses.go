@@ -2,7 +2,7 @@ package alignment
 
 // longestPause is the number of frames to which pauses of a recording are cut before it is compared. A rendering has
 // few that are longer, and frames in which the recording alone is silent would draw the path to other silences.
-const longestPause = 20
+const longestPause = 40
 
 // pause is a silence of a recording, of which the frames in the middle were cut out.
 type pause struct {
