@@ -28,8 +28,18 @@ type foundWord struct {
 	}
 }
 
-// kanna posts a recording without a credential, by either route.
-func (s *server) kanna(t *testing.T, route, text string, recording []byte) reply {
+// kanna posts a recording without a credential, by either route. An address aligns one at a time, and the tests share
+// theirs.
+func (s *server) kanna(t *testing.T, route, text string, recording []byte) (answer reply) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		answer = s.kannaOnce(t, route, text, recording)
+		return answer.status != http.StatusTooManyRequests
+	}, patience, pause)
+	return answer
+}
+
+func (s *server) kannaOnce(t *testing.T, route, text string, recording []byte) reply {
 	t.Helper()
 	if route == kannaRoute {
 		return s.sendOpen(t, route+"?text="+url.QueryEscape(text), "application/octet-stream", bytes.NewReader(recording))

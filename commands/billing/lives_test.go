@@ -216,13 +216,10 @@ func (l *life) decline() {
 	}
 }
 
-// pass lets time pass. Notices may be lost for longer, but no worker rests for weeks.
+// pass lets time pass, in which notices may be lost and workers rest.
 func (l *life) pass() {
 	hours := rapid.SampledFrom([]int{1, 30, 24 * 5, 24 * 14, 24 * 32}).Draw(l.draw, "hours")
 	l.advance(time.Duration(hours) * time.Hour)
-	if hours > 24*5 {
-		require.NoError(l.draw, l.work(l.t.Context(), l.Billing), "%s", l)
-	}
 }
 
 func (l *life) border() {

@@ -9,7 +9,6 @@ import (
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/ledger"
-	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/events/todo"
 )
 
@@ -80,8 +79,7 @@ func (l *Ledger) endAll(ctx context.Context, state account.State, now time.Time)
 // entitlement has cut short or followed, and the bought ones that have ended since.
 func formersOf(state account.State, current time.Time) []account.Former {
 	formers := state.Before[:len(state.Before):len(state.Before)]
-	entitled := state.Entitlement
-	for p := entitled.At(entitled.Start); p.Start.Before(current) && p.Plan != plan.Free; p = entitled.At(p.End) {
+	for _, p := range state.Entitlement.BoughtBefore(current) {
 		formers = append(formers, account.Former{Period: p, Next: p.End})
 	}
 	return formers

@@ -45,7 +45,11 @@ func (s State) entitled(e Entitled) State {
 		if e.At.Before(until) { // by a clock that is behind the provider's
 			until = e.At
 		}
-		before := append(slices.Clip(s.Before), Former{Period: s.Entitlement.At(until), Next: e.Start})
+		before := slices.Clip(s.Before)
+		for _, p := range s.Entitlement.BoughtBefore(until) { // nobody has followed their ends
+			before = append(before, Former{Period: p, Next: p.End})
+		}
+		before = append(before, Former{Period: s.Entitlement.At(until), Next: e.Start})
 		s.Before = before[max(0, len(before)-maxBefore):]
 	}
 	s.Entitlement, s.Version, s.Followed = e.Entitlement, e.Version, e.Revision

@@ -69,6 +69,20 @@ func TestThePeriodBeforeAnother(t *testing.T) {
 	require.Equal(t, noon.AddDate(0, 1, 0), before(pro.Start).Start, "the second free one, which it has cut short")
 	require.Equal(t, pro.Start, before(pro.End).Start)
 
+	// and one that comes after a border that nobody has followed leaves the period before that, too
+	kept := len(state.Before)
+	late := state
+	late.Entitlement.Next = plan.Pro
+	late.Entitlement.Anchor = pro.Start
+	decided, err := account.Entitle{Entitlement: plan.Entitlement{Plan: plan.Free, Start: pro.End.AddDate(0, 1, 0)},
+		Revision: 9, At: pro.End.AddDate(0, 1, 0)}.Decide(late)
+	require.NoError(t, err)
+	late = spec.Fold(account.Evolve, append(events{account.SnapshotTaken{Facts: late.Facts}}, decided...))
+	require.Len(t, late.Before, kept+3)
+	require.Equal(t, pro.Start, late.Before[kept].Start)
+	require.Equal(t, pro.End, late.Before[kept+1].Start)
+	require.Equal(t, late.Before[kept+1].Next, late.Before[kept+2].Start)
+
 	// and one that changes the running period leaves what was before it
 	pro.Next = plan.Free
 	follow(pro, 2, pro.Start.Add(time.Hour))
