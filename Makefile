@@ -30,6 +30,9 @@ ROOT ?= /
 MINUTES ?= 5
 FIXTURE ?= 1.0
 
+# What -short shortens: the longest scenarios, and properties, which draw a fifth of their cases.
+SHORTENED = rapid\.Check[(]|testing\.Short[(][)]|enginetest\.Run[(]
+
 # folders_with lists the packages whose tests match a regular expression.
 folders_with = $$(grep -rlE --include='*_test.go' '$(1)' . | xargs -r -n 1 dirname | sort -u)
 
@@ -71,14 +74,16 @@ test-race:
 test-plain:
 	@$(TEST) -p 6 -short $(call packages_not_in,$(RACE_SHORT))
 
-test-long: deps-long build ## run all tests in full, all that runs concurrently under the race detector
+test-long: deps-long build ## run in full what make test shortens, all that runs concurrently under the race detector
 	@$(MAKE) --no-print-directory --keep-going --jobs 2 test-long-race test-long-plain
 
 test-long-race:
 	@$(TEST) -race $(unwatched) $(call packages_in,$(RACE))
 
 test-long-plain:
-	@$(TEST) $(call packages_not_in,$(RACE))
+	@names=$$(find . -name '*_test.go' -exec awk '/^func / {name = ""} /^func Test/ {name = $$2; sub(/[(].*/, "", name)} \
+		name != "" && /$(SHORTENED)/ {print name; name = ""}' {} + | sort -u | paste -s -d '|'); \
+	$(TEST) -run "^($$names)\$$" $(call packages_not_in,$(RACE))
 
 lint: deps ## check the format, the code with golangci-lint, and the alert rules
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not formatted (run gofmt -w):"; echo "$$unformatted"; exit 1; }
