@@ -13,6 +13,7 @@ import (
 	accountsevents "github.com/recital-tts/recital/commands/accounts"
 	billingevents "github.com/recital-tts/recital/commands/billing"
 	ledgerevents "github.com/recital-tts/recital/commands/ledger"
+	voicesevents "github.com/recital-tts/recital/commands/voices"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
@@ -34,7 +35,8 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	registry := feedtest.Registry(t, accountsevents.Events(), billingevents.Events(), ledgerevents.Events())
+	registry := feedtest.Registry(t, accountsevents.Events(), billingevents.Events(), ledgerevents.Events(),
+		voicesevents.Events())
 	w := feedtest.New(t, registry, slices.Concat(accounts.ReadModels(), ledgers.ReadModels())...)
 	api := API{Models: w.Projector}
 	return &world{World: w, url: webtest.Serve(t, web.Config{Routes: api.Routes(), Authenticator: webtest.Keys{}})}

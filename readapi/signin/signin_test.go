@@ -11,6 +11,7 @@ import (
 
 	commands "github.com/recital-tts/recital/commands/accounts"
 	"github.com/recital-tts/recital/commands/billing"
+	"github.com/recital-tts/recital/commands/voices"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/access/keyring/pgkeys"
@@ -24,7 +25,7 @@ import (
 func TestMain(m *testing.M) { webtest.Main(m) }
 
 func TestWhoIsSignedIn(t *testing.T) {
-	world := feedtest.New(t, feedtest.Registry(t, commands.Events(), billing.Events()), projections.ReadModels()...)
+	world := feedtest.New(t, feedtest.Registry(t, commands.Events(), billing.Events(), voices.Events()), projections.ReadModels()...)
 	sealing := func() *pgkeys.Keyring {
 		keyring, err := pgkeys.Open(t.Context(), pgkeys.Config{Pool: world.Pool,
 			MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler)})
