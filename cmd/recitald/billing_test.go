@@ -99,11 +99,18 @@ func (c customer) awaitPlan(t *testing.T, is plan.Type) {
 		"the plan does not become %s", is)
 }
 
-// awaitStatus waits until the overview shows a status.
+// awaitStatus waits until the overview shows a status. Behind a kill the read models may not answer yet.
 func (c customer) awaitStatus(t *testing.T, status string) {
 	t.Helper()
-	require.Eventually(t, func() bool { return c.billing(t).status() == status }, patience, pause,
-		"the subscription does not become %s", status)
+	require.Eventually(t, func() bool {
+		var o overview
+		answer := do(t, c.request(http.MethodGet, "/payments/billing", nil))
+		if answer.status != http.StatusServiceUnavailable {
+			require.Equal(t, 200, answer.status, answer.text())
+			answer.decode(t, &o)
+		}
+		return o.status() == status
+	}, patience, pause, "the subscription does not become %s", status)
 }
 
 // subscribed is the answer to POST /payments/subscribe.
