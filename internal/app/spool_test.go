@@ -33,9 +33,9 @@ func headOf(t testing.TB, address, key, path, body string) *http.Response {
 	return response
 }
 
-// emoji is a request whose audio is as large as that of so many characters can be.
-func emoji(characters int) string {
-	return `{"text":"` + strings.Repeat("🦑", characters) + `","voice":"leah","speed":0.25,"format":"pcm_f32le"}`
+// longest is a request for much audio from so many characters: the engine has long names for old letters.
+func longest(letter string, characters int) string {
+	return `{"text":"` + strings.Repeat(letter, characters) + `","voice":"leah","speed":0.25,"format":"pcm_f32le"}`
 }
 
 // heap is the size of what is in use.
@@ -59,7 +59,7 @@ func TestSlowReadersOfLargeRepliesHoldNoMemory(t *testing.T) {
 	// when clients get replies of more than 100 MB, and do not read them
 	var held int64
 	for range 2 {
-		response := headOf(t, a.PublicAddr(), key, "/v1/ai/speech", emoji(1200))
+		response := headOf(t, a.PublicAddr(), key, "/v1/ai/speech", longest("Ϡ", 1700))
 		require.Equal(t, 200, response.StatusCode)
 		require.Greater(t, response.ContentLength, int64(100<<20))
 		held += response.ContentLength
@@ -69,14 +69,14 @@ func TestSlowReadersOfLargeRepliesHoldNoMemory(t *testing.T) {
 	require.Less(t, heap()-before, held/8)
 
 	// and what is larger than 256 MiB is refused with the reason, and costs nothing
-	response := headOf(t, a.PublicAddr(), key, "/v1/ai/speech", emoji(5000))
+	response := headOf(t, a.PublicAddr(), key, "/v1/ai/speech", longest("Ϡ", 5000))
 	require.Equal(t, 422, response.StatusCode)
 	body, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
 	for _, part := range []string{"256 MiB", "5000 characters", "speed 0.25", "pcm_f32le of 24000 Hz", `"text"`} {
 		require.Contains(t, string(body), part)
 	}
-	requireUsage(t, a, key, 2400)
+	requireUsage(t, a, key, 3400)
 }
 
 // The order of the limits is the same for short ones: a reply is cut, then settled, and only then may its
@@ -89,7 +89,7 @@ func TestAReplyThatIsCutIsSettledBeforeItsReservationExpires(t *testing.T) {
 	cfg.LongestStream = 5 * time.Second
 	a := open(t, cfg)
 	key := secret(t, cfg, "dev-api-key")
-	response := headOf(t, a.PublicAddr(), key, "/v1/ai/speech/bytes", emoji(3000))
+	response := headOf(t, a.PublicAddr(), key, "/v1/ai/speech/bytes", longest("🦑", 3000))
 	require.Equal(t, 200, response.StatusCode)
 
 	// its client pays for what was handed to the connection, which it does not read
