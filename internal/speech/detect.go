@@ -1,6 +1,9 @@
 package speech
 
-import "unicode"
+import (
+	"sync"
+	"unicode"
+)
 
 // detectRunes is the number of code points that are examined.
 const detectRunes = 2000
@@ -13,7 +16,7 @@ type scriptLanguage struct {
 
 // scripts maps a script to the engine language of most of its texts. Each engine language reads Latin words within
 // its text, mostly as English, while English spells foreign scripts out: so the others weigh more.
-func scripts() []scriptLanguage {
+var scripts = sync.OnceValue(func() []scriptLanguage {
 	return []scriptLanguage{
 		{unicode.Latin, "en-us", 1},
 		{unicode.Han, "cmn", 3}, {unicode.Hiragana, "ja", 3}, {unicode.Katakana, "ja", 3}, {unicode.Hangul, "ko", 3},
@@ -24,7 +27,7 @@ func scripts() []scriptLanguage {
 		{unicode.Malayalam, "ml", 2}, {unicode.Sinhala, "si", 2}, {unicode.Thai, "th", 2}, {unicode.Myanmar, "my", 2},
 		{unicode.Ethiopic, "am", 2},
 	}
-}
+})
 
 // DetectLanguage detects the engine language of a text from the script of most of its first 2,000 code points; it is
 // English if there is no letter. It cannot distinguish languages with the same script.

@@ -23,7 +23,7 @@ const yearDigits = 4
 // inTheirLanguages cuts plain spans where a run begins in a script that the language is not written in: that is
 // spoken in the language of its script. Chinese is spelled in Pinyin.
 func inTheirLanguages(spans []frontend.Span, language string) []frontend.Span {
-	if language != mandarin && !isWrittenInLatin(language) || !slices.ContainsFunc(spans, hasOtherScripts) {
+	if language != mandarin && (!isWrittenInLatin(language) || !slices.ContainsFunc(spans, hasOtherScripts)) {
 		return spans
 	}
 	out := make([]frontend.Span, 0, len(spans)+2)
@@ -190,10 +190,16 @@ func phrasesByLanguage(phrases []Phrase, spans []frontend.Span, language string)
 			out = append(out, piece)
 		}
 	}
-	if len(out) > maxPhrases {
-		return phrases
+	if len(out) <= maxPhrases {
+		return out
 	}
-	return out
+	whole := slices.Clone(phrases)
+	for i := range whole {
+		if language == mandarin {
+			whole[i].Language = spelled
+		}
+	}
+	return whole
 }
 
 // languageRuns returns the lengths of what is spoken in one language, "" for the job's own. What has no letters or
@@ -201,7 +207,10 @@ func phrasesByLanguage(phrases []Phrase, spans []frontend.Span, language string)
 func languageRuns(spans []frontend.Span, language string) (runs []Phrase) {
 	for _, s := range spans {
 		of := s.Language
-		if of == language || of == mandarin {
+		switch of {
+		case mandarin:
+			of = spelled
+		case language:
 			of = ""
 		}
 		n := utf8.RuneCountInString(s.Spoken)

@@ -48,6 +48,10 @@ func TestPhrasesAreCutWhereTheLanguageChanges(t *testing.T) {
 		require.Zero(t, got[0].Pause, "no pause within a phrase")
 		require.EqualValues(t, OwnPause, got[2].Pause)
 	}
+	many := inTheirLanguages([]frontend.Span{plain(strings.Repeat("我a", 60), "cmn")}, "cmn")
+	whole := phrasesByLanguage(nil, many, "cmn")
+	require.Len(t, whole, 1, "there are too many runs")
+	require.Equal(t, spelled, whole[0].Language)
 	require.Nil(t, phrasesByLanguage(nil, []frontend.Span{plain("plain", "en-us")}, "en-us"))
 }
 
