@@ -38,12 +38,12 @@ folders_with = $$(grep -rlE --include='*_test.go' '$(1)' . | xargs -r -n 1 dirna
 
 .DEFAULT_GOAL := help
 .PHONY: help deps deps-test deps-long build run test test-plain test-race test-long test-long-plain test-long-race \
-	lint bench bench-smoke align-report clone-report precheck-report loudness loudness-report soak storm clients \
+	lint bench align-report clone-report precheck-report loudness loudness-report soak storm clients \
 	fixture pydantic govulncheck fuzz clean
 
 # Tests take the binaries that make has built, and benchmarks a regular expression in which nothing is expanded.
-test test-long bench bench-smoke soak storm clients fixture: export RECITAL_TEST_BINARIES := $(CURDIR)/bin
-test test-long bench-smoke: export TMPDIR ?= $(shell deploy/scratch.sh)
+test test-long bench soak storm clients fixture: export RECITAL_TEST_BINARIES := $(CURDIR)/bin
+test test-long: export TMPDIR ?= $(shell deploy/scratch.sh)
 bench: export RECITAL_BENCH := $(value BENCH)
 
 help: ## list the targets
@@ -91,15 +91,11 @@ lint: deps ## check the format, the code with golangci-lint, and the alert rules
 	@deploy/promtool.sh check rules deploy/alerts.yml
 	@deploy/promtool.sh test rules deploy/alerts_test.yml
 
-BENCHMARKS = $(GO) test -run '^$$' -vet off -benchmem
-bench: deps build ## run the benchmarks and make a table of them (BENCH=regexp, BENCH_TIME=1s; BENCH=quick: all, in three minutes)
+bench: deps build ## run the benchmarks and print a table of their targets (BENCH=regexp, BENCH_TIME=1s; BENCH=quick: all, in three minutes)
 	@echo "load average: $$(cut -d ' ' -f 1-3 /proc/loadavg) on $$(nproc) cores"
 	@set -- -p 1 -bench "$$RECITAL_BENCH" -benchtime $(BENCH_TIME) -timeout 60m; \
 	[ "$$RECITAL_BENCH" != quick ] || set -- -p 1 -bench . -benchtime 100ms -short; \
-	$(GO) run ./internal/testing/benchtest/table $(BENCHMARKS) "$$@" $(call folders_with,^func Benchmark)
-
-bench-smoke: deps build ## run each benchmark once, in its shortest form
-	@$(BENCHMARKS) -bench . -benchtime 1x -short $(call folders_with,^func Benchmark)
+	$(GO) run ./internal/testing/benchtest/table $(GO) test -run '^$$' -vet off -benchmem "$$@" $(call folders_with,^func Benchmark)
 
 REPORT = $(GO) test -count=1 -v -timeout 0 ./internal/speech/reporttest -run "^TestReport$$" -report
 

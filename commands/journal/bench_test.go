@@ -48,8 +48,8 @@ func BenchmarkOrigin(b *testing.B) {
 		commands += each
 	}
 	n := float64(commands) / each
-	benchtest.Compare(b, "us", ours/n, bare/n, benchtest.NoTarget())
-	benchtest.Compare(b, "allocs", oursAllocated/n, bareAllocated/n, benchtest.NoTarget())
+	benchtest.Compare(b, "us", ours/n, bare/n)
+	benchtest.Compare(b, "allocs", oursAllocated/n, bareAllocated/n)
 	b.ReportMetric(float64(s.pool.Stat().AcquireCount()-queries)/float64(commands), "queries")
 	benchtest.Finish(b)
 }

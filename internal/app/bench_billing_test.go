@@ -84,8 +84,8 @@ func BenchmarkWebhooks(b *testing.B) {
 			return 1, err
 		}))
 	}
-	compareTimes(b, &ours, &its, benchtest.NoTarget(), benchtest.NoTarget())
-	benchtest.Compare(b, "notices/s", oursRate.perSecond(), itsRate.perSecond(), benchtest.NoTarget())
+	compareTimes(b, &ours, &its)
+	benchtest.Compare(b, "notices/s", oursRate.perSecond(), itsRate.perSecond())
 	benchtest.Finish(b)
 }
 
@@ -130,7 +130,7 @@ func BenchmarkWebhookBurst(b *testing.B) {
 			})
 		}))
 	}
-	benchtest.Compare(b, "settled/s", ours.perSecond(), its.perSecond(), benchtest.NoTarget())
+	benchtest.Compare(b, "settled/s", ours.perSecond(), its.perSecond())
 	benchtest.Finish(b)
 }
 
@@ -205,8 +205,8 @@ func BenchmarkBillingOverview(b *testing.B) {
 		require.NoError(b, oursRate.window(clients, each, askOurs))
 		require.NoError(b, itsRate.window(clients, each, askBare))
 	}
-	compareTimes(b, &ours, &its, benchtest.NoTarget(), benchtest.NoTarget())
-	benchtest.Compare(b, "requests/s", oursRate.perSecond(), itsRate.perSecond(), benchtest.NoTarget())
+	compareTimes(b, &ours, &its)
+	benchtest.Compare(b, "requests/s", oursRate.perSecond(), itsRate.perSecond())
 	benchtest.Finish(b)
 }
 

@@ -41,13 +41,13 @@ func BenchmarkCostPerCharacter(b *testing.B) {
 	}
 	for i, length := range lengths {
 		benchtest.Compare(b, fmt.Sprintf("%d-µs/char", length), perCharacter(&ours[i], length),
-			perCharacter(&its[i], length), benchtest.NoTarget())
+			perCharacter(&its[i], length))
 	}
 	const middle, longest = 2, 4
 	growth := func(taken []times) float64 {
 		return perCharacter(&taken[longest], lengths[longest]) / perCharacter(&taken[middle], lengths[middle])
 	}
-	benchtest.Compare(b, "5000-to-500", growth(ours), growth(its), benchtest.NoTarget())
+	benchtest.Compare(b, "5000-to-500", growth(ours), growth(its))
 	benchtest.Finish(b)
 }
 

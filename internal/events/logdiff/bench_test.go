@@ -48,6 +48,6 @@ func BenchmarkComparison(b *testing.B) {
 		})
 	}
 	b.StopTimer()
-	benchtest.Compare(b, "events/s", ours, bare, benchtest.NoTarget())
+	benchtest.Compare(b, "events/s", ours, bare)
 	benchtest.Finish(b)
 }

@@ -75,7 +75,7 @@ func compareIdle(b *testing.B, bare *fasthttp.Server, request, unit string) {
 	for b.Loop() {
 		other := idleMemory(b, ln.Addr().String(), request, clients)
 		ours := idleMemory(b, s.addr, request, clients)
-		benchtest.Compare(b, unit, ours, other, benchtest.NoTarget())
+		benchtest.Compare(b, unit, ours, other)
 	}
 	require.NoError(b, bare.Shutdown())
 	require.NoError(b, <-served)

@@ -81,4 +81,5 @@ func hammer(b *testing.B, addr string) {
 			}
 		}
 	})
+	b.StopTimer() // the servers take a moment to shut down
 }

@@ -27,7 +27,7 @@ func BenchmarkAnalyse(b *testing.B) {
 				bare += transforms(int(100 * seconds))
 			}
 			sound := seconds * float64(b.N)
-			benchtest.Compare(b, "ms/audio-s", 1000*ours.Seconds()/sound, 1000*bare.Seconds()/sound, benchtest.NoTarget())
+			benchtest.Compare(b, "ms/audio-s", 1000*ours.Seconds()/sound, 1000*bare.Seconds()/sound)
 			benchtest.Finish(b)
 		})
 	}

@@ -28,7 +28,7 @@ func BenchmarkAlign(b *testing.B) {
 				bare += transforms(2 * recording.Sound.Seconds())
 			}
 			sound := recording.Sound.Seconds() * float64(b.N)
-			benchtest.Compare(b, "ms/audio-s", 1000*ours.Seconds()/sound, 1000*bare.Seconds()/sound, benchtest.NoTarget())
+			benchtest.Compare(b, "ms/audio-s", 1000*ours.Seconds()/sound, 1000*bare.Seconds()/sound)
 			benchtest.Finish(b)
 		})
 	}

@@ -36,7 +36,7 @@ func BenchmarkPrecheck(b *testing.B) {
 		bare += time.Since(start)
 	}
 	sound := float64(seconds) * float64(b.N)
-	benchtest.Compare(b, "ms/audio-s", 1000*ours.Seconds()/sound, 1000*bare.Seconds()/sound, benchtest.NoTarget())
+	benchtest.Compare(b, "ms/audio-s", 1000*ours.Seconds()/sound, 1000*bare.Seconds()/sound)
 	benchtest.Finish(b)
 }
 

@@ -1,5 +1,6 @@
-// Table runs go test with its own arguments, passes its output on, and finally prints one table of all figures that
-// the benchmarks reported. Its exit code is that of go test: a missed target is not a failure.
+// Table runs go test with its own arguments, passes its output on, and finally prints one table of the targets in
+// targets.tsv with the figures that the benchmarks reported. Its exit code is that of go test: a missed target is not a
+// failure.
 package main
 
 import (
@@ -11,14 +12,18 @@ import (
 )
 
 func main() {
-	code, err := run(os.Args[1:], os.Stdout)
+	targets, err := parseTargets(listed)
+	code := 1
+	if err == nil {
+		code, err = run(os.Args[1:], targets, os.Stdout)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "table:", err)
 	}
 	os.Exit(code)
 }
 
-func run(command []string, out io.Writer) (code int, err error) {
+func run(command []string, targets []target, out io.Writer) (code int, err error) {
 	if len(command) == 0 {
 		return 2, errors.New("usage: table COMMAND ARGUMENT…")
 	}
@@ -36,5 +41,5 @@ func run(command []string, out io.Writer) (code int, err error) {
 	if err := tests.Wait(); err != nil || readErr != nil {
 		code = 1
 	}
-	return code, errors.Join(readErr, copyErr, print(out, pair(results)))
+	return code, errors.Join(readErr, copyErr, print(out, pair(results), targets))
 }

@@ -3,51 +3,41 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
-	"strings"
 	"text/tabwriter"
 )
 
-// print writes a row for each figure.
-func print(out io.Writer, results []result) error {
+// print writes a row for each target, with the figure that is furthest from it, and one for each benchmark that failed.
+func print(out io.Writer, results []result, targets []target) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "\nBENCHMARK\tFIGURE\tOURS\tBARE\tRATIO\tTARGET\t")
 	folder := ""
-	for _, r := range results {
-		if r.folder != folder {
-			folder = r.folder
+	enter := func(next string) {
+		if folder != next {
+			folder = next
 			fmt.Fprintf(table, "%s\t\t\t\t\t\t\n", folder)
 		}
-		r.print(table)
 	}
-	return table.Flush()
-}
-
-func (r result) print(table io.Writer) {
-	if r.failed {
-		fmt.Fprintf(table, "  %s\t\t\t\t\t\tFAILED\n", r.name)
+	for _, t := range targets {
+		r, found := t.worst(results)
+		if !found {
+			continue
+		}
+		enter(t.folder)
+		verdict := "missed"
+		if t.met(r) {
+			verdict = "met"
+		}
+		fmt.Fprintf(table, "  %s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.name, t.figure, r.number(t.figure), r.number("bare-"+t.figure),
+			r.number("ratio-"+t.figure), t, verdict)
 	}
-	for _, unit := range r.units {
-		if r.isFigure(unit) {
-			target, verdict := r.target(unit)
-			fmt.Fprintf(table, "  %s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.name, unit, r.number(unit), r.number("bare-"+unit),
-				r.number("ratio-"+unit), target, verdict)
+	for _, r := range results {
+		if r.failed {
+			enter(r.folder)
+			fmt.Fprintf(table, "  %s\t\t\t\t\t\tFAILED\n", r.name)
 		}
 	}
-}
-
-// isFigure reports whether a unit has a row of its own; those of go test -benchmem, and those that belong to the row
-// of another unit, do not.
-func (r result) isFigure(unit string) bool {
-	if slices.Contains([]string{"B/op", "allocs/op", "load"}, unit) {
-		return false
-	}
-	return !slices.ContainsFunc([]string{"bare-", "ratio-", "max-ratio-", "min-ratio-", "max-"}, func(prefix string) bool {
-		figure, has := strings.CutPrefix(unit, prefix)
-		_, known := r.values[figure]
-		return has && known
-	})
+	return table.Flush()
 }
 
 // number returns "" for a unit that was not reported.
@@ -56,24 +46,13 @@ func (r result) number(unit string) string {
 	if !reported {
 		return ""
 	}
-	return strconv.FormatFloat(value, 'g', 4, 64)
+	return format(value)
 }
 
-func (r result) target(unit string) (target, verdict string) {
-	for _, bound := range []struct {
-		prefix, figure, text string
-		met                  func(figure, bound float64) bool
-	}{
-		{"max-ratio-", "ratio-" + unit, "ratio ≤ ", func(figure, bound float64) bool { return figure <= bound }},
-		{"min-ratio-", "ratio-" + unit, "ratio ≥ ", func(figure, bound float64) bool { return figure >= bound }},
-		{"max-", unit, "≤ ", func(figure, bound float64) bool { return figure <= bound }},
-	} {
-		if value, set := r.values[bound.prefix+unit]; set {
-			if bound.met(r.values[bound.figure], value) {
-				return bound.text + r.number(bound.prefix+unit), "met"
-			}
-			return bound.text + r.number(bound.prefix+unit), "missed"
-		}
+// format returns four digits that count, or all of the whole number.
+func format(value float64) string {
+	if value >= 1000 {
+		return strconv.FormatFloat(value, 'f', 0, 64)
 	}
-	return "", ""
+	return strconv.FormatFloat(value, 'g', 4, 64)
 }

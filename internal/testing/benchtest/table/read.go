@@ -12,11 +12,12 @@ import (
 
 // result is the output of one benchmark.
 type result struct {
-	folder, name string
+	folder, name string // the folder within the module
 	failed       bool
-	units        []string // in the order of the output
-	values       map[string]float64
+	values       map[string]float64 // by unit
 }
+
+const module = "github.com/recital-tts/recital/"
 
 var processors = regexp.MustCompile(`-\d+$`)
 
@@ -29,11 +30,14 @@ func read(output io.Reader) (results []result, err error) {
 		fields := strings.Fields(lines.Text())
 		switch {
 		case len(fields) == 2 && fields[0] == "pkg:":
-			folder = fields[1]
+			folder = strings.TrimPrefix(fields[1], module)
 		case len(fields) >= 3 && fields[0] == "---" && fields[1] == "FAIL:":
 			results = append(results, result{folder: folder, name: nameOf(fields[2]), failed: true})
-		case len(fields) >= 2 && fields[0] == "FAIL" && !slices.ContainsFunc(results, result{folder: fields[1]}.explains):
-			results = append(results, result{folder: fields[1], name: "the package", failed: true})
+		case len(fields) >= 2 && fields[0] == "FAIL":
+			whole := result{folder: strings.TrimPrefix(fields[1], module), name: "the package", failed: true}
+			if !slices.ContainsFunc(results, whole.explains) {
+				results = append(results, whole)
+			}
 		case len(fields) >= 4 && strings.HasPrefix(fields[0], "Benchmark"):
 			r := result{folder: folder, name: nameOf(fields[0]), values: map[string]float64{}}
 			if err := r.take(fields[2:]); err != nil {
@@ -53,13 +57,12 @@ func nameOf(field string) string {
 }
 
 // take reads pairs of a value and its unit.
-func (r *result) take(fields []string) error {
+func (r result) take(fields []string) error {
 	for ; len(fields) >= 2; fields = fields[2:] {
 		value, err := strconv.ParseFloat(fields[0], 64)
 		if err != nil {
 			return err
 		}
-		r.units = append(r.units, fields[1])
 		r.values[fields[1]] = value
 	}
 	return nil
