@@ -55,8 +55,8 @@ ENV RECITAL_MODE=prod \
     RECITAL_DATA_DIR=/var/lib/recital \
     RECITAL_LOG_FORMAT=json
 
-# No VOLUME: in mode prod the data folder holds nothing that is missed: a lock, and replies in JSON that wait to be sent, up
-# to RECITAL_SPOOL_BUDGET. Whoever mounts something there takes a disk and no tmpfs, which would be memory.
+# No VOLUME: in mode prod the data folder holds nothing that is missed: a lock, and replies in JSON that wait to be
+# sent, up to RECITAL_SPOOL_BUDGET. Whoever mounts something there takes a disk and no tmpfs, which would be memory.
 USER recital
 WORKDIR /var/lib/recital
 EXPOSE 8080

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs promtool, which checks the alert rules: that of this machine, or else the one of Debian's package prometheus, taken out
-# of it into bin/ because the package would also start a server.
+# Runs promtool, which checks the alert rules: that of this machine, or else the one of Debian's package prometheus,
+# taken out of it into bin/ because the package would also start a server.
 set -eu
 cd "$(dirname "$0")/.."
 

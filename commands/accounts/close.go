@@ -50,8 +50,8 @@ type Closing struct {
 	Longest time.Duration
 }
 
-// GoOn carries out what is due of the closing of an account, since a time, because of an event of its stream. It returns
-// the position of the outcome.
+// GoOn carries out what is due of the closing of an account, since a time, because of an event of its stream. It
+// returns the position of the outcome.
 func (a *Accounts) GoOn(
 	ctx context.Context, id string, cause uuid.UUID, since time.Time, with Closing,
 ) (eventlog.Position, error) {

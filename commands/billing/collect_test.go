@@ -92,7 +92,8 @@ func TestNoCrashSwallowsTheAlertOfAnInvoice(t *testing.T) {
 	require.Equal(t, []string{s.has(account).Invoices[0].ID}, s.unpaid)
 }
 
-// Whoever dies while a new card or a new subscription pays for the last period, at whatever is changed: it is paid once.
+// Whoever dies while a new card or a new subscription pays for the last period, at whatever is changed: it is
+// paid once.
 func TestWhatIsOwedIsCollectedOnce(t *testing.T) {
 	s := newShop(t)
 	for name, collect := range map[string]func(b *billing.Billing, account string) func(t *testing.T, f *fuse) bool{

@@ -25,8 +25,8 @@ type Unbilled struct {
 }
 
 // EndFor ends what an account that is closed has at the provider: what was used is invoiced and paid, or lost, the
-// subscription ends, and the customer is deleted. Each step has its outcome in the log, so EndFor may be repeated. While
-// replies are being settled or the provider does not answer, the error is a *todo.NotYetError.
+// subscription ends, and the customer is deleted. Each step has its outcome in the log, so EndFor may be repeated.
+// While replies are being settled or the provider does not answer, the error is a *todo.NotYetError.
 func (b *Billing) EndFor(ctx context.Context, account string) error {
 	err := b.endFor(ctx, account)
 	if errors.Is(err, payments.ErrUnavailable) && ctx.Err() == nil {

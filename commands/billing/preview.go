@@ -15,8 +15,8 @@ type Preview struct {
 	Charge payments.Preview // of what would be charged now; nothing for a downgrade
 }
 
-// PreviewChange says what ChangePlan would do now, and changes and records nothing. Errors: as ChangePlan, but none of a
-// payment, and none of an Idempotency-Key.
+// PreviewChange says what ChangePlan would do now, and changes and records nothing. Errors: as ChangePlan, but none of
+// a payment, and none of an Idempotency-Key.
 func (b *Billing) PreviewChange(ctx context.Context, account, price string) (Preview, error) {
 	ctx = waiting(ctx, account)
 	listed, err := b.catalogue(ctx)

@@ -82,8 +82,8 @@ func (l *Ledger) periodOf(ctx context.Context, state account.State, at time.Time
 	return l.onTerms(ctx, state, state.Entitlement.At(at), state.Version)
 }
 
-// onTerms returns a period of an account on the terms of a version of its entitlement. Periods on the present one follow
-// the account's spending cap.
+// onTerms returns a period of an account on the terms of a version of its entitlement. Periods on the present one
+// follow the account's spending cap.
 func (l *Ledger) onTerms(
 	ctx context.Context, state account.State, p plan.Period, version int64,
 ) (accountPeriod, error) {

@@ -9,8 +9,8 @@ export PATH=$PATH:/app # where the image has the tool
 # The user of EventStoreDB's image, which its servers run as.
 readonly server=1000:1000
 
-# The tool writes into new folders only, and may answer 0 when it refuses: so it gets a folder that is not there yet, and
-# moving fails when nothing was made. The key, which tells that a pair is there, is moved last.
+# The tool writes into new folders only, and may answer 0 when it refuses: so it gets a folder that is not there yet,
+# and moving fails when nothing was made. The key, which tells that a pair is there, is moved last.
 made=$(mktemp -d)
 
 if [[ ! -e /authority/ca.key ]]; then

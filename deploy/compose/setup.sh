@@ -1,5 +1,6 @@
 #!/bin/sh
-# Draws the secrets of docker-compose.yml and writes .env beside it. What is there already is kept, so it can be run again.
+# Draws the secrets of docker-compose.yml and writes .env beside it. What is there already is kept, so it can be run
+# again.
 # usage: deploy/compose/setup.sh [single|cluster]
 set -eu
 umask 077

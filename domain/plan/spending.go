@@ -36,8 +36,8 @@ func (c SpendingCap) Same(other SpendingCap) bool {
 	return *c.Amount == *other.Amount && c.Currency == other.Currency
 }
 
-// Permits reports whether an amount at a rate is within the cap. A cap in another currency permits no amount, because it
-// cannot be compared.
+// Permits reports whether an amount at a rate is within the cap. A cap in another currency permits no amount, because
+// it cannot be compared.
 func (c SpendingCap) Permits(amount int64, at Rate) bool {
 	switch {
 	case c.Amount == nil:
