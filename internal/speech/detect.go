@@ -3,10 +3,15 @@ package speech
 import (
 	"sync"
 	"unicode"
+
+	"github.com/recital-tts/recital/internal/speech/langid"
 )
 
 // detectRunes is the number of code points that are examined.
 const detectRunes = 2000
+
+// latin is the engine language of most texts in Latin letters.
+const latin = "en-us"
 
 type scriptLanguage struct {
 	script   *unicode.RangeTable
@@ -18,7 +23,7 @@ type scriptLanguage struct {
 // its text, mostly as English, while English spells foreign scripts out: so the others weigh more.
 var scripts = sync.OnceValue(func() []scriptLanguage {
 	return []scriptLanguage{
-		{unicode.Latin, "en-us", 1},
+		{unicode.Latin, latin, 1},
 		{unicode.Han, "cmn", 3}, {unicode.Hiragana, "ja", 3}, {unicode.Katakana, "ja", 3}, {unicode.Hangul, "ko", 3},
 		{unicode.Cyrillic, "ru", 2}, {unicode.Greek, "el", 2}, {unicode.Arabic, "ar", 2}, {unicode.Hebrew, "he", 2},
 		{unicode.Armenian, "hy", 2}, {unicode.Georgian, "ka", 2}, {unicode.Cherokee, "chr", 2},
@@ -29,9 +34,19 @@ var scripts = sync.OnceValue(func() []scriptLanguage {
 	}
 })
 
-// DetectLanguage detects the engine language of a text from the script of most of its first 2,000 code points; it is
-// English if there is no letter. It cannot distinguish languages with the same script.
+// DetectLanguage detects the engine language of a text: from the script of most of its first 2,000 code points, and if
+// that is Latin, from its first 300 letters (see langid). In doubt it is English. A text has the same language always.
 func DetectLanguage(text string) string {
+	if language := ScriptLanguage(text); language != latin {
+		return language
+	}
+	language, _ := LookupLanguage(langid.Detect(text)) // the engine speaks all that it detects
+	return language
+}
+
+// ScriptLanguage returns the engine language in which most texts in the script of most of a text's first 2,000 code
+// points are; it is English if there is no letter.
+func ScriptLanguage(text string) string {
 	table := scripts()
 	weights := make(map[string]int, 4)
 	seen := 0
@@ -57,7 +72,7 @@ func heaviest(table []scriptLanguage, weights map[string]int) string {
 		weights["ja"] += weights["cmn"]
 		weights["cmn"] = 0
 	}
-	best := "en-us"
+	best := latin
 	for _, s := range table {
 		if weights[s.language] > weights[best] {
 			best = s.language

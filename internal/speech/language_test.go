@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/langid"
 )
 
 func TestLookupLanguage(t *testing.T) {
@@ -50,6 +51,13 @@ func TestALanguageThatIsNotSpokenHasAStandInOrANearestOne(t *testing.T) {
 	require.Empty(t, speech.NearestLanguage("xx"))
 }
 
+func TestEveryLanguageThatIsDetectedIsSpoken(t *testing.T) {
+	for _, code := range langid.Codes() {
+		engine, ok := speech.LookupLanguage(code)
+		require.True(t, ok && speech.IsEngineLanguage(engine), code)
+	}
+}
+
 func TestDetectLanguage(t *testing.T) {
 	tests := map[string]string{
 		"":                                "en-us",
@@ -66,8 +74,13 @@ func TestDetectLanguage(t *testing.T) {
 		"שלום עולם":                       "he",
 		"สวัสดีชาวโลก":                    "th",
 		"The word мир means peace in it.": "en-us",
-		"Скачайте Photoshop или Windows 11":                      "ru",
-		strings.Repeat("a", 2000) + strings.Repeat("я", 100_000): "en-us", // bounded
+		"Скачайте Photoshop или Windows 11":                         "ru",
+		"Das Wetter wird morgen kalt.":                              "de",
+		"Il fera froid demain":                                      "fr-fr",
+		"Det blir kaldt i morgen, sier de":                          "nb",
+		"Muito obrigado":                                            "pt",
+		"Das Meeting ist um 5 Uhr in 東京":                            "de",
+		strings.Repeat("word ", 400) + strings.Repeat("я", 100_000): "en-us", // bounded
 	}
 	for text, then := range tests {
 		require.Equal(t, then, speech.DetectLanguage(text), "%.40s", text)

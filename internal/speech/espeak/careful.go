@@ -64,7 +64,7 @@ func (c *careful) addPieces(p part) error {
 	if !slices.ContainsFunc(text, unicode.IsSpace) {
 		foreign := p
 		var err error
-		if foreign.voice, err = c.task.voice(speech.DetectLanguage(p.text)); err != nil {
+		if foreign.voice, err = c.task.voice(speech.ScriptLanguage(p.text)); err != nil {
 			return err
 		}
 		if ok, err := c.add(foreign); ok || err != nil {
@@ -130,7 +130,7 @@ func changesScript(before, r rune) bool {
 		return false
 	}
 	return unicode.IsLetter(before) != unicode.IsLetter(r) ||
-		speech.DetectLanguage(string(before)) != speech.DetectLanguage(string(r))
+		speech.ScriptLanguage(string(before)) != speech.ScriptLanguage(string(r))
 }
 
 func abs(n int) int { return max(n, -n) }

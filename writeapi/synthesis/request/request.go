@@ -140,7 +140,7 @@ func Meanings() map[string]string {
 		"voice": "The id of the voice.",
 		"model": "The model, which chooses engine and delivery.",
 		"language": "The language of the text: a code such as `en`, `de` or `pt-BR`, or `auto`, which " +
-			"finds it from the script.",
+			"finds it from the text.",
 		"format": "How the audio is encoded. `ulaw` comes in a WAV container, `webm` holds " +
 			"Opus, `raw` is `pcm_s16le`.",
 		"sample_rate": "Samples a second. 24000 by default, 8000 for `ulaw`.",

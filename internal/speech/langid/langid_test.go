@@ -1,0 +1,89 @@
+package langid_test
+
+import (
+	_ "embed"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/text/unicode/norm"
+	"pgregory.net/rapid"
+
+	"github.com/recital-tts/recital/internal/speech/langid"
+)
+
+// sentences are 300 in 15 languages, of which a third have at most three words. They were written before the table.
+//
+//go:embed testdata/sentences.tsv
+var sentences string
+
+func TestSentencesAreInTheirLanguage(t *testing.T) {
+	const few = 3
+	var all, right, short, shortRight float64
+	for line := range strings.Lines(sentences) {
+		language, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		isShort, is := len(strings.Fields(text)) <= few, langid.Detect(text) == language
+		if !is {
+			t.Logf("%s is taken for %s: %s", language, langid.Detect(text), text)
+		}
+		all++
+		if is {
+			right++
+		}
+		if isShort {
+			short++
+		}
+		if isShort && is {
+			shortRight++
+		}
+	}
+	t.Logf("%.0f of %.0f are right, %.0f of the %.0f short ones", right, all, shortRight, short)
+	require.Equal(t, 300.0, all)
+	assert.GreaterOrEqual(t, right/all, 0.95)
+	assert.GreaterOrEqual(t, shortRight/short, 0.85)
+}
+
+func TestWhatSaysLittleIsEnglish(t *testing.T) {
+	for _, text := range []string{
+		"", "1, 2, 3", "!?", "hi", "ok", "a", "Hello", "Hello world.", "One.", "Test", "TTS", "API", "No.", "x y z",
+		"Berlin", "Anna", "Kubernetes", "v1.2.3", "https://example.org/id=5", "日本語", "Привет", "Stop", "Go", "Yes",
+		"The word München is a name.", "naïve", "Maria lives in Paris", "taxi", "pizza", "email",
+	} {
+		assert.Equal(t, "en", langid.Detect(text), text)
+	}
+}
+
+func TestCaseAndFormDoNotMatter(t *testing.T) {
+	for line := range strings.Lines(sentences) {
+		_, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		assert.Equal(t, langid.Detect(text), langid.Detect(norm.NFD.String(text)), text)
+		if !strings.ContainsAny(text, "ıİI") { // in Turkish they change otherwise
+			assert.Equal(t, langid.Detect(text), langid.Detect(strings.ToUpper(text)), text)
+		}
+	}
+}
+
+func TestEveryTextHasALanguageAndItsFirst300LettersDecide(t *testing.T) {
+	var english strings.Builder
+	for line := range strings.Lines(sentences) {
+		if text, is := strings.CutPrefix(line, "en\t"); is {
+			english.WriteString(text)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		runes := rapid.RuneFrom(nil, unicode.Latin, unicode.Mn, unicode.Han, unicode.Space)
+		text := rapid.StringOfN(runes, 0, 5000, -1).Draw(t, "text")
+		require.Contains(t, langid.Codes(), langid.Detect(text))
+		require.Equal(t, "en", langid.Detect(english.String()+text))
+	})
+}
+
+// BenchmarkDetect detects the language of a text as long as is looked at.
+func BenchmarkDetect(b *testing.B) {
+	text := strings.Repeat("Das Wetter wird morgen kalt und windig. ", 125)
+	for b.Loop() {
+		langid.Detect(text)
+	}
+}
