@@ -28,7 +28,7 @@ func operationsSlice(core *coreParts, status *statusParts) slice {
 			return service{
 				public: checks.Routes(),
 				admin: slices.Concat(readModels.AdminRoutes(), log.AdminRoutes(), doctor.AdminRoutes(),
-					[]web.Route{core.metrics.route()}),
+					[]web.Route{core.metrics.route(), writeapi.ProfileRoute()}),
 				collectors: []prometheus.Collector{prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 					Name: "recital_ready", Help: "1 while this instance can serve requests, 0 while it lacks something for them.",
 				}, func() float64 { return oneIf(len(status.health.Missing()) == 0) })},
