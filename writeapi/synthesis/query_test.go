@@ -40,6 +40,9 @@ func TestAnAddressSaysTheSameAsABody(t *testing.T) {
 		server+"/understand?text=hi&voice=leah&format=wav&sample_rate=8000&speed=0.5&return_timestamps=true&language=de")
 	require.Equal(t, 200, status, got)
 	require.JSONEq(t, `{"Text":"hi","Voice":"leah","Language":"de","Format":"wav","SampleRate":8000,"Speed":0.5,"Times":true}`, got)
+	status, got = ask(t, http.MethodGet, server+"/understand?text=hi&voice=leah&format=mulaw")
+	require.Equal(t, 200, status, got)
+	require.Contains(t, got, `"Format":"ulaw"`)
 	for _, bad := range []string{"", "text=hi", "voice=leah", "text=&voice=leah", "text=" + strings.Repeat("a", 5001) +
 		"&voice=leah",
 		"text=hi&voice=leah&speed=3", "text=hi&voice=leah&sample_rate=44100", "text=hi&voice=leah&format=flac",

@@ -50,7 +50,7 @@ func riff(size, tag, rate, bytesPerSample int) []byte {
 	if tag != wavePCM {
 		header = le.AppendUint16(header, 0)
 		header = le.AppendUint32(append(header, "fact"...), 4)
-		header = le.AppendUint32(header, unknownSize)
+		header = le.AppendUint32(header, 0) // players take any other number of samples for the truth
 	}
 	return le.AppendUint32(append(header, "data"...), unknownSize)
 }

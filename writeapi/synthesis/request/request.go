@@ -19,7 +19,7 @@ type Speech struct {
 	Voice            string   `in:"voice" required:"true" example:"leah"`
 	Model            *string  `in:"model" for:"post,get,socket" default:"aurora" literal:"aurora,blizzard,blizzard-2.0,blizzard-2.1,blizzard-dialogue"`
 	Language         Language `in:"language" for:"post,get,socket" default:"auto"`
-	Format           string   `in:"format" post.alias:"response_format" default:"mp3" beta.default:"wav" literal:"aac,mp3,raw,wav,ulaw,webm,pcm_s16le,pcm_f32le" synonyms:"mulaw=ulaw" get.synonyms:""`
+	Format           string   `in:"format" post.alias:"response_format" default:"mp3" beta.default:"wav" literal:"aac,mp3,raw,wav,ulaw,webm,pcm_s16le,pcm_f32le" synonyms:"mulaw=ulaw"`
 	SampleRate       *int     `in:"sample_rate" for:"post,get,socket" enum:"8000,16000,24000"`
 	Speed            float64  `in:"speed" default:"1" ge:"0.25" le:"2"`
 	Seed             *int64   `in:"seed" get.after:"solver"`
