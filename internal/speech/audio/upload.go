@@ -13,7 +13,7 @@ type Upload interface {
 	Size() int64
 }
 
-// Decoder decodes uploads: wav, mp3, m4a, mp4, ogg, opus, webm and flac, which it recognises by their content.
+// Decoder decodes uploads: wav, mp3, aac, m4a, mp4, ogg, opus, webm and flac, which it recognises by their content.
 type Decoder interface {
 	// Decode writes the audio of an upload to pcm: signed 16-bit little-endian, one channel, at limits.Rate. Its memory
 	// does not depend on the size of the upload. Errors: *UnusableError for what no repetition changes, those of the

@@ -99,7 +99,7 @@ func examine(upload audio.Upload, limits audio.DecodeLimits) (container string, 
 	if container = containerOf(head[:n]); container == "" {
 		return "", &audio.UnusableError{
 			Fault:   audio.NotAudio,
-			Message: "The file is not audio in a supported format (wav, mp3, m4a, mp4, ogg, opus, webm, flac)",
+			Message: "The file is not audio in a supported format (wav, mp3, aac, m4a, mp4, ogg, opus, webm, flac)",
 		}
 	}
 	return container, nil
@@ -178,6 +178,8 @@ func containerOf(head []byte) string {
 		return "mp4"
 	case hasAt(head, 0, "ID3"), isMP3Frame(head):
 		return "mp3"
+	case isADTSFrame(head):
+		return "aac"
 	}
 	return ""
 }
@@ -203,4 +205,10 @@ func isMP3Frame(head []byte) bool {
 	}
 	version, layer, bitRate, rate := head[1]>>3&3, head[1]>>1&3, head[2]>>4, head[2]>>2&3
 	return version != 1 && layer == 1 && bitRate != 0 && bitRate != 15 && rate != 3
+}
+
+// isADTSFrame recognises the header of a frame of AAC in an Audio Data Transport Stream (ISO/IEC 13818-7, 6.2).
+func isADTSFrame(head []byte) bool {
+	const layer, rates = 0, 13
+	return len(head) >= 3 && head[0] == 0xFF && head[1]&0xF0 == 0xF0 && head[1]>>1&3 == layer && head[2]>>2&15 < rates
 }

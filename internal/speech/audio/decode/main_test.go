@@ -46,6 +46,7 @@ func kinds() []kind {
 		{"wav of floats", "wav", "pcm_f32le", libavtest.Kind{Muxer: "wav", Codec: "pcm_f32le"}},
 		{"wav of µ-law", "wav", "pcm_mulaw", libavtest.Kind{Muxer: "wav", Codec: "pcm_mulaw"}},
 		{"mp3", "mp3", "mp3", libavtest.Kind{Muxer: "mp3", Codec: "libmp3lame"}},
+		{"aac", "aac", "aac", libavtest.Kind{Muxer: "adts", Codec: "aac"}},
 		{"m4a", "mp4", "aac", libavtest.Kind{Muxer: "ipod", Codec: "aac"}},
 		{"mp4", "mp4", "aac", libavtest.Kind{Muxer: "mp4", Codec: "aac"}},
 		{"mp4 of alac", "mp4", "alac", libavtest.Kind{Muxer: "mp4", Codec: "alac"}},

@@ -67,7 +67,9 @@ func (d *decoding) opening() (protocol.Opening, error) {
 
 // demuxers are libav's names of the containers.
 func demuxers() map[string]string {
-	return map[string]string{"wav": "wav", "mp3": "mp3", "mp4": "mov", "ogg": "ogg", "webm": "matroska", "flac": "flac"}
+	return map[string]string{
+		"wav": "wav", "mp3": "mp3", "aac": "aac", "mp4": "mov", "ogg": "ogg", "webm": "matroska", "flac": "flac",
+	}
 }
 
 func (d *decoding) decode(opening protocol.Opening) error {

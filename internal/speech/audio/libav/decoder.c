@@ -148,7 +148,7 @@ static int open_format(decoder *d) {
     AVDictionary *options = NULL;
     int err = libav.av_dict_set(&options, "protocol_whitelist", "", 0); // none
     if (err >= 0)
-        err = libav.av_dict_set(&options, "format_whitelist", "wav,mp3,mov,ogg,matroska,flac", 0);
+        err = libav.av_dict_set(&options, "format_whitelist", "wav,mp3,aac,mov,ogg,matroska,flac", 0);
     if (err >= 0)
         err = libav.avformat_open_input(&d->format, NULL, demuxer, &options); // frees the format when it fails
     libav.av_dict_free(&options);
