@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	api "github.com/stripe/stripe-go/v84"
 
 	"github.com/recital-tts/recital/commands/accounts"
 	"github.com/recital-tts/recital/commands/billing"
@@ -226,6 +227,30 @@ func TestWhatIsTooLittleForAnInvoiceIsLostWithTheCustomer(t *testing.T) {
 	require.Equal(t, subscription.BelowMinimum, lost[0].Reason)
 	require.EqualValues(t, 25, lost[0].Amount)
 	require.EqualValues(t, 5_000, lost[0].Characters)
+}
+
+func TestWhatTheCustomersBalanceHasTakenIsLostWithTheCustomer(t *testing.T) {
+	h := newHouse(t)
+	id := h.speaker(0)
+	customer := h.state(id).Customer
+	_, err := h.api.V1InvoiceItems.Create(t.Context(), &api.InvoiceItemCreateParams{
+		Customer: &customer, Amount: new(int64(25)), Currency: new("usd"),
+	})
+	require.NoError(t, err)
+	small, err := h.api.V1Invoices.Create(t.Context(), &api.InvoiceCreateParams{
+		Customer: &customer, PendingInvoiceItemsBehavior: new("include"),
+	})
+	require.NoError(t, err)
+	_, err = h.api.V1Invoices.FinalizeInvoice(t.Context(), small.ID, nil)
+	require.NoError(t, err)
+
+	h.close(id)
+	require.NoError(t, h.goOn(t.Context(), h.Billing, h.accounts, id))
+	_, lost := h.requireOver(id, customer)
+	require.Len(t, lost, 1)
+	require.Equal(t, customer, lost[0].Object)
+	require.Equal(t, subscription.BelowMinimum, lost[0].Reason)
+	require.EqualValues(t, 25, lost[0].Amount)
 }
 
 func TestAClosingWaitsForReplies(t *testing.T) {

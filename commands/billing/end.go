@@ -113,11 +113,29 @@ func (b *Billing) deleteCustomer(ctx context.Context, account string) error {
 	if err := b.loseRest(ctx, state, journal.System()); err != nil {
 		return err
 	}
+	if err := b.loseBalance(ctx, state); err != nil {
+		return err
+	}
 	err = b.Gateway.DeleteCustomer(ctx, closing(state.Customer, "delete", b.now()), state.Customer)
 	if err != nil {
 		return refusal(err)
 	}
 	_, _, err = b.observe(ctx, account, journal.System())
+	return err
+}
+
+// loseBalance records as lost what a customer that is to be deleted owes without an invoice.
+func (b *Billing) loseBalance(ctx context.Context, s subscription.State) error {
+	owed, currency, err := b.Gateway.Owed(ctx, s.Customer)
+	if err != nil || owed <= 0 {
+		return unlessNotFound(err)
+	}
+	loss := subscription.RecordLoss{
+		Account: s.Account, Object: s.Customer, Reason: subscription.BelowMinimum, Amount: owed, Currency: currency,
+		At: b.now(),
+	}
+	_, _, err = journal.Execute(ctx, b.Journal, stream(s.Account), command(loss),
+		journal.System().Metadata(uuid.New(), loss.At))
 	return err
 }
 

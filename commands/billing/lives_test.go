@@ -454,6 +454,9 @@ func (l *life) requireSums() {
 	all := has.collected + has.open + has.waiting + has.forgiven + has.balance
 	require.GreaterOrEqual(l.draw, all, owed.least, "%+v\n%v\n%s", has, l.fees, l)
 	require.LessOrEqual(l.draw, all, owed.most, "%+v\n%v\n%s", has, l.fees, l)
+	if l.Account(l.id).Closing != account.NotClosed {
+		require.LessOrEqual(l.draw, has.balance, int64(0), "what the customer owed is gone with it: %+v\n%s", has, l)
+	}
 	require.Zero(l.draw, has.waiting, "no invoice comes that it could be on: %+v\n%s", has, l)
 }
 
@@ -530,8 +533,9 @@ func (l *life) lines(customer string, status map[string]string, lost map[string]
 		require.NoError(l.draw, err)
 		has.lines = append(has.lines, line{characters, i.Amount})
 	}
+	has.balance -= lost[customer].Amount // it is among the losses
 	for _, one := range lost {
-		if one.Reason == subscription.BelowMinimum {
+		if one.Reason == subscription.BelowMinimum && one.Object != customer {
 			require.Less(l.draw, one.Amount, int64(50))
 			has.lines = append(has.lines, line{one.Characters, one.Amount})
 		}

@@ -80,6 +80,9 @@ type Gateway interface {
 	AddInvoiceItem(ctx context.Context, a Attempt, item InvoiceItem) (id string, err error)
 	// WaitingItems returns the items that wait for an invoice because they come to too little for one.
 	WaitingItems(ctx context.Context, customer string) ([]WaitingItem, error)
+	// Owed returns what a customer owes without an invoice, in minor units of a currency: what was too little to be
+	// charged. It is 0 or less if nothing is owed.
+	Owed(ctx context.Context, customer string) (amount int64, currency string, err error)
 	// DropItem deletes an item that waits. It is not an error if it was deleted before.
 	DropItem(ctx context.Context, id string) error
 

@@ -654,6 +654,10 @@ func checkSmallItems(s *shop) {
 	}
 	first := add()
 	require.Len(s, waiting(), 1)
+	owed, currency, err := s.Owed(s.Context(), customer)
+	require.NoError(s, err)
+	assert.Zero(s, owed, "what waits is not on the balance")
+	assert.Equal(s, "usd", currency)
 	assert.Equal(s, payments.WaitingItem{ID: first, Usage: waiting()[0].Usage, Characters: 6000, Amount: 30,
 		Currency: "usd"}, waiting()[0])
 	add()

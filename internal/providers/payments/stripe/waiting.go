@@ -55,6 +55,15 @@ func (g *Gateway) WaitingItems(ctx context.Context, customer string) (waiting []
 	return waiting, err
 }
 
+// Owed implements payments.Gateway: the customer's balance (https://docs.stripe.com/billing/customer/balance).
+func (g *Gateway) Owed(ctx context.Context, customer string) (amount int64, currency string, err error) {
+	c, err := g.retrieveCustomer(ctx, customer, nil)
+	if err != nil {
+		return 0, "", err
+	}
+	return c.Balance, string(c.Currency), nil
+}
+
 // DropItem implements payments.Gateway.
 func (g *Gateway) DropItem(ctx context.Context, id string) error {
 	err := g.ask(ctx, func() error {
