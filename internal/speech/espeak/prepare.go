@@ -125,20 +125,22 @@ const (
 )
 
 // cleanText replaces what espeak-ng interprets as commands (control characters, its private use characters) with
-// spaces, one for one so that positions remain valid, and cuts very long words with added spaces, whose code point
-// indices it returns.
+// spaces, one for one so that positions remain valid, and cuts very long words and runs of emoji with added spaces,
+// whose code point indices it returns. Names of emoji overflow the word buffer: a run of 30 in Hindi crashed most of the
+// processes that said it, and no rehearsal foretold which.
 func cleanText(text []rune) (cleaned string, breaks []uint32) {
 	var out strings.Builder
 	out.Grow(len(text) + 1)
 	var position uint32
 	runes, bytes := 0, 0 // of the word
+	var before rune
 	for _, r := range text {
 		if !isFit(r) {
 			r = ' '
 		}
 		if unicode.IsSpace(r) {
 			runes, bytes = 0, 0
-		} else if runes++; runes > maxWordRunes || bytes > maxWordBytes {
+		} else if runes++; runes > maxWordRunes || bytes > maxWordBytes || isPicture(before) && isPicture(r) {
 			out.WriteByte(' ')
 			breaks = append(breaks, position)
 			position++
@@ -147,8 +149,14 @@ func cleanText(text []rune) (cleaned string, breaks []uint32) {
 		n, _ := out.WriteRune(r)
 		bytes += n
 		position++
+		before = r
 	}
 	return out.String(), breaks
+}
+
+// isPicture reports whether a code point is an emoji by itself. The letters of flags, which count in pairs, are none.
+func isPicture(r rune) bool {
+	return r >= 0x1F300 && unicode.Is(unicode.So, r)
 }
 
 func isFit(r rune) bool {

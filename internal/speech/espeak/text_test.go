@@ -27,6 +27,7 @@ func TestCleanText(t *testing.T) {
 			"a long word", strings.Repeat("x", 130),
 			strings.Repeat("x", 60) + " " + strings.Repeat("x", 60) + " " + strings.Repeat("x", 10), []uint32{60, 121},
 		},
+		{"a run of emoji", "😀🎉a 😀👩‍🚀👍🏽🇩🇪", "😀 🎉a 😀 👩‍🚀 👍🏽🇩🇪", []uint32{1, 6, 10}},
 		{"words", strings.Repeat("word ", 50), strings.Repeat("word ", 50), nil},
 	}
 	for _, test := range tests {
