@@ -19,10 +19,11 @@ import (
 
 // Accounts carries out the commands on accounts.
 type Accounts struct {
-	journal *journal.Journal
-	now     func() time.Time
-	random  io.Reader // of keys
-	keys    Keys      // of profiles and names
+	journal  *journal.Journal
+	now      func() time.Time
+	entitled func() time.Time // of what subscriptions give
+	random   io.Reader        // of keys
+	keys     Keys             // of profiles and names
 }
 
 // Keys seal, open and fingerprint personal data with the keys of the keyring.
@@ -35,12 +36,15 @@ type Keys interface {
 
 // New returns an Accounts that takes the time from now.
 func New(j *journal.Journal, now func() time.Time) *Accounts {
-	return &Accounts{journal: j, now: now, random: rand.Reader}
+	return &Accounts{journal: j, now: now, entitled: now, random: rand.Reader}
 }
 
 // SealWith sets the keys of the keyring, without which no profile and no name can be recorded. It comes before the
 // first use.
 func (a *Accounts) SealWith(keys Keys) { a.keys = keys }
+
+// EntitleBy sets the clock of what subscriptions give, where that is another one. It comes before the first use.
+func (a *Accounts) EntitleBy(now func() time.Time) { a.entitled = now }
 
 // NewAccountID draws the id of an account.
 func NewAccountID() string {

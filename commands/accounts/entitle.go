@@ -25,7 +25,7 @@ const EntitleProcess = "entitle"
 func (a *Accounts) Entitle(
 	ctx context.Context, id string, e plan.Entitlement, revision int64, cause uuid.UUID,
 ) (eventlog.Position, error) {
-	at := a.now().UTC()
+	at := a.entitled().UTC()
 	meta := journal.CausedBy(cause).Metadata(todo.CommandID(EntitleProcess, id, cause), at)
 	_, position, err := journal.Execute(ctx, a.journal, stream(id),
 		command(account.Entitle{Entitlement: e, Revision: revision, At: at}), meta)

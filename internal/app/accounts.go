@@ -22,8 +22,9 @@ func accountsSlice(core *coreParts, shared *sharedParts) slice {
 		readModels: projections.ReadModels(),
 		open: func() (service, error) {
 			shared.accounts = commands.New(core.journal, time.Now)
+			shared.accounts.EntitleBy(core.time.now)
 			shared.accounts.SealWith(core.keys)
-			read := readapi.API{Models: core.projector, Keys: core.keys}
+			read := readapi.API{Models: core.projector, Keys: core.keys, Now: core.time.now}
 			write := writeapi.API{Accounts: shared.accounts, ReadModels: core.projector}
 			follow := func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
 				return shared.accounts.FollowSubscription(ctx, item.Stream)
@@ -37,10 +38,8 @@ func accountsSlice(core *coreParts, shared *sharedParts) slice {
 			return service{
 				public: append(read.Routes(), write.Routes()...),
 				admin:  append(write.AdminRoutes(), read.AdminRoutes()...),
-				toDos: []toDo{
-					{commands.EntitleProcess, readmodel.ToDoEntitleView, follow},
-					{commands.CloseProcess, readmodel.ToDoCloseAccountView, goOn},
-				},
+				byPlan: []toDo{{commands.EntitleProcess, readmodel.ToDoEntitleView, follow}},
+				toDos:  []toDo{{commands.CloseProcess, readmodel.ToDoCloseAccountView, goOn}},
 			}, nil
 		},
 	}

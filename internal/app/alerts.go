@@ -99,7 +99,7 @@ func (a *App) isOver(ctx context.Context, o alert.Open) (bool, error) {
 
 // isDone reports whether an item is no longer on the to-do list of a process.
 func (a *App) isDone(ctx context.Context, process, item string) (bool, error) {
-	for _, t := range append(a.service.toDos, a.service.slow...) {
+	for _, t := range slices.Concat(a.service.toDos, a.service.byPlan, a.service.slow) {
 		if t.process != process {
 			continue
 		}

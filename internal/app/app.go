@@ -81,7 +81,7 @@ func Open(ctx context.Context, cfg Config, stderr io.Writer) (*App, error) {
 		return nil, err
 	}
 	a := &App{}
-	a.cfg, a.log, a.running = cfg, newLogger(cfg, stderr), &lifecycle.Group{}
+	a.cfg, a.log, a.running, a.time = cfg, newLogger(cfg, stderr), &lifecycle.Group{}, realTime()
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	if err := a.start(ctx); err != nil {

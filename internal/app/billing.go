@@ -36,7 +36,7 @@ func billingSlice(core *coreParts, providers *providerParts, shared *sharedParts
 				Periods: periods{shared.ledger}, Views: readapi.Hints{Models: core.projector},
 				Coupon: core.cfg.StripeCoupon, Grace: core.cfg.Dunning, DisputeEndsPlan: core.cfg.DisputeEndsPlan,
 				Alert: lapseAlert(shared.alerts), AlertUnpaid: unpaidAlert(shared.alerts),
-				AlertLost: lostAlert(shared.alerts), AlertSecond: secondAlert(shared.alerts), Now: time.Now, Logger: core.log,
+				AlertLost: lostAlert(shared.alerts), AlertSecond: secondAlert(shared.alerts), Now: core.time.now, Logger: core.log,
 				Address: addresses.Addresses{Models: core.projector}.Of,
 			})
 			if err != nil {
@@ -54,7 +54,7 @@ func billingSlice(core *coreParts, providers *providerParts, shared *sharedParts
 			}
 			return service{
 				public: slices.Concat(read.Routes(), write.Routes()),
-				toDos:  billingToDos(billing),
+				byPlan: billingToDos(billing),
 				jobs: []job{{
 					name: "the reconciliation with the payment provider", every: core.cfg.reconcile(), current: true,
 					run: reconciling(shared.alerts, core.here(alert.PaymentsSource, alert.Unreconciled), billing.Reconcile),

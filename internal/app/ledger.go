@@ -31,23 +31,23 @@ func ledgerSlice(core *coreParts, stores *storeParts, shared *sharedParts) slice
 		events:     commands.Events(),
 		readModels: projections.ReadModels(),
 		open: func() (service, error) {
-			ledger, err := commands.New(core.journal, shared.accounts, time.Now, core.cfg.longestReservation())
+			ledger, err := commands.New(core.journal, shared.accounts, core.time.now, core.cfg.longestReservation())
 			if err != nil {
 				return service{}, err
 			}
 			ledger.NameBy(core.generations().Draw) // clients know a reservation's id as that of their synthesis
 			shared.ledger = ledger
 			reservations := pglist.NewView(stores.pool, readmodel.ToDoExpiryView)
-			watch := func(ctx context.Context) error { return watchReservations(ctx, reservations, ledger) }
+			watch := func(ctx context.Context) error { return watchReservations(ctx, reservations, ledger, core.time.now()) }
 			write := writeapi.API{Ledger: ledger, ReadModels: core.projector}
-			read := readapi.API{Models: core.projector}
+			read := readapi.API{Models: core.projector, Now: core.time.now}
 			expire := func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
 				return ledger.Expire(ctx, item.Stream, item.ID)
 			}
 			return service{
 				public: append(read.Routes(), write.Routes()...),
 				admin:  write.AdminRoutes(),
-				toDos: []toDo{
+				byPlan: []toDo{
 					{commands.ExpiryProcess, readmodel.ToDoExpiryView, expire},
 					{commands.CreditProcess, readmodel.ToDoCreditView, byStream(ledger.CarryCredit)},
 					{commands.FollowProcess, readmodel.ToDoFollowEntitlementView, byID(ledger.FollowEntitlement)},
@@ -88,8 +88,8 @@ func reservationsCheck(list *pglist.View, longest time.Duration) health.Check {
 
 // watchReservations shows the ledger the reservations that other instances have made; their expiry counts from then.
 // It looks at those that are due first, because most of the others are settled soon.
-func watchReservations(ctx context.Context, list *pglist.View, ledger *commands.Ledger) error {
-	open, err := list.Due(ctx, time.Now().AddDate(1, 0, 0), nil, watchedReservations)
+func watchReservations(ctx context.Context, list *pglist.View, ledger *commands.Ledger, now time.Time) error {
+	open, err := list.Due(ctx, now.AddDate(1, 0, 0), nil, watchedReservations)
 	if err != nil {
 		return fmt.Errorf("reading the open reservations: %w", err)
 	}

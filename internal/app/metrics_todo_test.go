@@ -22,11 +22,12 @@ func TestWhatIsDueIsShownAndScrapesCostOneQuery(t *testing.T) {
 			from generate_series(-1, 2) as n where n <> 0;
 		create view read_v1.todo_idle as select item, stream, due_at, cause from read_v1.todo_chores where false`)
 	require.NoError(t, err)
-	var lists []*pglist.View
-	for _, name := range []string{"todo_chores", "todo_idle"} {
-		lists = append(lists, pglist.NewView(pool, readmodel.NewToDo(readmodel.Model{Name: "chores", Version: 1}, name)))
+	var lists []watchedList
+	for _, name := range []string{"chores", "idle"} {
+		view := readmodel.NewToDo(readmodel.Model{Name: "chores", Version: 1}, "todo_"+name)
+		lists = append(lists, watchedList{name, pglist.NewView(pool, view), time.Now})
 	}
-	m := newBacklogMetrics([]string{"chores", "idle"}, lists)
+	m := newBacklogMetrics(lists)
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(m)
 

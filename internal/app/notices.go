@@ -73,7 +73,7 @@ func addMail(core *coreParts, notices *commands.Notices, s *service) error {
 			var box outbox.Outbox
 			write := writeapi.API{Outbox: box.Messages}
 			s.admin = write.AdminRoutes()
-			s.toDos = append(s.toDos, mailToDo(notices, &box))
+			s.byPlan = append(s.byPlan, mailToDo(notices, &box))
 		}
 		return nil
 	}
@@ -81,7 +81,7 @@ func addMail(core *coreParts, notices *commands.Notices, s *service) error {
 	if err != nil {
 		return err
 	}
-	s.toDos = append(s.toDos, mailToDo(notices, sender))
+	s.byPlan = append(s.byPlan, mailToDo(notices, sender))
 	s.checks = append(s.checks, mailCheck(core, sender))
 	return nil
 }
@@ -108,7 +108,7 @@ func addWebhook(core *coreParts, notices *commands.Notices, s *service) error {
 		return err
 	}
 	core.onClose("the connections to the operators' webhook", sender.Close)
-	s.toDos = append(s.toDos, toDo{commands.WebhookProcess, readmodel.ToDoWebhookNoticeView,
+	s.byPlan = append(s.byPlan, toDo{commands.WebhookProcess, readmodel.ToDoWebhookNoticeView,
 		carryBy(notices, notice.Webhook, sender)})
 	s.checks = append(s.checks, core.providerCheck(alert.WebhookSource, "the operators' webhook", core.cfg.NoticesWebhook))
 	return nil

@@ -47,13 +47,13 @@ func paymentsSlice(core *coreParts, providers *providerParts) slice {
 			providers.notices.payments = core.metrics.countNotices("payments", counter, providers.notices.payments)
 			providers.notices.analytics = core.metrics.countNotices("analytics", &noticeCounter{}, providers.notices.analytics)
 			conf := stripe.Config{
-				Key: access.key, URL: access.url, Rate: core.cfg.StripeRate, Now: time.Now, Logger: core.log,
+				Key: access.key, URL: access.url, Rate: core.cfg.StripeRate, Now: core.time.now, Logger: core.log,
 				Watch: core.metrics.watchProvider("payments"),
 			}
 			switch url := providers.standIns.sandboxURL(); {
 			case url != "":
-				conf.URL, conf.Now = url, providers.standIns.now // its clock decides when it forgets a key
-				conf.Rate = 0                                    // it takes as many as come
+				conf.URL = url
+				conf.Rate = 0 // it takes as many as come
 			case access.url == "" && !core.cfg.hasProvider():
 				conf.URL = nowhere
 			}

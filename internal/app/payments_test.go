@@ -154,6 +154,9 @@ func TestOperatorsDriveTheSandbox(t *testing.T) {
 	advanced, err := a.Sandbox(t.Context())
 	require.NoError(t, err)
 	assert.Greater(t, time.Until(advanced.Now), 23*time.Hour)
+	kept, err := os.ReadFile(filepath.Join(cfg.DataDir, "clock-ahead"))
+	require.NoError(t, err)
+	assert.Regexp(t, `^24h0m\d`, string(kept))
 	status, body = ask("GET", "/admin/sandbox/customers", "", "operator-token")
 	assert.Equal(t, http.StatusOK, status)
 	assert.Contains(t, body, customer)
@@ -162,6 +165,19 @@ func TestOperatorsDriveTheSandbox(t *testing.T) {
 	assert.Contains(t, body, "No such invoice: 'in_nothing'")
 	status, _ = ask("POST", "/admin/sandbox/advance", `{"duration":"24h"}`, "auditor-token")
 	assert.Equal(t, http.StatusForbidden, status, "auditors look only")
-	status, _ = ask("POST", "/admin/sandbox/advance", `{"duration":"-24h"}`, "operator-token")
-	assert.Equal(t, http.StatusBadRequest, status)
+	for _, wrong := range []string{"-24h", "900000h", "tomorrow"} {
+		status, _ = ask("POST", "/admin/sandbox/advance", `{"duration":"`+wrong+`"}`, "operator-token")
+		assert.Equal(t, http.StatusBadRequest, status, wrong)
+	}
+}
+
+// A recitald that was killed while the clock moved has told the sandbox nothing of it yet.
+func TestTheSandboxFollowsTheClockAfterACrash(t *testing.T) {
+	t.Parallel()
+	cfg := config(t)
+	require.NoError(t, os.WriteFile(filepath.Join(cfg.DataDir, "clock-ahead"), []byte("72h\n"), 0o600))
+	a := open(t, cfg)
+	status, err := a.Sandbox(t.Context())
+	require.NoError(t, err)
+	assert.WithinDuration(t, time.Now().Add(72*time.Hour), status.Now, time.Hour)
 }

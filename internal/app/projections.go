@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -243,35 +244,39 @@ func (m *projectionMetrics) forgetRetired(generations []feed.Generation, began t
 // startToDos starts the workers of all processes.
 func (a *App) startToDos(context.Context) error {
 	metrics := todo.NewMetrics()
-	var processes []string
-	var lists []*pglist.View
-	start := func(all []toDo, limits todo.Limits) error {
+	var lists []watchedList
+	start := func(all []toDo, now func() time.Time, limits todo.Limits) error {
 		for _, t := range all {
 			list := pglist.NewView(a.pool, t.view)
-			if err := a.startToDo(t, list, limits, metrics); err != nil {
+			if err := a.startToDo(t, list, now, limits, metrics); err != nil {
 				return err
 			}
-			processes, lists = append(processes, t.process), append(lists, list)
+			lists = append(lists, watchedList{t.process, list, now})
 		}
 		return nil
 	}
-	if err := start(a.service.toDos, todo.Limits{}); err != nil {
+	err := errors.Join(
+		start(a.service.toDos, time.Now, todo.Limits{}),
+		start(a.service.byPlan, a.time.due, todo.Limits{}),
+		start(a.service.slow, time.Now, todo.Limits{Takeover: slowTakeover}),
+	)
+	if err != nil {
 		return err
 	}
-	if err := start(a.service.slow, todo.Limits{Takeover: slowTakeover}); err != nil {
-		return err
-	}
-	a.metrics.registry.MustRegister(metrics, newBacklogMetrics(processes, lists))
+	a.metrics.registry.MustRegister(metrics, newBacklogMetrics(lists))
 	return nil
 }
 
 // slowTakeover is how long an item that takes minutes may be due before instances that do not lead carry it out.
 const slowTakeover = 20 * time.Minute
 
-func (a *App) startToDo(t toDo, list todo.List, limits todo.Limits, metrics *todo.Metrics) error {
+func (a *App) startToDo(
+	t toDo, list todo.List, now func() time.Time, limits todo.Limits, metrics *todo.Metrics,
+) error {
 	worker, err := todo.NewWorker(todo.Config{
 		Process: todo.Process{Name: t.process, List: list, Do: t.do},
 		Limits:  limits,
+		Now:     now,
 		Ready:   a.projector.CaughtUp(), // a killed recitald may have left events that no row shows yet
 		Shown: func(ctx context.Context, position eventlog.Position) error {
 			return a.projector.Wait(ctx, position, t.view.Model)
@@ -293,17 +298,28 @@ func (a *App) startToDo(t toDo, list todo.List, limits todo.Limits, metrics *tod
 // backlogMetrics are metrics of due items on each to-do list, the same on every instance. They are left out if Postgres
 // does not answer.
 type backlogMetrics struct {
-	processes   []string
-	backlogs    *recent[[]pglist.Backlog] // in the order of the processes
+	lists       []watchedList
+	backlogs    *recent[[]pglist.Backlog] // of the lists
 	due, oldest *prometheus.Desc
 }
 
-func newBacklogMetrics(processes []string, lists []*pglist.View) *backlogMetrics {
+// watchedList is the list of a process, whose items are due by a clock.
+type watchedList struct {
+	process string
+	list    *pglist.View
+	now     func() time.Time
+}
+
+func newBacklogMetrics(lists []watchedList) *backlogMetrics {
 	process := []string{"process"}
 	return &backlogMetrics{
-		processes: processes,
+		lists: lists,
 		backlogs: newRecent(func(ctx context.Context) ([]pglist.Backlog, error) {
-			return pglist.Backlogs(ctx, lists, time.Now())
+			views, by := make([]*pglist.View, len(lists)), make([]time.Time, len(lists))
+			for i, l := range lists {
+				views[i], by[i] = l.list, l.now()
+			}
+			return pglist.Backlogs(ctx, views, by)
 		}),
 		due: prometheus.NewDesc("recital_todo_due_items", "Items that are due, those that were given up included.",
 			process, nil),
@@ -322,7 +338,11 @@ func (m *backlogMetrics) Describe(descs chan<- *prometheus.Desc) {
 func (m *backlogMetrics) Collect(figures chan<- prometheus.Metric) {
 	backlogs, _ := m.backlogs.get()
 	for i, backlog := range backlogs {
-		figures <- prometheus.MustNewConstMetric(m.due, prometheus.GaugeValue, float64(backlog.Items), m.processes[i])
-		figures <- prometheus.MustNewConstMetric(m.oldest, prometheus.GaugeValue, ageOf(backlog.Oldest), m.processes[i])
+		list, age := m.lists[i], 0.0
+		if !backlog.Oldest.IsZero() {
+			age = max(0, list.now().Sub(backlog.Oldest).Seconds())
+		}
+		figures <- prometheus.MustNewConstMetric(m.due, prometheus.GaugeValue, float64(backlog.Items), list.process)
+		figures <- prometheus.MustNewConstMetric(m.oldest, prometheus.GaugeValue, age, list.process)
 	}
 }

@@ -51,9 +51,9 @@ func (a *App) serve(ctx context.Context) (err error) {
 	}
 	a.public, err = a.listen(a.cfg.HTTPAddr, docs.Public(a.links().Base()), web.Config{
 		Name: "public", Routes: a.service.public, Tokens: a.tokens, Record: a.acts.Record,
-		Authenticator: access(a.credentials.FindKey),
-		Readers:       access(a.credentials.FindKeyToRead),
-		Sessions:      browsers{a.credentials, a.sessions, a.log},
+		Authenticator: access{a.credentials.FindKey, a.time.now},
+		Readers:       access{a.credentials.FindKeyToRead, a.time.now},
+		Sessions:      browsers{a.credentials, a.sessions, a.time.now, a.log},
 		Revocations:   revocations{a.credentials},
 		Rates:         a.rates,
 		Positions:     positions{log: a.journal.Log, projector: a.projector},
@@ -286,22 +286,27 @@ func (a *App) watchCredentials(ctx context.Context) error {
 }
 
 // access authenticates requests by the credential that they show.
-type access func(ctx context.Context, hash string) (credentials.Verified, error)
+type access struct {
+	find func(ctx context.Context, hash string) (credentials.Verified, error)
+	now  func() time.Time // of plans
+}
 
 // APIKey implements web.Authenticator. A malformed key is refused without a look-up.
-func (find access) APIKey(ctx context.Context, key string) (web.Principal, error) {
+func (a access) APIKey(ctx context.Context, key string) (web.Principal, error) {
 	if !account.WellFormedAPIKey(key) {
 		return web.Principal{}, credentials.ErrUnknownKey
 	}
-	found, err := find(ctx, account.HashAPIKey(key))
+	found, err := a.find(ctx, account.HashAPIKey(key))
 	if err != nil {
 		return web.Principal{}, err
 	}
-	return web.Principal{Account: found.Account, Key: found.Name, Plan: planOf(found), Operator: found.Operator}, nil
+	return web.Principal{Account: found.Account, Key: found.Name, Plan: planAt(a.now(), found), Operator: found.Operator}, nil
 }
 
-// planOf returns the current plan. A cancelled one ends at its time, even if no event has recorded its end yet.
-func planOf(found credentials.Verified) string { return string(found.Entitlement.At(time.Now()).Plan) }
+// planAt returns the plan at a time. A cancelled one ends at its time, even if no event has recorded its end yet.
+func planAt(now time.Time, found credentials.Verified) string {
+	return string(found.Entitlement.At(now).Plan)
+}
 
 // revocations end streams and sockets when their credential is revoked.
 type revocations struct{ credentials *credentials.Watcher }
@@ -319,6 +324,7 @@ func (r revocations) Watch(principal web.Principal, revoked func()) (stop func()
 type browsers struct {
 	credentials *credentials.Watcher
 	sessions    *sessions.Sessions
+	now         func() time.Time // of plans
 	log         *slog.Logger
 }
 
@@ -344,7 +350,7 @@ func (b browsers) Session(ctx context.Context, cookie string, use web.SessionUse
 		return web.Session{}, err
 	}
 	live := web.Session{Expires: found.Session.ExpiresAt, CrossSite: found.Session.CrossSite, Principal: web.Principal{
-		Account: found.Account, Session: found.Name, Plan: planOf(found), Operator: found.Operator,
+		Account: found.Account, Session: found.Name, Plan: planAt(b.now(), found), Operator: found.Operator,
 		SessionOpened: found.Session.OpenedAt,
 	}}
 	if next := b.use(ctx, found, shown, use); next != shown {

@@ -61,6 +61,7 @@ type service struct {
 	public     []web.Route
 	admin      []web.Route
 	toDos      []toDo
+	byPlan     []toDo // due in the time of plans
 	slow       []toDo // to-dos whose items take minutes, so other instances take over later
 	jobs       []job
 	checks     []health.Check
@@ -167,6 +168,7 @@ func openSlices(p *parts) (service, error) {
 		all.public = append(all.public, one.public...)
 		all.admin = append(all.admin, one.admin...)
 		all.toDos = append(all.toDos, one.toDos...)
+		all.byPlan = append(all.byPlan, one.byPlan...)
 		all.slow = append(all.slow, one.slow...)
 		all.jobs = append(all.jobs, one.jobs...)
 		all.checks = append(all.checks, one.checks...)
@@ -188,7 +190,7 @@ func requireReadModels(projector *feed.Projector, all service) error {
 		}
 	}
 	seen := map[string]bool{}
-	for _, t := range slices.Concat(all.toDos, all.slow) {
+	for _, t := range slices.Concat(all.toDos, all.byPlan, all.slow) {
 		if err := projector.Requires(t.view.View); err != nil {
 			return fmt.Errorf("to-do list %s: %w", t.process, err)
 		}
@@ -219,6 +221,7 @@ type coreParts struct {
 	secrets   secrets
 	metrics   *metrics
 	journal   *journal.Journal
+	time      planTime
 	identity  eventlog.Identity // of the log
 	keys      *pgkeys.Keyring
 	projector *feed.Projector

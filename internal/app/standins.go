@@ -17,7 +17,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/recital-tts/recital/domain"
@@ -33,7 +32,7 @@ type standIns struct {
 	command  workers.Command
 	started  standins.Started
 	requests *http.Client // to the payment sandbox
-	ahead    atomic.Int64 // nanoseconds by which the payment sandbox's clock was last seen ahead
+	clock    *devClock    // nil without a payment sandbox
 
 	mu      sync.Mutex
 	config  standins.Config
@@ -71,9 +70,15 @@ func (a *App) openStandIns(ctx context.Context) error {
 	if config.Payments == nil {
 		return nil
 	}
-	_, err = s.status(ctx)
+	if s.clock, err = openDevClock(a.folder.Path(clockFile), a.keepClock); err != nil {
+		return err
+	}
+	a.time = s.clock.planTime()
+	_, err = s.advance(ctx, 0) // one of the clocks may be behind, after a crash
 	return err
 }
+
+func (a *App) keepClock(content []byte) error { return a.folder.Replace(clockFile, content) }
 
 func (a *App) standInsConfig() (config standins.Config, err error) {
 	if a.cfg.Mode == modeProd {
@@ -184,9 +189,6 @@ func (s *standIns) setWebhookURL(url string) error {
 	return standins.Send(s.process.In, s.config)
 }
 
-// now returns the time of the payment sandbox.
-func (s *standIns) now() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
-
 // sandboxURL returns the base URL of the payment sandbox, or "" if there is none.
 func (s *standIns) sandboxURL() string {
 	if s == nil {
@@ -236,11 +238,7 @@ func (s *standIns) control(ctx context.Context, method, path string, body []byte
 		}
 		return domain.Refuse(domain.Invalid, strings.TrimSuffix(refused.Error.Message, "."))
 	}
-	err = json.Unmarshal(answer, into)
-	if status, ok := into.(*standins.Status); ok && err == nil {
-		s.ahead.Store(int64(time.Until(status.Now)))
-	}
-	return err
+	return json.Unmarshal(answer, into)
 }
 
 // sandboxRoutes returns the routes by which operators drive the payment provider for development.
@@ -256,9 +254,11 @@ func sandboxRoutes(mode string, standIns *standIns) []web.Route {
 			web.Summary("What the payment sandbox is doing"), status, refuses),
 		web.Get("/admin/sandbox/customers", control.customers, role, tag,
 			web.Summary("Its customers, and where they pay"), web.Returns[[]standins.Customer](), refuses),
+		web.Post("/admin/sandbox/advance", control.advance, role, tag,
+			web.Summary("Advance the clock, here and there, and do what is due until then"), web.AppendsNothing(), status,
+			refuses),
 	}
 	for _, order := range []struct{ name, summary string }{
-		{"advance", "Advance the clock, and do what is due until then"},
 		{"fail-next-payment", "Have the next payment of a customer declined"},
 		{"confirm", "Pay a payment intent, or register a card, as its owner does"},
 		{"authenticate", "End the confirmation that a card has asked its owner for"},

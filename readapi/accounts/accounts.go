@@ -19,6 +19,7 @@ import (
 // API serves accounts from their read models.
 type API struct {
 	Models readapi.Models
+	Now    func() time.Time // of plans and their periods
 	Keys   keyring.Opener
 }
 
@@ -67,7 +68,7 @@ type apiKeyInfo struct {
 var errNoAccount = domain.Refuse(domain.NotFound, "The account does not exist")
 
 func (a *API) account(call *web.Call, _ struct{}) (web.Reply, error) {
-	now := time.Now()
+	now := a.Now()
 	lines, err := accountQuery.Read(call, a.Models, call.Principal.Account, now)
 	if err != nil {
 		return web.Reply{}, err

@@ -52,7 +52,7 @@ func newWorld(t testing.TB) *world {
 	keys, err := pgkeys.Open(t.Context(), pgkeys.Config{Pool: w.Pool,
 		MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
-	return &world{World: w, keys: keys, api: &API{Models: w.Projector, Keys: keys}}
+	return &world{World: w, keys: keys, api: &API{Models: w.Projector, Keys: keys, Now: time.Now}}
 }
 
 func (w *world) readAccount(id string, now time.Time) (accountResponse, error) {

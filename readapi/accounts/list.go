@@ -46,7 +46,7 @@ func (a *API) list(call *web.Call, in listRequest) (web.Reply, error) {
 	if err != nil {
 		return web.Reply{}, err
 	}
-	page, now := accountsPage{Accounts: []listedAccount{}}, time.Now()
+	page, now := accountsPage{Accounts: []listedAccount{}}, a.Now()
 	if len(rows) > in.Limit {
 		rows = rows[:in.Limit]
 		page.Next = &rows[in.Limit-1].Account

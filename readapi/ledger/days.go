@@ -23,7 +23,7 @@ var daysQuery = readapi.From(readmodel.DailyUsageView,
 	`where account_id = $1 and day >= $2`, "reading the usage of days")
 
 func (a *API) days(call *web.Call, _ struct{}) (web.Reply, error) {
-	rows, err := daysQuery.Read(call, a.Models, call.Principal.Account, firstDay(time.Now()))
+	rows, err := daysQuery.Read(call, a.Models, call.Principal.Account, firstDay(a.Now()))
 	if err != nil {
 		return web.Reply{}, err
 	}

@@ -2,6 +2,8 @@
 package ledger
 
 import (
+	"time"
+
 	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/readapi"
@@ -10,6 +12,7 @@ import (
 // API serves the histories from the read models.
 type API struct {
 	Models readapi.Models
+	Now    func() time.Time // of plans and their periods
 }
 
 // Routes returns the rows for the public route table.

@@ -38,7 +38,7 @@ func newWorld(t *testing.T) *world {
 	registry := feedtest.Registry(t, accountsevents.Events(), billingevents.Events(), ledgerevents.Events(),
 		voicesevents.Events())
 	w := feedtest.New(t, registry, slices.Concat(accounts.ReadModels(), ledgers.ReadModels())...)
-	api := API{Models: w.Projector}
+	api := API{Models: w.Projector, Now: time.Now}
 	return &world{World: w, url: webtest.Serve(t, web.Config{Routes: api.Routes(), Authenticator: webtest.Keys{}})}
 }
 

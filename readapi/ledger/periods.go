@@ -39,7 +39,7 @@ func (a *API) periods(call *web.Call, _ struct{}) (web.Reply, error) {
 	if err != nil {
 		return web.Reply{}, err
 	}
-	return web.JSON(shown(found.periods(time.Now()))), nil
+	return web.JSON(shown(found.periods(a.Now()))), nil
 }
 
 // periods returns every period until now, the first one first. A period without a use has no row. Neither has one that

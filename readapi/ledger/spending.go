@@ -35,7 +35,7 @@ func (a *API) spendingCap(call *web.Call, _ struct{}) (web.Reply, error) {
 	if len(rows) == 0 {
 		return web.JSON(spendingCapResponse{}), nil
 	}
-	return web.JSON(rows[0].shown(time.Now())), nil
+	return web.JSON(rows[0].shown(a.Now())), nil
 }
 
 // shown returns the cap at a time. What was spent in a period that is over does not count any more.

@@ -18,6 +18,8 @@ type Config struct {
 
 	// Ready is closed when the list shows everything that was in the log at the start.
 	Ready <-chan struct{}
+	// Now is the clock by which items are due; nil means time.Now. Pauses and failures keep real time.
+	Now func() time.Time
 	// Shown waits until the list shows the outcomes up to a position.
 	Shown func(ctx context.Context, position eventlog.Position) error
 	// GiveUp raises the alert of an item that is given up. It is called again after a restart, and after an error,
@@ -105,6 +107,9 @@ func (c *Config) validate() error {
 
 func (c *Config) setDefaults() {
 	c.Limits = c.Limits.withDefaults()
+	if c.Now == nil {
+		c.Now = time.Now
+	}
 	if c.IsLeader == nil {
 		c.IsLeader = func(context.Context) (bool, error) { return true, nil }
 	}

@@ -101,7 +101,7 @@ func (w *Worker) due(ctx context.Context, overdue time.Duration) ([]Item, error)
 		return nil, err
 	}
 	now := time.Now()
-	by := now.Add(-overdue)
+	by := w.config.Now().Add(-overdue)
 	items, err := w.config.Process.List.Due(ctx, by, w.failures.resting(now), w.limits.Batch)
 	if err != nil {
 		return nil, fmt.Errorf("reading what is due: %w", err)
@@ -127,7 +127,7 @@ func (w *Worker) awaitList(ctx context.Context) error {
 
 func (w *Worker) untilNext(ctx context.Context, overdue time.Duration) (time.Duration, error) {
 	now := time.Now()
-	by := now.Add(-overdue)
+	by := w.config.Now().Add(-overdue)
 	wait := min(w.limits.Poll, w.failures.wait(by, now))
 	next, found, err := w.config.Process.List.Next(ctx, by)
 	if err != nil {

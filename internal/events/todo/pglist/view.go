@@ -68,21 +68,21 @@ type Backlog struct {
 
 // Backlog counts the items that are due by a time.
 func (v *View) Backlog(ctx context.Context, by time.Time) (Backlog, error) {
-	all, err := Backlogs(ctx, []*View{v}, by)
+	all, err := Backlogs(ctx, []*View{v}, []time.Time{by})
 	if err != nil {
 		return Backlog{}, err
 	}
 	return all[0], nil
 }
 
-// Backlogs counts the items of several lists of one database that are due by a time, in one query.
-func Backlogs(ctx context.Context, lists []*View, by time.Time) ([]Backlog, error) {
+// Backlogs counts the items of several lists of one database that are due, each by its own time, in one query.
+func Backlogs(ctx context.Context, lists []*View, by []time.Time) ([]Backlog, error) {
 	if len(lists) == 0 {
 		return nil, nil
 	}
 	counts := make([]string, len(lists))
 	for i, list := range lists {
-		counts[i] = fmt.Sprintf("select %d, count(*), min(due_at) from %s where due_at <= $1", i, list.name)
+		counts[i] = fmt.Sprintf("select %d, count(*), min(due_at) from %s where due_at <= ($1::timestamptz[])[%d]", i, list.name, i+1)
 	}
 	rows, err := lists[0].pool.Query(ctx, strings.Join(counts, " union all "), by)
 	if err != nil {

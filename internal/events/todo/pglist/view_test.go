@@ -2,6 +2,7 @@ package pglist_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -108,7 +109,7 @@ func TestBacklogsOfSeveralLists(t *testing.T) {
 		lists = append(lists, pglist.NewView(pool, readmodel.NewToDo(readmodel.Model{Name: "chores", Version: 1}, name)))
 	}
 	before := pool.Stat().AcquireCount()
-	backlogs, err := pglist.Backlogs(t.Context(), lists, all[2].Due)
+	backlogs, err := pglist.Backlogs(t.Context(), lists, slices.Repeat([]time.Time{all[2].Due}, len(lists)))
 	require.NoError(t, err)
 	require.EqualValues(t, 1, pool.Stat().AcquireCount()-before)
 	for i := range backlogs {
@@ -117,7 +118,12 @@ func TestBacklogsOfSeveralLists(t *testing.T) {
 	require.Equal(t, []pglist.Backlog{{Items: 3, Oldest: noon}, {}, {Items: 9, Oldest: all[1].Due.Add(-time.Hour)}},
 		backlogs)
 
-	none, err := pglist.Backlogs(t.Context(), nil, noon)
+	// each by its own time
+	backlogs, err = pglist.Backlogs(t.Context(), lists, []time.Time{{}, all[2].Due, all[2].Due})
+	require.NoError(t, err)
+	require.Zero(t, backlogs[0].Items)
+	require.Equal(t, 9, backlogs[2].Items)
+	none, err := pglist.Backlogs(t.Context(), nil, nil)
 	require.NoError(t, err)
 	require.Empty(t, none)
 }
