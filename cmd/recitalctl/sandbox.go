@@ -34,7 +34,7 @@ Examples:
   recitalctl sandbox confirm pi_1_secret_2                 pay with a card that is good
   recitalctl sandbox confirm pi_1_secret_2 --card 4000000000000002
                                                            try with one that is declined
-  recitalctl sandbox advance 744h                          a month later, here and there: plans are renewed
+  recitalctl sandbox advance 744h                          a month later: plans and their periods are renewed
   recitalctl sandbox fail-next-payment cus_1               let the next renewal fail
   recitalctl sandbox refund in_1 --amount 500              refund 5.00
   recitalctl sandbox faults fail --committed --times 1     the next request fails although it was carried out

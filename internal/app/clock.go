@@ -40,8 +40,8 @@ type devClock struct {
 	keep    func(content []byte) error // in the file
 	turning sync.Mutex
 
-	// nanoseconds ahead of real time; what is due waits until the sandbox has done its part
-	ahead, due atomic.Int64
+	ahead atomic.Int64 // nanoseconds ahead of real time, for commands and reads
+	due   atomic.Int64 // the same for to-do lists; moved last
 }
 
 // openDevClock opens the clock that a file keeps.
@@ -82,9 +82,8 @@ func (c *devClock) reach(ahead time.Duration) error {
 	return nil
 }
 
-// advance moves the clock and the sandbox's forward together, in turns. In each, commands come first, because the
-// sandbox sends webhooks while it moves; what is due here comes last. What an end of ctx leaves undone, the next call
-// or start does.
+// advance moves the clock and the sandbox's forward together, in turns: commands first, because the sandbox sends
+// webhooks while it moves, and to-do lists last. If ctx ends in between, the next call or start catches up.
 func (s *standIns) advance(ctx context.Context, by time.Duration) (standins.Status, error) {
 	c := s.clock
 	c.turning.Lock()
@@ -94,7 +93,7 @@ func (s *standIns) advance(ctx context.Context, by time.Duration) (standins.Stat
 		return status, err
 	}
 	target := max(time.Duration(c.ahead.Load()), time.Until(status.Now)) + by
-	if by < 0 || target > longestAhead {
+	if by < 0 || by > longestAhead || target > longestAhead {
 		return status, domain.Refuse(domain.Invalid, "The clock cannot go back, nor be more than 100 years ahead")
 	}
 	for done := false; !done; {

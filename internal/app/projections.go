@@ -303,7 +303,7 @@ type backlogMetrics struct {
 	due, oldest *prometheus.Desc
 }
 
-// watchedList is the list of a process, whose items are due by a clock.
+// watchedList is the to-do list of a process and the clock by which its items are due.
 type watchedList struct {
 	process string
 	list    *pglist.View

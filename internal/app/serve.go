@@ -300,7 +300,9 @@ func (a access) APIKey(ctx context.Context, key string) (web.Principal, error) {
 	if err != nil {
 		return web.Principal{}, err
 	}
-	return web.Principal{Account: found.Account, Key: found.Name, Plan: planAt(a.now(), found), Operator: found.Operator}, nil
+	return web.Principal{
+		Account: found.Account, Key: found.Name, Plan: planAt(a.now(), found), Operator: found.Operator,
+	}, nil
 }
 
 // planAt returns the plan at a time. A cancelled one ends at its time, even if no event has recorded its end yet.

@@ -255,7 +255,7 @@ func sandboxRoutes(mode string, standIns *standIns) []web.Route {
 		web.Get("/admin/sandbox/customers", control.customers, role, tag,
 			web.Summary("Its customers, and where they pay"), web.Returns[[]standins.Customer](), refuses),
 		web.Post("/admin/sandbox/advance", control.advance, role, tag,
-			web.Summary("Advance the clock, here and there, and do what is due until then"), web.AppendsNothing(), status,
+			web.Summary("Advance its clock and that of plans, and do what is due until then"), web.AppendsNothing(), status,
 			refuses),
 	}
 	for _, order := range []struct{ name, summary string }{

@@ -82,7 +82,8 @@ func Backlogs(ctx context.Context, lists []*View, by []time.Time) ([]Backlog, er
 	}
 	counts := make([]string, len(lists))
 	for i, list := range lists {
-		counts[i] = fmt.Sprintf("select %d, count(*), min(due_at) from %s where due_at <= ($1::timestamptz[])[%d]", i, list.name, i+1)
+		counts[i] = fmt.Sprintf("select %d, count(*), min(due_at) from %s where due_at <= ($1::timestamptz[])[%d]",
+			i, list.name, i+1)
 	}
 	rows, err := lists[0].pool.Query(ctx, strings.Join(counts, " union all "), by)
 	if err != nil {
