@@ -48,6 +48,7 @@ type overview struct {
 	PaymentMethod *struct{ Brand, Last4 string } `json:"payment_method"`
 	Invoices      []struct {
 		ID, Status, Currency string
+		AmountDue            int64  `json:"amount_due"`
 		AmountPaid           int64  `json:"amount_paid"`
 		Page                 string `json:"hosted_invoice_url"`
 	}

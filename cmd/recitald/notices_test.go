@@ -5,8 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/emersion/go-smtp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/providers/notices/noticestest"
 )
 
 // A person who signs in and makes an API key is told so. Mode dev keeps the notice.
@@ -27,4 +30,28 @@ func TestANewKeyIsToldToItsOwner(t *testing.T) {
 	require.Equal(t, "ada@example.com", outbox.Notices[0].To)
 	require.Equal(t, "api-key", outbox.Notices[0].Kind)
 	require.Equal(t, "A new API key was created", outbox.Notices[0].Subject)
+}
+
+// Where a mail server is configured, the notice comes by mail, once, also when recitald is killed meanwhile.
+func TestANewKeyIsToldByMail(t *testing.T) {
+	t.Parallel()
+	mails, data := noticestest.NewServer(t), dataFolder(t)
+	url := noticestest.ServeMail(t, func() smtp.Session { return &noticestest.MailSession{Server: mails} })
+	flags := []string{"--smtp-server=" + url, "--notices-from=Recital <notices@recital.example>",
+		"--notices-operators=operators@recital.example"}
+	s := start(t, data, flags...)
+	v := s.person()
+	v.signIn("ada@example.com")
+	mails.Behave(noticestest.Delays)
+	require.Equal(t, 200, v.get(s.address+"/v1/account/new_api_key").status)
+	s.kill()
+	mails.Behave(noticestest.Takes)
+	s = start(t, data, flags...)
+	require.Eventually(t, func() bool { return len(mails.Received()) > 0 }, patience, pause)
+	s.interrupt()
+	s.awaitEnd()
+	all := mails.Received()
+	require.Len(t, all, 1)
+	require.Equal(t, "ada@example.com", all[0].To)
+	require.Equal(t, "A new API key was created", all[0].Subject)
 }

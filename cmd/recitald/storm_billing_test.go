@@ -93,11 +93,8 @@ func (p *subscriber) open(at *server) error {
 // goOn makes the next request of an account, or the same again if nobody has answered it. It reports whether it is
 // answered.
 func (p *subscriber) goOn(at *server, a *subscribing) (bool, error) {
-	if a.secret != "" && !a.settled {
-		if err := p.till.Confirm(a.secret, "pm_card_visa"); err != nil {
-			return false, fmt.Errorf("the first invoice of %s cannot be paid: %w", a.id, err)
-		}
-		a.settled = true
+	if err := p.pay(a); err != nil {
+		return false, err
 	}
 	if a.done == len(storySteps) {
 		return true, nil
@@ -124,6 +121,18 @@ func (p *subscriber) goOn(at *server, a *subscribing) (bool, error) {
 	}
 	a.done, a.key = a.done+1, uuid.NewString()
 	return true, nil
+}
+
+// pay pays the first invoice of an account.
+func (p *subscriber) pay(a *subscribing) error {
+	if a.secret == "" || a.settled {
+		return nil
+	}
+	if err := p.till.Confirm(a.secret, "pm_card_visa"); err != nil {
+		return fmt.Errorf("the first invoice of %s cannot be paid: %w", a.id, err)
+	}
+	a.settled = true
+	return nil
 }
 
 func (p *subscriber) settle(at []*server, _ books) error {

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
 // leaver promises for accounts that are closed while keys are created: none of their keys admits anybody afterwards.
@@ -117,4 +120,87 @@ func (p *leaver) customers() []customer { return nil }
 
 func (p *leaver) String() string {
 	return fmt.Sprintf("leaver: %d accounts closed with %d keys, %d doubtful", len(p.closed), p.keys, p.doubtful)
+}
+
+// closer promises for accounts that are closed with a subscription: it ends, the customer is deleted at the provider,
+// and nothing is taken twice.
+type closer struct {
+	*subscriber
+	closing []closingAccount // whose closing was asked for
+}
+
+// closingAccount is an account with its customer at the provider.
+type closingAccount struct {
+	customer
+	at       string
+	answered bool // its closing was confirmed
+}
+
+func newCloser(till *till, v visitor) *closer { return &closer{subscriber: newSubscriber(till, v)} }
+
+func (p *closer) work(at *server, _ *rand.Rand) error {
+	p.till.SetWebhookURL(at.address + "/payments/webhook")
+	if n := len(p.closing); n > 0 && !p.closing[n-1].answered {
+		p.close(at, &p.closing[n-1])
+		return nil
+	}
+	if len(p.accounts) == len(p.closing) {
+		return p.open(at)
+	}
+	a := p.accounts[len(p.accounts)-1]
+	if a.done == 0 {
+		_, err := p.goOn(at, a)
+		return err
+	}
+	if err := p.pay(a); err != nil {
+		return err
+	}
+	customers := p.till.customers(a.id)
+	if len(customers) != 1 {
+		return fmt.Errorf("%s is %d customers", a.id, len(customers))
+	}
+	p.closing = append(p.closing, closingAccount{customer: a.customer, at: customers[0]})
+	return nil
+}
+
+// close asks for the closing of an account until somebody has answered. After one without an answer, the key may be
+// refused.
+func (p *closer) close(at *server, c *closingAccount) {
+	answer, err := p.ask(c.customer.at(at).request(http.MethodDelete, "/v1/account", nil))
+	c.answered = err == nil && (answer.status == http.StatusOK || answer.status == http.StatusUnauthorized)
+}
+
+func (p *closer) settle(at []*server, _ books) error {
+	if n := len(p.closing); n > 0 {
+		for end := time.Now().Add(calm); !p.closing[n-1].answered; time.Sleep(10 * pause) {
+			p.close(at[0], &p.closing[n-1])
+			if time.Now().After(end) {
+				return fmt.Errorf("nobody closes %s", p.closing[n-1].id)
+			}
+		}
+	}
+	return nil
+}
+
+func (p *closer) check(_ *server, b books) error {
+	for _, c := range p.closing {
+		if state := b.accounts[c.id].Closing; state != account.ErasedOnce && state != account.ErasedForAll {
+			return fmt.Errorf("the closed account %s is %q", c.id, state)
+		}
+		has, err := p.till.gateway.Billing(p.till.t.Context(), c.at)
+		if err != nil {
+			return err
+		}
+		live := slices.ContainsFunc(has.Subscriptions, func(s payments.Subscription) bool { return s.EndedAt.IsZero() })
+		if taken := p.till.charged(c.at); !has.Deleted || live || !slices.Equal(taken, []int64{1000}) {
+			return fmt.Errorf("the closed account %s has %+v at the provider, and paid %v", c.id, has, taken)
+		}
+	}
+	return nil
+}
+
+func (p *closer) customers() []customer { return nil }
+
+func (p *closer) String() string {
+	return fmt.Sprintf("closer: %d accounts closed with a subscription", len(p.closing))
 }

@@ -47,6 +47,7 @@ func everyPromise(w *world, v visitor) []promise {
 		newLeaver(v), newLeaver(v), // accounts that close
 		newHost(w.public, v), newHost(w.public, v), // sign-in and sessions
 		newSubscriber(w.till, v), newSubscriber(w.till, v), // billing
+		newCloser(w.till, v),      // closing with a subscription
 		newWebmaster(w, at, v),    // hosting
 		newImpresario(w.t, at, v), // voices
 		newSkipper(w, at, v),      // skips

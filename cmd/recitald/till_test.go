@@ -1,7 +1,6 @@
 package main_test
 
 import (
-	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
@@ -125,21 +124,27 @@ func (b *till) count(r *http.Request) *barricade {
 	return b.next
 }
 
+// get reads what the provider has at a path.
+func (b *till) get(path string, into any) {
+	b.t.Helper()
+	request, err := http.NewRequest(http.MethodGet, b.URL()+path, nil)
+	require.NoError(b.t, err)
+	request.Header.Set("Authorization", "Bearer "+tillKey)
+	answer := do(b.t, request)
+	require.Equal(b.t, 200, answer.status, answer.text())
+	answer.decode(b.t, into)
+}
+
 // customers returns the customers that the provider has for an account.
 func (b *till) customers(account string) (ids []string) {
 	b.t.Helper()
-	request, err := http.NewRequest(http.MethodGet, b.URL()+"/v1/customers?limit=100", nil)
-	require.NoError(b.t, err)
-	request.Header.Set("Authorization", "Bearer "+tillKey)
 	var listed struct {
 		Data []struct {
 			ID       string
 			Metadata map[string]string
 		}
 	}
-	answer := do(b.t, request)
-	require.Equal(b.t, 200, answer.status, answer.text())
-	require.NoError(b.t, json.Unmarshal(answer.body, &listed))
+	b.get("/v1/customers?limit=100", &listed)
 	for _, one := range listed.Data {
 		if one.Metadata["account"] == account {
 			ids = append(ids, one.ID)
@@ -169,13 +174,10 @@ func (b *till) registers(secret, method string) string {
 	b.t.Helper()
 	b.pays(secret, method)
 	id, _, _ := strings.Cut(secret, "_secret_")
-	request, err := http.NewRequest(http.MethodGet, b.URL()+"/v1/setup_intents/"+id, nil)
-	require.NoError(b.t, err)
-	request.Header.Set("Authorization", "Bearer "+tillKey)
 	var made struct {
 		PaymentMethod string `json:"payment_method"`
 	}
-	do(b.t, request).decode(b.t, &made)
+	b.get("/v1/setup_intents/"+id, &made)
 	require.NotEmpty(b.t, made.PaymentMethod)
 	return made.PaymentMethod
 }

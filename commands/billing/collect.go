@@ -22,8 +22,9 @@ type UnpaidInvoice struct {
 }
 
 // Collect makes the card that has paid a subscription the customer's, and charges to it the invoices of characters past
-// a plan that are open. Where no subscription goes on, it records as lost what is too little for an invoice. The name
-// is that of the subscription's stream, and the cause the event that recorded the payment, or the end.
+// a plan that are open. It records as lost what was on an invoice that is void, and, where no subscription goes on, what
+// is too little for an invoice. The name is that of the subscription's stream, and the cause the event that recorded the
+// payment, or the end.
 func (b *Billing) Collect(ctx context.Context, name string, cause uuid.UUID) (eventlog.Position, error) {
 	account := accountOfStream(name)
 	if err := b.collect(ctx, account, cause); err != nil {
@@ -49,6 +50,9 @@ func (b *Billing) collect(ctx context.Context, account string, cause uuid.UUID) 
 	if err != nil || state.Customer == "" {
 		return err
 	}
+	if err := b.loseVoid(ctx, state, journal.CausedBy(cause)); err != nil {
+		return err
+	}
 	if _, found := state.Current(); !found {
 		return b.loseRest(ctx, state, journal.CausedBy(cause))
 	}
@@ -67,12 +71,7 @@ func (b *Billing) loseRest(ctx context.Context, s subscription.State, origin jou
 		return unlessNotFound(err)
 	}
 	for _, item := range waiting {
-		loss := subscription.RecordLoss{
-			Account: s.Account, Object: item.Usage, Reason: subscription.BelowMinimum, Characters: item.Characters,
-			Amount: item.Amount, Currency: item.Currency, At: b.now(),
-		}
-		_, _, err := journal.Execute(ctx, b.Journal, stream(s.Account), loss, origin.Metadata(uuid.New(), loss.At))
-		if err != nil {
+		if err := b.lose(ctx, s, item, subscription.BelowMinimum, origin); err != nil {
 			return err
 		}
 		if err := b.Gateway.DropItem(ctx, item.ID); err != nil {
@@ -80,6 +79,31 @@ func (b *Billing) loseRest(ctx context.Context, s subscription.State, origin jou
 		}
 	}
 	return nil
+}
+
+// loseVoid records as lost what went with an invoice that became void.
+func (b *Billing) loseVoid(ctx context.Context, s subscription.State, origin journal.Origin) error {
+	void, err := b.Gateway.VoidItems(ctx, s.Customer)
+	if err != nil {
+		return unlessNotFound(err)
+	}
+	for _, item := range void {
+		if err := b.lose(ctx, s, item, subscription.Voided, origin); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *Billing) lose(
+	ctx context.Context, s subscription.State, item payments.AddedItem, why subscription.LossReason, origin journal.Origin,
+) error {
+	loss := subscription.RecordLoss{
+		Account: s.Account, Object: item.Usage, Reason: why, Characters: item.Characters, Amount: item.Amount,
+		Currency: item.Currency, At: b.now(),
+	}
+	_, _, err := journal.Execute(ctx, b.Journal, stream(s.Account), command(loss), origin.Metadata(uuid.New(), loss.At))
+	return err
 }
 
 // alertUnpaid raises the alerts of the invoices that a look finds unpaid. They come before the look is recorded, so

@@ -196,6 +196,37 @@ func TestWhatIsTooLittleForAnInvoiceIsALoss(t *testing.T) {
 	}
 }
 
+// What waits when somebody subscribes again and never pays is on an invoice that becomes void. It is lost, once.
+func TestWhatIsOnAVoidInvoiceIsALoss(t *testing.T) {
+	s := newShop(t)
+	account := s.subscribed(pro)
+	_, err := s.Cancel(t.Context(), account, none, origin)
+	require.NoError(t, err)
+	s.Periods = &books{over: billing.Overage{Account: account, Plan: plan.Pro, Characters: 5_000, At: s.sandbox.Now()}}
+	_, err = s.BillOverage(t.Context(), "usage-"+account, 1, cause())
+	require.NoError(t, err)
+	s.advance(31*24*time.Hour, account)
+	_, err = s.Subscribe(t.Context(), account, indie, none, origin)
+	require.NoError(t, err)
+	require.Equal(t, int64(1022), s.has(account).Invoices[0].AmountDue)
+	s.advance(25*time.Hour, account)
+	require.Equal(t, "void", s.has(account).Invoices[0].Status)
+
+	for range 2 {
+		_, err = s.Collect(t.Context(), subscription.Stream(account), cause())
+		require.NoError(t, err)
+	}
+	var losses []subscription.Lost
+	for _, event := range s.events(account) {
+		if lost, is := event.(subscription.Lost); is {
+			losses = append(losses, lost)
+		}
+	}
+	require.Len(t, losses, 1)
+	require.Equal(t, subscription.Lost{Account: account, Object: "usage-" + account + "/1", Reason: subscription.Voided,
+		Characters: 5_000, Amount: 22, Currency: "usd", At: losses[0].At}, losses[0])
+}
+
 // losses returns what is recorded as lost.
 func (s *shop) losses(account string) (usages []string) {
 	for _, event := range s.events(account) {

@@ -104,14 +104,16 @@ func (b *Billing) endSubscriptions(ctx context.Context, account string) error {
 	return err
 }
 
-// deleteCustomer deletes the customer of an account. What is too little for an invoice is lost with it.
+// deleteCustomer deletes the customer of an account. What no invoice collects is lost with it.
 func (b *Billing) deleteCustomer(ctx context.Context, account string) error {
 	state, _, err := b.State(ctx, account)
 	if err != nil || state.Customer == "" {
 		return err
 	}
-	if err := b.loseRest(ctx, state, journal.System()); err != nil {
-		return err
+	for _, lose := range []func(context.Context, subscription.State, journal.Origin) error{b.loseVoid, b.loseRest} {
+		if err := lose(ctx, state, journal.System()); err != nil {
+			return err
+		}
 	}
 	if err := b.loseBalance(ctx, state); err != nil {
 		return err

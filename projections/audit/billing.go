@@ -29,6 +29,7 @@ var requests = map[subscription.Kind]string{
 // losses are what an entry says why an amount is lost.
 var losses = map[subscription.LossReason]string{
 	subscription.BelowMinimum:  "the payment provider charges no such amount, and no other invoice comes",
+	subscription.Voided:        "the invoice that it was on is void",
 	subscription.Uncollectible: "the account is closed, and its invoice was not paid",
 	subscription.NoCustomer:    "the payment provider has forgotten the customer",
 }

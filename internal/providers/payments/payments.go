@@ -79,7 +79,10 @@ type Gateway interface {
 	// An item waits for the next invoice while all that waits comes to less than the provider charges at least.
 	AddInvoiceItem(ctx context.Context, a Attempt, item InvoiceItem) (id string, err error)
 	// WaitingItems returns the items that wait for an invoice because they come to too little for one.
-	WaitingItems(ctx context.Context, customer string) ([]WaitingItem, error)
+	WaitingItems(ctx context.Context, customer string) ([]AddedItem, error)
+	// VoidItems returns the items that were added to an invoice which is void, such as the first one of a subscription
+	// that nobody has paid.
+	VoidItems(ctx context.Context, customer string) ([]AddedItem, error)
 	// Owed returns what a customer owes without an invoice, in minor units of a currency: what was too little to be
 	// charged. It is 0 or less if nothing is owed.
 	Owed(ctx context.Context, customer string) (amount int64, currency string, err error)
@@ -250,8 +253,8 @@ type InvoiceItem struct {
 	Characters   int64  // that it bills; stand in the item's metadata, too
 }
 
-// WaitingItem is an item that waits for an invoice.
-type WaitingItem struct {
+// AddedItem is an item that AddInvoiceItem has added.
+type AddedItem struct {
 	ID         string
 	Usage      string
 	Characters int64

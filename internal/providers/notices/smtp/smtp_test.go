@@ -3,10 +3,7 @@ package smtp_test
 import (
 	"errors"
 	"io"
-	"mime"
-	"mime/quotedprintable"
 	"net"
-	"net/mail"
 	"strings"
 	"testing"
 	"time"
@@ -20,55 +17,6 @@ import (
 )
 
 const from = "Recital <notices@recital.example>"
-
-// session is what a client does on one connection to the mail server.
-type session struct {
-	*noticestest.Server
-	to []string
-}
-
-func (*session) Reset()                                 {}
-func (*session) Logout() error                          { return nil }
-func (*session) Mail(string, *server.MailOptions) error { return nil }
-
-func (s *session) Rcpt(to string, _ *server.RcptOptions) error {
-	s.to = append(s.to, to)
-	switch s.Now() {
-	case noticestest.Refuses:
-		return &server.SMTPError{Code: 550, Message: "no such user: " + to}
-	case noticestest.Delays:
-		return &server.SMTPError{Code: 451, Message: "greylisted: " + to}
-	}
-	return nil
-}
-
-func (s *session) Data(r io.Reader) error {
-	message, err := mail.ReadMessage(r)
-	if err != nil {
-		return err
-	}
-	var decoder mime.WordDecoder
-	subject, _ := decoder.DecodeHeader(message.Header.Get("Subject"))
-	body, err := io.ReadAll(quotedprintable.NewReader(message.Body))
-	if err != nil {
-		return err
-	}
-	id, _, _ := strings.Cut(strings.Trim(message.Header.Get("Message-Id"), "<>"), "@")
-	s.Take(noticestest.Received{ID: id, To: strings.Join(s.to, ","), Subject: subject,
-		Body: strings.ReplaceAll(string(body), "\r\n", "\n"), Headers: len(message.Header)})
-	return nil
-}
-
-// listen starts a real mail server and returns its address.
-func listen(t *testing.T, backend server.Backend) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	s := server.NewServer(backend)
-	go func() { _ = s.Serve(listener) }()
-	t.Cleanup(func() { _ = s.Close() })
-	return "smtp://" + listener.Addr().String()
-}
 
 func sender(t *testing.T, url string, timeout time.Duration) *smtp.Sender {
 	t.Helper()
@@ -90,16 +38,14 @@ func TestAMailServerKeepsTheContract(t *testing.T) {
 	t.Parallel()
 	noticestest.Run(t, func(t *testing.T, timeout time.Duration) (*noticestest.Server, notices.Sender) {
 		shared := noticestest.NewServer(t)
-		url := listen(t, server.BackendFunc(func(*server.Conn) (server.Session, error) {
-			return &session{Server: shared}, nil
-		}))
+		url := noticestest.ServeMail(t, func() server.Session { return &noticestest.MailSession{Server: shared} })
 		return shared, sender(t, url, timeout)
 	}, func(t *testing.T) notices.Sender { return sender(t, closed(t), time.Minute) })
 }
 
 // refusing is a server that refuses at one step.
 type refusing struct {
-	session
+	noticestest.MailSession
 	mail, data error
 }
 
@@ -126,9 +72,9 @@ func TestWhatARefusalMeansDependsOnTheStep(t *testing.T) {
 		"nothing":                  {nil, nil, nil},
 	} {
 		shared := noticestest.NewServer(t)
-		url := listen(t, server.BackendFunc(func(*server.Conn) (server.Session, error) {
-			return &refusing{session: session{Server: shared}, mail: c.mail, data: c.data}, nil
-		}))
+		url := noticestest.ServeMail(t, func() server.Session {
+			return &refusing{MailSession: noticestest.MailSession{Server: shared}, mail: c.mail, data: c.data}
+		})
 		err := sender(t, url, time.Minute).Send(t.Context(),
 			notices.Message{ID: "n1", To: "ada@example.com", Subject: "s", Body: "b", At: time.Now()})
 		require.ErrorIs(t, err, c.want, name)
@@ -137,7 +83,7 @@ func TestWhatARefusalMeansDependsOnTheStep(t *testing.T) {
 
 func TestTheServerIsChecked(t *testing.T) {
 	t.Parallel()
-	url := listen(t, server.BackendFunc(func(*server.Conn) (server.Session, error) { return &session{}, nil }))
+	url := noticestest.ServeMail(t, func() server.Session { return &noticestest.MailSession{} })
 	require.NoError(t, sender(t, url, time.Minute).Check(t.Context()))
 	require.ErrorIs(t, sender(t, closed(t), time.Minute).Check(t.Context()), notices.ErrUnavailable)
 
@@ -152,9 +98,7 @@ func TestTheServerIsChecked(t *testing.T) {
 func TestWithoutTLSNothingLeavesTheMachine(t *testing.T) {
 	t.Parallel()
 	shared := noticestest.NewServer(t)
-	url := listen(t, server.BackendFunc(func(*server.Conn) (server.Session, error) {
-		return &session{Server: shared}, nil
-	}))
+	url := noticestest.ServeMail(t, func() server.Session { return &noticestest.MailSession{Server: shared} })
 	_, port, _ := strings.Cut(strings.TrimPrefix(url, "smtp://"), ":")
 	s, err := smtp.New(smtp.Config{URL: "smtp://recital.invalid:" + port, From: from,
 		Dial: func(network, _ string) (net.Conn, error) {

@@ -41,32 +41,6 @@ func (c *counter) all() []string {
 	return c.asked
 }
 
-func TestRequestsAreSentInTheOrderOfWhoWaits(t *testing.T) {
-	c, address := startCounter(t)
-	g := openAt(t, stripe.Config{URL: address, Rate: 2})
-	person := func(account string) context.Context {
-		return payments.WithCaller(t.Context(), payments.Caller{Account: account, Waiting: true})
-	}
-	var sent sync.WaitGroup
-	send := func(ctx context.Context, customer string) {
-		sent.Go(func() {
-			_, err := g.AccountOf(ctx, customer)
-			assert.NoError(t, err)
-		})
-		time.Sleep(20 * time.Millisecond)
-	}
-	send(t.Context(), "first")
-	send(t.Context(), "background")
-	send(person("a"), "a1")
-	send(person("a"), "a2")
-	send(person("a"), "a3")
-	send(person("b"), "b1")
-	_, err := g.CreateCustomer(person("c"), payments.Attempt{ID: "attempt", First: time.Now()}, "c")
-	require.NoError(t, err)
-	sent.Wait()
-	assert.Equal(t, []string{"first", "customers", "a1", "b1", "a2", "a3", "background"}, c.all())
-}
-
 func TestARequestThatWouldWaitTooLongIsRefused(t *testing.T) {
 	c, address := startCounter(t)
 	g := openAt(t, stripe.Config{URL: address, Rate: 1, Pause: time.Hour})
@@ -97,25 +71,4 @@ func TestAnAttemptBeginsAfterItsWait(t *testing.T) {
 	}
 	sent.Wait()
 	assert.Len(t, c.all(), 4, "none was repeated")
-}
-
-// While more and more people come, what is done in the background gets on.
-func TestTheBackgroundGetsOn(t *testing.T) {
-	c, address := startCounter(t)
-	g := openAt(t, stripe.Config{URL: address, Rate: 20})
-	ctx, cancel := context.WithCancel(payments.WithCaller(t.Context(), payments.Caller{Account: "a", Waiting: true}))
-	var people sync.WaitGroup
-	for range 30 {
-		people.Go(func() {
-			for ctx.Err() == nil {
-				_, _ = g.AccountOf(ctx, "a")
-			}
-		})
-	}
-	time.Sleep(500 * time.Millisecond) // they wait by now
-	_, err := g.AccountOf(t.Context(), "background")
-	assert.NoError(t, err)
-	cancel()
-	people.Wait()
-	assert.Contains(t, c.all(), "background")
 }

@@ -68,6 +68,7 @@ func contract(t *testing.T, open func(t *testing.T) world) {
 		"cards of others":                  checkCardsOfOthers,
 		"invoice items":                    checkInvoiceItems,
 		"small items":                      checkSmallItems,
+		"void items":                       checkVoidItems,
 		"a bill after the end":             checkBillAfterEnd,
 		"the end of a customer":            checkEndOfCustomer,
 		"money back":                       checkMoneyBack,
@@ -647,7 +648,7 @@ func checkSmallItems(s *shop) {
 		return twice(s, func(a payments.Attempt) (string, error) { return s.AddInvoiceItem(s.Context(), a, item) },
 			func(first, again string) { assert.Equal(s, first, again) })
 	}
-	waiting := func() []payments.WaitingItem {
+	waiting := func() []payments.AddedItem {
 		waiting, err := s.WaitingItems(s.Context(), customer)
 		require.NoError(s, err)
 		return waiting
@@ -658,7 +659,7 @@ func checkSmallItems(s *shop) {
 	require.NoError(s, err)
 	assert.Zero(s, owed, "what waits is not on the balance")
 	assert.Equal(s, "usd", currency)
-	assert.Equal(s, payments.WaitingItem{ID: first, Usage: waiting()[0].Usage, Characters: 6000, Amount: 30,
+	assert.Equal(s, payments.AddedItem{ID: first, Usage: waiting()[0].Usage, Characters: 6000, Amount: 30,
 		Currency: "usd"}, waiting()[0])
 	add()
 	assert.Empty(s, waiting())
@@ -676,6 +677,28 @@ func checkSmallItems(s *shop) {
 	assert.ErrorIs(s, s.DropItem(s.Context(), first), payments.ErrRejected, "it was invoiced")
 	require.NoError(s, s.Advance(s.only(customer).PeriodEnd.Add(2*time.Hour).Sub(s.Now())))
 	assert.Equal(s, s.Cheap.Amount, s.due(customer)[0])
+}
+
+// An item that waits is on the first invoice of the next subscription, and void with it if nobody pays.
+func checkVoidItems(s *shop) {
+	customer, subscription := s.subscribed(s.Cheap)
+	item := payments.InvoiceItem{
+		Customer: customer, Subscription: subscription, Amount: 30, Currency: "usd", Description: "Characters",
+		Usage: "usage-" + uuid.NewString(), Characters: 6000,
+	}
+	id, err := s.AddInvoiceItem(s.Context(), s.attempt(), item)
+	require.NoError(s, err)
+	require.NoError(s, s.End(s.Context(), s.attempt(), subscription))
+	_, err = s.Subscribe(s.Context(), s.attempt(), payments.NewSubscription{Customer: customer, Price: s.Cheap.ID})
+	require.NoError(s, err)
+	void, err := s.VoidItems(s.Context(), customer)
+	require.NoError(s, err)
+	assert.Empty(s, void, "the invoice can still be paid")
+
+	require.NoError(s, s.Advance(25*time.Hour))
+	void, err = s.VoidItems(s.Context(), customer)
+	require.NoError(s, err)
+	assert.Equal(s, []payments.AddedItem{{ID: id, Usage: item.Usage, Characters: 6000, Amount: 30, Currency: "usd"}}, void)
 }
 
 // due returns the amounts of a customer's invoices, the newest first.

@@ -34,25 +34,40 @@ func (g *Gateway) waits(ctx context.Context, item payments.InvoiceItem, made *st
 }
 
 // WaitingItems implements payments.Gateway.
-func (g *Gateway) WaitingItems(ctx context.Context, customer string) (waiting []payments.WaitingItem, err error) {
+func (g *Gateway) WaitingItems(ctx context.Context, customer string) (waiting []payments.AddedItem, err error) {
 	params := &stripe.InvoiceItemListParams{ListParams: pages, Customer: &customer, Pending: stripe.Bool(true)}
 	pending, err := list(ctx, g, g.api.V1InvoiceItems.List(ctx, params), all,
 		func(*stripe.InvoiceItem) bool { return true })
-	sums := map[string]int64{}
+	sums := map[stripe.Currency]int64{}
 	for _, i := range pending {
-		sums[string(i.Currency)] += i.Amount
+		sums[i.Currency] += i.Amount
 	}
 	for _, i := range pending {
-		currency := string(i.Currency)
-		if i.Metadata[metaUsage] == "" || sums[currency] >= minima[currency] {
-			continue
+		if i.Metadata[metaUsage] != "" && sums[i.Currency] < minima[string(i.Currency)] {
+			waiting = append(waiting, addedItem(i))
 		}
-		characters, _ := strconv.ParseInt(i.Metadata[metaLength], 10, 64) // an item without it is of an unknown length
-		waiting = append(waiting, payments.WaitingItem{
-			ID: i.ID, Usage: i.Metadata[metaUsage], Characters: characters, Amount: i.Amount, Currency: currency,
-		})
 	}
 	return waiting, err
+}
+
+// VoidItems implements payments.Gateway.
+func (g *Gateway) VoidItems(ctx context.Context, customer string) (void []payments.AddedItem, err error) {
+	params := &stripe.InvoiceItemListParams{ListParams: pages, Customer: &customer}
+	params.AddExpand("data.invoice")
+	found, err := list(ctx, g, g.api.V1InvoiceItems.List(ctx, params), all, func(i *stripe.InvoiceItem) bool {
+		return i.Metadata[metaUsage] != "" && i.Invoice != nil && i.Invoice.Status == stripe.InvoiceStatusVoid
+	})
+	for _, i := range found {
+		void = append(void, addedItem(i))
+	}
+	return void, err
+}
+
+func addedItem(i *stripe.InvoiceItem) payments.AddedItem {
+	characters, _ := strconv.ParseInt(i.Metadata[metaLength], 10, 64) // an item without it is of an unknown length
+	return payments.AddedItem{
+		ID: i.ID, Usage: i.Metadata[metaUsage], Characters: characters, Amount: i.Amount, Currency: string(i.Currency),
+	}
 }
 
 // Owed implements payments.Gateway: the customer's balance (https://docs.stripe.com/billing/customer/balance).

@@ -1,0 +1,163 @@
+package main_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/ledger"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/domain/subscription"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+)
+
+// pastIndie is more than the plan includes by 16 units, which cost enough for an invoice of their own.
+const (
+	pastIndie = 216_000
+	pastCosts = 16 * 5 // cents
+)
+
+// uses has an account use so many characters and a few more. Spaces count beside a word, and cost no time to speak.
+func (c customer) uses(t *testing.T, characters int64) {
+	t.Helper()
+	text := strings.Repeat("oh"+strings.Repeat(" ", 238), 20) + "."
+	for used := int64(0); used < characters; used += int64(len(text)) {
+		require.Equal(t, 200,
+			c.post(t, bytesRoute, order{"text": text, "voice": "leah", "format": "raw", "sample_rate": 8000}).status)
+	}
+	require.GreaterOrEqual(t, c.usage(t), characters)
+}
+
+// pastItsPlan returns an account with a plan that it has used up.
+func (b *till) pastItsPlan(s *server) customer {
+	b.t.Helper()
+	c := s.openAccount("free")
+	b.pays(c.subscribe(b.t, "indie").ClientSecret, "pm_card_visa")
+	c.awaitPlan(b.t, plan.Indie)
+	c.uses(b.t, pastIndie)
+	return c
+}
+
+// replacesCard registers a card, which pays from then on.
+func (b *till) replacesCard(c customer, card string) {
+	b.t.Helper()
+	var setup subscribed
+	c.succeeds(b.t, "setup-intent", order{}, &setup)
+	var answer map[string]any
+	c.succeeds(b.t, "payment-method/replace",
+		order{"payment_method_id": b.registers(setup.ClientSecret, card)}, &answer)
+}
+
+// charged returns the amounts that were taken from a customer, the oldest first.
+func (b *till) charged(customer string) (amounts []int64) {
+	b.t.Helper()
+	var listed struct {
+		Data []struct {
+			Amount int64
+			Paid   bool
+		}
+	}
+	b.get("/v1/charges?limit=100&customer="+customer, &listed)
+	for _, one := range listed.Data {
+		if one.Paid {
+			amounts = append([]int64{one.Amount}, amounts...)
+		}
+	}
+	return amounts
+}
+
+// openAlerts returns the subjects of the open alerts for a reason.
+func (s *server) openAlerts(reason string) (subjects []string) {
+	s.t.Helper()
+	var shown struct {
+		Alerts []struct{ Subject, Reason string }
+	}
+	require.NoError(s.t, json.Unmarshal(s.recitalctl("alerts", "--format", "json"), &shown))
+	for _, one := range shown.Alerts {
+		if one.Reason == reason {
+			subjects = append(subjects, one.Subject)
+		}
+	}
+	return subjects
+}
+
+// The last period's characters past the plan stay owed while the card does not pay: their invoice is an alert, is
+// shown, and is paid by a new card.
+func TestTheLastOverageIsPaidByANewCard(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
+	t.Parallel()
+	b := openTill(t)
+	s := b.serve(dataFolder(t))
+	c := b.pastItsPlan(s)
+	b.replacesCard(c, "pm_card_chargeCustomerFail")
+	var answer map[string]any
+	c.succeeds(t, "cancel", order{}, &answer)
+	b.untilNext(c.id)
+	owed := func() string {
+		last := c.billing(t).Invoices[0]
+		return fmt.Sprintf("%d cents, %s", last.AmountDue, last.Status)
+	}
+	s.eventually(func() (billed bool) {
+		eachEvent(t, s.node(), func(e eventlog.Decoded) {
+			_, is := e.Event.(ledger.OverageBilled)
+			billed = billed || is
+		})
+		return billed
+	})
+	require.NoError(t, b.Advance(30*24*time.Hour)) // the invoice becomes final, and is tried four times
+	s.eventually(func() bool { return owed() == "80 cents, open" && len(s.openAlerts("uncollected")) == 1 })
+	require.Equal(t, plan.Free, c.shownPlan(t).Plan.Type)
+	require.Equal(t, []int64{1000}, b.charged(b.customers(c.id)[0]))
+
+	b.replacesCard(c, "pm_card_mastercard")
+	s.eventually(func() bool { return owed() == "80 cents, paid" && len(s.openAlerts("uncollected")) == 0 })
+	require.Equal(t, []int64{1000, pastCosts}, b.charged(b.customers(c.id)[0]))
+}
+
+// Closing an account has what was used in the running period paid, once, and leaves nothing at the provider, however
+// often recitald is killed at a change there.
+func TestAClosingIsPaidWhateverIsKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
+	t.Parallel()
+	b, data := openTill(t), dataFolder(t)
+	s := b.serve(data)
+	c := b.pastItsPlan(s)
+	id := b.customers(c.id)[0]
+	at := b.hold(1, true)
+	require.Equal(t, 200, do(t, c.request(http.MethodDelete, "/v1/account", nil)).status)
+	kills := 0
+	s.eventually(func() bool {
+		select {
+		case <-at.reached:
+		default:
+			return s.readLog().accounts[c.id].Closing == account.ErasedOnce
+		}
+		kills++
+		s.kill()
+		at = b.hold(1+kills%2, kills%2 == 0) // one change gets through at least
+		s = b.serve(data)
+		return false
+	})
+	require.Greater(t, kills, 3, "the changes are an item, its invoice, its payment, and two ends")
+	t.Logf("%d kills", kills)
+
+	has, err := b.gateway.Billing(t.Context(), id)
+	require.NoError(t, err)
+	require.True(t, has.Deleted)
+	require.Equal(t, []int64{1000, pastCosts}, b.charged(id))
+	eachEvent(t, s.node(), func(e eventlog.Decoded) {
+		if lost, is := e.Event.(subscription.Lost); is {
+			require.Failf(t, "a loss", "%+v", lost)
+		}
+	})
+}
