@@ -110,6 +110,9 @@ func authorisation() map[string]grant {
 		"POST /payments/webhook":                 {}, // by the provider's signature
 		"POST /payments/webhook/analytics":       {},
 
+		"POST /v1/audio/speech": {access: keys},
+		"GET /v1/models":        {access: keys},
+
 		"GET /v1/ai/speech":                     {access: keys},
 		"POST /v1/ai/speech":                    {access: writes},
 		"POST /v1/ai/speech/bytes":              {access: writes},

@@ -20,6 +20,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventnode"
 	"github.com/recital-tts/recital/internal/http/rates"
 	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/speech"
 )
 
 // The modes. dev serves this machine alone and starts whatever is not configured; prod serves others, and everything
@@ -72,6 +73,7 @@ type Config struct {
 	Alignments    int           `name:"alignments" default:"2"`
 	LongestStream time.Duration `name:"longest-stream" default:"10m" least:"1s"`
 	Concurrency   string        `name:"concurrency" default:"free=4"`
+	OpenAIVoices  string        `name:"openai-voices" default:"alloy=leah,ash=curtis,ballad=ansel,cedar=morgan,coral=elowen,echo=zeke,fable=ansel,marin=amy,nova=ava,onyx=morgan,sage=amy,shimmer=lily,verse=zeke"`
 
 	AccountRate string `name:"account-rate" default:"free=50,indie=500,pro=500,premium=500,enterprise=500"`
 	AddressRate int    `name:"address-rate" default:"500" zero:"off"`
@@ -449,11 +451,48 @@ func (c Config) rates() (rates.Limits, error) {
 	return limits, err
 }
 
+// openAIVoices returns the ids of system voices by the names that clients of OpenAI's interface use, in lower case.
+func (c Config) openAIVoices() (map[string]string, error) {
+	declared, _ := reflect.TypeFor[Config]().FieldByName("OpenAIVoices")
+	voices, err := readVoiceNames(declared.Tag.Get("default"))
+	if err != nil {
+		return nil, err
+	}
+	named, err := readVoiceNames(c.OpenAIVoices)
+	maps.Copy(voices, named)
+	return voices, err
+}
+
+// readVoiceNames reads NAME=VOICE,….
+func readVoiceNames(setting string) (map[string]string, error) {
+	voices := map[string]string{}
+	for entry := range strings.SplitSeq(setting, ",") {
+		if strings.TrimSpace(entry) == "" {
+			continue
+		}
+		name, id, _ := strings.Cut(entry, "=")
+		name, id = strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(id)
+		if name == "" || id == "" {
+			return nil, fmt.Errorf("%q is not NAME=VOICE", entry)
+		}
+		if _, found := speech.LookupVoice(id); !found {
+			return nil, fmt.Errorf("%q: %s is not a system voice", entry, id)
+		}
+		if _, twice := voices[name]; twice {
+			return nil, fmt.Errorf("the voice of %s is set twice", name)
+		}
+		voices[name] = id
+	}
+	return voices, nil
+}
+
 func (c Config) checkRates(m *Mistakes) {
 	_, err := c.concurrency()
 	m.add("concurrency", err)
 	_, err = c.rates()
 	m.add("account-rate", err)
+	_, err = c.openAIVoices()
+	m.add("openai-voices", err)
 }
 
 // byPlan reads a setting PLAN=NUMBER,… over its default; 0 is no limit.

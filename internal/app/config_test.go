@@ -100,6 +100,10 @@ func TestConfigRefusesWhatIsNotSafeOrCannotWork(t *testing.T) {
 		{"concurrency below nothing", func(c *app.Config) { c.Concurrency = "free=-1" }, `"free=-1" is not PLAN=NUMBER`},
 		{"concurrency set twice", func(c *app.Config) { c.Concurrency = "free=1,free=2" },
 			"the concurrency limit of plan free is set twice"},
+		{"other voices for OpenAI's names", func(c *app.Config) { c.OpenAIVoices = "Alloy = zeke, mine=leah" }, ""},
+		{"a name without a voice", func(c *app.Config) { c.OpenAIVoices = "alloy" }, `"alloy" is not NAME=VOICE`},
+		{"a name of no system voice", func(c *app.Config) { c.OpenAIVoices = "alloy=mine" }, "mine is not a system voice"},
+		{"a name of two voices", func(c *app.Config) { c.OpenAIVoices = "alloy=leah,ALLOY=zeke" }, "set twice"},
 		{"a payment provider", func(c *app.Config) {
 			c.StripeKey, c.StripeSecret = "sk_test_1",
 				[]string{"whsec_1", "whsec_2"}

@@ -36,6 +36,10 @@ func synthesisSlice(
 			if err != nil {
 				return service{}, err
 			}
+			openAIVoices, err := core.cfg.openAIVoices()
+			if err != nil {
+				return service{}, err
+			}
 			shared.wordTimes = wordtimes.New(core.keys, stores.blobs, time.Now)
 			write := writeapi.API{
 				Synthesiser: &commands.Synthesiser{
@@ -45,7 +49,7 @@ func synthesisSlice(
 					Slots:      commands.NewSlots(limits), Rates: core.rates, Longest: core.cfg.LongestStream, Logger: core.log,
 					Observe: core.metrics.speech.observe,
 				},
-				Links: core.links(),
+				Links: core.links(), OpenAIVoices: openAIVoices,
 			}
 			read := readapi.API{
 				Shelf: shared.wordTimes, Links: core.links(), LongestReply: core.cfg.longestReservation(), Now: time.Now,

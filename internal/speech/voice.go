@@ -105,6 +105,11 @@ const (
 	ModelBlizzardDialogue = "blizzard-dialogue" // the second engine, in conversational style
 )
 
+// Models returns the models in the order in which they are listed.
+func Models() []string {
+	return []string{ModelAurora, ModelBlizzard, ModelBlizzard20, ModelBlizzard21, ModelBlizzardDialogue}
+}
+
 // secondEngineLanguage is the only language of the second engine.
 const secondEngineLanguage = "en-us"
 

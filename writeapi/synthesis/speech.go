@@ -34,6 +34,8 @@ const detailedTimeout = time.Minute
 type API struct {
 	Synthesiser *synthesis.Synthesiser
 	Links       links.Links
+	// OpenAIVoices has the ids of system voices by the names that clients of OpenAI's interface use, in lower case.
+	OpenAIVoices map[string]string
 }
 
 // Routes are the rows for the public route table.
@@ -60,7 +62,7 @@ func (a *API) Routes() []web.Route {
 			web.Summary("Text to audio, for clients of version 0"),
 			web.Description("As `POST /v1/ai/speech/bytes`, with the parameters of version 0 and WAV as default."), means,
 			returnsAudio(audio.WAV), refuses),
-	}, betaRest())
+	}, a.openAI(), betaRest())
 }
 
 // bytes streams the audio while synthesis runs. The head is sent when the reservation is in the log, so that a refusal

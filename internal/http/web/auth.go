@@ -36,7 +36,7 @@ func (s *Server) authenticate(v *visit) error {
 	if e.Access == AccessPublic {
 		return nil
 	}
-	key, err := call.single(headerAPIKey)
+	key, err := call.apiKey(e)
 	if err != nil {
 		return err
 	}
@@ -67,6 +67,8 @@ func (s *Server) authenticateBrowser(call *Call, e *endpoint) error {
 		return err
 	case e.Access == AccessOptional:
 		return nil
+	case e.OpenAI:
+		return domain.Refuse(domain.Unauthenticated, "An API key is needed, as authorization: Bearer <key>")
 	case e.KeyOnly || s.cfg.Sessions == nil:
 		return domain.Refuse(domain.Unauthenticated, "An API key is needed, in the header x-api-key")
 	}

@@ -247,7 +247,7 @@ func (s *Server) refuseUnread(http *fasthttp.RequestCtx, e *endpoint, refusal an
 	v := s.open(http)
 	s.allowOrigin(http)
 	if e != nil {
-		v.Call.Route = e.Route
+		v.enterRoute(e.Route)
 	}
 	s.respond(v, refusal)
 	connOf(http).LingerOnClose()
@@ -258,6 +258,9 @@ func (s *Server) refuseUnread(http *fasthttp.RequestCtx, e *endpoint, refusal an
 // respond writes a response that is not the handler's.
 func (s *Server) respond(v *visit, a answer) {
 	response := &v.http.Response
+	if v.Dialect == OpenAI {
+		a = a.forOpenAI()
+	}
 	v.status = a.status
 	status := a.status
 	if status == statusClientGone {

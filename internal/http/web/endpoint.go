@@ -49,7 +49,8 @@ func last(respond func(*visit) error) fiber.Handler {
 // enter notes the route that Fiber has found. Fiber reuses the values of the path's parameters, so they are copied.
 func (e *endpoint) enter(c *fiber.Ctx) error {
 	v := visitOf(c)
-	v.endpoint, v.Route, v.plan = e, e.Route, e.plan
+	v.endpoint, v.plan = e, e.plan
+	v.enterRoute(e.Route)
 	if len(e.params) > 0 {
 		v.params = make(map[string]string, len(e.params))
 	}

@@ -208,13 +208,14 @@ func CloseCode(err error) int {
 	return ClosePolicy
 }
 
-// Dialect is the form of answers that a client expects, chosen by its lmnt-version header.
+// Dialect is the form of answers that a client expects, chosen by its lmnt-version header or by the route.
 type Dialect uint8
 
 // The dialects.
 const (
-	V10 Dialect = iota // flat errors, durations, seed
-	V11                // error envelope, timestamps
+	V10    Dialect = iota // flat errors, durations, seed
+	V11                   // error envelope, timestamps
+	OpenAI                // of routes with the option OpenAIRoute, whatever the header is
 )
 
 // ParseDialect reads a version leniently: 1.1 and above are V11, whether as "1.2", "v2" or a date; everything else,
@@ -301,6 +302,9 @@ func (a answer) body(dialect Dialect, requestID string) any {
 		message, detail = a.items[0].Field()+": "+a.items[0].Msg, a.items
 	case a.detail:
 		detail = a.message
+	}
+	if dialect == OpenAI {
+		return openAIBody(a, message)
 	}
 	if dialect == V11 {
 		name := errorType(a.status)

@@ -44,6 +44,7 @@ type Route struct {
 	ChangesState bool
 	Navigable    bool // a browser's window may go there, too: of what ChangesState, that proves that its user wants it
 	KeyOnly      bool // an API key admits, a browser's session does not
+	OpenAI       bool // a route of OpenAI's interface, see OpenAIRoute
 
 	// For the documentation only.
 	Description string            // more than the summary, in Markdown
@@ -120,6 +121,10 @@ func RawBody(contentType string) Option { return func(r *Route) { r.RawBody = co
 
 // KeyOnly routes take API keys and no session of a browser.
 func KeyOnly() Option { return func(r *Route) { r.KeyOnly = true } }
+
+// OpenAIRoute marks a route of OpenAI's interface: errors have the shape and the statuses that its clients expect, and
+// an API key, which alone admits, may come as `authorization: Bearer <key>`.
+func OpenAIRoute() Option { return func(r *Route) { r.OpenAI, r.KeyOnly = true, true } }
 
 // As binds one variant of the handler's input.
 func As(variant bind.Variant) Option { return func(r *Route) { r.Variant = variant } }

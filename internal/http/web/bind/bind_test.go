@@ -136,6 +136,34 @@ func TestQueries(t *testing.T) {
 	}
 }
 
+// A voice is a text, or an object that holds it.
+func TestAnObjectMayStandForATextInIt(t *testing.T) {
+	type request struct {
+		Voice string `body:"voice" required:"true" maxlen:"4" member:"id"`
+		Plain string `body:"plain"`
+	}
+	plan, err := bind.Compile(reflect.TypeFor[request]())
+	require.NoError(t, err)
+	for body, wrong := range map[string][]string{
+		`{"voice":"leah"}`:                       nil,
+		`{"voice":{"id":"leah","more":[1]}}`:     nil,
+		`{"voice":{"id":"longer"}}`:              {`string_too_long ["body","voice"]`},
+		`{"voice":{"id":null}}`:                  {`string_type ["body","voice"]`},
+		`{"voice":{"id":{"id":"leah"}}}`:         {`string_type ["body","voice"]`},
+		`{"voice":{}}`:                           {`string_type ["body","voice"]`},
+		`{"voice":["leah"]}`:                     {`string_type ["body","voice"]`},
+		`{"voice":"leah","plain":{"id":"leah"}}`: {`string_type ["body","plain"]`},
+	} {
+		var got request
+		items, err := plan.Bind(reflect.ValueOf(&got).Elem(), &bind.Request{ContentType: "application/json", Body: []byte(body)})
+		require.NoError(t, err)
+		require.Equal(t, wrong, places(items), body)
+		if wrong == nil {
+			require.Equal(t, request{Voice: "leah"}, got, body)
+		}
+	}
+}
+
 // speech is a body as the speech routes take it.
 type speech struct {
 	Text   string   `body:"text" required:"true" minlen:"1" maxlen:"10"`
@@ -545,6 +573,12 @@ func TestWrongTagsAreErrorsAtStart(t *testing.T) {
 		}{},
 		"an enum of no numbers": struct {
 			F int `query:"f" enum:"a"`
+		}{},
+		"a member of a number": struct {
+			F int `body:"f" member:"id"`
+		}{},
+		"a member in a query": struct {
+			F string `query:"f" member:"id"`
 		}{},
 		"a synonym of nothing": struct {
 			F string `query:"f" enum:"a" synonyms:"b=c"`

@@ -141,6 +141,9 @@ func setText(slot reflect.Value, text string) *fault {
 }
 
 func (f *field) text(value Value) (string, *fault) {
+	if value.Kind == JSONObject && f.rules.inObject != "" {
+		value = value.member(f.rules.inObject)
+	}
 	if value.Kind != String {
 		switch {
 		case f.rules.setKind != "":

@@ -29,7 +29,8 @@ type Rules struct {
 	Pattern        string
 	Values         []any // all that there are, nil where the set is open
 	Synonyms       []Synonym
-	Default        any // nil for none
+	Member         string // of an object that stands for the value, "" if none does
+	Default        any    // nil for none
 }
 
 // Synonym is a further value that is accepted.
@@ -77,7 +78,7 @@ func (f *field) describe(source string) Field {
 		Format: f.docs.format, Example: f.docs.example,
 		Rules: Rules{
 			GT: r.gt, GE: r.ge, LT: r.lt, LE: r.le, MinLen: r.minLen, MaxLen: r.maxLen, MaxItems: r.maxItems,
-			Values: f.values(), Synonyms: r.synonyms,
+			Values: f.values(), Synonyms: r.synonyms, Member: r.inObject,
 		},
 	}
 	if len(f.names) > 0 {

@@ -114,6 +114,14 @@ func (v Value) Items() []Value {
 	return items
 }
 
+// member returns a member of a JSONObject, a Null if it is absent.
+func (v Value) member(key string) Value {
+	var object Object
+	_ = json.Unmarshal(v.raw, &object) // it is valid
+	value, _ := object.Get(key)
+	return value
+}
+
 // Object is a JSON object. Its members are decoded when they are asked for.
 type Object map[string]json.RawMessage
 

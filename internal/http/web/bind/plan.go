@@ -17,6 +17,7 @@
 //	literal:"a,b"  enum:"a,b"   the values allowed; they differ in the error type (literal_error, enum)
 //	synonyms:"mulaw=ulaw"       further values accepted, and what they stand for
 //	several:"true"              several of the values, with commas
+//	member:"id"                 an object with this member stands for the value of the member (JSON bodies)
 //	url:"http"                  an absolute http or https URL, normalised as a browser would
 //	doc  example  values  nullable  format   for the documentation only; see package openapi
 //

@@ -22,6 +22,7 @@ type rules struct {
 	expected string
 	synonyms []Synonym // accepted beside the set
 	several  bool      // of the set, with commas
+	inObject string    // the member of an object that stands for the value, "" for none
 }
 
 func (r *rules) text(s string) (string, *fault) {

@@ -16,7 +16,7 @@ var (
 	valueTags  = []string{
 		"alias", "required", "default", "gt", "ge", "lt", "le", "minlen", "maxlen", "pattern", "literal", "enum", "synonyms",
 		"url",
-		"maxitems", "several", "unless", "after", "doc", "values", "nullable", "format", "example",
+		"maxitems", "several", "member", "unless", "after", "doc", "values", "nullable", "format", "example",
 	}
 )
 
@@ -124,6 +124,9 @@ func (f *field) readRules(tags map[string]string) error {
 			return fmt.Errorf("pattern %q needs a regular expression and a string field: %v", text, err)
 		}
 		r.pattern = pattern
+	}
+	if r.inObject = tags["member"]; r.inObject != "" && (f.kind != kindText || f.source != fromBody) {
+		return fmt.Errorf("member:%q needs a string field of a body", r.inObject)
 	}
 	if text, ok := tags["url"]; ok {
 		if text != "http" || f.kind != kindText {

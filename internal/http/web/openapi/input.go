@@ -65,6 +65,9 @@ func (w *writer) input(r *web.Route, f bind.Field) (input, error) {
 	if f.Nullable || f.Pointer && f.Source == "body" && r.Uploads == 0 { // a form has no null
 		s = orNull(s)
 	}
+	if f.Member != "" {
+		s = orObject(s, f.Member)
+	}
 	s.Description = describe(f, cmp.Or(f.Doc, r.Meanings[f.Name]))
 	example, err := exampleOf(f)
 	if err != nil {
@@ -74,6 +77,15 @@ func (w *writer) input(r *web.Route, f bind.Field) (input, error) {
 }
 
 // exampleOf returns the example of a field as JSON has it.
+// orObject also permits an object whose member of the name has the value.
+func orObject(s *jsonSchema, member string) *jsonSchema {
+	inner := *s
+	inner.Description = "The same value."
+	object := newObject()
+	object.Properties[member], object.Required = &inner, []string{member}
+	return &jsonSchema{AnyOf: []*jsonSchema{s, object}}
+}
+
 func exampleOf(f bind.Field) (value any, err error) {
 	if f.Example == "" {
 		return nil, nil

@@ -46,12 +46,16 @@ func (w *writer) addResponses(op *operation, r *web.Route, inputs []input) error
 			return err
 		}
 	}
+	refuse := w.addRefusal
+	if r.OpenAI {
+		refuse = w.addOpenAIRefusal
+	}
 	for _, status := range refusals(r, inputs) {
-		if err := w.addRefusal(op, strconv.Itoa(status)); err != nil {
+		if err := refuse(op, strconv.Itoa(status)); err != nil {
 			return err
 		}
 	}
-	return w.addRefusal(op, "default")
+	return refuse(op, "default")
 }
 
 // operationID is made of method and path: stable as long as these are. GET /v1/account/clip/{clip_id} is
@@ -76,6 +80,8 @@ func (w *writer) security(r *web.Route) []map[string][]string {
 	switch {
 	case len(r.Roles) > 0:
 		names = []string{"AdminToken"}
+	case r.OpenAI:
+		names = []string{"ApiKeyBearer", "ApiKeyHeader"}
 	case r.TakesSessions():
 		names = []string{"ApiKeyHeader", "SessionCookie"}
 	case r.Access != web.AccessPublic:
@@ -94,6 +100,9 @@ func (w *writer) security(r *web.Route) []map[string][]string {
 
 var securitySchemes = map[string]object{
 	"ApiKeyHeader": {"type": "apiKey", "in": "header", "name": "x-api-key", "description": "An API key of the account."},
+	"ApiKeyBearer": {
+		"type": "http", "scheme": "bearer", "description": "An API key of the account, on the routes of OpenAI's interface.",
+	},
 	"SessionCookie": {
 		"type": "apiKey", "in": "cookie", "name": "svc-session",
 		"description": "The session of a browser, which sign-in opens. " +
@@ -105,7 +114,7 @@ var securitySchemes = map[string]object{
 // commonParameters are those that the server itself reads.
 func (w *writer) commonParameters(r *web.Route) []*parameter {
 	var names []string
-	if r.Access != web.AccessPublic && len(r.Roles) == 0 {
+	if r.Access != web.AccessPublic && len(r.Roles) == 0 && !r.OpenAI {
 		names = append(names, "LmntVersion")
 	}
 	if waitsForPosition(r) {

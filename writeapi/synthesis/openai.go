@@ -1,0 +1,71 @@
+package synthesis
+
+import (
+	"context"
+	"io"
+	"strings"
+
+	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/audio"
+	"github.com/recital-tts/recital/writeapi/synthesis/request"
+)
+
+// openAI are the routes of OpenAI's interface: another dialect of bytes.
+func (a *API) openAI() []web.Route {
+	tag := web.Tag("OpenAI-compatible")
+	return []web.Route{
+		web.Post("/v1/audio/speech", a.speakOpenAI, web.OpenAIRoute(), web.MaxBody(maxBody), tag,
+			web.Summary("Text to audio, streamed, as OpenAI's clients ask for it"),
+			web.Description("As `POST /v1/ai/speech/bytes`. What cannot be done as asked is named in `x-warning`."),
+			returnsOpenAIAudio(), web.Refuses(402, 404, 409, 429)),
+		web.Get("/v1/models", models, web.OpenAIRoute(), tag,
+			web.Summary("The models, as OpenAI's clients list them"), web.Returns[modelList](web.Means("All models"))),
+	}
+}
+
+func returnsOpenAIAudio() web.Option {
+	types := []string{audio.MP3.ContentType(), audio.AAC.ContentType(), audio.WAV.ContentType(), "audio/pcm"}
+	return web.ReturnsMedia(types, web.Means("The audio, sent while it is made"), web.SendsHeaders[headers]())
+}
+
+// speakOpenAI is bytes for a request in OpenAI's terms.
+func (a *API) speakOpenAI(call *web.Call, in request.OpenAI) (web.Reply, error) {
+	translated, warnings := in.Speech(a.OpenAIVoices)
+	reply, err := a.begin(call, translated.WithSeed().Synthesis())
+	if err != nil {
+		return web.Reply{}, err
+	}
+	if own := reply.Warning(); own != "" {
+		warnings = append(warnings, own)
+	}
+	if len(warnings) > 0 {
+		call.SetHeader("x-warning", strings.Join(warnings, "; "))
+	}
+	return web.Stream(in.ContentType(), func(ctx context.Context, w io.Writer) error {
+		return reply.Write(ctx, w)
+	}), nil
+}
+
+type modelList struct {
+	Object string  `json:"object" literal:"list" doc:"Always \x60list\x60."`
+	Data   []model `json:"data" doc:"The models."`
+}
+
+type model struct {
+	ID      string `json:"id" doc:"The id of the model, for the parameter model."`
+	Object  string `json:"object" literal:"model" doc:"Always \x60model\x60."`
+	Created int64  `json:"created" doc:"When version 1 of the models was published, in seconds since 1970."`
+	OwnedBy string `json:"owned_by" doc:"Always \x60recital\x60."`
+}
+
+// modelsCreated is the beginning of 22 November 2026, UTC.
+const modelsCreated = 1795305600
+
+func models(*web.Call, struct{}) (web.Reply, error) {
+	list := modelList{Object: "list"}
+	for _, id := range speech.Models() {
+		list.Data = append(list.Data, model{ID: id, Object: "model", Created: modelsCreated, OwnedBy: "recital"})
+	}
+	return web.JSON(list), nil
+}

@@ -1,0 +1,70 @@
+package request
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/audio"
+)
+
+// OpenAI is a request for speech in OpenAI's interface; keys that are not listed are ignored.
+type OpenAI struct {
+	Model          string  `body:"model" required:"true" example:"aurora" doc:"The model, which chooses engine and delivery. An unknown one counts as \x60aurora\x60."`
+	Input          string  `body:"input" required:"true" minlen:"1" maxlen:"5000" example:"Hello, how are you today?" doc:"The text to speak: characters are Unicode code points."`
+	Voice          string  `body:"voice" required:"true" member:"id" example:"alloy" doc:"The id or the name of a voice, or one of the names that the server maps to system voices."`
+	Instructions   *string `body:"instructions" doc:"It is ignored."`
+	ResponseFormat string  `body:"response_format" default:"mp3" literal:"mp3,aac,wav,pcm" doc:"How the audio is encoded. \x60pcm\x60 is signed 16-bit little-endian, one channel, at 24000 Hz."`
+	Speed          float64 `body:"speed" default:"1" ge:"0.25" le:"4" doc:"A factor on the voice's own pace. Above 2 it counts as 2."`
+}
+
+// fastest is the maximum of Speech.Speed.
+const fastest = 2
+
+// Speech returns the request in our own terms, and a warning for each part that cannot be carried out. voices has the
+// ids of system voices by other names, in lower case.
+func (o OpenAI) Speech(voices map[string]string) (translated Speech, warnings []string) {
+	if !slices.Contains(speech.Models(), o.Model) {
+		o.Model = speech.ModelAurora
+		warnings = append(warnings, "model: it is unknown, and "+o.Model+" speaks")
+	}
+	if o.Instructions != nil && *o.Instructions != "" {
+		warnings = append(warnings, "instructions: they are ignored")
+	}
+	if o.Speed > fastest {
+		o.Speed = fastest
+		warnings = append(warnings, "speed: it is limited to 2")
+	}
+	return Speech{
+		Text: o.Input, Voice: voiceID(o.Voice, voices), Model: &o.Model, Speed: o.Speed, Format: string(o.Format()),
+		Language: Language{Engine: speech.AutoLanguage},
+	}, warnings
+}
+
+// Format returns the format of the audio.
+func (o OpenAI) Format() audio.Format {
+	if o.ResponseFormat == "pcm" {
+		return audio.PCMS16LE
+	}
+	return audio.Format(o.ResponseFormat)
+}
+
+// ContentType returns the media type of the audio. Clients of OpenAI's interface know pcm by another one than ours.
+func (o OpenAI) ContentType() string {
+	if o.ResponseFormat == "pcm" {
+		return "audio/pcm"
+	}
+	return o.Format().ContentType()
+}
+
+// voiceID returns the id of the voice that a client names. The names of system voices are their ids with a capital.
+func voiceID(named string, voices map[string]string) string {
+	name := strings.ToLower(named)
+	if id, mapped := voices[name]; mapped {
+		return id
+	}
+	if system, found := speech.LookupVoice(name); found {
+		return system.ID
+	}
+	return named
+}
