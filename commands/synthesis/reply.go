@@ -281,6 +281,9 @@ func (r *Reply) Warning() string { return r.warning }
 // Allowance returns the account's allowance, with this reply's characters among the reserved ones.
 func (r *Reply) Allowance() ledger.Allowance { return r.reservation.Allowance }
 
+// Charged returns the number of characters that were settled. It is called after Write.
+func (r *Reply) Charged() int64 { return r.handed }
+
 // Characters returns the number of reserved characters.
 func (r *Reply) Characters() int64 { return r.reservation.Characters }
 

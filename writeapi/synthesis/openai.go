@@ -25,8 +25,12 @@ func (a *API) openAI() []web.Route {
 }
 
 func returnsOpenAIAudio() web.Option {
-	types := []string{audio.MP3.ContentType(), audio.AAC.ContentType(), audio.WAV.ContentType(), "audio/pcm"}
-	return web.ReturnsMedia(types, web.Means("The audio, sent while it is made"), web.SendsHeaders[headers]())
+	types := []string{
+		audio.MP3.ContentType(), audio.OggOpus.ContentType(), audio.AAC.ContentType(), audio.FLAC.ContentType(),
+		audio.WAV.ContentType(), request.PCMType, eventStream,
+	}
+	return web.ReturnsMedia(types, web.Means("The audio, or events with its pieces, sent while it is made"),
+		web.SendsHeaders[headers]())
 }
 
 // speakOpenAI is bytes for a request in OpenAI's terms.
@@ -41,6 +45,11 @@ func (a *API) speakOpenAI(call *web.Call, in request.OpenAI) (web.Reply, error) 
 	}
 	if len(warnings) > 0 {
 		call.SetHeader("x-warning", strings.Join(warnings, "; "))
+	}
+	if in.StreamFormat == "sse" {
+		return web.Stream(eventStream, func(ctx context.Context, w io.Writer) error {
+			return writeEvents(ctx, w, reply)
+		}), nil
 	}
 	return web.Stream(in.ContentType(), func(ctx context.Context, w io.Writer) error {
 		return reply.Write(ctx, w)

@@ -23,6 +23,12 @@ const (
 	PCMF32LE Format = "pcm_f32le"
 )
 
+// The formats of OpenAI's interface alone. Their streams cannot be continued after Encoder.Rest.
+const (
+	OggOpus Format = "ogg_opus" // Opus in Ogg (RFC 7845)
+	FLAC    Format = "flac"
+)
+
 // Spec describes a reply's audio: one channel in a format at a sample rate.
 type Spec struct {
 	Format     Format
@@ -54,7 +60,7 @@ type Encoders interface {
 // SampleRates returns the rates of replies in Hz, in the API's order.
 func SampleRates() []int { return []int{8000, 16000, 24000} }
 
-// Formats returns the formats in the API's order.
+// Formats returns the formats in the API's order, without those of OpenAI's interface alone.
 func Formats() []Format {
 	return []Format{AAC, MP3, Raw, WAV, ULaw, WebM, PCMS16LE, PCMF32LE}
 }
@@ -77,6 +83,10 @@ func (f Format) ContentType() string {
 		return "audio/aac"
 	case WebM:
 		return "audio/webm"
+	case OggOpus:
+		return "audio/ogg"
+	case FLAC:
+		return "audio/flac"
 	case WAV, ULaw:
 		return "audio/wav"
 	case Raw, PCMS16LE:
@@ -89,7 +99,7 @@ func (f Format) ContentType() string {
 }
 
 // Compressed reports whether a codec library encodes the format, with losses.
-func (f Format) Compressed() bool { return f == MP3 || f == AAC || f == WebM }
+func (f Format) Compressed() bool { return f == MP3 || f == AAC || f == WebM || f == OggOpus }
 
 // inaudible is the largest sample that counts as silence: -66 dB.
 const inaudible = 16
@@ -117,7 +127,7 @@ func AppendSamples(samples []int16, pcm []byte) []int16 {
 // incomplete frame, at most 3,000 samples of its rate; a resampler alone holds a few milliseconds.
 func (s Spec) Lag() time.Duration {
 	switch s.Format {
-	case MP3, AAC, WebM:
+	case MP3, AAC, WebM, OggOpus, FLAC:
 		return 3400 * time.Second / time.Duration(s.SampleRate)
 	default:
 		return 20 * time.Millisecond

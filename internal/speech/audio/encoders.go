@@ -41,7 +41,7 @@ func (e encoders) Open(ctx context.Context, spec Spec, inputRate int) (Encoder, 
 // source returns the encoder in front of the conversion: a codec, a resampler, or none.
 func (e encoders) source(ctx context.Context, spec Spec, inputRate int) (Encoder, error) {
 	switch spec.Format {
-	case MP3, AAC, WebM:
+	case MP3, AAC, WebM, OggOpus, FLAC:
 		return e.codecs.Open(ctx, spec, inputRate)
 	case Raw, PCMS16LE, PCMF32LE, WAV, ULaw:
 		if spec.SampleRate == inputRate {

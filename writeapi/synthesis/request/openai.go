@@ -14,8 +14,9 @@ type OpenAI struct {
 	Input          string  `body:"input" required:"true" minlen:"1" maxlen:"5000" example:"Hello, how are you today?" doc:"The text to speak: characters are Unicode code points."`
 	Voice          string  `body:"voice" required:"true" member:"id" example:"alloy" doc:"The id or the name of a voice, or one of the names that the server maps to system voices."`
 	Instructions   *string `body:"instructions" doc:"It is ignored."`
-	ResponseFormat string  `body:"response_format" default:"mp3" literal:"mp3,aac,wav,pcm" doc:"How the audio is encoded. \x60pcm\x60 is signed 16-bit little-endian, one channel, at 24000 Hz."`
+	ResponseFormat string  `body:"response_format" default:"mp3" literal:"mp3,opus,aac,flac,wav,pcm" doc:"How the audio is encoded. \x60opus\x60 is Opus in Ogg. \x60pcm\x60 is signed 16-bit little-endian, one channel, at 24000 Hz."`
 	Speed          float64 `body:"speed" default:"1" ge:"0.25" le:"4" doc:"A factor on the voice's own pace. Above 2 it counts as 2."`
+	StreamFormat   string  `body:"stream_format" default:"audio" literal:"audio,sse" doc:"With \x60sse\x60 the reply is server-sent events: \x60speech.audio.delta\x60 with a piece of the audio in base64, and at the end \x60speech.audio.done\x60 with the characters as tokens."`
 }
 
 // fastest is the maximum of Speech.Speed.
@@ -43,16 +44,22 @@ func (o OpenAI) Speech(voices map[string]string) (translated Speech, warnings []
 
 // Format returns the format of the audio.
 func (o OpenAI) Format() audio.Format {
-	if o.ResponseFormat == "pcm" {
+	switch o.ResponseFormat {
+	case "pcm":
 		return audio.PCMS16LE
+	case "opus":
+		return audio.OggOpus
 	}
 	return audio.Format(o.ResponseFormat)
 }
 
+// PCMType is the media type of pcm in OpenAI's interface.
+const PCMType = "audio/pcm"
+
 // ContentType returns the media type of the audio. Clients of OpenAI's interface know pcm by another one than ours.
 func (o OpenAI) ContentType() string {
 	if o.ResponseFormat == "pcm" {
-		return "audio/pcm"
+		return PCMType
 	}
 	return o.Format().ContentType()
 }

@@ -24,6 +24,8 @@ func TestARequestInOpenAIsTermsReachesTheSpeaker(t *testing.T) {
 			nil},
 		`"model":"aurora","voice":{"id":"Morgan"},"response_format":"wav","speed":2`: {"morgan", "aurora", "wav",
 			"audio/wav", 2, nil},
+		`"model":"aurora","voice":"ava","response_format":"opus"`: {"ava", "aurora", "ogg_opus", "audio/ogg", 1, nil},
+		`"model":"aurora","voice":"ava","response_format":"flac"`: {"ava", "aurora", "flac", "audio/flac", 1, nil},
 		`"model":"aurora","voice":"amy","response_format":"aac","speed":0.25`: {"zeke", "aurora", "aac", "audio/aac", 0.25,
 			nil},
 		`"model":"tts-1","voice":"9C4A","instructions":"Whisper.","speed":4`: {"9C4A", "aurora", "mp3", "audio/mpeg", 2,

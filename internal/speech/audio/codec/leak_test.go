@@ -60,7 +60,7 @@ func TestMemoryStaysFlatOverManyStreams(t *testing.T) {
 	speech := tone(engineRate, 0.1)
 	cycle := func(i int) {
 		spec := audio.Spec{
-			Format:     []audio.Format{audio.MP3, audio.AAC, audio.WebM, audio.PCMS16LE}[i%4],
+			Format:     []audio.Format{audio.MP3, audio.AAC, audio.WebM, audio.PCMS16LE, audio.OggOpus, audio.FLAC}[i/3%6],
 			SampleRate: audio.SampleRates()[i%3],
 		}
 		stream, err := pool.Open(context.Background(), spec, engineRate)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/internal/process/workers"
-	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/audio/codec/protocol"
 )
 
@@ -57,7 +56,7 @@ func startProcess(config Config) (*process, error) {
 func (p *process) prove() error {
 	const rate = 24000
 	silence := make([]byte, 2*rate/10)
-	for _, format := range []audio.Format{audio.MP3, audio.AAC, audio.WebM} {
+	for _, format := range protocol.Codecs() {
 		ctx := context.Background() // every request is bounded by the process's own timeout
 		st, err := p.open(ctx, protocol.Opening{Format: format, SampleRate: rate, InputRate: rate})
 		if err != nil {

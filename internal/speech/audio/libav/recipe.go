@@ -32,14 +32,22 @@ func recipeFor(o protocol.Opening) recipe {
 			bitRate: 3 * o.SampleRate, // a frame of 1,024 samples holds at most 6 bits for each (ISO/IEC 14496-3)
 		}
 	case audio.WebM:
-		// 28 to 40 kbit/s is Opus' range for full-band speech (RFC 6716 section 2.1.1).
-		return recipe{
-			codec: "libopus", codecOptions: "compression_level=5:frame_duration=20",
-			muxer: "webm", muxerOptions: "live=1:cluster_time_limit=40",
-			bitRate: 32000,
-		}
+		return opus("webm", "live=1:cluster_time_limit=40")
+	case audio.OggOpus:
+		return opus("ogg", "page_duration=40000") // µs
+	case audio.FLAC:
+		return recipe{codec: "flac", codecOptions: "compression_level=5", muxer: "flac"}
 	default:
 		return recipe{}
+	}
+}
+
+// opus returns settings for Opus in a container. 28 to 40 kbit/s is its range for full-band speech (RFC 6716 section
+// 2.1.1).
+func opus(muxer, muxerOptions string) recipe {
+	return recipe{
+		codec: "libopus", codecOptions: "compression_level=5:frame_duration=20",
+		muxer: muxer, muxerOptions: muxerOptions, bitRate: 32000,
 	}
 }
 

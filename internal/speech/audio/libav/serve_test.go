@@ -163,6 +163,7 @@ func TestTheFirstBytesComeEarly(t *testing.T) {
 		{audio.MP3, 8000, 8}, {audio.MP3, 16000, 4}, {audio.MP3, 24000, 3},
 		{audio.AAC, 8000, 14}, {audio.AAC, 16000, 7}, {audio.AAC, 24000, 5},
 		{audio.WebM, 8000, 5}, {audio.WebM, 16000, 5}, {audio.WebM, 24000, 5},
+		{audio.OggOpus, 24000, 5}, {audio.FLAC, 24000, 8},
 		{audio.PCMS16LE, 8000, 1}, {audio.PCMS16LE, 16000, 1}, {audio.PCMS16LE, 24000, 1},
 	} {
 		t.Run(string(c.format), func(t *testing.T) {

@@ -46,7 +46,7 @@ const (
 
 // Opening describes the encoding of a stream.
 type Opening struct {
-	Format     audio.Format `json:"format"`      // MP3, AAC, WebM, or PCMS16LE to change the rate only
+	Format     audio.Format `json:"format"`      // one of Codecs, or PCMS16LE to change the rate only
 	SampleRate int          `json:"sample_rate"` // Hz, of the output
 	InputRate  int          `json:"input_rate"`  // Hz, 8000 to 48000
 	Continues  *Continued   `json:"continues,omitempty"`
@@ -62,14 +62,22 @@ type Continued struct {
 // maxSilence bounds the silence that a stream begins with: the look-ahead of every codec is shorter.
 const maxSilence = 1 << 14
 
+// Codecs returns the formats that a codec process encodes, other than PCM.
+func Codecs() []audio.Format {
+	return []audio.Format{audio.MP3, audio.AAC, audio.WebM, audio.OggOpus, audio.FLAC}
+}
+
 // Check returns audio.ErrUnsupported (wrapped) if codec processes do not support the encoding.
 func (o Opening) Check() error {
-	formats := []audio.Format{audio.MP3, audio.AAC, audio.WebM, audio.PCMS16LE}
+	formats := append(Codecs(), audio.PCMS16LE)
 	if !slices.Contains(formats, o.Format) || !slices.Contains(audio.SampleRates(), o.SampleRate) {
 		return fmt.Errorf("%q at %d Hz: %w", o.Format, o.SampleRate, audio.ErrUnsupported)
 	}
 	if o.InputRate < minInputRate || o.InputRate > maxInputRate {
 		return fmt.Errorf("input at %d Hz: %w", o.InputRate, audio.ErrUnsupported)
+	}
+	if o.Continues != nil && (o.Format == audio.OggOpus || o.Format == audio.FLAC) {
+		return fmt.Errorf("continuing %s: %w", o.Format, audio.ErrUnsupported)
 	}
 	if c := o.Continues; c != nil && (c.At < 0 || c.Silence < 0 || c.Silence > maxSilence) {
 		return errors.New("a stream cannot continue there")

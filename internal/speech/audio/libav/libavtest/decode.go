@@ -47,6 +47,8 @@ func demuxerFor(format audio.Format) string {
 		return "matroska"
 	case audio.ULaw:
 		return "wav"
+	case audio.OggOpus:
+		return "ogg"
 	default:
 		return string(format)
 	}
