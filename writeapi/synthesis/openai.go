@@ -20,7 +20,9 @@ func (a *API) openAI() []web.Route {
 			web.Description("As `POST /v1/ai/speech/bytes`. What cannot be done as asked is named in `x-warning`."),
 			returnsOpenAIAudio(), web.Refuses(402, 404, 409, 429)),
 		web.Get("/v1/models", models, web.OpenAIRoute(), tag,
-			web.Summary("The models, as OpenAI's clients list them"), web.Returns[modelList](web.Means("All models"))),
+			web.Summary("The models, as OpenAI's clients list them"),
+			web.Description("The values of the parameter `model`, the default first."),
+			web.Returns[modelList](web.Means("All models"))),
 	}
 }
 
