@@ -76,7 +76,6 @@ func (w *writer) input(r *web.Route, f bind.Field) (input, error) {
 	return input{source: f.Source, name: f.Name, required: f.Required, schema: s, example: example}, nil
 }
 
-// exampleOf returns the example of a field as JSON has it.
 // orObject also permits an object whose member of the name has the value.
 func orObject(s *jsonSchema, member string) *jsonSchema {
 	inner := *s
@@ -86,6 +85,7 @@ func orObject(s *jsonSchema, member string) *jsonSchema {
 	return &jsonSchema{AnyOf: []*jsonSchema{s, object}}
 }
 
+// exampleOf returns the example of a field as JSON has it.
 func exampleOf(f bind.Field) (value any, err error) {
 	if f.Example == "" {
 		return nil, nil
