@@ -4,7 +4,7 @@ GO ?= go
 
 # Folders with goroutines, processes or transactions at work: their tests run under the race detector, all of them in
 # full by make test-long, and by make test those for which it costs little.
-RACE = commands|internal/(access|app|events/(eventlog|eventnode|feed|todo)|http/web|process/(datafolder|lifecycle|postgres|supervise|workers)|providers/(blobs|hosting|payments)|standins|speech/(audio/(codec|decode)|engineproto|enginetest|espeak|flite|loudness|mastering|stretch|worker)|speech$$)
+RACE = commands|internal/(access|app|events/(eventlog|eventnode|feed|todo)|http/web|process/(datafolder|lifecycle|postgres|supervise|workers)|providers/(blobs|hosting|payments)|standins|speech/(audio/(codec|decode)|engineproto|enginetest|espeak|flite|japanese/reader|loudness|mastering|stretch|worker)|speech$$)
 RACE_SHORT = commands/journal|internal/(access/(credentials|keyring)|process/(datafolder|lifecycle|supervise)|providers/blobs/(folder|sealed))
 packages_in = $$($(GO) list ./... | grep -E '^$(module)/($(1))(/|$$)')
 packages_not_in = $$($(GO) list ./... | grep -vE '^$(module)/($(1))(/|$$)')
@@ -59,7 +59,8 @@ deps-long: ## install what the longest tests need as well
 	@deploy/deps.sh long
 
 build: ## build the binaries into bin/
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/ ./cmd/recitald ./cmd/recitalctl ./cmd/standins
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/ ./cmd/recitald ./cmd/recitalctl ./cmd/standins \
+		./cmd/japanesereader
 	CGO_ENABLED=1 $(GO) build -trimpath -o bin/ ./cmd/speechworker
 
 run: deps build ## install, build and start everything on an embedded default; Ctrl-C stops it

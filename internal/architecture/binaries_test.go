@@ -19,6 +19,18 @@ func TestTheProgramsContainNoProviderOfTests(t *testing.T) {
 	}
 }
 
+// The dictionary of Japanese takes about 100 MB of memory: a program of its own holds it while there are Japanese texts.
+func TestRecitaldContainsNoDictionaryOfJapanese(t *testing.T) {
+	for program, contains := range map[string]bool{"recitald": false, "recitalctl": false, "japanesereader": true} {
+		linked, err := exec.Command("go", "list", "-deps", module+"cmd/"+program).Output()
+		require.NoError(t, err)
+		require.Equal(t, contains, strings.Contains(string(linked), "github.com/ikawaha/kagome"), program)
+	}
+	dockerfile, err := os.ReadFile("../../Dockerfile")
+	require.NoError(t, err)
+	require.Contains(t, string(dockerfile), "./cmd/japanesereader", "and images of production contain the program")
+}
+
 // What takes the place of providers in mode dev is a program of its own: production does without it.
 func TestRecitaldContainsNoStandIn(t *testing.T) {
 	linked, err := exec.Command("go", "list", "-deps", module+"cmd/recitald", module+"cmd/recitalctl").Output()
