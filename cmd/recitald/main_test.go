@@ -12,7 +12,7 @@ import (
 	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
-// recitaldBinary is in the same folder as recitalctl and speechworker.
+// recitaldBinary is in the same folder as the other programs.
 var recitaldBinary string
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -21,7 +21,7 @@ func run(m *testing.M) int {
 	if folder := os.Getenv(stormNodeFolder); folder != "" {
 		return runStormNode(folder)
 	}
-	folder, remove, err := bintest.Folder("recitald", "recitalctl", "speechworker", "standins")
+	folder, remove, err := bintest.Folder("recitald", "recitalctl", "speechworker", "standins", "japanesereader")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

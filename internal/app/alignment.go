@@ -20,7 +20,7 @@ func alignmentSlice(core *coreParts, workers *workerParts) slice {
 		name: "alignment",
 		open: func() (service, error) {
 			aligner := rendered.New(rendered.Config{
-				Decoder: workers.decoder, Engine: speech.WithFrontEnd(workers.engines), Longest: longestRecording,
+				Decoder: workers.decoder, Engine: speech.WithFrontEnd(workers.engines, workers.japanese), Longest: longestRecording,
 				MostOnce: core.cfg.Alignments,
 			})
 			write := writeapi.API{Aligner: aligner, Places: quota.New(int64(core.cfg.Alignments), 1)}

@@ -41,6 +41,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio/codec"
 	"github.com/recital-tts/recital/internal/speech/audio/decode"
 	"github.com/recital-tts/recital/internal/speech/generations"
+	"github.com/recital-tts/recital/internal/speech/japanese/reader"
 	"github.com/recital-tts/recital/internal/speech/wordtimes"
 	"github.com/recital-tts/recital/internal/speech/worker"
 	openalerts "github.com/recital-tts/recital/readapi/alerts"
@@ -253,6 +254,7 @@ type workerParts struct {
 	engines  *worker.Pool
 	second   *worker.Pool // the engine of the blizzard models
 	codecs   *codec.Pool
+	japanese *reader.Reader
 	speaker  *speech.Speaker
 	encoders audio.Encoders
 	decoder  *decode.Pool // of uploads

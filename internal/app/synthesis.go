@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/audio/codec"
 	"github.com/recital-tts/recital/internal/speech/audio/decode"
+	"github.com/recital-tts/recital/internal/speech/japanese/reader"
 	"github.com/recital-tts/recital/internal/speech/wordtimes"
 	"github.com/recital-tts/recital/internal/speech/worker"
 	readapi "github.com/recital-tts/recital/readapi/synthesis"
@@ -92,16 +95,27 @@ func (a *App) startWorkers(context.Context) error {
 		return err
 	}
 	a.onClose("the codecs", func() error { a.codecs.Close(); return nil })
-	a.speaker = speech.NewSpeaker(a.engines).WithSecondEngine(a.second)
+	a.openJapanese(filepath.Join(filepath.Dir(binary), "japanesereader"))
+	a.speaker = speech.NewSpeaker(a.engines).WithSecondEngine(a.second).WithJapanese(a.japanese)
 	a.encoders = audio.NewEncoders(a.codecs)
 	a.decoder = decode.NewPool(decode.Config{Command: command("decode"), Logger: a.log})
 	a.metrics.registry.MustRegister(workerMetrics(&a.workerParts)...)
 	return nil
 }
 
+// openJapanese prepares the process that reads Japanese, which lies beside speechworker. recitald runs without it.
+func (a *App) openJapanese(path string) {
+	if _, err := os.Stat(path); err != nil {
+		a.log.Warn("there is no program japanesereader beside speechworker, so that Japanese is spoken without the readings "+
+			"of its words; make build makes it", "path", path)
+	}
+	a.japanese = reader.New(reader.Config{Command: workers.Command{Path: path}, Logger: a.log})
+	a.onClose("the reader of Japanese", a.japanese.Close)
+}
+
 func workerMetrics(p *workerParts) []prometheus.Collector {
 	return slices.Concat(engineMetrics("espeak-ng", p.engines), engineMetrics("flite", p.second), codecMetrics(p.codecs),
-		[]prometheus.Collector{gauge("recital_decoders_running",
+		japaneseMetrics(p.japanese), []prometheus.Collector{gauge("recital_decoders_running",
 			"Uploads that are being decoded, each in a process of its own.", p.decoder.Running)})
 }
 
@@ -137,6 +151,26 @@ func codecMetrics(pool *codec.Pool) []prometheus.Collector {
 			func(s codec.Stats) float64 { return float64(s.Streams) }),
 		codecs.gauge("recital_codec_restarts", "Codec processes that were started again.",
 			func(s codec.Stats) float64 { return float64(s.Restarts) }),
+	}
+}
+
+func japaneseMetrics(r *reader.Reader) []prometheus.Collector {
+	read := statistics[reader.Stats]{read: r.Stats}
+	return []prometheus.Collector{
+		read.gauge("recital_japanese_readers_running", "Whether the process that reads Japanese runs; it ends when it is idle.",
+			func(s reader.Stats) float64 {
+				if s.Running {
+					return 1
+				}
+				return 0
+			}),
+		read.counter("recital_japanese_reader_starts_total", "Starts of the process that reads Japanese.",
+			func(s reader.Stats) float64 { return float64(s.Starts) }),
+		read.counter("recital_japanese_texts_total", "Segments, or parts of them, that were to be read as Japanese.",
+			func(s reader.Stats) float64 { return float64(s.Texts) }),
+		read.counter("recital_japanese_texts_failed_total",
+			"Those that could not be read, and were spoken without the readings of their words.",
+			func(s reader.Stats) float64 { return float64(s.Failed) }),
 	}
 }
 

@@ -14,23 +14,26 @@ import (
 const maxSpoken = 8 << 10
 
 // WithFrontEnd returns an engine that says the spoken form of a job's text. Marks keep their places in the text as it
-// is written.
-func WithFrontEnd(engine Engine) Engine {
+// is written. Without a reader, Japanese is left as it is written.
+func WithFrontEnd(engine Engine, japanese JapaneseReader) Engine { return newSpoken(engine, japanese) }
+
+func newSpoken(engine Engine, japanese JapaneseReader) spoken {
 	frontend.Prepare()
-	return spoken{engine, true}
+	return spoken{engine, true, japanese}
 }
 
 // spoken is an engine behind the front end.
 type spoken struct {
 	Engine
-	manyLanguages bool // it speaks the runs of a text in their languages
+	manyLanguages bool           // it speaks the runs of a text in their languages
+	japanese      JapaneseReader // nil if there is none
 }
 
 // Speak implements Engine.
 func (s spoken) Speak(ctx context.Context, job Job) (Utterance, error) {
 	spans := frontend.Spans(job.Text, job.Language)
 	if s.manyLanguages {
-		spans = inTheirLanguages(spans, job.Language)
+		spans = s.inKana(ctx, inTheirLanguages(spans, job.Language))
 	}
 	text := frontend.Spoken(spans)
 	if text == job.Text {

@@ -68,7 +68,7 @@ func TestPhrasesCoverWhatIsSpoken(t *testing.T) {
 	engine := &reader{}
 	job := speech.Job{Text: "Pay $5, or 10%!", Language: "en-us"}
 	job.Phrases = []speech.Phrase{{Runes: 5}, {Runes: 3}, {Runes: 7}}
-	_, err := speech.WithFrontEnd(engine).Speak(t.Context(), job)
+	_, err := speech.WithFrontEnd(engine, nil).Speak(t.Context(), job)
 	require.NoError(t, err)
 	require.Equal(t, "Pay five dollars, or ten percent!", engine.jobs[0].Text)
 	require.Equal(t, []speech.Phrase{{Runes: 16}, {Runes: 2}, {Runes: 15}}, engine.jobs[0].Phrases)
@@ -77,9 +77,9 @@ func TestPhrasesCoverWhatIsSpoken(t *testing.T) {
 // Marks alone are silent, and the text of other languages is left as it is.
 func TestMarksOfMarkdownAreSilent(t *testing.T) {
 	engine := &reader{}
-	_, err := speech.WithFrontEnd(engine).Speak(t.Context(), speech.Job{Text: "**", Language: "en-us"})
+	_, err := speech.WithFrontEnd(engine, nil).Speak(t.Context(), speech.Job{Text: "**", Language: "en-us"})
 	require.NoError(t, err)
-	_, err = speech.WithFrontEnd(engine).Speak(t.Context(), speech.Job{Text: "5 kg", Language: "sv"})
+	_, err = speech.WithFrontEnd(engine, nil).Speak(t.Context(), speech.Job{Text: "5 kg", Language: "sv"})
 	require.NoError(t, err)
 	require.Equal(t, " ", engine.jobs[0].Text)
 	require.Equal(t, "5 kg", engine.jobs[1].Text)

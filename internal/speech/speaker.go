@@ -38,17 +38,22 @@ type Piece struct {
 
 // Speaker speaks whole texts, segment by segment. It is safe for concurrent use.
 type Speaker struct {
-	engine Engine
+	engine spoken
 	second Engine // nil if there is none
 }
 
 // NewSpeaker returns a Speaker that uses an engine behind the front end.
-func NewSpeaker(engine Engine) *Speaker { return &Speaker{engine: WithFrontEnd(engine)} }
+func NewSpeaker(engine Engine) *Speaker { return &Speaker{engine: newSpoken(engine, nil)} }
+
+// WithJapanese returns a speaker that has Japanese read.
+func (s *Speaker) WithJapanese(reader JapaneseReader) *Speaker {
+	return &Speaker{engine: newSpoken(s.engine.Engine, reader), second: s.second}
+}
 
 // WithSecondEngine returns a speaker that uses another engine, of the same sample rate, for the blizzard models'
 // American English.
 func (s *Speaker) WithSecondEngine(second Engine) *Speaker {
-	return &Speaker{engine: s.engine, second: spoken{second, false}}
+	return &Speaker{engine: s.engine, second: spoken{Engine: second}}
 }
 
 // Speak starts a stream. The synthesis of the first segment starts at once; everything is cancelled when ctx ends.

@@ -37,6 +37,7 @@ const (
 	Hashtag      Kind = "hashtag"
 	Symbol       Kind = "symbol"
 	Syllable     Kind = "syllable" // of a language whose letters are spelled for the engine
+	Word         Kind = "word"     // of a language whose words are spelled for the engine
 )
 
 // Span is a part of a text. The originals of a text's spans, concatenated, are the text.

@@ -12,7 +12,7 @@ import (
 
 // What is heard is looked at by the phonemes that the engine names.
 func TestEachScriptIsHeardInItsLanguage(t *testing.T) {
-	engine := speech.WithFrontEnd(openPool(t, 2))
+	engine := speech.WithFrontEnd(openPool(t, 2), nil)
 	for _, test := range []struct{ language, text, heard string }{
 		{"cmn", "银行", "j i n X a N"}, // not xing
 		{"cmn", "重庆", "ts.h ong tS;h i N"},
@@ -37,7 +37,7 @@ func TestEachScriptIsHeardInItsLanguage(t *testing.T) {
 
 func TestTheWordsOfChineseAreItsLetters(t *testing.T) {
 	job := speech.Job{Text: "你好，世界", Voice: speech.Voices()[0], Language: "cmn", Speed: 1}
-	said, err := enginetest.Speak(t.Context(), speech.WithFrontEnd(openPool(t, 1)), job)
+	said, err := enginetest.Speak(t.Context(), speech.WithFrontEnd(openPool(t, 1), nil), job)
 	require.NoError(t, err)
 	var at []int
 	for _, m := range said.Marks {
