@@ -51,7 +51,7 @@ func (r *reader) readCounted() bool {
 	}
 	spoken := n.String()
 	if c, after, found := r.counterAt(end); found {
-		spoken, end = r.dayOfMonth(n, after, count(n, c)), after
+		spoken, end = r.dayOfMonth(count(n, c), after), after
 	}
 	spoken, end = r.withSuffix(spoken, end)
 	if !r.isBorder(end) {
@@ -101,8 +101,9 @@ func (r *reader) isNumberAt(at int) bool {
 	return at < len(r.text) && (digitsIn(r.text[at:at+1]) > 0 || isKanjiNumeral(r.text[at]))
 }
 
-// dayOfMonth returns the reading of a number and a counter. 1日 is a day of a month after one, and the start of a range.
-func (r *reader) dayOfMonth(n number, end int, spoken string) string {
+// dayOfMonth returns the reading of a number and a counter that end at a position: 1日 is the first day of a month if a
+// month is before it, or から or a day of the week after it.
+func (r *reader) dayOfMonth(spoken string, end int) string {
 	if spoken != "イチニチ" {
 		return spoken
 	}

@@ -165,7 +165,7 @@ func (r *reader) continues(class Class, spoken string) bool {
 
 // lengthen appends the end of a word. The ending ウ lengthens the vowel before it: イコ and ウ are イコー.
 func lengthen(word, end string) string {
-	if end == "ウ" && strings.ContainsAny(word[len(word)-len("コ"):], "オコゴソゾトドノホボポモヨョロ") {
+	if vowel, _ := utf8.DecodeLastRuneInString(word); end == "ウ" && strings.ContainsRune("オコゴソゾトドノホボポモヨョロ", vowel) {
 		end = "ー"
 	}
 	return word + end

@@ -101,7 +101,20 @@ func TestWhatCannotBeAnalysedIsLeftAsItIs(t *testing.T) {
 	}
 }
 
-// Whatever is written, the originals are the text, and what is spoken can be.
+// anything is an analyser whose morphemes are of any class.
+func anything(text string) []japanese.Morpheme {
+	all := letters(text)
+	for i, m := range all {
+		c, _ := utf8.DecodeRuneInString(m.Surface)
+		if m.Class == japanese.Word {
+			all[i].Class = japanese.Class(c % 7)
+			all[i].Pronunciation = []string{"", "ウ", "コ", "ッ", "ー"}[c%5]
+		}
+	}
+	return all
+}
+
+// Whatever is written and found in it, the originals are the text, and what is spoken can be.
 func FuzzRead(f *testing.F) {
 	for _, text := range []string{"3月1日（月）", "1,234.5.6万円", "090-1234-5678", "10:00:05", "2026/11/25", "1/2", "3〜5人", "-5度",
 		"¥500", "二三日", "一億〇千百十万", "９分の１目間分", "00-0-", "1:00目", "千万億兆京", "1/1（日）"} {
@@ -112,6 +125,11 @@ func FuzzRead(f *testing.F) {
 		require.Equal(t, text, original)
 		require.Equal(t, utf8.ValidString(text), utf8.ValidString(spoken))
 		require.LessOrEqual(t, len(spoken), 40*len(text))
+		original = ""
+		for _, r := range japanese.Read(text, anything) {
+			original += r.Original
+		}
+		require.Equal(t, text, original)
 	})
 }
 

@@ -19,7 +19,9 @@ func (n number) String() string { return n.head + n.last }
 
 func (n *number) say(words ...string) {
 	for _, word := range words {
-		n.head, n.last = n.head+n.last, word
+		if word != "" {
+			n.head, n.last = n.head+n.last, word
+		}
 	}
 }
 
@@ -68,40 +70,15 @@ func spell(value int64) number {
 
 // sayGroup adds a number below 10,000. A thousand has its one before a myriad: イッセンマン, but センエン.
 func (n *number) sayGroup(value int64, before bool) {
-	names := digitNames()
-	switch thousands := value / 1000 % 10; thousands {
-	case 0:
-	case 1:
-		n.say(map[bool]string{true: "イッセン", false: "セン"}[before])
-	case 3:
-		n.say("サンゼン")
-	case 8:
-		n.say("ハッセン")
-	default:
-		n.say(names[thousands] + "セン")
+	thousands := strings.Split(" セン ニセン サンゼン ヨンセン ゴセン ロクセン ナナセン ハッセン キューセン", " ")
+	hundreds := strings.Split(" ヒャク ニヒャク サンビャク ヨンヒャク ゴヒャク ロッピャク ナナヒャク ハッピャク キューヒャク", " ")
+	tens := strings.Split(" ジュー ニジュー サンジュー ヨンジュー ゴジュー ロクジュー ナナジュー ハチジュー キュージュー", " ")
+	if before {
+		thousands[1] = "イッセン"
 	}
-	switch hundreds := value / 100 % 10; hundreds {
-	case 0:
-	case 1:
-		n.say("ヒャク")
-	case 3:
-		n.say("サンビャク")
-	case 6:
-		n.say("ロッピャク")
-	case 8:
-		n.say("ハッピャク")
-	default:
-		n.say(names[hundreds] + "ヒャク")
-	}
-	switch tens := value / 10 % 10; tens {
-	case 0:
-	case 1:
-		n.say("ジュー")
-	default:
-		n.say(names[tens], "ジュー")
-	}
+	n.say(thousands[value/1000%10], hundreds[value/100%10], tens[value/10%10])
 	if ones := value % 10; ones > 0 {
-		n.say(names[ones])
+		n.say(digitNames()[ones])
 	}
 }
 
