@@ -1,6 +1,7 @@
 package japanese
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -12,8 +13,8 @@ func (r *reader) readNumber(class Class) bool {
 	if i := strings.IndexRune("¥$€£", text[0]); i >= 0 && digitsIn(text[1:]) > 0 {
 		return r.readAmount(map[rune]string{'¥': "円", '$': "ドル", '€': "ユーロ", '£': "ポンド"}[text[0]])
 	}
-	if strings.ContainsRune("-−", text[0]) && digitsIn(text[1:]) > 0 && (r.at == 0 || !isLatin(r.text[r.at-1])) {
-		r.add(r.at+1, "マイナス", Prefix)
+	if i := strings.IndexRune("+-−", text[0]); i >= 0 && digitsIn(text[1:]) > 0 && (r.at == 0 || !isLatin(r.text[r.at-1])) {
+		r.add(r.at+1, map[bool]string{true: "プラス", false: "マイナス"}[i == 0], Prefix)
 		return true
 	}
 	if digitsIn(text) == 0 && class != Numeral {
@@ -65,9 +66,12 @@ func (r *reader) readCounted() bool {
 	return true
 }
 
-// counterAt returns the longest counter at a position, and its end.
+// counterAt returns the longest counter of the list at a position, or else that of the dictionary, and its end.
 func (r *reader) counterAt(at int) (c counter, end int, found bool) {
 	all := counters()
+	if i, isStart := slices.BinarySearch(r.starts, at); isStart && i < len(r.morphemes) && r.morphemes[i].Class == Counter {
+		c, end, found = counterOf(r.morphemes[i]), r.starts[i+1], true
+	}
 	for end := min(at+all.longest, len(r.text)); end > at; end-- {
 		written := string(r.text[at:end])
 		c, found := all.counters[written]
@@ -76,7 +80,7 @@ func (r *reader) counterAt(at int) (c counter, end int, found bool) {
 		}
 		return c, end, true
 	}
-	return counter{}, at, false
+	return c, end, found
 }
 
 // suffixAt returns how what follows a counter is read: 3日間, 2回目 and 5人分.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -52,11 +53,11 @@ func pairs(list string) map[string]string {
 }
 
 // join returns a number with a counter. Kinds of counters: k (カイ), g (ガイ after サン), s (サイ), z (ゾク after サン), b (ボン
-// after サン, セン and マン, and ポン), p (プン after ン, too), l (キロ) and d (ページ).
+// after サン, セン and マン, and ポン), p (プン after ン, too), h (ポン only), l (キロ) and d (ページ).
 func join(n number, c counter) string {
 	doubled := map[string]string{
 		"k": "イチ ロク ハチ ジュー ャク", "g": "イチ ロク ハチ ジュー ャク", "b": "イチ ロク ハチ ジュー ャク",
-		"p": "イチ ロク ハチ ジュー ャク", "s": "イチ ハチ ジュー", "z": "イチ ハチ ジュー", "l": "ロク ジュー ャク", "d": "ジュー",
+		"p": "イチ ロク ハチ ジュー ャク", "h": "イチ ロク ハチ ジュー ャク", "s": "イチ ハチ ジュー", "z": "イチ ハチ ジュー", "l": "ロク ジュー ャク", "d": "ジュー",
 	}[c.kind]
 	for ending := range strings.FieldsSeq(doubled) {
 		if strings.HasSuffix(n.last, ending) {
@@ -70,11 +71,29 @@ func join(n number, c counter) string {
 	return n.String() + c.kana
 }
 
+// counterOf returns a counter of the dictionary that the list lacks. It changes what is before it as most do that begin
+// with its sound and are written with a kanji.
+func counterOf(m Morpheme) counter {
+	first, _ := utf8.DecodeRuneInString(m.Pronunciation)
+	written, _ := utf8.DecodeRuneInString(m.Surface)
+	c := counter{kana: m.Pronunciation}
+	switch {
+	case !unicode.Is(unicode.Han, written):
+	case strings.ContainsRune("カキクケコ", first):
+		c.kind = "k"
+	case strings.ContainsRune("サシスセソタチツテト", first):
+		c.kind = "s"
+	case strings.ContainsRune("ハヒフヘホ", first):
+		c.kind = "h"
+	}
+	return c
+}
+
 // voiced returns a counter as it is after ッ, or after ン.
 func voiced(kana, kind string, doubled bool) string {
 	first, size := utf8.DecodeRuneInString(kana)
 	switch {
-	case kind == "p" || kind == "b" && doubled:
+	case kind == "p" || kind == "h" || kind == "b" && doubled:
 		first += 'パ' - 'ハ'
 	case !doubled:
 		first += 'バ' - 'ハ' // also ガ - カ and ゾ - ソ

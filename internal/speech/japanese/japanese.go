@@ -21,6 +21,7 @@ const (
 	Inflected              // a verb or an adjective: begins a word, which endings continue
 	Ending                 // continues a verb, an adjective or another ending
 	Suffix                 // continues a word
+	Counter                // continues a number
 	Prefix                 // begins a word that the next morpheme continues
 	Numeral                // begins a word; a part of a number
 	Symbol                 // has no sound
@@ -65,7 +66,9 @@ type reader struct {
 // split has the text analysed. It reports whether the morphemes are those of the text.
 func (r *reader) split(analyse func(string) []Morpheme) bool {
 	r.text = narrow(r.written)
-	r.morphemes = analyse(string(r.text))
+	for _, m := range analyse(string(r.text)) {
+		r.morphemes = append(r.morphemes, apart(m)...)
+	}
 	at := 0
 	for _, m := range r.morphemes {
 		r.starts = append(r.starts, at)
@@ -75,13 +78,28 @@ func (r *reader) split(analyse func(string) []Morpheme) bool {
 	return at == len(r.text)
 }
 
+// apart returns the signs of a morpheme that consists of them one by one: %〜 are two.
+func apart(m Morpheme) []Morpheme {
+	if strings.ContainsFunc(m.Surface, func(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }) {
+		return []Morpheme{m}
+	}
+	var signs []Morpheme
+	for _, c := range m.Surface {
+		signs = append(signs, Morpheme{Surface: string(c), Class: m.Class})
+	}
+	if len(signs) == 1 {
+		signs[0].Pronunciation = m.Pronunciation // of ％ and its like
+	}
+	return signs
+}
+
 // narrow returns a text with the narrow forms of letters, digits and the signs of numbers. Other marks stay: the
 // analyser knows their wide forms.
 func narrow(written []rune) []rune {
 	text := slices.Clone(written)
 	for i, c := range text {
 		switch {
-		case c >= '０' && c <= '９', c >= 'Ａ' && c <= 'Ｚ', c >= 'ａ' && c <= 'ｚ', strings.ContainsRune("％：／－＄", c):
+		case c >= '０' && c <= '９', c >= 'Ａ' && c <= 'Ｚ', c >= 'ａ' && c <= 'ｚ', strings.ContainsRune("％：／－＋＄", c):
 			text[i] = c - '！' + '!'
 		case c == '￥':
 			text[i] = '¥'
@@ -159,7 +177,7 @@ func (r *reader) continues(class Class, spoken string) bool {
 	case class == Ending:
 		return r.last == Inflected || r.last == Ending
 	default:
-		return class == Suffix
+		return class == Suffix || class == Counter
 	}
 }
 

@@ -107,7 +107,7 @@ func anything(text string) []japanese.Morpheme {
 	for i, m := range all {
 		c, _ := utf8.DecodeRuneInString(m.Surface)
 		if m.Class == japanese.Word {
-			all[i].Class = japanese.Class(c % 7)
+			all[i].Class = japanese.Class(c % 8)
 			all[i].Pronunciation = []string{"", "ウ", "コ", "ッ", "ー"}[c%5]
 		}
 	}

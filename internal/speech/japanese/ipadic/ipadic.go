@@ -31,7 +31,7 @@ func (a *Analyser) Morphemes(text string) []japanese.Morpheme {
 	for i := range tokens {
 		surface := tokens[i].Surface
 		if surface == "分の" { // it is both a part of fractions (ブンノ) and minutes (フンノ)
-			morphemes = append(morphemes, japanese.Morpheme{Surface: "分", Pronunciation: "フン", Class: japanese.Suffix},
+			morphemes = append(morphemes, japanese.Morpheme{Surface: "分", Pronunciation: "フン", Class: japanese.Counter},
 				japanese.Morpheme{Surface: "の", Pronunciation: "ノ"})
 			continue
 		}
@@ -52,6 +52,8 @@ func classOf(surface string, pos []string) japanese.Class {
 		return japanese.Prefix
 	case strings.HasPrefix(all, "名詞,数"):
 		return japanese.Numeral
+	case strings.HasPrefix(all, "名詞,接尾,助数詞"):
+		return japanese.Counter
 	case strings.HasPrefix(all, "名詞,接尾"):
 		return japanese.Suffix
 	case strings.HasPrefix(all, "動詞,自立"), strings.HasPrefix(all, "形容詞,自立"):

@@ -1,6 +1,7 @@
 package reader_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -44,6 +45,7 @@ func open(t *testing.T, config reader.Config) *reader.Reader {
 	if config.Command.Path == "" {
 		config.Command.Path = binary
 	}
+	config.Loading, config.Timeout = cmp.Or(config.Loading, time.Minute), cmp.Or(config.Timeout, time.Minute)
 	config.Logger = slog.New(slog.DiscardHandler)
 	r := reader.New(config)
 	t.Cleanup(func() { require.NoError(t, r.Close()) })
@@ -86,7 +88,7 @@ func TestTheProcessStartsWithTheFirstTextAndIsReplaced(t *testing.T) {
 
 // A process that hangs is killed, and the text that waits for it is read by the next one.
 func TestAProcessThatHangsIsReplaced(t *testing.T) {
-	r := open(t, reader.Config{Timeout: 30 * time.Second})
+	r := open(t, reader.Config{})
 	requireRead(t, r)
 	require.NoError(t, syscall.Kill(running(t), syscall.SIGSTOP))
 	requireRead(t, r)
