@@ -157,7 +157,7 @@ func codecMetrics(pool *codec.Pool) []prometheus.Collector {
 func japaneseMetrics(r *reader.Reader) []prometheus.Collector {
 	read := statistics[reader.Stats]{read: r.Stats}
 	return []prometheus.Collector{
-		read.gauge("recital_japanese_readers_running", "Whether the process that reads Japanese runs; it ends when it is idle.",
+		read.gauge("recital_japanese_readers_running", "Whether the process that reads Japanese runs; it ends when idle.",
 			func(s reader.Stats) float64 {
 				if s.Running {
 					return 1

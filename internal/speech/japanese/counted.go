@@ -13,18 +13,23 @@ func (r *reader) readNumber(class Class) bool {
 	if i := strings.IndexRune("¥$€£", text[0]); i >= 0 && digitsIn(text[1:]) > 0 {
 		return r.readAmount(map[rune]string{'¥': "円", '$': "ドル", '€': "ユーロ", '£': "ポンド"}[text[0]])
 	}
-	if i := strings.IndexRune("+-−", text[0]); i >= 0 && digitsIn(text[1:]) > 0 && (r.at == 0 || !isLatin(r.text[r.at-1])) {
-		r.add(r.at+1, map[bool]string{true: "プラス", false: "マイナス"}[i == 0], Prefix)
-		return true
-	}
 	if digitsIn(text) == 0 && class != Numeral {
-		return false
+		return r.readSign()
 	}
 	return r.readTelephone() || r.readSeparated() || r.readCounted()
 }
 
-// isLatin reports whether a hyphen after a character is one: GPT-4.
-func isLatin(c rune) bool { return c < '\u0250' && isSounded(c) }
+// readSign reads the sign of the number that follows. After a Latin letter it is a hyphen: GPT-4.
+func (r *reader) readSign() bool {
+	if !r.isNumberAt(r.at+1) || r.at > 0 && r.text[r.at-1] < '\u0250' && isSounded(r.text[r.at-1]) {
+		return false
+	}
+	sign := map[rune]string{'+': "プラス", '-': "マイナス", '−': "マイナス"}[r.text[r.at]]
+	if sign != "" {
+		r.add(r.at+1, sign, Prefix)
+	}
+	return sign != ""
+}
 
 // readAmount reads a number whose unit is written before it.
 func (r *reader) readAmount(unit string) bool {
@@ -69,7 +74,7 @@ func (r *reader) readCounted() bool {
 // counterAt returns the longest counter of the list at a position, or else that of the dictionary, and its end.
 func (r *reader) counterAt(at int) (c counter, end int, found bool) {
 	all := counters()
-	if i, isStart := slices.BinarySearch(r.starts, at); isStart && i < len(r.morphemes) && r.morphemes[i].Class == Counter {
+	if i, is := slices.BinarySearch(r.starts, at); is && i < len(r.morphemes) && r.morphemes[i].Class == Counter {
 		c, end, found = counterOf(r.morphemes[i]), r.starts[i+1], true
 	}
 	for end := min(at+all.longest, len(r.text)); end > at; end-- {

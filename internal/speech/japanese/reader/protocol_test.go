@@ -10,7 +10,8 @@ import (
 func TestReadingsOfAnotherTextAreRefused(t *testing.T) {
 	for _, payload := range []string{
 		``, `{}`, `[]`, `[{"original":"東","spoken":" トー"}]`, `[{"original":"東京都","spoken":""}]`,
-		`[{"original":"京","spoken":" キョー"},{"original":"東","spoken":""}]`, `[{"original":"","spoken":"ア"},{"original":"東京"}]`,
+		`[{"original":"京","spoken":" キョー"},{"original":"東","spoken":""}]`,
+		`[{"original":"","spoken":"ア"},{"original":"東京"}]`,
 		"[{\"original\":\"東京\",\"spoken\":1}]",
 	} {
 		_, err := parse([]byte(payload), "東京")

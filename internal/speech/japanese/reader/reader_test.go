@@ -130,7 +130,7 @@ func TestTextsAreReadConcurrently(t *testing.T) {
 // A program that cannot be started, or does not get ready, is an error without the text, and the next texts do not wait
 // for it.
 func TestAProgramThatCannotBeStartedIsLeftAlone(t *testing.T) {
-	for name, path := range map[string]string{"missing": "/nonexistent/reader", "silent": "/bin/cat", "ends": "/bin/true"} {
+	for name, path := range map[string]string{"missing": "/none/reader", "silent": "/bin/cat", "ends": "/bin/true"} {
 		t.Run(name, func(t *testing.T) {
 			r := open(t, reader.Config{
 				Command: workers.Command{Path: path}, Loading: 50 * time.Millisecond, Pause: time.Hour,
