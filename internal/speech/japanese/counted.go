@@ -42,11 +42,8 @@ func (r *reader) readAmount(unit string) bool {
 	return true
 }
 
-// addNumber adds a number, and what is between it and another.
-func (r *reader) addNumber(end int, spoken string) {
-	r.add(end, spoken, Word)
-	r.number = true
-}
+// addNumber adds a number, or what is between it and another.
+func (r *reader) addNumber(end int, spoken string) { r.add(end, spoken, Word) }
 
 // readCounted reads a number with the longest counter that ends where a morpheme does, if there is one.
 func (r *reader) readCounted() bool {

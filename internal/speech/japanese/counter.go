@@ -55,11 +55,7 @@ func pairs(list string) map[string]string {
 // join returns a number with a counter. Kinds of counters: k (カイ), g (ガイ after サン), s (サイ), z (ゾク after サン), b (ボン
 // after サン, セン and マン, and ポン), p (プン after ン, too), h (ポン only), l (キロ) and d (ページ).
 func join(n number, c counter) string {
-	doubled := map[string]string{
-		"k": "イチ ロク ハチ ジュー ャク", "g": "イチ ロク ハチ ジュー ャク", "b": "イチ ロク ハチ ジュー ャク",
-		"p": "イチ ロク ハチ ジュー ャク", "h": "イチ ロク ハチ ジュー ャク", "s": "イチ ハチ ジュー", "z": "イチ ハチ ジュー", "l": "ロク ジュー ャク", "d": "ジュー",
-	}[c.kind]
-	for ending := range strings.FieldsSeq(doubled) {
+	for _, ending := range doubled(c.kind) {
 		if strings.HasSuffix(n.last, ending) {
 			return n.head + n.last[:len(n.last)-len("ッ")] + "ッ" + voiced(c.kana, c.kind, true)
 		}
@@ -69,6 +65,21 @@ func join(n number, c counter) string {
 		return n.String() + voiced(c.kana, c.kind, false)
 	}
 	return n.String() + c.kana
+}
+
+// doubled returns the endings of numbers whose last sound becomes ッ before a kind of counters.
+func doubled(kind string) []string {
+	switch kind {
+	case "k", "g", "b", "p", "h":
+		return []string{"イチ", "ロク", "ハチ", "ジュー", "ャク"}
+	case "s", "z":
+		return []string{"イチ", "ハチ", "ジュー"}
+	case "l":
+		return []string{"ロク", "ジュー", "ャク"}
+	case "d":
+		return []string{"ジュー"}
+	}
+	return nil
 }
 
 // counterOf returns a counter of the dictionary that the list lacks. It changes what is before it as most do that begin
@@ -90,12 +101,12 @@ func counterOf(m Morpheme) counter {
 }
 
 // voiced returns a counter as it is after ッ, or after ン.
-func voiced(kana, kind string, doubled bool) string {
+func voiced(kana, kind string, afterDoubled bool) string {
 	first, size := utf8.DecodeRuneInString(kana)
 	switch {
-	case kind == "p" || kind == "h" || kind == "b" && doubled:
+	case kind == "p" || kind == "h" || kind == "b" && afterDoubled:
 		first += 'パ' - 'ハ'
-	case !doubled:
+	case !afterDoubled:
 		first += 'バ' - 'ハ' // also ガ - カ and ゾ - ソ
 	}
 	return string(first) + kana[size:]

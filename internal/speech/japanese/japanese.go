@@ -60,7 +60,6 @@ type reader struct {
 	at        int   // the position up to which there are readings
 	out       []Reading
 	last      Class // of the last morpheme
-	number    bool  // the last reading is a number
 }
 
 // split has the text analysed. It reports whether the morphemes are those of the text.
@@ -154,7 +153,7 @@ func isSounded(c rune) bool { return unicode.IsLetter(c) || unicode.IsNumber(c) 
 // reading.
 func (r *reader) add(end int, spoken string, class Class) {
 	original := string(r.written[r.at:end])
-	r.at, r.number = end, false
+	r.at = end
 	switch last := len(r.out) - 1; {
 	case class == Symbol:
 		r.out = append(r.out, Reading{Original: original, Spoken: original})
