@@ -132,10 +132,3 @@ func FuzzRead(f *testing.F) {
 		require.Equal(t, text, original)
 	})
 }
-
-func BenchmarkRead(b *testing.B) {
-	text := strings.Repeat("3月20日10:30に1,234円を3人で。", 20)
-	for b.Loop() {
-		japanese.Read(text, letters)
-	}
-}

@@ -51,3 +51,12 @@ func concatenated(readings []japanese.Reading) (original, spoken string) {
 	}
 	return original, spoken
 }
+
+// BenchmarkRead is the time for the longest segment, 400 characters.
+func BenchmarkRead(b *testing.B) {
+	analyser := open(b)
+	text := strings.Repeat("東京は日本の首都で、3月20日の10時30分に300人が集まった。十", 12)
+	for b.Loop() {
+		japanese.Read(text, analyser.Morphemes)
+	}
+}
