@@ -21,6 +21,7 @@ type mirror struct {
 	Debug bool           `body:"debug"`
 	Tags  []string       `body:"tags"`
 	Model string         `body:"model" default:"a" literal:"a,b"`
+	Voice string         `body:"voice" maxlen:"20" member:"id"`
 	More  map[string]any `body:"more"`
 }
 
@@ -30,6 +31,7 @@ func FuzzBind(f *testing.F) {
 	f.Add("application/json",
 		[]byte(`{"text":"hi","speed":1.5,"rate":8000,"debug":true,"tags":["a"],"model":"b","more":{"a":1}}`))
 	f.Add("application/json", []byte(`{"text":"\ud800","speed":"1e3","rate":"8_000","debug":"on","text":"x"}`))
+	f.Add("application/json", []byte(`{"text":"hi","voice":{"id":"leah","more":{"id":1}}}`))
 	f.Add("application/x-www-form-urlencoded", []byte("text=a%20b&speed=1&tags=a&tags=b&debug=on"))
 	f.Add("multipart/form-data; boundary=b",
 		[]byte("--b\r\nContent-Disposition: form-data; name=\"text\"\r\n\r\nhi\r\n--b--\r\n"))
@@ -68,8 +70,10 @@ func checkItem(t *testing.T, item bind.Item) {
 func checkBounds(t *testing.T, got mirror) {
 	require.LessOrEqual(t, got.Speed, 2.0)
 	require.False(t, math.IsNaN(got.Speed) || math.IsInf(got.Speed, 0))
-	require.LessOrEqual(t, utf8.RuneCountInString(got.Text), 20)
-	require.True(t, utf8.ValidString(got.Text) && !strings.Contains(got.Text, "\x00"))
+	for _, text := range []string{got.Text, got.Voice} {
+		require.LessOrEqual(t, utf8.RuneCountInString(text), 20)
+		require.True(t, utf8.ValidString(text) && !strings.Contains(text, "\x00"))
+	}
 	require.Contains(t, []string{"a", "b"}, got.Model)
 	if got.Rate != nil {
 		require.Contains(t, []int64{8000, 16000}, *got.Rate)
@@ -90,6 +94,7 @@ func checkAgainstJSON(t *testing.T, got mirror, contentType string, body []byte)
 	same(t, members["debug"], got.Debug)
 	same(t, members["tags"], got.Tags)
 	same(t, members["model"], got.Model)
+	same(t, members["voice"], got.Voice)
 	if got.Rate != nil {
 		same(t, members["rate"], *got.Rate)
 	}
