@@ -38,6 +38,8 @@ func FuzzServeRequests(f *testing.F) {
 	f.Add([]byte("OEEFC"), []byte{0})
 	f.Add([]byte("EOFEFCCO?A"), []byte{1, 2, 3})
 	f.Add([]byte("OCOCOE"), []byte{255})
+	f.Add([]byte("???OERC"), []byte{1, 2})  // Opus in Ogg
+	f.Add([]byte("????OERC"), []byte{1, 2}) // FLAC
 	f.Fuzz(func(t *testing.T, kinds, pcm []byte) {
 		kinds = kinds[:min(len(kinds), 50)]
 		pcm = pcm[:min(len(pcm), 4000)]
@@ -45,14 +47,14 @@ func FuzzServeRequests(f *testing.F) {
 		for i, kind := range kinds {
 			payload := pcm
 			if kind == protocol.Open {
-				formats := []audio.Format{audio.MP3, audio.AAC, audio.WebM, audio.PCMS16LE}
-				payload = opening(t, formats[i%4], audio.SampleRates()[i%3])
+				formats := append(protocol.Codecs(), audio.PCMS16LE)
+				payload = opening(t, formats[i%len(formats)], audio.SampleRates()[i%3])
 			}
 			reply := s.ask(kind, uint32(i/8%2), payload)
 			if kind == protocol.Close {
 				require.Equal(t, protocol.Closed, reply.Kind)
 			} else {
-				require.Contains(t, []byte{protocol.Encoded, protocol.Failed}, reply.Kind)
+				require.Contains(t, []byte{protocol.Encoded, protocol.Rested, protocol.Failed}, reply.Kind)
 			}
 		}
 	})
