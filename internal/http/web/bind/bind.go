@@ -83,7 +83,7 @@ func (p *Plan) bindBody(target reflect.Value, r *Request) ([]Item, error) {
 	switch media := mediaType(r.ContentType); {
 	case r.Form != nil:
 		return p.bindForm(target, r.Form), nil
-	case r.Forms && media == multipartForm:
+	case r.Forms && IsMultipart(r.ContentType):
 		form, err := p.ReadMultipart(r.ContentType, bytes.NewReader(r.Body), len(r.Body), inMemory)
 		if err != nil {
 			return nil, err
@@ -165,10 +165,12 @@ func (f *field) setMember(target reflect.Value, value Value) []Item {
 	return f.set(target, value, nil)
 }
 
-const multipartForm = "multipart/form-data"
-
-// IsMultipart reports whether a body of the content type is a multipart form.
-func IsMultipart(contentType string) bool { return mediaType(contentType) == multipartForm }
+// IsMultipart reports whether a body of the content type is a multipart form. Python's client of version 1 calls its
+// forms multipart/mixed.
+func IsMultipart(contentType string) bool {
+	media := mediaType(contentType)
+	return media == "multipart/form-data" || media == "multipart/mixed"
+}
 
 // mediaType is the content type without its parameters, in lower case.
 func mediaType(contentType string) string {

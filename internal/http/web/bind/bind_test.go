@@ -338,6 +338,18 @@ func TestMultipart(t *testing.T) {
 	}
 }
 
+// Python's client of version 1 sends its forms like this.
+func TestAFormThatIsCalledMixed(t *testing.T) {
+	wav := "a.wav"
+	contentType, body := multipartBody(t, part{"audio", "RIFF", &wav}, part{"text", "hi", nil})
+	var got upload
+	items, err := request{contentType: strings.Replace(contentType, "form-data", "mixed", 1), body: body, forms: true}.
+		bind(t, &got)
+	require.NoError(t, err)
+	require.Empty(t, items)
+	require.Equal(t, upload{Text: "hi", Audio: file("RIFF")}, got)
+}
+
 func TestMalformedMultipart(t *testing.T) {
 	contentType, body := multipartBody(t, part{name: "text", content: "hi"})
 	many := make([]part, 1100)
