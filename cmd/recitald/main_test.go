@@ -21,6 +21,9 @@ func run(m *testing.M) int {
 	if folder := os.Getenv(stormNodeFolder); folder != "" {
 		return runStormNode(folder)
 	}
+	if folder := os.Getenv(namespaceFolder); folder != "" {
+		return runInNamespace(folder, os.Args[1:])
+	}
 	folder, remove, err := bintest.Folder("recitald", "recitalctl", "speechworker", "standins", "japanesereader")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

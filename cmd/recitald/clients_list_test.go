@@ -1,0 +1,153 @@
+package main_test
+
+import "strings"
+
+// How clients are pointed to Recital.
+const (
+	fixedHost    = "its host is fixed, see above"
+	fixedSocket  = "`baseURL` for HTTP; the host of its sockets is fixed, see above"
+	pythonSocket = "`Lmnt(api_key=…, base_url=\"https://HOST\")` for HTTP; the host of its sockets is fixed, see above"
+	python       = "`Lmnt(api_key=…, base_url=\"https://HOST\")`, or the variable `LMNT_BASE_URL`"
+	oldPython    = "`Speech(key, base_url=\"https://HOST\")`"
+	oldNode      = "`new Speech(key, 'https://HOST')` for HTTP; the host of its sockets is fixed, see above"
+	nodeOfLMNT   = "`new Lmnt({ apiKey, baseURL: 'https://HOST' })`"
+	nodeOfOpenAI = "`new OpenAI({ apiKey, baseURL: 'https://HOST/v1' })`"
+)
+
+// publishedClients are the first and the last of their kind in their registries.
+var publishedClients = []publishedClient{
+	{name: "lmnt-node", registry: npm, version: "0.0.2", fixed: true, script: "v0.mjs", pointing: fixedHost,
+		answer: `{"voices": 9, "whole": "RIFF", "streamed": true}`,
+		said:   []string{"Hello from version zero.", "This is streamed."}},
+	{name: "lmnt-node", registry: npm, version: "1.2.0", fixed: true, script: "v1.mjs", pointing: oldNode,
+		answer: answerOfV1, said: saidByV1},
+	{name: "lmnt-node", registry: npm, version: "1.2.3", fixed: true, script: "v1.mjs", pointing: oldNode,
+		answer: answerOfV1, said: saidByV1},
+	{name: "lmnt-node", registry: npm, version: "2.3.0", fixed: true, script: "v2.mjs", pointing: fixedSocket,
+		answer: answerOfV2, said: saidByV2},
+	{name: "lmnt-node", registry: npm, version: "2.11.2", fixed: true, script: "v2.mjs", pointing: fixedSocket,
+		answer: answerOfV2, said: saidByV2},
+	{name: "lmnt-node", registry: npm, version: "2.12.0", script: "v2.12.mjs", pointing: nodeOfLMNT,
+		answer: answerOfV212, said: append([]string{"Hello again."}, saidByV2...)},
+	{name: "lmnt", registry: pypi, version: "0.2.1", script: "lmnt_v0.py", pointing: oldPython,
+		answer: `{"voices": 9, "whole": "RIFF", "streamed": true,
+			"unknownVoice": "SpeechError [status=404] There is no such voice"}`,
+		said: []string{"Hello from version zero.", "This is streamed."}},
+	{name: "lmnt", registry: pypi, version: "1.2.0", script: "lmnt_v1.py", pointing: oldPython,
+		answer: answerOfPythonV1, said: saidByPythonV1},
+	{name: "lmnt", registry: pypi, version: "2.5.1", fixed: true, script: "lmnt_v2.py", pointing: pythonSocket,
+		answer: answerOfPython(""), said: saidByPythonV2},
+	{name: "lmnt", registry: pypi, version: "2.6.1", script: "lmnt_v2.py", pointing: python,
+		answer: answerOfPython(" invalid_request_error"), said: saidByPythonV2},
+	{name: "lmnt", registry: pypi, version: "2.13.0", script: "lmnt_v2.py", pointing: python,
+		answer: answerOfPython(" invalid_request_error"), said: saidByPythonV2},
+	{name: "@ai-sdk/lmnt", registry: npm, version: "2.0.56", beside: []string{"ai@6.0.326"}, fixed: true,
+		script: "ai-sdk.mjs", pointing: "`createLMNT({ apiKey })`; its host is fixed, see above",
+		answer: answerOfAISDK, said: saidByAISDK},
+	{name: "@ai-sdk/lmnt", registry: npm, version: "3.0.36", beside: []string{"ai@7.0.173"}, node22: true, fixed: true,
+		script: "ai-sdk.mjs", pointing: "`createLMNT({ apiKey })`; its host is fixed, see above",
+		answer: answerOfAISDK, said: saidByAISDK},
+	{name: "livekit-plugins-lmnt", registry: pypi, version: "1.8.9", fixed: true, script: "lmnt_livekit.py",
+		pointing: "`lmnt.TTS(api_key=…)`; its host is fixed, see above",
+		answer: `{"mp3": {"sound": true, "shape": [[24000, 1]]}, "wav": {"sound": true, "shape": [[16000, 1]]},
+			"key": "APIStatusError 401", "voice": "APIStatusError 404"}`,
+		said: []string{helloFromLiveKit, helloFromLiveKit}},
+	{name: "pipecat-ai", registry: pypi, version: "1.9.0", beside: []string{"pipecat-ai[lmnt]==1.9.0"}, fixed: true,
+		script: "lmnt_pipecat.py", pointing: "`LmntTTSService(api_key=…)`; its host is fixed, see above",
+		answer: `{"started": true, "stopped": true, "sound": true, "rates": [24000], "key": true}`,
+		said:   []string{"Hello from Pipecat."}},
+	{name: "openai", registry: npm, version: "6.49.0", script: "openai.mjs", pointing: nodeOfOpenAI,
+		answer: answerOfOpenAI + "}", said: saidByOpenAI},
+	{name: "openai", registry: npm, version: "7.57.0", node22: true, script: "openai.mjs", pointing: nodeOfOpenAI,
+		answer: answerOfOpenAI + "}", said: saidByOpenAI},
+	{name: "openai", registry: pypi, version: "3.57.0", script: "openai_package.py",
+		pointing: "`OpenAI(api_key=…, base_url=\"https://HOST/v1\")`", answer: answerOfOpenAI + `, "asynchronous": true}`,
+		said: append([]string{"Not at once."}, saidByOpenAI...)},
+	{name: "@ai-sdk/openai", registry: npm, version: "4.0.118", beside: []string{"ai@7.0.173"}, node22: true,
+		script: "openai_ai_sdk.mjs", pointing: "`createOpenAI({ apiKey, baseURL: 'https://HOST/v1' })`",
+		answer: `{"mp3": "audio/mpeg true 0", "opus": "audio/ogg true 0", "wav": "audio/wav true 0",
+			"error": "404 There is no such voice"}`,
+		said: []string{strings.Repeat("Hello from the SDK.", 3)}},
+	{name: "livekit-plugins-openai", registry: pypi, version: "1.8.9", script: "openai_livekit.py",
+		pointing: "`openai.TTS(api_key=…, base_url=\"https://HOST/v1\")`",
+		answer:   `{"events": "24000 True", "audio": "24000 True", "no voice": 404}`,
+		said:     []string{helloFromLiveKit, "And once more."}},
+	{name: "pipecat-ai", registry: pypi, version: "1.14.0", beside: []string{"pipecat-ai[openai]==1.14.0"},
+		script: "openai_pipecat.py", pointing: "`OpenAITTSService(api_key=…, base_url=\"https://HOST/v1\")`",
+		answer: `{"sound": true}`, said: []string{"Hello from Pipecat."}},
+}
+
+const (
+	helloFromLiveKit = "Hello from LiveKit."
+	answerOfAISDK    = `{"type": "audio/mpeg", "sound": true, "warnings": 0}`
+	answerOfV212     = `{
+		"voices": 9, "voice": "Zeke", "plan": "pro", "whole": "RIFF", "words": "Hello again.",
+		"streamed": {"sound": true, "words": "", "flushes": 1, "named": true},
+		"streamedWithWords": {"sound": true, "words": "This is streamed. And more.", "flushes": 1, "named": true},
+		"ownVoice": {"state": "ready", "owner": "me", "name": "Renamed", "shown": "Renamed", "starred": 1, "all": 10, "said": "RIFF",
+			"streamed": {"sound": true, "words": "", "flushes": 1, "named": true}, "deleted": true, "gone": "NotFoundError 404 not_found_error"},
+		"unknownVoice": "NotFoundError 404 not_found_error"}`
+	answerOfPythonV1 = `{
+		"voices": 9, "voice": "Zeke", "plan": "pro", "whole": "RIFF", "seed": 7, "words": "Hello from version one.",
+		"ownVoice": {"state": "ready", "name": "Renamed", "shown": "Renamed", "starred": 1, "said": "RIFF", "deleted": true,
+			"gone": "SpeechError [status=404] [Speech.synthesize]: There is no such voice"},
+		"streamed": "", "streamedWithWords": "This is streamed. And more.",
+		"streamedByNobody": "StreamError: There is no such voice",
+		"errors": {"key": "SpeechError [status=401] [Speech.account_info]: Invalid API key",
+			"voice": "SpeechError [status=404] [Speech.synthesize]: There is no such voice"}}`
+)
+
+var (
+	saidByAISDK    = []string{"Hello from another client."}
+	saidByPythonV1 = []string{"Hello from version one.", "With my voice.", "This is streamed. And more.",
+		"This is streamed. And more."}
+	saidByPythonV2 = []string{"Hello from version two.", "Hello again.", "In pieces. And more.", "With my voice.",
+		"Not at once.", "This is streamed. And more.", "This is streamed. And more."}
+)
+
+// answerOfPython is what Python's package of version 2 prints. From 2.6 on, errors have a type.
+func answerOfPython(invalid string) string {
+	kind := func(name string) string {
+		if invalid == "" {
+			return ""
+		}
+		return " " + name
+	}
+	return `{
+		"voices": 9, "voice": "Zeke", "plan": "pro", "whole": "RIFF", "words": "Hello again.", "pieces": true,
+		"ownVoice": {"state": "ready", "name": "Renamed", "shown": "Renamed", "starred": 1, "said": "RIFF", "deleted": true,
+			"gone": "NotFoundError 404` + kind("not_found_error") + ` 1"},
+		"errors": {"key": "AuthenticationError 401` + kind("authentication_error") + ` 1",
+			"voice": "NotFoundError 404` + kind("not_found_error") + ` 1",
+			"input": "UnprocessableEntityError 422` + invalid + ` 1",
+			"permission": "PermissionDeniedError 403` + kind("permission_error") + ` 1",
+			"quota": "APIStatusError 402` + kind("payment_required_error") + ` 1"},
+		"retried": ["RateLimitError 429` + kind("rate_limit_error") + ` 2", 200],
+		"asynchronous": {"voices": 9, "plan": "pro", "sound": true, "upload": "me", "deleted": true,
+			"unknownVoice": "NotFoundError 404` + kind("not_found_error") + ` 1",
+			"streamed": {"sound": true, "words": "", "flushes": 1, "errors": []},
+			"streamedWithWords": {"sound": true, "words": "This is streamed. And more.", "flushes": 1, "errors": []},
+			"streamedByNobody": {"sound": false, "words": "", "flushes": 0, "errors": ["There is no such voice"]},
+			"reset": true}}`
+}
+
+const (
+	answerOfV1 = `{
+		"voices": 9, "voice": "Zeke", "plan": "pro", "whole": "RIFF", "seed": 7, "words": "Hello from version one.",
+		"ownVoice": {"state": "ready", "owner": "me", "name": "Renamed", "shown": "Renamed", "starred": 1, "all": 10, "said": "RIFF",
+			"streamed": "", "deleted": true, "gone": "[synthesize] There is no such voice"},
+		"streamed": "", "streamedWithWords": "This is streamed. And more.", "unknownVoice": "[synthesize] There is no such voice"}`
+	answerOfV2 = `{
+		"voices": 9, "voice": "Zeke", "plan": "pro", "whole": "RIFF",
+		"ownVoice": {"state": "ready", "owner": "me", "name": "Renamed", "shown": "Renamed", "starred": 1, "all": 10, "said": "RIFF",
+			"streamed": "", "deleted": true, "gone": "NotFoundError 404"},
+		"streamed": "", "streamedWithWords": "This is streamed. And more.", "unknownVoice": "NotFoundError 404"}`
+)
+
+var (
+	saidByV1 = append([]string{"Hello from version one."}, saidByBoth...)
+	saidByV2 = append([]string{"Hello from version two."}, saidByBoth...)
+	// saidByBoth is streamed without and with words, and by the client's own voice.
+	saidByBoth = []string{"This is streamed. And more.", "This is streamed. And more.", "With my voice.",
+		"This is streamed. And more."}
+)
