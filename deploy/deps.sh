@@ -39,6 +39,10 @@ has_browser() {
 	command -v chromium || command -v chromium-browser || command -v google-chrome
 }
 
+has_venv() {
+	python3 -c "import ensurepip, venv"
+}
+
 has_package() {
 	[ "$(dpkg-query --show --showformat='${db:Status-Status}' "$1")" = installed ]
 }
@@ -77,6 +81,8 @@ test | long)
 esac
 if [ "${1:-}" = long ]; then
 	need chromium "a browser, in which the longest tests sign in and out" has_browser
+	need nodejs "runs an example" command -v node
+	need python3-venv "runs an example, and schemathesis" has_venv
 fi
 
 if [ -z "$packages" ]; then
