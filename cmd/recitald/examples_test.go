@@ -35,9 +35,10 @@ func TestTheExamplesSpeak(t *testing.T) {
 	}{
 		"curl": {[]string{"sh", "curl/speak.sh"}, "hello.mp3", `"audio": ?"…".*"text": ?"curl"`,
 			"Hello from curl.Hello from curl."},
-		"Go":     {[]string{goExample(t, "go")}, "hello.mp3", `^hello\.mp3: \d+ bytes, 14 characters\n$`, "Hello from Go."},
-		"Node":   {[]string{"node", "node/speak.mjs"}, "hello.mp3", `^hello\.mp3: 16 characters\n$`, "Hello from Node."},
-		"Python": {[]string{"python3", "python/speak.py"}, "hello.mp3", `^hello\.mp3: 18 characters\n$`, "Hello from Python."},
+		"Go":   {[]string{goExample(t, "go")}, "hello.mp3", `^hello\.mp3: \d+ bytes, 14 characters\n$`, "Hello from Go."},
+		"Node": {[]string{"node", "node/speak.mjs"}, "hello.mp3", `^hello\.mp3: 16 characters\n$`, "Hello from Node."},
+		"Python": {[]string{"python3", "python/speak.py"}, "hello.mp3", `^hello\.mp3: 18 characters\n$`,
+			"Hello from Python."},
 		"a language model": {[]string{goExample(t, "llm")}, "answer.mp3", `(?s)^ +0\.\d\d  The\n +\d\.\d\d  sky\n.*  all\n`,
 			"The sky is blue, because air scatters blue light most. That is all."},
 	} {
@@ -111,7 +112,7 @@ func TestTheExamplePagePlaysWhileItStreams(t *testing.T) {
 	b.await(`document.querySelector("output").value.startsWith("401: ")`)
 }
 
-// heldProxy passes requests on, and holds back all but the first bytes of each reply until it is released.
+// heldProxy passes requests on, and holds back all but the first bytes of each reply to a POST until it is released.
 type heldProxy struct {
 	address string
 	release func()
@@ -126,6 +127,9 @@ func newHeldProxy(t *testing.T, address string, size int64) heldProxy {
 	proxy := httputil.NewSingleHostReverseProxy(to)
 	proxy.FlushInterval = -1
 	proxy.ModifyResponse = func(response *http.Response) error {
+		if response.Request.Method != http.MethodPost {
+			return nil
+		}
 		body := response.Body
 		response.Body = struct {
 			io.Reader
