@@ -143,8 +143,7 @@ func parametersOf(inputs []input) []*parameter {
 	return parameters
 }
 
-// bodyOf is nil for routes that take none. The schema of its fields is a component, because several content types share
-// it.
+// bodyOf is nil for routes that take none.
 func (w *writer) bodyOf(r *web.Route, id string, inputs []input) *requestBody {
 	body := newObject()
 	files, example := false, map[string]any{}
@@ -166,17 +165,32 @@ func (w *writer) bodyOf(r *web.Route, id string, inputs []input) *requestBody {
 	if len(body.Properties) == 0 {
 		return nil
 	}
-	name := exported(id) + "Request"
-	w.components.Schemas[name] = body
 	request := &requestBody{Required: len(body.Required) > 0}
 	for _, media := range mediaTypes(r, files) {
 		m := request.Content.at(media)
-		m.Schema = componentRef(name)
+		m.Schema = w.bodySchema(exported(id)+"Request", media, body)
 		if len(example) > 0 {
 			m.Example = example
 		}
 	}
 	return request
+}
+
+// bodySchema refers to the component of a body. In forms, which cannot express null, it is a component of its own if
+// fields are nullable.
+func (w *writer) bodySchema(name, media string, body *jsonSchema) *jsonSchema {
+	if media != "application/json" {
+		form := *body
+		form.Properties = map[string]*jsonSchema{}
+		for field, s := range body.Properties {
+			form.Properties[field] = withoutNull(s)
+		}
+		if !reflect.DeepEqual(form, *body) {
+			name, body = name+"Form", &form
+		}
+	}
+	w.components.Schemas[name] = body
+	return componentRef(name)
 }
 
 func rawBody(r *web.Route, in input) *requestBody {

@@ -117,18 +117,45 @@ func TestInputsBecomeParametersAndABody(t *testing.T) {
 		{"name": "x-trace", "in": "header", "schema": {"type": "string", "pattern": "^[a-z]+$"}},
 		{"$ref": "#/components/parameters/LmntVersion"}
 	]`, encoded(t, at(t, document, "paths", "/v1/song/{id}", "post", "parameters")))
-	require.JSONEq(t, `{"required": true, "content": {"multipart/form-data": {"schema": {"$ref": "#/components/schemas/PostSongRequest"}}}}`,
+	require.JSONEq(t, `{"required": true, "content": {"multipart/form-data": {"schema": {"$ref": "#/components/schemas/PostSongRequestForm"}}}}`,
 		encoded(t, at(t, document, "paths", "/v1/song/{id}", "post", "requestBody")), "files come in forms only")
 	require.JSONEq(t, `{"type": "object", "required": ["title"], "properties": {
 		"title": {"type": "string", "minLength": 1, "maxLength": 80},
-		"pace": {"type": ["number", "null"], "minimum": 0.25, "maximum": 2},
-		"loud": {"type": ["boolean", "null"], "default": false},
+		"pace": {"type": "number", "minimum": 0.25, "maximum": 2},
+		"loud": {"type": "boolean", "default": false},
 		"singers": {"type": "array", "items": {"type": "string"}},
-		"cover": {"type": ["string", "null"], "format": "binary"},
+		"cover": {"type": "string", "format": "binary"},
 		"scores": {"type": "array", "items": {"type": "string", "format": "binary"}},
 		"home": {"type": "string", "format": "uri", "maxLength": 2083}
-	}}`, encoded(t, at(t, document, "components", "schemas", "PostSongRequest")))
+	}}`, encoded(t, at(t, document, "components", "schemas", "PostSongRequestForm")))
 	require.Equal(t, "https://songs.example", document["servers"].([]any)[0].(map[string]any)["url"])
+}
+
+// A client that writes null into a form sends the text.
+func TestFormsHaveNoNull(t *testing.T) {
+	type setting struct {
+		Name string   `body:"name"`
+		Pace *float64 `body:"pace" le:"2"`
+		Mood *string  `body:"mood" enum:"glad,sad"`
+	}
+	type plain struct {
+		Name string `body:"name"`
+	}
+	document := write(t, web.Put("/setting", answer[setting], web.Forms(), web.Returns[song]()),
+		web.Put("/plain", answer[plain], web.Forms(), web.Returns[song]()))
+	content := at(t, document, "paths", "/setting", "put", "requestBody", "content")
+	require.JSONEq(t, `{
+		"application/json": {"schema": {"$ref": "#/components/schemas/PutSettingRequest"}},
+		"application/x-www-form-urlencoded": {"schema": {"$ref": "#/components/schemas/PutSettingRequestForm"}},
+		"multipart/form-data": {"schema": {"$ref": "#/components/schemas/PutSettingRequestForm"}}
+	}`, encoded(t, content))
+	require.JSONEq(t, `{"name": {"type": "string"}, "pace": {"type": ["number", "null"], "maximum": 2},
+		"mood": {"type": ["string", "null"], "enum": ["glad", "sad", null]}}`,
+		encoded(t, at(t, document, "components", "schemas", "PutSettingRequest", "properties")))
+	require.JSONEq(t, `{"name": {"type": "string"}, "pace": {"type": "number", "maximum": 2},
+		"mood": {"type": "string", "enum": ["glad", "sad"]}}`,
+		encoded(t, at(t, document, "components", "schemas", "PutSettingRequestForm", "properties")))
+	require.NotContains(t, at(t, document, "components", "schemas"), "PutPlainRequestForm")
 }
 
 func TestRepliesAreDescribedByTheirTypes(t *testing.T) {

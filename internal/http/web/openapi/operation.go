@@ -134,7 +134,7 @@ var commonParameters = map[string]*parameter{
 		Description: "The version that the client speaks. From 1.1 on, errors come as ErrorEnvelope, otherwise as Error.",
 	},
 	"MinPosition": {
-		Name: "x-recital-min-position", In: "header", Schema: &jsonSchema{Type: "string"},
+		Name: "x-recital-min-position", In: "header", Schema: &jsonSchema{Type: "string", Pattern: "^[0-9]+/[0-9]+$"},
 		Description: "Answer only when what is read has reached this position, which a write told as `x-recital-position`. " +
 			"A client so reads what it has written, on any instance.",
 	},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -149,4 +150,16 @@ func orNull(s *jsonSchema) *jsonSchema {
 		s.Enum = append(s.Enum, nil)
 	}
 	return s
+}
+
+// withoutNull undoes orNull, in a copy.
+func withoutNull(s *jsonSchema) *jsonSchema {
+	kinds, nullable := s.Type.([]string)
+	if !nullable {
+		return s
+	}
+	plain := *s
+	plain.Type = kinds[0]
+	plain.Enum = slices.DeleteFunc(slices.Clone(s.Enum), func(value any) bool { return value == nil })
+	return &plain
 }
