@@ -2,6 +2,7 @@ package frontend
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -13,20 +14,12 @@ const numeral = `(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)`
 func newEnglish(american bool) *locale {
 	l := &locale{
 		speller: parseRules(englishRules), american: american, emoji: emoji, counting: "%spellout-cardinal-verbose",
+		words: englishWording,
 	}
 	if american {
 		l.counting = "%spellout-cardinal"
 	}
 	l.rules = []rule{
-		on(URL, isLetter, ":.", `(?i)(?:https?://|ftp://|www\.)[^\s<>"”]+`, sayURL),
-		on(Email, isWord, "@", `[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+`, sayAddress),
-		on(URL, isWord, ".",
-			`(?i)[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:com|org|net|io|dev|edu|gov|co\.uk|uk|de|fr|ai|app)(?:/[^\s<>"”]*)?`,
-			sayURL),
-		on(Path, oneOf("/~."), "/", `(?:~|\.{1,2})?(?:/[\w.-]*\w)+/?`, sayPath),
-		on(Path, isLetter, `\`, `[A-Z]:\\[\w.\\-]*`, sayAddress),
-		on(Path, isWord, ".", `(?i)[\w-]+\.(?:txt|pdf|docx?|xlsx?|csv|json|html?|zip|jpe?g|png|mp3|wav|go|js|py|exe)`,
-			sayAddress),
 		on(Phone, oneOf("+(0123456789"), "-().0123456789",
 			`(?:\+\d{1,3}[ .-]?|1[ .-])?(?:\(\d{2,4}\)[ .-]?|\d{3}[ .-])?\d{3}[ .-]\d{4}`, sayPhone),
 		on(Phone, oneOf("+"), "", `\+\d{1,3}(?:[ .-]?\(?\d{2,5}\)?){2,5}`, sayPhone),
@@ -65,7 +58,7 @@ func newEnglish(american bool) *locale {
 		on(Symbol, oneOf("^"), "", `\^(-?\d+|[a-z])`, sayPower),
 		on(Symbol, oneOf("&+=×÷*/→™®©√∞"), "", `[&+=×÷*/→™®©√∞]`, saySymbol),
 	}
-	l.rules = append(markdownRules(), l.rules...)
+	l.rules = slices.Concat(markdownRules(), addressRules(), l.rules)
 	return l
 }
 
@@ -282,7 +275,7 @@ func sayPhone(c *context) (string, bool) {
 	}
 	spoken := c.locale.digits(c.groups[0])
 	if c.groups[0][0] == '+' {
-		spoken = "plus " + strings.TrimLeft(spoken, ", ")
+		spoken = c.locale.words.plus + " " + strings.TrimLeft(spoken, ", ")
 	}
 	return spoken, true
 }
@@ -290,15 +283,15 @@ func sayPhone(c *context) (string, bool) {
 func sayVersion(c *context) (string, bool) {
 	written, spoken := c.groups[0], ""
 	if len(c.groups) > 1 {
-		written, spoken = c.groups[1], "version "
+		written, spoken = c.groups[1], c.locale.words.version+" "
 	}
-	dot := " point "
+	dot := c.locale.words.point
 	if strings.Count(written, ".") == 3 {
-		dot = " dot "
+		dot = c.locale.words.marks['.']
 	}
 	for i, part := range strings.Split(written, ".") {
 		if i > 0 {
-			spoken += dot
+			spoken += " " + dot + " "
 		}
 		spoken += c.locale.integer(part)
 	}

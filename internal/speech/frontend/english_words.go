@@ -6,10 +6,22 @@ import (
 	"unicode/utf8"
 )
 
-// punctuationNames has the names of what addresses consist of beside letters and digits.
-var punctuationNames = map[rune]string{
-	'.': "dot", '/': "slash", '\\': "backslash", ':': "colon", '?': "question mark", '=': "equals", '&': "and",
-	'-': "dash", '_': "underscore", '#': "hash", '%': "percent", '+': "plus", '@': "at", '~': "tilde", ',': "comma",
+// englishWording has no words for what English alone has.
+var englishWording = wording{
+	marks: map[rune]string{
+		'.': "dot", '/': "slash", '\\': "backslash", ':': "colon", '?': "question mark", '=': "equals", '&': "and",
+		'-': "dash", '_': "underscore", '#': "hash", '%': "percent", '+': "plus", '@': "at", '~': "tilde", ',': "comma",
+	},
+	signs: map[string]string{
+		"#": "number", "~": "about", "<": "less than", ">": "greater than", "±": "plus or minus", "≈": "about",
+		"§": "section", "№": "number", "-": "minus", "−": "minus",
+	},
+	symbols: map[string]string{
+		"&": "and", "+": "plus", "=": "equals", "×": "times", "÷": "divided by", "*": "times", "/": "slash", "→": "to",
+		"™": "", "®": "", "©": "copyright", "√": "square root of", "∞": "infinity",
+	},
+	and: "and", or: "or", decimal: "point", point: "point", version: "version", plus: "plus", per: "per",
+	hashtag: "hashtag",
 }
 
 // sayURL says an address without its scheme and the punctuation of the sentence after it.
@@ -50,8 +62,8 @@ func spellAddress(l *locale, address string) string {
 		case isWord(r):
 			size = len(address) - len(strings.TrimLeftFunc(address, func(r rune) bool { return isWord(r) && !isDigit(r) }))
 			words = append(words, letters(address[:size]))
-		case punctuationNames[r] != "":
-			words = append(words, punctuationNames[r])
+		case l.words.marks[r] != "":
+			words = append(words, l.words.marks[r])
 		}
 		address = address[size:]
 	}
@@ -313,9 +325,9 @@ func sayHashtag(c *context) (string, bool) {
 	if isWord(c.previous()) {
 		return "", false
 	}
-	name := "hashtag"
+	name := c.locale.words.hashtag
 	if c.groups[0][0] == '@' {
-		name = "at"
+		name = c.locale.words.marks['@']
 	}
 	return name + " " + splitWords(c.locale, c.groups[1]), true
 }
@@ -342,11 +354,6 @@ func splitWords(l *locale, name string) string {
 	return strings.TrimSpace(out.String())
 }
 
-var signs = map[string]string{
-	"#": "number", "~": "about", "<": "less than", ">": "greater than", "±": "plus or minus", "≈": "about",
-	"§": "section", "№": "number", "-": "minus", "−": "minus",
-}
-
 // saySign says a sign before a number, and leaves the number.
 func saySign(c *context) (string, bool) {
 	sign := c.groups[1]
@@ -358,7 +365,7 @@ func saySign(c *context) (string, bool) {
 	if sign == "-" && unicode.IsSpace(firstOf(c.text[c.at+1:])) {
 		return "", false // a dash
 	}
-	return c.pad(signs[sign], c.size), true
+	return c.pad(c.locale.words.signs[sign], c.size), true
 }
 
 // saySilentLink leaves the text of a link, without its brackets.
@@ -372,18 +379,13 @@ func sayMarks(c *context) (string, bool) {
 	previous, next := c.previous(), firstOf(c.after)
 	switch mark := c.groups[0]; {
 	case mark == "*" && (isDigit(previous) && isDigit(next) || previous == ' ' && next == ' '):
-		return c.pad("times", 1), c.locale.speller != nil
+		return c.pad(c.locale.words.symbols[mark], 1), c.locale.speller != nil
 	case mark[0] == '_' && isWord(previous) && isWord(next):
 		return " ", true
 	case mark[0] == '~' && len(mark) == 1:
 		return "", false
 	}
 	return "", true
-}
-
-var symbols = map[string]string{
-	"&": "and", "+": "plus", "=": "equals", "×": "times", "÷": "divided by", "*": "times", "/": "slash", "→": "to",
-	"™": "", "®": "", "©": "copyright", "√": "square root of", "∞": "infinity",
 }
 
 // isPer reports whether the position follows an amount.
@@ -400,13 +402,13 @@ func saySymbol(c *context) (string, bool) {
 	symbol := c.groups[0]
 	switch {
 	case symbol == "/" && c.isPer() && isWord(next):
-		return " per ", true
+		return " " + c.locale.words.per + " ", true
 	case symbol == "/" && (!isWord(previous) || !isWord(next)):
 		return "", false
-	case symbol == "/" && c.before() == "and" && c.next() == "or":
+	case symbol == "/" && c.before() == c.locale.words.and && c.next() == c.locale.words.or:
 		return " ", true
 	case symbol == "™" || symbol == "®":
 		return "", true
 	}
-	return c.pad(symbols[symbol], c.size), true
+	return c.pad(c.locale.words.symbols[symbol], c.size), true
 }

@@ -39,7 +39,7 @@ func (s *scanner) firstRune() rune {
 func (s *scanner) matchMarks() (found, bool) {
 	for _, rule := range lineRules {
 		groups := rule.pattern.FindStringSubmatch(s.rest())
-		if groups == nil || len(groups) > 1 && s.locale.speller == nil { // "3. Oktober" may be a date
+		if groups == nil || len(groups) > 1 && !s.isItem(groups[0]) {
 			continue
 		}
 		m := found{size: len(strings.TrimSuffix(groups[0], "\n")), kind: rule.kind}
@@ -53,6 +53,14 @@ func (s *scanner) matchMarks() (found, bool) {
 		return m, true
 	}
 	return found{}, false
+}
+
+// isItem reports whether a number at the beginning of a line is that of an item: "3. Oktober" is a date.
+func (s *scanner) isItem(written string) bool {
+	if s.locale.german != nil {
+		return !s.locale.german.isOrdinal(s.rest()[len(written):])
+	}
+	return s.locale.speller != nil
 }
 
 // matchNewline ends a heading or an item, and the line before an item, with a full stop where it has no mark.

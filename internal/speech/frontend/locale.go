@@ -11,8 +11,14 @@ import (
 //go:embed rules/en.txt
 var englishRules string
 
+//go:embed rules/de.txt
+var germanRules string
+
 //go:embed rules/emoji.tsv
 var emojiNames string
+
+//go:embed rules/emoji-de.tsv
+var germanEmojiNames string
 
 // rule replaces what its pattern matches at the start of a word, a number or a mark.
 type rule struct {
@@ -30,6 +36,19 @@ type locale struct {
 	counting string // the set of rules for cardinal numbers
 	american bool   // the month comes before the day
 	emoji    func() map[string]string
+	words    wording
+	german   *german // the tables of German, nil in other languages
+}
+
+// wording is what rules say that languages have in common.
+type wording struct {
+	marks          map[rune]string   // of which addresses consist beside letters and digits
+	signs, symbols map[string]string // before a number, and alone
+	and, or        string
+	decimal, point string // in a number, and in that of a version
+	version        string
+	plus, per      string
+	hashtag        string
 }
 
 // The locales are made when they are first used, or by Prepare.
@@ -37,7 +56,9 @@ var (
 	american = sync.OnceValue(func() *locale { return newEnglish(true) })
 	british  = sync.OnceValue(func() *locale { return newEnglish(false) })
 	others   = sync.OnceValue(newOthers)
-	emoji    = sync.OnceValue(parseEmoji)
+	germans  = sync.OnceValue(newGerman)
+	emoji    = sync.OnceValue(func() map[string]string { return parseEmoji(emojiNames) })
+	emojiDe  = sync.OnceValue(func() map[string]string { return parseEmoji(germanEmojiNames) })
 )
 
 // Prepare loads everything that texts need, so that no text waits for it.
@@ -45,7 +66,9 @@ func Prepare() {
 	american()
 	british()
 	others()
+	germans()
 	emoji()
+	emojiDe()
 }
 
 func localeOf(language string) *locale {
@@ -54,6 +77,8 @@ func localeOf(language string) *locale {
 		return american()
 	case strings.HasPrefix(language, "en-"):
 		return british()
+	case language == "de" || strings.HasPrefix(language, "de-"):
+		return germans()
 	default:
 		return others()
 	}
@@ -72,7 +97,22 @@ func markdownRules() []rule {
 	}
 }
 
-func parseEmoji() map[string]string {
+// addressRules are about addresses and paths, which look alike in every language.
+func addressRules() []rule {
+	return []rule{
+		on(URL, isLetter, ":.", `(?i)(?:https?://|ftp://|www\.)[^\s<>"”]+`, sayURL),
+		on(Email, isWord, "@", `[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+`, sayAddress),
+		on(URL, isWord, ".",
+			`(?i)[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:com|org|net|io|dev|edu|gov|co\.uk|uk|de|fr|ai|app)(?:/[^\s<>"”]*)?`,
+			sayURL),
+		on(Path, oneOf("/~."), "/", `(?:~|\.{1,2})?(?:/[\w.-]*\w)+/?`, sayPath),
+		on(Path, isLetter, `\`, `[A-Z]:\\[\w.\\-]*`, sayAddress),
+		on(Path, isWord, ".", `(?i)[\w-]+\.(?:txt|pdf|docx?|xlsx?|csv|json|html?|zip|jpe?g|png|mp3|wav|go|js|py|exe)`,
+			sayAddress),
+	}
+}
+
+func parseEmoji(emojiNames string) map[string]string {
 	names := make(map[string]string, 2000)
 	for line := range strings.Lines(emojiNames) {
 		emoji, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
@@ -89,7 +129,7 @@ func (l *locale) cardinal(written string) string {
 	}
 	spoken := l.integer(whole)
 	if hasDecimals {
-		spoken += " point " + l.digits(decimals)
+		spoken += " " + l.words.decimal + " " + l.digits(decimals)
 	}
 	return spoken
 }

@@ -1,5 +1,5 @@
 // Command cldr writes the data of package frontend that come from the CLDR: the rules that spell numbers
-// (npm package cldr-rbnf) and the English names of emoji (cldr-annotations-full).
+// (npm package cldr-rbnf) and the names of emoji (cldr-annotations-full).
 //
 //	npm install --ignore-scripts --prefix DIR cldr-rbnf@48.2.0 cldr-annotations-full@48.2.0
 //	go run ./internal/speech/frontend/cldr DIR/node_modules internal/speech/frontend/rules
@@ -27,14 +27,19 @@ func main() {
 }
 
 func run(modules, out string) error {
-	for _, language := range []string{"en"} {
+	for _, language := range []string{"en", "de"} {
 		source := filepath.Join(modules, "cldr-rbnf/rbnf", language+".json")
 		if err := writeRules(source, filepath.Join(out, language+".txt")); err != nil {
 			return err
 		}
 	}
-	source := filepath.Join(modules, "cldr-annotations-full/annotations/en/annotations.json")
-	return writeEmoji(source, filepath.Join(out, "emoji.tsv"))
+	for language, name := range map[string]string{"en": "emoji.tsv", "de": "emoji-de.tsv"} {
+		source := filepath.Join(modules, "cldr-annotations-full/annotations", language, "annotations.json")
+		if err := writeEmoji(source, filepath.Join(out, name)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // writeRules writes each rule set as a line with its name and a line for each rule: base value, tab, text.
