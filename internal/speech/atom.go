@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/rivo/uniseg"
+
+	"github.com/recital-tts/recital/internal/speech/frontend"
 )
 
 // breakKind is how suitable a position in a text is for a cut.
@@ -148,7 +150,46 @@ func endsSentence(before string, after []atom) bool {
 			break
 		}
 	}
-	return !unicode.IsLower(next) && !isAbbreviation(lastWord(before), next)
+	return !unicode.IsLower(next) && !isAbbreviation(lastWord(before), next) && !isGerman(before, after)
+}
+
+// maxFollowing is the number of letters of the longest word that is looked at after a full stop.
+const maxFollowing = 16
+
+// isGerman reports whether a full stop is that of a German ordinal number ("am 3. Oktober"), of the first letter of an
+// abbreviation ("z. B."), or of an abbreviation before a noun or a number.
+func isGerman(before string, after []atom) bool {
+	word := lastWord(before)
+	following, dotted := followingWord(after)
+	if r, size := utf8.DecodeRuneInString(word); size == len(word) && unicode.IsLower(r) {
+		return dotted || following == "Chr"
+	}
+	if len(word) <= 3 && word != "" && strings.Trim(word, "0123456789") == "" {
+		return frontend.IsGermanOrdinal(lastWord(strings.TrimRight(before[:len(before)-len(word)], " ")), following)
+	}
+	switch word {
+	case "Mio", "Mrd", "Tsd", "Hrn", "Frl", "inkl", "zzgl", "ggf", "evtl", "vgl", "sog", "bspw", "insb":
+		return true
+	case "Abb", "Abs", "Kap", "Bd", "Tel", "Okt", "Dez":
+		return len(after) > 1 && unicode.IsNumber(after[1].first)
+	}
+	return strings.HasSuffix(word, "str") && len(after) > 1 && unicode.IsNumber(after[1].first)
+}
+
+// followingWord returns the next word after a full stop and white space, and whether it is a letter with a full stop.
+// A word that is longer than maxFollowing is "".
+func followingWord(after []atom) (word string, dotted bool) {
+	for i, a := range after {
+		switch {
+		case unicode.IsLetter(a.first) && len([]rune(word)) < maxFollowing:
+			word += string(a.first)
+		case unicode.IsLetter(a.first):
+			return "", false
+		case word != "" || !unicode.IsSpace(a.first) || i > maxFollowing:
+			return word, a.first == '.' && utf8.RuneCountInString(word) == 1
+		}
+	}
+	return word, false
 }
 
 const maxAbbreviation = 12 // bytes

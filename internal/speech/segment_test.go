@@ -62,6 +62,11 @@ func TestSplit(t *testing.T) {
 			"a long sentence is cut after a clause", "Go on now please. " + long + "comma, " + long + "end.",
 			[]string{"Go on now please. ", long + "comma, ", long + "end."},
 		},
+		{"a German date", "Am 3. Oktober kam er. Dann ging er.", []string{"Am 3. Oktober kam er. ", "Dann ging er."}},
+		{"a German ordinal number", "Es ist der 2. Platz. Gut.", []string{"Es ist der 2. Platz. ", "Gut."}},
+		{"a number ends a sentence", "I am 25. She is not.", []string{"I am 25. ", "She is not."}},
+		{"German abbreviations", "Das ist z. B. Brot, und die Bergstr. 5 kostet 3 Mio. Euro. Gut.",
+			[]string{"Das ist z. B. Brot, ", "und die Bergstr. 5 kostet 3 Mio. Euro. Gut."}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) { require.Equal(t, test.then, texts(speech.Split(test.given))) })

@@ -98,6 +98,9 @@ func cutsAt(atoms []atom, first bool) bool {
 // them. The last cluster may grow, and a full stop depends on what follows the white space.
 func settled(atoms []atom) int {
 	n := max(len(atoms)-1, 0)
+	if i := undecided(atoms); i >= 0 {
+		return i
+	}
 	for i := len(atoms) - 1; i >= 0; i-- {
 		r := atoms[i].first
 		if r == '.' {
@@ -121,4 +124,28 @@ func wholeRunes(text string) string {
 		}
 	}
 	return text
+}
+
+// undecided returns the full stop after a number or a single letter for which the word that follows decides, if that
+// is not complete, and -1 if there is none: "am 3. Okt", "z. B".
+func undecided(atoms []atom) int {
+	i := len(atoms) - 1
+	for i >= 0 && unicode.IsLetter(atoms[i].first) && len(atoms)-i <= maxFollowing {
+		i--
+	}
+	if i == len(atoms)-1 {
+		return -1
+	}
+	for i >= 0 && unicode.IsSpace(atoms[i].first) {
+		i--
+	}
+	if i < 1 || atoms[i].first != '.' {
+		return -1
+	}
+	before := atoms[i-1].first
+	single := unicode.IsLower(before) && (i == 1 || !unicode.IsLetter(atoms[i-2].first))
+	if single || unicode.IsNumber(before) {
+		return i
+	}
+	return -1
 }

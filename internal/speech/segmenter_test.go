@@ -44,6 +44,8 @@ func TestASegmentIsGivenOutAsSoonAsItsEndIsCertain(t *testing.T) {
 			[]string{"", "", "", "It is 3.14 today. "}},
 		"an abbreviation is no end": {[]string{"Dr. ", "Smith came in. ", "He"},
 			[]string{"", "", "Dr. Smith came in. "}},
+		"the word after a number decides": {[]string{"Am 3. ", "Okt", "ober kam er. Da", "nn"},
+			[]string{"", "", "Am 3. Oktober kam er. ", ""}},
 		"a wide mark needs no space": {[]string{"你好。", "我"}, []string{"", "你好。"}},
 		"words may be cut anywhere": {[]string{"Once upo", "n a ti", "me, th", "ere"},
 			[]string{"", "", "Once upon a time, ", ""}},
@@ -140,6 +142,7 @@ func TestProseIsCutAsSplitCutsIt(t *testing.T) {
 				"Once upon a time there was a café. ", "It was small, and nobody knew where it stood; but the coffee was good. ",
 				"“Twice a year”, said Mr. Smith, “I close the doors.” ", "Why? ", "On 3.14.2026 it rained for 40 days!\n", "你好。",
 				"He walked along the river until he had forgotten every recipe, ",
+				"Am 3. Oktober kam, z. B. Anna, um 9. ",
 			}).Draw(t, "sentence"))
 		}
 		text := strings.TrimSpace(prose.String())
@@ -154,6 +157,7 @@ func TestProseIsCutAsSplitCutsIt(t *testing.T) {
 func FuzzSegmenter(f *testing.F) {
 	f.Add("Once upon a time, there was. A café", 3)
 	f.Add("… — \"", 1)
+	f.Add("Am 3. Oktober z. B. 4. O", 1)
 	f.Add("\xff\xfe a\x00 \xf0\x9f", 2)
 	f.Fuzz(func(t *testing.T, text string, step int) {
 		text = strings.ToValidUTF8(text, "�")

@@ -2,6 +2,7 @@ package frontend
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -154,6 +155,19 @@ func (c *context) ordinalEnding(gender byte, noun string) (ending string, ok boo
 		return c.previousEnding()
 	}
 	return "", false
+}
+
+// IsGermanOrdinal reports whether a number with a full stop between two words is a German ordinal number, in a text of
+// any language: no sentence ends with it. Words that are English, too, need a month or the like after the number.
+func IsGermanOrdinal(before, after string) bool {
+	switch before = strings.ToLower(before); {
+	case slices.Contains(germanMonths, after):
+		return true
+	case before == "am" || before == "im" || before == "die" || before == "den":
+		return germanMonth(after) != "" || germans().german.isOrdered(after)
+	default:
+		return weak[before] || definite[before]
+	}
 }
 
 // previousEnding returns the ending of the last ordinal number near the position.
