@@ -97,12 +97,14 @@ func BenchmarkSpans(b *testing.B) {
 		"emoji": fill("❤️😂"), "points": fill("a."), "slashes": fill("1/"), "stars": fill("*a_"), "dashes": fill("1-"),
 		"at": fill("a@"), "lines": fill("- a\n"), "spaces": fill(" "), "newlines": fill("\n"),
 	} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				frontend.Spans(text, "en-us")
-			}
-		})
+		for prefix, language := range map[string]string{"": "en-us", "german-": "de"} {
+			b.Run(prefix+name, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					frontend.Spans(text, language)
+				}
+			})
+		}
 	}
 }
 

@@ -18,6 +18,7 @@ func germanAmountRules(g *german) []rule {
 		on(Number, isDigit, "", `(`+germanNumeral+`)\s?[x×]\s?`, sayGermanTimes),
 		on(Number, isDigit, "%", `(\d{1,4})()\s?-?%-?(ig\pL*)`, sayGermanCompound),
 		on(Unit, isDigit, "", `(`+germanNumeral+`)([ \x{a0}\x{202f}-]?)(`+units+`)`, sayGermanUnit),
+		on(Unit, oneOf("kgmhltq"), "", `km|kg|m[²³]?|h|l|g|t|kWh|qm`, sayGermanUnitAlone),
 	}
 }
 
@@ -80,6 +81,13 @@ func sayGermanUnit(c *context) (string, bool) {
 		return "", false
 	}
 	return c.germanMeasure(c.groups[1], c.locale.german.units[symbol]) + c.germanStop(symbol, c.after), true
+}
+
+// sayGermanUnitAlone says the unit that an amount is for: "3 € pro kg", "3 €/kg".
+func sayGermanUnitAlone(c *context) (string, bool) {
+	n := len(c.spans)
+	per := c.previous() == '/' && n > 0 && c.spans[n-1].Kind == Symbol && c.plain == c.at
+	return c.locale.german.units[c.groups[0]].one, per || c.before() == "pro" || c.before() == "je"
 }
 
 func sayGermanFraction(c *context) (string, bool) {
@@ -280,7 +288,9 @@ func sayGermanAbbreviation(c *context) (string, bool) {
 		}
 		i := strings.LastIndexByte(written[:len(written)-1], '.')
 		if i < 0 {
-			return "", false
+			c.size = len(c.groups[0])
+			letters := strings.TrimSuffix(strings.ReplaceAll(c.groups[1], ".", " "), " ") // "U.S.A."
+			return letters + c.germanStop(c.groups[1], c.after), letters != ""
 		}
 		written = written[:i+1]
 	}
@@ -289,7 +299,7 @@ func sayGermanAbbreviation(c *context) (string, bool) {
 // germanLong returns what an abbreviation stands for before a text, where its conditions hold.
 func (c *context) germanLong(key, after string) (string, bool) {
 	a, ok := c.locale.german.abbreviations[key]
-	if first, size := utf8.DecodeRuneInString(key); !ok && unicode.IsUpper(first) {
+	if first, size := utf8.DecodeRuneInString(key); !ok && unicode.IsUpper(first) && size < len(key) {
 		a, ok = c.locale.german.abbreviations[string(unicode.ToLower(first))+key[size:]]
 		a.long = capital(a.long)
 	}
