@@ -89,7 +89,7 @@ func (s Synthesis) settings() clip.Settings {
 
 func (s Synthesis) spokenLanguage() string {
 	if s.Language == speech.AutoLanguage {
-		return speech.DetectLanguage(s.Text)
+		return speech.DetectLanguage(s.plainText())
 	}
 	return s.Language
 }

@@ -53,7 +53,8 @@ type Reply struct {
 }
 
 // Begin reserves the characters of the text while the synthesis of its first segment is already running, and returns
-// when the reservation is in the log. Errors, before anything is reserved: those of Voices; *BusyError if too many
+// when the reservation is in the log. Errors, before anything is reserved: *speech.MarkupError if the text is
+// markup with an error; those of Voices; *BusyError if too many
 // syntheses of the account are running; ErrNoRoom and ErrNoShare if there is no place for a reply that is collected.
 // Then: domain.PaymentRequired if the characters do not suffice.
 func (s *Synthesiser) Begin(ctx context.Context, synthesis Synthesis) (*Reply, error) {
@@ -69,6 +70,9 @@ func (s *Synthesiser) Begin(ctx context.Context, synthesis Synthesis) (*Reply, e
 }
 
 func (s *Synthesiser) tryBegin(ctx context.Context, synthesis Synthesis) (*Reply, error) {
+	if err := synthesis.parse(); err != nil {
+		return nil, err
+	}
 	voice, err := s.Voices.Speaking(ctx, synthesis.Account, synthesis.Voice)
 	if err != nil {
 		return nil, err
@@ -96,7 +100,7 @@ func (r *Reply) begin(ctx context.Context) error {
 		return err
 	}
 	request := r.synthesis.request(r.voice)
-	request.Text = r.synthesis.Text
+	request.Text, request.Markup = r.synthesis.Text, r.synthesis.markup
 	r.stream = r.synthesiser.Speaker.Speak(ctx, request)
 
 	var begin errgroup.Group

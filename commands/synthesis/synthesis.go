@@ -82,6 +82,8 @@ type Synthesis struct {
 	Keep      Keepsake
 	KeepTimes bool // the word times of what Write delivers can be read for a while
 	Whole     bool // the audio is collected by Reply.Whole, and not written by Reply.Write
+
+	markup *speech.Markup // of the text; nil if it has none
 }
 
 // takeTurn waits until the account may speak another unit of a session: by its rate, because each one appends to the
@@ -110,4 +112,19 @@ func (s Synthesis) request(voice speech.Voice) speech.Request {
 	}
 }
 
-func (s Synthesis) characters() int64 { return int64(utf8.RuneCountInString(s.Text)) }
+// parse parses the text if it is a document of SSML.
+func (s *Synthesis) parse() (err error) {
+	s.markup, err = speech.ParseMarkup(s.Text)
+	return err
+}
+
+// plainText returns the text without markup.
+func (s Synthesis) plainText() string {
+	if s.markup != nil {
+		return s.markup.Text
+	}
+	return s.Text
+}
+
+// characters returns the number of characters that are billed.
+func (s Synthesis) characters() int64 { return int64(utf8.RuneCountInString(s.plainText())) }

@@ -51,6 +51,9 @@ func (s Synthesis) expectedSize() int64 {
 	case s.Speed > 0:
 		seconds /= s.Speed
 	}
+	if s.markup != nil && s.Length == 0 {
+		seconds += s.markup.Pauses().Seconds()
+	}
 	perSample := float64(s.Audio.BytesPerSample())
 	if s.Audio.Format.Compressed() {
 		perSample /= 4

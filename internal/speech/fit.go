@@ -51,10 +51,10 @@ func (f *fit) measure() {
 		return
 	}
 	rate := float64(f.stream.SampleRate())
-	own := float64(total) / rate
-	f.pace = clamp(own/f.stream.request.Length, minPace, maxPace)
-	if f.pace != own/f.stream.request.Length {
-		f.warning = fmt.Sprintf("length: the text takes %.2f to %.2f seconds", own/maxPace, own/minPace)
+	own, pauses := float64(total)/rate, f.stream.pauses()
+	pace := own / max(f.stream.request.Length-pauses, 1e-3)
+	if f.pace = clamp(pace, minPace, maxPace); f.pace != pace {
+		f.warning = fmt.Sprintf("length: the text takes %.2f to %.2f seconds", own/maxPace+pauses, own/minPace+pauses)
 	}
 	at := 0
 	for _, n := range lengths {
@@ -65,6 +65,9 @@ func (f *fit) measure() {
 
 // lengthOf returns the number of samples of a segment at speed 1.
 func (f *fit) lengthOf(index int) (int, error) {
+	if f.stream.segments[index].Text == "" { // a pause of markup before all text
+		return 0, nil
+	}
 	samples, err := f.stream.countSamples(f.stream.ctx, f.stream.job(index, false))
 	if errors.Is(err, ErrEngineFailed) {
 		samples, err = f.stream.countSamples(f.stream.ctx, f.stream.job(index, true))
@@ -72,7 +75,7 @@ func (f *fit) lengthOf(index int) (int, error) {
 	if samples == 0 {
 		samples = int(silenceOfNothing * float64(f.stream.SampleRate()))
 	}
-	return samples, err
+	return int(float64(samples) / f.stream.rateOf(index)), err
 }
 
 // speak synthesises a segment with its share of the length.
@@ -89,7 +92,7 @@ func (f *fit) speak(ctx context.Context, job Job, index int) (Utterance, error) 
 	if index > 0 {
 		start = f.ends[index-1]
 	}
-	return f.stream.speakFor(ctx, job, f.pace, f.ends[index]-start)
+	return f.stream.speakFor(ctx, job, f.pace*f.stream.rateOf(index), f.ends[index]-start)
 }
 
 // speakAtSpeed synthesises a segment so that its length is that at speed 1, divided by its speed. The engines' own

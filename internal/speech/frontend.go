@@ -31,10 +31,7 @@ type spoken struct {
 
 // Speak implements Engine.
 func (s spoken) Speak(ctx context.Context, job Job) (Utterance, error) {
-	spans := frontend.Spans(job.Text, job.Language)
-	if s.manyLanguages {
-		spans = s.inKana(ctx, inTheirLanguages(spans, job.Language))
-	}
+	spans := s.spansOf(ctx, job.Text, job.Language, s.given(ctx, job)...)
 	text := frontend.Spoken(spans)
 	if text == job.Text {
 		job.Phrases = phrasesByLanguage(job.Phrases, spans, job.Language)
@@ -53,6 +50,30 @@ func (s spoken) Speak(ctx context.Context, job Job) (Utterance, error) {
 		return nil, err
 	}
 	return &writtenUtterance{utterance, written}, nil
+}
+
+func (s spoken) spansOf(ctx context.Context, text, language string, given ...frontend.Reading) []frontend.Span {
+	spans := frontend.Spans(text, language, given...)
+	if s.manyLanguages {
+		spans = s.inKana(ctx, inTheirLanguages(spans, language))
+	}
+	return spans
+}
+
+// given returns the readings of a job, which are themselves texts to be read.
+func (s spoken) given(ctx context.Context, job Job) (given []frontend.Reading) {
+	for _, r := range job.Readings {
+		spoken, ok := r.Alias, true
+		if r.Class == "" {
+			spoken = frontend.Spoken(s.spansOf(ctx, r.Alias, job.Language))
+		} else {
+			spoken, ok = frontend.SayAs(job.Text[r.Start:r.End], job.Language, r.Class, r.Format)
+		}
+		if ok && strings.TrimSpace(spoken) != "" {
+			given = append(given, frontend.Reading{Start: r.Start, End: r.End, Spoken: spoken})
+		}
+	}
+	return given
 }
 
 // writtenUtterance is an utterance whose marks have their places in the text as it is written.

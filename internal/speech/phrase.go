@@ -17,6 +17,9 @@ const (
 	commaPause    = 0.14
 )
 
+// maxDrawnPitch bounds the deviations of pitch in semitones.
+const maxDrawnPitch = 6
+
 // The effect of a deviation by one step of the sampler's standard deviation at temperature 1.
 const (
 	pitchStep = 0.45 // semitones
@@ -53,7 +56,7 @@ func (m manner) phrasesOf(text string, seed int64) []Phrase {
 func (m manner) vary(piece Segment, by deviation) Phrase {
 	p := Phrase{
 		Runes: piece.Characters,
-		Pitch: clamp(pitchStep*by.pitch*m.lively, -MaxPitch, MaxPitch),
+		Pitch: clamp(pitchStep*by.pitch*m.lively, -maxDrawnPitch, maxDrawnPitch),
 		Range: clamp(m.width*math.Exp(rangeStep*by.width), 0, MaxRange),
 		Rate:  clamp(m.rate*math.Exp(rateStep*by.rate), MinRate, MaxRate),
 		Gain:  clamp(gainStep*by.gain*m.lively, -MaxGain, MaxGain),

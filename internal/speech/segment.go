@@ -11,6 +11,7 @@ type Segment struct {
 	Text       string
 	Start      int // byte offset in the text
 	Characters int // code points; a byte that is not valid UTF-8 counts as one
+	markup     *markup
 }
 
 // Limits of segments in weight, which estimates how long a text takes to speak: a Latin letter has weight 1.
@@ -27,14 +28,17 @@ const MaxSegmentCharacters = 400
 // between grapheme clusters. The first one is short, so that its audio can start while others wait for a worker;
 // later ones contain as many sentences as fit. Text that cannot be spoken (white space, symbols) is joined with a
 // neighbour.
-func Split(text string) []Segment {
+func Split(text string) []Segment { return split(text, true) }
+
+// split splits a text, or what follows the first part of one.
+func split(text string, first bool) []Segment {
 	if text == "" {
 		return nil
 	}
 	atoms := scanAtoms(text)
 	var ends []int // byte offsets
 	for from := 0; from < len(atoms); {
-		n := segmentLength(atoms[from:], from == 0)
+		n := segmentLength(atoms[from:], first && from == 0)
 		from += n
 		ends = append(ends, atoms[from-1].end)
 	}

@@ -23,6 +23,8 @@ type Request struct {
 	Prosody  Prosody
 	Seed     int64   // of what Prosody leaves open: the same request and seed result in the same samples
 	Length   float64 // seconds that the audio should last, in place of Speed; 0 means the natural length
+	// Markup steers the speech of its text, which takes the place of Text; nil for none.
+	Markup *Markup
 }
 
 // Piece is the next part of a stream: samples, or the end of a segment, or both.
@@ -62,10 +64,18 @@ func (s *Speaker) Speak(ctx context.Context, r Request) *Stream {
 	if r.Speed == 0 {
 		r.Speed = 1
 	}
+	if r.Markup != nil {
+		r.Text = r.Markup.Text
+	}
 	if r.Language == "" || r.Language == AutoLanguage {
 		r.Language = DetectLanguage(r.Text)
 	}
 	st := s.newStream(ctx, s.engineFor(r), r, Split(r.Text))
+	if r.Markup != nil {
+		st = s.newStream(ctx, steered{s, r}, r, splitMarkup(*r.Markup, r.Speed))
+		st.masteringOf = s.masteringOf
+		st.chain = st.newChain()
+	}
 	if r.Length > 0 {
 		st.fit = newFit(st)
 		st.jobs.Go(st.fit.measure)
@@ -118,11 +128,13 @@ type Stream struct {
 	manner   manner
 	segments []Segment
 	chain    *mastering.Chain
-	fit      *fit      // nil unless a length was requested
-	audition *audition // nil if the text is surely spoken
-	ctx      context.Context
-	cancel   context.CancelFunc
-	jobs     sync.WaitGroup
+	// The settings of the chain for a request; nil without markup, where all segments have one chain.
+	masteringOf func(Request) mastering.Settings
+	fit         *fit      // nil unless a length was requested
+	audition    *audition // nil if the text is surely spoken
+	ctx         context.Context
+	cancel      context.CancelFunc
+	jobs        sync.WaitGroup
 
 	index   int      // of the segment that is being read
 	current *attempt // of that segment
@@ -130,6 +142,7 @@ type Stream struct {
 	retried bool     // current is the second attempt
 	samples int      // returned of the current segment
 	heard   bool     // the engine has said something of it
+	quiet   int      // samples returned of the pause after it
 	offset  int      // samples of the segments before
 	err     error    // the reason why reading cannot continue
 }
@@ -155,6 +168,9 @@ func (st *Stream) Next(ctx context.Context) (Piece, error) {
 				return Piece{PCM: pcm}, nil
 			}
 		case errors.Is(err, io.EOF):
+			if pcm := st.pause(); len(pcm) > 0 {
+				return Piece{PCM: pcm}, nil
+			}
 			return st.endSegment(), nil
 		case ctx.Err() != nil:
 			return Piece{}, ctx.Err()
@@ -182,6 +198,9 @@ func (st *Stream) Close() {
 }
 
 func (st *Stream) read(ctx context.Context) ([]byte, error) {
+	if st.quiet > 0 {
+		return nil, io.EOF
+	}
 	if st.current == nil {
 		st.current, st.ahead = st.ahead, nil
 	}
@@ -207,23 +226,26 @@ func (st *Stream) endSegment() Piece {
 	segment := st.segments[st.index]
 	piece := Piece{PCM: st.chain.Flush(), SegmentEnd: true, Characters: segment.Characters, Silent: !st.heard}
 	st.samples += len(piece.PCM) / 2
-	if st.samples == 0 {
+	if st.samples == 0 && st.quiet == 0 {
 		st.samples = int(silenceOfNothing * float64(st.SampleRate()))
 		piece.PCM = make([]byte, st.samples*2)
 	}
 	piece.Timings = st.timings(segment.Text, st.current.utterance.Marks())
-	st.offset += st.samples
+	st.offset += st.samples + st.quiet
 	st.current.close()
-	st.current, st.retried, st.samples, st.heard = nil, false, 0, false
+	st.current, st.retried, st.samples, st.heard, st.quiet = nil, false, 0, false, 0
 	st.index++
+	if st.masteringOf != nil && st.index < len(st.segments) {
+		st.chain = st.newChain()
+	}
 	return piece
 }
 
-// timings omits the silences at both ends of a segment, except at the ends of the stream.
+// timings omits the silences at both ends of a segment, except at the ends of the stream and a pause of markup.
 func (st *Stream) timings(text string, marks []Mark) []Timing {
 	spans := placeTokens(tokenize(text), marks, st.samples)
-	timings := timeSpans(spans, st.samples, st.offset, st.SampleRate())
-	if st.index < len(st.segments)-1 {
+	timings := timeSpans(spans, st.samples+st.quiet, st.offset, st.SampleRate())
+	if st.index < len(st.segments)-1 && st.quiet == 0 {
 		timings = timings[:len(timings)-1]
 	}
 	if st.index > 0 {
@@ -254,7 +276,7 @@ func (st *Stream) attempt(index int, careful bool) *attempt {
 	switch {
 	case st.fit != nil:
 		speak = func(ctx context.Context, job Job) (Utterance, error) { return st.fit.speak(ctx, job, index) }
-	case st.request.Speed != 1:
+	case job.Speed != 1:
 		speak = st.speakAtSpeed
 	}
 	ctx, span := tracing.Start(st.ctx, "speech segment")
@@ -271,7 +293,11 @@ func (st *Stream) attempt(index int, careful bool) *attempt {
 
 func (st *Stream) job(index int, careful bool) Job {
 	text := string([]rune(st.segments[index].Text)) // bytes that are not valid UTF-8 become U+FFFD, one for one
-	return Job{
+	m := st.segments[index].markup
+	if m != nil {
+		text = m.text
+	}
+	job := Job{
 		Text:     text,
 		Voice:    st.request.Voice,
 		Language: st.request.Language,
@@ -281,6 +307,10 @@ func (st *Stream) job(index int, careful bool) Job {
 		Careful:  careful,
 		Phrases:  st.manner.phrasesOf(text, st.request.Seed),
 	}
+	if m != nil {
+		m.steer(&job)
+	}
+	return job
 }
 
 func (a *attempt) await(ctx context.Context) (Utterance, error) {

@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/internal/speech/ssml"
 )
 
 // Job is one segment for an engine.
@@ -25,6 +26,17 @@ type Job struct {
 	// Phrases describe how the parts of the text are spoken, in order; none means all of it in the voice's own way.
 	// Each phrase ends as a clause does. Their code points add up to the text's.
 	Phrases []Phrase
+	// Readings are the parts of the text that are spoken otherwise than they are written, in order. Only the front end
+	// knows them.
+	Readings []Reading
+}
+
+// Reading is how a part of a job's text is to be read: as another text, or as what its class says.
+type Reading struct {
+	Start, End int // byte offsets
+	Alias      string
+	Class      ssml.Class
+	Format     string // see ssml.Run
 }
 
 // Pace returns the job's speed relative to the engine's own.
@@ -53,7 +65,7 @@ const OwnPause = -1
 
 // Limits of phrases.
 const (
-	MaxPitch = 6.0
+	MaxPitch = 12.0
 	MaxRange = 2.0
 	MinRate  = 0.8
 	MaxRate  = 1.25

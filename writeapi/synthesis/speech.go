@@ -201,7 +201,10 @@ const (
 func explain(call *web.Call, err error) error {
 	var busy *synthesis.BusyError
 	var tooLong *synthesis.TooLongError
+	var markup *port.MarkupError
 	switch {
+	case errors.As(err, &markup):
+		return call.Invalid("text", markup.Error())
 	case errors.As(err, &busy):
 		return web.TooManyRequests("The plan permits "+strconv.Itoa(busy.Limit)+" syntheses at once", busyPause)
 	case errors.As(err, &tooLong):

@@ -38,6 +38,7 @@ const (
 	Symbol       Kind = "symbol"
 	Syllable     Kind = "syllable" // of a language whose letters are spelled for the engine
 	Word         Kind = "word"     // of a language whose words are spelled for the engine
+	Given        Kind = "given"    // whose spoken form the caller has given
 )
 
 // Span is a part of a text. The originals of a text's spans, concatenated, are the text.
@@ -48,13 +49,20 @@ type Span struct {
 	Language string
 }
 
-// Spans returns the spans of a text in an engine language. In languages without rules, only Markdown is read.
-func Spans(text, language string) []Span {
+// Reading is the spoken form of a part of a text, whatever the rules would make of it.
+type Reading struct {
+	Start, End int // byte offsets
+	Spoken     string
+}
+
+// Spans returns the spans of a text in an engine language. In languages without rules, only Markdown is read. The given
+// readings are in order and not empty, and become spans of their own.
+func Spans(text, language string, given ...Reading) []Span {
 	if text == "" {
 		return nil
 	}
 	l := localeOf(language)
-	s := scanner{text: text, locale: l, language: language, spans: make([]Span, 0, 8)}
+	s := scanner{text: text, locale: l, language: language, spans: make([]Span, 0, 8), given: given}
 	s.run()
 	if !speakable(Spoken(s.spans)) && speakable(text) {
 		return []Span{{Original: text, Spoken: text, Kind: Plain, Language: language}}
@@ -87,6 +95,7 @@ type scanner struct {
 	language string
 	spans    []Span
 	item     bool // the line is a heading or an item of a list
+	given    []Reading
 }
 
 // window is the number of bytes that a rule may look at.
@@ -94,6 +103,12 @@ const window = 160
 
 func (s *scanner) run() {
 	for s.at < len(s.text) {
+		if len(s.given) > 0 && s.given[0].Start == s.at {
+			r := s.given[0]
+			s.given = s.given[1:]
+			s.emit(found{size: r.End - r.Start, spoken: r.Spoken, kind: Given})
+			continue
+		}
 		if m, ok := s.match(); ok {
 			s.emit(m)
 			continue
@@ -132,7 +147,7 @@ func (s *scanner) skip() int {
 	if !isWord(r) {
 		return n
 	}
-	for s.at+n < len(s.text) {
+	for s.at+n < s.until() {
 		r, size := utf8.DecodeRuneInString(s.text[s.at+n:])
 		if !isWord(r) {
 			break
@@ -178,7 +193,7 @@ func (s *scanner) previous() rune {
 
 // rest returns the part of the text that rules look at.
 func (s *scanner) rest() string {
-	rest := s.text[s.at:]
+	rest := s.text[s.at:s.until()]
 	if len(rest) <= window {
 		return rest
 	}
@@ -195,6 +210,14 @@ func chunkOf(text string) string {
 		return text[:i]
 	}
 	return text
+}
+
+// until returns the end of the text that rules look at.
+func (s *scanner) until() int {
+	if len(s.given) > 0 {
+		return s.given[0].Start
+	}
+	return len(s.text)
 }
 
 func (s *scanner) try(r rule, rest string) (found, bool) {

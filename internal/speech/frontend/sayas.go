@@ -1,0 +1,145 @@
+package frontend
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/recital-tts/recital/internal/speech/ssml"
+)
+
+// SayAs returns the spoken form of a text of which is known what it is. It returns false if the language has no rules
+// for that, or the text is nothing of the kind: it is then spoken like any other.
+func SayAs(text, language string, class ssml.Class, format string) (string, bool) {
+	l := localeOf(language)
+	written := strings.TrimSpace(text)
+	switch class {
+	case ssml.Characters:
+		return l.spelled(written), true
+	case ssml.Digits:
+		return l.eachDigit(written)
+	}
+	if l.speller == nil {
+		return "", false
+	}
+	switch class {
+	case ssml.Cardinal:
+		return l.signed(written)
+	case ssml.Ordinal:
+		n := number(strings.TrimRight(strings.ReplaceAll(written, ",", ""), "stndrh."))
+		spoken := l.ordinal(n)
+		return spoken, spoken != ""
+	case ssml.Telephone:
+		return l.telephone(written)
+	case ssml.Date:
+		if format != "" {
+			return l.dateInOrder(written, format, language)
+		}
+	case ssml.Currency:
+		written = withAmountFirst(written)
+	}
+	return l.byRulesOf(kindOfClass(class), written, language)
+}
+
+func kindOfClass(class ssml.Class) Kind {
+	switch class {
+	case ssml.Date:
+		return Date
+	case ssml.Time:
+		return Time
+	case ssml.Currency:
+		return Money
+	default:
+		return Unit
+	}
+}
+
+// spelled reads a text character by character.
+func (l *locale) spelled(written string) string {
+	var names []string
+	for _, r := range written {
+		switch {
+		case isDigit(r) && l.speller != nil:
+			names = append(names, l.spell(l.counting, int64(r-'0')))
+		case l.speller != nil && punctuationNames[r] != "":
+			names = append(names, punctuationNames[r])
+		case unicode.IsMark(r) && len(names) > 0:
+			names[len(names)-1] += string(r)
+		case !unicode.IsSpace(r):
+			names = append(names, string(unicode.ToUpper(r)))
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+// eachDigit reads a number digit by digit.
+func (l *locale) eachDigit(written string) (string, bool) {
+	if !strings.ContainsFunc(written, isDigit) {
+		return "", false
+	}
+	if l.speller != nil {
+		return strings.ReplaceAll(strings.TrimLeft(l.digits(written), ", "), " ,", ","), true
+	}
+	return strings.Join(strings.Split(strings.Join(strings.FieldsFunc(written, func(r rune) bool { return !isDigit(r) }), ""),
+		""), " "), true
+}
+
+// signed reads a whole or decimal number, which may have a sign.
+func (l *locale) signed(written string) (string, bool) {
+	digits, minus := strings.CutPrefix(strings.ReplaceAll(written, "−", "-"), "-")
+	if strings.Trim(digits, "0123456789,.") != "" || !strings.ContainsFunc(digits, isDigit) {
+		return "", false
+	}
+	spoken := l.cardinal(digits)
+	if minus {
+		spoken = "minus " + spoken
+	}
+	return spoken, true
+}
+
+func (l *locale) telephone(written string) (string, bool) {
+	spoken, ok := l.eachDigit(written)
+	if strings.HasPrefix(written, "+") {
+		spoken = "plus " + spoken
+	}
+	return spoken, ok
+}
+
+// dateInOrder reads a date of numbers in an order such as "dmy".
+func (l *locale) dateInOrder(written, order, language string) (string, bool) {
+	parts := strings.FieldsFunc(written, func(r rune) bool { return !isDigit(r) })
+	if len(parts) != len(order) {
+		return "", false
+	}
+	of := make(map[rune]string, len(order))
+	for i, unit := range order {
+		of[unit] = parts[i]
+	}
+	if len(of) != len(order) || of['m'] == "" || of['d'] == "" {
+		return "", false
+	}
+	if len(of['y']) == len("2026") {
+		iso := fmt.Sprintf("%s-%02d-%02d", of['y'], number(of['m']), number(of['d']))
+		return l.byRulesOf(Date, iso, language)
+	}
+	return l.numbered(of['d'], of['m'], of['y'])
+}
+
+// withAmountFirst moves the code of a currency behind its amount: "USD 5" is "5 USD".
+func withAmountFirst(written string) string {
+	code, amount, ok := strings.Cut(written, " ")
+	if ok && len(code) == 3 && strings.Trim(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
+		return amount + " " + code
+	}
+	return written
+}
+
+// byRulesOf reads a text by the rules of one kind, if one applies to all of it.
+func (l *locale) byRulesOf(kind Kind, written, language string) (string, bool) {
+	only := *l
+	only.rules = slices.DeleteFunc(slices.Clone(l.rules), func(r rule) bool { return r.kind != kind })
+	s := scanner{text: written, locale: &only, language: language}
+	m, ok := s.match()
+	return m.spoken, ok && m.size == len(written)
+}

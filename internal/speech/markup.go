@@ -1,0 +1,274 @@
+package speech
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/internal/speech/mastering"
+	"github.com/recital-tts/recital/internal/speech/ssml"
+)
+
+// Pauses after the units of markup in seconds at speed 1, where no other is asked for.
+const (
+	unitPause      = 0.25 // of a sentence
+	paragraphPause = 0.5
+)
+
+// maxReadings bounds the readings of a part of markup that is segmented as one text.
+const maxReadings = 64
+
+// Markup is a text that steers its speech.
+type Markup = ssml.Document
+
+// MarkupError is what is wrong with markup, and where.
+type MarkupError = ssml.Error
+
+// ParseMarkup parses a text that is a document of SSML; it returns nil for any other text. Errors: *MarkupError, which
+// is a domain.Invalid.
+func ParseMarkup(text string) (*Markup, error) {
+	if !ssml.Is(text) {
+		return nil, nil
+	}
+	document, err := ssml.Parse(text, func(code string) (string, bool) {
+		engine, known := LookupLanguage(code)
+		return engine, known && engine != AutoLanguage
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", domain.Refuse(domain.Invalid, "The markup is wrong: "+err.Error()), err)
+	}
+	return &document, nil
+}
+
+// markup is what a document says about a segment.
+type markup struct {
+	text     string // what the engine gets: the segment's, with spaces for the ends of lines
+	readings []Reading
+	style    ssml.Style
+	hasPause bool
+	pause    float64 // seconds after it, in place of the engine's own
+}
+
+// steer applies the markup to a job.
+func (m *markup) steer(job *Job) {
+	job.Readings = m.readings
+	if m.style.Language != "" {
+		job.Language = m.style.Language
+	}
+	job.Speed = clamp(job.Speed*m.style.Rate, MinSpeed, MaxSpeed)
+	job.NoPause = job.NoPause || m.hasPause
+	if m.style.Pitch == 0 && m.style.Range == 1 || m.text == "" {
+		return
+	}
+	if len(job.Phrases) == 0 {
+		job.Phrases = []Phrase{OwnPhrase(utf8.RuneCountInString(m.text))}
+	}
+	for i := range job.Phrases {
+		p := &job.Phrases[i]
+		p.Pitch = round(clamp(p.Pitch+m.style.Pitch, -MaxPitch, MaxPitch))
+		p.Range = round(clamp(p.Range*m.style.Range, 0, MaxRange))
+	}
+}
+
+// rateOf returns the factor of markup on the pace of a segment.
+func (st *Stream) rateOf(index int) float64 {
+	if m := st.segments[index].markup; m != nil {
+		return m.style.Rate
+	}
+	return 1
+}
+
+// pauses returns the sum of the pauses of markup in seconds.
+func (st *Stream) pauses() (sum float64) {
+	for _, s := range st.segments {
+		if s.markup != nil {
+			sum += s.markup.pause
+		}
+	}
+	return sum
+}
+
+// pause returns the next samples of the pause after the segment, with the rest of the segment before them; none if
+// there is no pause or it is over.
+func (st *Stream) pause() []byte {
+	m := st.segments[st.index].markup
+	if m == nil {
+		return nil
+	}
+	left := int(m.pause*float64(st.SampleRate())+0.5) - st.quiet
+	if left <= 0 {
+		return nil
+	}
+	pcm := st.chain.Flush()
+	st.samples += len(pcm) / 2
+	n := min(left, st.SampleRate()) // a second at once
+	st.quiet += n
+	return append(pcm, make([]byte, 2*n)...)
+}
+
+// newChain returns the chain of the segment that is read.
+func (st *Stream) newChain() *mastering.Chain {
+	r := st.request
+	volume := 0.0
+	if m := st.segments[st.index].markup; m != nil {
+		if volume = m.style.Volume; m.style.Language != "" {
+			r.Language = m.style.Language
+		}
+	}
+	settings := st.masteringOf(r)
+	settings.Gain = clamp(settings.Gain+volume, -mastering.MaxGain, mastering.MaxGain)
+	return mastering.New(st.SampleRate(), settings)
+}
+
+// steered is the engine for a text with markup, whose segments may be in several languages.
+type steered struct {
+	speaker *Speaker
+	request Request
+}
+
+// SampleRate implements Engine.
+func (s steered) SampleRate() int { return s.speaker.SampleRate() }
+
+// Speak implements Engine.
+func (s steered) Speak(ctx context.Context, job Job) (Utterance, error) {
+	if job.Text == "" {
+		return &recorded{}, nil
+	}
+	r := s.request
+	r.Language = job.Language
+	return s.speaker.engineFor(r).Speak(ctx, job)
+}
+
+// passageOfMarkup are runs in one style without a pause between them, which are segmented as one text.
+type passageOfMarkup struct {
+	runs     []ssml.Run
+	style    ssml.Style
+	hasPause bool
+	pause    float64 // asked for
+	ends     ssml.Boundary
+}
+
+// splitMarkup splits the text of a document into segments of one style each. The pauses of sentences and paragraphs
+// depend on the speed.
+func splitMarkup(document ssml.Document, speed float64) []Segment {
+	var segments []Segment
+	start := 0
+	for _, p := range passagesOf(document.Runs) {
+		segments = append(segments, p.segments(start, start == 0)...)
+		last := segments[len(segments)-1]
+		last.markup.hasPause, last.markup.pause = p.pauseAfter(speed)
+		start = last.Start + len(last.Text)
+	}
+	return segments
+}
+
+func (p passageOfMarkup) pauseAfter(speed float64) (has bool, seconds float64) {
+	switch {
+	case p.hasPause:
+		return true, p.pause
+	case p.ends == ssml.ParagraphEnd:
+		return true, paragraphPause / speed
+	case p.ends == ssml.SentenceEnd:
+		return true, unitPause / speed
+	}
+	return false, 0
+}
+
+// passagesOf groups runs. What cannot be spoken is joined with what is before it, or else with what follows.
+func passagesOf(runs []ssml.Run) []passageOfMarkup {
+	lead := passageOfMarkup{style: ssml.Style{Rate: 1, Range: 1}}
+	first := slices.IndexFunc(runs, isSaid)
+	if first < 0 {
+		first = len(runs)
+	}
+	for _, run := range runs[:first] {
+		lead.add(run)
+	}
+	if first == len(runs) {
+		return []passageOfMarkup{lead}
+	}
+	var passages []passageOfMarkup
+	if lead.pause > 0 {
+		passages = append(passages, passageOfMarkup{style: lead.style, hasPause: true, pause: lead.pause})
+	}
+	for _, run := range runs[first:] {
+		n := len(passages)
+		if n == 0 || len(passages[n-1].runs) == 0 || isSaid(run) && !passages[n-1].takes(run) {
+			passages = append(passages, passageOfMarkup{runs: lead.runs, style: run.Style})
+			lead.runs = nil
+		}
+		passages[len(passages)-1].add(run)
+	}
+	return passages
+}
+
+func isSaid(r ssml.Run) bool { return isSpeakable(r.Text) || isSpeakable(r.Alias) }
+
+// takes reports whether a run goes on with the passage.
+func (p passageOfMarkup) takes(r ssml.Run) bool {
+	return r.Style == p.style && !p.hasPause && p.ends == ssml.NoBoundary && len(p.runs) < maxReadings
+}
+
+func (p *passageOfMarkup) add(r ssml.Run) {
+	p.runs = append(p.runs, r)
+	p.hasPause = p.hasPause || r.HasPause
+	p.pause += r.Pause.Seconds()
+	p.ends = max(p.ends, r.Ends)
+}
+
+// segments splits the passage, which begins at a byte offset in the text. Where it cuts depends on what is said: an alias
+// may be longer than its text. What has an alias or a class is not cut.
+func (p passageOfMarkup) segments(start int, first bool) []Segment {
+	var written, said strings.Builder
+	for _, r := range p.runs {
+		written.WriteString(r.Text)
+		said.WriteString(saidOf(r))
+	}
+	cuts, readings := p.cut(split(said.String(), first))
+	out := cutAt(written.String(), cuts)
+	if len(out) == 0 {
+		out = []Segment{{}}
+	}
+	for i := range out {
+		s := &out[i]
+		s.markup = &markup{text: oneLine(s.Text), style: p.style}
+		for len(readings) > 0 && readings[0].End <= s.Start+len(s.Text) {
+			readings[0].Start, readings[0].End = readings[0].Start-s.Start, readings[0].End-s.Start
+			s.markup.readings, readings = append(s.markup.readings, readings[0]), readings[1:]
+		}
+		s.Start += start
+	}
+	return out
+}
+
+// cut returns the ends of segments in the written text, for those of what is said, and the readings.
+func (p passageOfMarkup) cut(segments []Segment) (ends []int, readings []Reading) {
+	written, said := 0, 0 // bytes before the run
+	for _, r := range p.runs {
+		whole := r.Alias != "" || r.Class != ""
+		next := said + len(saidOf(r))
+		for len(segments) > 0 && segments[0].Start+len(segments[0].Text) <= next {
+			end := written + segments[0].Start + len(segments[0].Text) - said
+			if whole {
+				end = written + len(r.Text)
+			}
+			ends, segments = append(ends, end), segments[1:]
+		}
+		if whole {
+			readings = append(readings, Reading{
+				Start: written, End: written + len(r.Text), Alias: r.Alias, Class: r.Class, Format: r.Format,
+			})
+		}
+		written, said = written+len(r.Text), next
+	}
+	return slices.Compact(ends), readings
+}
+
+func saidOf(r ssml.Run) string { return cmp.Or(r.Alias, oneLine(r.Text)) }
+
+// oneLine makes ends of lines spaces, which they are in markup: p and s say where units end.
+func oneLine(text string) string { return strings.ReplaceAll(text, "\n", " ") }

@@ -1,0 +1,114 @@
+// Package ssml parses a part of the Speech Synthesis Markup Language (https://www.w3.org/TR/speech-synthesis11) into the
+// text that it contains and how the parts of that are to be spoken. What it does not support is an error.
+package ssml
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Limits of a document.
+const (
+	MaxDepth  = 16               // of elements within each other
+	MaxPause  = 10 * time.Second // of one pause
+	MaxPauses = time.Minute      // of all pauses
+	MaxSpoken = 400              // characters of an alias, or of a text with a class
+	maxBytes  = 32 << 10
+)
+
+// Document is a parsed text.
+type Document struct {
+	Text string // without the markup
+	Runs []Run  // their texts, concatenated, are Text
+}
+
+// Pauses returns the sum of the pauses that the document asks for.
+func (d Document) Pauses() (sum time.Duration) {
+	for _, r := range d.Runs {
+		sum += r.Pause
+	}
+	return sum
+}
+
+// Run is a part of a document that is spoken in one way. Its text is empty only if a pause comes before any text.
+type Run struct {
+	Text   string
+	Alias  string // spoken in place of the text; "" for none
+	Class  Class  // what the text is; "" if that is to be found out
+	Format string // of a date: the order of "d", "m" and "y"; "" for the language's own
+	Style  Style
+
+	HasPause bool // a pause is asked for after the run, perhaps of 0
+	Pause    time.Duration
+	Ends     Boundary // what ends after the run
+
+	element int // the number of the element that Alias and Class come from; 0 for none
+}
+
+// Class is what a text is said to be.
+type Class string
+
+// The classes of say-as.
+const (
+	Cardinal   Class = "cardinal"
+	Ordinal    Class = "ordinal"
+	Characters Class = "characters"
+	Digits     Class = "digits"
+	Date       Class = "date"
+	Time       Class = "time"
+	Telephone  Class = "telephone"
+	Currency   Class = "currency"
+	Unit       Class = "unit"
+)
+
+// Boundary is a unit of a text that ends.
+type Boundary int
+
+// The boundaries, the strongest last.
+const (
+	NoBoundary Boundary = iota
+	SentenceEnd
+	ParagraphEnd
+)
+
+// Style is how a text is delivered, relative to how it would be without markup.
+type Style struct {
+	Language string  // an engine language; "" for that of the request
+	Rate     float64 // a factor; 0.25 to 2
+	Pitch    float64 // semitones; -12 to 12
+	Volume   float64 // decibels; -12 to 12
+	Range    float64 // a factor on the width of the intonation
+}
+
+func ownStyle() Style { return Style{Rate: 1, Range: 1} }
+
+// Error is what is wrong with a document, in words for its author.
+type Error struct {
+	Line, Column int // from 1; columns are code points
+	Problem      string
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Problem)
+}
+
+func newError(text string, offset int, problem string) *Error {
+	before := text[:min(offset, len(text))]
+	start := strings.LastIndexByte(before, '\n') + 1
+	return &Error{
+		Line: 1 + strings.Count(before, "\n"), Column: 1 + utf8.RuneCountInString(before[start:]), Problem: problem,
+	}
+}
+
+const root = "speak"
+
+// Is reports whether a text is a document: it begins, perhaps after white space, with the tag of the element speak.
+func Is(text string) bool {
+	rest, found := strings.CutPrefix(strings.TrimSpace(text), "<"+root)
+	next, _ := utf8.DecodeRuneInString(rest)
+	return found && (rest == "" || next == '/' || next == '>' || unicode.IsSpace(next))
+}
