@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -70,7 +71,7 @@ func (m *markup) steer(job *Job) {
 	for i := range job.Phrases {
 		p := &job.Phrases[i]
 		p.Pitch = round(clamp(p.Pitch+m.style.Pitch, -MaxPitch, MaxPitch))
-		p.Range = round(clamp(p.Range*m.style.Range, 0, MaxRange))
+		p.Range = round(clamp(p.Range*m.style.Range*math.Exp2(m.style.Pitch/12), 0, MaxRange)) // in Hz
 	}
 }
 

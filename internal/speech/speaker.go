@@ -241,11 +241,12 @@ func (st *Stream) endSegment() Piece {
 	return piece
 }
 
-// timings omits the silences at both ends of a segment, except at the ends of the stream and a pause of markup.
+// timings omits the silences at both ends of a segment, except at the ends of the stream. So a pause of
+// markup is between two elements.
 func (st *Stream) timings(text string, marks []Mark) []Timing {
 	spans := placeTokens(tokenize(text), marks, st.samples)
 	timings := timeSpans(spans, st.samples+st.quiet, st.offset, st.SampleRate())
-	if st.index < len(st.segments)-1 && st.quiet == 0 {
+	if st.index < len(st.segments)-1 {
 		timings = timings[:len(timings)-1]
 	}
 	if st.index > 0 {

@@ -136,7 +136,7 @@ func or[T any](value *T, absent T) T {
 // Meanings returns what parameters do, in a line each; docs/speech-parameters.md says more.
 func Meanings() map[string]string {
 	return map[string]string{
-		"text":  "The text to speak: characters are Unicode code points.",
+		"text":  "The text to speak: characters are Unicode code points. One that begins with `<speak` is SSML.",
 		"voice": "The id of the voice.",
 		"model": "The model, which chooses engine and delivery.",
 		"language": "The language of the text: a code such as `en`, `de` or `pt-BR`, or `auto`, which " +

@@ -1,0 +1,82 @@
+package main_test
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/fasthttp/websocket"
+	"github.com/stretchr/testify/require"
+)
+
+// Markup steers speech over HTTP: its pauses last as long as they say, and the text without it is billed and timed.
+func TestMarkupSteersSpeech(t *testing.T) {
+	t.Parallel()
+	c := share(t).openAccount("enterprise")
+	samples := func(text string) int {
+		answer := c.post(t, bytesRoute, order{"text": text, "voice": "leah", "format": "raw", "sample_rate": 24000})
+		require.Equal(t, 200, answer.status, answer.text())
+		return len(answer.body) / 2
+	}
+
+	// when a pause of a second is asked for
+	const document = ` <speak>Hello <break time="1s"/><sub alias="wide world">W2</sub> &amp; <s>all.</s></speak>`
+	const text = "Hello W2 & all."
+	with, without := samples(document), samples(strings.Replace(document, "1s", "0s", 1))
+
+	// then the audio is longer by a second, to within a frame of the resampler, and costs the text
+	require.InDelta(t, without+24000, with, 480)
+	require.EqualValues(t, 2*utf8.RuneCountInString(text), c.usage(t))
+
+	// and the words are those of the text, after the pause
+	timed := c.timed(t, document, "en")
+	require.Equal(t, text, joined(timed))
+	begins := starts(t, timed, "HW")
+	require.Greater(t, begins[1]-begins[0], 1.0)
+	answer := c.post(t, bytesRoute, order{"text": document, "voice": "leah"})
+	require.Equal(t, "15", answer.header.Get("x-character-count"))
+
+	// and the clip has the markup, as it was sent
+	answer = c.post(t, bytesRoute, order{"text": document, "voice": "leah", "debug": true})
+	clip := do(t, c.request("GET", "/v1/account/clip/"+answer.header.Get("x-clip-id"), nil))
+	require.Equal(t, 200, clip.status, clip.text())
+	var saved struct{ Text string }
+	clip.decode(t, &saved)
+	require.Equal(t, document, saved.Text)
+}
+
+// What is wrong with markup is named with its place, and costs nothing.
+func TestMarkupWithAnErrorIsRefused(t *testing.T) {
+	t.Parallel()
+	c := share(t).openAccount("enterprise")
+	for text, message := range map[string]string{
+		"<speak>a\n <audio src='x'/></speak>":          "line 2, column 2: <audio> is not supported",
+		"<speak><!DOCTYPE a>b</speak>":                 "line 1, column 8: a document type or another declaration is not permitted",
+		"<speak>a<break time='11s'/></speak>":          "line 1, column 9: the time of <break> is a number of s or ms, up to 10 seconds",
+		"<speak>" + strings.Repeat("<p>", 17) + "</p>": "line 1, column 53: <p> is more than 16 elements deep",
+	} {
+		for _, route := range []string{bytesRoute, detailedRoute} {
+			send := func(version string) reply {
+				return c.post(t, route, order{"text": text, "voice": "leah"}, "lmnt-version", version)
+			}
+			requireInvalid(t, send("1.0"), send("1.1"), "value_error", "text", "Value error, "+message)
+		}
+	}
+	tooLong := c.post(t, bytesRoute, order{"text": "<speak>a" + strings.Repeat("<break/>", 700) + "</speak>", "voice": "leah"})
+	require.Equal(t, 422, tooLong.status)
+	require.Contains(t, tooLong.text(), "5000")
+	require.Zero(t, c.usage(t))
+}
+
+// Over the socket a text is what it is.
+func TestASocketReadsMarkupAsText(t *testing.T) {
+	t.Parallel()
+	c := share(t).openAccount("enterprise")
+	const text = `<speak>Hello <break time="1s"/>world.</speak>`
+	k := c.talk(t, order{"format": "pcm_s16le"})
+	k.say(text, 1)
+	k.send(order{"type": "finish"})
+	require.Equal(t, websocket.CloseNormalClosure, k.end())
+	require.Equal(t, text, k.said())
+	require.EqualValues(t, len(text), c.usage(t))
+}
