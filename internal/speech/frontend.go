@@ -63,13 +63,13 @@ func (s spoken) spansOf(ctx context.Context, text, language string, given ...fro
 // given returns the readings of a job, which are themselves texts to be read.
 func (s spoken) given(ctx context.Context, job Job) (given []frontend.Reading) {
 	for _, r := range job.Readings {
-		spoken, ok := r.Alias, true
+		var spoken string
 		if r.Class == "" {
 			spoken = frontend.Spoken(s.spansOf(ctx, r.Alias, job.Language))
 		} else {
-			spoken, ok = frontend.SayAs(job.Text[r.Start:r.End], job.Language, r.Class, r.Format)
+			spoken, _ = frontend.SayAs(job.Text[r.Start:r.End], job.Language, r.Class, r.Format)
 		}
-		if ok && strings.TrimSpace(spoken) != "" {
+		if strings.TrimSpace(spoken) != "" {
 			given = append(given, frontend.Reading{Start: r.Start, End: r.End, Spoken: spoken})
 		}
 	}

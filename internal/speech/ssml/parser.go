@@ -218,6 +218,9 @@ func (p *parser) characters(text string) error {
 		last.Text += text
 		return nil
 	}
+	if len(p.out.Runs) == MaxRuns {
+		return p.fail("the document has more than 300 parts")
+	}
 	run := e.run
 	run.Text = text
 	p.out.Runs = append(p.out.Runs, run)

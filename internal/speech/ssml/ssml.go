@@ -16,6 +16,7 @@ const (
 	MaxPause  = 10 * time.Second // of one pause
 	MaxPauses = time.Minute      // of all pauses
 	MaxSpoken = 400              // characters of an alias, or of a text with a class
+	MaxRuns   = 300              // each may take an engine some milliseconds, however short it is
 	maxBytes  = 32 << 10
 )
 

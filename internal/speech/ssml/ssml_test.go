@@ -136,6 +136,7 @@ func requireRuns(t require.TestingT, d ssml.Document) {
 	}
 	require.Equal(t, d.Text, text.String())
 	require.LessOrEqual(t, d.Pauses(), ssml.MaxPauses)
+	require.LessOrEqual(t, len(d.Runs), ssml.MaxRuns)
 }
 
 // Any text is a document within the limits, or has an error at a place in it.
@@ -171,6 +172,10 @@ func TestHostileDocumentsEnd(t *testing.T) {
 		require.Error(t, err, name)
 		require.Less(t, time.Since(begun), 10*time.Second, name)
 	}
-	_, err := ssml.Parse("<speak>"+strings.Repeat("a", 1<<20), languages)
+	_, err := ssml.Parse("<speak>"+strings.Repeat("<s>a</s>", ssml.MaxRuns)+"</speak>", languages)
+	require.NoError(t, err)
+	_, err = ssml.Parse("<speak>"+strings.Repeat("<s>a</s>", ssml.MaxRuns+1)+"</speak>", languages)
+	require.EqualError(t, err, "line 1, column 2411: the document has more than 300 parts")
+	_, err = ssml.Parse("<speak>"+strings.Repeat("a", 1<<20), languages)
 	require.ErrorContains(t, err, "too long")
 }
