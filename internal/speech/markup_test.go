@@ -56,16 +56,16 @@ func TestMarkupSteersWhatIsSaid(t *testing.T) {
 	pool := openPool(t, 1)
 	long := strings.Repeat("This is a sentence of some length, which is said twice. ", 7)
 	for markup, want := range map[string]string{
-		`<speak>It costs $5.</speak>`:                                    "It costs five dollars.",
-		`<speak>Hello <break time="50ms"/>world.</speak>`:                "Hello |world.",
-		"<speak>\n <p>\n  One\n  two\n </p>\n <s>three</s></speak>":       "     One   two    |three",
-		`<speak>The <sub alias="World Wide Web">WWW</sub> is.</speak>`:   "The World Wide Web is.",
-		`<speak><sub alias="$5">x</sub></speak>`:                         "five dollars",
-		`<speak>Be <say-as interpret-as="ordinal">3</say-as>!</speak>`:   "Be third!",
-		`<speak>In <say-as interpret-as="digits">1990</say-as></speak>`:  "In one nine nine zero",
-		`<speak>A <lang xml:lang="de">$5</lang> b</speak>`:               "A |$5| b",
-		`<speak><say-as interpret-as="date">no date</say-as> at</speak>`: "no date at",
-		`<speak>a<break time="10ms"/>, <break time="10ms"/>b</speak>`:    "a, |b",
+		`<speak>It costs $5.</speak>`:                                             "It costs five dollars.",
+		`<speak>Hello <break time="50ms"/>world.</speak>`:                         "Hello |world.",
+		"<speak>\n <p>\n  One\n  two\n </p>\n <s>three</s></speak>":               "     One   two    |three",
+		`<speak>The <sub alias="World Wide Web">WWW</sub> is.</speak>`:            "The World Wide Web is.",
+		`<speak><sub alias="$5">x</sub></speak>`:                                  "five dollars",
+		`<speak>Be <say-as interpret-as="ordinal">3</say-as>!</speak>`:            "Be third!",
+		`<speak>In <say-as interpret-as="digits">1990</say-as></speak>`:           "In one nine nine zero",
+		`<speak>A <lang xml:lang="de">$5</lang> b</speak>`:                        "A |$5| b",
+		`<speak><say-as interpret-as="date">no date</say-as> at</speak>`:          "no date at",
+		`<speak>a<break time="10ms"/>, <break time="10ms"/>b</speak>`:             "a, |b",
 		`<speak><sub alias="` + strings.TrimSpace(long) + `">x</sub> end</speak>`: strings.TrimSpace(long) + "| end",
 	} {
 		assert.Equal(t, want, spokenBy(t, pool, markedUp(t, markup)), markup)
@@ -175,4 +175,3 @@ func TestAnyMarkupIsSpoken(t *testing.T) {
 		requireTimings(rt, r.Markup.Text, w.timings, float64(len(w.pcm)/2)/float64(pool.SampleRate()))
 	})
 }
-
