@@ -24,6 +24,7 @@ TEST_TIMEOUT ?= 40m
 BENCH ?= .
 BENCH_TIME ?= 1s
 FUZZ_TIME ?= 30s
+GENERATE_TIME ?= 10m
 SOAK_TIME ?= 10m
 SEED ?= 1
 ROOT ?= /
@@ -42,7 +43,7 @@ folders_with = $$(grep -rlE --include='*_test.go' '$(1)' . | xargs -r -n 1 dirna
 	fixture pydantic govulncheck fuzz clean
 
 # Tests take the binaries that make has built, and benchmarks a regular expression in which nothing is expanded.
-test test-long bench soak storm clients fixture: export RECITAL_TEST_BINARIES := $(CURDIR)/bin
+test test-long bench soak storm clients fixture fuzz: export RECITAL_TEST_BINARIES := $(CURDIR)/bin
 test test-long: export TMPDIR ?= $(shell deploy/scratch.sh)
 bench: export RECITAL_BENCH := $(value BENCH)
 
@@ -136,7 +137,8 @@ pydantic: ## ask pydantic and FastAPI what the binder's tests expect of them, an
 govulncheck: ## look for known vulnerabilities in code that is called (needs their database)
 	@$(GO) tool -modfile=deploy/lint.mod govulncheck ./...
 
-fuzz: deps ## run each fuzz target for a while (FUZZ_TIME=30s)
+fuzz: deps-long build ## run each fuzz target for a while (FUZZ_TIME=30s), and generate requests from the description (GENERATE_TIME=10m)
+	RECITAL_GENERATE=$(GENERATE_TIME) $(GO) test -count=1 -v -run '^TestGeneratedRequestsAreAnsweredAsDescribed$$' -timeout 0 ./cmd/recitald
 	@grep -rlE --include='*_test.go' '^func Fuzz' . | xargs -r -n 1 dirname | sort -u | while read -r package; do \
 		grep -hoE '^func Fuzz[A-Za-z0-9_]*' "$$package"/*_test.go | while read -r _ target; do \
 			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZ_TIME) "$$package" || exit 1; \

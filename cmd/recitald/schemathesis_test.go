@@ -1,0 +1,77 @@
+package main_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/testing/bintest"
+)
+
+// generatorTime is how long make fuzz generates requests. Without it a few are generated for each operation.
+const generatorTime = "RECITAL_GENERATE"
+
+// Requests that schemathesis generates from the description, with the key of an account and without, are answered as
+// described. Its configuration has the exclusions, with their reasons.
+func TestGeneratedRequestsAreAnsweredAsDescribed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios: it fetches schemathesis with pip")
+	}
+	g := newGenerator(t, start(t, dataFolder(t), "--address-rate=0", "--account-rate=enterprise=0"))
+	if duration := os.Getenv(generatorTime); duration != "" {
+		spent, err := time.ParseDuration(duration)
+		require.NoError(t, err)
+		seconds := strconv.Itoa(int(spent.Seconds()))
+		g.run("examples,coverage", "with a key")
+		g.run("stateful", "with a key", "--max-examples=100")
+		g.run("fuzzing", "with a key", "--max-time="+seconds)
+		g.run("examples,coverage", "without")
+		return
+	}
+	g.run("examples,fuzzing,stateful", "with a key", "--max-examples=3", "--seed=1")
+	g.run("fuzzing", "without", "--max-examples=1", "--seed=1")
+}
+
+// generator is schemathesis, pointed to a server.
+type generator struct {
+	server  *server
+	program string
+	folder  string
+}
+
+func newGenerator(t *testing.T, s *server) generator {
+	t.Helper()
+	folder := t.TempDir()
+	runProgram(t, folder, bintest.Tool(t, "python3"), "-m", "venv", "venv")
+	bin := filepath.Join(folder, "venv", "bin")
+	runProgram(t, folder, filepath.Join(bin, "pip"), "install", "--quiet", "schemathesis==4.32.5")
+	return generator{server: s, program: filepath.Join(bin, "schemathesis"), folder: folder}
+}
+
+// authSections is the part of the configuration that makes requests those of an account.
+var authSections = regexp.MustCompile(`(?ms)^\[auth\..*?\n\n`)
+
+// run generates requests with a key or without, and requires that schemathesis has found nothing.
+func (g generator) run(phases, as string, args ...string) {
+	t := g.server.t
+	t.Helper()
+	config := read(t, filepath.Join("testdata", "schemathesis.toml"))
+	require.Regexp(t, authSections, config)
+	if as == "without" {
+		config = authSections.ReplaceAllString(config, "")
+	}
+	path := filepath.Join(g.folder, "schemathesis.toml")
+	require.NoError(t, os.WriteFile(path, []byte(config), 0o600))
+	command := exec.CommandContext(t.Context(), g.program, append([]string{"--config-file=" + path, "run",
+		g.server.address + "/openapi.json", "--phases=" + phases, "--no-color", "--generation-database=none"}, args...)...)
+	command.Dir, command.Env = g.folder, append(bintest.Environment(), "RECITAL_KEY="+g.server.key)
+	found, err := command.CombinedOutput()
+	require.NoError(t, err, "%s %s: %s", phases, as, found)
+	t.Logf("%s %s: %s", phases, as, regexp.MustCompile(`\d+ generated.*`).Find(found))
+}
