@@ -149,9 +149,16 @@ func join(near net.Conn, network, address string) {
 	if err != nil {
 		return
 	}
+	hungUp := make(chan struct{})
 	go func() {
+		defer close(hungUp)
 		_, _ = io.Copy(far, near)
-		_ = far.Close() // a client that hangs up is gone for both
+		_ = far.Close()
+		_, _ = io.Copy(io.Discard, near) // a close with unread bytes would take the last frame from the client
 	}()
 	_, _ = io.Copy(near, far)
+	if half, ok := near.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite()
+	}
+	<-hungUp
 }
