@@ -263,6 +263,6 @@ const notRun = `## Not run
 
 | client | why |
 |---|---|
-| PyPI ` + "`pipecat-ai`" + ` after 1.9.0, for LMNT | it has no plug-in for this interface any more |
+| PyPI ` + "`pipecat-ai`" + ` for LMNT | 1.9.0 is its last version with a plug-in for this interface; it has not been tried |
 | PyPI ` + "`videosdk-plugins-lmnt`, `genblaze-lmnt`" + ` | they have not been tried |
 `
