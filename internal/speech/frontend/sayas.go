@@ -25,6 +25,9 @@ func SayAs(text, language string, class ssml.Class, format string) (string, bool
 	}
 	switch class {
 	case ssml.Cardinal:
+		if l.german != nil { // its separators are others
+			return l.byRulesOf(Number, written, language)
+		}
 		return l.signed(written)
 	case ssml.Ordinal:
 		n := number(strings.TrimRight(strings.ReplaceAll(written, ",", ""), "stndrh."))
@@ -62,8 +65,8 @@ func (l *locale) spelled(written string) string {
 		switch {
 		case isDigit(r) && l.speller != nil:
 			names = append(names, l.spell(l.counting, int64(r-'0')))
-		case l.speller != nil && punctuationNames[r] != "":
-			names = append(names, punctuationNames[r])
+		case l.words.marks[r] != "":
+			names = append(names, l.words.marks[r])
 		case unicode.IsMark(r) && len(names) > 0:
 			names[len(names)-1] += string(r)
 		case !unicode.IsSpace(r):
@@ -93,7 +96,7 @@ func (l *locale) signed(written string) (string, bool) {
 	}
 	spoken := l.cardinal(digits)
 	if minus {
-		spoken = "minus " + spoken
+		spoken = l.words.signs["-"] + " " + spoken
 	}
 	return spoken, true
 }
@@ -101,7 +104,7 @@ func (l *locale) signed(written string) (string, bool) {
 func (l *locale) telephone(written string) (string, bool) {
 	spoken, ok := l.eachDigit(written)
 	if strings.HasPrefix(written, "+") {
-		spoken = "plus " + spoken
+		spoken = l.words.plus + " " + spoken
 	}
 	return spoken, ok
 }
