@@ -127,4 +127,9 @@ func (s Synthesis) plainText() string {
 }
 
 // characters returns the number of characters that are billed.
-func (s Synthesis) characters() int64 { return int64(utf8.RuneCountInString(s.plainText())) }
+func (s Synthesis) characters() int64 {
+	if s.markup != nil {
+		return int64(s.markup.Characters())
+	}
+	return int64(utf8.RuneCountInString(s.Text))
+}

@@ -239,11 +239,17 @@ func (p passageOfMarkup) segments(start int, first bool) []Segment {
 		s.markup = &markup{text: oneLine(s.Text), style: p.style}
 		for len(readings) > 0 && readings[0].End <= s.Start+len(s.Text) {
 			readings[0].Start, readings[0].End = readings[0].Start-s.Start, readings[0].End-s.Start
+			s.Characters += readings[0].more(s.Text)
 			s.markup.readings, readings = append(s.markup.readings, readings[0]), readings[1:]
 		}
 		s.Start += start
 	}
 	return out
+}
+
+// more returns how many characters more the alias has than what it stands for in a text.
+func (r Reading) more(text string) int {
+	return max(0, utf8.RuneCountInString(r.Alias)-utf8.RuneCountInString(text[r.Start:r.End]))
 }
 
 // cut returns the ends of segments in the written text, for those of what is said, and the readings.

@@ -26,6 +26,15 @@ type Document struct {
 	Runs []Run  // their texts, concatenated, are Text
 }
 
+// Characters returns the number of characters that are spoken: those of the text, and of an alias if it has more than
+// what it stands for, so that nobody has much said for little.
+func (d Document) Characters() (sum int) {
+	for _, r := range d.Runs {
+		sum += max(utf8.RuneCountInString(r.Text), utf8.RuneCountInString(r.Alias))
+	}
+	return sum
+}
+
 // Pauses returns the sum of the pauses that the document asks for.
 func (d Document) Pauses() (sum time.Duration) {
 	for _, r := range d.Runs {

@@ -179,3 +179,9 @@ func TestHostileDocumentsEnd(t *testing.T) {
 	_, err = ssml.Parse("<speak>"+strings.Repeat("a", 1<<20), languages)
 	require.ErrorContains(t, err, "too long")
 }
+
+func TestTheLongerOneOfTextAndAliasCounts(t *testing.T) {
+	document, err := ssml.Parse(`<speak>Hi <sub alias="wide world">W2</sub> <sub alias="a">abc</sub></speak>`, languages)
+	require.NoError(t, err)
+	require.Equal(t, len("Hi wide world abc"), document.Characters())
+}

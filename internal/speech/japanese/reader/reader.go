@@ -29,7 +29,7 @@ const attempts = 2
 type Config struct {
 	Command workers.Command // starts the process: the program japanesereader
 	Idle    time.Duration   // without a text, after which the process is stopped; default 10 min
-	Loading time.Duration   // the longest time in which it may load its dictionary; default 20 s
+	Loading time.Duration   // the longest time in which it may load its dictionary; default 1 min
 	Timeout time.Duration   // the longest time in which it may read a text; default 5 s
 	Pause   time.Duration   // after it could not be started, until the next try; default 10 s
 	Logger  *slog.Logger    // default: slog.Default()
@@ -40,7 +40,7 @@ func (c Config) withDefaults() Config {
 		value   *time.Duration
 		without time.Duration
 	}{
-		{&c.Idle, 10 * time.Minute}, {&c.Loading, 20 * time.Second}, {&c.Timeout, 5 * time.Second},
+		{&c.Idle, 10 * time.Minute}, {&c.Loading, time.Minute}, {&c.Timeout, 5 * time.Second},
 		{&c.Pause, 10 * time.Second},
 	} {
 		if *d.value <= 0 {
