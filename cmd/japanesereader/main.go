@@ -20,8 +20,8 @@ import (
 // much of it.
 const garbagePercent = 20
 
-// limits returns limits far above what is needed: 150 MB of memory, and 5 s of processor time for a million characters. A process
-// whose time is over is replaced.
+// limits returns limits far above what is needed: 150 MB of memory, and 5 s of processor time for a million characters.
+// A process whose time is over is replaced.
 func limits() confine.Limits { return confine.Limits{Memory: 512 << 20, CPUSeconds: 3600} }
 
 func main() {

@@ -53,9 +53,9 @@ type Reply struct {
 }
 
 // Begin reserves the characters of the text while the synthesis of its first segment is already running, and returns
-// when the reservation is in the log. Errors, before anything is reserved: *speech.MarkupError if the text is
-// markup with an error; those of Voices; *BusyError if too many
-// syntheses of the account are running; ErrNoRoom and ErrNoShare if there is no place for a reply that is collected.
+// when the reservation is in the log. Errors, before anything is reserved: *speech.MarkupError if the text is markup
+// with an error; those of Voices; *BusyError if too many syntheses of the account are running; ErrNoRoom and ErrNoShare
+// if there is no place for a reply that is collected.
 // Then: domain.PaymentRequired if the characters do not suffice.
 func (s *Synthesiser) Begin(ctx context.Context, synthesis Synthesis) (*Reply, error) {
 	begun := time.Now()
