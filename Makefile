@@ -20,7 +20,7 @@ unwatched = $(foreach package,$(UNWATCHED),-gcflags=$(package)=-race=false)
 # Many tests wait most of their time, so more of them run at once than there are processors; of the shortened ones, more
 # packages, too. Lint vets, and nobody debugs what is deleted after the test: a third of all went into both.
 TEST = $(GO) test -count=1 -parallel 4 -vet off -ldflags '-s -w' -timeout $(TEST_TIMEOUT)
-TEST_TIMEOUT ?= 40m
+TEST_TIMEOUT ?= 60m
 BENCH ?= .
 BENCH_TIME ?= 1s
 FUZZ_TIME ?= 30s
