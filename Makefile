@@ -138,7 +138,8 @@ govulncheck: ## look for known vulnerabilities in code that is called (needs the
 	@$(GO) tool -modfile=deploy/lint.mod govulncheck ./...
 
 fuzz: deps-long build ## run each fuzz target for a while (FUZZ_TIME=30s), and generate requests from the description (GENERATE_TIME=10m)
-	RECITAL_GENERATE=$(GENERATE_TIME) $(GO) test -count=1 -v -run '^TestGeneratedRequestsAreAnsweredAsDescribed$$' -timeout 0 ./cmd/recitald
+	RECITAL_GENERATE=$(GENERATE_TIME) $(GO) test -count=1 -v -timeout 0 \
+		-run '^TestGeneratedRequestsAreAnsweredAsDescribed$$' ./cmd/recitald
 	@grep -rlE --include='*_test.go' '^func Fuzz' . | xargs -r -n 1 dirname | sort -u | while read -r package; do \
 		grep -hoE '^func Fuzz[A-Za-z0-9_]*' "$$package"/*_test.go | while read -r _ target; do \
 			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZ_TIME) "$$package" || exit 1; \

@@ -20,8 +20,8 @@ import (
 // much of it.
 const garbagePercent = 20
 
-// limits returns limits far above what is needed: 150 MB of memory, and 5 s of processor time for a million characters.
-// A process whose time is over is replaced.
+// limits returns limits far above the need, which is 150 MB of memory and 5 s of processor time for a million
+// characters. A process that exceeds its time is replaced.
 func limits() confine.Limits { return confine.Limits{Memory: 512 << 20, CPUSeconds: 3600} }
 
 func main() {
@@ -40,7 +40,7 @@ func main() {
 	}
 }
 
-// serve loads the dictionary and gives up what the process does not need to read texts, before the first.
+// serve loads the dictionary, confines the process and then reads texts.
 func serve(in io.Reader, out io.Writer) error {
 	analyser, err := ipadic.Open()
 	if err != nil {

@@ -23,15 +23,15 @@ const (
 	pastCosts = 16 * 5 // cents
 )
 
-// uses has an account use so many characters and a few more. Spaces count beside a word, and cost no time to speak.
-func (c customer) uses(t *testing.T, characters int64) {
+// uses has an account use at least n characters. Spaces next to a word count, and take no time to speak.
+func (c customer) uses(t *testing.T, n int64) {
 	t.Helper()
 	text := strings.Repeat("oh"+strings.Repeat(" ", 238), 20) + "."
-	for used := int64(0); used < characters; used += int64(len(text)) {
+	for used := int64(0); used < n; used += int64(len(text)) {
 		require.Equal(t, 200,
 			c.post(t, bytesRoute, order{"text": text, "voice": "leah", "format": "raw", "sample_rate": 8000}).status)
 	}
-	require.GreaterOrEqual(t, c.usage(t), characters)
+	require.GreaterOrEqual(t, c.usage(t), n)
 }
 
 // pastItsPlan returns an account with a plan that it has used up.
@@ -122,8 +122,8 @@ func TestTheLastOverageIsPaidByANewCard(t *testing.T) {
 	require.Equal(t, []int64{1000, pastCosts}, b.charged(b.customers(c.id)[0]))
 }
 
-// Closing an account has what was used in the running period paid, once, and leaves nothing at the provider, however
-// often recitald is killed at a change there.
+// Closing an account charges the use of the running period once and deletes the customer, even if recitald is killed
+// during each change at the provider.
 func TestAClosingIsPaidWhateverIsKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")

@@ -80,8 +80,10 @@ const (
 		"voices": 9, "voice": "Zeke", "plan": "pro", "whole": "RIFF", "words": "Hello again.",
 		"streamed": {"sound": true, "words": "", "flushes": 1, "named": true},
 		"streamedWithWords": {"sound": true, "words": "This is streamed. And more.", "flushes": 1, "named": true},
-		"ownVoice": {"state": "ready", "owner": "me", "name": "Renamed", "shown": "Renamed", "starred": 1, "all": 10, "said": "RIFF",
-			"streamed": {"sound": true, "words": "", "flushes": 1, "named": true}, "deleted": true, "gone": "NotFoundError 404 not_found_error"},
+		"ownVoice": {"state": "ready", "owner": "me", "name": "Renamed", "shown": "Renamed", "starred": 1,
+			"all": 10, "said": "RIFF",
+			"streamed": {"sound": true, "words": "", "flushes": 1, "named": true}, "deleted": true,
+			"gone": "NotFoundError 404 not_found_error"},
 		"unknownVoice": "NotFoundError 404 not_found_error"}`
 	answerOfPythonV1 = `{
 		"voices": 9, "voice": "Zeke", "plan": "pro", "whole": "RIFF", "seed": 7, "words": "Hello from version one.",
@@ -130,12 +132,15 @@ func answerOfPython(invalid string) string {
 const (
 	answerOfV1 = `{
 		"voices": 9, "voice": "Zeke", "plan": "pro", "whole": "RIFF", "seed": 7, "words": "Hello from version one.",
-		"ownVoice": {"state": "ready", "owner": "me", "name": "Renamed", "shown": "Renamed", "starred": 1, "all": 10, "said": "RIFF",
+		"ownVoice": {"state": "ready", "owner": "me", "name": "Renamed", "shown": "Renamed", "starred": 1,
+			"all": 10, "said": "RIFF",
 			"streamed": "", "deleted": true, "gone": "[synthesize] There is no such voice"},
-		"streamed": "", "streamedWithWords": "This is streamed. And more.", "unknownVoice": "[synthesize] There is no such voice"}`
+		"streamed": "", "streamedWithWords": "This is streamed. And more.",
+		"unknownVoice": "[synthesize] There is no such voice"}`
 	answerOfV2 = `{
 		"voices": 9, "voice": "Zeke", "plan": "pro", "whole": "RIFF",
-		"ownVoice": {"state": "ready", "owner": "me", "name": "Renamed", "shown": "Renamed", "starred": 1, "all": 10, "said": "RIFF",
+		"ownVoice": {"state": "ready", "owner": "me", "name": "Renamed", "shown": "Renamed", "starred": 1,
+			"all": 10, "said": "RIFF",
 			"streamed": "", "deleted": true, "gone": "NotFoundError 404"},
 		"streamed": "", "streamedWithWords": "This is streamed. And more.", "unknownVoice": "NotFoundError 404"}`
 )

@@ -33,7 +33,7 @@ const (
 	pypi = "PyPI"
 )
 
-// row is a client with what has come of it.
+// row is a client with its results.
 type row struct {
 	publishedClient
 	ran    string // the version, as the installed package has it
@@ -88,7 +88,7 @@ func TestPublishedClients(t *testing.T) {
 	fmt.Print(table(t, rows), notRun)
 }
 
-// clientStage is what the clients have in common.
+// clientStage holds what all clients use.
 type clientStage struct {
 	server    *server
 	recording []byte
@@ -246,19 +246,21 @@ func documentOfClients(t *testing.T) string {
 
 const clientsHead = `# Clients
 
-` + "`make clients`" + ` installs these packages from their registries and runs them, unmodified, against a real recitald. It
-prints this table, and fails unless every step passes. A step is a value that a client shows: a status, an error and its
-fields, the number of attempts, a sound, the words of a stream. The last step of each is what its account is charged for.
+` + "`make clients`" + ` installs these packages from their registries and runs them, unmodified, against a real
+recitald. It prints this table, and fails unless every step passes. A step is a value that a client shows: a status, an
+error and its fields, the number of attempts, a sound, the words of a stream. The last step of each client is what its
+account is charged.
 
 `
 
 const clientsMiddle = `
 ## How to point them to Recital
 
-Every client takes an API key of an account (` + "`rk_…`" + `). Where the vendor's host is in a client's code, let the name
-` + "`api.lmnt.com`" + ` lead to Recital's proxy, for the client alone (` + "`/etc/hosts`" + ` of its container, for example), and
-have the client trust the proxy's certificate: ` + "`NODE_EXTRA_CA_CERTS`" + ` in Node, ` + "`SSL_CERT_FILE`" + ` in Python. The tests do the
-same in a network namespace. HOST is the address of Recital.
+Every client takes an API key of an account (` + "`rk_…`" + `). Where a client has the vendor's host in its code,
+let the name ` + "`api.lmnt.com`" + ` lead to Recital's proxy for that client alone, for example by
+` + "`/etc/hosts`" + ` of its container, and have the client trust the proxy's certificate:
+` + "`NODE_EXTRA_CA_CERTS`" + ` in Node, ` + "`SSL_CERT_FILE`" + ` in Python. The tests do the same in a network
+namespace. HOST is the address of Recital.
 
 `
 

@@ -19,7 +19,7 @@ import (
 	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
-// examples is the folder of the examples, whose programs are run as their README says.
+// examples is the folder of the example programs.
 const examples = "../../examples"
 
 // Each program speaks, and leaves audio.

@@ -22,9 +22,9 @@ type UnpaidInvoice struct {
 }
 
 // Collect makes the card that has paid a subscription the customer's, and charges to it the invoices of characters past
-// a plan that are open. It records as lost what was on an invoice that is void, and, where no subscription goes on, what
-// is too little for an invoice. The name is that of the subscription's stream, and the cause the event that recorded the
-// payment, or the end.
+// a plan that are open. It records as lost the items of void invoices and, where no subscription continues, those that
+// are too small for an invoice. The name is the subscription's stream, and the cause the event of the payment or the
+// end.
 func (b *Billing) Collect(ctx context.Context, name string, cause uuid.UUID) (eventlog.Position, error) {
 	account := accountOfStream(name)
 	if err := b.collect(ctx, account, cause); err != nil {
@@ -81,7 +81,7 @@ func (b *Billing) loseRest(ctx context.Context, s subscription.State, origin jou
 	return nil
 }
 
-// loseVoid records as lost what went with an invoice that became void.
+// loseVoid records the items of void invoices as lost.
 func (b *Billing) loseVoid(ctx context.Context, s subscription.State, origin journal.Origin) error {
 	void, err := b.Gateway.VoidItems(ctx, s.Customer)
 	if err != nil {

@@ -104,7 +104,7 @@ func (b *Billing) endSubscriptions(ctx context.Context, account string) error {
 	return err
 }
 
-// deleteCustomer deletes the customer of an account. What no invoice collects is lost with it.
+// deleteCustomer deletes the customer of an account. Items that no invoice collects are recorded as lost.
 func (b *Billing) deleteCustomer(ctx context.Context, account string) error {
 	state, _, err := b.State(ctx, account)
 	if err != nil || state.Customer == "" {

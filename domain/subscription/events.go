@@ -294,7 +294,7 @@ type LossReason string
 // The reasons of losses.
 const (
 	BelowMinimum  LossReason = "below-minimum" // the provider charges no such amount, and no other invoice comes
-	Voided        LossReason = "voided"        // the invoice that it was on is void, because nobody has paid it
+	Voided        LossReason = "voided"        // its invoice is void, for example the unpaid first one of a subscription
 	Uncollectible LossReason = "uncollectible" // the invoice of an account that was closed was not paid
 	NoCustomer    LossReason = "no-customer"   // the provider has forgotten whom to charge
 )

@@ -67,7 +67,7 @@ func (a *App) readModelsCheck() health.Check {
 		Look: func(context.Context) health.Finding {
 			overview, known := a.metrics.projections.overview.get()
 			if !known {
-				// Where that lasts, the checks of Postgres and of the event store tell the fault.
+				// If this persists, the checks of Postgres and of the event store report the fault.
 				return health.Sound("their checkpoints or the log's head could not be read at the last look").
 					But(health.Warning, "look again; if it stays so, see to Postgres and the event store").ButUnknown()
 			}

@@ -19,7 +19,7 @@ func TestTheProgramsContainNoProviderOfTests(t *testing.T) {
 	}
 }
 
-// The dictionary of Japanese takes about 100 MB of memory: a program of its own holds it while there are Japanese texts.
+// The dictionary of Japanese takes about 100 MB of memory, so only japanesereader links it.
 func TestRecitaldContainsNoDictionaryOfJapanese(t *testing.T) {
 	for program, contains := range map[string]bool{"recitald": false, "recitalctl": false, "japanesereader": true} {
 		linked, err := exec.Command("go", "list", "-deps", module+"cmd/"+program).Output()

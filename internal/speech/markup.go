@@ -221,8 +221,8 @@ func (p *passageOfMarkup) add(r ssml.Run) {
 	p.ends = max(p.ends, r.Ends)
 }
 
-// segments splits the passage, which begins at a byte offset in the text. Where it cuts depends on what is said: an alias
-// may be longer than its text. What has an alias or a class is not cut.
+// segments splits the passage, which begins at a byte offset in the text. The cuts depend on the spoken form, because an
+// alias may be longer than its text. A run with an alias or a class is not cut.
 func (p passageOfMarkup) segments(start int, first bool) []Segment {
 	var written, said strings.Builder
 	for _, r := range p.runs {
@@ -247,7 +247,7 @@ func (p passageOfMarkup) segments(start int, first bool) []Segment {
 	return out
 }
 
-// more returns how many characters more the alias has than what it stands for in a text.
+// more returns by how many characters the alias is longer than the part of a text that it replaces.
 func (r Reading) more(text string) int {
 	return max(0, utf8.RuneCountInString(r.Alias)-utf8.RuneCountInString(text[r.Start:r.End]))
 }

@@ -31,8 +31,8 @@ type measure struct {
 	one, many, sub string // sub is a hundredth of a currency
 }
 
-// abbreviation is what an abbreviation stands for. The conditions are letters: t if no sentence ends with it, 1, N and D
-// if a number, a name or a date must follow, # if a number must precede it.
+// abbreviation is an abbreviation's long form. The conditions are letters: t if no sentence ends with it, 1, N and D if
+// a number, a name or a date must follow, # if a number must precede it.
 type abbreviation struct{ long, conditions string }
 
 const (

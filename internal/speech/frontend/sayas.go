@@ -84,8 +84,8 @@ func (l *locale) eachDigit(written string) (string, bool) {
 	if l.speller != nil {
 		return strings.ReplaceAll(strings.TrimLeft(l.digits(written), ", "), " ,", ","), true
 	}
-	return strings.Join(strings.Split(strings.Join(strings.FieldsFunc(written, func(r rune) bool { return !isDigit(r) }), ""),
-		""), " "), true
+	digits := strings.FieldsFunc(written, func(r rune) bool { return !isDigit(r) })
+	return strings.Join(strings.Split(strings.Join(digits, ""), ""), " "), true
 }
 
 // signed reads a whole or decimal number, which may have a sign.
@@ -125,6 +125,9 @@ func (l *locale) dateInOrder(written, order, language string) (string, bool) {
 	if len(of['y']) == len("2026") {
 		iso := fmt.Sprintf("%s-%02d-%02d", of['y'], number(of['m']), number(of['d']))
 		return l.byRulesOf(Date, iso, language)
+	}
+	if l.german != nil { // numbered has the names of English months
+		return "", false
 	}
 	return l.numbered(of['d'], of['m'], of['y'])
 }

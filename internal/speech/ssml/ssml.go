@@ -1,5 +1,5 @@
-// Package ssml parses a part of the Speech Synthesis Markup Language (https://www.w3.org/TR/speech-synthesis11) into the
-// text that it contains and how the parts of that are to be spoken. What it does not support is an error.
+// Package ssml parses a subset of the Speech Synthesis Markup Language (https://www.w3.org/TR/speech-synthesis11) into
+// its text and the style of each part. Unsupported markup is an error.
 package ssml
 
 import (
@@ -26,8 +26,8 @@ type Document struct {
 	Runs []Run  // their texts, concatenated, are Text
 }
 
-// Characters returns the number of characters that are spoken: those of the text, and of an alias if it has more than
-// what it stands for, so that nobody has much said for little.
+// Characters returns the number of characters to bill. A text with an alias counts as the longer of the two, because a
+// long alias of a short text would be almost free otherwise.
 func (d Document) Characters() (sum int) {
 	for _, r := range d.Runs {
 		sum += max(utf8.RuneCountInString(r.Text), utf8.RuneCountInString(r.Alias))

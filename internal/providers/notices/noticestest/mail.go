@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// MailSession is what a client does on one connection to a mail smtp.
+// MailSession handles one connection to a mail server. It implements smtp.Session.
 type MailSession struct {
 	*Server
 	to []string
