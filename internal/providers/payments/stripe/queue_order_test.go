@@ -3,6 +3,8 @@ package stripe
 import (
 	"context"
 	"net/http"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,8 +17,23 @@ import (
 // passage notes the order in which requests pass a queue, in a bubble of synctest.
 type passage struct {
 	*queue
-	t      *testing.T
+	t *testing.T
+
+	mu     sync.Mutex
 	passed []string
+}
+
+func (p *passage) note(name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.passed = append(p.passed, name)
+}
+
+// order returns the names of the requests that have passed.
+func (p *passage) order() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.passed)
 }
 
 // send has a request wait, and returns when it waits or has passed.
@@ -26,7 +43,7 @@ func (p *passage) send(ctx context.Context, method, name string) {
 	assert.NoError(p.t, err)
 	go func() {
 		if p.wait(r, time.Now().Add(time.Hour)) == 0 {
-			p.passed = append(p.passed, name) // the queue lets one pass at a time
+			p.note(name) // in order: the queue lets one pass at a time
 		}
 	}()
 	synctest.Wait()
@@ -47,7 +64,7 @@ func TestRequestsPassInTheOrderOfWhoWaits(t *testing.T) {
 		p.send(p.person("b"), http.MethodGet, "b1")
 		p.send(p.person("c"), http.MethodPost, "change")
 		time.Sleep(time.Minute)
-		assert.Equal(t, []string{"first", "change", "a1", "b1", "a2", "a3", "background"}, p.passed)
+		assert.Equal(t, []string{"first", "change", "a1", "b1", "a2", "a3", "background"}, p.order())
 	})
 }
 
@@ -63,7 +80,7 @@ func TestTheBackgroundGetsOn(t *testing.T) {
 			p.send(p.person("a"), http.MethodGet, "person")
 			time.Sleep(time.Second / 20)
 		}
-		assert.Contains(t, p.passed, "background")
+		assert.Contains(t, p.order(), "background")
 		time.Sleep(time.Minute)
 	})
 }
