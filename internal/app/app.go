@@ -18,6 +18,7 @@ import (
 	"github.com/recital-tts/recital/internal/access/credentials"
 	"github.com/recital-tts/recital/internal/access/keyring/pgkeys"
 	"github.com/recital-tts/recital/internal/access/operators"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/eventnode"
 	"github.com/recital-tts/recital/internal/events/todo"
 	"github.com/recital-tts/recital/internal/events/todo/pglist"
@@ -40,6 +41,7 @@ type App struct {
 
 	nodeStats    func() eventnode.Stats // nil where no event node is embedded
 	storeSilence func() time.Duration   // for how long the event store has answered nothing
+	began        eventlog.Position      // the head of the log when the start began
 	credentials  *credentials.Watcher
 	blobStore    *watchedBlobs
 

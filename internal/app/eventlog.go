@@ -42,7 +42,7 @@ func (a *App) openLog(ctx context.Context) error {
 	a.storeSilence = client.Silence
 	a.metrics.observeLog(client.Silence)
 	// Missing permissions of the user are reported here, and not later by the subscription.
-	if _, err := client.Head(ctx); err != nil {
+	if a.began, err = client.Head(ctx); err != nil {
 		return err
 	}
 	registry, err := Registry()

@@ -269,15 +269,12 @@ func (p positions) wait(ctx context.Context, position eventlog.Position, models 
 }
 
 // watchCredentials begins to follow the log for revoked credentials, before requests are served.
-func (a *App) watchCredentials(ctx context.Context) error {
-	watcher, err := credentials.Open(ctx, credentials.Config{
-		Log: a.journal.Log, Registry: a.journal.Registry, Accounts: a.accounts, Sessions: a.sessions, Logger: a.log,
+func (a *App) watchCredentials(context.Context) error {
+	watcher := credentials.New(credentials.Config{
+		Log: a.journal.Log, After: a.began, Registry: a.journal.Registry, Accounts: a.accounts, Sessions: a.sessions, Logger: a.log,
 		Unconfirmed: a.skips.Unconfirmed,
 		Outage:      a.cfg.OutageReads, Idle: a.cfg.sessions().Idle,
 	})
-	if err != nil {
-		return err
-	}
 	a.credentials = watcher
 	a.skips.OnChange(watcher.Recheck)
 	a.metrics.registry.MustRegister(credentialMetrics(watcher.Stats)...)

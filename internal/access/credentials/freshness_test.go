@@ -17,8 +17,7 @@ import (
 
 func TestNothingIsKnownByHeartBeforeTheLogIsFollowed(t *testing.T) {
 	w := newWorld(t)
-	watcher, err := credentials.Open(t.Context(), w.config())
-	require.NoError(t, err)
+	watcher := credentials.New(w.config())
 	k := w.open()
 	for range 3 {
 		requireFound(t, watcher, k)

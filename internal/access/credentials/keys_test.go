@@ -186,8 +186,7 @@ func TestALookUpThatHasReadAnEventKeepsItWhenTheEventComesLater(t *testing.T) {
 	close(h.release)
 	config := w.strictly()
 	config.Accounts = h
-	watcher, err := credentials.Open(t.Context(), config) // nothing is delivered yet
-	require.NoError(t, err)
+	watcher := credentials.New(config) // nothing is delivered yet
 	k := w.open()
 	requireFound(t, watcher, k)
 	require.Equal(t, 1, watcher.Stats().Cached)

@@ -100,8 +100,10 @@ func (w *world) stall() {
 
 // config is that of a watcher that follows the log on the far way and reads accounts on the other one.
 func (w *world) config() credentials.Config {
+	head, err := w.log.Head(w.t.Context())
+	require.NoError(w.t, err)
 	return credentials.Config{
-		Log: w.far, Registry: w.registry, Accounts: w.accounts, Sessions: w.sessions, Logger: slog.New(slog.DiscardHandler),
+		Log: w.far, After: head, Registry: w.registry, Accounts: w.accounts, Sessions: w.sessions, Logger: slog.New(slog.DiscardHandler),
 	}
 }
 
@@ -115,8 +117,7 @@ func (w *world) strictly() credentials.Config {
 // watcher runs a watcher until the test ends.
 func (w *world) watcher(config credentials.Config) *credentials.Watcher {
 	w.t.Helper()
-	watcher, err := credentials.Open(w.t.Context(), config)
-	require.NoError(w.t, err)
+	watcher := credentials.New(config)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- watcher.Run(ctx) }()

@@ -35,6 +35,7 @@ import (
 // Config configures a Watcher. All fields after Logger are optional.
 type Config struct {
 	Log      eventlog.Log
+	After    eventlog.Position // a head of the log: what is older is in the streams that the Watcher reads
 	Registry *eventlog.Registry
 	Accounts Accounts
 	Sessions Sessions
@@ -65,10 +66,9 @@ type Sessions interface {
 	State(ctx context.Context, id string) (session.State, eventlog.Revision, error)
 }
 
-// Watcher looks credentials up and follows their revocation. Open makes it, and Run must run.
+// Watcher looks credentials up and follows their revocation. New makes it, and Run must run.
 type Watcher struct {
 	cfg   Config
-	after eventlog.Position // where the subscription begins
 	fresh *freshness
 
 	mu       sync.Mutex
@@ -80,8 +80,8 @@ type Watcher struct {
 	silent   time.Time // when a look-up found the log silent; zero if a later one was answered
 }
 
-// Open returns a Watcher that begins at the log's head: what is older is in the streams that it reads.
-func Open(ctx context.Context, cfg Config) (*Watcher, error) {
+// New returns a Watcher that begins at a head of the log.
+func New(cfg Config) *Watcher {
 	cfg.Size = cmp.Or(cfg.Size, 16_384)
 	cfg.Lease = max(cmp.Or(cfg.Lease, 100*time.Millisecond), 0)
 	cfg.Wait = cmp.Or(cfg.Wait, 100*time.Millisecond)
@@ -90,14 +90,10 @@ func Open(ctx context.Context, cfg Config) (*Watcher, error) {
 	if cfg.Unconfirmed == nil {
 		cfg.Unconfirmed = func(string) bool { return false }
 	}
-	head, err := cfg.Log.Head(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("beginning to watch credentials: %w", err)
-	}
 	return &Watcher{
-		cfg: cfg, after: head, fresh: newFreshness(cfg.Log, head, cfg.Lease, cfg.Wait),
+		cfg: cfg, fresh: newFreshness(cfg.Log, cfg.After, cfg.Lease, cfg.Wait),
 		cache: newCache(cfg.Size), readings: map[string]map[*reading]struct{}{}, watches: newWatches(),
-	}, nil
+	}
 }
 
 // Run follows the log until ctx ends, or until the log refuses to be followed.
@@ -109,7 +105,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 	defer w.fresh.interrupt()
 	proving.Go(func() { w.fresh.run(ctx) })
 
-	subscription := w.cfg.Log.Subscribe(ctx, w.after)
+	subscription := w.cfg.Log.Subscribe(ctx, w.cfg.After)
 	for delivery := range subscription.Deliveries() {
 		w.take(delivery)
 	}
