@@ -215,11 +215,12 @@ type Dialect uint8
 const (
 	V10    Dialect = iota // flat errors, durations, seed
 	V11                   // error envelope, timestamps
+	V12                   // as V11; on sockets, timestamps add up
 	OpenAI                // of routes with the option OpenAIRoute, whatever the header is
 )
 
-// ParseDialect reads a version leniently: 1.1 and above are V11, whether as "1.2", "v2" or a date; everything else,
-// nothing included, is V10. The header's value is never refused.
+// ParseDialect reads a version leniently: 1.2 and above are V12, whether as "1.3", "v2" or a date, 1.1 is V11, and
+// everything else, nothing included, is V10. The header's value is never refused.
 func ParseDialect(version string) Dialect {
 	version = strings.TrimLeft(strings.TrimSpace(version), "vV")
 	parts := strings.FieldsFunc(version, func(c rune) bool { return c == '.' || c == '-' })
@@ -231,14 +232,17 @@ func ParseDialect(version string) Dialect {
 	case err != nil || major < 1:
 		return V10
 	case major > 1:
-		return V11
+		return V12
 	case len(parts) == 1:
 		return V10
 	}
-	if minor, err := strconv.Atoi(parts[1]); err == nil && minor >= 1 {
+	switch minor, err := strconv.Atoi(parts[1]); {
+	case err != nil || minor < 1:
+		return V10
+	case minor == 1:
 		return V11
 	}
-	return V10
+	return V12
 }
 
 // errorTypes are the envelope's types by status. Those from 400 to 500 that the published specification names are its
@@ -306,7 +310,7 @@ func (a answer) body(dialect Dialect, requestID string) any {
 	if dialect == OpenAI {
 		return openAIBody(a, message)
 	}
-	if dialect == V11 {
+	if dialect == V11 || dialect == V12 {
 		name := errorType(a.status)
 		return envelope{Detail: detail, Type: "error", Error: envelopeOne{name, message, declined}, RequestID: requestID}
 	}

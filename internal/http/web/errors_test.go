@@ -212,8 +212,8 @@ func TestDialects(t *testing.T) {
 	for version, want := range map[string]web.Dialect{
 		"": web.V10, "1.0": web.V10, "1": web.V10, "banana": web.V10, "0.9": web.V10, "-1": web.V10, "1.": web.V10,
 		".":   web.V10,
-		"1.1": web.V11, " 1.1 ": web.V11, "v1.2": web.V11, "1.10": web.V11, "2": web.V11, "9.9": web.V11,
-		"2025-09-25": web.V11, "1.1.3": web.V11,
+		"1.1": web.V11, " 1.1 ": web.V11, "v1.2": web.V12, "1.10": web.V12, "2": web.V12, "9.9": web.V12,
+		"2025-09-25": web.V12, "1.1.3": web.V11,
 	} {
 		require.Equal(t, want, web.ParseDialect(version), version)
 	}

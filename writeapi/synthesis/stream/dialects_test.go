@@ -182,7 +182,7 @@ func TestDialectBWithExtras(t *testing.T) {
 func TestDialectCIsTyped(t *testing.T) {
 	h := newHouse(t)
 	id, key := h.open("free")
-	for _, opening := range []string{dialectC, `"type":"init","lmnt-version":"1.2"`, `"type":"init"`} {
+	for _, opening := range []string{dialectC, `"type":"init","lmnt-version":"1.1"`, `"type":"init"`} {
 		c := h.begin(t, key, opening+`,"return_timestamps":true,"format":"pcm_f32le"`)
 		ready := c.hear()
 		require.Regexp(t, `^{"type":"ready","request_id":"req_\w{22}"}$`, ready.text)
@@ -206,6 +206,38 @@ func TestDialectCIsTyped(t *testing.T) {
 		require.JSONEq(t, `{"type":"reset_complete","nonce":8}`, texts(frames)[0])
 	}
 	require.EqualValues(t, 3*len(hello), h.requireIdle(id))
+}
+
+// From version 1.2 on, times count from the start of the session, and anew after a flush or a reset.
+func TestTimesAddUp(t *testing.T) {
+	h := newHouse(t)
+	id, key := h.open("free")
+	c := h.begin(t, key, `"type":"init","lmnt-version":"1.2","return_timestamps":true,"format":"pcm_f32le"`)
+	c.hear() // ready
+	for _, turn := range []struct{ what, answer string }{
+		{`{"type":"flush","nonce":1}`, "flush_complete"}, {`{"type":"reset","nonce":2}`, "reset_complete"},
+		{`{"type":"flush","nonce":3}`, "flush_complete"},
+	} {
+		var times []speech.Timing
+		c.send(fmt.Sprintf(`{"type":"text","text":%q}`, hello+" "+hello), `{"type":"flush"}`)
+		frames := c.until("flush_complete")
+		messages := 0
+		for _, f := range frames[:len(frames)-1] {
+			if f.text != "" {
+				messages++
+				times = append(times, timesOf(t, f, "timestamps")...)
+			}
+		}
+		require.Greater(t, messages, 1, "else nothing adds up")
+		seconds := requireTimes(t, hello+" "+hello, [][]speech.Timing{times})
+		require.InDelta(t, float64(len(sound(frames)))/4/24000, seconds, 0.02)
+		c.send(turn.what)
+		c.until(turn.answer)
+	}
+	c.send(`{"type":"finish"}`)
+	_, code := c.rest()
+	require.Equal(t, 1000, code)
+	h.requireIdle(id)
 }
 
 func TestDialectCWithoutTimestamps(t *testing.T) {

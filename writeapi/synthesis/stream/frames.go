@@ -3,20 +3,25 @@ package stream
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/recital-tts/recital/commands/synthesis"
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/internal/speech"
 )
 
-// dialect is a form of the protocol. Clients of every published version speak one of the three.
+// dialect is a form of the protocol. Clients of every published version speak one of the four.
 type dialect int
 
 const (
 	plain     dialect = iota // 1.0: {"text"}, {"flush"}, {"eof"}; the only text frames are extras and an error
 	commanded                // 1.0, protocol_version 2: {"command", "nonce"} and {"complete", "nonce"}
 	typed                    // 1.1: every message has a type
+	adding                   // 1.2: typed, and the times of words add up until a flush or a reset is done
 )
+
+// hasTypes reports whether every message has a type.
+func (d dialect) hasTypes() bool { return d >= typed }
 
 // maxFrame is the largest binary frame, in bytes. Python's clients refuse more than 1 MiB; small frames play earlier.
 const maxFrame = 64 << 10
@@ -26,6 +31,7 @@ type frames struct {
 	conn    *web.Conn
 	dialect dialect
 	times   bool
+	passed  float64 // seconds of audio since the session's start, or since the last flush or reset was done
 }
 
 type extras struct {
@@ -53,7 +59,7 @@ type ready struct {
 
 type timestamps struct {
 	Type       string          `json:"type" literal:"timestamps" doc:"Always timestamps."`
-	Timestamps []speech.Timing `json:"timestamps" doc:"The word times, counted from the start of the audio before."`
+	Timestamps []speech.Timing `json:"timestamps" doc:"The word times, counted from the start of the audio before; from version 1.2 on, from the start of the session or what followed the last flush or reset."`
 	Warning    string          `json:"warning,omitempty" doc:"What could not be spoken."`
 }
 
@@ -79,22 +85,22 @@ type plainError struct {
 
 // ready answers a good opening.
 func (f *frames) ready() error {
-	if f.dialect != typed {
+	if !f.dialect.hasTypes() {
 		return nil
 	}
 	return f.text(ready{Type: "ready", RequestID: f.conn.RequestID})
 }
 
-// Audio implements synthesis.Listener. Times count from the start of their chunk, in every dialect.
+// Audio implements synthesis.Listener. Times count from the start of their chunk, unless they add up.
 func (f *frames) Audio(c synthesis.Chunk) error {
 	switch {
 	case !f.times:
 		return f.binary(c.Audio)
-	case f.dialect == typed:
+	case f.dialect.hasTypes():
 		if err := f.binary(c.Audio); err != nil || len(c.Timings) == 0 {
 			return err
 		}
-		return f.text(timestamps{Type: "timestamps", Timestamps: c.Timings, Warning: warning(c)})
+		return f.text(timestamps{Type: "timestamps", Timestamps: f.counted(c.Timings), Warning: warning(c)})
 	case f.dialect == commanded:
 		if len(c.Timings) > 0 || c.BufferEmpty {
 			if err := f.text(extras{c.Timings, c.BufferEmpty, warning(c)}); err != nil {
@@ -112,6 +118,20 @@ func (f *frames) Audio(c synthesis.Chunk) error {
 	return f.conn.WriteBinary(c.Audio) // one frame, even an empty one: clients take them in pairs
 }
 
+// counted returns a chunk's timings as the dialect counts them.
+func (f *frames) counted(timings []speech.Timing) []speech.Timing {
+	if f.dialect != adding {
+		return timings
+	}
+	counted := slices.Clone(timings)
+	for i := range counted {
+		counted[i].Start += f.passed
+	}
+	last := counted[len(counted)-1]
+	f.passed = last.Start + last.Duration // timings have no gaps, and end with their chunk
+	return counted
+}
+
 // warning is what a client should know about a chunk. Only frames with times have room for it: clients fail on others.
 func warning(c synthesis.Chunk) string {
 	if c.Unspeakable {
@@ -127,8 +147,9 @@ func (f *frames) Flushed(nonce *int64) error { return f.acknowledge("flush", non
 func (f *frames) Cleared(nonce *int64) error { return f.acknowledge("reset", nonce) }
 
 func (f *frames) acknowledge(what string, nonce *int64) error {
+	f.passed = 0
 	switch {
-	case f.dialect == typed:
+	case f.dialect.hasTypes():
 		if nonce == nil {
 			nonce = new(int64)
 		}
@@ -161,7 +182,7 @@ func (f *frames) text(value any) error {
 // failure is the last frame of a session that an error ends.
 func (f *frames) failure(told web.Explanation) []byte {
 	var frame any = plainError{told.Message}
-	if f.dialect == typed {
+	if f.dialect.hasTypes() {
 		frame = typedError{Type: "error", Error: errorWords{told.Type, told.Message}, RequestID: f.conn.RequestID}
 	}
 	encoded, err := json.Marshal(frame)

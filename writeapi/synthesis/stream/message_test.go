@@ -18,8 +18,9 @@ func TestDialects(t *testing.T) {
 		`{}`: plain, `{"lmnt-version":"1.0"}`: plain, `{"lmnt-version":"banana"}`: plain,
 		`{"lmnt-version":null,"type":null}`: plain,
 		`{"protocol_version":1}`:            plain, `{"protocol_version":2}`: commanded, `{"protocol_version":"2"}`: commanded,
-		`{"protocol_version":2,"lmnt-version":"1.1"}`: typed, `{"lmnt-version":1.1}`: typed, `{"lmnt-version":"9.9"}`: typed,
-		`{"lmnt-version":"2025-09-25"}`: typed, `{"type":"init"}`: typed, `{"type":"init","lmnt-version":"1.0"}`: plain,
+		`{"protocol_version":2,"lmnt-version":"1.1"}`: typed, `{"lmnt-version":1.1}`: typed, `{"lmnt-version":"9.9"}`: adding,
+		`{"lmnt-version":"2025-09-25"}`: adding, `{"lmnt-version":1.2,"type":"init"}`: adding,
+		`{"type":"init"}`: typed, `{"type":"init","lmnt-version":"1.0"}`: plain,
 	} {
 		got, isObject := dialectOf([]byte(opening))
 		require.True(t, isObject)

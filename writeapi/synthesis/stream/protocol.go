@@ -18,7 +18,7 @@ var protocol string
 type opening struct {
 	request.Speech
 	Type            *string `in:"type" literal:"init" doc:"May be sent from version 1.1 on."`
-	Version         *string `in:"lmnt-version" doc:"The version that the client speaks. From 1.1 on, messages have types."`
+	Version         *string `in:"lmnt-version" doc:"The version that the client speaks. From 1.1 on, messages have types; from 1.2 on, times add up."`
 	ProtocolVersion *int    `in:"protocol_version" doc:"2 selects the messages with commands, in version 1.0."`
 }
 
@@ -54,7 +54,7 @@ func messages(r *web.Route) {
 
 // wantsTimes reports whether the client asked for the times of words, in the words of its dialect.
 func wantsTimes(in request.Speech, d dialect) bool {
-	if d == typed {
+	if d.hasTypes() {
 		return in.WantsTimes()
 	}
 	return in.WantsExtras()
@@ -73,11 +73,14 @@ func dialectOf(message []byte) (d dialect, isObject bool) {
 		}
 		return ""
 	}
-	// Clients of 1.0 know no types, so who sends one without a version waits for a ready.
-	if web.ParseDialect(text("lmnt-version")) == web.V11 || text("lmnt-version") == "" && text("type") == "init" {
-		return typed, true
+	version := web.ParseDialect(text("lmnt-version"))
+	switch {
+	case version == web.V12:
+		return adding, true
+	case version == web.V11, text("lmnt-version") == "" && text("type") == "init":
+		return typed, true // clients of 1.0 know no types, so who sends one without a version waits for a ready
 	}
-	if version, err := strconv.Atoi(text("protocol_version")); err == nil && version >= 2 {
+	if revision, err := strconv.Atoi(text("protocol_version")); err == nil && revision >= 2 {
 		return commanded, true
 	}
 	return plain, true

@@ -1,5 +1,5 @@
 // Package stream serves the WebSocket route of speech: text arrives in pieces, and audio is sent while it is
-// synthesised. It implements the three dialects of the published clients; what they share is a synthesis.Session.
+// synthesised. It implements the four dialects of the published clients; what they share is a synthesis.Session.
 package stream
 
 import (
@@ -143,7 +143,7 @@ func (f *frames) code(err error, status int) int {
 	case http.StatusBadRequest, http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity:
 		return web.CloseProtocol
 	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden:
-		if f.dialect != typed {
+		if !f.dialect.hasTypes() {
 			return web.CloseProtocol
 		}
 	}
