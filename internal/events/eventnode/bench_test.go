@@ -2,6 +2,7 @@ package eventnode_test
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/binary"
 	"fmt"
 	"os"
@@ -216,6 +217,47 @@ func BenchmarkCatchUp(b *testing.B) {
 	b.StopTimer()
 
 	report(b, float64(b.N*total)/b.Elapsed().Seconds(), bare)
+}
+
+// BenchmarkDisk measures what an event takes on disk whose data cannot be compressed, in streams of 100 events, next to
+// its data and metadata alone. Pebble's logs are left out: they are used again, and do not grow with the events.
+func BenchmarkDisk(b *testing.B) {
+	const batch = 100
+	events := benchtest.Size(200_000, 20_000)
+	dir := nodetest.Dir(b)
+	for range b.N {
+		node := nodetest.Open(b, dir)
+		client := nodetest.Client(b, nodetest.Socket(dir))
+		shareWork(16, events/batch, func(_, i int) {
+			list := benchEvents(batch)
+			for _, e := range list {
+				_, _ = rand.Read(e.Data)
+				_, _ = rand.Read(e.Metadata)
+			}
+			appendTo(b, client, fmt.Sprintf("stream-%d", i), esdb.Any{}, list...)
+		})
+		require.NoError(b, node.Close())
+		require.NoError(b, nodetest.Open(b, dir).Close()) // what was in memory is written to tables
+	}
+	b.StopTimer()
+	benchtest.Compare(b, "B/event", tableBytes(b, dir)/float64(b.N*events), benchData+benchMetadata)
+	benchtest.Finish(b)
+}
+
+// tableBytes returns the size of Pebble's tables below a folder.
+func tableBytes(b *testing.B, dir string) (sum float64) {
+	b.Helper()
+	require.NoError(b, filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".sst" {
+			return err
+		}
+		info, err := os.Stat(path)
+		if err == nil {
+			sum += float64(info.Size())
+		}
+		return err
+	}))
+	return sum
 }
 
 // BenchmarkStart measures how long a node takes from Open until it has answered a read of the log's end, next to Pebble
