@@ -14,6 +14,9 @@ import (
 	"github.com/recital-tts/recital/internal/http/web/bind"
 )
 
+// eventStream is the media type of server-sent events.
+const eventStream = "text/event-stream"
+
 // addOutcome adds a declared reply; two of the same status are alternatives.
 func (w *writer) addOutcome(op *operation, r *web.Route, o web.Outcome) error {
 	status := strconv.Itoa(o.Status)
@@ -33,7 +36,10 @@ func (w *writer) addOutcome(op *operation, r *web.Route, o web.Outcome) error {
 		resp.addJSON(schema)
 	}
 	for _, media := range o.Media {
-		resp.Content.at(media).Schema = &jsonSchema{Type: "string", Format: "binary"}
+		content := resp.Content.at(media)
+		if media != eventStream { // whose events OpenAPI 3.1 cannot describe
+			content.Schema = &jsonSchema{Type: "string", Format: "binary"}
+		}
 	}
 	return w.addHeaders(resp, r, o)
 }
