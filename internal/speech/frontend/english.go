@@ -58,6 +58,7 @@ func newEnglish(american bool) *locale {
 		on(Symbol, oneOf("^"), "", `\^(-?\d+|[a-z])`, sayPower),
 		on(Symbol, oneOf("&+=×÷*/→™®©√∞"), "", `[&+=×÷*/→™®©√∞]`, saySymbol),
 	}
+	l.dated = l.numbered
 	l.rules = slices.Concat(markdownRules(), addressRules(), l.rules)
 	return l
 }

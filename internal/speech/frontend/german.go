@@ -27,12 +27,14 @@ type german struct {
 
 // measure is a unit or a currency.
 type measure struct {
-	gender         byte
-	one, many, sub string // sub is a hundredth of a currency
+	gender      byte
+	one, many   string
+	subOne, sub string // one and many hundredths of a currency
 }
 
-// abbreviation is an abbreviation's long form. The conditions are letters: t if no sentence ends with it, 1, N and D if
-// a number, a name or a date must follow, # if a number must precede it.
+// abbreviation is an abbreviation's long form, which may have another one for women after a stroke. The conditions are
+// letters: t if no sentence ends with it, 1, N and D if a number, a name or a date must follow, # if a number must
+// precede it, I if no initial may, and = if it has no full stop.
 type abbreviation struct{ long, conditions string }
 
 const (
@@ -55,7 +57,7 @@ var germanWording = wording{
 		"&": "und", "+": "plus", "=": "gleich", "×": "mal", "÷": "geteilt durch", "*": "mal", "/": "Schrägstrich",
 		"→": "zu", "™": "", "®": "", "©": "Copyright", "√": "Wurzel aus", "∞": "unendlich",
 	},
-	and: "und", or: "oder", decimal: "Komma", point: "Punkt", version: "Version", plus: "plus", per: "pro",
+	and: "und", or: "oder", to: "bis", decimal: "Komma", point: "Punkt", version: "Version", plus: "plus", per: "pro",
 	hashtag: "Hashtag",
 }
 
@@ -63,9 +65,10 @@ func newGerman() *locale {
 	g := parseGerman()
 	l := &locale{
 		speller: parseRules(germanRules), emoji: emojiDe, counting: "%spellout-numbering", words: germanWording, german: g,
+		units: g.units, abbreviations: g.abbreviations, starters: germanStarters,
 	}
 	l.rules = slices.Concat(markdownRules(), []rule{
-		on(Symbol, oneOf("/"), "/", "/", sayGermanPer), // before paths
+		on(Symbol, oneOf("/"), "/", "/", sayPer), // before paths
 	}, addressRules(), germanDateRules(), germanAmountRules(g), []rule{
 		on(Number, isDigit, ".", `[1-9]\d{0,2}(?:\.\d{3}){2,}(?:,\d+)?`, sayGermanNumber),
 		on(Version, isDigit, ".", `\d{1,3}(?:\.\d+){2,3}`, sayVersion),
@@ -79,7 +82,7 @@ func newGerman() *locale {
 		on(Roman, oneOf("IVXLC"), "", `([IVXLC]{1,7})\.?`, sayGermanRoman),
 		on(Abbreviation, unicode.IsLetter, ".", `(\pL*[sS])tr\.`, sayGermanStreet),
 		on(Abbreviation, unicode.IsLetter, ".", `((?:\pL\.){2,6})|\pL{1,7}\.(?:[ \x{a0}\x{202f}]?\pL{1,3}\.){0,3}`,
-			sayGermanAbbreviation),
+			sayLongForm),
 		on(Hashtag, oneOf("#@"), "", `[#@](\pL[\pL\d_]*)`, sayHashtag),
 		on(Symbol, oneOf("§"), "§", `(§§?)\s?`, sayGermanParagraph),
 		on(Symbol, oneOf("#~<>±≈№-−"), "", `([#~<>±≈№−-])\s?[$£€]?\d[\d,.]*`, saySign),

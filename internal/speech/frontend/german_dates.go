@@ -75,7 +75,7 @@ func sayGermanDate(c *context) (string, bool) {
 		year = c.groups[4]
 	}
 	spoken, ok := c.germanDate(c.groups[1], c.groups[2], year)
-	return spoken + c.germanStop(c.groups[0], c.after), ok
+	return spoken + c.stop(c.groups[0], c.after), ok
 }
 
 // sayGermanSeason says "2025/26" without the stroke.
@@ -97,7 +97,7 @@ func sayGermanDayMonth(c *context) (string, bool) {
 	if year != "" {
 		spoken += " " + c.locale.year(number(year))
 	}
-	return spoken + c.germanStop(c.groups[0], c.after), true
+	return spoken + c.stop(c.groups[0], c.after), true
 }
 
 func sayGermanMonthYear(c *context) (string, bool) {
@@ -209,7 +209,7 @@ func sayGermanOrdinal(c *context) (string, bool) {
 	case !ok && orderedFollows.MatchString(c.after[:min(len(c.after), 20)]):
 		ending, ok = "r", true
 	}
-	return c.locale.ordinal(number(c.groups[1])) + ending + c.germanStop(c.groups[0], c.after), ok
+	return c.locale.ordinal(number(c.groups[1])) + ending + c.stop(c.groups[0], c.after), ok
 }
 
 func sayGermanTime(c *context) (string, bool) {

@@ -14,11 +14,11 @@ func germanAmountRules(g *german) []rule {
 		on(Money, isDigit, "", `()(`+germanNumeral+`)(,[-–—]+)?`+germanScale+`\s?(`+germanMoney+`)`, sayGermanMoney),
 		on(Fraction, isDigit, "", `(?:(\d{1,3})\s)?(\d{1,3})/(\d{1,3})(?:\s?(`+units+`)\b)?`, sayGermanFraction),
 		on(Fraction, isNumber, "½⅓⅔¼¾⅛⅜⅝⅞", `(\d{1,4})?\s?([½⅓⅔¼¾⅛⅜⅝⅞])()(?:\s?(`+units+`)\b)?`, sayGermanVulgar),
-		on(Range, oneOf(" -–—"), "", `[-–—]\s?|\s[-–—]\s`, sayGermanRange),
+		on(Range, oneOf(" -–—"), "", `[-–—]\s?|\s[-–—]\s`, sayDash),
 		on(Number, isDigit, "", `(`+germanNumeral+`)\s?[x×]\s?`, sayGermanTimes),
 		on(Number, isDigit, "%", `(\d{1,4})()\s?-?%-?(ig\pL*)`, sayGermanCompound),
 		on(Unit, isDigit, "", `(`+germanNumeral+`)([ \x{a0}\x{202f}-]?)(`+units+`)`, sayGermanUnit),
-		on(Unit, oneOf("kgmhltq"), "", `km|kg|m[²³]?|h|l|g|t|kWh|qm`, sayGermanUnitAlone),
+		on(Unit, oneOf("kgmhltq"), "", `km|kg|m[²³]?|h|l|g|t|kWh|qm`, sayUnitAlone),
 	}
 }
 
@@ -46,13 +46,13 @@ func sayGermanMoney(c *context) (string, bool) {
 	if isDigit(c.previous()) {
 		return "", false
 	}
-	return c.germanSum(c.groups[2], c.groups[4], c.locale.german.units[symbol]), true
+	return c.germanSum(c.groups[2], c.groups[4], c.locale.units[symbol]), true
 }
 
 // germanSum says money with its hundredths: "zwölf Euro fünfzig".
 func (c *context) germanSum(written, scale string, m measure) string {
 	if scale != "" {
-		return c.germanMeasure(written, c.locale.german.units[scale]) + " " + m.many
+		return c.germanMeasure(written, c.locale.units[scale]) + " " + m.many
 	}
 	whole, cents, _ := strings.Cut(written, ",")
 	switch {
@@ -80,14 +80,14 @@ func sayGermanUnit(c *context) (string, bool) {
 	if isDigit(c.previous()) {
 		return "", false
 	}
-	return c.germanMeasure(c.groups[1], c.locale.german.units[symbol]) + c.germanStop(symbol, c.after), true
+	return c.germanMeasure(c.groups[1], c.locale.units[symbol]) + c.stop(symbol, c.after), true
 }
 
-// sayGermanUnitAlone says the unit that an amount is for: "3 € pro kg", "3 €/kg".
-func sayGermanUnitAlone(c *context) (string, bool) {
+// sayUnitAlone says the unit that an amount is for: "3 € pro kg", "3 €/kg".
+func sayUnitAlone(c *context) (string, bool) {
 	n := len(c.spans)
 	per := c.previous() == '/' && n > 0 && c.spans[n-1].Kind == Symbol && c.plain == c.at
-	return c.locale.german.units[c.groups[0]].one, per || c.before() == "pro" || c.before() == "je"
+	return c.locale.units[c.groups[0]].one, per || c.before() == c.locale.words.per || c.before() == "je"
 }
 
 func sayGermanFraction(c *context) (string, bool) {
@@ -111,7 +111,7 @@ func sayGermanVulgar(c *context) (string, bool) {
 
 // germanMixed says a whole number, which may be missing, and a fraction: "zweieinhalb", "drei Viertel", "eine halbe".
 func (c *context) germanMixed(whole string, top, bottom int64) string {
-	unit := c.locale.german.units[c.groups[4]]
+	unit := c.locale.units[c.groups[4]]
 	gender, name := c.nounGender(), ""
 	if unit.one != "" {
 		gender, name = unit.gender, " "+unit.many
@@ -147,8 +147,8 @@ func (c *context) halfEnding(gender byte) string {
 	}
 }
 
-// sayGermanRange says a dash between two amounts as "bis". In numbers with more dashes than one, they are silent.
-func sayGermanRange(c *context) (string, bool) {
+// sayDash says a dash between two amounts as "bis". In numbers with more dashes than one, they are silent.
+func sayDash(c *context) (string, bool) {
 	previous := c.previous()
 	if !isDigit(firstOf(c.after)) || previous == '.' && c.groups[0][0] == ' ' ||
 		!isDigit(previous) && !strings.ContainsRune(".%€", previous) {
@@ -159,7 +159,7 @@ func sayGermanRange(c *context) (string, bool) {
 	if strings.Count(token, "-") > 1 {
 		return " ", true
 	}
-	return " bis ", true
+	return " " + c.locale.words.to + " ", true
 }
 
 // sayGermanTimes says "3 x 4" and "3x".
@@ -171,8 +171,8 @@ func sayGermanTimes(c *context) (string, bool) {
 	return c.germanAmount(c.groups[1], 'n') + "mal", !isDigit(c.previous()) && !strings.Contains(c.groups[0][:c.size], " ")
 }
 
-// sayGermanPer says the stroke between an amount and what it is for, which is no path.
-func sayGermanPer(c *context) (string, bool) {
+// sayPer says the stroke between an amount and what it is for, which is no path.
+func sayPer(c *context) (string, bool) {
 	return " " + c.locale.words.per + " ", c.isPer() && unicode.IsLetter(firstOf(c.after))
 }
 
@@ -221,7 +221,7 @@ func sayGermanRoman(c *context) (string, bool) {
 	case germanRegnal[lower] || genitive || germanQueens[lower]:
 		article, ending := c.article(before, genitive)
 		spoken := article + " " + capital(c.locale.ordinal(n)) + ending
-		return spoken + c.germanStop(c.groups[0], c.after), true
+		return spoken + c.stop(c.groups[0], c.after), true
 	}
 	return "", false
 }
@@ -235,7 +235,7 @@ func (c *context) germanRegnal(n int64) string {
 	if earlier := c.earlier(c.before()).before(); startsUpper(earlier) && germanRegnal[strings.ToLower(earlier)] {
 		spoken = capital(spoken)
 	}
-	return spoken + c.germanStop(c.groups[0], c.after)
+	return spoken + c.stop(c.groups[0], c.after)
 }
 
 // article returns the article between a name and its number, in the case of the preposition before the name, and the
@@ -269,11 +269,11 @@ func capital(word string) string {
 
 // sayGermanStreet says "Hauptstr." as "Hauptstraße".
 func sayGermanStreet(c *context) (string, bool) {
-	return c.groups[1] + "traße" + c.germanStop(c.groups[0], c.after), true
+	return c.groups[1] + "traße" + c.stop(c.groups[0], c.after), true
 }
 
-// sayGermanAbbreviation says the longest abbreviation at the position: "z. B." may be followed by "u. a.".
-func sayGermanAbbreviation(c *context) (string, bool) {
+// sayLongForm says the longest abbreviation at the position: "z. B." may be followed by "u. a.".
+func sayLongForm(c *context) (string, bool) {
 	for written := c.groups[0]; ; {
 		key := strings.Map(func(r rune) rune {
 			if unicode.IsSpace(r) {
@@ -283,24 +283,24 @@ func sayGermanAbbreviation(c *context) (string, bool) {
 		}, written[:len(written)-1])
 		c.size = len(written)
 		after := c.text[c.at+c.size:]
-		if long, ok := c.germanLong(key, after); ok {
+		if long, ok := c.longForm(key, after); ok {
 			return long, true
 		}
 		i := strings.LastIndexByte(written[:len(written)-1], '.')
 		if i < 0 {
 			c.size = len(c.groups[0])
 			letters := strings.TrimSuffix(strings.ReplaceAll(c.groups[1], ".", " "), " ") // "U.S.A."
-			return letters + c.germanStop(c.groups[1], c.after), letters != ""
+			return letters + c.stop(c.groups[1], c.after), letters != ""
 		}
 		written = written[:i+1]
 	}
 }
 
-// germanLong returns what an abbreviation stands for before a text, where its conditions hold.
-func (c *context) germanLong(key, after string) (string, bool) {
-	a, ok := c.locale.german.abbreviations[key]
+// longForm returns what an abbreviation stands for before a text, where its conditions hold.
+func (c *context) longForm(key, after string) (string, bool) {
+	a, ok := c.locale.abbreviations[key]
 	if first, size := utf8.DecodeRuneInString(key); !ok && unicode.IsUpper(first) && size < len(key) {
-		a, ok = c.locale.german.abbreviations[string(unicode.ToLower(first))+key[size:]]
+		a, ok = c.locale.abbreviations[string(unicode.ToLower(first))+key[size:]]
 		a.long = capital(a.long)
 	}
 	next := firstOf(strings.TrimLeft(after[:min(len(after), 4)], " \u00a0\u202f,-–"))
@@ -312,14 +312,19 @@ func (c *context) germanLong(key, after string) (string, bool) {
 			ok = ok && unicode.IsUpper(next)
 		case '#':
 			ok = ok && isDigit(firstOf(c.before()))
+		case 'I':
+			ok = ok && (len(c.before()) != 1 || !startsUpper(c.before()))
 		}
 	}
-	long := a.long
+	long, woman, _ := strings.Cut(a.long, "|")
+	if woman != "" && strings.HasSuffix(firstWord(strings.TrimLeft(after, " \u00a0\u202f")), "a") {
+		long = woman
+	}
 	if after != "" && isWord(firstOf(after)) {
 		long += " "
 	}
 	if !strings.Contains(a.conditions, "t") || strings.TrimSpace(after) == "" {
-		long += c.germanStop(".", after)
+		long += c.stop(".", after)
 	}
 	return long, ok
 }
@@ -329,11 +334,20 @@ var germanStarters = words("Der", "Die", "Das", "Er", "Sie", "Es", "Wir", "Ich",
 	"In", "Und", "Aber", "Doch", "Dort", "Hier", "Heute", "Morgen", "Gestern", "Seit", "Von", "Vor", "Mit", "Nach", "Bei",
 	"Ein", "Eine", "Dieser", "Diese", "Dieses", "Man", "So", "Auch", "Wenn", "Als", "Was", "Wer", "Wie", "Wo", "Alle")
 
-// germanStop returns the full stop that ends both what is written and the sentence. Nouns begin with capitals, too.
-func (c *context) germanStop(written, after string) string {
+// stop returns the full stop that ends both what is written and the sentence.
+func (c *context) stop(written, after string) string {
 	tail := strings.TrimLeft(after[:min(len(after), 60)], " \u00a0\"“”»)*")
-	if strings.HasSuffix(written, ".") && (tail == "" || tail[0] == '\n' || after[0] != ',' && germanStarters[firstWord(tail)]) {
+	if strings.HasSuffix(written, ".") &&
+		(tail == "" || tail[0] == '\n' || after[0] != ',' && c.locale.starts(firstWord(tail))) {
 		return "."
 	}
 	return ""
+}
+
+// starts reports whether a word after a full stop begins a sentence.
+func (l *locale) starts(word string) bool {
+	if l.starters == nil {
+		return startsUpper(word)
+	}
+	return l.starters[word]
 }

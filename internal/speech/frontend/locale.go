@@ -38,13 +38,20 @@ type locale struct {
 	emoji    func() map[string]string
 	words    wording
 	german   *german // the tables of German, nil in other languages
+	tables   *tables // the tables of a language that has no rules of its own, or nil
+	ordinals string  // the set of rules for ordinal numbers
+	dated    func(day, month, year string) (spoken string, ok bool)
+
+	units         map[string]measure      // by symbol
+	abbreviations map[string]abbreviation // without the last full stop
+	starters      map[string]bool         // the words that begin a sentence after an abbreviation; nil if all capitals do
 }
 
 // wording is what rules say that languages have in common.
 type wording struct {
 	marks          map[rune]string   // of which addresses consist beside letters and digits
 	signs, symbols map[string]string // before a number, and alone
-	and, or        string
+	and, or, to    string
 	decimal, point string // in a number, and in that of a version
 	version        string
 	plus, per      string
@@ -69,6 +76,9 @@ func Prepare() {
 	germans()
 	emoji()
 	emojiDe()
+	for _, locale := range tabled {
+		locale().emoji()
+	}
 }
 
 func localeOf(language string) *locale {
@@ -79,9 +89,11 @@ func localeOf(language string) *locale {
 		return british()
 	case language == "de" || strings.HasPrefix(language, "de-"):
 		return germans()
-	default:
-		return others()
 	}
+	if locale, ok := tabled[language]; ok {
+		return locale()
+	}
+	return others()
 }
 
 // newOthers returns the locale of languages without rules of their own: only the marks of Markdown are left out.
@@ -163,7 +175,12 @@ func (l *locale) digits(written string) string {
 	return strings.TrimRight(out.String(), ",")
 }
 
-func (l *locale) ordinal(n int64) string { return l.spell("%spellout-ordinal", n) }
+func (l *locale) ordinal(n int64) string {
+	if l.ordinals != "" {
+		return l.spell(l.ordinals, n)
+	}
+	return l.spell("%spellout-ordinal", n)
+}
 
 // year spells the number of a year.
 func (l *locale) year(n int64) string {

@@ -96,7 +96,7 @@ func compare(a, b int64) int { return int(max(min(a-b, 1), -1)) }
 
 // apply writes the text of a rule with its substitutions. What is in brackets is left out of multiples.
 func (s speller) apply(out *strings.Builder, set string, rule numberRule, n int64, depth int) bool {
-	text := rule.text
+	text := withPlural(rule.text, n/rule.divisor)
 	if before, rest, ok := strings.Cut(text, "["); ok {
 		optional, after, _ := strings.Cut(rest, "]")
 		if n%rule.divisor == 0 {
@@ -119,6 +119,22 @@ func (s speller) apply(out *strings.Builder, set string, rule numberRule, n int6
 	}
 	out.WriteString(text)
 	return true
+}
+
+// withPlural replaces "$(cardinal,one{…}other{…})$" with the form for a number.
+func withPlural(text string, n int64) string {
+	before, rest, ok := strings.Cut(text, "$(cardinal,")
+	forms, after, closed := strings.Cut(rest, ")$")
+	if !ok || !closed {
+		return text
+	}
+	name := "other{"
+	if n == 1 {
+		name = "one{"
+	}
+	_, form, _ := strings.Cut(forms, name)
+	form, _, _ = strings.Cut(form, "}")
+	return before + form + after
 }
 
 func arrowAt(text string) string {

@@ -25,11 +25,14 @@ func SayAs(text, language string, class ssml.Class, format string) (string, bool
 	}
 	switch class {
 	case ssml.Cardinal:
-		if l.german != nil { // its separators are others
+		if l.german != nil || l.tables != nil { // their separators are others
 			return l.byRulesOf(Number, written, language)
 		}
 		return l.signed(written)
 	case ssml.Ordinal:
+		if spoken, ok := l.byRulesOf(Ordinal, written, language); ok {
+			return spoken, true
+		}
 		n := number(strings.TrimRight(strings.ReplaceAll(written, ",", ""), "stndrh."))
 		spoken := l.ordinal(n)
 		return spoken, spoken != ""
@@ -126,10 +129,10 @@ func (l *locale) dateInOrder(written, order, language string) (string, bool) {
 		iso := fmt.Sprintf("%s-%02d-%02d", of['y'], number(of['m']), number(of['d']))
 		return l.byRulesOf(Date, iso, language)
 	}
-	if l.german != nil { // numbered has the names of English months
+	if l.dated == nil {
 		return "", false
 	}
-	return l.numbered(of['d'], of['m'], of['y'])
+	return l.dated(of['d'], of['m'], of['y'])
 }
 
 // withAmountFirst moves the code of a currency behind its amount: "USD 5" is "5 USD".

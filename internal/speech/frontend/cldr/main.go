@@ -27,13 +27,16 @@ func main() {
 }
 
 func run(modules, out string) error {
-	for _, language := range []string{"en", "de"} {
+	for _, language := range []string{"en", "de", "fr", "fr-BE", "fr-CH", "es", "it", "pt", "pt-PT"} {
 		source := filepath.Join(modules, "cldr-rbnf/rbnf", language+".json")
 		if err := writeRules(source, filepath.Join(out, language+".txt")); err != nil {
 			return err
 		}
 	}
-	for language, name := range map[string]string{"en": "emoji.tsv", "de": "emoji-de.tsv"} {
+	for language, name := range map[string]string{
+		"en": "emoji.tsv", "de": "emoji-de.tsv", "fr": "emoji-fr.tsv", "es": "emoji-es.tsv", "it": "emoji-it.tsv",
+		"pt": "emoji-pt.tsv",
+	} {
 		source := filepath.Join(modules, "cldr-annotations-full/annotations", language, "annotations.json")
 		if err := writeEmoji(source, filepath.Join(out, name)); err != nil {
 			return err

@@ -1,0 +1,321 @@
+package frontend
+
+import (
+	"embed"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
+
+//go:embed rules/*.txt rules/emoji-*.tsv tables/*.tsv
+var files embed.FS
+
+// tables are what is known of a language that is spoken by the rules that several languages share: its words, the
+// genders of its nouns, its months and units. A table has a row for each of them, which begins with its kind:
+//
+//	mark, sign, symbol  a character and its name in an address, before a number and alone
+//	word                a word or a choice of this language by its name, see the methods that read it
+//	set                 a role, and the words in lower case that have it
+//	noun, ending        a gender, and nouns or endings of nouns of it
+//	month               a name and its abbreviations
+//	ordinal             a suffix of digits and the set of rules that spells them
+//	part                a denominator, and the name of one and of several such parts
+//	unit, money, scale  a symbol, its gender, one, many, and a hundredth, one and many
+//	short               an abbreviation, its long form and its conditions
+type tables struct {
+	words    map[string]string
+	sets     map[string]map[string]bool
+	genders  map[string]byte
+	endings  [][2]string // ending and gender
+	months   []string
+	monthOf  map[string]int // by name and abbreviation, from 1
+	ordinals map[string]string
+	parts    map[string][2]string
+	money    map[string]bool
+	scales   map[string]measure
+	bare     []string // abbreviations without a full stop
+}
+
+// tabled are the locales of such languages by the engine's codes.
+var tabled = map[string]func() *locale{
+	"fr-fr":  sync.OnceValue(func() *locale { return newTabled("fr", "fr", "fr") }),
+	"fr-be":  sync.OnceValue(func() *locale { return newTabled("fr-BE", "fr", "fr") }),
+	"fr-ch":  sync.OnceValue(func() *locale { return newTabled("fr-CH", "fr", "fr") }),
+	"es":     sync.OnceValue(func() *locale { return newTabled("es", "es", "es") }),
+	"es-419": sync.OnceValue(func() *locale { return newTabled("es", "es", "es", "es-419") }),
+	"it":     sync.OnceValue(func() *locale { return newTabled("it", "it", "it") }),
+	"pt":     sync.OnceValue(func() *locale { return newTabled("pt-PT", "pt", "pt", "pt-PT") }),
+	"pt-br":  sync.OnceValue(func() *locale { return newTabled("pt", "pt", "pt") }),
+}
+
+// file returns the content of an embedded file, or "" if there is none.
+func file(name string) string {
+	content, err := files.ReadFile(name)
+	if err != nil {
+		return ""
+	}
+	return string(content)
+}
+
+// newTabled makes a locale of the rules for numbers and the names of emoji of two languages of the CLDR, and of tables,
+// of which a later one replaces rows of the earlier ones.
+func newTabled(numbers, emoji string, names ...string) *locale {
+	l := &locale{
+		speller:  parseRules(file("rules/" + numbers + ".txt")),
+		emoji:    sync.OnceValue(func() map[string]string { return parseEmoji(file("rules/emoji-" + emoji + ".tsv")) }),
+		counting: "%spellout-numbering", units: make(map[string]measure), abbreviations: make(map[string]abbreviation),
+		tables: &tables{
+			words: make(map[string]string), sets: make(map[string]map[string]bool), genders: make(map[string]byte),
+			monthOf: make(map[string]int), ordinals: make(map[string]string), parts: make(map[string][2]string),
+			money: make(map[string]bool), scales: make(map[string]measure),
+		},
+		words: wording{
+			marks: make(map[rune]string), signs: make(map[string]string), symbols: make(map[string]string),
+		},
+	}
+	for _, name := range names {
+		for row := range rows(file("tables/"+name+".tsv"), maxFields) {
+			l.learn(row)
+		}
+	}
+	t := l.tables
+	l.words.and, l.words.or, l.words.to = t.words["and"], t.words["or"], t.words["to"]
+	l.words.decimal, l.words.point, l.words.version = t.words["comma"], t.words["point"], t.words["version"]
+	l.words.plus, l.words.per, l.words.hashtag = t.words["plus"], t.words["per"], t.words["hashtag"]
+	l.ordinals, l.dated = "%spellout-ordinal-masculine", l.datedBy
+	for name, n := range t.monthOf {
+		if full := t.months[n-1]; name != full {
+			l.abbreviations[name] = abbreviation{full, "t1"}
+		}
+	}
+	l.rules = l.tabledRules()
+	return l
+}
+
+// maxFields is the number of fields of the longest row of a table.
+const maxFields = 8
+
+// learn adds a row of a table.
+func (l *locale) learn(row []string) {
+	t, key, value := l.tables, row[1], row[2]
+	switch row[0] {
+	case "mark":
+		l.words.marks[firstOf(key)] = value
+	case "sign":
+		l.words.signs[key] = value
+	case "symbol":
+		l.words.symbols[key] = value
+	case "word":
+		t.words[key] = value
+	case "ordinal":
+		t.ordinals[key] = value
+	case "part":
+		t.parts[key] = [2]string{value, row[3]}
+	case "short":
+		l.learnShort(key, abbreviation{value, row[3]})
+	case "unit", "money", "scale":
+		l.learnMeasure(row)
+	default:
+		t.learnWords(row[0], key, strings.Fields(value))
+	}
+}
+
+// learnWords adds words of which there are several in a row.
+func (t *tables) learnWords(kind, key string, list []string) {
+	switch kind {
+	case "set":
+		if t.sets[key] == nil {
+			t.sets[key] = make(map[string]bool, len(list))
+		}
+		for _, word := range list {
+			t.sets[key][word] = true
+		}
+	case "noun":
+		for _, noun := range list {
+			t.genders[noun] = key[0]
+		}
+	case "ending":
+		for _, ending := range list {
+			t.endings = append(t.endings, [2]string{ending, key})
+		}
+	case "month":
+		t.months = append(t.months, key)
+		for _, name := range append(list, key) {
+			t.monthOf[name] = len(t.months)
+		}
+	}
+}
+
+// learnShort adds an abbreviation. One with the condition "=" is written without a full stop, too.
+func (l *locale) learnShort(key string, a abbreviation) {
+	l.abbreviations[key] = a
+	if strings.Contains(a.conditions, "=") && !slices.Contains(l.tables.bare, key) {
+		l.tables.bare = append(l.tables.bare, key)
+	}
+}
+
+func (l *locale) learnMeasure(row []string) {
+	m := measure{gender: (row[2] + "m")[0], one: row[3], many: row[4], subOne: row[5], sub: row[6]}
+	if m.many == "" {
+		m.many = m.one
+	}
+	for symbol := range strings.FieldsSeq(row[1]) {
+		if row[0] == "scale" {
+			l.tables.scales[symbol] = m
+			continue
+		}
+		l.units[symbol] = m
+		l.tables.money[symbol] = row[0] == "money"
+	}
+}
+
+// genderOf returns the gender of a noun, or 0 if it is unknown. The plural of a noun has the gender of the noun.
+func (t *tables) genderOf(noun string) byte {
+	if t.sets["small"][noun] {
+		return 0
+	}
+	for _, form := range []string{noun, strings.TrimSuffix(noun, "s"), strings.TrimSuffix(noun, "es")} {
+		if gender, ok := t.genders[form]; ok {
+			return gender
+		}
+	}
+	for _, e := range t.endings {
+		if strings.HasSuffix(noun, e[0]) && len(noun) > len(e[0])+1 {
+			return e[1][0]
+		}
+	}
+	return 0
+}
+
+// counted returns the gender of the noun of which there are so many, or 0 if there is none, as in "page 21". The noun
+// may follow an adjective, or another number: "1 ou 2 pages".
+func (c *context) counted(written string) byte {
+	t := c.locale.tables
+	before := strings.ToLower(c.before())
+	if t.sets["label"][before] || t.sets["year"][before] && len(written) == 4 {
+		return 0
+	}
+	after := c.after[:min(len(c.after), 80)]
+	for range 2 {
+		noun, rest := spacedWord(after[len(rangeAfter.FindString(after)):])
+		if !startsLower(noun) || t.sets["small"][noun] {
+			return 0
+		}
+		isPlural := t.words["plurals"] == "" || strings.ContainsRune(t.words["plurals"], rune(noun[len(noun)-1]))
+		if gender := t.genderOf(noun); gender != 0 && (isPlural || written == "1") {
+			return gender
+		}
+		after = rest
+	}
+	return 0
+}
+
+// spacedWord returns the word after a space, and what follows it.
+func spacedWord(text string) (word, rest string) {
+	r, size := utf8.DecodeRuneInString(text)
+	if !unicode.IsSpace(r) || r == '\n' {
+		return "", ""
+	}
+	word = firstWord(text[size:])
+	return word, text[size+len(word):]
+}
+
+// amountOf divides a number into its digits before and after the decimal mark, and that mark, or 0 if there is none. The
+// mark of the language between three digits each separates thousands if it is there more than once, the other one if it
+// is there at all.
+func (t *tables) amountOf(written string) (whole, decimals string, mark rune) {
+	written = strings.Map(func(r rune) rune {
+		if isDigit(r) || r == '.' || r == ',' {
+			return r
+		}
+		return -1
+	}, written)
+	i := strings.LastIndexAny(written, ".,")
+	if i < 0 {
+		return written, "", 0
+	}
+	sign := written[i : i+1]
+	whole, decimals = written[:i], written[i+1:]
+	separates := strings.Contains(whole, sign)
+	if sign != t.words["decimal"] {
+		separates = separates || len(decimals) == 3 && whole != "0" && !strings.Contains(whole, t.words["decimal"])
+	}
+	if separates {
+		return strings.NewReplacer(".", "", ",", "").Replace(written), "", 0
+	}
+	return strings.NewReplacer(".", "", ",", "").Replace(whole), decimals, rune(sign[0])
+}
+
+// amount says a number of things of a gender: 'm', 'f', or 0 for a number alone.
+func (c *context) amount(written string, gender byte) string {
+	l := c.locale
+	whole, decimals, mark := l.tables.amountOf(written)
+	if mark == 0 {
+		return c.count(whole, gender)
+	}
+	return l.integer(whole) + " " + map[rune]string{',': l.words.decimal, '.': l.words.point}[mark] + " " +
+		l.decimals(decimals)
+}
+
+// count says a whole number of things of a gender. In Italian, only 1 depends on it.
+func (c *context) count(digits string, gender byte) string {
+	l := c.locale
+	n := number(digits)
+	switch {
+	case gender == 0 || n <= 0 || n >= maxSpelled || digits[0] == '0', n > 1 && l.tables.words["gendered"] == "1":
+		return l.integer(digits)
+	case gender == 'f':
+		return l.spell("%spellout-cardinal-feminine", n)
+	}
+	if next, _ := spacedWord(c.after); n == 1 && l.tables.words["impure"] != "" && isImpure(next) {
+		return l.integer(digits)
+	}
+	return l.spell("%spellout-cardinal-masculine", n)
+}
+
+// isImpure reports whether a word begins with the consonants before which Italian has uno in place of un.
+func isImpure(word string) bool {
+	if len(word) < 2 || word[0] == 's' {
+		return len(word) > 1 && !strings.ContainsRune("aeiouàèéìòù", firstOf(word[1:]))
+	}
+	return word[0] == 'z' || word[0] == 'x' || slices.Contains([]string{"gn", "ps", "pn"}, word[:2])
+}
+
+// maxDecimals is the number of digits after the decimal mark that are said as one number, without the zeros before it.
+const maxDecimals = 3
+
+func (l *locale) decimals(digits string) string {
+	rest := strings.TrimLeft(digits, "0")
+	if len(rest) > maxDecimals || rest == "" {
+		return strings.TrimSpace(l.digits(digits))
+	}
+	return strings.TrimLeft(l.digits(digits[:len(digits)-len(rest)])+" ", " ") + l.integer(rest)
+}
+
+// quantity says an amount with its unit.
+func (c *context) quantity(written string, m measure) string {
+	t := c.locale.tables
+	whole, _, mark := t.amountOf(written)
+	name := m.many
+	if written == "1" || t.words["singular"] == "below two" && (whole == "0" || whole == "1") {
+		name = m.one
+	}
+	gender := m.gender
+	if gender == 'n' {
+		gender = 0
+	}
+	if n := number(whole); mark == 0 && n > 0 && n%1_000_000 == 0 {
+		name = t.of(name)
+	}
+	return c.amount(written, gender) + " " + name
+}
+
+// of returns a noun after the preposition that links it to another: "millions d'euros".
+func (t *tables) of(noun string) string {
+	if elided := t.words["elided of"]; elided != "" && strings.ContainsRune("aeiouyhéèê", firstOf(noun)) {
+		return elided + noun
+	}
+	return t.words["of"] + " " + noun
+}

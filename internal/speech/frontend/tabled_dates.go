@@ -1,0 +1,172 @@
+package frontend
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+func (l *locale) tabledDateRules() []rule {
+	t := l.tables
+	month := `((?i:` + alternatives(slices.Collect(maps.Keys(t.monthOf))) + `))(\.)?`
+	of := `\s(?:` + t.words["of"] + `\s)?`
+	day := `(\d{1,2})(?:\.?(?:` + alternatives(slices.Collect(maps.Keys(t.ordinals))) + `))?`
+	return []rule{
+		on(Date, isDigit, "-", `(\d{4})-(\d{2})-(\d{2})(T\d{2}:\d{2})?(?::\d{2}(?:\.\d+)?)?(Z)?`, sayTabledISODate),
+		on(Date, isDigit, "/.-", `(\d{1,2})([/.-])(\d{1,2})([/.-])(\d{4}|\d{2})`, sayTabledDate),
+		on(Date, isDigit, "/", `(\d{1,2})/(\d{1,2})`, sayShortDate),
+		on(Date, isDigit, "", day+`(?:\s?[-–]\s?(\d{1,2}))?`+of+month+`(?:`+of+`(\d{4})\b)?`, sayTabledDayMonth),
+		on(Time, isDigit, ":", `(\d{1,2}):(\d{2})(?::(\d{2}))?(?:\s?(h)\b)?`, sayTabledTime),
+		on(Time, isDigit, "", `(\d{1,2})\s?h(?:\s?(\d{2}))?(?:\s?min)?`, sayHours),
+		on(Time, isDigit, ".", `(\d{1,2})\.(\d{2})`, sayDottedTime),
+		on(Range, isDigit, ":", `(\d+):(\d+)`, sayTabledRatio),
+	}
+}
+
+// datedBy says a date; it fails if the numbers are none. The year may be missing.
+func (l *locale) datedBy(day, month, year string) (string, bool) {
+	n := number(month)
+	if n < 1 || n > 12 || !isDay(day) {
+		return "", false
+	}
+	return l.dayOf(day) + l.inYear(l.tables.linked("month")+l.tables.months[n-1], year), true
+}
+
+// linked returns the preposition before the month or the year of a date, with the spaces around it.
+func (t *tables) linked(unit string) string {
+	if word := t.words["of "+unit]; word != "" {
+		return " " + word + " "
+	}
+	return " "
+}
+
+// inYear adds a year, which may be "", to a date.
+func (l *locale) inYear(spoken, year string) string {
+	if year == "" {
+		return spoken
+	}
+	return spoken + l.tables.linked("year") + l.integer(year)
+}
+
+// dayOf says the number of a day, of which the first may be an ordinal number.
+func (l *locale) dayOf(digits string) string {
+	if n := number(digits); n != 1 || l.tables.words["first day"] == "" {
+		return l.spell(l.counting, n)
+	}
+	return l.tables.words["first day"]
+}
+
+func sayTabledISODate(c *context) (string, bool) {
+	spoken, ok := c.locale.datedBy(c.groups[3], c.groups[2], c.groups[1])
+	if clock := strings.TrimPrefix(c.groups[4], "T"); clock != "" {
+		hour, minute, _ := strings.Cut(clock, ":")
+		spoken += ", " + c.tabledClock(hour, minute, false)
+	}
+	if c.groups[5] != "" {
+		spoken += " U T C"
+	}
+	return spoken, ok && !isDigit(c.previous())
+}
+
+// sayTabledDate reads the day first, unless that cannot be one. Years of two digits follow a stroke alone.
+func sayTabledDate(c *context) (string, bool) {
+	day, month, year := c.groups[1], c.groups[3], c.groups[5]
+	if c.groups[2] != c.groups[4] || len(year) == 2 && c.groups[2] != "/" || isDigit(c.previous()) {
+		return "", false
+	}
+	if number(month) > 12 {
+		day, month = month, day
+	}
+	return c.locale.datedBy(day, month, year)
+}
+
+// sayShortDate says a day and a month after a word that shows that they are a date.
+func sayShortDate(c *context) (string, bool) {
+	if !c.locale.tables.sets["day"][strings.ToLower(c.before())] || strings.HasPrefix(c.after, "/") {
+		return "", false
+	}
+	return c.locale.datedBy(c.groups[1], c.groups[2], "")
+}
+
+// sayTabledDayMonth says a day, or two, before the name of a month, which may be abbreviated before a year or with a
+// full stop.
+func sayTabledDayMonth(c *context) (string, bool) {
+	day, last, name, dot, year := c.groups[1], c.groups[2], strings.ToLower(c.groups[3]), c.groups[4], c.groups[5]
+	l := c.locale
+	month := l.tables.months[l.tables.monthOf[name]-1]
+	isFull := name == month
+	if !isDay(day) || last != "" && !isDay(last) || isDigit(c.previous()) || !isFull && dot+year == "" {
+		return "", false
+	}
+	if isFull && dot != "" {
+		if year != "" { // the next sentence begins with a number
+			return "", false
+		}
+		c.size--
+	}
+	spoken := l.dayOf(day)
+	if last != "" {
+		spoken += " " + l.words.to + " " + l.dayOf(last)
+	}
+	spoken = l.inYear(spoken+l.tables.linked("month")+month, year)
+	if !isFull && year == "" {
+		spoken += c.stop(c.groups[0], c.after)
+	}
+	return spoken, true
+}
+
+func sayTabledTime(c *context) (string, bool) {
+	hour, minute, second := c.groups[1], c.groups[2], c.groups[3]
+	if isDigit(c.previous()) || strings.ContainsRune(":,.", c.previous()) || strings.HasPrefix(c.after, ":") ||
+		number(hour) > 24 || number(minute) > 59 || number(second) > 59 {
+		return "", false
+	}
+	if second == "" {
+		return c.tabledClock(hour, minute, len(c.groups) > 4 && c.groups[4] != ""), true
+	}
+	var parts []string
+	for i, symbol := range []string{"h", "min", "s"} {
+		parts = append(parts, c.quantity(strconv.FormatInt(number(c.groups[1+i]), 10), c.locale.units[symbol]))
+	}
+	return strings.Join(parts, " "), true
+}
+
+// sayHours says "14h30" and "14 h".
+func sayHours(c *context) (string, bool) {
+	if isDigit(c.previous()) || strings.ContainsRune(":,.", c.previous()) || number(c.groups[1]) > 24 ||
+		number(c.groups[2]) > 59 || strings.ContainsRune("'’", firstOf(c.after)) {
+		return "", false
+	}
+	return c.tabledClock(c.groups[1], c.groups[2], true), true
+}
+
+// sayDottedTime says "ore 14.30".
+func sayDottedTime(c *context) (string, bool) {
+	if !c.locale.tables.sets["clock"][strings.ToLower(c.before())] || number(c.groups[1]) > 24 ||
+		number(c.groups[2]) > 59 {
+		return "", false
+	}
+	return c.tabledClock(c.groups[1], c.groups[2], false), true
+}
+
+// tabledClock says a time, with the word for hours where the language or the text has it.
+func (c *context) tabledClock(hour, minute string, withUnit bool) string {
+	t := c.locale.tables
+	spoken := c.quantity(strconv.FormatInt(number(hour), 10), c.locale.units["h"])
+	n := number(minute)
+	if uses := t.words["hours"]; !withUnit && uses != "always" && (uses == "never" || n > 0) {
+		spoken = c.count(strconv.FormatInt(number(hour), 10), 'f')
+	}
+	if n <= 0 {
+		return spoken
+	}
+	return spoken + " " + strings.TrimLeft(t.words["and minutes"]+" ", " ") + c.locale.spell(c.locale.counting, n)
+}
+
+func sayTabledRatio(c *context) (string, bool) {
+	if isDigit(c.previous()) || c.previous() == ':' || strings.HasPrefix(c.after, ":") {
+		return "", false
+	}
+	return c.locale.integer(c.groups[1]) + " " + c.locale.words.to + " " + c.locale.integer(c.groups[2]), true
+}

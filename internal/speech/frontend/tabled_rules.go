@@ -1,0 +1,350 @@
+package frontend
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// The patterns of numbers: with separators of thousands, and all.
+const (
+	groupedNumeral = `[1-9]\d{0,2}(?:[ \x{a0}\x{202f}'’]\d{3})+(?:[.,]\d+)?|` +
+		`[1-9]\d{0,2}(?:\.\d{3})+(?:,\d+)?|[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?`
+	tabledNumeral = `(?:` + groupedNumeral + `|\d+(?:[.,]\d+)?)`
+)
+
+// rangeAfter matches the second number of a range.
+var rangeAfter = regexp.MustCompile(`^(?:\s?[-–]\s?|\s\pL{1,2}\s)\d+`)
+
+func (l *locale) tabledRules() []rule {
+	t := l.tables
+	suffix := alternatives(slices.Collect(maps.Keys(t.ordinals)))
+	return slices.Concat(markdownRules(), []rule{on(Symbol, oneOf("/"), "/", "/", sayPer)}, // before paths
+		addressRules(), []rule{
+			on(URL, isWord, ".", `[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:be|br|ch|es|eu|it|mx|pt)(?:/[^\s<>"”]*)?`, sayURL),
+		}, l.tabledDateRules(), []rule{
+			on(Ordinal, isDigit, "", `(\d{1,4})\.?(`+suffix+`)`, sayTabledOrdinal), // before degrees
+		}, l.tabledAmountRules(), []rule{
+			on(Number, isDigit, ".", `[1-9]\d{0,2}(?:\.\d{3}){3,}(?:,\d+)?`, sayTabledNumber),
+			on(Version, isDigit, ".", `\d{1,3}(?:\.\d+){3}|\d{1,2}(?:\.\d{1,2}){2}`, sayVersion),
+			on(Version, oneOf("vV"), ".", `[vV](\d+(?:\.\d+){1,3})`, sayVersion),
+			on(Number, isDigit, "", `(?:(?:`+groupedNumeral+`)\b|\d+(?:[.,]\d+)?)`, sayTabledNumber),
+			on(Number, oneOf("'’"), "0", `['’](\d0)`, sayTabledDecade),
+			on(Roman, oneOf("IVXLC"), "", `([IVXLC]{1,7})(`+suffix+`)?`, sayTabledRoman),
+			on(Abbreviation, unicode.IsLetter, "", `(?:`+alternatives(t.bare)+`)\.?`, sayBare),
+			on(Abbreviation, unicode.IsLetter, ".",
+				`((?:\pL\.){2,6})|\pL{1,7}\.(?:[ \x{a0}\x{202f}]?-?\pL{1,4}(?:-\pL)?\.){0,3}`, sayLongForm),
+			on(Hashtag, oneOf("#@"), "", `[#@](\pL[\pL\d_]*)`, sayHashtag),
+			on(Symbol, oneOf("#~<>±≈§№-−"), "", `([#~<>±≈§№−-])\s?[$£€]?\d[\d,.]*`, saySign),
+			on(Symbol, oneOf("&+=×÷*/→™®©√∞"), "", `[&+=×÷*/→™®©√∞]`, saySymbol),
+		})
+}
+
+func (l *locale) tabledAmountRules() []rule {
+	t := l.tables
+	units := slices.Collect(maps.Keys(l.units))
+	money := slices.DeleteFunc(slices.Clone(units), func(symbol string) bool { return !t.money[symbol] })
+	units = slices.DeleteFunc(units, func(symbol string) bool { return t.money[symbol] })
+	unit, coin, scale := alternatives(units), alternatives(money), alternatives(slices.Collect(maps.Keys(t.scales)))
+	isCoin := func(r rune) bool { return unicode.Is(unicode.Sc, r) || isUpper(r) }
+	return []rule{
+		on(Phone, oneOf("+(0123456789"), "",
+			`(?:\+\d{1,3}|\(\d{1,4}\)|\d{2,5})(?:[ ./\x{a0}\x{202f}-]{1,2}\(?\d{1,9}\)?){1,6}|\d{9,11}`, sayTabledPhone),
+		on(Money, isCoin, "", `(`+coin+`)\s?(`+tabledNumeral+`)(?:\s?(`+scale+`)\b)?`, sayTabledMoney),
+		on(Money, isDigit, "", `()(`+tabledNumeral+`)(?:\s?(`+scale+`))?\s?(`+coin+`)`, sayTabledMoney),
+		on(Fraction, isDigit, "/", `()(\d{1,3})/(\d{1,3})(?:\s?(`+unit+`)\b)?`, sayTabledFraction),
+		on(Fraction, isDigit, "", `(\d{1,3})\s(\d{1,3})/(\d{1,3})(?:\s?(`+unit+`)\b)?`, sayTabledFraction),
+		on(Fraction, isNumber, "½⅓⅔¼¾⅛⅜⅝⅞", `(\d{1,4})?\s?([½⅓⅔¼¾⅛⅜⅝⅞])()(?:\s?(`+unit+`)\b)?`, sayTabledFraction),
+		on(Range, oneOf(" -–—"), "", `[-–—]\s?|\s[-–—]\s`, sayDash),
+		on(Number, isDigit, "", `(`+tabledNumeral+`)\s?[x×]\s?`, sayTabledTimes),
+		on(Unit, isDigit, "", `(`+tabledNumeral+`)[ \x{a0}\x{202f}-]?(?:(`+scale+`)\s)?(`+unit+`)`, sayTabledUnit),
+		on(Number, isDigit, "", `(`+tabledNumeral+`)\s?(`+scale+`)`, sayScaled),
+		on(Unit, oneOf("kgmhltq"), "", `km|kg|m[²³]?|h|l|g|t|kWh`, sayUnitAlone),
+	}
+}
+
+// alternatives returns a pattern of texts. The longest are first, because the first that matches is taken.
+func alternatives(list []string) string {
+	list = slices.Clone(list)
+	slices.SortFunc(list, func(a, b string) int {
+		if len(a) != len(b) {
+			return len(b) - len(a)
+		}
+		return strings.Compare(a, b)
+	})
+	for i, text := range list {
+		list[i] = regexp.QuoteMeta(text)
+	}
+	return strings.Join(list, "|")
+}
+
+func sayTabledNumber(c *context) (string, bool) {
+	written := c.groups[0]
+	if isDigit(c.previous()) || strings.HasPrefix(c.after, "@") {
+		return "", false
+	}
+	return c.amount(written, c.counted(written)), true
+}
+
+// sayTabledDecade says "'90" without its apostrophe.
+func sayTabledDecade(c *context) (string, bool) {
+	return c.locale.integer(c.groups[1]), !isWord(c.previous())
+}
+
+// sayTabledOrdinal says an ordinal number by its suffix. A degree sign is one before a noun alone.
+func sayTabledOrdinal(c *context) (string, bool) {
+	if isDigit(c.previous()) {
+		return "", false
+	}
+	t := c.locale.tables
+	if c.groups[2] == "°" && (!startsLower(c.next()) || t.sets["small"][c.next()] || !strings.HasPrefix(c.after, " ")) {
+		return "", false
+	}
+	spoken := c.locale.spell(c.ordinalSet(c.groups[2]), number(c.groups[1]))
+	return spoken, spoken != ""
+}
+
+// ordinalSet returns the set of rules for a suffix: before a noun, Spanish has "primer" in place of "primero".
+func (c *context) ordinalSet(suffix string) string {
+	t := c.locale.tables
+	set := t.ordinals[suffix]
+	if short := t.words["ordinal before nouns"]; short != "" && set == c.locale.ordinals && t.genderOf(c.next()) == 'm' {
+		return short
+	}
+	return set
+}
+
+// minPhoneDigits and maxPhoneDigits bound the digits of a telephone number.
+const minPhoneDigits, maxPhoneDigits = 7, 15
+
+// phoneGroups matches telephone numbers by their groups alone.
+var phoneGroups = regexp.MustCompile(`^(?:\d{2,3}[ .]\d{2,3}[ .]\d{2}[ .]\d{2}|\d{3}[ -]\d{6,7}|\d{5}-\d{4})$`)
+
+func sayTabledPhone(c *context) (string, bool) {
+	written := c.groups[0]
+	count := strings.Count(strings.Map(func(r rune) rune {
+		if isDigit(r) {
+			return '0'
+		}
+		return -1
+	}, written), "0")
+	isPhone := strings.ContainsRune("+(0", firstOf(written)) || phoneGroups.MatchString(written) ||
+		c.locale.tables.sets["phone"][strings.ToLower(c.before())]
+	if !isPhone || count < minPhoneDigits || count > maxPhoneDigits || isDigit(c.previous()) ||
+		strings.HasPrefix(c.after, "-") {
+		return "", false
+	}
+	if c.locale.tables.words["phone"] == "numbers" {
+		return c.locale.phoneOfNumbers(written), true
+	}
+	return sayPhone(c)
+}
+
+// phoneOfNumbers says the groups of a telephone number as numbers of up to three digits.
+func (l *locale) phoneOfNumbers(written string) string {
+	var groups []string
+	for _, group := range strings.FieldsFunc(written, func(r rune) bool { return !isDigit(r) }) {
+		if len(group) > 3 {
+			groups = append(groups, l.digits(group))
+		} else {
+			groups = append(groups, l.integer(group))
+		}
+	}
+	spoken := strings.Join(groups, ", ")
+	if written[0] == '+' {
+		return l.words.plus + " " + spoken
+	}
+	return spoken
+}
+
+func sayTabledMoney(c *context) (string, bool) {
+	symbol, scale := c.groups[1], c.groups[3]
+	if symbol == "" {
+		symbol = c.groups[4]
+	}
+	if isDigit(c.previous()) || isWord(c.previous()) {
+		return "", false
+	}
+	m := c.locale.units[symbol]
+	if scale != "" {
+		return c.scaled(c.groups[2], scale, m.many), true
+	}
+	return c.sum(c.groups[2], m) + c.stop(symbol, c.after), true
+}
+
+// scaled says an amount of millions or the like of something, which may be "".
+func (c *context) scaled(written, scale, noun string) string {
+	t := c.locale.tables
+	m := t.scales[scale]
+	whole, _, mark := t.amountOf(written)
+	switch {
+	case m.one == t.words["thousand"] && mark == 0: // which is no noun
+		return strings.TrimSuffix(c.count(whole+"000", 'm')+" "+noun, " ")
+	case m.one == t.words["thousand"]:
+		return strings.TrimSuffix(c.amount(written, 'm')+" "+m.one+" "+noun, " ")
+	case noun == "":
+		return c.quantity(written, m)
+	default:
+		return c.quantity(written, m) + " " + t.of(noun)
+	}
+}
+
+// sayScaled says an abbreviated million or the like.
+func sayScaled(c *context) (string, bool) {
+	if isDigit(c.previous()) || len(c.groups[2]) == 1 || !c.locale.tables.sets["scale"][c.groups[2]] {
+		return "", false
+	}
+	return c.scaled(c.groups[1], c.groups[2], ""), true
+}
+
+// sum says money with its hundredths.
+func (c *context) sum(written string, m measure) string {
+	t := c.locale.tables
+	whole, cents, _ := t.amountOf(written)
+	switch {
+	case len(cents) != 2 || m.sub == "":
+		return c.quantity(written, m)
+	case cents == "00":
+		return c.quantity(whole, m)
+	}
+	cents = strings.TrimLeft(cents, "0")
+	small := c.quantity(cents, measure{gender: 'm', one: m.subOne, many: m.sub})
+	switch {
+	case whole == "0":
+		return small
+	case t.words["cents"] != "named":
+		small = c.locale.integer(cents)
+	}
+	return c.quantity(whole, m) + " " + strings.TrimLeft(t.words["and cents"]+" ", " ") + small
+}
+
+func sayTabledUnit(c *context) (string, bool) {
+	symbol := c.groups[3]
+	if isDigit(c.previous()) || strings.ContainsRune("'’", firstOf(c.after)) {
+		return "", false
+	}
+	m := c.locale.units[symbol]
+	if c.groups[2] != "" {
+		return c.scaled(c.groups[1], c.groups[2], m.many), true
+	}
+	return c.quantity(c.groups[1], m) + c.stop(symbol, c.after), true
+}
+
+// sayTabledTimes says "3 x 4" and "3x".
+func sayTabledTimes(c *context) (string, bool) {
+	t := c.locale.tables
+	if isDigit(firstOf(c.after)) {
+		return c.amount(c.groups[1], 0) + " " + c.locale.words.symbols["×"] + " ", !isDigit(c.previous())
+	}
+	c.size = len(strings.TrimRight(c.groups[0], " \n"))
+	return c.amount(c.groups[1], t.words["fold gender"][0]) + " " + t.words["fold"],
+		!isDigit(c.previous()) && !strings.Contains(c.groups[0][:c.size], " ")
+}
+
+// sayTabledFraction says a fraction, which may follow a whole number or stand before a unit.
+func sayTabledFraction(c *context) (string, bool) {
+	whole, top, bottom := c.groups[1], c.groups[2], c.groups[3]
+	if f, ok := vulgar[top]; ok {
+		top, bottom = string(rune('0'+f[0])), string(rune('0'+f[1]))
+	}
+	l := c.locale
+	if isWord(c.previous()) || c.previous() == '/' || strings.HasPrefix(c.after, "/") {
+		return "", false
+	}
+	parts, known := l.tables.parts[bottom]
+	switch {
+	case top == "24" && bottom == "7":
+		return l.integer(top) + " " + l.integer(bottom), true
+	case top == "1" && bottom == "2":
+		return c.half(whole), true
+	case !known || top[0] == '0':
+		return l.integer(top) + " " + l.tables.words["over"] + " " + l.integer(bottom), whole == ""
+	}
+	spoken := c.count(top, 'm') + " " + parts[1]
+	if top == "1" {
+		spoken = c.locale.spell("%spellout-cardinal-masculine", 1) + " " + parts[0]
+	}
+	if whole != "" {
+		spoken = c.count(whole, c.counted(whole)) + " " + l.words.and + " " + spoken
+	}
+	if unit, ok := l.units[c.groups[4]]; ok {
+		spoken += " " + l.tables.of(unit.one)
+	}
+	return spoken, true
+}
+
+// half says a half, alone or after a whole number, in the gender of what it is a half of.
+func (c *context) half(whole string) string {
+	t := c.locale.tables
+	unit, hasUnit := c.locale.units[c.groups[4]]
+	gender := unit.gender
+	name := " " + unit.one
+	if !hasUnit {
+		gender, name = c.counted("1"), ""
+	}
+	if whole != "" {
+		if hasUnit {
+			name = " " + unit.many
+		}
+		ending := map[byte]string{'f': "and half f"}[gender]
+		if ending == "" {
+			ending = "and half m"
+		}
+		return c.count(whole, gender) + " " + t.words[ending] + name
+	}
+	return t.words[map[byte]string{0: "half", 'm': "half m", 'f': "half f", 'n': "half m"}[gender]] + name
+}
+
+// sayBare says an abbreviation that needs no full stop.
+func sayBare(c *context) (string, bool) {
+	written := strings.TrimSuffix(c.groups[0], ".")
+	long, ok := c.longForm(written, c.after)
+	if !ok || c.groups[0] == written {
+		return strings.TrimSuffix(long, "."), ok
+	}
+	return long, true
+}
+
+// sayTabledRoman says a Roman numeral as an ordinal number where it has a suffix or counts a noun after it, and by the
+// word before it, a part, a century or a name, else.
+func sayTabledRoman(c *context) (string, bool) {
+	t := c.locale.tables
+	numeral, suffix := c.groups[1], c.groups[2]
+	n, before, next := roman(numeral), strings.ToLower(c.before()), c.next()
+	gender := t.genderOf(strings.ToLower(next))
+	switch {
+	case n == 0 || strings.ContainsRune("'’", firstOf(c.after)) || isWord(c.previous()):
+		return "", false
+	case suffix != "":
+		isOther := numeral == "L" || numeral == "C" || t.sets["first"][suffix] && n > 1 // "Le", "Ver"
+		return c.locale.spell(t.ordinals[suffix], n), !isOther
+	case t.sets["ordered"][strings.ToLower(next)] && strings.HasPrefix(c.after, " "):
+		return c.ordinalOf(n, gender), true
+	case t.sets["part"][before]:
+		return c.locale.spell(c.locale.counting, n), true
+	case t.sets["century"][before]:
+		return c.ordinalUpTo(t.words["last century"], n, 'm'), true
+	case t.sets["name"][before] && startsUpper(c.before()):
+		return c.ordinalUpTo(t.words["last name"], n, 'm') + c.stop(c.groups[0], c.after), true
+	case t.sets["queen"][before] && startsUpper(c.before()):
+		return c.ordinalUpTo(t.words["last name"], n, 'f') + c.stop(c.groups[0], c.after), true
+	}
+	return "", false
+}
+
+// ordinalUpTo says an ordinal number up to a last one, and larger ones as cardinal numbers.
+func (c *context) ordinalUpTo(last string, n int64, gender byte) string {
+	if n <= number(last) {
+		return c.ordinalOf(n, gender)
+	}
+	return c.locale.spell(c.locale.counting, n)
+}
+
+func (c *context) ordinalOf(n int64, gender byte) string {
+	if gender == 'f' {
+		return c.locale.spell("%spellout-ordinal-feminine", n)
+	}
+	return c.locale.spell("%spellout-ordinal-masculine", n)
+}
