@@ -219,10 +219,11 @@ func isAbbreviation(word string, next rune) bool {
 	}
 	switch strings.ToLower(word) {
 	case "mr", "mrs", "ms", "dr", "prof", "st", "mt", "vs", "rev", "hon", "gen", "col", "lt", "sgt", "capt", "gov",
-		"sen", "rep", "pres", "messrs", "mme", "mlle", "sra", "srta", "hr", "fr", "ing", "bzw", "ca", "cf", "approx":
+		"sen", "rep", "pres", "messrs", "mme", "mlle", "sra", "srta", "hr", "fr", "ing", "bzw", "ca", "cf", "approx",
+		"sr", "sres", "dra", "ud", "uds", "ej", "sig", "dott", "avv", "av", "ee":
 		return true
 	case "no", "nos", "nr", "art", "vol", "pp", "p", "fig", "figs", "sec", "ch", "eq", "jan", "feb", "mar", "apr",
-		"jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec":
+		"jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec", "pág", "págs", "pag", "núm", "cap", "chap", "tél":
 		return unicode.IsNumber(next)
 	}
 	return false

@@ -67,6 +67,10 @@ func TestSplit(t *testing.T) {
 		{"a number ends a sentence", "I am 25. She is not.", []string{"I am 25. ", "She is not."}},
 		{"German abbreviations", "Das ist z. B. Brot, und die Bergstr. 5 kostet 3 Mio. Euro. Gut.",
 			[]string{"Das ist z. B. Brot, ", "und die Bergstr. 5 kostet 3 Mio. Euro. Gut."}},
+		{"Spanish abbreviations", "El Sr. Gil vio p. ej. Roma y EE. UU. hoy. Bien.",
+			[]string{"El Sr. Gil vio p. ej. Roma y EE. UU. hoy. ", "Bien."}},
+		{"French abbreviations", "Mme. Roux et M. Petit le virent au chap. 5 en 52 av. J.-C. peut-être. Bien.",
+			[]string{"Mme. Roux et M. Petit le virent au chap. 5 en 52 av. J.-C. peut-être. ", "Bien."}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) { require.Equal(t, test.then, texts(speech.Split(test.given))) })

@@ -303,18 +303,8 @@ func (c *context) longForm(key, after string) (string, bool) {
 		a, ok = c.locale.abbreviations[string(unicode.ToLower(first))+key[size:]]
 		a.long = capital(a.long)
 	}
-	next := firstOf(strings.TrimLeft(after[:min(len(after), 4)], " \u00a0\u202f,-–"))
 	for _, condition := range a.conditions {
-		switch condition {
-		case '1', 'D':
-			ok = ok && isDigit(next)
-		case 'N':
-			ok = ok && unicode.IsUpper(next)
-		case '#':
-			ok = ok && isDigit(firstOf(c.before()))
-		case 'I':
-			ok = ok && (len(c.before()) != 1 || !startsUpper(c.before()))
-		}
+		ok = ok && c.holds(condition, after)
 	}
 	long, woman, _ := strings.Cut(a.long, "|")
 	if woman != "" && strings.HasSuffix(firstWord(strings.TrimLeft(after, " \u00a0\u202f")), "a") {
@@ -327,6 +317,27 @@ func (c *context) longForm(key, after string) (string, bool) {
 		long += c.stop(".", after)
 	}
 	return long, ok
+}
+
+// holds reports whether a condition of an abbreviation holds before a text.
+func (c *context) holds(condition rune, after string) bool {
+	next := strings.TrimLeft(after[:min(len(after), 40)], " \u00a0\u202f,-–")
+	switch condition {
+	case '1', 'D':
+		return isDigit(firstOf(next))
+	case 'N':
+		return unicode.IsUpper(firstOf(next))
+	case 'Y':
+		return len(firstWord(next)) == 4 && plausibleYear(firstWord(next))
+	case 'R':
+		name := strings.ToLower(firstWord(next))
+		return c.locale.tables.sets["name"][name] || c.locale.tables.sets["queen"][name]
+	case '#':
+		return isDigit(firstOf(c.before()))
+	case 'I':
+		return len(c.before()) != 1 || !startsUpper(c.before())
+	}
+	return true
 }
 
 // germanStarters are the words with which a sentence begins more often than it goes on.

@@ -87,7 +87,7 @@ func newTabled(numbers, emoji string, names ...string) *locale {
 	l.ordinals, l.dated = "%spellout-ordinal-masculine", l.datedBy
 	for name, n := range t.monthOf {
 		if full := t.months[n-1]; name != full {
-			l.abbreviations[name] = abbreviation{full, "t1"}
+			l.abbreviations[name] = abbreviation{full, "tY"}
 		}
 	}
 	l.rules = l.tabledRules()

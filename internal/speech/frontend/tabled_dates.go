@@ -13,12 +13,12 @@ func (l *locale) tabledDateRules() []rule {
 	of := `\s(?:` + t.words["of"] + `\s)?`
 	day := `(\d{1,2})(?:\.?(?:` + alternatives(slices.Collect(maps.Keys(t.ordinals))) + `))?`
 	return []rule{
-		on(Date, isDigit, "-", `(\d{4})-(\d{2})-(\d{2})(T\d{2}:\d{2})?(?::\d{2}(?:\.\d+)?)?(Z)?`, sayTabledISODate),
+		on(Date, isDigit, "-/.", `(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(T\d{2}:\d{2})?(?::\d{2}(?:\.\d+)?)?(Z)?`, sayTabledISODate),
 		on(Date, isDigit, "/.-", `(\d{1,2})([/.-])(\d{1,2})([/.-])(\d{4}|\d{2})`, sayTabledDate),
 		on(Date, isDigit, "/", `(\d{1,2})/(\d{1,2})`, sayShortDate),
 		on(Date, isDigit, "", day+`(?:\s?[-–]\s?(\d{1,2}))?`+of+month+`(?:`+of+`(\d{4})\b)?`, sayTabledDayMonth),
 		on(Time, isDigit, ":", `(\d{1,2}):(\d{2})(?::(\d{2}))?(?:\s?(h)\b)?`, sayTabledTime),
-		on(Time, isDigit, "", `(\d{1,2})\s?h(?:\s?(\d{2}))?(?:\s?min)?`, sayHours),
+		on(Time, isDigit, "", `(\d{1,2})\s?[hH](?:\s?(\d{2}))?(?:\s?min)?`, sayHours),
 		on(Time, isDigit, ".", `(\d{1,2})\.(\d{2})`, sayDottedTime),
 		on(Range, isDigit, ":", `(\d+):(\d+)`, sayTabledRatio),
 	}

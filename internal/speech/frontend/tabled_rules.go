@@ -25,7 +25,7 @@ func (l *locale) tabledRules() []rule {
 		addressRules(), []rule{
 			on(URL, isWord, ".", `[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:be|br|ch|es|eu|it|mx|pt)(?:/[^\s<>"”]*)?`, sayURL),
 		}, l.tabledDateRules(), []rule{
-			on(Ordinal, isDigit, "", `(\d{1,4})\.?(`+suffix+`)`, sayTabledOrdinal), // before degrees
+			on(Ordinal, isDigit, "", `(`+groupedNumeral+`|\d{1,4})\.?(`+suffix+`)`, sayTabledOrdinal), // before degrees
 		}, l.tabledAmountRules(), []rule{
 			on(Number, isDigit, ".", `[1-9]\d{0,2}(?:\.\d{3}){3,}(?:,\d+)?`, sayTabledNumber),
 			on(Version, isDigit, ".", `\d{1,3}(?:\.\d+){3}|\d{1,2}(?:\.\d{1,2}){2}`, sayVersion),
@@ -54,14 +54,14 @@ func (l *locale) tabledAmountRules() []rule {
 			`(?:\+\d{1,3}|\(\d{1,4}\)|\d{2,5})(?:[ ./\x{a0}\x{202f}-]{1,2}\(?\d{1,9}\)?){1,6}|\d{9,11}`, sayTabledPhone),
 		on(Money, isCoin, "", `(`+coin+`)\s?(`+tabledNumeral+`)(?:\s?(`+scale+`)\b)?`, sayTabledMoney),
 		on(Money, isDigit, "", `()(`+tabledNumeral+`)(?:\s?(`+scale+`))?\s?(`+coin+`)`, sayTabledMoney),
-		on(Fraction, isDigit, "/", `()(\d{1,3})/(\d{1,3})(?:\s?(`+unit+`)\b)?`, sayTabledFraction),
+		on(Fraction, isDigit, "/", `()(\d{1,4})/(\d{1,4})(?:\s?(`+unit+`)\b)?`, sayTabledFraction),
 		on(Fraction, isDigit, "", `(\d{1,3})\s(\d{1,3})/(\d{1,3})(?:\s?(`+unit+`)\b)?`, sayTabledFraction),
-		on(Fraction, isNumber, "½⅓⅔¼¾⅛⅜⅝⅞", `(\d{1,4})?\s?([½⅓⅔¼¾⅛⅜⅝⅞])()(?:\s?(`+unit+`)\b)?`, sayTabledFraction),
+		on(Fraction, isNumber, "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞", `(\d{1,4})?\s?([½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])()(?:\s?(`+unit+`)\b)?`, sayTabledFraction),
 		on(Range, oneOf(" -–—"), "", `[-–—]\s?|\s[-–—]\s`, sayDash),
 		on(Number, isDigit, "", `(`+tabledNumeral+`)\s?[x×]\s?`, sayTabledTimes),
 		on(Unit, isDigit, "", `(`+tabledNumeral+`)[ \x{a0}\x{202f}-]?(?:(`+scale+`)\s)?(`+unit+`)`, sayTabledUnit),
 		on(Number, isDigit, "", `(`+tabledNumeral+`)\s?(`+scale+`)`, sayScaled),
-		on(Unit, oneOf("kgmhltq"), "", `km|kg|m[²³]?|h|l|g|t|kWh`, sayUnitAlone),
+		on(Unit, oneOf("kgmhlts"), "", `km|kg|min|m[²³]?|h|l|g|t|s|kWh`, sayUnitAlone),
 	}
 }
 
@@ -95,14 +95,14 @@ func sayTabledDecade(c *context) (string, bool) {
 
 // sayTabledOrdinal says an ordinal number by its suffix. A degree sign is one before a noun alone.
 func sayTabledOrdinal(c *context) (string, bool) {
-	if isDigit(c.previous()) {
-		return "", false
-	}
 	t := c.locale.tables
-	if c.groups[2] == "°" && (!startsLower(c.next()) || t.sets["small"][c.next()] || !strings.HasPrefix(c.after, " ")) {
+	whole, _, mark := t.amountOf(c.groups[1])
+	noun, _ := spacedWord(c.after)
+	isDegree := c.groups[2] == "°" && (!startsLower(noun) || len(noun) == 1 || t.sets["small"][noun])
+	if isDigit(c.previous()) || whole[0] == '0' || mark != 0 || isDegree {
 		return "", false
 	}
-	spoken := c.locale.spell(c.ordinalSet(c.groups[2]), number(c.groups[1]))
+	spoken := c.locale.spell(c.ordinalSet(c.groups[2]), number(whole))
 	return spoken, spoken != ""
 }
 
@@ -120,7 +120,8 @@ func (c *context) ordinalSet(suffix string) string {
 const minPhoneDigits, maxPhoneDigits = 7, 15
 
 // phoneGroups matches telephone numbers by their groups alone.
-var phoneGroups = regexp.MustCompile(`^(?:\d{2,3}[ .]\d{2,3}[ .]\d{2}[ .]\d{2}|\d{3}[ -]\d{6,7}|\d{5}-\d{4})$`)
+var phoneGroups = regexp.MustCompile(`^(?:\d{2,3}[ .]\d{2,3}[ .]\d{2}[ .]\d{2}|\d{3}[ -]\d{6,7}|` +
+	`\d{3}-\d{3}-\d{3,4}|(?:\d{2} )?\d{5}-\d{4}|\d{2} \d{4}-\d{4})$`)
 
 func sayTabledPhone(c *context) (string, bool) {
 	written := c.groups[0]
@@ -214,7 +215,7 @@ func (c *context) sum(written string, m measure) string {
 	switch {
 	case whole == "0":
 		return small
-	case t.words["cents"] != "named":
+	case t.words["cents"] != "named" && len(cents) > 1:
 		small = c.locale.integer(cents)
 	}
 	return c.quantity(whole, m) + " " + strings.TrimLeft(t.words["and cents"]+" ", " ") + small
@@ -267,7 +268,7 @@ func sayTabledFraction(c *context) (string, bool) {
 		spoken = c.locale.spell("%spellout-cardinal-masculine", 1) + " " + parts[0]
 	}
 	if whole != "" {
-		spoken = c.count(whole, c.counted(whole)) + " " + l.words.and + " " + spoken
+		spoken = c.beforeFraction(whole, c.counted(whole)) + " " + l.words.and + " " + spoken
 	}
 	if unit, ok := l.units[c.groups[4]]; ok {
 		spoken += " " + l.tables.of(unit.one)
@@ -292,9 +293,17 @@ func (c *context) half(whole string) string {
 		if ending == "" {
 			ending = "and half m"
 		}
-		return c.count(whole, gender) + " " + t.words[ending] + name
+		return c.beforeFraction(whole, gender) + " " + t.words[ending] + name
 	}
 	return t.words[map[byte]string{0: "half", 'm': "half m", 'f': "half f", 'n': "half m"}[gender]] + name
+}
+
+// beforeFraction says a whole number before a fraction, in which masculine numbers keep their full form.
+func (c *context) beforeFraction(whole string, gender byte) string {
+	if gender != 'f' {
+		gender = 0
+	}
+	return c.count(whole, gender)
 }
 
 // sayBare says an abbreviation that needs no full stop.
@@ -315,11 +324,10 @@ func sayTabledRoman(c *context) (string, bool) {
 	n, before, next := roman(numeral), strings.ToLower(c.before()), c.next()
 	gender := t.genderOf(strings.ToLower(next))
 	switch {
-	case n == 0 || strings.ContainsRune("'’", firstOf(c.after)) || isWord(c.previous()):
+	case n == 0 || strings.ContainsRune("'’", firstOf(c.after)) || isWord(c.previous()) || numeral == "L" || numeral == "C":
 		return "", false
 	case suffix != "":
-		isOther := numeral == "L" || numeral == "C" || t.sets["first"][suffix] && n > 1 // "Le", "Ver"
-		return c.locale.spell(t.ordinals[suffix], n), !isOther
+		return c.locale.spell(t.ordinals[suffix], n), !t.sets["first"][suffix] || n == 1 // not "Ver"
 	case t.sets["ordered"][strings.ToLower(next)] && strings.HasPrefix(c.after, " "):
 		return c.ordinalOf(n, gender), true
 	case t.sets["part"][before]:
