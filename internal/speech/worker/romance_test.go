@@ -1,0 +1,42 @@
+package worker_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/enginetest"
+)
+
+// What is heard of the Romance languages is compared by the phonemes that the engine names.
+func TestRomanceLanguagesAreHeardAsTheyAreMeant(t *testing.T) {
+	pool := openPool(t, 2)
+	engine := speech.WithFrontEnd(pool, nil)
+	heard := func(engine speech.Engine, language, text string) string {
+		job := speech.Job{Text: text, Voice: speech.Voices()[0], Language: language, Speed: 1, Phonemes: true}
+		said, err := enginetest.Speak(t.Context(), engine, job)
+		require.NoError(t, err)
+		var phonemes []string
+		for _, m := range said.Marks {
+			if strings.Trim(m.Phoneme, "_:|") != "" {
+				phonemes = append(phonemes, m.Phoneme)
+			}
+		}
+		return strings.Join(phonemes, " ")
+	}
+	for _, test := range []struct{ language, text, meant string }{
+		{"fr-fr", "Mme Roux, le 1er mai.", "Madame Roux, le premier mai."},
+		{"fr-fr", "Il coûte 5,50 €.", "Il coûte cinq euros cinquante."},
+		{"es", "La Sra. Gil, 21 páginas.", "La señora Gil, veintiuna páginas."},
+		{"es-419", "El 1/5/2020.", "El primero de mayo de dos mil veinte."},
+		{"it", "Nel XX secolo, alle 14.30.", "Nel ventesimo secolo, alle quattordici e trenta."},
+		{"pt", "Em 16 dias.", "Em dezasseis dias."},
+		{"pt-br", "R$ 2,50.", "Dois reais e cinquenta centavos."},
+	} {
+		meant := strings.ReplaceAll(heard(pool, test.language, test.meant), " | ", " ")
+		require.Equal(t, meant, heard(engine, test.language, test.text), test.text)
+	}
+	require.NotEqual(t, heard(pool, "it", "Alle 14.30."), heard(engine, "it", "Alle 14.30."))
+}
