@@ -33,8 +33,8 @@ type measure struct {
 }
 
 // abbreviation is an abbreviation's long form, which may have another one for women after a stroke. The conditions are
-// letters: t if no sentence ends with it, 1, N, D, Y and R if a number, a name, a date, a year or a name of rulers must
-// follow, # if a number must precede it, I if no initial may, and = if it has no full stop.
+// letters: t if no sentence ends with it, 1, X, N, D, Y and R if a number, one that may be Roman, a name, a date, a year or
+// a name of rulers must follow, # if a number must precede it, I if no initial may, and = if it has no full stop.
 type abbreviation struct{ long, conditions string }
 
 const (

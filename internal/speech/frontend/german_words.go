@@ -325,6 +325,8 @@ func (c *context) holds(condition rune, after string) bool {
 	switch condition {
 	case '1', 'D':
 		return isDigit(firstOf(next))
+	case 'X':
+		return isDigit(firstOf(next)) || roman(firstWord(next)) > 0
 	case 'N':
 		return unicode.IsUpper(firstOf(next))
 	case 'Y':

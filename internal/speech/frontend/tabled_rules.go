@@ -21,7 +21,9 @@ var rangeAfter = regexp.MustCompile(`^(?:\s?[-–]\s?|\s\pL{1,2}\s)\d+`)
 func (l *locale) tabledRules() []rule {
 	t := l.tables
 	suffix := alternatives(slices.Collect(maps.Keys(t.ordinals)))
-	return slices.Concat(markdownRules(), []rule{on(Symbol, oneOf("/"), "/", "/", sayPer)}, // before paths
+	return slices.Concat(markdownRules(), []rule{ // before paths
+		on(Symbol, oneOf("/"), "/", "/", sayPer), on(Symbol, oneOf("/"), "/", `/\s?`, sayOver),
+	},
 		addressRules(), []rule{
 			on(URL, isWord, ".", `[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:be|br|ch|es|eu|it|mx|pt)(?:/[^\s<>"”]*)?`, sayURL),
 		}, l.tabledDateRules(), []rule{
@@ -31,7 +33,7 @@ func (l *locale) tabledRules() []rule {
 			on(Version, isDigit, ".", `\d{1,3}(?:\.\d+){3}|\d{1,2}(?:\.\d{1,2}){2}`, sayVersion),
 			on(Version, oneOf("vV"), ".", `[vV](\d+(?:\.\d+){1,3})`, sayVersion),
 			on(Number, isDigit, "", `(?:(?:`+groupedNumeral+`)\b|\d+(?:[.,]\d+)?)`, sayTabledNumber),
-			on(Number, oneOf("'’"), "0", `['’](\d0)`, sayTabledDecade),
+			on(Number, oneOf("'’"), "0", `['’](\d00?)`, sayTabledDecade),
 			on(Roman, oneOf("IVXLC"), "", `([IVXLC]{1,7})(`+suffix+`)?`, sayTabledRoman),
 			on(Abbreviation, unicode.IsLetter, "", `(?:`+alternatives(t.bare)+`)\.?`, sayBare),
 			on(Abbreviation, unicode.IsLetter, ".",
@@ -51,7 +53,7 @@ func (l *locale) tabledAmountRules() []rule {
 	isCoin := func(r rune) bool { return unicode.Is(unicode.Sc, r) || isUpper(r) }
 	return []rule{
 		on(Phone, oneOf("+(0123456789"), "",
-			`(?:\+\d{1,3}|\(\d{1,4}\)|\d{2,5})(?:[ ./\x{a0}\x{202f}-]{1,2}\(?\d{1,9}\)?){1,6}|\d{9,11}`, sayTabledPhone),
+			`(?:\+\d{1,3}|\(\d{1,4}\)|\d{2,5})(?:[ ./\x{a0}\x{202f}-]{1,2}\(?\d{1,9}\)?\d{0,4}){1,6}|\d{9,11}`, sayTabledPhone),
 		on(Money, isCoin, "", `(`+coin+`)\s?(`+tabledNumeral+`)(?:\s?(`+scale+`)\b)?`, sayTabledMoney),
 		on(Money, isDigit, "", `()(`+tabledNumeral+`)(?:\s?(`+scale+`))?\s?(`+coin+`)`, sayTabledMoney),
 		on(Fraction, isDigit, "/", `()(\d{1,4})/(\d{1,4})(?:\s?(`+unit+`)\b)?`, sayTabledFraction),
@@ -88,17 +90,25 @@ func sayTabledNumber(c *context) (string, bool) {
 	return c.amount(written, c.counted(written)), true
 }
 
+// sayOver says the stroke of "24 h/24".
+func sayOver(c *context) (string, bool) {
+	n := len(c.spans)
+	follows := n > 0 && c.plain == c.at && (c.spans[n-1].Kind == Time || c.spans[n-1].Kind == Unit)
+	return " " + c.locale.tables.words["over"] + " ", follows && isDigit(firstOf(c.after))
+}
+
 // sayTabledDecade says "'90" without its apostrophe.
 func sayTabledDecade(c *context) (string, bool) {
 	return c.locale.integer(c.groups[1]), !isWord(c.previous())
 }
 
-// sayTabledOrdinal says an ordinal number by its suffix. A degree sign is one before a noun alone.
+// sayTabledOrdinal says an ordinal number by its suffix. A degree sign is one before a noun or in a date alone.
 func sayTabledOrdinal(c *context) (string, bool) {
 	t := c.locale.tables
 	whole, _, mark := t.amountOf(c.groups[1])
 	noun, _ := spacedWord(c.after)
-	isDegree := c.groups[2] == "°" && (!startsLower(noun) || len(noun) == 1 || t.sets["small"][noun])
+	isDegree := c.groups[2] == "°" && !t.sets["day"][strings.ToLower(c.before())] &&
+		(!startsLower(noun) || len(noun) == 1 || t.sets["small"][noun])
 	if isDigit(c.previous()) || whole[0] == '0' || mark != 0 || isDegree {
 		return "", false
 	}
