@@ -14,6 +14,9 @@ import (
 func SayAs(text, language string, class ssml.Class, format string) (string, bool) {
 	l := localeOf(language)
 	written := strings.TrimSpace(text)
+	if written == "" {
+		return "", false
+	}
 	switch class {
 	case ssml.Characters:
 		return l.spelled(written), true
@@ -150,5 +153,5 @@ func (l *locale) byRulesOf(kind Kind, written, language string) (string, bool) {
 	only.rules = slices.DeleteFunc(slices.Clone(l.rules), func(r rule) bool { return r.kind != kind })
 	s := scanner{text: written, locale: &only, language: language}
 	m, ok := s.match()
-	return m.spoken, ok && m.size == len(written)
+	return m.spoken, ok && m.kind == kind && m.size == len(written)
 }

@@ -34,3 +34,22 @@ func TestGivenReadingsTakeThePlaceOfRules(t *testing.T) {
 	requireOriginal(t, text, spans)
 	require.Equal(t, "It costs five dollars at the consortium-five, in nineteen ninety.", frontend.Spoken(spans))
 }
+
+// Any text is said as anything in any language without a panic, and silently only where it is refused.
+func FuzzSayAs(f *testing.F) {
+	f.Add("1.234,5", "")
+	f.Add("R$ 0,05", "dmy")
+	f.Add("00/00/0000", "ymd")
+	classes := []ssml.Class{ssml.Cardinal, ssml.Ordinal, ssml.Characters, ssml.Digits, ssml.Date, ssml.Time,
+		ssml.Telephone, ssml.Currency, ssml.Unit}
+	f.Fuzz(func(t *testing.T, text, format string) {
+		for _, language := range []string{"en-us", "de", "fr-fr", "es-419", "it", "pt"} {
+			for _, class := range classes {
+				spoken, ok := frontend.SayAs(text, language, class, format)
+				if ok && spoken == "" && class != ssml.Characters {
+					t.Fatalf("%q is silent as %s", text, class)
+				}
+			}
+		}
+	})
+}
