@@ -150,7 +150,15 @@ func endsSentence(before string, after []atom) bool {
 			break
 		}
 	}
-	return !unicode.IsLower(next) && !isAbbreviation(lastWord(before), next) && !isGerman(before, after)
+	return !unicode.IsLower(next) && !isAbbreviation(lastWord(before), next) && !isGerman(before, after) &&
+		!isRussianTown(before)
+}
+
+// isRussianTown reports whether a full stop is that of "г." before the name of a town, not after the number of a year.
+func isRussianTown(before string) bool {
+	earlier, ok := strings.CutSuffix(before, "г")
+	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(earlier, " \u00a0"))
+	return ok && lastWord(before) == "г" && !unicode.IsNumber(last)
 }
 
 // maxFollowing is the number of letters of the longest word that is looked at after a full stop.
@@ -220,10 +228,13 @@ func isAbbreviation(word string, next rune) bool {
 	switch strings.ToLower(word) {
 	case "mr", "mrs", "ms", "dr", "prof", "st", "mt", "vs", "rev", "hon", "gen", "col", "lt", "sgt", "capt", "gov",
 		"sen", "rep", "pres", "messrs", "mme", "mlle", "sra", "srta", "hr", "fr", "ing", "bzw", "ca", "cf", "approx",
-		"sr", "sres", "dra", "ud", "uds", "ej", "sig", "dott", "avv", "av", "ee":
+		"sr", "sres", "dra", "ud", "uds", "ej", "sig", "dott", "avv", "av", "ee",
+		"ul", "mgr", "inż", "ks", "płk", "św", "dhr", "mevr", "drs", "bijv",
+		"ул", "пл", "пер", "просп", "обл", "пос", "дер", "проф", "акад", "доц", "им", "св", "см", "напр":
 		return true
 	case "no", "nos", "nr", "art", "vol", "pp", "p", "fig", "figs", "sec", "ch", "eq", "jan", "feb", "mar", "apr",
-		"jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec", "pág", "págs", "pag", "núm", "cap", "chap", "tél":
+		"jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec", "pág", "págs", "pag", "núm", "cap", "chap", "tél",
+		"str", "rys", "godz", "ust", "tel", "ok", "blz", "hfst", "afb", "д", "кв", "стр", "рис", "табл", "гл", "тел", "ст":
 		return unicode.IsNumber(next)
 	}
 	return false

@@ -71,6 +71,11 @@ func TestSplit(t *testing.T) {
 			[]string{"El Sr. Gil vio p. ej. Roma y EE. UU. hoy. ", "Bien."}},
 		{"French abbreviations", "Mme. Roux et M. Petit le virent au chap. 5 en 52 av. J.-C. peut-être. Bien.",
 			[]string{"Mme. Roux et M. Petit le virent au chap. 5 en 52 av. J.-C. peut-être. ", "Bien."}},
+		{"Russian abbreviations", "Он жил в г. Омске, на ул. Мира, д. 5, до 1990 г. Потом уехал.",
+			[]string{"Он жил в г. Омске, ", "на ул. Мира, д. 5, до 1990 г. Потом уехал."}},
+		{"a Russian year ends a sentence", "Он жил до 1990 г. Потом уехал.", []string{"Он жил до 1990 г. ", "Потом уехал."}},
+		{"Polish abbreviations", "Mieszka przy ul. Długiej 5 i pracuje do godz. 17. Potem wraca.",
+			[]string{"Mieszka przy ul. Długiej 5 i pracuje do godz. 17. ", "Potem wraca."}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) { require.Equal(t, test.then, texts(speech.Split(test.given))) })

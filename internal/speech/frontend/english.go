@@ -16,6 +16,7 @@ func newEnglish(american bool) *locale {
 		speller: parseRules(englishRules), american: american, emoji: emoji, counting: "%spellout-cardinal-verbose",
 		words: englishWording,
 	}
+	l.dated = l.numbered
 	if american {
 		l.counting = "%spellout-cardinal"
 	}
@@ -58,7 +59,6 @@ func newEnglish(american bool) *locale {
 		on(Symbol, oneOf("^"), "", `\^(-?\d+|[a-z])`, sayPower),
 		on(Symbol, oneOf("&+=×÷*/→™®©√∞"), "", `[&+=×÷*/→™®©√∞]`, saySymbol),
 	}
-	l.dated = l.numbered
 	l.rules = slices.Concat(markdownRules(), addressRules(), l.rules)
 	return l
 }

@@ -31,7 +31,8 @@ func readPairs(t testing.TB, name string) (pairs []pair) {
 
 // tables are the files of pairs that the rules were written with.
 func tables() []string {
-	return []string{"spoken.tsv", "german.tsv", "french.tsv", "spanish.tsv", "italian.tsv", "portuguese.tsv"}
+	return []string{"spoken.tsv", "german.tsv", "french.tsv", "spanish.tsv", "italian.tsv", "portuguese.tsv",
+		"dutch.tsv", "polish.tsv", "russian.tsv"}
 }
 
 func TestTextsAreSpoken(t *testing.T) {
@@ -46,7 +47,7 @@ func TestTextsAreSpoken(t *testing.T) {
 
 // The pairs of the files *_heldout.tsv were written before the rules, and none was changed since: they are only counted.
 func TestTextsThatTheRulesWereNotWrittenForAreSpoken(t *testing.T) {
-	for _, language := range []string{"german", "french", "spanish", "italian", "portuguese"} {
+	for _, language := range []string{"german", "french", "spanish", "italian", "portuguese", "dutch", "polish", "russian"} {
 		pairs, right := readPairs(t, language+"_heldout.tsv"), 0
 		for _, p := range pairs {
 			spans := frontend.Spans(p.text, p.language)
@@ -80,7 +81,7 @@ func FuzzSpans(f *testing.F) {
 	}
 	f.Add("\xff1\u200d❤\ufe0f[a](b)**_1/0 $1 V. §0 99999999999999999999th IIII 0.0.0.0 00/00/0000")
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, language := range []string{"en-us", "en-gb", "de", "sv", "fr-fr", "es", "es-419", "it", "pt", "pt-br"} {
+		for _, language := range []string{"en-us", "en-gb", "de", "sv", "fr-fr", "es", "es-419", "it", "pt", "pt-br", "nl", "pl", "ru"} {
 			spans := frontend.Spans(text, language)
 			requireOriginal(t, text, spans)
 			if spoken := frontend.Spoken(spans); speakable(text) && !speakable(spoken) {
@@ -106,7 +107,7 @@ func BenchmarkSpans(b *testing.B) {
 		"emoji": fill("❤️😂"), "points": fill("a."), "slashes": fill("1/"), "stars": fill("*a_"), "dashes": fill("1-"),
 		"at": fill("a@"), "lines": fill("- a\n"), "spaces": fill(" "), "newlines": fill("\n"),
 	} {
-		for prefix, language := range map[string]string{"": "en-us", "german-": "de", "french-": "fr-fr", "italian-": "it"} {
+		for prefix, language := range map[string]string{"": "en-us", "german-": "de", "french-": "fr-fr", "italian-": "it", "russian-": "ru"} {
 			b.Run(prefix+name, func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {

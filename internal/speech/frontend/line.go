@@ -60,6 +60,9 @@ func (s *scanner) isItem(written string) bool {
 	if s.locale.german != nil {
 		return !s.locale.german.isOrdinal(s.rest()[len(written):])
 	}
+	if s.locale.slavic != nil {
+		return !s.locale.slavic.isNumbered(firstWord(s.rest()[len(written):]))
+	}
 	return s.locale.speller != nil
 }
 

@@ -38,6 +38,7 @@ type locale struct {
 	emoji    func() map[string]string
 	words    wording
 	german   *german // the tables of German, nil in other languages
+	slavic   *slavic // the tables of Polish or Russian, nil in other languages
 	tables   *tables // the tables of a language that has no rules of its own, or nil
 	ordinals string  // the set of rules for ordinal numbers
 	dated    func(day, month, year string) (spoken string, ok bool)
@@ -155,7 +156,11 @@ func (l *locale) integer(digits string) string {
 }
 
 func (l *locale) spell(set string, n int64) string {
-	return strings.ReplaceAll(l.speller.spell(set, n), ",", "")
+	spoken := strings.ReplaceAll(l.speller.spell(set, n), ",", "")
+	if l.slavic != nil {
+		return l.slavic.corrected(set, spoken)
+	}
+	return spoken
 }
 
 // digits reads a number digit by digit; other characters become pauses.

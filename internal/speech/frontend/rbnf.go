@@ -19,12 +19,13 @@ type speller map[string][]numberRule
 type numberRule struct {
 	base, divisor int64
 	text          string
+	slavic        bool // its plurals are
 }
 
 // parseRules reads the rules as command cldr writes them.
 func parseRules(content string) speller {
 	s := make(speller)
-	name := ""
+	name, slavic := "", strings.Contains(content, "few{")
 	for line := range strings.Lines(content) {
 		line = strings.TrimSuffix(line, "\n")
 		base, text, isRule := strings.Cut(line, "\t")
@@ -33,6 +34,7 @@ func parseRules(content string) speller {
 			continue
 		}
 		if rule, ok := parseRule(base, strings.TrimSuffix(text, ";")); ok {
+			rule.slavic = slavic
 			s[name] = append(s[name], rule)
 		}
 	}
@@ -94,13 +96,15 @@ func (s speller) write(out *strings.Builder, set string, n int64, depth int) boo
 
 func compare(a, b int64) int { return int(max(min(a-b, 1), -1)) }
 
-// apply writes the text of a rule with its substitutions. What is in brackets is left out of multiples.
+// apply writes the text of a rule with its substitutions. What is in brackets is left out of multiples, for which there
+// may be another text after a stroke.
 func (s speller) apply(out *strings.Builder, set string, rule numberRule, n int64, depth int) bool {
-	text := withPlural(rule.text, n/rule.divisor)
+	text := rule.withPlural(n / rule.divisor)
 	if before, rest, ok := strings.Cut(text, "["); ok {
 		optional, after, _ := strings.Cut(rest, "]")
+		optional, multiple, _ := strings.Cut(optional, "|")
 		if n%rule.divisor == 0 {
-			optional = ""
+			optional = multiple
 		}
 		text = before + optional + after
 	}
@@ -115,26 +119,49 @@ func (s speller) apply(out *strings.Builder, set string, rule numberRule, n int6
 		if !ok || !s.substitute(out, set, inner, part(rule, mark, n), depth) {
 			return false
 		}
-		text = strings.TrimPrefix(rest, "→") // →→→ is read as →→
+		if text = rest; mark == "→" {
+			text = strings.TrimPrefix(rest, mark) // →→→ is read as →→
+		}
 	}
 	out.WriteString(text)
 	return true
 }
 
-// withPlural replaces "$(cardinal,one{…}other{…})$" with the form for a number.
-func withPlural(text string, n int64) string {
-	before, rest, ok := strings.Cut(text, "$(cardinal,")
+// withPlural returns the text of a rule, with the form for a number of "$(cardinal,one{…}few{…}other{…})$".
+func (r numberRule) withPlural(n int64) string {
+	before, rest, ok := strings.Cut(r.text, "$(cardinal,")
 	forms, after, closed := strings.Cut(rest, ")$")
 	if !ok || !closed {
-		return text
+		return r.text
 	}
-	name := "other{"
+	plural := "other"
 	if n == 1 {
-		name = "one{"
+		plural = "one"
 	}
-	_, form, _ := strings.Cut(forms, name)
-	form, _, _ = strings.Cut(form, "}")
-	return before + form + after
+	if r.slavic {
+		plural = slavicPlural(n)
+	}
+	for _, name := range []string{plural, "other"} {
+		if _, form, ok := strings.Cut(forms, name+"{"); ok {
+			form, _, _ = strings.Cut(form, "}")
+			return before + form + after
+		}
+	}
+	return before + after
+}
+
+// slavicPlural returns the plural category of a number in Russian. In Polish only 1 is "one", but its rules of numbers
+// have no such form.
+func slavicPlural(n int64) string {
+	tens, ones := n%100/10, n%10
+	switch {
+	case tens != 1 && ones == 1:
+		return "one"
+	case tens != 1 && ones >= 2 && ones <= 4:
+		return "few"
+	default:
+		return "other"
+	}
 }
 
 func arrowAt(text string) string {

@@ -28,10 +28,7 @@ func SayAs(text, language string, class ssml.Class, format string) (string, bool
 	}
 	switch class {
 	case ssml.Cardinal:
-		if l.german != nil || l.tables != nil { // their separators are others
-			return l.byRulesOf(Number, written, language)
-		}
-		return l.signed(written)
+		return l.signed(written, language)
 	case ssml.Ordinal:
 		if spoken, ok := l.byRulesOf(Ordinal, written, language); ok {
 			return spoken, true
@@ -95,16 +92,18 @@ func (l *locale) eachDigit(written string) (string, bool) {
 }
 
 // signed reads a whole or decimal number, which may have a sign.
-func (l *locale) signed(written string) (string, bool) {
+func (l *locale) signed(written, language string) (spoken string, ok bool) {
 	digits, minus := strings.CutPrefix(strings.ReplaceAll(written, "−", "-"), "-")
-	if strings.Trim(digits, "0123456789,.") != "" || !strings.ContainsFunc(digits, isDigit) {
-		return "", false
+	switch {
+	case l.german != nil || l.tables != nil: // their separators are others
+		spoken, ok = l.byRulesOf(Number, digits, language)
+	case strings.Trim(digits, "0123456789,.") == "" && strings.ContainsFunc(digits, isDigit):
+		spoken, ok = l.cardinal(digits), true
 	}
-	spoken := l.cardinal(digits)
-	if minus {
+	if ok && minus {
 		spoken = l.words.signs["-"] + " " + spoken
 	}
-	return spoken, true
+	return spoken, ok
 }
 
 func (l *locale) telephone(written string) (string, bool) {

@@ -43,7 +43,7 @@ func FuzzSayAs(f *testing.F) {
 	classes := []ssml.Class{ssml.Cardinal, ssml.Ordinal, ssml.Characters, ssml.Digits, ssml.Date, ssml.Time,
 		ssml.Telephone, ssml.Currency, ssml.Unit}
 	f.Fuzz(func(t *testing.T, text, format string) {
-		for _, language := range []string{"en-us", "de", "fr-fr", "es-419", "it", "pt"} {
+		for _, language := range []string{"en-us", "de", "fr-fr", "es-419", "it", "pt", "nl", "pl", "ru"} {
 			for _, class := range classes {
 				spoken, ok := frontend.SayAs(text, language, class, format)
 				if ok && spoken == "" && class != ssml.Characters {

@@ -46,8 +46,12 @@ var tabled = map[string]func() *locale{
 	"es":     sync.OnceValue(func() *locale { return newTabled("es", "es", "es") }),
 	"es-419": sync.OnceValue(func() *locale { return newTabled("es", "es", "es", "es-419") }),
 	"it":     sync.OnceValue(func() *locale { return newTabled("it", "it", "it") }),
+	"nl":     sync.OnceValue(func() *locale { return newTabled("nl", "nl", "nl") }),
+	"pl":     sync.OnceValue(newPolish),
 	"pt":     sync.OnceValue(func() *locale { return newTabled("pt-PT", "pt", "pt", "pt-PT") }),
 	"pt-br":  sync.OnceValue(func() *locale { return newTabled("pt", "pt", "pt") }),
+	"ru":     sync.OnceValue(newRussian),
+	"ru-lv":  sync.OnceValue(newRussian),
 }
 
 // file returns the content of an embedded file, or "" if there is none.
@@ -59,9 +63,16 @@ func file(name string) string {
 	return string(content)
 }
 
-// newTabled makes a locale of the rules for numbers and the names of emoji of two languages of the CLDR, and of tables,
-// of which a later one replaces rows of the earlier ones.
+// newTabled makes a locale whose rules are those that languages share.
 func newTabled(numbers, emoji string, names ...string) *locale {
+	l := newTables(numbers, emoji, names...)
+	l.rules = l.tabledRules()
+	return l
+}
+
+// newTables makes a locale without rules of the CLDR's rules for numbers of one language, its names of emoji of another,
+// and of tables, of which a later one replaces rows of the earlier ones.
+func newTables(numbers, emoji string, names ...string) *locale {
 	l := &locale{
 		speller:  parseRules(file("rules/" + numbers + ".txt")),
 		emoji:    sync.OnceValue(func() map[string]string { return parseEmoji(file("rules/emoji-" + emoji + ".tsv")) }),
@@ -85,12 +96,14 @@ func newTabled(numbers, emoji string, names ...string) *locale {
 	l.words.decimal, l.words.point, l.words.version = t.words["comma"], t.words["point"], t.words["version"]
 	l.words.plus, l.words.per, l.words.hashtag = t.words["plus"], t.words["per"], t.words["hashtag"]
 	l.ordinals, l.dated = "%spellout-ordinal-masculine", l.datedBy
+	if set := t.words["ordinals"]; set != "" {
+		l.counting, l.ordinals = t.words["counting"], set
+	}
 	for name, n := range t.monthOf {
 		if full := t.months[n-1]; name != full {
 			l.abbreviations[name] = abbreviation{full, "tY"}
 		}
 	}
-	l.rules = l.tabledRules()
 	return l
 }
 
@@ -264,7 +277,8 @@ func (c *context) count(digits string, gender byte) string {
 	l := c.locale
 	n := number(digits)
 	switch {
-	case gender == 0 || n <= 0 || n >= maxSpelled || digits[0] == '0', n > 1 && l.tables.words["gendered"] == "1":
+	case gender == 0 || n <= 0 || n >= maxSpelled || digits[0] == '0', l.tables.words["gendered"] == "never",
+		n > 1 && l.tables.words["gendered"] == "1":
 		return l.integer(digits)
 	case gender == 'f':
 		return l.spell("%spellout-cardinal-feminine", n)
@@ -317,5 +331,5 @@ func (t *tables) of(noun string) string {
 	if elided := t.words["elided of"]; elided != "" && strings.ContainsRune("aeiouyhéèê", firstOf(noun)) {
 		return elided + noun
 	}
-	return t.words["of"] + " " + noun
+	return strings.TrimLeft(t.words["of"]+" "+noun, " ")
 }

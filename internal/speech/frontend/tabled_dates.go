@@ -1,6 +1,7 @@
 package frontend
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -11,15 +12,16 @@ func (l *locale) tabledDateRules() []rule {
 	t := l.tables
 	month := `((?i:` + alternatives(slices.Collect(maps.Keys(t.monthOf))) + `))(\.)?`
 	of := `\s(?:` + t.words["of"] + `\s)?`
+	clock := alternatives([]string{"h", cmp.Or(t.words["o'clock"], "h")})
 	day := `(\d{1,2})(?:\.?(?:` + alternatives(slices.Collect(maps.Keys(t.ordinals))) + `))?`
 	return []rule{
 		on(Date, isDigit, "-/.", `(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(T\d{2}:\d{2})?(?::\d{2}(?:\.\d+)?)?(Z)?`, sayTabledISODate),
 		on(Date, isDigit, "/.-", `(\d{1,2})([/.-])(\d{1,2})([/.-])(\d{4}|\d{2})`, sayTabledDate),
 		on(Date, isDigit, "/", `(\d{1,2})/(\d{1,2})`, sayShortDate),
 		on(Date, isDigit, "", day+`(?:\s?[-–]\s?(\d{1,2}))?`+of+month+`(?:`+of+`(\d{4})\b)?`, sayTabledDayMonth),
-		on(Time, isDigit, ":", `(\d{1,2}):(\d{2})(?::(\d{2}))?(?:\s?(h)\b)?`, sayTabledTime),
+		on(Time, isDigit, ":", `(\d{1,2}):(\d{2})(?::(\d{2}))?(?:\s?(`+clock+`)\b)?`, sayTabledTime),
 		on(Time, isDigit, "", `(\d{1,2})\s?[hH](?:\s?(\d{2}))?(?:\s?min)?`, sayHours),
-		on(Time, isDigit, ".", `(\d{1,2})\.(\d{2})`, sayDottedTime),
+		on(Time, isDigit, ".", `(\d{1,2})\.(\d{2})(?:\s(`+clock+`)\b)?`, sayDottedTime),
 		on(Range, isDigit, ":", `(\d+):(\d+)`, sayTabledRatio),
 	}
 }
@@ -46,7 +48,26 @@ func (l *locale) inYear(spoken, year string) string {
 	if year == "" {
 		return spoken
 	}
-	return spoken + l.tables.linked("year") + l.integer(year)
+	return spoken + l.tables.linked("year") + l.yearNumber(year)
+}
+
+// inHundreds reports whether a language says a number of four digits in hundreds, be it a year or a count.
+func (l *locale) inHundreds(written string) bool {
+	return l.tables.words["hundred"] != "" && len(written) == 4 && written >= "1100" && written < "2000" &&
+		strings.Trim(written, "0123456789") == ""
+}
+
+// yearNumber says the number of a year: "negentienhonderdvijf".
+func (l *locale) yearNumber(written string) string {
+	n := number(written)
+	switch {
+	case !l.inHundreds(written):
+		return l.integer(written)
+	case n%100 == 0:
+		return l.spell(l.counting, n/100) + l.tables.words["hundred"]
+	default:
+		return l.spell(l.counting, n/100) + l.tables.words["hundred"] + l.spell("%spellout-cardinal", n%100)
+	}
 }
 
 // dayOf says the number of a day, of which the first may be an ordinal number.
@@ -143,7 +164,8 @@ func sayHours(c *context) (string, bool) {
 
 // sayDottedTime says "ore 14.30".
 func sayDottedTime(c *context) (string, bool) {
-	if !c.locale.tables.sets["clock"][strings.ToLower(c.before())] || number(c.groups[1]) > 24 ||
+	isClock := c.locale.tables.sets["clock"][strings.ToLower(c.before())] || c.groups[3] != ""
+	if !isClock || isDigit(c.previous()) || number(c.groups[1]) > 24 ||
 		number(c.groups[2]) > 59 {
 		return "", false
 	}

@@ -25,7 +25,7 @@ func (l *locale) tabledRules() []rule {
 		on(Symbol, oneOf("/"), "/", "/", sayPer), on(Symbol, oneOf("/"), "/", `/\s?`, sayOver),
 	},
 		addressRules(), []rule{
-			on(URL, isWord, ".", `[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:be|br|ch|es|eu|it|mx|pt)(?:/[^\s<>"”]*)?`, sayURL),
+			on(URL, isWord, ".", `[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:be|br|ch|es|eu|it|mx|nl|pt)(?:/[^\s<>"”]*)?`, sayURL),
 		}, l.tabledDateRules(), []rule{
 			on(Ordinal, isDigit, "", `(`+groupedNumeral+`|\d{1,4})\.?(`+suffix+`)`, sayTabledOrdinal), // before degrees
 		}, l.tabledAmountRules(), []rule{
@@ -54,8 +54,8 @@ func (l *locale) tabledAmountRules() []rule {
 	return []rule{
 		on(Phone, oneOf("+(0123456789"), "",
 			`(?:\+\d{1,3}|\(\d{1,4}\)|\d{2,5})(?:[ ./\x{a0}\x{202f}-]{1,2}\(?\d{1,9}\)?\d{0,4}){1,6}|\d{9,11}`, sayTabledPhone),
-		on(Money, isCoin, "", `(`+coin+`)\s?(`+tabledNumeral+`)(?:\s?(`+scale+`)\b)?`, sayTabledMoney),
-		on(Money, isDigit, "", `()(`+tabledNumeral+`)(?:\s?(`+scale+`))?\s?(`+coin+`)`, sayTabledMoney),
+		on(Money, isCoin, "", `(`+coin+`)\s?(`+tabledNumeral+`)(?:,[-–—])?(?:\s?(`+scale+`)\b)?`, sayTabledMoney),
+		on(Money, isDigit, "", `()(`+tabledNumeral+`)(?:,[-–—])?(?:\s?(`+scale+`))?\s?(`+coin+`)`, sayTabledMoney),
 		on(Fraction, isDigit, "/", `()(\d{1,4})/(\d{1,4})(?:\s?(`+unit+`)\b)?`, sayTabledFraction),
 		on(Fraction, isDigit, "", `(\d{1,3})\s(\d{1,3})/(\d{1,3})(?:\s?(`+unit+`)\b)?`, sayTabledFraction),
 		on(Fraction, isNumber, "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞", `(\d{1,4})?\s?([½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])()(?:\s?(`+unit+`)\b)?`, sayTabledFraction),
@@ -86,6 +86,9 @@ func sayTabledNumber(c *context) (string, bool) {
 	written := c.groups[0]
 	if isDigit(c.previous()) || strings.HasPrefix(c.after, "@") {
 		return "", false
+	}
+	if c.locale.inHundreds(written) {
+		return c.locale.yearNumber(written), true
 	}
 	return c.amount(written, c.counted(written)), true
 }
@@ -275,7 +278,7 @@ func sayTabledFraction(c *context) (string, bool) {
 	}
 	spoken := c.count(top, 'm') + " " + parts[1]
 	if top == "1" {
-		spoken = c.locale.spell("%spellout-cardinal-masculine", 1) + " " + parts[0]
+		spoken = c.count(top, 'm') + " " + parts[0]
 	}
 	if whole != "" {
 		spoken = c.beforeFraction(whole, c.counted(whole)) + " " + l.words.and + " " + spoken
@@ -294,6 +297,9 @@ func (c *context) half(whole string) string {
 	name := " " + unit.one
 	if !hasUnit {
 		gender, name = c.counted("1"), ""
+	}
+	if one := t.words["one and half"]; whole == "1" && one != "" {
+		return one + name
 	}
 	if whole != "" {
 		if hasUnit {
@@ -354,6 +360,9 @@ func sayTabledRoman(c *context) (string, bool) {
 
 // ordinalUpTo says an ordinal number up to a last one, and larger ones as cardinal numbers.
 func (c *context) ordinalUpTo(last string, n int64, gender byte) string {
+	if article := c.locale.tables.words["before name"]; article != "" {
+		return article + " " + capital(c.locale.ordinal(n))
+	}
 	if n <= number(last) {
 		return c.ordinalOf(n, gender)
 	}
@@ -364,5 +373,5 @@ func (c *context) ordinalOf(n int64, gender byte) string {
 	if gender == 'f' {
 		return c.locale.spell("%spellout-ordinal-feminine", n)
 	}
-	return c.locale.spell("%spellout-ordinal-masculine", n)
+	return c.locale.ordinal(n)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/recital-tts/recital/internal/speech/enginetest"
 )
 
-// What is heard of the Romance languages is compared by the phonemes that the engine names.
-func TestRomanceLanguagesAreHeardAsTheyAreMeant(t *testing.T) {
+// What is heard of languages that are read by tables is compared by the phonemes that the engine names.
+func TestTabledLanguagesAreHeardAsTheyAreMeant(t *testing.T) {
 	pool := openPool(t, 2)
 	engine := speech.WithFrontEnd(pool, nil)
 	heard := func(engine speech.Engine, language, text string) string {
@@ -34,6 +34,9 @@ func TestRomanceLanguagesAreHeardAsTheyAreMeant(t *testing.T) {
 		{"it", "Nel XX secolo, alle 14.30.", "Nel ventesimo secolo, alle quattordici e trenta."},
 		{"pt", "Em 16 dias.", "Em dezasseis dias."},
 		{"pt-br", "R$ 2,50.", "Dois reais e cinquenta centavos."},
+		{"nl", "Op 3 mei 1987, 22 km/u.", "Op drie mei negentienhonderdzevenentachtig, tweeëntwintig kilometer per uur."},
+		{"pl", "O 17:00, 3 maja.", "O siedemnastej, trzeciego maja."},
+		{"ru", "В 1990 году 21 рубль.", "В тысяча девятьсот девяностом году двадцать один рубль."},
 	} {
 		meant := strings.ReplaceAll(heard(pool, test.language, test.meant), " | ", " ")
 		require.Equal(t, meant, heard(engine, test.language, test.text), test.text)

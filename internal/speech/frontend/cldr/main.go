@@ -27,7 +27,7 @@ func main() {
 }
 
 func run(modules, out string) error {
-	for _, language := range []string{"en", "de", "fr", "fr-BE", "fr-CH", "es", "it", "pt", "pt-PT"} {
+	for _, language := range []string{"en", "de", "fr", "fr-BE", "fr-CH", "es", "it", "nl", "pl", "pt", "pt-PT", "ru"} {
 		source := filepath.Join(modules, "cldr-rbnf/rbnf", language+".json")
 		if err := writeRules(source, filepath.Join(out, language+".txt")); err != nil {
 			return err
@@ -35,7 +35,7 @@ func run(modules, out string) error {
 	}
 	for language, name := range map[string]string{
 		"en": "emoji.tsv", "de": "emoji-de.tsv", "fr": "emoji-fr.tsv", "es": "emoji-es.tsv", "it": "emoji-it.tsv",
-		"pt": "emoji-pt.tsv",
+		"nl": "emoji-nl.tsv", "pl": "emoji-pl.tsv", "pt": "emoji-pt.tsv", "ru": "emoji-ru.tsv",
 	} {
 		source := filepath.Join(modules, "cldr-annotations-full/annotations", language, "annotations.json")
 		if err := writeEmoji(source, filepath.Join(out, name)); err != nil {
