@@ -44,9 +44,10 @@ func newEnglish(american bool) *locale {
 		on(Date, isDigit, "s", `(\d{1,2})0s`, sayDecade), on(Date, isDigit, "s", `(\d{3})0s`, sayDecade),
 		on(Date, oneOf("'’"), "s", `['’](\d)0s`, sayDecade),
 		on(Ordinal, isDigit, "", `(\d{1,3}(?:,\d{3})+|\d+)(?:st|nd|rd|th)`, sayOrdinal),
-		on(Fraction, isDigit, "", `(?:(\d{1,3})\s)?(\d{1,3})/(\d{1,3})`, sayFraction),
+		unlessAfter(oneOf("/"), on(Fraction, isDigit, "", `(?:(\d{1,3})\s)?(\d{1,3})/(\d{1,3})`, sayFraction)),
 		on(Fraction, isNumber, "½⅓⅔¼¾⅛⅜⅝⅞", `(\d{1,4})?\s?([½⅓⅔¼¾⅛⅜⅝⅞])`, sayVulgar),
-		on(Range, isDigit, "-–—", `(`+numeral+`)\s?[-–—]\s?(`+numeral+`)(?:([ -]?)(`+unitPattern+`))?`, sayRange),
+		unlessAfter(oneOf("-–0123456789"), on(Range, isDigit, "-–—",
+			`(`+numeral+`)\s?[-–—]\s?(`+numeral+`)(?:([ -]?)(`+unitPattern+`))?`, sayRange)),
 		on(Number, isDigit, "x×", `(\d+)\s?[x×]\s?(\d+)`, sayTimes), on(Number, isDigit, "x", `(\d+)x`, sayFold),
 		on(Unit, isDigit, "", `(`+numeral+`)([  -]?)(`+unitPattern+`)`, sayUnit),
 		on(Number, isDigit, "", numeral, sayNumber), on(Number, oneOf("."), "", `\.\d+`, sayNumber),
@@ -164,7 +165,7 @@ func plural(word string) string {
 
 // sayFraction says fractions with small denominators by their names, and mixed numbers.
 func sayFraction(c *context) (string, bool) {
-	if isWord(c.previous()) || c.previous() == '/' || strings.HasPrefix(c.after, "/") {
+	if isWord(c.previous()) || strings.HasPrefix(c.after, "/") {
 		return "", false
 	}
 	top, bottom := number(c.groups[2]), number(c.groups[3])
@@ -218,7 +219,7 @@ func sayVulgar(c *context) (string, bool) {
 
 func sayRange(c *context) (string, bool) {
 	from, to := c.groups[1], c.groups[2]
-	if isDigit(c.previous()) || strings.ContainsRune("-–", c.previous()) || strings.HasPrefix(c.after, "-") {
+	if strings.HasPrefix(c.after, "-") {
 		return "", false
 	}
 	say := c.locale.cardinal

@@ -43,13 +43,6 @@ func sayURL(c *context) (string, bool) {
 
 func sayAddress(c *context) (string, bool) { return spellAddress(c.locale, c.groups[0]), true }
 
-func sayPath(c *context) (string, bool) {
-	if isWord(c.previous()) {
-		return "", false
-	}
-	return sayAddress(c)
-}
-
 // spellAddress says words as such, short numbers as numbers, and punctuation by its name.
 func spellAddress(l *locale, address string) string {
 	var words []string

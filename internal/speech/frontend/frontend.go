@@ -96,6 +96,8 @@ type scanner struct {
 	spans    []Span
 	item     bool // the line is a heading or an item of a list
 	given    []Reading
+	only     Kind // of the rules that apply, "" for all
+	work     int  // the bytes that the filter and the patterns were given
 }
 
 // window is the number of bytes that a rule may look at.
@@ -170,12 +172,19 @@ func (s *scanner) match() (found, bool) {
 	if m, ok := s.matchEmoji(first); ok {
 		return m, true
 	}
-	chunk := chunkOf(rest)
-	for _, r := range s.locale.rules {
-		if !r.begins(first) || r.needs != "" && !strings.ContainsAny(chunk, r.needs) {
+	c := s.locale.filter().candidates(rest)
+	s.work += c.work
+	chunk := ""
+	for i := range c.rules.all() {
+		r := &s.locale.rules[i]
+		if r.needs != "" && chunk == "" {
+			chunk = chunkOf(rest)
+		}
+		if s.only != "" && r.kind != s.only || !r.applies(s.previous(), first, chunk) {
 			continue
 		}
-		if m, ok := s.try(r, rest); ok {
+		s.work += int(c.reach[i])
+		if m, ok := s.try(r, rest[:c.reach[i]]); ok {
 			return m, true
 		}
 	}
@@ -220,8 +229,8 @@ func (s *scanner) until() int {
 	return len(s.text)
 }
 
-func (s *scanner) try(r rule, rest string) (found, bool) {
-	groups := r.pattern.FindStringSubmatch(rest)
+func (s *scanner) try(r *rule, part string) (found, bool) {
+	groups := r.pattern.FindStringSubmatch(part)
 	if groups == nil || groups[0] == "" {
 		return found{}, false
 	}

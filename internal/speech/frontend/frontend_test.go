@@ -87,6 +87,9 @@ func FuzzSpans(f *testing.F) {
 			if spoken := frontend.Spoken(spans); speakable(text) && !speakable(spoken) {
 				t.Fatalf("%q is silent", text)
 			}
+			if missed := frontend.Missed(text[:min(len(text), 100)], language); len(missed) > 0 {
+				t.Fatalf("%q is not read by %q", text, missed)
+			}
 		}
 	})
 }
@@ -102,12 +105,10 @@ const prose = "The quick brown fox jumps over the lazy dog, and then it rests fo
 // BenchmarkSpans is the time for a sentence and for 5,000 characters of several kinds.
 func BenchmarkSpans(b *testing.B) {
 	frontend.Prepare()
-	for name, text := range map[string]string{
-		"short": prose, "prose": fill(prose), "digits": fill("7"), "numbers": fill("1 "), "brackets": fill("[(")[:5000],
-		"emoji": fill("❤️😂"), "points": fill("a."), "slashes": fill("1/"), "stars": fill("*a_"), "dashes": fill("1-"),
-		"at": fill("a@"), "lines": fill("- a\n"), "spaces": fill(" "), "newlines": fill("\n"),
-	} {
-		for prefix, language := range map[string]string{"": "en-us", "german-": "de", "french-": "fr-fr", "italian-": "it", "russian-": "ru"} {
+	for name, text := range lines() {
+		for prefix, language := range map[string]string{
+			"": "en-us", "german-": "de", "french-": "fr-fr", "italian-": "it", "russian-": "ru",
+		} {
 			b.Run(prefix+name, func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
@@ -115,6 +116,17 @@ func BenchmarkSpans(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// lines are texts of one kind.
+func lines() map[string]string {
+	return map[string]string{
+		"short": prose, "prose": fill(prose), "digits": fill("7"), "numbers": fill("1 "), "brackets": fill("[(")[:5000],
+		"emoji": fill("❤️😂"), "points": fill("a."), "slashes": fill("1/"), "stars": fill("*a_"), "dashes": fill("1-"),
+		"at": fill("a@"), "lines": fill("- a\n"), "spaces": fill(" "), "newlines": fill("\n"), "colons": fill("1:"),
+		"links": fill("[a]("), "addresses": fill("a.b-c@"), "paths": fill("/a"), "money": fill("$1-"), "paragraphs": fill("§"),
+		"letters": fill("a"), "capitals": fill("AB."), "months": fill("May 1-"), "mixed": fill("1.2,3:4/5-6 x"),
 	}
 }
 

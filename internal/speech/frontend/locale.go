@@ -26,7 +26,21 @@ type rule struct {
 	begins  func(rune) bool
 	needs   string // characters of which the text up to the next space has at least one; "" for no such need
 	pattern *regexp.Regexp
+	unless  func(rune) bool // reports of the character before the text that the rule does not apply; may be nil
 	say     func(*context) (spoken string, ok bool)
+}
+
+// applies reports whether the rule applies to texts by the character before them, the first, and what follows that up
+// to white space.
+func (r *rule) applies(previous, first rune, chunk string) bool {
+	return r.begins(first) && (r.unless == nil || !r.unless(previous)) &&
+		(r.needs == "" || strings.ContainsAny(chunk, r.needs))
+}
+
+// unlessAfter is a rule that does not apply after some characters: what it matches would have begun before them.
+func unlessAfter(characters func(rune) bool, r rule) rule {
+	r.unless = characters
+	return r
 }
 
 // locale is how a language in a region is spoken.
@@ -46,6 +60,15 @@ type locale struct {
 	units         map[string]measure      // by symbol
 	abbreviations map[string]abbreviation // without the last full stop
 	starters      map[string]bool         // the words that begin a sentence after an abbreviation; nil if all capitals do
+
+	prepared sync.Once
+	filtered *filter
+}
+
+// filter returns the filter of the rules.
+func (l *locale) filter() *filter {
+	l.prepared.Do(func() { l.filtered = newFilter(l.rules) })
+	return l.filtered
 }
 
 // wording is what rules say that languages have in common.
@@ -71,13 +94,13 @@ var (
 
 // Prepare loads everything that texts need, so that no text waits for it.
 func Prepare() {
-	american()
-	british()
-	others()
-	germans()
+	for _, l := range []func() *locale{american, british, others, germans} {
+		l().filter()
+	}
 	emoji()
 	emojiDe()
 	for _, locale := range tabled {
+		locale().filter()
 		locale().emoji()
 	}
 }
@@ -102,10 +125,13 @@ func newOthers() *locale {
 	return &locale{rules: markdownRules()}
 }
 
+// linkTarget is the pattern of the address of a link, which may have brackets in pairs.
+const linkTarget = `(?:[^()\s]|\([^()\s]*\))+`
+
 func markdownRules() []rule {
 	return []rule{
-		on(Markdown, oneOf("!["), "", `!?\[[^\]\n]+\]\([^)\s]+\)`, saySilentLink),
-		on(Markdown, oneOf("]"), "", `\]\([^)\s]+\)`, silent),
+		on(Markdown, oneOf("!["), "", `!?\[(?:!\[|[^\[\]\n])+\]\(`+linkTarget+`\)`, saySilentLink),
+		on(Markdown, oneOf("]"), "", `\]\(`+linkTarget+`\)`, silent),
 		on(Markdown, oneOf("*_~`"), "", "\\*+|_+|~~|`+", sayMarks),
 	}
 }
@@ -114,11 +140,11 @@ func markdownRules() []rule {
 func addressRules() []rule {
 	return []rule{
 		on(URL, isLetter, ":.", `(?i)(?:https?://|ftp://|www\.)[^\s<>"”]+`, sayURL),
-		on(Email, isWord, "@", `[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+`, sayAddress),
-		on(URL, isWord, ".",
+		unlessAfter(oneOf("._%+-"), on(Email, isWord, "@", `[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+`, sayAddress)),
+		unlessAfter(oneOf(".-"), on(URL, isWord, ".",
 			`(?i)[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:com|org|net|io|dev|edu|gov|co\.uk|uk|de|fr|ai|app)(?:/[^\s<>"”]*)?`,
-			sayURL),
-		on(Path, oneOf("/~."), "/", `(?:~|\.{1,2})?(?:/[\w.-]*\w)+/?`, sayPath),
+			sayURL)),
+		unlessAfter(isWord, on(Path, oneOf("/~."), "/", `(?:~|\.{1,2})?(?:/[\w.-]*\w)+/?`, sayAddress)),
 		on(Path, isLetter, `\`, `[A-Z]:\\[\w.\\-]*`, sayAddress),
 		on(Path, isWord, ".", `(?i)[\w-]+\.(?:txt|pdf|docx?|xlsx?|csv|json|html?|zip|jpe?g|png|mp3|wav|go|js|py|exe)`,
 			sayAddress),

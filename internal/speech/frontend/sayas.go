@@ -2,7 +2,6 @@ package frontend
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -148,9 +147,7 @@ func withAmountFirst(written string) string {
 
 // byRulesOf reads a text by the rules of one kind, if one applies to all of it.
 func (l *locale) byRulesOf(kind Kind, written, language string) (string, bool) {
-	only := *l
-	only.rules = slices.DeleteFunc(slices.Clone(l.rules), func(r rule) bool { return r.kind != kind })
-	s := scanner{text: written, locale: &only, language: language}
+	s := scanner{text: written, locale: l, language: language, only: kind}
 	m, ok := s.match()
 	return m.spoken, ok && m.kind == kind && m.size == len(written)
 }

@@ -1,6 +1,6 @@
 // Package reporttest measures the speech of this service and prints the figures: how well alignment finds words, how near
-// clones are to the voices of their recordings, what the precheck finds in noise, and how loud the voices are. It also
-// writes the gains that bring all voices to one loudness.
+// clones are to the voices of their recordings, what the precheck finds in noise, how loud the voices are, and how many
+// texts are said as they should be. It also writes the gains that bring all voices to one loudness.
 package reporttest
 
 import (
@@ -25,7 +25,7 @@ import (
 )
 
 var (
-	report = flag.String("report", "", "the report: align, clone, precheck, loudness or calibrate")
+	report = flag.String("report", "", "the report: align, clone, precheck, loudness, calibrate or normalise")
 	root   = flag.String("root", "/", "the folder below which Debian's packages of asterisk's prompts are unpacked")
 )
 
@@ -37,6 +37,10 @@ const (
 func TestReport(t *testing.T) {
 	if *report == "" {
 		t.Skip("no report was asked for: see the targets of the Makefile that end in report")
+	}
+	if *report == "normalise" { // needs no engine
+		require.NoError(t, reportNormalisation(t.Context()))
+		return
 	}
 	first, second := open(t, "engine"), open(t, "flite")
 	engines := &tools{first, second}
