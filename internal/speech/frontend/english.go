@@ -55,6 +55,7 @@ func newEnglish(american bool) *locale {
 		on(Abbreviation, isLetter, "/", `w/o?`, sayWithout),
 		on(Abbreviation, isLetter, ".", `(?:[A-Za-z]\.){2,6}|[A-Za-z]{1,7}\.(?:[A-Z]\.)?`, sayAbbreviation),
 		on(Abbreviation, isLetter, "", `(?:Dr|Mr|Mrs|Ms|Prof|vs|US|Mt|No|nr|Nos)`, sayWord),
+		on(Heteronym, isLetter, "", heteronymPattern(), sayHeteronym),
 		on(Hashtag, oneOf("#@"), "", `[#@]([A-Za-z]\w*)`, sayHashtag),
 		on(Symbol, oneOf("#~<>±≈§№-−"), "", `([#~<>±≈§№−-])\s?[$£€]?\d[\d,.]*`, saySign),
 		on(Symbol, oneOf("^"), "", `\^(-?\d+|[a-z])`, sayPower),

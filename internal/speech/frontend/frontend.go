@@ -36,6 +36,7 @@ const (
 	Emoji        Kind = "emoji"
 	Hashtag      Kind = "hashtag"
 	Symbol       Kind = "symbol"
+	Heteronym    Kind = "heteronym"
 	Syllable     Kind = "syllable" // of a language whose letters are spelled for the engine
 	Word         Kind = "word"     // of a language whose words are spelled for the engine
 	Given        Kind = "given"    // whose spoken form the caller has given

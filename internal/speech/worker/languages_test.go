@@ -12,8 +12,7 @@ import (
 
 // What is heard is looked at by the phonemes that the engine names.
 func TestEachScriptIsHeardInItsLanguage(t *testing.T) {
-	engine := speech.WithFrontEnd(openPool(t, 2), nil)
-	for _, test := range []struct{ language, text, heard string }{
+	requireHeard(t, []heard{
 		{"cmn", "银行", "j i n X a N"}, // not xing
 		{"cmn", "重庆", "ts.h ong tS;h i N"},
 		{"cmn", "1987年", "j i tS; iou p A tS;h i n iE n"},
@@ -21,17 +20,38 @@ func TestEachScriptIsHeardInItsLanguage(t *testing.T) {
 		{"de", "Das ist in 東京.", "t ong tS; i N"},
 		{"en-us", "The word привет.", "p @- r ; i v ; e t"},
 		{"en-us", "Say 안녕하세요 now.", "a n n j @ N h a s e j o"},
-	} {
+	})
+}
+
+// Words that are written alike are heard by the words beside them.
+func TestHeteronymsAreHeardByTheirNeighbours(t *testing.T) {
+	requireHeard(t, []heard{
+		{"en-us", "I like to read.", "r i: d"},
+		{"en-us", "I had read that.", "r E d"},
+		{"en-us", "A lead pipe.", "l E d"},
+		{"en-us", "A live show.", "l aI v"},
+		{"en-us", "We record a song.", "k o@ d"},
+		{"en-us", "A new record.", "r E k"},
+	})
+}
+
+// heard are phonemes that are in what an engine says of a text.
+type heard struct{ language, text, phonemes string }
+
+func requireHeard(t *testing.T, tests []heard) {
+	t.Helper()
+	engine := speech.WithFrontEnd(openPool(t, 2), nil)
+	for _, test := range tests {
 		job := speech.Job{Text: test.text, Voice: speech.Voices()[0], Language: test.language, Speed: 1, Phonemes: true}
 		said, err := enginetest.Speak(t.Context(), engine, job)
 		require.NoError(t, err)
-		var heard []string
+		var phonemes []string
 		for _, m := range said.Marks {
 			if strings.Trim(m.Phoneme, "_:|") != "" {
-				heard = append(heard, m.Phoneme)
+				phonemes = append(phonemes, m.Phoneme)
 			}
 		}
-		require.Contains(t, strings.Join(heard, " "), test.heard, test.text)
+		require.Contains(t, strings.Join(phonemes, " "), test.phonemes, test.text)
 	}
 }
 

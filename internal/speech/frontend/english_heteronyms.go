@@ -1,0 +1,210 @@
+package frontend
+
+import (
+	_ "embed"
+	"strings"
+	"sync"
+)
+
+//go:embed heteronyms.tsv
+var heteronymTable string
+
+// reading is one of the ways to say a heteronym.
+type reading struct {
+	class         class
+	spoken        string          // in letters that all engines say that way
+	before, after map[string]bool // words beside which it is this reading, two with a hyphen between them
+}
+
+// class is the part of speech in which a heteronym has a reading. The table has others, which only neighbours show.
+type class string
+
+// Classes that the words around a heteronym ask for.
+const (
+	unknownClass   class = ""
+	verbClass      class = "verb"
+	pastClass      class = "past" // of "read"
+	nounClass      class = "noun"
+	adjectiveClass class = "adjective"
+	predicateClass class = "predicate" // an adjective, but not before a noun
+)
+
+// usual marks the class of the reading that a word has if nothing speaks for another.
+const usual = "*"
+
+// heteronyms are the readings of the table by their words: word, class, what is said, words before it, words after it.
+var heteronyms = sync.OnceValue(func() map[string][]reading {
+	all := map[string][]reading{}
+	for line := range strings.Lines(heteronymTable) {
+		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		all[f[0]] = append(all[f[0]], reading{
+			class(f[1]), f[2], words(strings.Fields(f[3])...), words(strings.Fields(f[4])...),
+		})
+	}
+	return all
+})
+
+// heteronymPattern matches the words of the table.
+func heteronymPattern() string {
+	var all []string
+	for line := range strings.Lines(heteronymTable) {
+		word, _, _ := strings.Cut(line, "\t")
+		if len(all) == 0 || all[len(all)-1] != word {
+			all = append(all, word)
+		}
+	}
+	return `(?i)(?:` + strings.Join(all, "|") + `)`
+}
+
+// Words that show the class of what is beside them.
+var (
+	adverbs = words("not", "never", "always", "ever", "often", "also", "just", "already", "only", "really", "usually",
+		"still", "even", "then", "n't", "both", "simply", "carefully", "now")
+	pronouns  = words("i", "you", "he", "she", "it", "we", "they", "me", "him", "us", "them")
+	singulars = words("he", "she", "it", "who", "nobody", "everyone", "somebody")
+	plurals   = words("i", "you", "we", "they", "people", "please", "let's", "to", "and")
+	modals    = words("will", "would", "can", "could", "should", "must", "may", "might", "shall", "do", "does", "did",
+		"don't", "doesn't", "didn't", "won't", "can't", "cannot", "couldn't", "wouldn't", "shouldn't", "i'll", "you'll",
+		"we'll", "they'll", "he'll", "she'll", "it'll", "i'd", "you'd", "we'd", "they'd", "let", "lets", "help", "helps",
+		"make", "makes", "made", "to")
+	perfects = words("have", "has", "had", "having", "i've", "you've", "we've", "they've", "haven't", "hasn't", "hadn't")
+	copulas  = words("is", "are", "was", "were", "am", "be", "been", "being", "it's", "i'm", "you're", "they're", "he's",
+		"she's", "we're", "isn't", "aren't", "wasn't", "weren't", "seems", "seem", "remain", "remains", "became")
+	determiners = words("the", "a", "an", "this", "that", "these", "those", "my", "your", "his", "her", "its", "our",
+		"their", "no", "some", "any", "each", "every", "another", "one", "all", "which", "whose", "what")
+	prepositions = words("of", "in", "on", "at", "by", "with", "for", "from", "into", "under", "about", "without",
+		"through", "during", "between", "over", "per", "as")
+	functionWords = words("", "is", "was", "are", "were", "has", "had", "at", "in", "on", "of", "who", "and", "or", "but",
+		"to", "for", "with", "by", "from", "could", "can", "will", "would", "needs", "needed", "that")
+	pastTimes = words("yesterday", "ago", "last", "earlier", "once")
+)
+
+// sayHeteronym says words that are written alike and sound otherwise by the words beside them.
+func sayHeteronym(c *context) (string, bool) {
+	word := strings.ToLower(c.groups[0])
+	readings := heteronyms()[word]
+	before, next := c.wordsBefore(), strings.ToLower(c.next())
+	if strings.HasPrefix(c.after, "-") {
+		next, _, _ = strings.Cut(strings.ToLower(c.after[1:min(len(c.after), window)]), " ")
+	}
+	r, ok := besideItsWords(readings, before, next)
+	if !ok {
+		r, ok = ofClass(readings, c.classOf(before, next), next)
+	}
+	if !ok || r.spoken == word {
+		return "", false
+	}
+	if startsUpper(c.groups[0]) {
+		return strings.ToUpper(r.spoken[:1]) + r.spoken[1:], true
+	}
+	return r.spoken, true
+}
+
+// wordsBefore returns the words before the position in the same clause, the nearest first, at least three.
+func (c *context) wordsBefore() []string {
+	head := strings.ReplaceAll(strings.ToLower(c.text[max(0, c.at-60):c.at]), "’", "'")
+	if i := strings.LastIndexAny(head, ".!?;:,\n\"“("); i >= 0 {
+		head = head[i+1:]
+	}
+	found := append([]string{"", "", ""}, strings.Fields(strings.Trim(head, "*_ "))...)
+	var nearest []string
+	for i := len(found) - 1; i >= 0; i-- {
+		if !adverbs[found[i]] || len(found) == 3 {
+			nearest = append(nearest, found[i])
+		}
+	}
+	return nearest
+}
+
+// besideItsWords returns the reading that has a neighbour in the table. What is before a word counts more.
+func besideItsWords(readings []reading, before []string, next string) (reading, bool) {
+	for _, r := range readings {
+		if r.before[before[0]] || r.before[before[1]+"-"+before[0]] {
+			return r, true
+		}
+	}
+	if modals[before[0]] || perfects[before[0]] {
+		return reading{}, false
+	}
+	for _, r := range readings {
+		if r.after[next] && !(r.class == verbClass && isNominal(before[0])) {
+			return r, true
+		}
+	}
+	return reading{}, false
+}
+
+func isNominal(before string) bool {
+	return determiners[before] || prepositions[before] || strings.HasSuffix(before, "'s")
+}
+
+// classOf returns the class that the neighbours of a word ask for.
+func (c *context) classOf(before []string, next string) class {
+	last := before[0]
+	if pronouns[last] && (modals[before[1]] || perfects[before[1]]) { // "have you read"
+		last = before[1]
+	}
+	object := determiners[next] || pronouns[next]
+	switch {
+	case last == "" && object, modals[last]:
+		return verbClass
+	case plurals[last]:
+		return c.presentOrPast()
+	case singulars[last]:
+		return pastClass
+	case perfects[last]:
+		return pastClass
+	case copulas[last]:
+		return predicateClass
+	case isNominal(last):
+		return nounClass
+	case last != "" && (object || next == "to" || next == "when") && strings.HasSuffix(last, "s"):
+		return c.presentOrPast()
+	case last != "" && object:
+		return pastClass
+	case last != "" && functionWords[next] && !strings.HasSuffix(last, "s"): // "commercial use"
+		return nounClass
+	}
+	return unknownClass
+}
+
+// presentOrPast decides by words of time in the rest of the sentence.
+func (c *context) presentOrPast() class {
+	rest, _, _ := strings.Cut(c.after[:min(len(c.after), window)], ".")
+	for _, word := range strings.Fields(rest) {
+		if pastTimes[word] {
+			return pastClass
+		}
+	}
+	return verbClass
+}
+
+// ofClass returns the reading for a class, or the usual one.
+func ofClass(readings []reading, wanted class, next string) (reading, bool) {
+	for _, w := range map[class][]class{
+		verbClass:      {verbClass},
+		pastClass:      {pastClass, adjectiveClass, nounClass},
+		predicateClass: {predicateClass, adjectiveClass, pastClass, nounClass},
+		nounClass:      nounsBefore(next),
+	}[wanted] {
+		for _, r := range readings {
+			if strings.TrimSuffix(string(r.class), usual) == string(w) {
+				return r, true
+			}
+		}
+	}
+	for _, r := range readings {
+		if strings.HasSuffix(string(r.class), usual) {
+			return r, true
+		}
+	}
+	return reading{}, false
+}
+
+// nounsBefore prefers an adjective before what may be a noun.
+func nounsBefore(next string) []class {
+	if functionWords[next] {
+		return []class{nounClass, adjectiveClass}
+	}
+	return []class{adjectiveClass, nounClass}
+}
