@@ -14,13 +14,14 @@ const numeral = `(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)`
 func newEnglish(american bool) *locale {
 	l := &locale{
 		speller: parseRules(englishRules), american: american, emoji: emoji, counting: "%spellout-cardinal-verbose",
-		words: englishWording,
+		ordinals: "%spellout-ordinal-verbose", words: englishWording,
 	}
 	l.dated = l.numbered
 	if american {
-		l.counting = "%spellout-cardinal"
+		l.counting, l.ordinals = "%spellout-cardinal", ""
 	}
 	l.rules = []rule{
+		on(Phone, oneOf("0"), "", `0\d{2,4} \d{3,4} \d{3,4}`, sayPhone),
 		on(Phone, oneOf("+(0123456789"), "-().0123456789",
 			`(?:\+\d{1,3}[ .-]?|1[ .-])?(?:\(\d{2,4}\)[ .-]?|\d{3}[ .-])?\d{3}[ .-]\d{4}`, sayPhone),
 		on(Phone, oneOf("+"), "", `\+\d{1,3}(?:[ .-]?\(?\d{2,5}\)?){2,5}`, sayPhone),
@@ -28,7 +29,9 @@ func newEnglish(american bool) *locale {
 		on(Date, isDigit, "/", `(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})`, saySlashDate),
 		on(Date, isDigit, ".", `(\d{1,2})\.(\d{1,2})\.(\d{4})`, sayDottedDate),
 		on(Version, isDigit, ".", `\d{1,3}(?:\.\d+){2,3}`, sayVersion),
-		on(Version, oneOf("vV"), ".", `[vV](\d+(?:\.\d+){1,3})`, sayVersion),
+		on(Version, oneOf("vV"), "", `[vV](\d{1,3}(?:\.\d+){0,3})`, sayVersion),
+		on(Range, isDigit, ":", `(\d{1,2}):(\d{2})\s?[-–]\s?(\d{1,2}):(\d{2})(?:\s?([aApP])(?:\.\s?[mM]\.|[mM]))?`,
+			sayHours),
 		on(Time, isDigit, ":", `(\d{1,2}):(\d{2})(?::(\d{2}))?(?:\s?([aApP])(?:\.\s?[mM]\.|[mM]))?`, sayTime),
 		on(Time, isDigit, "", `(\d{1,2})()()\s?([aApP])(?:\.\s?[mM]\.|[mM])`, sayTime),
 		on(Range, isDigit, ":", `(\d+):(\d+)`, sayRatio),
@@ -37,8 +40,9 @@ func newEnglish(american bool) *locale {
 		on(Date, isUpper, "", `(`+monthPattern+`)\s(\d{1,2})(?:st|nd|rd|th)?(?:[-–](\d{1,2}))?(?:,?\s(\d{4}))?`,
 			sayMonthDay),
 		on(Date, isUpper, "", `(`+monthPattern+`),?\s(\d{4})`, sayMonthYear),
-		on(Money, isUpper, "", `(US|C|A|NZ|HK)?([$])\s?(`+numeral+`)(?:[-–][$]?(`+numeral+`))?`+scalePattern, sayMoney),
+		on(Money, isUpper, "", `(US|CA?|AU?|NZ|HK)?([$])\s?(`+numeral+`)(?:[-–][$]?(`+numeral+`))?`+scalePattern, sayMoney),
 		on(Money, oneOf("$£€¥₹"), "", `()([$£€¥₹])\s?(`+numeral+`)(?:[-–][$£€]?(`+numeral+`))?`+scalePattern, sayMoney),
+		on(Money, isDigit, "¢", `(\d+)\s?¢`, sayCents),
 		on(Money, isDigit, "", `(`+numeral+`)(?:\s?(million|billion|trillion|bn|tn|m|k))?\s?([$£€¥₹]|USD|EUR|GBP|JPY)`,
 			sayMoneyAfter),
 		on(Date, isDigit, "s", `(\d{1,2})0s`, sayDecade), on(Date, isDigit, "s", `(\d{3})0s`, sayDecade),
@@ -47,9 +51,13 @@ func newEnglish(american bool) *locale {
 		unlessAfter(oneOf("/"), on(Fraction, isDigit, "", `(?:(\d{1,3})\s)?(\d{1,3})/(\d{1,3})`, sayFraction)),
 		on(Fraction, isNumber, "½⅓⅔¼¾⅛⅜⅝⅞", `(\d{1,4})?\s?([½⅓⅔¼¾⅛⅜⅝⅞])`, sayVulgar),
 		unlessAfter(oneOf("-–0123456789"), on(Range, isDigit, "-–—",
-			`(`+numeral+`)\s?[-–—]\s?(`+numeral+`)(?:([ -]?)(`+unitPattern+`))?`, sayRange)),
+			`(`+numeral+`)\s?[-–—]\s?(`+numeral+`)(?:([ -]?)(`+unitPattern+`)([^A-Za-z0-9]|$))?`, sayRange)),
 		on(Number, isDigit, "x×", `(\d+)\s?[x×]\s?(\d+)`, sayTimes), on(Number, isDigit, "x", `(\d+)x`, sayFold),
 		on(Unit, isDigit, "", `(`+numeral+`)([  -]?)(`+unitPattern+`)`, sayUnit),
+		on(Number, isDigit, "", `[19]\d\d`, sayEmergency),
+		on(Version, isUpper, "", `(?:Python|Go|Java|Ruby|PHP|Node|Windows|Android|iOS|macOS|Ubuntu|Debian|Version) (\d+(?:\.\d+)+)`,
+			sayRelease),
+		on(Unit, isDigit, "\"″", `(\d+(?:\.\d+)?)["″]`, sayInches),
 		on(Number, isDigit, "", numeral, sayNumber), on(Number, oneOf("."), "", `\.\d+`, sayNumber),
 		on(Roman, oneOf("IVXLC"), "", `[IVXLC]{1,7}`, sayRoman),
 		on(Abbreviation, isLetter, "/", `w/o?`, sayWithout),
@@ -58,6 +66,8 @@ func newEnglish(american bool) *locale {
 		on(Heteronym, isLetter, "", heteronymPattern(), sayHeteronym),
 		on(Hashtag, oneOf("#@"), "", `[#@]([A-Za-z]\w*)`, sayHashtag),
 		on(Symbol, oneOf("#~<>±≈§№-−"), "", `([#~<>±≈§№−-])\s?[$£€]?\d[\d,.]*`, saySign),
+		on(Symbol, oneOf("-−–"), "", `[-−–] \d[\d.,]* ?=`, sayMinus),
+		on(Symbol, oneOf("-"), "", `-\d{1,3}`, saySerial),
 		on(Symbol, oneOf("^"), "", `\^(-?\d+|[a-z])`, sayPower),
 		on(Symbol, oneOf("&+=×÷*/→™®©√∞"), "", `[&+=×÷*/→™®©√∞]`, saySymbol),
 	}
@@ -102,12 +112,47 @@ func isYear(c *context, written string) bool {
 		return true
 	}
 	switch strings.ToLower(c.before()) {
+	case "was", "is":
+		return c.isAbout("year")
 	case "in", "since", "until", "till", "by", "before", "after", "of", "year", "circa", "early", "late", "mid", "from",
 		"spring", "summer", "autumn", "winter", "fall", "during", "class", "between", "and", "to", "copyright":
 		return !strings.HasPrefix(c.after, "%")
 	}
 	first, _ := utf8.DecodeRuneInString(c.after)
 	return written >= "1900" && (c.after == "" || strings.ContainsRune(".,;:)?!\n'", first)) && !isDigit(nextRune(c.after))
+}
+
+// isAbout reports whether a word is among those shortly before the position.
+func (c *context) isAbout(word string) bool {
+	return strings.Contains(c.text[max(0, c.at-20):c.at], word+" ")
+}
+
+// sayEmergency says the number of an emergency service digit by digit.
+func sayEmergency(c *context) (string, bool) {
+	switch strings.ToLower(c.before()) {
+	case "call", "dial", "dialed", "dialled", "calling", "dialing", "called":
+		return c.locale.digits(c.groups[0]), c.groups[0] == "911" || c.groups[0] == "999" || c.groups[0] == "112"
+	}
+	return "", false
+}
+
+// sayMinus says the sign of a subtraction, before the rest of an equation.
+func sayMinus(c *context) (string, bool) {
+	c.size = strings.IndexByte(c.groups[0], ' ')
+	return c.locale.words.signs["-"], c.previous() == ' '
+}
+
+// saySerial says the number of a name in capital letters: "COVID-19", "F-16".
+func saySerial(c *context) (string, bool) {
+	return " " + c.locale.integer(c.groups[0][1:]), startsCapitals(c.before()) && isUpper(c.previous())
+}
+
+// sayRelease says the version of a program whose name comes before it.
+func sayRelease(c *context) (string, bool) {
+	name, _, _ := strings.Cut(c.groups[0], " ")
+	c.groups = []string{c.groups[1]}
+	spoken, ok := sayVersion(c)
+	return name + " " + spoken, ok
 }
 
 func plausibleYear(written string) bool {
@@ -220,6 +265,7 @@ func sayVulgar(c *context) (string, bool) {
 
 func sayRange(c *context) (string, bool) {
 	from, to := c.groups[1], c.groups[2]
+	c.drop(c.groups[5])
 	if strings.HasPrefix(c.after, "-") {
 		return "", false
 	}
@@ -232,6 +278,12 @@ func sayRange(c *context) (string, bool) {
 		spoken += " " + unitName(c.groups[4], c.groups[3] == "-")
 	}
 	return spoken, true
+}
+
+// drop leaves what was matched only to see that a word ends before it.
+func (c *context) drop(end string) {
+	c.size -= len(end)
+	c.after = c.text[c.at+c.size:]
 }
 
 func sayYearOrPart(l *locale, written string) string {

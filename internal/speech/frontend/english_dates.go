@@ -146,6 +146,21 @@ func sayTime(c *context) (string, bool) {
 	return spoken + " " + strings.ToLower(half) + " m" + c.fullStop(), true
 }
 
+// sayHours says from which time to which something lasts.
+func sayHours(c *context) (string, bool) {
+	for i := 1; i < 5; i += 2 {
+		if number(c.groups[i]) > 24 || number(c.groups[i+1]) > 59 || isDigit(c.previous()) || c.previous() == ':' {
+			return "", false
+		}
+	}
+	if c.groups[5] == "" {
+		return c.locale.clock(c.groups[1], c.groups[2]) + " to " + c.locale.clock(c.groups[3], c.groups[4]), true
+	}
+	from := c.locale.integer(strings.TrimLeft(c.groups[1], "0")) + c.locale.minutes(c.groups[2])
+	to := c.locale.integer(strings.TrimLeft(c.groups[3], "0")) + c.locale.minutes(c.groups[4])
+	return from + " to " + to + " " + strings.ToLower(c.groups[5]) + " m" + c.fullStop(), true
+}
+
 func (l *locale) clock(hour, minute string) string {
 	n := number(hour)
 	switch {

@@ -8,7 +8,7 @@ import (
 // unitPattern has the longest units first, because the first that matches is taken.
 const unitPattern = `km²|cm²|mm²|m²|m³|cm³|km2|m2|km/h|m/s²|m/s|ft²|mi/h|kWh|MWh|kbps|Mbps|Gbps|mph|rpm|km|cm|mm|` +
 	`µm|nm|kg|mg|µg|lbs|lb\.?|oz\.?|GHz|MHz|kHz|Hz|kW|MW|GW|kV|mV|mA|mAh|kB|KB|MB|GB|TB|PB|mL|ml|dB|°C|°F|°|%|‰|` +
-	`hrs?\.?|mins?\.?|secs?\.?|ms|ft\.?|yds?\.?|in\.|kcal|kJ|sq\. ?ft\.?|mi\.|bpm|psi|hp|tsp\.?|tbsp\.?|m|g|L|l|W|V`
+	`hrs?\.?|mins?\.?|secs?\.?|ms|ft\.?|yds?\.?|in\.|kcal|kJ|sq\.? ?ft\.?|mi\.|bpm|psi|hp|tsp\.?|tbsp\.?|m|g|L|l|W|V`
 
 // units has the names of units: one, and many where that is not one with an s.
 var units = map[string][2]string{
@@ -51,7 +51,9 @@ func unitName(symbol string, single bool) string {
 func sayUnit(c *context) (string, bool) {
 	amount, gap, symbol := c.groups[1], c.groups[2], c.groups[3]
 	if len(symbol) == 1 && isUpper(rune(symbol[0])) && gap != "" {
-		return "", false // "5 L", "a 4 V": too often initials
+		if symbol != "V" && symbol != "W" || c.isAdjective() || amount == "1" || startsUpper(c.next()) {
+			return "", false // "5 L", "a 4 V": too often initials
+		}
 	}
 	spoken := c.locale.cardinal(amount) + " " + unitName(symbol, amount == "1" || gap == "-" || c.isAdjective())
 	if strings.HasSuffix(symbol, ".") && c.endsSentence() {
@@ -70,6 +72,14 @@ func (c *context) isAdjective() bool {
 // little are words that begin no noun.
 var little = words("and", "or", "per", "a", "an", "the", "in", "on", "at", "of", "for", "to", "is", "was", "each",
 	"every")
+
+// sayInches says the size of a screen, as a quotation mark after a number is most often meant.
+func sayInches(c *context) (string, bool) {
+	if strings.Count(c.text[max(0, c.at-window):c.at], `"`)%2 == 1 && !strings.HasSuffix(c.groups[0], "″") {
+		return "", false // it ends a quotation
+	}
+	return c.locale.cardinal(c.groups[1]) + " " + unitName("in", c.groups[1] == "1" || c.isAdjective()), true
+}
 
 func sayHeight(c *context) (string, bool) {
 	feet, inches := "feet", "inches"
@@ -98,7 +108,12 @@ var currencies = map[string]currency{
 }
 
 var countries = map[string]string{
-	"US": "U S ", "C": "Canadian ", "A": "Australian ", "NZ": "New Zealand ", "HK": "Hong Kong ",
+	"US": "U S ", "C": "Canadian ", "CA": "Canadian ", "A": "Australian ", "AU": "Australian ", "NZ": "New Zealand ", "HK": "Hong Kong ",
+}
+
+// sayCents says an amount below a dollar that is written as such.
+func sayCents(c *context) (string, bool) {
+	return c.locale.integer(c.groups[1]) + " " + currencies["$"][2+oneOrMany(c.groups[1])], true
 }
 
 func sayMoney(c *context) (string, bool) {

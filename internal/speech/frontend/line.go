@@ -13,11 +13,12 @@ var lineRules = []struct {
 	kind    Kind
 	pattern *regexp.Regexp
 }{
-	{Markdown, regexp.MustCompile("^[ \t]*(?:-{3,}|\\*{3,}|_{3,}|={3,}|```[A-Za-z0-9+-]*)[ \t]*(?:\n|$)")},
+	{Markdown, regexp.MustCompile("^[ \t]*(?:-{3,}|\\*{3,}|_{3,}|```[A-Za-z0-9+-]*)[ \t]*(?:\n|$)")},
 	{Heading, regexp.MustCompile(`^[ \t]*#{1,6}[ \t]+`)},
+	{Heading, regexp.MustCompile(`^={3,}[ \t]*(?:\n|$)`)}, // below the heading
 	{ListItem, regexp.MustCompile(`^[ \t]*[-*+•‣◦][ \t]+(?:\[[ xX]\][ \t]+)?`)},
 	{ListItem, regexp.MustCompile(`^[ \t]*(\d{1,3})[.)][ \t]+`)},
-	{Markdown, regexp.MustCompile(`^[ \t]*>[> \t]*`)},
+	{Markdown, regexp.MustCompile(`^[ \t]*>(?:[> \t]*[> \t]|$)`)},
 }
 
 // matchLine matches the marks at the beginning of a line, and the end of a line that is a heading or an item.

@@ -163,14 +163,14 @@ func parseEmoji(emojiNames string) map[string]string {
 // cardinal spells a number as it is written: with separators of thousands, zeros before it, or decimals.
 func (l *locale) cardinal(written string) string {
 	whole, decimals, hasDecimals := strings.Cut(strings.ReplaceAll(written, ",", ""), ".")
-	if whole == "" {
-		whole = "0"
+	spoken := ""
+	if whole != "" {
+		spoken = l.integer(whole)
 	}
-	spoken := l.integer(whole)
 	if hasDecimals {
 		spoken += " " + l.words.decimal + " " + l.digits(decimals)
 	}
-	return spoken
+	return strings.TrimPrefix(spoken, " ")
 }
 
 func (l *locale) integer(digits string) string {

@@ -33,31 +33,35 @@ type pair struct {
 	heldOut                      bool
 }
 
-// TestHeldOutTextsAreSpoken keeps what was reached: the share of the held-out pairs that are said as expected, in all
-// languages together. A change of the rules may miss some that it should, and gain others.
+// heldOutShares are the percentages of the held-out pairs that are said as expected at least, where more was reached
+// than the share of every language. A change of the rules may miss some pairs that it should, and gain others.
+var heldOutShares = map[string]int{"en": 97, "ja": 95, "cmn": 95, "de": 93}
+
+const heldOutShare = 90
+
 func TestHeldOutTextsAreSpoken(t *testing.T) {
 	pairs, err := readPairs()
 	require.NoError(t, err)
 	outcomes, err := sayPairs(t.Context(), pairs)
 	require.NoError(t, err)
-	right, all := 0, 0
+	counts := map[string]*count{}
 	for _, o := range outcomes {
+		language, _, _ := strings.Cut(o.language, "-")
 		switch {
 		case !o.heldOut:
 			require.True(t, o.right(), "%s, %s: %q is said as %q instead of %q", o.language, o.kind, o.text, o.said, o.spoken)
-		case o.right():
-			right++
-			fallthrough
-		default:
-			all++
+			continue
+		case counts[language] == nil:
+			counts[language] = &count{}
 		}
+		counts[language].add(o)
 	}
-	require.NotZero(t, all)
-	require.GreaterOrEqual(t, 100*right, heldOutShare*all, "%d of %d; make normalise-report lists the others", right, all)
+	require.NotEmpty(t, counts)
+	for language, c := range counts {
+		least := max(heldOutShares[language], heldOutShare)
+		require.GreaterOrEqual(t, 100*c.right, least*c.all, "%s: %s; make normalise-report lists the others", language, c)
+	}
 }
-
-// heldOutShare is the percentage of the held-out pairs that are said right.
-const heldOutShare = 82
 
 // reportNormalisation prints how many pairs of each language and kind are said as expected, and lists the others.
 func reportNormalisation(ctx context.Context) error {
