@@ -11,6 +11,9 @@ import (
 // numeral is the pattern of a number with separators of thousands and decimals.
 const numeral = `(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)`
 
+// sum is a numeral that may have no whole part.
+const sum = `(?:` + numeral + `|\.\d+)`
+
 func newEnglish(american bool) *locale {
 	l := &locale{
 		speller: parseRules(englishRules), american: american, emoji: emoji, counting: "%spellout-cardinal-verbose",
@@ -21,52 +24,60 @@ func newEnglish(american bool) *locale {
 		l.counting, l.ordinals = "%spellout-cardinal", ""
 	}
 	l.rules = []rule{
+		on(Phone, isDigit, "-", `\d{3}-(?:\d{2}-\d{4}|\d{3}-\d{4}-\d{1,4})`, sayPhone),
 		on(Phone, oneOf("0"), "", `0\d{2,4} \d{3,4} \d{3,4}`, sayPhone),
 		on(Phone, oneOf("+(0123456789"), "-().0123456789",
 			`(?:\+\d{1,3}[ .-]?|1[ .-])?(?:\(\d{2,4}\)[ .-]?|\d{3}[ .-])?\d{3}[ .-]\d{4}`, sayPhone),
 		on(Phone, oneOf("+"), "", `\+\d{1,3}(?:[ .-]?\(?\d{2,5}\)?){2,5}`, sayPhone),
 		on(Date, isDigit, "-", `(\d{4})-(\d{2})-(\d{2})(T\d{2}:\d{2})?(?::\d{2}(?:\.\d+)?)?(Z)?`, sayISODate),
 		on(Date, isDigit, "/", `(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})`, saySlashDate),
+		on(Date, isDigit, "/", `(\d{4})/(\d{1,2})/(\d{1,2})()()`, sayISODate),
+		on(Date, isDigit, "-", `(\d{1,2})-(\d{1,2})-(\d{4})`, saySlashDate),
 		on(Date, isDigit, ".", `(\d{1,2})\.(\d{1,2})\.(\d{4})`, sayDottedDate),
 		on(Version, isDigit, ".", `\d{1,3}(?:\.\d+){2,3}`, sayVersion),
 		on(Version, oneOf("vV"), "", `[vV](\d{1,3}(?:\.\d+){0,3})`, sayVersion),
 		on(Range, isDigit, ":", `(\d{1,2}):(\d{2})\s?[-–]\s?(\d{1,2}):(\d{2})(?:\s?([aApP])(?:\.\s?[mM]\.|[mM]))?`,
 			sayHours),
-		on(Time, isDigit, ":", `(\d{1,2}):(\d{2})(?::(\d{2}))?(?:\s?([aApP])(?:\.\s?[mM]\.|[mM]))?`, sayTime),
-		on(Time, isDigit, "", `(\d{1,2})()()\s?([aApP])(?:\.\s?[mM]\.|[mM])`, sayTime),
+		on(Time, isDigit, ":", `(\d{1,2}):(\d{2})(?::(\d{2}))?(?:\s?([aApP])(?:\.\s?[mM]\.?|[mM]))?`, sayTime),
+		on(Time, isDigit, "", `(\d{1,2})(?:\.(\d{2}))?()\s?([aApP])(?:\.\s?[mM]\.|[mM])`, sayTime),
 		on(Range, isDigit, ":", `(\d+):(\d+)`, sayRatio),
 		on(Unit, isDigit, "'′", `(\d{1,2})['′]\s?(\d{1,2})(?:"|″|'')`, sayHeight),
 		on(Date, isDigit, "", `(\d{1,2})(?:st|nd|rd|th)?\s(?:of\s)?(`+monthPattern+`)(?:,?\s(\d{4}))?`, sayDayMonth),
-		on(Date, isUpper, "", `(`+monthPattern+`)\s(\d{1,2})(?:st|nd|rd|th)?(?:[-–](\d{1,2}))?(?:,?\s(\d{4}))?`,
+		on(Date, isLetter, "", `(`+monthPattern+`)[\s-](\d{1,2})(?:st|nd|rd|th)?(?:[-–](\d{1,2})\b)?(?:(?:,?\s|-)(\d{4}))?`,
 			sayMonthDay),
-		on(Date, isUpper, "", `(`+monthPattern+`),?\s(\d{4})`, sayMonthYear),
+		on(Date, isLetter, "", `(`+monthPattern+`),?\s(\d{4})`, sayMonthYear),
 		on(Money, isUpper, "", `(US|CA?|AU?|NZ|HK)?([$])\s?(`+numeral+`)(?:[-–][$]?(`+numeral+`))?`+scalePattern, sayMoney),
-		on(Money, oneOf("$£€¥₹"), "", `()([$£€¥₹])\s?(`+numeral+`)(?:[-–][$£€]?(`+numeral+`))?`+scalePattern, sayMoney),
+		on(Money, oneOf("$£€¥₹₩"), "", `()([$£€¥₹₩])\s?(`+sum+`)(?:[-–][$£€]?(`+numeral+`))?`+scalePattern, sayMoney),
 		on(Money, isDigit, "¢", `(\d+)\s?¢`, sayCents),
 		on(Money, isDigit, "", `(`+numeral+`)(?:\s?(million|billion|trillion|bn|tn|m|k))?\s?([$£€¥₹]|USD|EUR|GBP|JPY)`,
 			sayMoneyAfter),
 		on(Date, isDigit, "s", `(\d{1,2})0s`, sayDecade), on(Date, isDigit, "s", `(\d{3})0s`, sayDecade),
 		on(Date, oneOf("'’"), "s", `['’](\d)0s`, sayDecade),
 		on(Ordinal, isDigit, "", `(\d{1,3}(?:,\d{3})+|\d+)(?:st|nd|rd|th)`, sayOrdinal),
-		unlessAfter(oneOf("/"), on(Fraction, isDigit, "", `(?:(\d{1,3})\s)?(\d{1,3})/(\d{1,3})`, sayFraction)),
+		unlessAfter(oneOf("/"), on(Fraction, isDigit, "", `(?:(\d{1,3})\s)?(\d{1,3})/(\d{1,3})(?:(?i)st|nd|rd|th)?`, sayFraction)),
 		on(Fraction, isNumber, "½⅓⅔¼¾⅛⅜⅝⅞", `(\d{1,4})?\s?([½⅓⅔¼¾⅛⅜⅝⅞])`, sayVulgar),
+		on(Number, isDigit, "", `(\d+)(\s?[-–−]\s?)(\d+)\s?=`, sayDifference),
 		unlessAfter(oneOf("-–0123456789"), on(Range, isDigit, "-–—",
 			`(`+numeral+`)\s?[-–—]\s?(`+numeral+`)(?:([ -]?)(`+unitPattern+`)([^A-Za-z0-9]|$))?`, sayRange)),
-		on(Number, isDigit, "x×", `(\d+)\s?[x×]\s?(\d+)`, sayTimes), on(Number, isDigit, "x", `(\d+)x`, sayFold),
+		on(Number, isDigit, "x×", `(\d+)\s?[x×]\s?(\d+)`, sayTimes), on(Number, isDigit, "x", `(`+numeral+`)x`, sayFold),
+		on(Number, oneOf("4"), "", `401(?:\(k\)|k)`, sayPension),
 		on(Unit, isDigit, "", `(`+numeral+`)([  -]?)(`+unitPattern+`)`, sayUnit),
+		on(Unit, isLetter, "", `(`+unitPattern+`)`, sayLoneUnit),
+		on(Number, isDigit, "", `(\d{4})(?:\s[A-Z]\.?|\s[A-Z][a-z]+){1,3}\s(?:`+streets+`)\b`, sayHouse),
 		on(Number, isDigit, "", `[19]\d\d`, sayEmergency),
 		on(Version, isUpper, "", `(?:Python|Go|Java|Ruby|PHP|Node|Windows|Android|iOS|macOS|Ubuntu|Debian|Version) (\d+(?:\.\d+)+)`,
 			sayRelease),
 		on(Unit, isDigit, "\"″", `(\d+(?:\.\d+)?)["″]`, sayInches),
-		on(Number, isDigit, "", numeral, sayNumber), on(Number, oneOf("."), "", `\.\d+`, sayNumber),
+		on(Number, isDigit, "", numeral, sayNumber), unlessAfter(oneOf("."), on(Number, oneOf("."), "", `\.\d+`, sayNumber)),
 		on(Roman, oneOf("IVXLC"), "", `[IVXLC]{1,7}`, sayRoman),
 		on(Abbreviation, isLetter, "/", `w/o?`, sayWithout),
 		on(Abbreviation, isLetter, ".", `(?:[A-Za-z]\.){2,6}|[A-Za-z]{1,7}\.(?:[A-Z]\.)?`, sayAbbreviation),
 		on(Abbreviation, isLetter, "", `(?:Dr|Mr|Mrs|Ms|Prof|vs|US|Mt|No|nr|Nos)`, sayWord),
 		on(Heteronym, isLetter, "", heteronymPattern(), sayHeteronym),
 		on(Hashtag, oneOf("#@"), "", `[#@]([A-Za-z]\w*)`, sayHashtag),
-		on(Symbol, oneOf("#~<>±≈§№-−"), "", `([#~<>±≈§№−-])\s?[$£€]?\d[\d,.]*`, saySign),
-		on(Symbol, oneOf("-−–"), "", `[-−–] \d[\d.,]* ?=`, sayMinus),
+		on(Symbol, oneOf("#~<>±≈§№-−"), "", `([#~<>±≈§№−-])\s?[$£€]?\d[\w,.]*`, saySign),
+		on(Symbol, oneOf("-–"), "", ` ?[-–] ?['’]?\d\w*`, sayUntil),
+		on(Symbol, oneOf(" "), "", ` [-–] ?\d\w*`, sayUntil),
 		on(Symbol, oneOf("-"), "", `-\d{1,3}`, saySerial),
 		on(Symbol, oneOf("^"), "", `\^(-?\d+|[a-z])`, sayPower),
 		on(Symbol, oneOf("&+=×÷*/→™®©√∞"), "", `[&+=×÷*/→™®©√∞]`, saySymbol),
@@ -127,6 +138,21 @@ func (c *context) isAbout(word string) bool {
 	return strings.Contains(c.text[max(0, c.at-20):c.at], word+" ")
 }
 
+// streets are words with which the name of a street ends.
+const streets = `St|Ave|Rd|Blvd|Dr|Ln|Hwy|Expy|Ct|Street|Avenue|Road|Boulevard|Drive|Lane|Highway|Court|Way|Place|Square`
+
+// sayHouse says the number of a house by its pairs of digits: "1428 Elm St.".
+func sayHouse(c *context) (string, bool) {
+	digits := c.groups[1]
+	c.size = len(digits)
+	c.after = c.text[c.at+c.size:]
+	head, tail := digits[:len(digits)-2], digits[len(digits)-2:]
+	if digits[0] == '0' || tail == "00" {
+		return c.locale.integer(digits), true
+	}
+	return c.locale.integer(head) + c.locale.minutes(tail), true
+}
+
 // sayEmergency says the number of an emergency service digit by digit.
 func sayEmergency(c *context) (string, bool) {
 	switch strings.ToLower(c.before()) {
@@ -136,10 +162,17 @@ func sayEmergency(c *context) (string, bool) {
 	return "", false
 }
 
-// sayMinus says the sign of a subtraction, before the rest of an equation.
-func sayMinus(c *context) (string, bool) {
-	c.size = strings.IndexByte(c.groups[0], ' ')
-	return c.locale.words.signs["-"], c.previous() == ' '
+// sayDifference says a subtraction, which looks like a range but is equal to something.
+func sayDifference(c *context) (string, bool) {
+	c.size = len(c.groups[1]) + len(c.groups[2]) + len(c.groups[3])
+	return c.locale.cardinal(c.groups[1]) + " " + c.locale.words.signs["-"] + " " + c.locale.cardinal(c.groups[3]), true
+}
+
+// sayUntil says the dash after a time, a date or an amount: "2pm-5pm".
+func sayUntil(c *context) (string, bool) {
+	c.size = strings.IndexAny(c.groups[0], "0123456789'’")
+	kind := c.kindBefore()
+	return " to ", kind == Time || kind == Date || kind == Money
 }
 
 // saySerial says the number of a name in capital letters: "COVID-19", "F-16".
@@ -276,6 +309,9 @@ func sayRange(c *context) (string, bool) {
 	spoken := say(from) + " to " + say(to)
 	if c.groups[4] != "" {
 		spoken += " " + unitName(c.groups[4], c.groups[3] == "-")
+		if strings.HasSuffix(c.groups[4], ".") && c.endsSentence() {
+			spoken += "."
+		}
 	}
 	return spoken, true
 }
@@ -322,7 +358,10 @@ func sayTimes(c *context) (string, bool) {
 	return c.locale.integer(c.groups[1]) + " by " + c.locale.integer(c.groups[2]), true
 }
 
-func sayFold(c *context) (string, bool) { return c.locale.integer(c.groups[1]) + " times", true }
+func sayFold(c *context) (string, bool) { return c.locale.cardinal(c.groups[1]) + " times", true }
+
+// sayPension says the name of American pension plans.
+func sayPension(c *context) (string, bool) { return c.locale.clock("4", "01") + " k", true }
 
 // sayPhone says a telephone number digit by digit, in its groups.
 func sayPhone(c *context) (string, bool) {

@@ -2,7 +2,11 @@ package frontend
 
 import "strings"
 
-const monthPattern = `(?:Jan(?:uary|\.)?|Feb(?:ruary|\.)?|Mar(?:ch|\.)?|Apr(?:il|\.)?|May|June?\.?|July?\.?|` +
+// monthPattern matches months. In small letters, those that are words of another meaning are missing.
+const monthPattern = `(?:january|february|april|june|july|august|september|october|november|december|` +
+	`jan\.?|feb\.?|apr\.?|jun\.?|jul\.?|aug\.?|sept?\.?|oct\.?|nov\.?|` +
+	`JAN(?:UARY|\.)?|FEB(?:RUARY|\.)?|MAR(?:CH|\.)?|APR(?:IL|\.)?|JUNE?\.?|JULY?\.?|AUG(?:UST|\.)?|SEPT?(?:EMBER|\.)?|` +
+	`OCT(?:OBER|\.)?|NOV(?:EMBER|\.)?|DEC(?:EMBER|\.)?|Jan(?:uary|\.)?|Feb(?:ruary|\.)?|Mar(?:ch|\.)?|Apr(?:il|\.)?|May|June?\.?|July?\.?|` +
 	`Aug(?:ust|\.)?|Sept?(?:ember|\.)?|Oct(?:ober|\.)?|Nov(?:ember|\.)?|Dec(?:ember|\.)?)`
 
 var months = []string{
@@ -13,7 +17,7 @@ var months = []string{
 // monthOf returns the full name of a month that is written in full or by its first letters.
 func monthOf(written string) string {
 	for _, month := range months {
-		if strings.HasPrefix(month, written[:3]) {
+		if strings.EqualFold(month[:3], written[:3]) {
 			return month
 		}
 	}
@@ -164,7 +168,7 @@ func sayHours(c *context) (string, bool) {
 func (l *locale) clock(hour, minute string) string {
 	n := number(hour)
 	switch {
-	case number(minute) == 0 && n >= 1 && n <= 12 && hour[0] != '0':
+	case number(minute) == 0 && n >= 1 && n <= 12:
 		return l.spell(l.counting, n) + " o'clock"
 	case number(minute) == 0:
 		return l.spell(l.counting, n) + " hundred"
@@ -186,7 +190,14 @@ func (l *locale) minutes(digits string) string {
 }
 
 func (l *locale) withSeconds(hour, minute, second string) string {
-	spoken := l.spell(l.counting, number(hour)) + " hours "
-	spoken += l.spell(l.counting, number(minute)) + " minutes "
-	return spoken + l.spell(l.counting, number(second)) + " seconds"
+	return l.counted(hour, "hour") + " " + l.counted(minute, "minute") + " " + l.counted(second, "second")
+}
+
+// counted says a number of things.
+func (l *locale) counted(digits, name string) string {
+	n := number(digits)
+	if n != 1 {
+		name += "s"
+	}
+	return l.spell(l.counting, n) + " " + name
 }

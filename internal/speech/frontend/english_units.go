@@ -3,11 +3,12 @@ package frontend
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // unitPattern has the longest units first, because the first that matches is taken.
-const unitPattern = `km²|cm²|mm²|m²|m³|cm³|km2|m2|km/h|m/s²|m/s|ft²|mi/h|kWh|MWh|kbps|Mbps|Gbps|mph|rpm|km|cm|mm|` +
-	`µm|nm|kg|mg|µg|lbs|lb\.?|oz\.?|GHz|MHz|kHz|Hz|kW|MW|GW|kV|mV|mA|mAh|kB|KB|MB|GB|TB|PB|mL|ml|dB|°C|°F|°|%|‰|` +
+const unitPattern = `km²|km³|cm²|mm²|m²|m³|cm³|km2|m2|km/h|m/s²|m/s|ft²|mi/h|kWh|MWh|kbps|[mM]bps|Gbps|mph|rpm|km|cm|mm|` +
+	`µm|nm|[kK][gG]|mg|µg|lbs|lb\.?|oz\.?|GHz|MHz|kHz|Hz|kW|MW|GW|kV|mV|mA|mAh|kB|KB|MB|GB|TB|PB|mL|ml|dB|°C|°F|°|%|‰|` +
 	`hrs?\.?|mins?\.?|secs?\.?|ms|ft\.?|yds?\.?|in\.|kcal|kJ|sq\.? ?ft\.?|mi\.|bpm|psi|hp|tsp\.?|tbsp\.?|m|g|L|l|W|V`
 
 // units has the names of units: one, and many where that is not one with an s.
@@ -27,7 +28,8 @@ var units = map[string][2]string{
 	"kV": {"kilovolt"}, "mV": {"millivolt"}, "mA": {"milliampere"}, "mAh": {"milliampere hour"}, "kB": {"kilobyte"},
 	"KB": {"kilobyte"}, "MB": {"megabyte"}, "GB": {"gigabyte"}, "TB": {"terabyte"}, "PB": {"petabyte"},
 	"kbps": {"kilobit per second", "kilobits per second"}, "Mbps": {"megabit per second", "megabits per second"},
-	"Gbps": {"gigabit per second", "gigabits per second"}, "dB": {"decibel"},
+	"KG": {"kilogram"}, "Kg": {"kilogram"}, "mbps": {"megabit per second", "megabits per second"},
+	"km³": {"cubic kilometer"}, "Gbps": {"gigabit per second", "gigabits per second"}, "dB": {"decibel"},
 	"°C": {"degree Celsius", "degrees Celsius"}, "°F": {"degree Fahrenheit", "degrees Fahrenheit"}, "°": {"degree"},
 	"%": {"percent", "percent"}, "‰": {"per mille", "per mille"}, "hr": {"hour"}, "hrs": {"hour"}, "min": {"minute"},
 	"mins": {"minute"}, "sec": {"second"}, "secs": {"second"}, "ms": {"millisecond"}, "ft": {"foot", "feet"},
@@ -60,6 +62,27 @@ func sayUnit(c *context) (string, bool) {
 		spoken += "."
 	}
 	return spoken, true
+}
+
+// sayLoneUnit says a unit after a fraction or a large number: "4 1/2 lbs", "100 million kg".
+func sayLoneUnit(c *context) (string, bool) {
+	if c.previous() != ' ' || len(c.groups[0]) == 1 && isUpper(rune(c.groups[0][0])) {
+		return "", false
+	}
+	last := len(c.spans) - 1
+	part := last >= 0 && c.spans[last].Kind == Fraction && c.text[c.plain:c.at] == " "
+	before := strings.Fields(c.text[max(0, c.at-20):c.at])
+	large := len(before) > 1 && scales[before[len(before)-1][:1]] == before[len(before)-1] && isDigit(lastOf(before[len(before)-2]))
+	if !part && !large {
+		return "", false
+	}
+	spoken := unitName(c.groups[0], part && !strings.Contains(c.spans[last].Spoken, " and "))
+	return spoken + c.fullStop(), spoken != ""
+}
+
+func lastOf(text string) rune {
+	r, _ := utf8.DecodeLastRuneInString(text)
+	return r
 }
 
 // isAdjective reports whether an amount is part of a noun phrase: "a 5 kg bag".
@@ -105,6 +128,7 @@ type currency [4]string
 var currencies = map[string]currency{
 	"$": {"dollar", "dollars", "cent", "cents"}, "£": {"pound", "pounds", "penny", "pence"},
 	"€": {"euro", "euros", "cent", "cents"}, "¥": {"yen", "yen"}, "₹": {"rupee", "rupees", "paisa", "paise"},
+	"₩": {"won", "won"},
 }
 
 var countries = map[string]string{
@@ -148,6 +172,9 @@ func scaleName(scale string) string {
 // amount says money with its hundredths.
 func amount(l *locale, written, country string, name currency) string {
 	whole, cents, _ := strings.Cut(strings.ReplaceAll(written, ",", ""), ".")
+	if len(cents) == 1 && cents != "0" && name[2] != "" {
+		cents += "0"
+	}
 	if len(cents) != 2 && cents != "" || name[2] == "" {
 		return l.cardinal(written) + " " + country + name[1]
 	}

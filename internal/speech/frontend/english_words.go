@@ -21,7 +21,8 @@ var englishWording = wording{
 		"™": "", "®": "", "©": "copyright", "√": "square root of", "∞": "infinity",
 	},
 	and: "and", or: "or", decimal: "point", point: "point", version: "version", plus: "plus", per: "per",
-	hashtag: "hashtag",
+	hashtag:  "hashtag",
+	perTimes: map[string]string{"mo": "month", "yr": "year", "wk": "week", "d": "day", "hr": "hour", "h": "hour"},
 }
 
 // sayURL says an address without its scheme and the punctuation of the sentence after it.
@@ -228,7 +229,7 @@ func sayAbbreviation(c *context) (string, bool) {
 }
 
 // isTitle are the abbreviations after which a name follows, and no sentence ends.
-var isTitle = words("mr", "mrs", "ms", "prof", "lt", "sgt", "capt", "vs", "e.g", "i.e", "approx", "cf", "ca")
+var isTitle = words("dr", "mr", "mrs", "ms", "prof", "lt", "sgt", "capt", "vs", "e.g", "i.e", "approx", "cf", "ca")
 
 func firstOf(text string) rune {
 	r, _ := utf8.DecodeRuneInString(text)
@@ -383,18 +384,31 @@ func sayMarks(c *context) (string, bool) {
 
 // isPer reports whether the position follows an amount.
 func (s *scanner) isPer() bool {
-	if len(s.spans) == 0 || s.plain != s.at {
-		return false
-	}
-	kind := s.spans[len(s.spans)-1].Kind
+	kind := s.kindBefore()
 	return kind == Money || kind == Unit || kind == Number
+}
+
+// kindBefore returns the kind of the span that ends at the position.
+func (s *scanner) kindBefore() Kind {
+	if len(s.spans) == 0 || s.plain != s.at {
+		return Plain
+	}
+	return s.spans[len(s.spans)-1].Kind
 }
 
 func saySymbol(c *context) (string, bool) {
 	previous, next := c.previous(), firstOf(c.after)
 	symbol := c.groups[0]
 	switch {
-	case symbol == "/" && c.isPer() && isWord(next):
+	case symbol == "/" && c.isPer() && c.locale.words.perTimes[c.next()] != "":
+		time := c.next()
+		c.size += len(time)
+		return " " + c.locale.words.per + " " + c.locale.words.perTimes[time], true
+	case symbol == "/" && c.isPer() && units[c.next()][0] != "" && c.locale.words.perTimes != nil:
+		unit := c.next()
+		c.size += len(unit)
+		return " " + c.locale.words.per + " " + units[unit][0], true
+	case symbol == "/" && c.isPer() && isWord(next) && !isDigit(next):
 		return " " + c.locale.words.per + " ", true
 	case symbol == "/" && (!isWord(previous) || !isWord(next)):
 		return "", false

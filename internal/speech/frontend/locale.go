@@ -80,6 +80,7 @@ type wording struct {
 	version        string
 	plus, per      string
 	hashtag        string
+	perTimes       map[string]string // after an amount and a slash
 }
 
 // The locales are made when they are first used, or by Prepare.

@@ -25,8 +25,9 @@ import (
 )
 
 var (
-	report = flag.String("report", "", "the report: align, clone, precheck, loudness, calibrate or normalise")
-	root   = flag.String("root", "/", "the folder below which Debian's packages of asterisk's prompts are unpacked")
+	report    = flag.String("report", "", "the report: align, clone, precheck, loudness, calibrate, normalise or said")
+	pairsFile = flag.String("pairs", "", "the table of pairs for the report said")
+	root      = flag.String("root", "/", "the folder below which Debian's packages of asterisk's prompts are unpacked")
 )
 
 const (
@@ -38,8 +39,9 @@ func TestReport(t *testing.T) {
 	if *report == "" {
 		t.Skip("no report was asked for: see the targets of the Makefile that end in report")
 	}
-	if *report == "normalise" { // needs no engine
-		require.NoError(t, reportNormalisation(t.Context()))
+	texts := map[string]func(context.Context) error{"normalise": reportNormalisation, "said": reportSaid}
+	if text, ok := texts[*report]; ok { // it needs no engine
+		require.NoError(t, text(t.Context()))
 		return
 	}
 	first, second := open(t, "engine"), open(t, "flite")
