@@ -39,7 +39,7 @@ folders_with = $$(grep -rlE --include='*_test.go' '$(1)' . | xargs -r -n 1 dirna
 
 .DEFAULT_GOAL := help
 .PHONY: help deps deps-test deps-long build run test test-plain test-race test-long test-long-plain test-long-race \
-	lint bench align-report clone-report normalise-report precheck-report loudness loudness-report soak storm clients \
+	lint bench align-report clone-report normalise-report nemo-report precheck-report loudness loudness-report soak storm clients \
 	fixture pydantic govulncheck fuzz clean
 
 # Tests take the binaries that make has built, and benchmarks a regular expression in which nothing is expanded.
@@ -118,6 +118,9 @@ precheck-report: deps build ## print what the precheck finds in recordings whose
 
 normalise-report: deps ## print how many texts are said as expected, by language and kind, and which are not
 	@$(REPORT) normalise
+
+nemo-report: deps ## compare with the English cases that NeMo-text-processing publishes (CASES=its folder .../en/data_text_normalization)
+	@$(REPORT) nemo -cases $(CASES)
 
 soak: deps build ## run the long tests under load (SOAK_TIME=10m)
 	RECITAL_SOAK=$(SOAK_TIME) $(GO) test -count=1 -p 1 -v -run '^TestSoak' -timeout 0 ./...

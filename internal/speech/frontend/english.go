@@ -54,7 +54,8 @@ func newEnglish(american bool) *locale {
 		on(Date, isDigit, "s", `(\d{1,2})0s`, sayDecade), on(Date, isDigit, "s", `(\d{3})0s`, sayDecade),
 		on(Date, oneOf("'’"), "s", `['’](\d)0s`, sayDecade),
 		on(Ordinal, isDigit, "", `(\d{1,3}(?:,\d{3})+|\d+)(?:st|nd|rd|th)`, sayOrdinal),
-		unlessAfter(oneOf("/"), on(Fraction, isDigit, "", `(?:(\d{1,3})\s)?(\d{1,3})/(\d{1,3})(?:(?i)st|nd|rd|th)?`, sayFraction)),
+		unlessAfter(oneOf("/"), on(Fraction, isDigit, "",
+			`(?:(\d{1,3})\s)?(\d{1,3})/(\d{1,3})(?:(?i)st|nd|rd|th)?`, sayFraction)),
 		on(Fraction, isNumber, "½⅓⅔¼¾⅛⅜⅝⅞", `(\d{1,4})?\s?([½⅓⅔¼¾⅛⅜⅝⅞])`, sayVulgar),
 		on(Number, isDigit, "", `(\d+)(\s?[-–−]\s?)(\d+)\s?=`, sayDifference),
 		unlessAfter(oneOf("-–0123456789"), on(Range, isDigit, "-–—",
@@ -65,8 +66,7 @@ func newEnglish(american bool) *locale {
 		on(Unit, isLetter, "", `(`+unitPattern+`)`, sayLoneUnit),
 		on(Number, isDigit, "", `(\d{4})(?:\s[A-Z]\.?|\s[A-Z][a-z]+){1,3}\s(?:`+streets+`)\b`, sayHouse),
 		on(Number, isDigit, "", `[19]\d\d`, sayEmergency),
-		on(Version, isUpper, "", `(?:Python|Go|Java|Ruby|PHP|Node|Windows|Android|iOS|macOS|Ubuntu|Debian|Version) (\d+(?:\.\d+)+)`,
-			sayRelease),
+		on(Version, isLetter, "", `(?:`+programs+`) (\d+(?:\.\d+)+)`, sayRelease),
 		on(Unit, isDigit, "\"″", `(\d+(?:\.\d+)?)["″]`, sayInches),
 		on(Number, isDigit, "", numeral, sayNumber), unlessAfter(oneOf("."), on(Number, oneOf("."), "", `\.\d+`, sayNumber)),
 		on(Roman, oneOf("IVXLC"), "", `[IVXLC]{1,7}`, sayRoman),
@@ -139,7 +139,7 @@ func (c *context) isAbout(word string) bool {
 }
 
 // streets are words with which the name of a street ends.
-const streets = `St|Ave|Rd|Blvd|Dr|Ln|Hwy|Expy|Ct|Street|Avenue|Road|Boulevard|Drive|Lane|Highway|Court|Way|Place|Square`
+const streets = `St|Ave|Rd|Blvd|Dr|Ln|Hwy|Ct|Street|Avenue|Road|Boulevard|Drive|Lane|Highway|Court|Way|Place`
 
 // sayHouse says the number of a house by its pairs of digits: "1428 Elm St.".
 func sayHouse(c *context) (string, bool) {
@@ -179,6 +179,9 @@ func sayUntil(c *context) (string, bool) {
 func saySerial(c *context) (string, bool) {
 	return " " + c.locale.integer(c.groups[0][1:]), startsCapitals(c.before()) && isUpper(c.previous())
 }
+
+// programs are names after which the number of a version follows.
+const programs = `Python|Go|Java|Ruby|PHP|Node|Windows|Android|iOS|macOS|Ubuntu|Debian|Version`
 
 // sayRelease says the version of a program whose name comes before it.
 func sayRelease(c *context) (string, bool) {

@@ -7,8 +7,8 @@ import (
 )
 
 // unitPattern has the longest units first, because the first that matches is taken.
-const unitPattern = `km²|km³|cm²|mm²|m²|m³|cm³|km2|m2|km/h|m/s²|m/s|ft²|mi/h|kWh|MWh|kbps|[mM]bps|Gbps|mph|rpm|km|cm|mm|` +
-	`µm|nm|[kK][gG]|mg|µg|lbs|lb\.?|oz\.?|GHz|MHz|kHz|Hz|kW|MW|GW|kV|mV|mA|mAh|kB|KB|MB|GB|TB|PB|mL|ml|dB|°C|°F|°|%|‰|` +
+const unitPattern = `km²|km³|cm²|mm²|m²|m³|cm³|km2|m2|km/h|m/s²|m/s|ft²|mi/h|kWh|MWh|kbps|[mM]bps|Gbps|mph|rpm|km|cm|` +
+	`mm|µm|nm|[kK][gG]|mg|µg|lbs|lb\.?|oz\.?|GHz|MHz|kHz|Hz|kW|MW|GW|kV|mV|mA|mAh|kB|KB|MB|GB|TB|PB|mL|ml|dB|°C|°F|°|%|‰|` +
 	`hrs?\.?|mins?\.?|secs?\.?|ms|ft\.?|yds?\.?|in\.|kcal|kJ|sq\.? ?ft\.?|mi\.|bpm|psi|hp|tsp\.?|tbsp\.?|m|g|L|l|W|V`
 
 // units has the names of units: one, and many where that is not one with an s.
@@ -66,18 +66,31 @@ func sayUnit(c *context) (string, bool) {
 
 // sayLoneUnit says a unit after a fraction or a large number: "4 1/2 lbs", "100 million kg".
 func sayLoneUnit(c *context) (string, bool) {
-	if c.previous() != ' ' || len(c.groups[0]) == 1 && isUpper(rune(c.groups[0][0])) {
+	symbol := c.groups[0]
+	if c.previous() != ' ' || len(symbol) == 1 && isUpper(rune(symbol[0])) {
 		return "", false
 	}
 	last := len(c.spans) - 1
-	part := last >= 0 && c.spans[last].Kind == Fraction && c.text[c.plain:c.at] == " "
-	before := strings.Fields(c.text[max(0, c.at-20):c.at])
-	large := len(before) > 1 && scales[before[len(before)-1][:1]] == before[len(before)-1] && isDigit(lastOf(before[len(before)-2]))
-	if !part && !large {
+	isPart := last >= 0 && c.spans[last].Kind == Fraction && c.text[c.plain:c.at] == " "
+	if !isPart && !c.isAfterLargeNumber() {
 		return "", false
 	}
-	spoken := unitName(c.groups[0], part && !strings.Contains(c.spans[last].Spoken, " and "))
+	spoken := unitName(symbol, isPart && !strings.Contains(c.spans[last].Spoken, " and "))
 	return spoken + c.fullStop(), spoken != ""
+}
+
+// isAfterLargeNumber reports whether the words before the position are a number like "100 million".
+func (c *context) isAfterLargeNumber() bool {
+	before := strings.Fields(c.text[max(0, c.at-20):c.at])
+	n := len(before)
+	if n < 2 || !isDigit(lastOf(before[n-2])) {
+		return false
+	}
+	switch before[n-1] {
+	case "thousand", "million", "billion", "trillion":
+		return true
+	}
+	return false
 }
 
 func lastOf(text string) rune {
@@ -132,7 +145,8 @@ var currencies = map[string]currency{
 }
 
 var countries = map[string]string{
-	"US": "U S ", "C": "Canadian ", "CA": "Canadian ", "A": "Australian ", "AU": "Australian ", "NZ": "New Zealand ", "HK": "Hong Kong ",
+	"US": "U S ", "C": "Canadian ", "CA": "Canadian ", "A": "Australian ", "AU": "Australian ",
+	"NZ": "New Zealand ", "HK": "Hong Kong ",
 }
 
 // sayCents says an amount below a dollar that is written as such.

@@ -45,7 +45,7 @@ func TestTextsAreSpoken(t *testing.T) {
 	}
 }
 
-// The pairs of the files *_heldout.tsv were written before the rules, and none was changed since: they are only counted.
+// The pairs of the files *_heldout.tsv were written without knowledge of the rules, and none was changed since: they are only counted.
 func TestTextsThatTheRulesWereNotWrittenForAreSpoken(t *testing.T) {
 	for _, language := range []string{"german", "french", "spanish", "italian", "portuguese", "dutch", "polish", "russian"} {
 		pairs, right := readPairs(t, language+"_heldout.tsv"), 0
@@ -125,8 +125,9 @@ func lines() map[string]string {
 		"short": prose, "prose": fill(prose), "digits": fill("7"), "numbers": fill("1 "), "brackets": fill("[(")[:5000],
 		"emoji": fill("❤️😂"), "points": fill("a."), "slashes": fill("1/"), "stars": fill("*a_"), "dashes": fill("1-"),
 		"at": fill("a@"), "lines": fill("- a\n"), "spaces": fill(" "), "newlines": fill("\n"), "colons": fill("1:"),
-		"links": fill("[a]("), "addresses": fill("a.b-c@"), "paths": fill("/a"), "money": fill("$1-"), "paragraphs": fill("§"),
-		"letters": fill("a"), "capitals": fill("AB."), "months": fill("May 1-"), "mixed": fill("1.2,3:4/5-6 x"),
+		"links": fill("[a]("), "addresses": fill("a.b-c@"), "paths": fill("/a"), "money": fill("$1-"),
+		"paragraphs": fill("§"),
+		"letters":    fill("a"), "capitals": fill("AB."), "months": fill("May 1-"), "mixed": fill("1.2,3:4/5-6 x"),
 	}
 }
 

@@ -141,7 +141,8 @@ func markdownRules() []rule {
 func addressRules() []rule {
 	return []rule{
 		on(URL, isLetter, ":.", `(?i)(?:https?://|ftp://|www\.)[^\s<>"”]+`, sayURL),
-		unlessAfter(oneOf("._%+-"), on(Email, isWord, "@", `[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+`, sayAddress)),
+		unlessAfter(oneOf("._%+-"), on(Email, isWord, "@",
+			`[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+`, sayAddress)),
 		unlessAfter(oneOf(".-"), on(URL, isWord, ".",
 			`(?i)[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:com|org|net|io|dev|edu|gov|co\.uk|uk|de|fr|ai|app)(?:/[^\s<>"”]*)?`,
 			sayURL)),

@@ -78,20 +78,6 @@ func reportNormalisation(ctx context.Context) error {
 	return nil
 }
 
-// reportSaid prints a table of pairs with what is said in a fifth column.
-func reportSaid(ctx context.Context) error {
-	pairs, err := readPairsOf(*pairsFile)
-	if err != nil {
-		return err
-	}
-	outcomes, err := sayPairs(ctx, pairs)
-	for _, o := range outcomes {
-		line := strings.Join([]string{o.kind, o.language, o.text, o.spoken, o.said}, "\t")
-		fmt.Println(strings.ReplaceAll(line, "\n", `\n`))
-	}
-	return err
-}
-
 func readPairs() (pairs []pair, err error) {
 	for _, pattern := range pairFiles {
 		names, err := filepath.Glob(pattern)

@@ -25,9 +25,9 @@ import (
 )
 
 var (
-	report    = flag.String("report", "", "the report: align, clone, precheck, loudness, calibrate, normalise or said")
-	pairsFile = flag.String("pairs", "", "the table of pairs for the report said")
-	root      = flag.String("root", "/", "the folder below which Debian's packages of asterisk's prompts are unpacked")
+	report = flag.String("report", "", "the report: align, clone, precheck, loudness, calibrate, normalise or nemo")
+	cases  = flag.String("cases", "", "the folder of NeMo-text-processing's English cases")
+	root   = flag.String("root", "/", "the folder below which Debian's packages of asterisk's prompts are unpacked")
 )
 
 const (
@@ -39,7 +39,7 @@ func TestReport(t *testing.T) {
 	if *report == "" {
 		t.Skip("no report was asked for: see the targets of the Makefile that end in report")
 	}
-	texts := map[string]func(context.Context) error{"normalise": reportNormalisation, "said": reportSaid}
+	texts := map[string]func(context.Context) error{"normalise": reportNormalisation, "nemo": reportNemo}
 	if text, ok := texts[*report]; ok { // it needs no engine
 		require.NoError(t, text(t.Context()))
 		return

@@ -1,0 +1,82 @@
+package reporttest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode"
+)
+
+// otherCases are of other things than what this service says: lattices of readings, and markup of NeMo's own.
+var otherCases = []string{"normalize_with_audio", "special_text"}
+
+// reportNemo prints how many of the cases that NeMo-text-processing publishes for English are said alike here, by their
+// files, and lists the others.
+func reportNemo(ctx context.Context) error {
+	pairs, err := nemoCases(*cases)
+	if err != nil {
+		return err
+	}
+	outcomes, err := sayPairs(ctx, pairs)
+	if err != nil {
+		return err
+	}
+	counts := map[string]*count{}
+	var all count
+	for i, o := range outcomes {
+		o.said, o.spoken = heardWords(o.said), heardWords(o.spoken)
+		if counts[o.kind] == nil {
+			counts[o.kind] = &count{}
+		}
+		counts[o.kind].add(o)
+		all.add(o)
+		if i == len(outcomes)-1 || outcomes[i+1].kind != o.kind {
+			fmt.Printf("%s: %s alike\n", o.kind, counts[o.kind])
+		}
+	}
+	fmt.Printf("%s alike in all\n", &all)
+	for _, o := range outcomes {
+		if heardWords(o.said) != heardWords(o.spoken) {
+			fmt.Printf("%s: %q is said as %q; NeMo: %q\n", o.kind, o.text, o.said, o.spoken)
+		}
+	}
+	return nil
+}
+
+// nemoCases reads files of lines of written and spoken text with a tilde between them.
+func nemoCases(folder string) (pairs []pair, err error) {
+	names, err := filepath.Glob(filepath.Join(folder, "test_cases_*.txt"))
+	if err != nil || len(names) == 0 {
+		return nil, fmt.Errorf("no test_cases_*.txt in %q: %w", folder, err)
+	}
+	for _, name := range names {
+		kind := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(name), "test_cases_"), ".txt")
+		content, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		for line := range strings.Lines(string(content)) {
+			text, spoken, found := strings.Cut(strings.TrimRight(line, "\r\n"), "~")
+			if found && strings.TrimSpace(text) != "" && !strings.Contains(strings.Join(otherCases, " "), kind) {
+				pairs = append(pairs, pair{kind: kind, language: "en-us", text: text, spoken: spoken})
+			}
+		}
+	}
+	return pairs, nil
+}
+
+// heardWords leaves of a spoken text what both must have alike: letters, without "and" and "the", which are said or not
+// by the custom of a country, and without the borders of words, by which "twenty-one" and "U S" are written.
+func heardWords(spoken string) string {
+	var out strings.Builder
+	for word := range strings.FieldsFuncSeq(strings.ToLower(strings.ReplaceAll(spoken, "'", "")), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsNumber(r)
+	}) {
+		if word != "and" && word != "the" && word != "of" {
+			out.WriteString(word)
+		}
+	}
+	return out.String()
+}
