@@ -2,8 +2,10 @@ package frontend_test
 
 import (
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/speech/frontend"
@@ -31,4 +33,20 @@ func TestTheFilterMissesNoRule(t *testing.T) {
 			require.Empty(t, frontend.Missed(p.text, p.language), "%q in %s", p.text, p.language)
 		}
 	}
+}
+
+// The states of a filter are made while texts are read at the same time.
+func TestTextsAreReadAtTheSameTime(t *testing.T) {
+	text := "Call (555) 123-4567 at 5:30 pm on Jan. 5, 2021 for $5.50, 3/4 of 20 kg or v1.2.3 of https://example.com/a."
+	want := frontend.Spoken(frontend.Spans(text, "en-gb"))
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for i := range text {
+				frontend.Spans(text[i:], "en-gb")
+			}
+			assert.Equal(t, want, frontend.Spoken(frontend.Spans(text, "en-gb")))
+		})
+	}
+	group.Wait()
 }
