@@ -37,7 +37,7 @@ func newEnglish(american bool) *locale {
 		on(Version, isDigit, ".", `\d{1,3}(?:\.\d+){2,3}`, sayVersion),
 		on(Version, oneOf("vV"), "", `[vV](\d{1,3}(?:\.\d+){0,3})`, sayVersion),
 		on(Range, isDigit, ":", `(\d{1,2}):(\d{2})\s?[-–]\s?(\d{1,2}):(\d{2})(?:\s?([aApP])(?:\.\s?[mM]\.|[mM]))?`,
-			sayHours),
+			sayFromTo),
 		on(Time, isDigit, ":", `(\d{1,2}):(\d{2})(?::(\d{2}))?(?:\s?([aApP])(?:\.\s?[mM]\.?|[mM]))?`, sayTime),
 		on(Time, isDigit, "", `(\d{1,2})(?:\.(\d{2}))?()\s?([aApP])(?:\.\s?[mM]\.|[mM])`, sayTime),
 		on(Range, isDigit, ":", `(\d+):(\d+)`, sayRatio),

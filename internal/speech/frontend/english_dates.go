@@ -151,8 +151,8 @@ func sayTime(c *context) (string, bool) {
 	return spoken + " " + strings.ToLower(half) + " m" + c.fullStop(), true
 }
 
-// sayHours says from which time to which something lasts.
-func sayHours(c *context) (string, bool) {
+// sayFromTo says from which time to which something lasts.
+func sayFromTo(c *context) (string, bool) {
 	for i := 1; i < 5; i += 2 {
 		if number(c.groups[i]) > 24 || number(c.groups[i+1]) > 59 || isDigit(c.previous()) || c.previous() == ':' {
 			return "", false
@@ -191,11 +191,11 @@ func (l *locale) minutes(digits string) string {
 }
 
 func (l *locale) withSeconds(hour, minute, second string) string {
-	return l.counted(hour, "hour") + " " + l.counted(minute, "minute") + " " + l.counted(second, "second")
+	return l.named(hour, "hour") + " " + l.named(minute, "minute") + " " + l.named(second, "second")
 }
 
-// counted says a number of things.
-func (l *locale) counted(digits, name string) string {
+// named says a number of things.
+func (l *locale) named(digits, name string) string {
 	n := number(digits)
 	if n != 1 {
 		name += "s"

@@ -9,8 +9,8 @@ import (
 //go:embed heteronyms.tsv
 var heteronymTable string
 
-// reading is one of the ways to say a heteronym.
-type reading struct {
+// heteronym is one of the readings of a word that has several.
+type heteronym struct {
 	class         class
 	spoken        string          // in letters that all engines say that way
 	before, after map[string]bool // words beside which it is this reading, two with a hyphen between them
@@ -33,11 +33,11 @@ const (
 const usual = "*"
 
 // heteronyms are the readings of the table by their words: word, class, what is said, words before it, words after it.
-var heteronyms = sync.OnceValue(func() map[string][]reading {
-	all := map[string][]reading{}
+var heteronyms = sync.OnceValue(func() map[string][]heteronym {
+	all := map[string][]heteronym{}
 	for line := range strings.Lines(heteronymTable) {
 		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-		all[f[0]] = append(all[f[0]], reading{
+		all[f[0]] = append(all[f[0]], heteronym{
 			class(f[1]), f[2], words(strings.Fields(f[3])...), words(strings.Fields(f[4])...),
 		})
 	}
@@ -117,21 +117,21 @@ func (c *context) wordsBefore() []string {
 }
 
 // besideItsWords returns the reading that has a neighbour in the table. What is before a word counts more.
-func besideItsWords(readings []reading, before []string, next string) (reading, bool) {
+func besideItsWords(readings []heteronym, before []string, next string) (heteronym, bool) {
 	for _, r := range readings {
 		if r.before[before[0]] || r.before[before[1]+"-"+before[0]] {
 			return r, true
 		}
 	}
 	if modals[before[0]] || perfects[before[0]] {
-		return reading{}, false
+		return heteronym{}, false
 	}
 	for _, r := range readings {
 		if r.after[next] && !(r.class == verbClass && isNominal(before[0])) {
 			return r, true
 		}
 	}
-	return reading{}, false
+	return heteronym{}, false
 }
 
 func isNominal(before string) bool {
@@ -180,7 +180,7 @@ func (c *context) presentOrPast() class {
 }
 
 // ofClass returns the reading for a class, or the usual one.
-func ofClass(readings []reading, wanted class, next string) (reading, bool) {
+func ofClass(readings []heteronym, wanted class, next string) (heteronym, bool) {
 	for _, w := range map[class][]class{
 		verbClass:      {verbClass},
 		pastClass:      {pastClass, adjectiveClass, nounClass},
@@ -198,7 +198,7 @@ func ofClass(readings []reading, wanted class, next string) (reading, bool) {
 			return r, true
 		}
 	}
-	return reading{}, false
+	return heteronym{}, false
 }
 
 // nounsBefore prefers an adjective before what may be a noun.
