@@ -75,6 +75,7 @@ func authorisation() map[string]grant {
 		}},
 		"POST /v1/account/accept_tos":         {access: writes},
 		"POST /v1/account/set_email_prefs":    {access: writes},
+		"GET /v1/account/events":              {access: reads},
 		"GET /v1/account/sessions":            {access: reads},
 		"GET /v1/account/billing_history":     {access: reads},
 		"GET /v1/account/daily_usage_history": {access: reads},

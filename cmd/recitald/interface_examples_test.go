@@ -37,7 +37,7 @@ func (s *server) examplesAreAnswered(t *testing.T) {
 	for _, row := range rows {
 		method, path, _ := strings.Cut(row, " ")
 		o := d.Paths[path][strings.ToLower(method)]
-		if o.WebSocket {
+		if o.WebSocket || path == eventsRoute { // which has no end
 			continue
 		}
 		t.Run(row, func(t *testing.T) {

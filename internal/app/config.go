@@ -80,6 +80,9 @@ type Config struct {
 	Connections int    `name:"connections" default:"16384"`
 	BodyBudget  int    `name:"body-budget" default:"268435456"`
 
+	EventStreams        int `name:"event-streams" default:"4096" least:"1"`
+	AccountEventStreams int `name:"account-event-streams" default:"20" least:"1"`
+
 	RedirectOrigins []string      `name:"redirect-origins" placeholder:"https://HOST,…"`
 	SessionLength   time.Duration `name:"session-length" default:"720h" least:"10m"`
 	SessionIdle     time.Duration `name:"session-idle" default:"168h" least:"10m"`

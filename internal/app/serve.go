@@ -270,10 +270,11 @@ func (p positions) wait(ctx context.Context, position eventlog.Position, models 
 
 // watchCredentials begins to follow the log for revoked credentials, before requests are served.
 func (a *App) watchCredentials(context.Context) error {
+	a.changes.Begin(a.began)
 	watcher := credentials.New(credentials.Config{
-		Log: a.journal.Log, After: a.began, Registry: a.journal.Registry, Accounts: a.accounts, Sessions: a.sessions, Logger: a.log,
-		Unconfirmed: a.skips.Unconfirmed,
-		Outage:      a.cfg.OutageReads, Idle: a.cfg.sessions().Idle,
+		Log: a.journal.Log, After: a.began, Registry: a.journal.Registry, Accounts: a.accounts, Sessions: a.sessions,
+		Logger: a.log, Unconfirmed: a.skips.Unconfirmed, Observe: a.changes.Note,
+		Outage: a.cfg.OutageReads, Idle: a.cfg.sessions().Idle,
 	})
 	a.credentials = watcher
 	a.skips.OnChange(watcher.Recheck)

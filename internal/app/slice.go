@@ -22,6 +22,7 @@ import (
 	"github.com/recital-tts/recital/commands/skips"
 	"github.com/recital-tts/recital/commands/voices"
 	"github.com/recital-tts/recital/internal/access/keyring/pgkeys"
+	"github.com/recital-tts/recital/internal/events/changes"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/feed"
 	"github.com/recital-tts/recital/internal/events/readmodel"
@@ -129,6 +130,7 @@ func allSlices(p *parts) []slice {
 		hostingSlice(&p.coreParts, &p.providerParts, &p.sharedParts),
 		noticesSlice(&p.coreParts, &p.sharedParts),
 		auditSlice(&p.coreParts, &p.storeParts, &p.sharedParts),
+		changesSlice(&p.coreParts, &p.sharedParts),
 		skipsSlice(&p.coreParts, &p.sharedParts),
 		operationsSlice(&p.coreParts, &p.statusParts),
 	}
@@ -277,6 +279,7 @@ type sharedParts struct {
 	clips     *clips.Clips
 	voices    *voices.Voices
 	skips     *skips.Skips // the events that operators skip
+	changes   *changes.Notifier
 	wordTimes *wordtimes.Store
 	// What is done for an account that closes: everything that ends, and then, in this order, what is erased.
 	ends, erases []closing

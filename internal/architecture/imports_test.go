@@ -77,7 +77,8 @@ var rooms = []struct {
 			"internal/speech/wordtimes"},
 		below:     []string{"internal/http/web"},
 		libraries: []string{pgx, uuid, fiber},
-		besides:   map[string]string{"readapi/alerts": "domain/alert"}, // which has a sentence for each reason
+		// the first has a sentence for each reason
+		besides: map[string]string{"readapi/alerts": "domain/alert", "readapi/changes": "internal/events/changes"},
 	},
 	{
 		folder: "writeapi",

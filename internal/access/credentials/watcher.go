@@ -45,6 +45,10 @@ type Config struct {
 	// until an operator has confirmed that it did not. After a change of the answer Recheck is called. Nil means never.
 	Unconfirmed func(stream string) bool
 
+	// Observe is called with each event of the log after the Watcher's beginning, in its order, so that others need no
+	// subscription of their own. It must not block. Nil means that nobody is interested.
+	Observe func(event eventlog.Recorded)
+
 	Size  int           // of the cache, in credentials; default 16,384, some 8 MB
 	Lease time.Duration // how much of the log may be missing where the cache is used; default 100 ms, negative: nothing
 	Wait  time.Duration // for a proof that the subscription is not behind; default 100 ms
@@ -90,6 +94,9 @@ func New(cfg Config) *Watcher {
 	if cfg.Unconfirmed == nil {
 		cfg.Unconfirmed = func(string) bool { return false }
 	}
+	if cfg.Observe == nil {
+		cfg.Observe = func(eventlog.Recorded) {}
+	}
 	return &Watcher{
 		cfg: cfg, fresh: newFreshness(cfg.Log, cfg.After, cfg.Lease, cfg.Wait),
 		cache: newCache(cfg.Size), readings: map[string]map[*reading]struct{}{}, watches: newWatches(),
@@ -119,6 +126,7 @@ func (w *Watcher) take(d eventlog.Delivery) {
 	switch d.Kind {
 	case eventlog.KindEvent:
 		w.note(d.Event)
+		w.cfg.Observe(d.Event)
 		w.fresh.reach(d.Event.Position)
 	case eventlog.KindCaughtUp:
 		w.fresh.catchUp()

@@ -1,0 +1,111 @@
+// Package changes serves the stream of what changes of an account.
+package changes
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/recital-tts/recital/internal/events/changes"
+	"github.com/recital-tts/recital/internal/http/web"
+)
+
+// API serves the stream of changes.
+type API struct {
+	Changes   *changes.Notifier
+	Heartbeat time.Duration // between two lines of a stream without changes; default 20 s
+	Length    time.Duration // of a stream, after which the client resumes; default 1 h
+}
+
+// Beyond the length of a stream there is time for its last write.
+const lastWrite = time.Minute
+
+// Routes returns the rows for the public route table.
+func (a *API) Routes() []web.Route {
+	a.Heartbeat, a.Length = cmp.Or(a.Heartbeat, 20*time.Second), cmp.Or(a.Length, time.Hour)
+	return []web.Route{
+		web.Get("/v1/account/events", a.listen, web.Resumed(a.Length+lastWrite), web.Tag("Account"),
+			web.Summary("What changes, as it changes"), web.Description(description()),
+			web.ReturnsMedia([]string{"text/event-stream"}, web.Means("Server-sent events, until the client leaves"),
+				web.SendsHeaders[streamHeaders]()),
+			web.Refuses(http.StatusTooManyRequests, http.StatusServiceUnavailable)),
+	}
+}
+
+func description() string {
+	var parts []string
+	for _, part := range changes.Parts {
+		parts = append(parts, "`"+string(part)+"`")
+	}
+	return "Server-sent events that name what to read again: the event is " + strings.Join(parts, ", ") + ", or `" +
+		string(changes.Reset) + "` for all of them, which comes first. The data is `{\"position\": \"…\"}`: a request " +
+		"with this `x-recital-min-position` shows the change. Several changes of one kind may be told as one. The ids " +
+		"resume the stream, on any instance. A stream ends after an hour, and when its API key or session does."
+}
+
+type streamHeaders struct {
+	Buffering string `header:"x-accel-buffering" literal:"no" doc:"Tells proxies to pass each event on as it comes."`
+}
+
+type listenInput struct {
+	LastEventID string `header:"last-event-id" maxlen:"64" doc:"The id of the last event that was received. Browsers send it when they connect again."`
+	After       string `query:"after" maxlen:"64" doc:"The same for a first connection: browsers let no page set the header."`
+}
+
+func (a *API) listen(call *web.Call, in listenInput) (web.Reply, error) {
+	stream, err := a.Changes.Listen(call.Principal.Account, cmp.Or(in.LastEventID, in.After))
+	switch {
+	case errors.Is(err, changes.ErrAccountStreams):
+		return web.Reply{}, web.TooManyRequests("The account has too many open streams of events", tryLater)
+	case err != nil:
+		return web.Reply{}, &web.Error{
+			Status: http.StatusServiceUnavailable, Message: "There are too many open streams of events", RetryAfter: tryLater,
+		}
+	}
+	context.AfterFunc(call, stream.Close) // whether the reply is written or not
+	write := func(ctx context.Context, w io.Writer) error { return a.write(ctx, w, stream) }
+	web.SetHeaders(call, streamHeaders{Buffering: "no"})
+	return web.Stream("text/event-stream", write).WithHeader("Cache-Control", "no-store"), nil
+}
+
+// tryLater is when a client that was refused may connect again.
+const tryLater = 10 * time.Second
+
+// opening tells the browser after how many milliseconds to connect again.
+const opening = "retry: 2000\n\n"
+
+// write writes changes until the stream has its length. Then the client resumes.
+func (a *API) write(ctx context.Context, w io.Writer, stream *changes.Stream) error {
+	if _, err := io.WriteString(w, opening); err != nil {
+		return err
+	}
+	for end := time.Now().Add(a.Length); ; {
+		patience := min(a.Heartbeat, time.Until(end))
+		if patience <= 0 {
+			return nil
+		}
+		told, position, err := stream.Next(ctx, patience)
+		if err != nil {
+			return fmt.Errorf("waiting for changes: %w", err)
+		}
+		var out strings.Builder
+		for _, change := range told {
+			fmt.Fprintf(&out, "id: %s\nevent: %s\ndata: {\"position\":\"%[1]s\"}\n\n", change.Position, change.Part)
+		}
+		if len(told) == 0 {
+			out.WriteString(":\n")
+			if position != nil { // without data, it is an id alone
+				fmt.Fprintf(&out, "id: %s\n", position)
+			}
+			out.WriteString("\n")
+		}
+		if _, err := io.WriteString(w, out.String()); err != nil {
+			return err
+		}
+	}
+}
