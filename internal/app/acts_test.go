@@ -21,6 +21,8 @@ import (
 func TestEveryRouteThatChangesOrCopiesDeclaresItsAct(t *testing.T) {
 	recordsNothing := map[string]string{
 		"PUT /admin/keyring/import": "pieces of a copy, which the POST that imports it records",
+		"POST /admin/session":       "a cookie in place of the token, whose holder each act names",
+		"DELETE /admin/session":     "the same",
 	}
 	a := open(t, config(t))
 	for _, route := range slices.Concat(a.AdminRoutes(), a.PublicRoutes()) {

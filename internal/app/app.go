@@ -17,7 +17,6 @@ import (
 
 	"github.com/recital-tts/recital/internal/access/credentials"
 	"github.com/recital-tts/recital/internal/access/keyring/pgkeys"
-	"github.com/recital-tts/recital/internal/access/operators"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/eventnode"
 	"github.com/recital-tts/recital/internal/events/todo"
@@ -35,9 +34,8 @@ const startTimeout = 60 * time.Second
 type App struct {
 	parts
 	service service
-	tokens  []operators.Token // of the admin address
-	traces  *tracing.Tracer   // nil where none are exported
-	moved   todo.Notifier     // of the to-do workers, when the read models have advanced
+	traces  *tracing.Tracer // nil where none are exported
+	moved   todo.Notifier   // of the to-do workers, when the read models have advanced
 
 	nodeStats    func() eventnode.Stats // nil where no event node is embedded
 	storeSilence func() time.Duration   // for how long the event store has answered nothing

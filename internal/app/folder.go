@@ -32,6 +32,7 @@ type secrets struct {
 	generations []byte             // signs the ids of syntheses
 	sandbox     []byte             // is the key of the payment provider for development
 	signIns     []byte             // seals the state of a sign-in that a browser keeps
+	operators   []byte             // authenticates the cookies of operators
 	audit       ed25519.PrivateKey // signs the heads of the audit chain
 }
 
@@ -82,6 +83,9 @@ func (a *App) readSecrets(context.Context) (err error) {
 		return err
 	}
 	if a.secrets.signIns, err = derive(signing, "sign-ins that have begun"); err != nil {
+		return err
+	}
+	if a.secrets.operators, err = derive(signing, "sessions of operators"); err != nil {
 		return err
 	}
 	seed, err := a.folder.Key("audit-key", a.cfg.AuditKeyFile)

@@ -48,3 +48,62 @@ func TestEachPersonInATokenFileHasATokenOfTheirOwn(t *testing.T) {
 		})
 	}
 }
+
+// Operators sign a browser in with their token. Its cookie needs no list: it outlives the instance, and ends with the
+// token.
+func TestAnOperatorsBrowserIsSignedInUntilItsTokenIsReplaced(t *testing.T) {
+	cfg := config(t)
+	cfg.OperatorTokenFile = filepath.Join(t.TempDir(), "people")
+	people := func(ada, bob string) {
+		lines := fmt.Sprintf("ada operator %x\nbob auditor %x\n", sha256.Sum256([]byte(ada)), sha256.Sum256([]byte(bob)))
+		require.NoError(t, os.WriteFile(cfg.OperatorTokenFile, []byte(lines), 0o600))
+	}
+	ada, bob, next := strings.Repeat("a", 64), strings.Repeat("b", 64), strings.Repeat("c", 64)
+	people(ada, bob)
+	a := open(t, cfg)
+	ask := func(method, address, path string, headers ...string) *http.Response {
+		t.Helper()
+		request, err := http.NewRequestWithContext(t.Context(), method, "http://"+address+path, strings.NewReader("{}"))
+		require.NoError(t, err)
+		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("Sec-Fetch-Site", "same-origin")
+		for i := 0; i < len(headers); i += 2 {
+			request.Header.Set(headers[i], headers[i+1])
+		}
+		return do(t, request)
+	}
+	signIn := func(token string) string {
+		t.Helper()
+		response := ask(http.MethodPost, a.AdminAddr(), "/admin/session", "Authorization", "Bearer "+token)
+		require.Equal(t, http.StatusOK, response.StatusCode)
+		require.Len(t, response.Cookies(), 1)
+		require.NotContains(t, response.Cookies()[0].Value, token)
+		return response.Cookies()[0].Name + "=" + response.Cookies()[0].Value
+	}
+
+	requireStatus := func(status int, method, address, path, cookie string) {
+		t.Helper()
+		require.Equal(t, status, ask(method, address, path, "Cookie", cookie).StatusCode, path)
+	}
+
+	// given an operator and an auditor who have signed in, then their cookies permit what their tokens do
+	adas, bobs := signIn(ada), signIn(bob)
+	requireStatus(http.StatusOK, http.MethodPost, a.AdminAddr(), "/admin/accounts", adas)
+	requireStatus(http.StatusForbidden, http.MethodPost, a.AdminAddr(), "/admin/accounts", bobs)
+	requireStatus(http.StatusOK, http.MethodGet, a.AdminAddr(), "/metrics", bobs)
+	requireStatus(http.StatusOK, http.MethodGet, a.AdminAddr(), "/admin/session", bobs)
+
+	// and they are not prolonged, and worth nothing at the public address
+	requireStatus(http.StatusForbidden, http.MethodPost, a.AdminAddr(), "/admin/session", adas)
+	requireStatus(http.StatusUnauthorized, http.MethodGet, a.PublicAddr(), "/v1/account", adas)
+	requireStatus(http.StatusNoContent, http.MethodDelete, a.AdminAddr(), "/admin/session", adas)
+
+	// when the instance is started again with another token for one of them
+	require.NoError(t, a.Close())
+	people(next, bob)
+	a = open(t, cfg)
+
+	// then the session of that one is over
+	requireStatus(http.StatusUnauthorized, http.MethodGet, a.AdminAddr(), "/admin/session", adas)
+	requireStatus(http.StatusOK, http.MethodGet, a.AdminAddr(), "/admin/session", bobs)
+}

@@ -23,6 +23,7 @@ func TestTheKeysOfADevFolderAreMadeOnce(t *testing.T) {
 	for _, pair := range [][2][]byte{
 		{first.master, other.master}, {first.links, other.links},
 		{first.generations, other.generations}, {first.generations, first.links}, {first.master, first.links},
+		{first.operators, other.operators}, {first.operators, first.links},
 		{first.audit.Seed(), other.audit.Seed()}, {first.audit.Seed(), first.links},
 	} {
 		require.Len(t, pair[0], 32)

@@ -36,7 +36,8 @@ type listener struct{ addr net.Addr }
 func (a *App) serve(ctx context.Context) (err error) {
 	warnOfFiles(a.log, a.cfg.Connections)
 	a.admin, err = a.listen(a.cfg.AdminAddr, docs.Admin(), web.Config{
-		Name: "admin", Routes: a.service.admin, NoCORS: true, Tokens: a.tokens, Record: a.acts.Record,
+		Name: "admin", Routes: a.service.admin, NoCORS: true, Tokens: a.tokens, OperatorSessions: a.operatorSessions(),
+		Record: a.acts.Record,
 	}, a.adminPart)
 	if err != nil {
 		return err

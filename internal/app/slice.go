@@ -22,6 +22,7 @@ import (
 	"github.com/recital-tts/recital/commands/skips"
 	"github.com/recital-tts/recital/commands/voices"
 	"github.com/recital-tts/recital/internal/access/keyring/pgkeys"
+	"github.com/recital-tts/recital/internal/access/operators"
 	"github.com/recital-tts/recital/internal/events/changes"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/feed"
@@ -222,6 +223,7 @@ type coreParts struct {
 	log       *slog.Logger
 	running   *lifecycle.Group
 	secrets   secrets
+	tokens    []operators.Token // of the admin address
 	metrics   *metrics
 	journal   *journal.Journal
 	time      planTime
@@ -290,5 +292,9 @@ func (c *coreParts) onClose(part string, close func() error) {
 }
 
 func (c *coreParts) links() links.Links { return links.New(c.cfg.PublicURL, c.secrets.links) }
+
+func (c *coreParts) operatorSessions() *operators.Sessions {
+	return operators.NewSessions(c.secrets.operators, c.tokens)
+}
 
 func (c *coreParts) generations() generations.IDs { return generations.New(c.secrets.generations) }

@@ -110,31 +110,52 @@ func (s *Server) lookUpKey(call *Call, by Authenticator, key string) (Principal,
 	return principal, nil
 }
 
-// authenticateToken compares hashes, so that it takes the same time however much of a token is right.
+// authenticateToken sets the role of a call with a token or, where it shows none, with the session of an operator.
 func (s *Server) authenticateToken(call *Call, e *endpoint) error {
-	header, err := call.single("authorization")
+	found, err := s.findRole(call, e)
 	if err != nil {
 		return err
 	}
-	scheme, token, _ := strings.Cut(header, " ")
-	token = strings.TrimSpace(token)
-	hash := sha256.Sum256([]byte(token))
-	var found operators.Token
-	for _, known := range s.cfg.Tokens {
-		if subtle.ConstantTimeCompare(known.Hash[:], hash[:]) == 1 {
-			found = known
-		}
-	}
-	switch {
-	case token == "" || found.Role == "" || !strings.EqualFold(scheme, "bearer"):
-		call.SetHeader("WWW-Authenticate", "Bearer")
-		return s.refuseToken(call, token)
-	case !slices.Contains(e.Roles, found.Role):
+	if !slices.Contains(e.Roles, found.Role) {
 		return domain.Refuse(domain.Denied, "The token's role does not permit this")
 	}
 	call.Role, call.Operator = found.Role, found.Name
 	call.Reason, err = call.reasonOf(e)
 	return err
+}
+
+func (s *Server) findRole(call *Call, e *endpoint) (operators.Token, error) {
+	header, err := call.single("authorization")
+	if err != nil {
+		return operators.Token{}, err
+	}
+	if header == "" && s.cfg.OperatorSessions != nil {
+		cookie, err := call.cookieOf(OperatorCookie)
+		switch {
+		case err != nil:
+			return operators.Token{}, err
+		case cookie != "":
+			return s.findOperator(call, e, cookie)
+		}
+	}
+	return s.findToken(call, header)
+}
+
+// findToken compares hashes, so that it takes the same time however much of a token is right.
+func (s *Server) findToken(call *Call, header string) (found operators.Token, err error) {
+	scheme, token, _ := strings.Cut(header, " ")
+	token = strings.TrimSpace(token)
+	hash := sha256.Sum256([]byte(token))
+	for _, known := range s.cfg.Tokens {
+		if subtle.ConstantTimeCompare(known.Hash[:], hash[:]) == 1 {
+			found = known
+		}
+	}
+	if token == "" || found.Role == "" || !strings.EqualFold(scheme, "bearer") {
+		call.SetHeader("WWW-Authenticate", "Bearer")
+		return operators.Token{}, s.refuseToken(call, token)
+	}
+	return found, nil
 }
 
 func (s *Server) refuseToken(call *Call, shown string) error {

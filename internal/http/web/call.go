@@ -54,6 +54,8 @@ type Call struct {
 	Caller
 	Dialect Dialect
 	Route   *Route
+	// OperatorSessionEnds is when the session ends that shows the operator; zero where a token does.
+	OperatorSessionEnds time.Time
 
 	plan         *bind.Plan
 	http         *fasthttp.RequestCtx

@@ -39,12 +39,14 @@ type Config struct {
 	Rates         Rates       // of requests that append; nil limits nothing
 	Revocations   Revocations // ends WebSockets and streams; nil when credentials cannot be revoked
 	Tokens        []operators.Token
-	Logger        *slog.Logger
-	Observe       func(Observation)
-	Traces        *tracing.Tracer // nil makes none
-	Limits        Limits
-	Record        RecordAct // of routes with Acts; needed where there are any
-	NoCORS        bool      // scripts of other origins may not read the answers
+	// The browsers of those who have tokens; nil means that cookies give nobody a role.
+	OperatorSessions OperatorSessions
+	Logger           *slog.Logger
+	Observe          func(Observation)
+	Traces           *tracing.Tracer // nil makes none
+	Limits           Limits
+	Record           RecordAct // of routes with Acts; needed where there are any
+	NoCORS           bool      // scripts of other origins may not read the answers
 
 	Uploads *spool.Spool // of routes with Uploads
 

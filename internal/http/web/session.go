@@ -75,23 +75,23 @@ func (c *Call) SessionShown() string {
 
 // SessionCookie returns the cookie of a session that came along, "" for none.
 func (c *Call) SessionCookie() string {
-	value, err := c.cookieOf()
+	value, err := c.cookieOf(sessionCookie)
 	if err != nil {
 		return ""
 	}
 	return value
 }
 
-// cookieOf returns the cookie of a session, "" where there is none. Two that differ are refused, as two keys are.
-func (c *Call) cookieOf() (value string, err error) {
+// cookieOf returns a cookie, "" where there is none. Two that differ are refused, as two keys are.
+func (c *Call) cookieOf(name string) (value string, err error) {
 	var first []byte
-	for name, value := range c.http.Request.Header.Cookies() {
-		if string(name) != sessionCookie {
+	for shown, value := range c.http.Request.Header.Cookies() {
+		if string(shown) != name {
 			continue
 		}
 		if first != nil && !bytes.Equal(first, value) {
 			return "", &Error{
-				Status: http.StatusBadRequest, Message: "The cookie " + sessionCookie + " was sent twice, with different values",
+				Status: http.StatusBadRequest, Message: "The cookie " + name + " was sent twice, with different values",
 			}
 		}
 		first = bytes.Clone(value)
@@ -125,7 +125,7 @@ func (s *Server) authenticateSession(call *Call, e *endpoint) (shown bool, err e
 	if s.cfg.Sessions == nil || e.KeyOnly {
 		return false, nil
 	}
-	cookie, err := call.cookieOf()
+	cookie, err := call.cookieOf(sessionCookie)
 	if cookie == "" || err != nil {
 		return false, err
 	}

@@ -280,7 +280,7 @@ func (c *Conn) lookUp(key string) (Principal, error) {
 	if key != "" {
 		return s.lookUpKey(call, s.cfg.Authenticator, key)
 	}
-	cookie, err := call.cookieOf()
+	cookie, err := call.cookieOf(sessionCookie)
 	switch {
 	case err != nil:
 		return Principal{}, err

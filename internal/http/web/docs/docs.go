@@ -35,7 +35,8 @@ func Public(address string) openapi.Info {
 
 // Admin describes the operators' interface.
 func Admin() openapi.Info {
-	return openapi.Info{Title: "Recital: operators", Version: "1.1", Description: "What recitalctl asks."}
+	return openapi.Info{Title: "Recital: operators", Version: "1.1", Description: "What recitalctl asks.",
+		OperatorSessions: true}
 }
 
 // site is what the routes serve.

@@ -47,12 +47,15 @@ type Info struct {
 	Version     string // of the interface
 	Description string // Markdown
 	Server      string // the public address; "" is wherever the document comes from
+
+	OperatorSessions bool // browsers may show a session in place of a token
 }
 
 // Write describes the routes. The same routes give the same bytes. The error lists all routes that do not declare what
 // they answer, and whatever else cannot be described truly.
 func Write(info Info, routes []web.Route) ([]byte, error) {
 	w := newWriter()
+	w.operatorSessions = info.OperatorSessions
 	if err := w.addCommon(); err != nil {
 		return nil, fmt.Errorf("describing the routes: %w", err)
 	}
@@ -120,4 +123,6 @@ type writer struct {
 	components *components
 	ids        map[string]string // of operations, and the paths that have them
 	headers    map[string]bind.Field
+
+	operatorSessions bool // as in Info
 }

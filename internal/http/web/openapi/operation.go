@@ -80,6 +80,9 @@ func (w *writer) security(r *web.Route) []map[string][]string {
 	switch {
 	case len(r.Roles) > 0:
 		names = []string{"AdminToken"}
+		if w.operatorSessions {
+			names = append(names, "AdminCookie")
+		}
 	case r.OpenAI:
 		names = []string{"ApiKeyBearer", "ApiKeyHeader"}
 	case r.TakesSessions():
@@ -109,6 +112,11 @@ var securitySchemes = map[string]object{
 			"What changes something must come from a page of the service, or of an allowed origin.",
 	},
 	"AdminToken": {"type": "http", "scheme": "bearer", "description": "The token of a role: operator or auditor."},
+	"AdminCookie": {
+		"type": "apiKey", "in": "cookie", "name": web.OperatorCookie,
+		"description": "The session of a browser, which POST /admin/session begins. What changes or records something " +
+			"must come from a page of the admin address, as its browser says in Sec-Fetch-Site.",
+	},
 }
 
 // commonParameters are those that the server itself reads.

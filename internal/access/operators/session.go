@@ -1,0 +1,75 @@
+package operators
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// SessionLength is how long the session of an operator's browser lasts.
+const SessionLength = time.Hour
+
+// Sessions makes and checks the cookies of the browsers of operators and auditors. A cookie names a token's holder and
+// its own end, and is authenticated with a key that all instances share: each of them accepts it, also after a restart,
+// and none has a list. It is worth nothing once its token has been withdrawn or replaced.
+type Sessions struct {
+	key    []byte
+	tokens []Token
+}
+
+// NewSessions returns the sessions of the holders of tokens.
+func NewSessions(key []byte, tokens []Token) *Sessions { return &Sessions{key, tokens} }
+
+// Session is one that a cookie has shown.
+type Session struct {
+	Token   Token // of the holder
+	Expires time.Time
+}
+
+// Begin returns the cookie of a session of a token's holder that begins now, and false for an unknown holder.
+func (s *Sessions) Begin(holder string, now time.Time) (cookie string, expires time.Time, known bool) {
+	token, known := s.tokenOf(holder)
+	if !known {
+		return "", time.Time{}, false
+	}
+	expires = now.Add(SessionLength).Truncate(time.Second)
+	end := strconv.FormatInt(expires.Unix(), 10)
+	return strings.Join([]string{holder, end, s.authenticate(token, end)}, separator), expires, true
+}
+
+// Find returns the session of a cookie, and false for one that is over, or was never begun.
+func (s *Sessions) Find(cookie string, now time.Time) (Session, bool) {
+	fields := strings.Split(cookie, separator)
+	if len(fields) != 3 {
+		return Session{}, false
+	}
+	token, known := s.tokenOf(fields[0])
+	if !known || !hmac.Equal([]byte(s.authenticate(token, fields[1])), []byte(fields[2])) {
+		return Session{}, false
+	}
+	end, err := strconv.ParseInt(fields[1], 10, 64)
+	expires := time.Unix(end, 0)
+	return Session{token, expires}, err == nil && now.Before(expires)
+}
+
+// separator is in no name.
+const separator = "~"
+
+func (s *Sessions) tokenOf(holder string) (Token, bool) {
+	i := slices.IndexFunc(s.tokens, func(t Token) bool { return t.Name == holder })
+	if i < 0 {
+		return Token{}, false
+	}
+	return s.tokens[i], true
+}
+
+func (s *Sessions) authenticate(of Token, end string) string {
+	code := hmac.New(sha256.New, s.key)
+	fmt.Fprintf(code, "%s\n%s\n%x\n%s", of.Name, of.Role, of.Hash, end)
+	return base64.RawURLEncoding.EncodeToString(code.Sum(nil))
+}
