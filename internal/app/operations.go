@@ -22,6 +22,7 @@ func operationsSlice(core *coreParts, status *statusParts) slice {
 			checks := writeapi.API{Missing: status.health.Missing, Service: status.drain}
 			readModels := writeapi.Projections{Generations: core.projector}
 			log := &writeapi.Log{Log: core.journal.Log, Identity: core.identity}
+			figures := newFigures(core.metrics)
 			sessions := writeapi.Sessions{Begin: core.operatorSessions().Begin}
 			doctor := writeapi.Doctor{Examine: func(ctx context.Context) writeapi.Examination {
 				return examine(ctx, core, status.health)
@@ -29,7 +30,8 @@ func operationsSlice(core *coreParts, status *statusParts) slice {
 			return service{
 				public: checks.Routes(),
 				admin: slices.Concat(readModels.AdminRoutes(), log.AdminRoutes(), doctor.AdminRoutes(),
-					sessions.AdminRoutes(), []web.Route{core.metrics.route(), writeapi.ProfileRoute()}),
+					sessions.AdminRoutes(), []web.Route{core.metrics.route(), figures.route(), writeapi.ProfileRoute()}),
+				jobs: []job{figures.job()},
 				collectors: []prometheus.Collector{prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 					Name: "recital_ready", Help: "1 while this instance can serve requests, 0 while it lacks something for them.",
 				}, func() float64 { return oneIf(len(status.health.Missing()) == 0) })},

@@ -1,0 +1,46 @@
+package app
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/commands/synthesis"
+	"github.com/recital-tts/recital/internal/http/web"
+)
+
+func TestTheFiguresOfTheLastHourAreThoseOfEachInterval(t *testing.T) {
+	m := newMetrics(nil)
+	f := newFigures(m)
+	at := time.Date(2030, 1, 2, 12, 0, 0, 0, time.UTC)
+	require.NoError(t, f.note(at))
+	require.Equal(t, []figure{{At: at}}, f.kept)
+
+	m.observeRequest("public")(web.Observation{Status: 200})
+	m.observeRequest("public")(web.Observation{Status: 503})
+	m.observeRequest("admin")(web.Observation{Status: 500})
+	for n := range 20 {
+		first := 3 * time.Millisecond
+		if n >= 18 {
+			first = time.Hour // beyond the last bound
+		}
+		m.speech.observe(synthesis.Observation{
+			Kind: synthesis.Streamed, Outcome: synthesis.Done, Characters: 7, FirstAudio: first,
+		})
+	}
+	m.speech.observe(synthesis.Observation{Kind: synthesis.Streamed, Outcome: synthesis.Failed})
+	require.NoError(t, f.note(at))
+	require.Equal(t, figure{
+		At: at, Requests: 2, Errors: 1, Syntheses: 21, Failures: 1, Characters: 140,
+		FirstAudio: new(math.Ldexp(0.001, 2)), SlowAudio: new(math.Ldexp(0.001, 14)),
+	}, f.kept[1])
+
+	// the next interval begins at zero, and the first is forgotten after an hour
+	for range figuresKept {
+		require.NoError(t, f.note(at.Add(time.Hour)))
+	}
+	require.Len(t, f.kept, figuresKept)
+	require.Equal(t, figure{At: at.Add(time.Hour)}, f.kept[0])
+}
