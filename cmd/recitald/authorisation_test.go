@@ -146,6 +146,11 @@ func authorisation() map[string]grant {
 		"POST /v1/ai/voice/{id}/preview/invalidate": {access: writes, foreign: named(func(s stranger) string {
 			return "/v1/ai/voice/" + s.voice + "/preview/invalidate"
 		})},
+		"GET /v1/account/pronunciations": {access: reads},
+		"PUT /v1/account/pronunciations": {access: writes},
+		"DELETE /v1/account/pronunciations/{id}": {access: writes, foreign: named(func(s stranger) string {
+			return "/v1/account/pronunciations/" + s.pronunciation
+		})},
 		"POST /v1/ai/speech/feedback": {access: writes, foreign: func(s stranger) (string, url.Values) {
 			return "/v1/ai/speech/feedback", url.Values{"id": {s.synthesis}, "rating": {"thumbsUp"}}
 		}},
@@ -155,7 +160,7 @@ func authorisation() map[string]grant {
 // stranger is another account, and what it has.
 type stranger struct {
 	customer
-	session, clip, synthesis, config, voice string
+	session, clip, synthesis, config, voice, pronunciation string
 }
 
 // gate is a recitald, and what opens sessions beside it.
@@ -218,6 +223,7 @@ func (g *gate) newStranger() stranger {
 	spoken := s.post(g.t, bytesRoute, order{"text": "Mine.", "voice": "leah", "debug": true})
 	require.Equal(g.t, 200, spoken.status, spoken.text())
 	s.voice = g.voiceOf(s.id)
+	s.pronunciation = s.pronounces(g.t, order{"word": "mine", "spoken": "yours"}).ID
 	s.clip, s.synthesis = spoken.header.Get("x-clip-id"), spoken.header.Get("x-generation-id")
 	var code string
 	s.config, code = g.installs("site")

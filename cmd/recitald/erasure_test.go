@@ -181,20 +181,21 @@ func TestNothingPersonalRemainsOfAClosedAccount(t *testing.T) {
 	}
 	t.Parallel()
 	const (
-		email    = "zyzzo.getön@erasure.example"
-		said     = "Zyzzogetön verschwindet, as if it had never been."
-		opinion  = "Quäkend-nasal-and-Zyzzo"
-		context  = "Umständehalber-context"
-		named    = "Zyzzovoice-Märchen"
-		describe = "Quokkaflüstern-description"
-		tagged   = "Schnurrbart-tag"
-		picture  = "https://pictures.example/zyzzo-portrait-4711.png"
-		source   = "Flaschenpost-utm"
-		project  = "zyzzo-quetzal-site"
-		keyName  = "Zyzzos-Gürteltier-key"
-		renamed  = "Zyzzos-Nacktmull-key"
-		browser  = "ZyzzoBrowser/77.5 (Erasureland; Gerät)"
-		cardJSON = `"4242"`
+		email      = "zyzzo.getön@erasure.example"
+		said       = "Zyzzogetön verschwindet, as if it had never been."
+		opinion    = "Quäkend-nasal-and-Zyzzo"
+		context    = "Umständehalber-context"
+		pronounced = "Zyzzogeträller"
+		named      = "Zyzzovoice-Märchen"
+		describe   = "Quokkaflüstern-description"
+		tagged     = "Schnurrbart-tag"
+		picture    = "https://pictures.example/zyzzo-portrait-4711.png"
+		source     = "Flaschenpost-utm"
+		project    = "zyzzo-quetzal-site"
+		keyName    = "Zyzzos-Gürteltier-key"
+		renamed    = "Zyzzos-Nacktmull-key"
+		browser    = "ZyzzoBrowser/77.5 (Erasureland; Gerät)"
+		cardJSON   = `"4242"`
 	)
 	b := openTill(t)
 	data := dataFolder(t)
@@ -231,6 +232,8 @@ func TestNothingPersonalRemainsOfAClosedAccount(t *testing.T) {
 	require.Equal(t, 200, spoken.status, spoken.text())
 	feedback := url.Values{"id": {spoken.header.Get("X-Generation-Id")}, "rating": {"thumbsDown"}, "text": {opinion},
 		"context": {context}}
+	word := order{"word": pronounced, "spoken": pronounced + "-ish"}
+	require.Equal(t, 200, do(t, as(c.request(http.MethodPut, "/v1/account/pronunciations", word.encode()))).status)
 	given := as(c.request(http.MethodPost, "/v1/ai/speech/feedback", strings.NewReader(feedback.Encode())))
 	given.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	require.Equal(t, 200, do(t, given).status)
@@ -253,8 +256,8 @@ func TestNothingPersonalRemainsOfAClosedAccount(t *testing.T) {
 
 	for what, value := range map[string]string{
 		"the e-mail address": email, "the name": "Ada Lovelace", "the text of a clip": said, "feedback": opinion,
-		"the context of feedback": context,
-		"the name of a voice":     named, "the description of a voice": describe, "the tag of a voice": tagged,
+		"the context of feedback": context, "a word of the pronunciations": pronounced,
+		"the name of a voice": named, "the description of a voice": describe, "the tag of a voice": tagged,
 		"the picture": picture, "where the person came from": source, "a project": project, "the name of a key": keyName,
 		"its next name": renamed, "the browser": browser, "the card's digits": cardJSON,
 		"the key": c.key, "the sound of a clip": string(spoken.body[9000:9048]), "a recording": string(recorded[9000:9048]),

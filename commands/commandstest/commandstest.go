@@ -26,6 +26,7 @@ import (
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/commands/ledger"
 	"github.com/recital-tts/recital/commands/notices"
+	"github.com/recital-tts/recital/commands/pronunciations"
 	"github.com/recital-tts/recital/commands/sessions"
 	"github.com/recital-tts/recital/commands/signin"
 	"github.com/recital-tts/recital/commands/voices"
@@ -189,7 +190,7 @@ func NewOn(t testing.TB, log eventlog.Log) *World {
 	t.Helper()
 	registry, err := eventlog.NewRegistry(slices.Concat(accounts.Events(), alerts.Events(), billing.Events(),
 		clips.Events(), feedback.Events(), hosting.Events(), ledger.Events(), notices.Events(), sessions.Events(),
-		signin.Events(), voices.Events())...)
+		pronunciations.Events(), signin.Events(), voices.Events())...)
 	require.NoError(t, err)
 	w := &World{T: t, Log: Watch(log), Clock: NewClock()}
 	w.Journal = &journal.Journal{Log: w.Log, Registry: registry}

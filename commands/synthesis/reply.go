@@ -29,6 +29,7 @@ type Reply struct {
 	synthesiser *Synthesiser
 	synthesis   Synthesis
 	voice       speech.Voice // as it was at the beginning: the reply goes on when it is deleted
+	lexicon     *speech.Lexicon
 	until       time.Time    // when the reply is interrupted, so that it is settled before its reservation expires
 	clip        clips.Draft  // of the clip to be saved; its id is "" if there is none
 	kept        *clips.Audio // of the clip, collected by Write
@@ -77,11 +78,16 @@ func (s *Synthesiser) tryBegin(ctx context.Context, synthesis Synthesis) (*Reply
 	if err != nil {
 		return nil, err
 	}
+	lexicon, err := s.lexicon(ctx, synthesis.Account)
+	if err != nil {
+		return nil, err
+	}
 	slot, err := s.Slots.Try(synthesis.Account, synthesis.Plan)
 	if err != nil {
 		return nil, err
 	}
 	reply := &Reply{synthesiser: s, synthesis: synthesis, voice: voice, slot: slot, until: time.Now().Add(s.longest())}
+	reply.lexicon = lexicon
 	begun := false
 	defer func() {
 		if !begun { // also after a panic
@@ -101,7 +107,9 @@ func (r *Reply) begin(ctx context.Context) error {
 	}
 	request := r.synthesis.request(r.voice)
 	request.Text, request.Markup = r.synthesis.Text, r.synthesis.markup
+	request.Lexicon = r.lexicon
 	r.stream = r.synthesiser.Speaker.Speak(ctx, request)
+	r.synthesis.billed = r.stream.Characters()
 
 	var begin errgroup.Group
 	begin.Go(func() (err error) {

@@ -45,6 +45,11 @@ func (s *Session) speakInSlot(
 	if s.voice, err = s.synthesiser.Voices.Speaking(whole, s.synthesis.Account, s.synthesis.Voice); err != nil {
 		return 0, unlessReset(because(whole, err))
 	}
+	lexicon, err := s.synthesiser.lexicon(whole, s.synthesis.Account)
+	if err != nil {
+		return 0, unlessReset(because(whole, err))
+	}
+	u.parts = pronounce(lexicon, u.parts)
 	if err := s.keep(ctx); err != nil {
 		return 0, err
 	}
@@ -59,6 +64,20 @@ func (s *Session) speakInSlot(
 		return 0, errors.Join(speaking, err)
 	}
 	return handed, unlessReset(speaking)
+}
+
+// pronounce returns parts in which the words of a lexicon are said as it has them.
+func pronounce(lexicon *speech.Lexicon, parts []part) []part {
+	out := make([]part, 0, len(parts))
+	for _, p := range parts {
+		pieces := lexicon.Pronounce([]speech.Segment{p.Segment}, p.language)
+		for i, piece := range pieces {
+			of := p
+			of.Segment, of.First, of.Last = piece, p.First && i == 0, p.Last && i == len(pieces)-1
+			out = append(out, of)
+		}
+	}
+	return out
 }
 
 func unlessReset(err error) error {

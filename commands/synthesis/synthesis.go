@@ -44,6 +44,12 @@ type Voices interface {
 	Speaking(ctx context.Context, account, id string) (speech.Voice, error)
 }
 
+// Pronunciations are how accounts have words spoken.
+type Pronunciations interface {
+	// Lexicon returns the list of an account as it is now, nil if there is none.
+	Lexicon(ctx context.Context, account string) (*speech.Lexicon, error)
+}
+
 // Synthesiser turns text into audio and accounts for it.
 type Synthesiser struct {
 	Ledger     *ledger.Ledger
@@ -56,6 +62,7 @@ type Synthesiser struct {
 	Rates      *rates.Limiter   // of the units of sessions; nil limits nothing
 	WordTimes  *wordtimes.Store // nil stores no word times
 	Spool      *spool.Spool     // for what is collected
+	Pronounced Pronunciations   // nil has none
 	Longest    time.Duration    // for a reply, and for a unit of a session; 0 means nine tenths of a reservation's life
 	Logger     *slog.Logger
 
@@ -84,6 +91,15 @@ type Synthesis struct {
 	Whole     bool // the audio is collected by Reply.Whole, and not written by Reply.Write
 
 	markup *speech.Markup // of the text; nil if it has none
+	billed int64          // characters of the text's segments; 0 before they are known
+}
+
+// lexicon returns the pronunciations of an account.
+func (s *Synthesiser) lexicon(ctx context.Context, account string) (*speech.Lexicon, error) {
+	if s.Pronounced == nil {
+		return nil, nil
+	}
+	return s.Pronounced.Lexicon(ctx, account)
 }
 
 // takeTurn waits until the account may speak another unit of a session: by its rate, because each one appends to the
@@ -114,7 +130,7 @@ func (s Synthesis) request(voice speech.Voice) speech.Request {
 
 // parse parses the text if it is a document of SSML.
 func (s *Synthesis) parse() (err error) {
-	s.markup, err = speech.ParseMarkup(s.Text)
+	s.markup, err = speech.ParseMarkup(s.Text, s.Language)
 	return err
 }
 
@@ -126,8 +142,11 @@ func (s Synthesis) plainText() string {
 	return s.Text
 }
 
-// characters returns the number of characters that are billed.
+// characters returns the number of characters that are billed: an estimate before the text has segments.
 func (s Synthesis) characters() int64 {
+	if s.billed > 0 {
+		return s.billed
+	}
 	if s.markup != nil {
 		return int64(s.markup.Characters())
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/commands/keyring"
 	"github.com/recital-tts/recital/commands/ledger"
+	"github.com/recital-tts/recital/commands/pronunciations"
 	"github.com/recital-tts/recital/commands/sessions"
 	"github.com/recital-tts/recital/commands/skips"
 	"github.com/recital-tts/recital/commands/voices"
@@ -125,6 +126,7 @@ func allSlices(p *parts) []slice {
 		signinSlice(&p.coreParts, &p.providerParts, &p.sharedParts),
 		clipsSlice(&p.coreParts, &p.storeParts, &p.sharedParts),
 		voicesSlice(&p.coreParts, &p.storeParts, &p.workerParts, &p.sharedParts),
+		pronunciationsSlice(&p.coreParts, &p.sharedParts),
 		synthesisSlice(&p.coreParts, &p.statusParts, &p.storeParts, &p.workerParts, &p.sharedParts),
 		alignmentSlice(&p.coreParts, &p.workerParts),
 		feedbackSlice(&p.coreParts),
@@ -273,16 +275,18 @@ type providerParts struct {
 
 // sharedParts are what slices have for others; each slice sets its own.
 type sharedParts struct {
-	accounts  *accounts.Accounts
-	acts      *writeaudit.Acts // of operators and auditors
-	sessions  *sessions.Sessions
-	alerts    *alerts.Alerts
-	ledger    *ledger.Ledger
-	clips     *clips.Clips
-	voices    *voices.Voices
-	skips     *skips.Skips // the events that operators skip
-	changes   *changes.Notifier
-	wordTimes *wordtimes.Store
+	accounts *accounts.Accounts
+	acts     *writeaudit.Acts // of operators and auditors
+	sessions *sessions.Sessions
+	alerts   *alerts.Alerts
+	ledger   *ledger.Ledger
+	clips    *clips.Clips
+	voices   *voices.Voices
+	// how accounts have words spoken
+	pronunciations *pronunciations.Pronunciations
+	skips          *skips.Skips // the events that operators skip
+	changes        *changes.Notifier
+	wordTimes      *wordtimes.Store
 	// What is done for an account that closes: everything that ends, and then, in this order, what is erased.
 	ends, erases []closing
 }

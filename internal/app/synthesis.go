@@ -49,6 +49,7 @@ func synthesisSlice(
 					Ledger: shared.ledger, Voices: shared.voices, Clips: shared.clips, WordTimes: shared.wordTimes,
 					Speaker: workers.speaker, Encoders: workers.encoders, Spool: stores.spool,
 					ReadModels: promptReads{core.projector, &status.readiness},
+					Pronounced: shared.pronunciations,
 					Slots:      commands.NewSlots(limits), Rates: core.rates, Longest: core.cfg.LongestStream, Logger: core.log,
 					Observe: core.metrics.speech.observe,
 				},

@@ -44,6 +44,14 @@ func DetectLanguage(text string) string {
 	return language
 }
 
+// languageOf returns the language of a text: the one that is asked for, or else the one that is detected.
+func languageOf(text, language string) string {
+	if language == "" || language == AutoLanguage {
+		return DetectLanguage(text)
+	}
+	return language
+}
+
 // ScriptLanguage returns the engine language in which most texts in the script of most of a text's first 2,000 code
 // points are; it is English if there is no letter.
 func ScriptLanguage(text string) string {

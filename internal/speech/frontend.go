@@ -1,6 +1,7 @@
 package speech
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -33,8 +34,12 @@ type spoken struct {
 func (s spoken) Speak(ctx context.Context, job Job) (Utterance, error) {
 	spans := s.spansOf(ctx, job.Text, job.Language, s.given(ctx, job)...)
 	text := frontend.Spoken(spans)
+	job.Sounds = soundsOf(spans)
 	if text == job.Text {
 		job.Phrases = phrasesByLanguage(job.Phrases, spans, job.Language)
+	}
+	if len(text) > maxSpoken {
+		job.Sounds = nil
 	}
 	if text == job.Text || len(text) > maxSpoken {
 		return s.Engine.Speak(ctx, job)
@@ -63,17 +68,45 @@ func (s spoken) spansOf(ctx context.Context, text, language string, given ...fro
 // given returns the readings of a job, which are themselves texts to be read.
 func (s spoken) given(ctx context.Context, job Job) (given []frontend.Reading) {
 	for _, r := range job.Readings {
-		var spoken string
-		if r.Class == "" {
-			spoken = frontend.Spoken(s.spansOf(ctx, r.Alias, job.Language))
-		} else {
-			spoken, _ = frontend.SayAs(job.Text[r.Start:r.End], job.Language, r.Class, r.Format)
+		reading := frontend.Reading{Start: r.Start, End: r.End, Language: r.Language}
+		switch language := cmp.Or(r.Language, job.Language); {
+		case r.IPA != "":
+			reading.Spoken, reading.Phonemes = apart(r.IPA, job.Text[:r.Start], job.Text[r.End:]), true
+		case r.Class == "":
+			reading.Spoken = frontend.Spoken(s.spansOf(ctx, r.Alias, language))
+		default:
+			reading.Spoken, _ = frontend.SayAs(job.Text[r.Start:r.End], language, r.Class, r.Format)
 		}
-		if strings.TrimSpace(spoken) != "" {
-			given = append(given, frontend.Reading{Start: r.Start, End: r.End, Spoken: spoken})
+		if strings.TrimSpace(reading.Spoken) != "" {
+			given = append(given, reading)
 		}
 	}
 	return given
+}
+
+// apart separates a word from those beside it.
+func apart(word, before, after string) string {
+	if r, _ := utf8.DecodeLastRuneInString(before); before != "" && !unicode.IsSpace(r) {
+		word = " " + word
+	}
+	r, _ := utf8.DecodeRuneInString(after)
+	if after != "" && !unicode.IsSpace(r) && !isSentenceMark(r) && !isClauseMark(r) && !(isCloser(r) && r != '\'' && r != '’') {
+		word += " "
+	}
+	return word
+}
+
+// soundsOf returns where the spoken text of spans is in phonemes.
+func soundsOf(spans []frontend.Span) (sounds []Sound) {
+	at := 0
+	for _, s := range spans {
+		n := utf8.RuneCountInString(s.Spoken)
+		if s.Kind == frontend.Phonemes {
+			sounds = append(sounds, Sound{Start: at, Runes: n})
+		}
+		at += n
+	}
+	return sounds
 }
 
 // writtenUtterance is an utterance whose marks have their places in the text as it is written.

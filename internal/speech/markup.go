@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/internal/speech/ipa"
 	"github.com/recital-tts/recital/internal/speech/mastering"
 	"github.com/recital-tts/recital/internal/speech/ssml"
 )
@@ -29,9 +30,9 @@ type Markup = ssml.Document
 // MarkupError is what is wrong with markup, and where.
 type MarkupError = ssml.Error
 
-// ParseMarkup parses a text that is a document of SSML; it returns nil for any other text. Errors: *MarkupError, which
-// is a domain.Invalid.
-func ParseMarkup(text string) (*Markup, error) {
+// ParseMarkup parses a text that is a document of SSML; it returns nil for any other text. The language is an engine
+// language, or AutoLanguage or "" to detect it from the text. Errors: *MarkupError, which is a domain.Invalid.
+func ParseMarkup(text, language string) (*Markup, error) {
 	if !ssml.Is(text) {
 		return nil, nil
 	}
@@ -39,6 +40,9 @@ func ParseMarkup(text string) (*Markup, error) {
 		engine, known := LookupLanguage(code)
 		return engine, known && engine != AutoLanguage
 	})
+	if err == nil {
+		err = document.CheckPhonemes(languageOf(document.Text, language), ipa.Check)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", domain.Refuse(domain.Invalid, "The markup is wrong: "+err.Error()), err)
 	}
@@ -207,7 +211,7 @@ func passagesOf(runs []ssml.Run) []passageOfMarkup {
 	return passages
 }
 
-func isSaid(r ssml.Run) bool { return isSpeakable(r.Text) || isSpeakable(r.Alias) }
+func isSaid(r ssml.Run) bool { return isSpeakable(r.Text) || isSpeakable(r.Alias) || r.IPA != "" }
 
 // takes reports whether a run goes on with the passage.
 func (p passageOfMarkup) takes(r ssml.Run) bool {
@@ -247,16 +251,17 @@ func (p passageOfMarkup) segments(start int, first bool) []Segment {
 	return out
 }
 
-// more returns by how many characters the alias is longer than the part of a text that it replaces.
+// more returns the characters that are billed in addition to those of the part of a text that is read.
 func (r Reading) more(text string) int {
-	return max(0, utf8.RuneCountInString(r.Alias)-utf8.RuneCountInString(text[r.Start:r.End]))
+	return ssml.Run{Text: text[r.Start:r.End], Alias: r.Alias, IPA: r.IPA}.Characters() -
+		utf8.RuneCountInString(text[r.Start:r.End])
 }
 
 // cut returns the ends of segments in the written text, for those of what is said, and the readings.
 func (p passageOfMarkup) cut(segments []Segment) (ends []int, readings []Reading) {
 	written, said := 0, 0 // bytes before the run
 	for _, r := range p.runs {
-		whole := r.Alias != "" || r.Class != ""
+		whole := r.Alias != "" || r.Class != "" || r.IPA != ""
 		next := said + len(saidOf(r))
 		for len(segments) > 0 && segments[0].Start+len(segments[0].Text) <= next {
 			end := written + segments[0].Start + len(segments[0].Text) - said
@@ -267,7 +272,7 @@ func (p passageOfMarkup) cut(segments []Segment) (ends []int, readings []Reading
 		}
 		if whole {
 			readings = append(readings, Reading{
-				Start: written, End: written + len(r.Text), Alias: r.Alias, Class: r.Class, Format: r.Format,
+				Start: written, End: written + len(r.Text), Alias: r.Alias, IPA: r.IPA, Class: r.Class, Format: r.Format,
 			})
 		}
 		written, said = written+len(r.Text), next
@@ -275,7 +280,7 @@ func (p passageOfMarkup) cut(segments []Segment) (ends []int, readings []Reading
 	return slices.Compact(ends), readings
 }
 
-func saidOf(r ssml.Run) string { return cmp.Or(r.Alias, oneLine(r.Text)) }
+func saidOf(r ssml.Run) string { return cmp.Or(r.Alias, r.IPA, oneLine(r.Text)) }
 
 // oneLine makes ends of lines spaces, which they are in markup: p and s say where units end.
 func oneLine(text string) string { return strings.ReplaceAll(text, "\n", " ") }

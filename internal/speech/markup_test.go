@@ -17,7 +17,7 @@ import (
 )
 
 func markedUp(t require.TestingT, markup string) speech.Request {
-	document, err := speech.ParseMarkup(markup)
+	document, err := speech.ParseMarkup(markup, "en-us")
 	require.NoError(t, err)
 	require.NotNil(t, document)
 	r := request("")
@@ -55,17 +55,19 @@ func TestMarkupSteersWhatIsSaid(t *testing.T) {
 	pool := openPool(t, 1)
 	long := strings.Repeat("This is a sentence of some length, which is said twice. ", 7)
 	for markup, want := range map[string]string{
-		`<speak>It costs $5.</speak>`:                                             "It costs five dollars.",
-		`<speak>Hello <break time="50ms"/>world.</speak>`:                         "Hello |world.",
-		"<speak>\n <p>\n  One\n  two\n </p>\n <s>three</s></speak>":               "     One   two    |three",
-		`<speak>The <sub alias="World Wide Web">WWW</sub> is.</speak>`:            "The World Wide Web is.",
-		`<speak><sub alias="$5">x</sub></speak>`:                                  "five dollars",
-		`<speak>Be <say-as interpret-as="ordinal">3</say-as>!</speak>`:            "Be third!",
-		`<speak>In <say-as interpret-as="digits">1990</say-as></speak>`:           "In one nine nine zero",
-		`<speak>A <lang xml:lang="de">$5</lang> b</speak>`:                        "A |fünf Dollar| b",
-		`<speak><say-as interpret-as="date">no date</say-as> at</speak>`:          "no date at",
-		`<speak>a<break time="10ms"/>, <break time="10ms"/>b</speak>`:             "a, |b",
-		`<speak><sub alias="` + strings.TrimSpace(long) + `">x</sub> end</speak>`: strings.TrimSpace(long) + "| end",
+		`<speak>It costs $5.</speak>`:                                               "It costs five dollars.",
+		`<speak>Hello <break time="50ms"/>world.</speak>`:                           "Hello |world.",
+		"<speak>\n <p>\n  One\n  two\n </p>\n <s>three</s></speak>":                 "     One   two    |three",
+		`<speak>The <sub alias="World Wide Web">WWW</sub> is.</speak>`:              "The World Wide Web is.",
+		`<speak><sub alias="$5">x</sub></speak>`:                                    "five dollars",
+		`<speak>Be <say-as interpret-as="ordinal">3</say-as>!</speak>`:              "Be third!",
+		`<speak>In <say-as interpret-as="digits">1990</say-as></speak>`:             "In one nine nine zero",
+		`<speak>A <lang xml:lang="de">$5</lang> b</speak>`:                          "A |fünf Dollar| b",
+		`<speak><say-as interpret-as="date">no date</say-as> at</speak>`:            "no date at",
+		`<speak>A <phoneme alphabet="ipa" ph="təˈmɑːtoʊ">tomato</phoneme>.</speak>`: "A təˈmɑːtoʊ.",
+		`<speak>a<phoneme ph="tiː">T</phoneme>s</speak>`:                            "a tiː s",
+		`<speak>a<break time="10ms"/>, <break time="10ms"/>b</speak>`:               "a, |b",
+		`<speak><sub alias="` + strings.TrimSpace(long) + `">x</sub> end</speak>`:   strings.TrimSpace(long) + "| end",
 	} {
 		assert.Equal(t, want, spokenBy(t, pool, markedUp(t, markup)), markup)
 	}

@@ -25,6 +25,8 @@ type Request struct {
 	Length   float64 // seconds that the audio should last, in place of Speed; 0 means the natural length
 	// Markup steers the speech of its text, which takes the place of Text; nil for none.
 	Markup *Markup
+	// Lexicon has words that are spoken in another way; nil for none.
+	Lexicon *Lexicon
 }
 
 // Piece is the next part of a stream: samples, or the end of a segment, or both.
@@ -67,9 +69,7 @@ func (s *Speaker) Speak(ctx context.Context, r Request) *Stream {
 	if r.Markup != nil {
 		r.Text = r.Markup.Text
 	}
-	if r.Language == "" || r.Language == AutoLanguage {
-		r.Language = DetectLanguage(r.Text)
-	}
+	r.Language = languageOf(r.Text, r.Language)
 	st := s.newStream(ctx, s.engineFor(r), r, Split(r.Text))
 	if r.Markup != nil {
 		st = s.newStream(ctx, steered{s, r}, r, splitMarkup(*r.Markup, r.Speed))
@@ -90,9 +90,10 @@ func (s *Speaker) Speak(ctx context.Context, r Request) *Stream {
 
 func (s *Speaker) newStream(ctx context.Context, engine Engine, r Request, segments []Segment) *Stream {
 	st := &Stream{
-		engine: engine, request: r, manner: newManner(r.Prosody, r.Model), segments: segments,
+		engine: engine, request: r, manner: newManner(r.Prosody, r.Model),
 		chain: mastering.New(engine.SampleRate(), s.masteringOf(r)),
 	}
+	st.segments = r.Lexicon.Pronounce(segments, r.Language)
 	st.ctx, st.cancel = context.WithCancel(ctx)
 	return st
 }
@@ -149,6 +150,14 @@ type Stream struct {
 
 // SampleRate returns the rate of the samples in Hz.
 func (st *Stream) SampleRate() int { return st.engine.SampleRate() }
+
+// Characters returns the number of characters of all segments.
+func (st *Stream) Characters() (sum int64) {
+	for _, s := range st.segments {
+		sum += int64(s.Characters)
+	}
+	return sum
+}
 
 // Next waits for the next piece. It returns io.EOF at the end, and ErrEngineFailed (wrapped) if a segment cannot be
 // synthesised: if its worker died before any of its audio was returned, it has been tried twice. The end of ctx,

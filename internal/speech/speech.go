@@ -29,14 +29,24 @@ type Job struct {
 	// Readings are the parts of the text that are spoken otherwise than they are written, in order. Only the front end
 	// knows them.
 	Readings []Reading
+	// Sounds are the parts of the text that are in the International Phonetic Alphabet, in order. The front end makes them.
+	Sounds []Sound
 }
 
-// Reading is how a part of a job's text is to be read: as another text, or as what its class says.
+// Sound is a part of a job's text that is spoken as phonemes, in words.
+type Sound struct {
+	Start int `json:"start"` // code points of the text before it
+	Runes int `json:"runes"` // code points
+}
+
+// Reading is how a part of a job's text is to be read: as another text, as phonemes, or as what its class says.
 type Reading struct {
 	Start, End int // byte offsets
 	Alias      string
+	IPA        string // phonemes
 	Class      ssml.Class
 	Format     string // see ssml.Run
+	Language   string // an engine language of what is said; "" for the job's
 }
 
 // Pace returns the job's speed relative to the engine's own.

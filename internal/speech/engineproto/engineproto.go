@@ -53,6 +53,7 @@ type Job struct {
 	Careful  bool            `json:"careful,omitempty"`
 	Phonemes bool            `json:"phonemes,omitempty"`
 	Phrases  []speech.Phrase `json:"phrases,omitempty"`
+	Sounds   []speech.Sound  `json:"sounds,omitempty"`
 }
 
 // EngineSpeed returns the speed for the worker, so that no phrase is slower than it supports, and the job not faster.
@@ -89,6 +90,20 @@ func (j Job) Check() error {
 	if len(j.Phrases) > 0 && runes != utf8.RuneCountInString(j.Text) {
 		return errors.New("the phrases are not as long as the text")
 	}
+	return j.checkSounds()
+}
+
+func (j Job) checkSounds() error {
+	at := 0
+	for _, s := range j.Sounds {
+		if s.Start < at || s.Runes < 0 || s.Runes > MaxTextBytes || s.Start > MaxTextBytes {
+			return errors.New("the sounds are not in order")
+		}
+		at = s.Start + s.Runes
+	}
+	if at > utf8.RuneCountInString(j.Text) {
+		return errors.New("a sound is beyond the text")
+	}
 	return nil
 }
 
@@ -99,7 +114,7 @@ func JobFrame(job speech.Job) (workers.Frame, error) {
 	}
 	payload, err := json.Marshal(Job{
 		Text: job.Text, Variant: job.Voice.Variant, Timbre: job.Voice.Timbre, Language: job.Language, Speed: EngineSpeed(job),
-		NoPause: job.NoPause, Careful: job.Careful, Phonemes: job.Phonemes, Phrases: job.Phrases,
+		NoPause: job.NoPause, Careful: job.Careful, Phonemes: job.Phonemes, Phrases: job.Phrases, Sounds: job.Sounds,
 	})
 	if err != nil {
 		return workers.Frame{}, fmt.Errorf("encoding a job: %w", err)

@@ -2,6 +2,7 @@ package espeak
 
 import (
 	"slices"
+	"strings"
 	"unicode"
 
 	"github.com/recital-tts/recital/internal/speech"
@@ -71,7 +72,7 @@ func (c *careful) addPieces(p part) error {
 			return err
 		}
 	}
-	if at == 0 || c.left == 0 {
+	if at == 0 || c.left == 0 || p.isSound() {
 		return nil
 	}
 	first, second := p.cut(text, at)
@@ -79,6 +80,11 @@ func (c *careful) addPieces(p part) error {
 		return err
 	}
 	return c.addPieces(second)
+}
+
+// isSound reports whether a part is a word in phonemes, which is whole or nothing.
+func (p part) isSound() bool {
+	return p.sounds && strings.Contains(p.text, "[[") && len(strings.Fields(p.text)) == 1
 }
 
 // cut splits a part into two.

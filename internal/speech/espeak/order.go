@@ -19,7 +19,8 @@ type part struct {
 	volume   int
 	wordGap  int
 	endPause bool
-	silence  int // samples
+	silence  int  // samples
+	sounds   bool // the text has phonemes in double brackets
 	text     string
 	breaks   []uint32 // see cleanText
 }
@@ -35,6 +36,7 @@ func (o order) encode() []byte {
 			out = native.AppendUint32(out, uint32(int32(value)))
 		}
 		out = native.AppendUint32(out, boolToUint32(p.endPause))
+		out = native.AppendUint32(out, boolToUint32(p.sounds))
 		for _, value := range []int{p.silence, len(p.voice.name) + 1, len(p.voice.lines), len(p.text) + 1, len(p.breaks)} {
 			out = native.AppendUint32(out, uint32(value))
 		}

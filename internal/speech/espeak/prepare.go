@@ -28,6 +28,7 @@ type task struct {
 	timbre   *speech.Timbre // nil for a system voice
 	text     []rune
 	phrases  []speech.Phrase // at least one
+	sounds   []speech.Sound
 	speed    float64
 	noPause  bool
 	careful  bool
@@ -53,8 +54,9 @@ func prepare(frame workers.Frame) (task, error) {
 	t := task{
 		language: job.Language, variant: job.Variant, timbre: job.Timbre, text: []rune(job.Text), phrases: job.Phrases,
 		speed:   job.Speed,
-		noPause: job.NoPause, careful: job.Careful || isRisky(job.Language, job.Text), phonemes: job.Phonemes,
+		noPause: job.NoPause, phonemes: job.Phonemes, sounds: job.Sounds,
 	}
+	t.careful = job.Careful || isRisky(job.Language, withoutSounds(t.text, t.sounds))
 	if len(t.phrases) == 0 {
 		t.phrases = []speech.Phrase{speech.OwnPhrase(len(t.text))}
 	}
@@ -110,7 +112,9 @@ func (t task) part(voice voice, p speech.Phrase, start int, last bool, sampleRat
 	if last && t.noPause {
 		out.endPause, out.silence = false, 0
 	}
-	out.text, out.breaks = cleanText(t.text[start : start+p.Runes])
+	l := line{language: cmp.Or(p.Language, t.language)}
+	l.add(t.text, start, start+p.Runes, t.sounds)
+	out.text, out.breaks, out.sounds = l.text.String(), l.breaks, l.sounds
 	return out
 }
 

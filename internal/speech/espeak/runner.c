@@ -255,7 +255,8 @@ static void set_voice(const char *lines)
 
 static void say(const char *voice, const char *lines, const char *text)
 {
-	unsigned int flags = espeakCHARS_UTF8 | (part->end_pause ? espeakENDPAUSE : 0);
+	unsigned int flags = espeakCHARS_UTF8 | (part->end_pause ? espeakENDPAUSE : 0) |
+		(part->sounds ? espeakPHONEMES : 0);
 
 	if (part->lines_size > 0)
 		set_voice(lines);

@@ -32,8 +32,9 @@ type performance struct {
 
 	// Of the current phrase:
 	text     []byte
-	start    int // code points of the job's text before it
-	cursor   int // bytes up to the last token found
+	phones   []string // of its sounds
+	start    int      // code points of the job's text before it
+	cursor   int      // bytes up to the last token found
 	gain     float64
 	cutTail  bool
 	words    []heard
@@ -51,7 +52,8 @@ type heard struct {
 
 func (p *performance) perform(t task) error {
 	phrases := t.Phrases
-	text := toASCII([]rune(t.Text))
+	written := []rune(t.Text)
+	text := toASCII(written)
 	if t.Careful {
 		harmless(text)
 	}
@@ -62,7 +64,9 @@ func (p *performance) perform(t task) error {
 		if i == len(phrases)-1 && t.NoPause {
 			phrase.Pause = 0
 		}
-		if err := p.phrase(t, phrase, text[p.start:p.start+phrase.Runes]); err != nil {
+		end := p.start + phrase.Runes
+		p.phones = putSounds(text[p.start:end], written[p.start:end], p.start, t.Sounds)
+		if err := p.phrase(t, phrase, text[p.start:end]); err != nil {
 			return err
 		}
 		p.start += phrase.Runes
@@ -78,7 +82,7 @@ func (p *performance) phrase(t task, phrase speech.Phrase, text []byte) error {
 	p.text, p.cursor, p.words, p.seen, p.from, p.to = text, 0, nil, 0, 0, 0
 	p.gain, p.cutTail = headroom*math.Pow(10, phrase.Gain/20), phrase.Pause != speech.OwnPause
 	err := utterance{
-		text: string(text), voice: t.voice, pitch: math.Exp2(phrase.Pitch / 12), width: phrase.Range, stretch: 1 / speed,
+		text: string(text), phones: p.phones, voice: t.voice, pitch: math.Exp2(phrase.Pitch / 12), width: phrase.Range, stretch: 1 / speed,
 	}.speak(p)
 	if err := errors.Join(err, p.err); err != nil || len(p.words) == 0 {
 		return err
@@ -96,7 +100,7 @@ func (p *performance) phrase(t task, phrase speech.Phrase, text []byte) error {
 func isSayable(text []byte) bool {
 	return bytes.ContainsFunc(text, func(r rune) bool {
 		return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' ||
-			bytes.ContainsRune([]byte("@#$%&*+="), r)
+			bytes.ContainsRune([]byte("@#$%&*+="), r) || r == soundByte
 	})
 }
 

@@ -22,6 +22,7 @@ struct model {
 
 static struct model models[SYNTH_VOICES];
 static cst_audio_streaming_info *streaming;
+static char *phones_left; // of this phrase
 static int told; // the words of this phrase have been told
 
 static float start_of(const cst_item *word)
@@ -49,6 +50,24 @@ static void tell_words(uintptr_t sink, const cst_utterance *utterance)
 	}
 }
 
+// tokenize is flite's own, and gives the tokens that are said as phones theirs.
+static cst_utterance *tokenize(cst_utterance *utterance)
+{
+	char *phones = phones_left;
+
+	utterance = default_tokenization(utterance);
+	cst_item *token = relation_head(utt_relation(utterance, "Token"));
+	for (; token != NULL; token = item_next(token)) {
+		char *end = phones == NULL ? NULL : strchr(phones, '\n');
+		if (end == NULL || item_feat_string(token, "name")[0] != SYNTH_SOUND)
+			continue;
+		*end = '\0';
+		item_set_string(token, "phones", phones);
+		phones = end + 1;
+	}
+	return utterance;
+}
+
 static int on_samples(const cst_wave *wave, int start, int size, int last, cst_audio_streaming_info *info)
 {
 	const struct synth_phrase *phrase = info->userdata;
@@ -73,6 +92,7 @@ static int load(struct model *model, cst_voice *voice)
 	db->freeable = 0;
 	feat_set(voice->features, "cg_db", cg_db_val(db));
 	feat_set(voice->features, "streaming_info", audio_streaming_info_val(streaming));
+	feat_set(voice->features, "tokenizer_func", uttfunc_val(tokenize));
 	model->voice = voice;
 	model->db = db;
 	model->alpha = db->mlsa_alpha;
@@ -107,6 +127,7 @@ int synth_speak(const struct synth_phrase *phrase)
 	srand(1); // the noise of the excitation is drawn from it: the same job gives the same bytes
 	streaming->userdata = (void *)phrase;
 	told = 0;
+	phones_left = phrase->phones;
 	cst_utterance *utterance = flite_synth_text(phrase->text, model->voice);
 	if (utterance == NULL)
 		return -1;

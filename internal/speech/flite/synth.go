@@ -11,12 +11,14 @@ import "C"
 import (
 	"errors"
 	"runtime/cgo"
+	"strings"
 	"unsafe"
 )
 
 // utterance is a phrase as flite synthesises it.
 type utterance struct {
-	text    string // ASCII
+	text    string   // ASCII; soundByte for what is said as phones
+	phones  []string // of each of these words
 	voice   voice
 	pitch   float64 // a factor
 	width   float64 // of the pitch's range, a factor
@@ -43,11 +45,14 @@ func open() (int, error) {
 func (u utterance) speak(to sink) error {
 	text := C.CString(u.text)
 	defer C.free(unsafe.Pointer(text))
+	phones := C.CString(strings.Join(append(u.phones, ""), "\n"))
+	defer C.free(unsafe.Pointer(phones))
 	handle := cgo.NewHandle(to)
 	defer handle.Delete()
 	phrase := (*C.struct_synth_phrase)(C.calloc(1, C.sizeof_struct_synth_phrase)) // flite keeps a pointer to it
 	defer C.free(unsafe.Pointer(phrase))
 	phrase.sink, phrase.text, phrase.voice = C.uintptr_t(handle), text, C.int32_t(u.voice.base)
+	phrase.phones = phones
 	phrase.pitch, phrase._range = C.float(u.voice.pitch*u.pitch), C.float(u.voice.width*u.width)
 	phrase.stretch, phrase.warp = C.float(u.voice.stretch*u.stretch), C.float(u.voice.warp)
 	if C.synth_speak(phrase) != 0 {

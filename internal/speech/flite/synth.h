@@ -8,9 +8,13 @@
 // The voices, in the order of base in voices.go.
 enum { SYNTH_SLT, SYNTH_RMS, SYNTH_AWB, SYNTH_VOICES };
 
+// A character that no text of a client has.
+#define SYNTH_SOUND 1
+
 struct synth_phrase {
 	uintptr_t sink;   // goes to the exported functions
-	const char *text; // ASCII
+	const char *text; // ASCII; a token that begins with SYNTH_SOUND is said as phones
+	char *phones;     // of those tokens, in order, each with a closing newline; it is written to
 	int32_t voice;
 	float pitch;   // a factor on the mean fundamental frequency
 	float range;   // a factor on its standard deviation

@@ -40,6 +40,7 @@ const (
 	Syllable     Kind = "syllable" // of a language whose letters are spelled for the engine
 	Word         Kind = "word"     // of a language whose words are spelled for the engine
 	Given        Kind = "given"    // whose spoken form the caller has given
+	Phonemes     Kind = "phonemes" // whose spoken form is in the International Phonetic Alphabet
 )
 
 // Span is a part of a text. The originals of a text's spans, concatenated, are the text.
@@ -54,6 +55,8 @@ type Span struct {
 type Reading struct {
 	Start, End int // byte offsets
 	Spoken     string
+	Language   string // of what is spoken; "" for the text's
+	Phonemes   bool   // Spoken is in the International Phonetic Alphabet
 }
 
 // Spans returns the spans of a text in an engine language. In languages without rules, only Markdown is read. The given
@@ -109,7 +112,7 @@ func (s *scanner) run() {
 		if len(s.given) > 0 && s.given[0].Start == s.at {
 			r := s.given[0]
 			s.given = s.given[1:]
-			s.emit(found{size: r.End - r.Start, spoken: r.Spoken, kind: Given})
+			s.emitGiven(r)
 			continue
 		}
 		if m, ok := s.match(); ok {
@@ -134,6 +137,17 @@ func (s *scanner) emit(m found) {
 	s.at += m.size
 	s.plain = s.at
 	s.spans = append(s.spans, Span{Original: original, Spoken: m.spoken, Kind: m.kind, Language: s.language})
+}
+
+func (s *scanner) emitGiven(r Reading) {
+	kind := Given
+	if r.Phonemes {
+		kind = Phonemes
+	}
+	s.emit(found{size: r.End - r.Start, spoken: r.Spoken, kind: kind})
+	if r.Language != "" {
+		s.spans[len(s.spans)-1].Language = r.Language
+	}
 }
 
 func (s *scanner) flush() {

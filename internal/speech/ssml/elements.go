@@ -20,6 +20,7 @@ func builders() map[string]builder {
 		"lang":     {" xml:lang ", inLanguage},
 		"p":        {" xml:lang ", unit(ParagraphEnd)},
 		"s":        {" xml:lang ", unit(SentenceEnd)},
+		"phoneme":  {" alphabet ph ", phonemes},
 		"prosody":  {" rate pitch volume ", changeProsody},
 		"say-as":   {" interpret-as format ", sayAs},
 		"sub":      {" alias ", substitute},
@@ -99,6 +100,19 @@ func substitute(p *parser, e *element, a map[string]string) error {
 		return p.fail("<sub> needs an alias of 1 to 400 characters")
 	}
 	e.whole, e.run.Alias, e.run.element = true, alias, p.number
+	return nil
+}
+
+func phonemes(p *parser, e *element, a map[string]string) error {
+	if alphabet := a["alphabet"]; alphabet != "ipa" && alphabet != "" {
+		return p.fail("the alphabet of <phoneme> is ipa")
+	}
+	written := a["ph"]
+	if strings.TrimSpace(written) == "" || len([]rune(written)) > MaxSpoken {
+		return p.fail("<phoneme> needs a ph of 1 to 400 characters")
+	}
+	e.whole, e.run.IPA, e.run.element = true, written, p.number
+	e.run.phonemesAt, e.run.phonemesStep = p.attributePlace("ph", written)
 	return nil
 }
 

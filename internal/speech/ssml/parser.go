@@ -131,6 +131,20 @@ func (p *parser) start(t xml.StartElement) error {
 	return nil
 }
 
+// attributePlace returns where the value of an attribute of the token begins. The step is 0 if it is not written as it
+// is read, so that only its beginning is known.
+func (p *parser) attributePlace(name, value string) (at Error, step int) {
+	tag := p.text[p.at : p.base+int(p.decoder.InputOffset())]
+	for _, quote := range []string{`"`, "'"} {
+		for _, equals := range []string{"=", " =", "= ", " = "} {
+			if i := strings.Index(tag, " "+name+equals+quote+value+quote); i >= 0 {
+				return *newError(p.text, p.at+i+len(" "+name+equals+quote), ""), 1
+			}
+		}
+	}
+	return *newError(p.text, p.at, ""), 0
+}
+
 // place checks that an element may begin here.
 func (p *parser) place(name string) error {
 	quoted := "<" + clip(name, maxName) + ">"

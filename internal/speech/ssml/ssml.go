@@ -3,11 +3,15 @@
 package ssml
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/recital-tts/recital/internal/speech/ipa"
 )
 
 // Limits of a document.
@@ -30,9 +34,35 @@ type Document struct {
 // long alias of a short text would be almost free otherwise.
 func (d Document) Characters() (sum int) {
 	for _, r := range d.Runs {
-		sum += max(utf8.RuneCountInString(r.Text), utf8.RuneCountInString(r.Alias))
+		sum += r.Characters()
 	}
 	return sum
+}
+
+// soundsFree is the number of sounds that a character of a text may have without being billed.
+const soundsFree = 2
+
+// Characters returns the number of characters to bill: those of the text or its alias, and the sounds of its phonemes
+// beyond two for each character.
+func (r Run) Characters() int {
+	n := utf8.RuneCountInString(r.Text)
+	return max(n, utf8.RuneCountInString(r.Alias), n+ipa.Sounds(r.IPA)-soundsFree*n)
+}
+
+// CheckPhonemes checks the phonemes of the document, which is in an engine language where it names none. check reports
+// what is wrong with phonemes: an *ipa.Error. Errors: *Error.
+func (d Document) CheckPhonemes(language string, check func(language, phonemes string) error) error {
+	for _, r := range d.Runs {
+		var wrong *ipa.Error
+		if r.IPA == "" || !errors.As(check(cmp.Or(r.Style.Language, language), r.IPA), &wrong) {
+			continue
+		}
+		at := r.phonemesAt
+		at.Column += (wrong.Column - 1) * r.phonemesStep
+		at.Problem = "the ph of <phoneme>: " + wrong.Problem
+		return &at
+	}
+	return nil
 }
 
 // Pauses returns the sum of the pauses that the document asks for.
@@ -47,6 +77,7 @@ func (d Document) Pauses() (sum time.Duration) {
 type Run struct {
 	Text   string
 	Alias  string // spoken in place of the text; "" for none
+	IPA    string // the phonemes of the text; "" for none
 	Class  Class  // what the text is; "" if that is to be found out
 	Format string // of a date: the order of "d", "m" and "y"; "" for the language's own
 	Style  Style
@@ -55,7 +86,11 @@ type Run struct {
 	Pause    time.Duration
 	Ends     Boundary // what ends after the run
 
-	element int // the number of the element that Alias and Class come from; 0 for none
+	element int // the number of the element that Alias, IPA and Class come from; 0 for none
+	// Where the phonemes are in the document, and how many columns each of their characters takes: 1, or 0 if they are
+	// written with entities.
+	phonemesAt   Error
+	phonemesStep int
 }
 
 // Class is what a text is said to be.

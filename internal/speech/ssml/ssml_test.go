@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/recital-tts/recital/internal/speech/ipa"
 	"github.com/recital-tts/recital/internal/speech/ssml"
 )
 
@@ -33,6 +34,28 @@ func TestDocumentsAreParsed(t *testing.T) {
 	}
 }
 
+// A sound that the language lacks is named with its place in the document.
+func TestPhonemesOfALanguageAreChecked(t *testing.T) {
+	for text, want := range map[string]string{
+		`<speak>One<phoneme alphabet="ipa" ph="tiː">tee</phoneme></speak>`:              "",
+		"<speak>\n <phoneme alphabet='ipa' ph='tøː'>tee</phoneme></speak>":              "line 2, column 31: the ph of <phoneme>: ø is not a sound of the language",
+		`<speak xml:lang="de"><phoneme ph="tøː">tee</phoneme></speak>`:                  "",
+		`<speak><lang xml:lang="de"><phoneme ph="&#x74;θ">tee</phoneme></lang></speak>`: "",
+		`<speak><phoneme ph="&#x74;ø">tee</phoneme></speak>`:                            "line 1, column 8: the ph of <phoneme>: ø is not a sound of the language",
+	} {
+		document, err := ssml.Parse(text, languages)
+		require.NoError(t, err)
+		got := ""
+		if err := document.CheckPhonemes("en-gb", ipa.Check); err != nil {
+			got = err.Error()
+		}
+		assert.Equal(t, want, got, text)
+	}
+	document, err := ssml.Parse(`<speak><phoneme ph="ə">a</phoneme> <phoneme ph="ˈdʌbəljuː">W</phoneme></speak>`, languages)
+	require.NoError(t, err)
+	require.Equal(t, 1+1+1+5, document.Characters())
+}
+
 func documents(t testing.TB) (cases [][]string) {
 	content, err := os.ReadFile("testdata/documents.tsv")
 	require.NoError(t, err)
@@ -52,6 +75,9 @@ func describe(d ssml.Document) string {
 	for _, r := range d.Runs {
 		out.WriteString(r.Text)
 		said := strings.TrimSpace(fmt.Sprintf("%s%s %s", r.Alias, r.Class, r.Format))
+		if r.IPA != "" {
+			said += "/" + r.IPA + "/"
+		}
 		if said += describeStyle(r.Style); said != "" {
 			out.WriteString("[" + strings.TrimSpace(said) + "]")
 		}

@@ -1,0 +1,207 @@
+// Package pronunciations keeps how accounts have words spoken. The lists are not in a read model: speaking needs them as
+// they are now, so that they are folded from their streams, and kept between requests.
+package pronunciations
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/pronunciation"
+	"github.com/recital-tts/recital/internal/access/keyring"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/speech"
+)
+
+// maxOpened is the number of accounts whose lists are kept in memory.
+const maxOpened = 1000
+
+// Pronunciations executes the commands on the lists of accounts.
+type Pronunciations struct {
+	journal *journal.Journal
+	keys    keyring.Keyring
+	now     func() time.Time
+	opened  *lru.Cache[string, *opened] // by account
+}
+
+// New returns a Pronunciations, which takes the time from now.
+func New(j *journal.Journal, keys keyring.Keyring, now func() time.Time) (*Pronunciations, error) {
+	lists, err := lru.New[string, *opened](maxOpened)
+	if err != nil {
+		return nil, fmt.Errorf("opening the pronunciations: %w", err)
+	}
+	return &Pronunciations{journal: j, keys: keys, now: now, opened: lists}, nil
+}
+
+// Entry is an entry of a list.
+type Entry struct {
+	ID string
+	speech.Pronunciation
+	At time.Time // of its last change
+}
+
+// opened is the list of an account. Whoever has its turn uses it.
+type opened struct {
+	turn    chan struct{}
+	stream  *journal.Cached[pronunciation.State, pronunciation.Event]
+	version journal.Version // from which the fields below follow
+	entries []Entry
+	lexicon *speech.Lexicon
+}
+
+type command = journal.Decider[pronunciation.State, pronunciation.Event]
+
+func streamOf(account string) journal.Stream[pronunciation.State, pronunciation.Event] {
+	return journal.Stream[pronunciation.State, pronunciation.Event]{
+		Name: pronunciation.Stream(account), Evolve: pronunciation.Evolve, Snapshot: pronunciation.State.Snapshot,
+	}
+}
+
+// List returns the list of an account as it is now, in the order in which it was made, and its position in the log.
+func (p *Pronunciations) List(ctx context.Context, of string) (entries []Entry, at eventlog.Position, err error) {
+	err = p.open(ctx, of, func(o *opened) { entries, at = o.entries, o.version.Position })
+	return entries, at, err
+}
+
+// Lexicon returns the list of an account as it is now, for speaking; nil if it is empty.
+func (p *Pronunciations) Lexicon(ctx context.Context, of string) (lexicon *speech.Lexicon, err error) {
+	err = p.open(ctx, of, func(o *opened) { lexicon = o.lexicon })
+	return lexicon, err
+}
+
+// open calls read with the list of an account, once it is as new as the log.
+func (p *Pronunciations) open(ctx context.Context, of string, read func(*opened)) error {
+	o, found := p.opened.Get(of)
+	if !found {
+		o = &opened{turn: make(chan struct{}, 1), stream: journal.NewCached(p.journal, streamOf(of)),
+			version: journal.Version{Revision: eventlog.NoStream}}
+		if known, found, _ := p.opened.PeekOrAdd(of, o); found {
+			o = known
+		}
+	}
+	select {
+	case o.turn <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { <-o.turn }()
+	if err := o.stream.Refresh(ctx); err != nil {
+		return err
+	}
+	if o.version != o.stream.Version() {
+		if err := p.read(ctx, o); err != nil {
+			return err
+		}
+	}
+	read(o)
+	return nil
+}
+
+func (p *Pronunciations) read(ctx context.Context, o *opened) error {
+	entries, err := p.entriesOf(ctx, o.stream.State())
+	if err != nil {
+		return err
+	}
+	words := make([]speech.Pronunciation, len(entries))
+	for i, e := range entries {
+		words[i] = e.Pronunciation
+	}
+	o.entries, o.lexicon, o.version = entries, speech.NewLexicon(words), o.stream.Version()
+	return nil
+}
+
+// entriesOf opens what is sealed. What cannot be read any more is left out.
+func (p *Pronunciations) entriesOf(ctx context.Context, s pronunciation.State) ([]Entry, error) {
+	entries := make([]Entry, 0, len(s.Entries))
+	for _, e := range s.Entries {
+		plain, err := p.keys.Open(ctx, s.Account, e.Sealed, pronunciation.SealedFor(e.ID))
+		if keyring.Gone(err) && !errors.Is(err, keyring.ErrErased) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading a pronunciation: %w", explainKeys(err))
+		}
+		var content pronunciation.Content
+		if json.Unmarshal(plain, &content) != nil {
+			return nil, errors.New("reading a pronunciation: what was sealed is not one") // the cause might quote it
+		}
+		entries = append(entries, Entry{ID: e.ID, Pronunciation: speech.Pronunciation(content), At: e.At})
+	}
+	return entries, nil
+}
+
+// Set adds a word to the list of an account, or changes what the list says of it in this language. What is so already
+// stays so. Errors: *speech.PronunciationError; domain.Denied if the list is full.
+func (p *Pronunciations) Set(
+	ctx context.Context, of string, said speech.Pronunciation, origin journal.Origin,
+) (Entry, eventlog.Position, error) {
+	said, err := said.Normal()
+	if err != nil {
+		return Entry{}, eventlog.Position{}, err
+	}
+	at, entry := p.now().UTC(), Entry{}
+	fresh := uuid.NewString()
+	_, position, err := journal.Execute(ctx, p.journal, streamOf(of),
+		journal.Prepare(func(s pronunciation.State) (command, error) {
+			entries, err := p.entriesOf(ctx, s)
+			if err != nil {
+				return nil, err
+			}
+			entry = Entry{ID: fresh, Pronunciation: said, At: at}
+			set := pronunciation.SetEntry{Account: of, Entry: fresh, At: at}
+			i := slices.IndexFunc(entries, func(e Entry) bool { return e.Word == said.Word && e.Language == said.Language })
+			if i >= 0 {
+				entry.ID, set.Entry = entries[i].ID, entries[i].ID
+				if entries[i].Pronunciation == said {
+					entry = entries[i]
+					return set, nil
+				}
+			}
+			set.Sealed, err = p.seal(ctx, of, entry)
+			return set, err
+		}), origin.Metadata(uuid.New(), at))
+	return entry, position, err
+}
+
+func (p *Pronunciations) seal(ctx context.Context, of string, e Entry) ([]byte, error) {
+	content, err := json.Marshal(pronunciation.Content(e.Pronunciation))
+	if err != nil {
+		return nil, fmt.Errorf("encoding a pronunciation: %w", err)
+	}
+	sealed, err := p.keys.Seal(ctx, of, content, pronunciation.SealedFor(e.ID))
+	if err != nil {
+		return nil, fmt.Errorf("sealing a pronunciation: %w", explainKeys(err))
+	}
+	return sealed, nil
+}
+
+func explainKeys(err error) error {
+	if errors.Is(err, keyring.ErrErased) {
+		return account.ErrClosed
+	}
+	return err
+}
+
+// Remove removes an entry from the list of an account. Errors: domain.NotFound.
+func (p *Pronunciations) Remove(
+	ctx context.Context, of, id string, origin journal.Origin,
+) (eventlog.Position, error) {
+	at := p.now().UTC()
+	_, position, err := journal.Execute(ctx, p.journal, streamOf(of),
+		command(pronunciation.Remove{Entry: id, At: at}), origin.Metadata(uuid.New(), at))
+	return position, err
+}
+
+// Forget drops what is kept in memory of an account that closes. The log has no more than what is sealed with its key.
+func (p *Pronunciations) Forget(_ context.Context, of string) error {
+	p.opened.Remove(of)
+	return nil
+}

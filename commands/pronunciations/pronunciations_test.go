@@ -1,0 +1,119 @@
+package pronunciations_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/commands/commandstest"
+	"github.com/recital-tts/recital/commands/pronunciations"
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/pronunciation"
+	"github.com/recital-tts/recital/internal/access/keyring/memkeys"
+	"github.com/recital-tts/recital/internal/speech"
+)
+
+// newLists returns two instances on one log.
+func newLists(t *testing.T) (w *commandstest.World, keys *memkeys.Keyring, one, other *pronunciations.Pronunciations) {
+	w, keys = commandstest.New(t), memkeys.New()
+	lists := make([]*pronunciations.Pronunciations, 2)
+	for i := range lists {
+		var err error
+		lists[i], err = pronunciations.New(w.Journal, keys, w.Clock.Now)
+		require.NoError(t, err)
+	}
+	return w, keys, lists[0], lists[1]
+}
+
+func TestAListIsReadWhereverItIsWritten(t *testing.T) {
+	w, _, one, other := newLists(t)
+	origin := commandstest.Operator()
+	words := func(p *pronunciations.Pronunciations) (words []string) {
+		list, _, err := p.List(t.Context(), "a1")
+		require.NoError(t, err)
+		for _, e := range list {
+			words = append(words, e.Word+"="+e.Spoken)
+		}
+		return words
+	}
+	require.Empty(t, words(one))
+	none, err := other.Lexicon(t.Context(), "a1")
+	require.NoError(t, err)
+	require.Nil(t, none)
+
+	// an entry is added once, and changed by its word and language
+	said := speech.Pronunciation{Word: "Nguyen", Spoken: "win"}
+	first, at, err := one.Set(t.Context(), "a1", said, origin)
+	require.NoError(t, err)
+	again, still, err := other.Set(t.Context(), "a1", said, origin)
+	require.NoError(t, err)
+	require.Equal(t, first, again)
+	require.Equal(t, at, still)
+	said.Spoken = "noo yen"
+	changed, _, err := other.Set(t.Context(), "a1", said, origin)
+	require.NoError(t, err)
+	require.Equal(t, first.ID, changed.ID)
+	said.Language = "vi"
+	second, _, err := one.Set(t.Context(), "a1", said, origin)
+	require.NoError(t, err)
+	require.NotEqual(t, first.ID, second.ID)
+	require.Equal(t, []string{"Nguyen=noo yen", "Nguyen=noo yen"}, words(other))
+
+	// and removed once
+	_, err = one.Remove(t.Context(), "a1", first.ID, origin)
+	require.NoError(t, err)
+	_, err = other.Remove(t.Context(), "a1", first.ID, origin)
+	require.Equal(t, domain.NotFound, domain.CodeOf(err))
+	require.Len(t, words(one), 1)
+	there, err := other.Lexicon(t.Context(), "a1")
+	require.NoError(t, err)
+	require.NotNil(t, there)
+
+	// and the log has no word in clear
+	require.Len(t, w.Decoded(pronunciation.Stream("a1")), 4)
+	for _, event := range w.Decoded(pronunciation.Stream("a1")) {
+		require.NotContains(t, fmt.Sprintf("%s", event.Event), "Nguyen")
+	}
+}
+
+func TestAListIsSharedByWhoeverWritesIt(t *testing.T) {
+	_, _, one, other := newLists(t)
+	var writing sync.WaitGroup
+	for i := range 20 {
+		writing.Go(func() {
+			said := speech.Pronunciation{Word: fmt.Sprint("word", i/2), Spoken: "x"}
+			_, _, err := []*pronunciations.Pronunciations{one, other}[i%2].Set(t.Context(), "a1", said,
+				commandstest.Operator())
+			assert.NoError(t, err)
+		})
+	}
+	writing.Wait()
+	list, _, err := one.List(t.Context(), "a1")
+	require.NoError(t, err)
+	require.Len(t, list, 10)
+}
+
+func TestAListEndsWithItsAccount(t *testing.T) {
+	_, keys, one, _ := newLists(t)
+	said := speech.Pronunciation{Word: "Nguyen", Spoken: "win"}
+	_, _, err := one.Set(t.Context(), "a1", said, commandstest.Operator())
+	require.NoError(t, err)
+	_, err = one.Lexicon(t.Context(), "a1")
+	require.NoError(t, err)
+	require.NoError(t, keys.Erase(t.Context(), "a1"))
+	require.NoError(t, one.Forget(t.Context(), "a1"))
+	_, _, err = one.List(t.Context(), "a1")
+	require.Equal(t, domain.Unauthenticated, domain.CodeOf(err))
+	_, _, err = one.Set(t.Context(), "a1", said, commandstest.Operator())
+	require.Equal(t, domain.Unauthenticated, domain.CodeOf(err))
+}
+
+func TestWhatIsWrongIsNotKept(t *testing.T) {
+	_, _, one, _ := newLists(t)
+	_, _, err := one.Set(t.Context(), "a1", speech.Pronunciation{Word: "?", Spoken: "x"}, commandstest.Operator())
+	require.Equal(t, domain.Invalid, domain.CodeOf(err))
+	require.ErrorAs(t, err, new(*speech.PronunciationError))
+}

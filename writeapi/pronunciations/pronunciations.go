@@ -1,0 +1,127 @@
+// Package pronunciations serves the routes of the lists of pronunciations.
+package pronunciations
+
+import (
+	"errors"
+	"time"
+
+	"github.com/recital-tts/recital/commands/pronunciations"
+	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/writeapi"
+)
+
+// API changes and shows how accounts have words spoken. Its list is not a query of a read model: it is never older than
+// the log, and so is that of every synthesis.
+type API struct {
+	Pronunciations *pronunciations.Pronunciations
+}
+
+// Routes are the rows for the public route table.
+func (a *API) Routes() []web.Route {
+	tag := web.Tag("Speech")
+	return []web.Route{
+		web.Get("/v1/account/pronunciations", a.list, tag, web.Summary("How words are spoken, in pages"),
+			web.Description("The list of the account, in the order in which it was made. Every synthesis of the account "+
+				"uses it."),
+			web.Returns[listResponse](web.Sends("x-recital-position"))),
+		web.Put("/v1/account/pronunciations", a.set, tag, web.Summary("Set how a word is spoken"),
+			web.Description("Adds a word or phrase to the list, or changes what the list says of it in this language. A "+
+				"repetition changes nothing. From the reply on, every synthesis of the account uses it."),
+			web.Returns[Entry](web.Sends("x-recital-position")), web.Refuses(403)),
+		web.Delete("/v1/account/pronunciations/{id}", a.remove, tag, web.Summary("Remove a word from the list"),
+			web.Description("The word is spoken by the rules of its language again. Saved clips stay as they are."),
+			web.Returns[writeapi.SuccessResponse](web.Sends("x-recital-position")), web.Refuses(404)),
+	}
+}
+
+// Entry is an entry of a list as clients see it.
+type Entry struct {
+	ID        string    `json:"id" doc:"The id of the entry."`
+	Word      string    `json:"word" doc:"The word or phrase, as texts write it."`
+	Spoken    *string   `json:"spoken" doc:"The respelling, or null."`
+	IPA       *string   `json:"ipa" doc:"The phonemes, or null."`
+	Language  *string   `json:"language" doc:"The language in which it is spoken so, or null for all."`
+	UpdatedAt time.Time `json:"updated_at" doc:"When the entry was last changed."`
+}
+
+func show(e pronunciations.Entry) Entry {
+	return Entry{ID: e.ID, Word: e.Word, Spoken: notEmpty(e.Spoken), IPA: notEmpty(e.IPA),
+		Language: notEmpty(e.Language), UpdatedAt: e.At}
+}
+
+func notEmpty(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+type listRequest struct {
+	Page     int `query:"page" default:"1" gt:"0" doc:"The page, counted from 1." example:"1"`
+	PageSize int `query:"page_size" default:"100" gt:"0" le:"1000" doc:"How many entries a page has." example:"100"`
+}
+
+type listResponse struct {
+	Pronunciations []Entry `json:"pronunciations" doc:"The entries of the page."`
+	Page           int     `json:"page" gt:"0" doc:"The page, counted from 1."`
+	PageSize       int     `json:"page_size" gt:"0" doc:"How many entries a page has."`
+	Total          int     `json:"total" ge:"0" doc:"How many entries there are on all pages."`
+}
+
+func (a *API) list(call *web.Call, in listRequest) (web.Reply, error) {
+	all, position, err := a.Pronunciations.List(call, call.Principal.Account)
+	if err != nil {
+		return web.Reply{}, err
+	}
+	call.SetPosition(position.String())
+	response := listResponse{Pronunciations: []Entry{}, Page: in.Page, PageSize: in.PageSize, Total: len(all)}
+	if in.Page-1 <= len(all)/in.PageSize {
+		from := (in.Page - 1) * in.PageSize
+		for _, e := range all[min(from, len(all)):min(from+in.PageSize, len(all))] {
+			response.Pronunciations = append(response.Pronunciations, show(e))
+		}
+	}
+	return web.JSON(response), nil
+}
+
+type setRequest struct {
+	Word     string  `body:"word" required:"true" minlen:"1" maxlen:"100" doc:"A word or phrase, as texts write it." example:"Nguyen"`
+	Spoken   *string `body:"spoken" maxlen:"200" doc:"The respelling that is spoken in its place." example:"win"`
+	IPA      *string `body:"ipa" maxlen:"200" doc:"Its phonemes in the International Phonetic Alphabet, in place of a respelling; needs a language."`
+	Language *string `body:"language" maxlen:"35" doc:"Where it is spoken so: a code such as \x60en\x60, \x60de\x60 or \x60pt-BR\x60. Without one it is in every language." example:"en"`
+}
+
+func (a *API) set(call *web.Call, in setRequest) (web.Reply, error) {
+	said := speech.Pronunciation{Word: in.Word, Spoken: or(in.Spoken), IPA: or(in.IPA), Language: or(in.Language)}
+	entry, position, err := a.Pronunciations.Set(call, call.Principal.Account, said, writeapi.Origin(call.Caller))
+	var wrong *speech.PronunciationError
+	if errors.As(err, &wrong) {
+		return web.Reply{}, call.Invalid(wrong.Field, wrong.Problem)
+	}
+	if err != nil {
+		return web.Reply{}, err
+	}
+	call.SetPosition(position.String())
+	return web.JSON(show(entry)), nil
+}
+
+func or(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
+
+type removeRequest struct {
+	ID string `path:"id" maxlen:"64" doc:"The id of the entry." example:"3f0e0e0a-6f6e-4c0e-9d5a-0c3d1f7f2b11"`
+}
+
+func (a *API) remove(call *web.Call, in removeRequest) (web.Reply, error) {
+	position, err := a.Pronunciations.Remove(call, call.Principal.Account, in.ID, writeapi.Origin(call.Caller))
+	if err != nil {
+		return web.Reply{}, err
+	}
+	call.SetPosition(position.String())
+	return web.JSON(writeapi.SuccessResponse{Success: true}), nil
+}
