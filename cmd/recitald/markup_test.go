@@ -71,6 +71,29 @@ func TestMarkupWithAnErrorIsRefused(t *testing.T) {
 	require.Zero(t, c.usage(t))
 }
 
+// A dialogue is one request, billed as one, in the voices that the account may use.
+func TestADialogueIsOneRequest(t *testing.T) {
+	t.Parallel()
+	c := share(t).openAccount("enterprise")
+	const text = `<speak>Ready? <voice name="zeke">Yes.</voice> <voice name="ava">Not yet!</voice></speak>`
+	said := map[string]bool{}
+	for _, document := range []string{text, strings.ReplaceAll(text, "zeke", "leah"), strings.ReplaceAll(text, "ava", "leah")} {
+		for _, model := range []string{"aurora", "blizzard"} {
+			answer := c.post(t, bytesRoute, order{"text": document, "voice": "leah", "model": model, "format": "raw", "language": "en"})
+			require.Equal(t, 200, answer.status, answer.text())
+			require.Equal(t, strconv.Itoa(len("Ready? Yes. Not yet!")), answer.header.Get("x-character-count"))
+			said[string(answer.body)] = true
+		}
+	}
+	require.Len(t, said, 6)
+	for _, id := range []string{"nobody", "9c4a8f2b3e1d7c40"} {
+		refused := c.post(t, bytesRoute, order{"text": strings.ReplaceAll(text, "ava", id), "voice": "leah"})
+		require.Equal(t, 422, refused.status)
+		require.Contains(t, refused.text(), "line 1, column 47: the voice of <voice>: ")
+	}
+	require.EqualValues(t, 6*len("Ready? Yes. Not yet!"), c.usage(t))
+}
+
 // Over the socket a text is what it is.
 func TestASocketReadsMarkupAsText(t *testing.T) {
 	t.Parallel()

@@ -28,7 +28,8 @@ var errTaken = errors.New("the reply was carried out or given up before")
 type Reply struct {
 	synthesiser *Synthesiser
 	synthesis   Synthesis
-	voice       speech.Voice // as it was at the beginning: the reply goes on when it is deleted
+	voice       speech.Voice            // as it was at the beginning: the reply goes on when it is deleted
+	cast        map[string]speech.Voice // those that markup names
 	lexicon     *speech.Lexicon
 	until       time.Time    // when the reply is interrupted, so that it is settled before its reservation expires
 	clip        clips.Draft  // of the clip to be saved; its id is "" if there is none
@@ -74,20 +75,14 @@ func (s *Synthesiser) tryBegin(ctx context.Context, synthesis Synthesis) (*Reply
 	if err := synthesis.parse(); err != nil {
 		return nil, err
 	}
-	voice, err := s.Voices.Speaking(ctx, synthesis.Account, synthesis.Voice)
-	if err != nil {
+	reply := &Reply{synthesiser: s, synthesis: synthesis, until: time.Now().Add(s.longest())}
+	if err := reply.engage(ctx); err != nil {
 		return nil, err
 	}
-	lexicon, err := s.lexicon(ctx, synthesis.Account)
-	if err != nil {
+	var err error
+	if reply.slot, err = s.Slots.Try(synthesis.Account, synthesis.Plan); err != nil {
 		return nil, err
 	}
-	slot, err := s.Slots.Try(synthesis.Account, synthesis.Plan)
-	if err != nil {
-		return nil, err
-	}
-	reply := &Reply{synthesiser: s, synthesis: synthesis, voice: voice, slot: slot, until: time.Now().Add(s.longest())}
-	reply.lexicon = lexicon
 	begun := false
 	defer func() {
 		if !begun { // also after a panic
@@ -101,13 +96,28 @@ func (s *Synthesiser) tryBegin(ctx context.Context, synthesis Synthesis) (*Reply
 	return reply, nil
 }
 
+// engage finds the voices that speak, and how the account has words spoken.
+func (r *Reply) engage(ctx context.Context) (err error) {
+	speaking := func(id string) (speech.Voice, error) {
+		return r.synthesiser.Voices.Speaking(ctx, r.synthesis.Account, id)
+	}
+	if r.voice, err = speaking(r.synthesis.Voice); err != nil {
+		return err
+	}
+	if r.cast, err = speech.Cast(r.synthesis.markup, speaking); err != nil {
+		return err
+	}
+	r.lexicon, err = r.synthesiser.lexicon(ctx, r.synthesis.Account)
+	return err
+}
+
 func (r *Reply) begin(ctx context.Context) error {
 	if err := errors.Join(r.claim(), r.draftClip(ctx), r.nameWordTimes()); err != nil {
 		return err
 	}
 	request := r.synthesis.request(r.voice)
 	request.Text, request.Markup = r.synthesis.Text, r.synthesis.markup
-	request.Lexicon = r.lexicon
+	request.Cast, request.Lexicon = r.cast, r.lexicon
 	r.stream = r.synthesiser.Speaker.Speak(ctx, request)
 	r.synthesis.billed = r.stream.Characters()
 

@@ -3,6 +3,7 @@ package speech
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -44,9 +45,47 @@ func ParseMarkup(text, language string) (*Markup, error) {
 		err = document.CheckPhonemes(languageOf(document.Text, language), ipa.Check)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", domain.Refuse(domain.Invalid, "The markup is wrong: "+err.Error()), err)
+		return nil, wrongMarkup(err)
 	}
 	return &document, nil
+}
+
+func wrongMarkup(err error) error {
+	return fmt.Errorf("%w: %w", domain.Refuse(domain.Invalid, "The markup is wrong: "+err.Error()), err)
+}
+
+// Cast returns the voices that markup names. A system voice may have its name in the place of its id. speaking returns
+// one by its id. Errors: *MarkupError for one that is refused; those of speaking that are no refusals.
+func Cast(m *Markup, speaking func(id string) (Voice, error)) (map[string]Voice, error) {
+	if m == nil || len(m.Voices) == 0 {
+		return nil, nil
+	}
+	cast := make(map[string]Voice, len(m.Voices))
+	for _, use := range m.Voices {
+		id := use.Name
+		if system, found := LookupVoice(strings.ToLower(id)); found {
+			id = system.ID
+		}
+		voice, err := speaking(id)
+		switch domain.CodeOf(err) {
+		case domain.NotFound, domain.Conflict, domain.Rejected:
+			return nil, wrongMarkup(use.Error(whyNot(err)))
+		}
+		if err != nil {
+			return nil, err
+		}
+		cast[use.Name] = voice
+	}
+	return cast, nil
+}
+
+// whyNot returns the reason for which a voice does not speak, within a sentence.
+func whyNot(err error) string {
+	var refusal *domain.Error
+	if !errors.As(err, &refusal) || refusal.Message == "" {
+		return "it does not speak"
+	}
+	return strings.ToLower(refusal.Message[:1]) + refusal.Message[1:]
 }
 
 // markup is what a document says about a segment.
@@ -58,9 +97,18 @@ type markup struct {
 	pause    float64 // seconds after it, in place of the engine's own
 }
 
-// steer applies the markup to a job.
-func (m *markup) steer(job *Job) {
+// voice returns the voice that speaks the segment of a request.
+func (m *markup) voice(r Request) Voice {
+	if voice, named := r.Cast[m.style.Voice]; named {
+		return voice
+	}
+	return r.Voice
+}
+
+// steer applies the markup to a job of a request.
+func (m *markup) steer(job *Job, r Request) {
 	job.Readings = m.readings
+	job.Voice = m.voice(r)
 	if m.style.Language != "" {
 		job.Language = m.style.Language
 	}
@@ -120,6 +168,7 @@ func (st *Stream) newChain() *mastering.Chain {
 	r := st.request
 	volume := 0.0
 	if m := st.segments[st.index].markup; m != nil {
+		r.Voice = m.voice(r)
 		if volume = m.style.Volume; m.style.Language != "" {
 			r.Language = m.style.Language
 		}
@@ -144,7 +193,7 @@ func (s steered) Speak(ctx context.Context, job Job) (Utterance, error) {
 		return &recorded{}, nil
 	}
 	r := s.request
-	r.Language = job.Language
+	r.Language, r.Voice = job.Language, job.Voice
 	return s.speaker.engineFor(r).Speak(ctx, job)
 }
 

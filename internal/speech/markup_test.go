@@ -176,3 +176,29 @@ func TestAnyMarkupIsSpoken(t *testing.T) {
 		requireTimings(rt, r.Markup.Text, w.timings, float64(len(w.pcm)/2)/float64(pool.SampleRate()))
 	})
 }
+
+// A dialogue is one text: each part has its voice, and sounds as it does alone.
+func TestEachPartOfADialogueHasItsVoice(t *testing.T) {
+	zeke, _ := speech.LookupVoice("zeke")
+	r, engine := markedUp(t, `<speak>One. <voice name="Zeke">Two.</voice> <voice name="gone">Three.</voice></speak>`), &reader{}
+	cast, err := speech.Cast(r.Markup, func(id string) (speech.Voice, error) {
+		if id == "gone" {
+			return r.Voice, nil
+		}
+		return speech.FindVoice(id)
+	})
+	require.NoError(t, err)
+	r.Cast = cast
+	w := speak(t, engine, r)
+	require.Equal(t, "One. Two. Three.", joined(w.timings))
+	var voices []string
+	for _, job := range engine.jobs {
+		voices = append(voices, job.Voice.ID)
+	}
+	require.Equal(t, []string{r.Voice.ID, zeke.ID, r.Voice.ID}, voices)
+
+	_, err = speech.Cast(r.Markup, func(id string) (speech.Voice, error) { return speech.FindVoice(id) })
+	var wrong *speech.MarkupError
+	require.ErrorAs(t, err, &wrong)
+	require.EqualError(t, wrong, "line 1, column 45: the voice of <voice>: there is no such voice")
+}

@@ -25,6 +25,8 @@ type Request struct {
 	Length   float64 // seconds that the audio should last, in place of Speed; 0 means the natural length
 	// Markup steers the speech of its text, which takes the place of Text; nil for none.
 	Markup *Markup
+	// Cast are the voices that the markup names, by these names. What is not in it is spoken by Voice.
+	Cast map[string]Voice
 	// Lexicon has words that are spoken in another way; nil for none.
 	Lexicon *Lexicon
 }
@@ -318,7 +320,7 @@ func (st *Stream) job(index int, careful bool) Job {
 		Phrases:  st.manner.phrasesOf(text, st.request.Seed),
 	}
 	if m != nil {
-		m.steer(&job)
+		m.steer(&job, st.request)
 	}
 	return job
 }

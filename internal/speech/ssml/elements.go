@@ -24,6 +24,7 @@ func builders() map[string]builder {
 		"prosody":  {" rate pitch volume ", changeProsody},
 		"say-as":   {" interpret-as format ", sayAs},
 		"sub":      {" alias ", substitute},
+		"voice":    {" name ", withVoice},
 	}
 }
 
@@ -52,6 +53,27 @@ func inLanguage(p *parser, e *element, a map[string]string) error {
 		return p.fail("<lang> needs xml:lang")
 	}
 	return setLanguage(p, e, a)
+}
+
+// maxVoice is the length of the longest name of a voice in characters.
+const maxVoice = 64
+
+func withVoice(p *parser, e *element, a map[string]string) error {
+	name := strings.TrimSpace(a["name"])
+	if name == "" || len([]rune(name)) > maxVoice {
+		return p.fail("<voice> needs a name of 1 to 64 characters, the id of a voice")
+	}
+	e.run.Style.Voice = name
+	for _, known := range p.out.Voices {
+		if known.Name == name {
+			return nil
+		}
+	}
+	if len(p.out.Voices) == MaxVoices {
+		return p.fail("the document has more than 16 voices")
+	}
+	p.out.Voices = append(p.out.Voices, VoiceUse{name, *newError(p.text, p.at, "")})
+	return nil
 }
 
 func unit(ends Boundary) func(*parser, *element, map[string]string) error {

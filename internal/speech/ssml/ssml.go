@@ -20,14 +20,29 @@ const (
 	MaxPause  = 10 * time.Second // of one pause
 	MaxPauses = time.Minute      // of all pauses
 	MaxSpoken = 400              // characters of an alias, or of a text with a class
+	MaxVoices = 16               // different ones
 	MaxRuns   = 300              // each may take an engine some milliseconds, however short it is
 	maxBytes  = 32 << 10
 )
 
 // Document is a parsed text.
 type Document struct {
-	Text string // without the markup
-	Runs []Run  // their texts, concatenated, are Text
+	Text   string     // without the markup
+	Runs   []Run      // their texts, concatenated, are Text
+	Voices []VoiceUse // those that it names, each once
+}
+
+// VoiceUse is where a document names a voice for the first time.
+type VoiceUse struct {
+	Name string
+	at   Error
+}
+
+// Error returns an error at the place.
+func (u VoiceUse) Error(problem string) *Error {
+	wrong := u.at
+	wrong.Problem = "the voice of <voice>: " + problem
+	return &wrong
 }
 
 // Characters returns the number of characters to bill. A text with an alias counts as the longer of the two, because a
@@ -121,6 +136,7 @@ const (
 
 // Style is how a text is delivered, relative to how it would be without markup.
 type Style struct {
+	Voice    string  // the name of a voice; "" for that of the request
 	Language string  // an engine language; "" for that of the request
 	Rate     float64 // a factor; 0.25 to 2
 	Pitch    float64 // semitones; -12 to 12

@@ -91,6 +91,9 @@ func describe(d ssml.Document) string {
 
 func describeStyle(s ssml.Style) string {
 	said := s.Language
+	if s.Voice != "" {
+		said += " voice " + s.Voice
+	}
 	if s.Rate != 1 {
 		said += fmt.Sprintf(" rate %.3g", s.Rate)
 	}
