@@ -10,6 +10,8 @@ import (
 
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/enginetest"
+	"github.com/recital-tts/recital/internal/speech/worker"
+	"github.com/recital-tts/recital/internal/speech/worker/workertest"
 )
 
 // heardOf returns the phonemes that the engine names, without those of pauses.
@@ -85,4 +87,19 @@ func TestEachSymbolIsHeard(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A word in phonemes sounds in the second engine as the word that has them in its dictionary.
+func TestPhonemesAreHeardInTheSecondEngine(t *testing.T) {
+	engine := openConfig(t, worker.Config{Command: workertest.Flite(binary), Size: 1})
+	say := func(text string, sounds ...speech.Sound) string {
+		job := enginetest.Job(text)
+		job.Sounds = sounds
+		said, err := enginetest.Speak(t.Context(), engine, job)
+		require.NoError(t, err)
+		return string(said.PCM)
+	}
+	plain := say("Say whale now.")
+	require.Equal(t, plain, say("Say weɪl now.", speech.Sound{Start: 4, Runes: 4}))
+	require.NotEqual(t, plain, say("Say wiːl now.", speech.Sound{Start: 4, Runes: 4}))
 }
