@@ -38,8 +38,9 @@ SHORTENED = rapid\.Check[(]|testing\.Short[(][)]|enginetest\.Run[(]
 folders_with = $$(grep -rlE --include='*_test.go' '$(1)' . | xargs -r -n 1 dirname | sort -u)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-test deps-long build run test test-plain test-race test-long test-long-plain test-long-race \
-	lint bench align-report clone-report normalise-report nemo-report precheck-report loudness loudness-report soak storm clients \
+.PHONY: help deps deps-test deps-long build console run test test-plain test-race test-long test-long-plain \
+	test-long-race lint bench align-report clone-report normalise-report nemo-report precheck-report loudness \
+	loudness-report soak storm clients \
 	fixture pydantic govulncheck fuzz clean
 
 # Tests take the binaries that make has built, and benchmarks a regular expression in which nothing is expanded.
@@ -66,6 +67,10 @@ build: ## build the binaries into bin/
 
 run: deps build ## install, build and start everything on an embedded default; Ctrl-C stops it
 	@exec bin/recitald
+
+console: ## build the console's page from its sources (needs Node and npm's registry; what it builds is committed)
+	cd console && npm ci --ignore-scripts --no-audit --no-fund
+	GO=$(GO) console/build.sh console internal/http/console/dist
 
 test: deps-test build ## run the tests, the longest ones shortened, some under the race detector
 	@$(MAKE) --no-print-directory --keep-going --jobs 2 test-race test-plain

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -21,6 +22,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/feed"
 	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/http/console"
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/internal/http/web/docs"
 	"github.com/recital-tts/recital/internal/http/web/openapi"
@@ -50,8 +52,12 @@ func (a *App) serve(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	page, err := console.Routes()
+	if err != nil {
+		return err
+	}
 	a.public, err = a.listen(a.cfg.HTTPAddr, docs.Public(a.links().Base()), web.Config{
-		Name: "public", Routes: a.service.public, Tokens: a.tokens, Record: a.acts.Record,
+		Name: "public", Routes: slices.Concat(a.service.public, page), Tokens: a.tokens, Record: a.acts.Record,
 		Authenticator: access{a.credentials.FindKey, a.time.now},
 		Readers:       access{a.credentials.FindKeyToRead, a.time.now},
 		Sessions:      browsers{a.credentials, a.sessions, a.time.now, a.log},

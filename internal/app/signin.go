@@ -47,7 +47,7 @@ func signinSlice(core *coreParts, providers *providerParts, shared *sharedParts)
 				DrawAccount: accounts.NewAccountID, Now: time.Now,
 			})
 			flow := &signin.Flow{Providers: issuers, Origins: origins, Key: core.secrets.signIns, Now: time.Now}
-			read := readapi.API{Models: core.projector, Keys: core.keys}
+			read := readapi.API{Models: core.projector, Keys: core.keys, Providers: shownProviders(issuers)}
 			write := writeapi.API{
 				Flow: flow, SignIns: signIns, Sessions: shared.sessions, Links: core.links(), ReadModels: core.projector,
 				Logger: core.log, Failed: core.metrics.countFailedSignIns(),
@@ -85,6 +85,14 @@ func openProviders(core *coreParts, standIns *standIns) (map[string]signin.Provi
 		}
 	}
 	return all, nil
+}
+
+// shownProviders returns the providers as people who are about to sign in see them.
+func shownProviders(providers map[string]signin.Provider) (shown []readapi.Provider) {
+	for _, name := range slices.Sorted(maps.Keys(providers)) {
+		shown = append(shown, readapi.Provider{Provider: name, Issuer: providers[name].Issuer()})
+	}
+	return shown
 }
 
 // providerConfig returns the configuration of a provider; its issuer is "" if there is no such provider.

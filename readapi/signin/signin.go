@@ -14,8 +14,15 @@ import (
 
 // API serves the profiles of accounts' owners from their read model.
 type API struct {
-	Models readapi.Models
-	Keys   keyring.Opener
+	Models    readapi.Models
+	Keys      keyring.Opener
+	Providers []Provider // by their names
+}
+
+// Provider is an identity provider by which people can sign in.
+type Provider struct {
+	Provider string `json:"provider" literal:"idp_1,idp_2,idp_3,idp_4" doc:"The provider, for /auth/oauth/login."`
+	Issuer   string `json:"issuer" format:"uri" doc:"The address by which the provider names itself (OpenID Connect)."`
 }
 
 // Routes returns the rows for the public route table.
@@ -25,7 +32,14 @@ func (a *API) Routes() []web.Route {
 			web.Summary("Who is signed in"),
 			web.Description("The account of the session, as the identity provider described its owner at the last sign-in."),
 			web.Returns[OAuthValidateResponse](web.Sends("cache-control")), web.Refuses(404)),
+		web.Get("/auth/oauth/providers", a.providers, web.Public(), web.Tag("Sign-in"),
+			web.Summary("By whom people can sign in"),
+			web.Description("The identity providers that are configured."), web.Returns[[]Provider]()),
 	}
+}
+
+func (a *API) providers(*web.Call, struct{}) (web.Reply, error) {
+	return web.JSON(append([]Provider{}, a.Providers...)), nil
 }
 
 // OAuthValidateResponse is the record of that name in the interface.

@@ -3,26 +3,18 @@
 package docs
 
 import (
-	"bytes"
-	"compress/gzip"
-	"context"
-	"crypto/sha256"
 	"embed"
 	_ "embed"
-	"encoding/binary"
-	"encoding/hex"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/recital-tts/recital/internal/http/web"
-	"github.com/recital-tts/recital/internal/http/web/conditional"
 	"github.com/recital-tts/recital/internal/http/web/openapi"
+	"github.com/recital-tts/recital/internal/http/web/static"
 )
 
 //go:embed description.md
@@ -41,9 +33,9 @@ func Admin() openapi.Info {
 
 // site is what the routes serve.
 type site struct {
-	document file
-	sockets  file // empty where the table has no WebSockets
-	files    map[string]file
+	document static.File
+	sockets  static.File // empty where the table has no WebSockets
+	files    map[string]static.File
 	policy   string
 }
 
@@ -58,13 +50,16 @@ func Routes(info openapi.Info, table []web.Route) ([]web.Route, error) {
 	if err != nil {
 		return nil, fmt.Errorf("describing the interface: %w", err)
 	}
-	s.sockets = pack("application/json", sockets)
+	s.sockets = static.Pack("application/json", sockets)
 	rows := s.rows()
+	if !slices.ContainsFunc(table, func(r web.Route) bool { return r.Method == http.MethodGet && r.Path == "/" }) {
+		rows = append(rows, homeRow())
+	}
 	document, err := openapi.Write(info, slices.Concat(table, rows))
 	if err != nil {
 		return nil, fmt.Errorf("describing the interface: %w", err)
 	}
-	s.document = pack("application/json", document)
+	s.document = static.Pack("application/json", document)
 	return rows, nil
 }
 
@@ -73,8 +68,6 @@ func (s *site) rows() []web.Route {
 	sends, maySend := web.Sends("etag", "cache-control"), web.MaySend("content-encoding")
 	unchanged := web.ReturnsNothing(304, web.Means("What the client has is still right"), sends)
 	rows := []web.Route{
-		web.Get("/", home, public, tag, web.Summary("Leads to the description"),
-			web.Description("Redirects people to `/docs`."), web.ReturnsNothing(302, web.Sends("location"))),
 		web.Get("/openapi.json", s.describe, public, tag, web.Summary("This description"),
 			web.Description("An OpenAPI 3.1 document in JSON."),
 			web.Returns[map[string]any](sends, maySend), unchanged),
@@ -85,7 +78,7 @@ func (s *site) rows() []web.Route {
 			web.Description("Scripts and styles of `/docs`."),
 			web.ReturnsMedia([]string{"text/javascript", "text/css", "image/png"}, sends, maySend), unchanged, web.Refuses(404)),
 	}
-	if s.sockets.size > 0 {
+	if s.sockets.Size() > 0 {
 		rows = append(rows, web.Get("/asyncapi.json", s.describeSockets, public, tag,
 			web.Summary("The description of the WebSockets"),
 			web.Description("An AsyncAPI 3.0 document in JSON."), web.Returns[map[string]any](sends, maySend), unchanged))
@@ -93,33 +86,35 @@ func (s *site) rows() []web.Route {
 	return rows
 }
 
-// home is for people who open the address of the service in a browser.
+// homeRow serves people who open the address of the service in a browser, unless a route of the table does.
+func homeRow() web.Route {
+	return web.Get("/", home, web.Public(), web.Tag("Documentation"), web.Summary("Leads to the description"),
+		web.Description("Redirects people to `/docs`."), web.ReturnsNothing(http.StatusFound, web.Sends("location")))
+}
+
 func home(*web.Call, struct{}) (web.Reply, error) {
 	return web.Redirect(http.StatusFound, "/docs"), nil
 }
 
-// conditions are what the client takes and has.
-type conditions struct {
-	Encodings   string `header:"accept-encoding" doc:"gzip is used"`
-	IfNoneMatch string `header:"if-none-match" doc:"The etag of what the client has: if it is still right, the reply is a 304."`
+// revalidated has browsers revalidate a file each time: a new release must not meet parts of the old one.
+const revalidated = "no-cache"
+
+func (s *site) describe(call *web.Call, in static.Conditions) (web.Reply, error) {
+	return s.document.Reply(call, in, revalidated)
 }
 
-func (s *site) describe(call *web.Call, in conditions) (web.Reply, error) {
-	return s.document.reply(call, in)
+func (s *site) describeSockets(call *web.Call, in static.Conditions) (web.Reply, error) {
+	return s.sockets.Reply(call, in, revalidated)
 }
 
-func (s *site) describeSockets(call *web.Call, in conditions) (web.Reply, error) {
-	return s.sockets.reply(call, in)
-}
-
-func (s *site) page(call *web.Call, in conditions) (web.Reply, error) {
+func (s *site) page(call *web.Call, in static.Conditions) (web.Reply, error) {
 	call.SetHeader("Content-Security-Policy", s.policy)
 	call.SetHeader("Referrer-Policy", "no-referrer")
-	return s.files["index.html"].reply(call, in)
+	return s.files["index.html"].Reply(call, in, revalidated)
 }
 
 type assetRequest struct {
-	conditions
+	static.Conditions
 	Name string `path:"name" doc:"The name of the file." example:"start.js"`
 }
 
@@ -128,7 +123,7 @@ func (s *site) asset(call *web.Call, in assetRequest) (web.Reply, error) {
 	if !ok {
 		return web.Reply{}, &web.Error{Status: 404, Message: "Not Found", Detail: true}
 	}
-	return found.reply(call, in.conditions)
+	return found.Reply(call, in.Conditions, revalidated)
 }
 
 // policy lets the page load its own parts only, and talk to this service only. Audio comes as blobs, small pictures of
@@ -148,17 +143,9 @@ func policy(address string) string {
 //go:embed page swagger-ui/*.gz swagger-ui/*.png
 var parts embed.FS
 
-// file is kept compressed, as nearly all clients want it, from its first reader on.
-type file struct {
-	mediaType string
-	gzipped   func() []byte
-	size      int64 // without compression, in bytes
-	tag       string
-}
-
 // embedded are the files of the page by their names.
-func embedded() (map[string]file, error) {
-	files := map[string]file{}
+func embedded() (map[string]static.File, error) {
+	files := map[string]static.File{}
 	for _, folder := range []string{"page", "swagger-ui"} {
 		entries, err := parts.ReadDir(folder)
 		if err != nil {
@@ -174,82 +161,16 @@ func embedded() (map[string]file, error) {
 	return files, nil
 }
 
-func load(place string) (file, error) {
+func load(place string) (static.File, error) {
 	content, err := parts.ReadFile(place)
 	if err != nil {
-		return file{}, err
+		return static.File{}, err
 	}
 	plain, compressed := strings.CutSuffix(place, ".gz")
-	mediaType := map[string]string{
-		".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
-		".png": "image/png",
-	}[path.Ext(plain)]
 	if !compressed {
-		return pack(mediaType, content), nil
+		return static.Pack(static.MediaType(place), content), nil
 	}
-	// A gzip file ends with the size of what it holds (RFC 1952, 2.3.1).
-	size := int64(binary.LittleEndian.Uint32(content[len(content)-4:]))
-	return file{mediaType: mediaType, gzipped: func() []byte { return content }, size: size, tag: tagOf(content)}, nil
-}
-
-// pack returns a file that is compressed when somebody reads it: a start does not wait for that.
-func pack(mediaType string, content []byte) file {
-	size, tag := int64(len(content)), tagOf(content)
-	gzipped := sync.OnceValue(func() []byte {
-		var out bytes.Buffer // to which writing never fails
-		writer, _ := gzip.NewWriterLevel(&out, gzip.BestCompression)
-		_, _ = writer.Write(content)
-		_ = writer.Close()
-		return out.Bytes()
-	})
-	return file{mediaType: mediaType, gzipped: gzipped, size: size, tag: tag}
-}
-
-// tagOf is a weak entity tag (RFC 9110, 8.8.3): one for both encodings.
-func tagOf(content []byte) string {
-	sum := sha256.Sum256(content)
-	return `W/"` + hex.EncodeToString(sum[:16]) + `"`
-}
-
-// reply answers the file in the encoding that the client takes, or that it is unchanged. Browsers revalidate it each
-// time: a new release must not meet parts of the old one.
-func (f file) reply(call *web.Call, in conditions) (web.Reply, error) {
-	call.Vary("Accept-Encoding")
-	content := web.Content{
-		Tag: f.tag, CacheControl: "no-cache", Size: f.size,
-		Body: func(conditional.Part) (web.Reply, error) { return f.body(in), nil },
-	}
-	return content.Serve(call, conditional.Headers{IfNoneMatch: in.IfNoneMatch})
-}
-
-func (f file) body(in conditions) web.Reply {
-	if takesGzip(in.Encodings) {
-		return web.Bytes(f.mediaType, f.gzipped()).WithHeader("Content-Encoding", "gzip")
-	}
-	return web.Stream(f.mediaType, func(_ context.Context, w io.Writer) error {
-		return f.unzip(w)
-	}).WithLength(f.size)
-}
-
-// unzip writes the file as it is.
-func (f file) unzip(w io.Writer) error {
-	reader, err := gzip.NewReader(bytes.NewReader(f.gzipped()))
-	if err != nil {
-		return fmt.Errorf("unpacking a file: %w", err)
-	}
-	_, err = io.Copy(w, reader)
-	return err
-}
-
-// takesGzip reads an Accept-Encoding header (RFC 9110, 12.5.3) as far as it matters here.
-func takesGzip(header string) bool {
-	for _, one := range strings.Split(header, ",") {
-		coding, weight, _ := strings.Cut(strings.ReplaceAll(one, " ", ""), ";q=")
-		if strings.EqualFold(coding, "gzip") || coding == "*" {
-			return strings.Trim(weight, "0.") != "" || weight == ""
-		}
-	}
-	return false
+	return static.Packed(static.MediaType(plain), content), nil
 }
 
 // originOf is the scheme and host of an address, "" when it has none.

@@ -1,0 +1,429 @@
+package main_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	// screenshotsVariable names a folder for screenshots of each view of the console.
+	screenshotsVariable = "RECITAL_TEST_SCREENSHOTS"
+	// firstRequests is the most that the first view of the console may ask for.
+	firstRequests = 6
+	// hostile is a name of someone who would like to run a script in the page of somebody else.
+	hostile = `<img src=x onerror=alert(1)>` + "\u202eevil\u2066 😈" + `"'&lt;script>`
+)
+
+// viewer is a browser that looks at the console of a server.
+type viewer struct {
+	*browser
+	server *server
+	folder string // for screenshots, "" for none
+	axe    string // the script that finds what some people cannot use, "" where it is not installed
+}
+
+func newViewer(t *testing.T, s *server) *viewer {
+	t.Helper()
+	v := &viewer{browser: openBrowser(t), server: s, folder: os.Getenv(screenshotsVariable)}
+	axe, err := os.ReadFile(filepath.Join("..", "..", "console", "node_modules", "axe-core", "axe.min.js"))
+	if err != nil {
+		t.Log("axe-core is not installed (npm ci --ignore-scripts in console), so accessibility is not tested")
+	}
+	v.axe = string(axe)
+	return v
+}
+
+// press waits for a control with a text or a label, and clicks on it.
+func (v *viewer) press(text string) {
+	v.t.Helper()
+	find := fmt.Sprintf(`[...document.querySelector("dialog[open]")?.querySelectorAll("button, a") ??
+		document.querySelectorAll("button, a")].find(e => !e.disabled &&
+		[e.innerText?.trim(), e.getAttribute("aria-label")].includes(%q))`, text)
+	v.await(find)
+	v.evaluate(find + ".click()")
+}
+
+// seeing waits until the page shows a text.
+func (v *viewer) seeing(text string) {
+	v.t.Helper()
+	v.await(fmt.Sprintf(`document.body?.innerText.includes(%q)`, text))
+}
+
+// eventually waits until a promise is kept with true.
+func (v *viewer) eventually(promise string) {
+	v.t.Helper()
+	v.server.eventually(func() bool { return v.evaluate(promise) == true })
+}
+
+// unseen waits until an element is gone.
+func (v *viewer) unseen(selector string) {
+	v.t.Helper()
+	v.await(fmt.Sprintf(`!document.querySelector(%q)`, selector))
+}
+
+// open goes to a view as its link does.
+func (v *viewer) open(name string) {
+	v.t.Helper()
+	v.evaluate(fmt.Sprintf(`location.hash = "#/%s"`, name))
+	v.await(`document.querySelector("main h1") && !document.querySelector("main .skeleton")`)
+}
+
+// signIn comes from the welcome as a person with a name.
+func (v *viewer) signIn(name, email string) {
+	v.t.Helper()
+	v.press("Development sign-in 1")
+	v.fill("input[name=name]", name)
+	v.fill("input[name=email]", email)
+	v.click("#sign-in")
+	v.await(`document.querySelector("aside nav")`)
+}
+
+// look checks what is on the screen in light and dark, narrow and wide.
+func (v *viewer) look(name string) {
+	v.t.Helper()
+	for _, scheme := range []string{"light", "dark"} {
+		v.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{
+			{"name": "prefers-color-scheme", "value": scheme}, {"name": "prefers-reduced-motion", "value": "reduce"}}}, nil)
+		for _, width := range []int{360, 1440} {
+			v.call("Emulation.setDeviceMetricsOverride",
+				map[string]any{"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false}, nil)
+			v.evaluate(`new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))`)
+			assert.Equal(v.t, 0.0, v.evaluate(`document.documentElement.scrollWidth - document.documentElement.clientWidth`),
+				"%s scrolls sideways at %d px", name, width)
+			v.picture(fmt.Sprintf("%s-%s-%d", name, scheme, width))
+			v.requireAccessible(fmt.Sprintf("%s in %s at %d px", name, scheme, width))
+		}
+	}
+}
+
+func (v *viewer) picture(name string) {
+	v.t.Helper()
+	if v.folder == "" {
+		return
+	}
+	var picture struct{ Data string }
+	v.call("Page.captureScreenshot", nil, &picture)
+	content, err := base64.StdEncoding.DecodeString(picture.Data)
+	require.NoError(v.t, err)
+	require.NoError(v.t, os.WriteFile(filepath.Join(v.folder, name+".png"), content, 0o600))
+}
+
+func (v *viewer) requireAccessible(where string) {
+	v.t.Helper()
+	if v.axe == "" {
+		return
+	}
+	if v.evaluate("!!window.axe") == false {
+		v.evaluate(v.axe + "; true")
+	}
+	found := v.evaluate(`axe.run().then(r => JSON.stringify(r.violations.map(
+		v => [v.id, v.nodes.map(n => n.html + " " + n.failureSummary)])))`)
+	assert.Equal(v.t, "[]", found, where)
+}
+
+// A person signs in, speaks, looks after keys, clips, voices and sessions, and signs out, all in a browser.
+func TestTheConsole(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
+	s := start(t, dataFolder(t))
+	v := newViewer(t, s)
+
+	v.visit(s.address + "/console")
+	v.seeing("Development sign-in 1")
+	v.requireFewRequests()
+	v.look("welcome")
+	v.signIn(hostile, "eve@example.com")
+	v.requireText(".who bdi", strings.NewReplacer("\u202e", "", "\u2066", "").Replace(hostile)) // as sign-in keeps it
+
+	v.asked = nil
+	v.visit(s.address + "/")
+	v.await(`document.querySelector(".voice-button bdi")`)
+	v.requireFewRequests()
+
+	for _, part := range []struct {
+		view string
+		do   func(*viewer)
+	}{
+		{"playground", (*viewer).usesThePlayground}, {"keys", (*viewer).usesKeys}, {"usage", (*viewer).usesUsage},
+		{"clips", (*viewer).usesClips}, {"voices", (*viewer).usesVoices}, {"security", (*viewer).usesSecurity},
+		{"clips", (*viewer).losesItsConnection}, {"playground", (*viewer).signsOut},
+	} {
+		v.visit(s.address + "/console?" + part.view)
+		v.await(`document.querySelector("aside nav")`)
+		v.open(part.view)
+		t.Run(part.view, func(t *testing.T) {
+			own := *s
+			own.t = t
+			v.t, v.server = t, &own
+			part.do(v)
+		})
+		v.t, v.server = t, s
+	}
+
+	require.Empty(t, slices.DeleteFunc(v.errors, func(text string) bool {
+		return strings.Contains(text, "401") || strings.Contains(text, "404") || strings.Contains(text, "409") ||
+			strings.Contains(text, "ERR_INTERNET_DISCONNECTED")
+	}))
+	host, err := url.Parse(s.address)
+	require.NoError(t, err)
+	for _, address := range v.asked {
+		asked, err := url.Parse(address)
+		require.NoError(t, err)
+		require.True(t, asked.Host == host.Host || asked.Scheme == "data" || asked.Scheme == "blob", "it asks %s", address)
+	}
+}
+
+// requireFewRequests counts what the first view has asked for.
+func (v *viewer) requireFewRequests() {
+	v.t.Helper()
+	asked := slices.DeleteFunc(slices.Clone(v.asked), func(address string) bool {
+		return !strings.HasPrefix(address, v.server.address) || address == v.server.address+"/" // which redirects
+	})
+	require.NotEmpty(v.t, asked)
+	require.LessOrEqual(v.t, len(asked), firstRequests, "%v", asked)
+	v.asked = nil
+}
+
+// requireText waits until an element shows a text as it is.
+func (v *viewer) requireText(selector, text string) {
+	v.t.Helper()
+	v.await(fmt.Sprintf(`[...document.querySelectorAll(%q)].some(e => e.textContent === %q)`, selector, text))
+	require.Zero(v.t, v.evaluate(`document.querySelectorAll("#app img, #app script").length`))
+}
+
+func (v *viewer) usesThePlayground() {
+	t := v.t
+	v.look("playground-empty")
+	// the voice is found, starred and chosen
+	v.await(`document.querySelector(".voice-button")`)
+	v.evaluate(`document.querySelector(".voice-button").focus()`)
+	v.click(".voice-button")
+	v.await(`document.querySelectorAll("dialog .voices li").length === 9`)
+	v.look("voice-chooser")
+	v.fill(`dialog input[type=search]`, "mor")
+	v.await(`document.querySelectorAll("dialog .voices li").length === 1`)
+	v.click(`dialog .voices [aria-label^="Star"]`)
+	v.await(`document.querySelector('dialog .voices [aria-pressed=true].icon')`)
+	v.click("dialog .voices .choose")
+	v.unseen("dialog")
+	require.Equal(t, true, v.evaluate(`document.activeElement.matches(".voice-button")`), "the focus returns")
+
+	// words light up in their order while the sound plays
+	v.fill("#text", "One two three four. Five six seven eight.")
+	v.seeing("Costs 41 characters")
+	v.evaluate(`window.lit = []; (function look() {
+		const now = Number(document.querySelector(".transcript .now")?.dataset.i ?? -1)
+		if (now >= 0 && now !== lit.at(-1)) lit.push(now)
+		requestAnimationFrame(look)
+	})()`)
+	v.press("Speak")
+	v.await(`document.querySelector("audio")?.currentTime > 0`)
+	v.await(`document.querySelector("audio").ended`)
+	v.await(`document.querySelectorAll(".transcript .said").length > 14`)
+	require.Equal(t, true, v.evaluate(`lit.length > 2 && lit.every((word, i) => i === 0 || word > lit[i - 1])`))
+	v.seeing("Cost 41 characters. 14,959 characters left.")
+
+	// a word seeks
+	v.evaluate(`document.querySelector("audio").onseeked = e => { window.sought = e.target.currentTime }`)
+	v.evaluate(`[...document.querySelectorAll(".transcript .w")].find(w => w.textContent === "seven").click()`)
+	v.await(`window.sought > 1`)
+	v.await(`document.querySelector(".transcript .now")`)
+	v.evaluate(`document.querySelector("audio").pause()`)
+	v.look("playground")
+
+	// what cannot be spoken is explained, and the text stays
+	v.fill("#text", strings.Repeat("a", 5001))
+	v.seeing("1 character too many")
+	require.Equal(t, true, v.evaluate(`document.querySelector(".speak").disabled`))
+	v.fill("#text", `It's "quoted" $HOME \ 日本 😀`)
+	v.press("As code")
+	v.runsTheCode()
+	v.press("Close")
+}
+
+// runsTheCode runs what the page shows as it is copied.
+func (v *viewer) runsTheCode() {
+	v.look("code")
+	for name, command := range map[string][]string{
+		"curl": {"sh", "program"}, "Go": {"go", "run", "program.go"}, "Node": {"node", "program.mjs"},
+		"Python": {"python3", "program"},
+	} {
+		v.press(name)
+		v.await(fmt.Sprintf(`document.querySelector("dialog [aria-pressed=true]").innerText === %q`, name))
+		folder := v.t.TempDir()
+		text := v.evaluate(`document.querySelector("dialog pre").innerText`).(string)
+		require.NoError(v.t, os.WriteFile(filepath.Join(folder, command[len(command)-1]), []byte(text), 0o600))
+		program := exec.CommandContext(v.t.Context(), command[0], command[1:]...)
+		program.Dir, program.Env = folder, append(os.Environ(), "RECITAL_API_KEY="+v.server.key)
+		output, err := program.CombinedOutput()
+		require.NoError(v.t, err, "%s: %s\n%s", name, output, text)
+		sound, err := os.Stat(filepath.Join(folder, "speech.mp3"))
+		require.NoError(v.t, err)
+		require.Greater(v.t, sound.Size(), int64(2000), name)
+	}
+}
+
+func (v *viewer) usesKeys() {
+	v.seeing("No keys yet")
+	v.look("keys-empty")
+	v.press("Create a key")
+	v.fill("dialog input", hostile)
+	v.evaluate(`document.querySelector("dialog form").requestSubmit()`)
+	v.seeing("Copy your key now")
+	v.look("key-shown")
+	key := v.evaluate(`document.querySelector(".secret code").innerText`).(string)
+	require.Equal(v.t, http.StatusOK, v.server.accountBy(key))
+	v.press("I have copied it")
+	v.requireText("tbody bdi", hostile)
+	require.NotContains(v.t, v.evaluate(`document.body.innerHTML`), key)
+	v.press("Rename")
+	v.fill("dialog input", "Website")
+	v.press("Save")
+	v.requireText("tbody bdi", "Website")
+	v.look("keys")
+
+	v.press("Revoke")
+	v.await(`document.querySelector("dialog .danger").disabled`)
+	v.look("revoke")
+	v.fill("dialog input", "revoke")
+	v.click("dialog .danger:not(:disabled)")
+	v.seeing("No keys yet")
+	require.Equal(v.t, http.StatusUnauthorized, v.server.accountBy(key))
+}
+
+// accountBy returns the status of a read with a key.
+func (s *server) accountBy(key string) int {
+	s.t.Helper()
+	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.address+"/v1/account", nil)
+	require.NoError(s.t, err)
+	request.Header.Set("x-api-key", key)
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(s.t, err)
+	defer response.Body.Close()
+	return response.StatusCode
+}
+
+func (v *viewer) usesUsage() {
+	v.seeing("Used in this period")
+	v.await(`document.querySelectorAll("tbody tr").length === 1`)
+	require.Equal(v.t, "41 characters", v.evaluate(`document.querySelector("tbody td:last-child").innerText`))
+	v.await(`[...document.querySelectorAll(".bar .browser")].at(-1).getAttribute("height") > 10`)
+	v.look("usage")
+	v.press("Period")
+	v.await(`document.querySelectorAll(".bar").length === 1 && document.querySelectorAll("tbody time").length === 1`)
+	v.press("Download CSV")
+}
+
+func (v *viewer) usesClips() {
+	v.await(`document.querySelectorAll(".clips li").length === 1`)
+	v.seeing("One two three four.")
+	v.look("clips")
+	v.press("Play the clip")
+	v.await(`document.querySelector('[aria-label="Pause the clip"]')`)
+	v.press("Delete the clip")
+	v.unseen(".clips li")
+	v.press("Undo")
+	v.await(`document.querySelectorAll(".clips li").length === 1`)
+	v.press("Delete the clip")
+	v.seeing("No clips yet")
+	v.eventually(`fetch("v1/account/clips").then(r => r.json()).then(r => r.total_clips === 0)`)
+	v.look("clips-empty")
+}
+
+func (v *viewer) usesVoices() {
+	v.await(`document.querySelectorAll(".voices li").length === 9`)
+	recording := filepath.Join(v.t.TempDir(), "me.wav")
+	require.NoError(v.t, os.WriteFile(recording, v.server.reference(v.t, "wav", 400), 0o600))
+	v.press("Create a voice")
+	v.fill("dialog input", hostile)
+	v.choose("dialog input[type=file]", recording)
+	v.look("voice-create")
+	v.evaluate(`document.querySelector("dialog form").requestSubmit()`)
+	v.unseen("dialog")
+	v.requireText(".voices bdi", hostile)
+	v.await(`document.querySelectorAll(".voices li").length === 10`)
+	v.look("voices")
+	v.press("Yours")
+	v.await(`document.querySelectorAll(".voices li").length === 1`)
+	v.press("Edit")
+	v.fill("dialog input", "Mine")
+	v.press("Save")
+	v.requireText(".voices bdi", "Mine")
+	v.press("Delete")
+	v.fill("dialog input", "delete")
+	v.click("dialog .danger:not(:disabled)")
+	v.seeing("You have not made a voice yet")
+}
+
+// choose puts a file into a field.
+func (v *viewer) choose(selector, path string) {
+	v.t.Helper()
+	var document struct{ Root struct{ NodeID int } }
+	v.call("DOM.getDocument", nil, &document)
+	var field struct{ NodeID int }
+	v.call("DOM.querySelector", map[string]any{"nodeId": document.Root.NodeID, "selector": selector}, &field)
+	v.call("DOM.setFileInputFiles", map[string]any{"nodeId": field.NodeID, "files": []string{path}}, nil)
+}
+
+func (v *viewer) usesSecurity() {
+	v.await(`document.querySelectorAll("tbody tr").length === 1`)
+	other := v.server.person()
+	entered := other.get(other.comeBack("eve@example.com"))
+	require.Equal(v.t, http.StatusFound, entered.status, entered.text())
+	// what happened elsewhere is seen when the tab is
+	v.evaluate(`document.dispatchEvent(new Event("visibilitychange"))`)
+	v.await(`document.querySelectorAll("tbody tr").length === 2`)
+	v.look("security")
+	v.evaluate(`[...document.querySelectorAll("tbody button")].find(b => b.innerText === "Sign out").click()`)
+	v.seeing("The browser is signed out.")
+	v.server.eventually(func() bool {
+		return other.get(v.server.address+"/auth/oauth/validate").status == http.StatusUnauthorized
+	})
+	v.click("input[role=switch]")
+	v.await(`!document.querySelector("input[role=switch]").checked`)
+	v.eventually(`fetch("v1/account").then(r => r.json()).then(r => r.wants_email === false)`)
+	v.press("Accept the terms")
+	v.seeing("Accepted")
+}
+
+func (v *viewer) losesItsConnection() {
+	offline := func(is bool) {
+		v.call("Network.emulateNetworkConditions",
+			map[string]any{"offline": is, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}, nil)
+	}
+	offline(true)
+	v.evaluate(`location.hash = "#/voices"`)
+	v.seeing("You are offline")
+	v.look("offline")
+	offline(false)
+	v.await(`document.querySelectorAll(".voices li").length === 9`)
+}
+
+// signsOut ends with a session that somebody else has ended, and with one that the person ends.
+func (v *viewer) signsOut() {
+	v.press("Sign out")
+	v.seeing("Development sign-in 1")
+	v.signIn("Ada Lovelace", "ada@example.com")
+	v.requireText(".who bdi", "Ada Lovelace")
+	status := v.evaluate(`fetch("v1/account/sessions").then(r => r.json()).then(r =>
+		fetch("v1/account/sessions/" + r.sessions[0].id, {method: "DELETE"})).then(r => r.status)`)
+	require.EqualValues(v.t, http.StatusOK, status)
+	v.evaluate(`location.hash = "#/usage"`)
+	v.seeing("You have been signed out. Sign in to continue.")
+	encoded, err := json.Marshal(v.evaluate(`document.cookie`))
+	require.NoError(v.t, err)
+	require.NotContains(v.t, string(encoded), "svc-session")
+}

@@ -1,0 +1,118 @@
+// The client of the public interface, with the cookie of the session. Addresses are relative to the page, so that it
+// works behind any path of a proxy.
+import { words } from './words'
+
+export const base = new URL('.', location.href)
+
+export interface Profile { id: string; name: string; email: string }
+export interface Provider { provider: string; issuer: string }
+export interface Key { masked: string; name: string | null; created_at: number | null }
+export interface NewKey { apikey: string; masked: string }
+export interface Account {
+  plan: { type: string; commercial_use_allowed: boolean; character_limit: number | null }
+  usage: {
+    characters: number; playground_characters: number; credit_characters: number
+    instant_voices: number | null; period_end: number | null
+  }
+  apikeys: Key[] | null
+  accepted_tos: boolean | null
+  wants_email: boolean | null
+}
+export interface Voice {
+  id: string; name: string; state: string; owner: string; type: string; description: string | null
+  gender: string | null; starred: boolean | null; tags: string[] | null; preview_url: string | null; reason?: string
+}
+export interface Day { day: string; api_chars_used: number; playground_chars_used: number }
+export interface Period { plan: string; period_end: number; chars_used: number; playground_chars_used: number }
+export interface Cap { amount: number | null; currency: string | null; spent: number | null }
+export interface Clip {
+  id: string; url: string; voice: string; timestamp: number; text: string | null; speed: number | null
+  language: string | null
+}
+export interface ClipPage { clips: Clip[]; page: number; page_size: number; total_clips: number; total_pages: number }
+export interface Session {
+  id: string; device_label: string | null; country: string | null; created_at: number; updated_at: number
+  current: boolean
+}
+export interface WordTime { text: string; start: number; duration: number }
+
+// ApiError is a refusal of the service, or a failure to reach it (status 0).
+export class ApiError extends Error {
+  constructor(readonly status: number, message: string) { super(message) }
+  get offline() { return this.status === 0 }
+}
+
+// here returns an address of the service, which may have been made for another name of it, as the page reaches it.
+export function here(address: string): string {
+  const path = /\/(v1\/.*)$/.exec(address)
+  return new URL(path?.[1] ?? address, base).href
+}
+
+export function messageOf(error: unknown): string {
+  if (error instanceof ApiError && !error.offline) return error.message
+  return navigator.onLine ? words.unreachable : words.offline
+}
+
+async function refusal(response: Response): Promise<ApiError> {
+  const body = await response.json().catch(() => null)
+  const detail = Array.isArray(body?.detail) ? body.detail[0]?.msg : body?.detail
+  const text = body?.error?.message ?? body?.error ?? detail
+  return new ApiError(response.status, typeof text === 'string' ? text : words.refused(response.status))
+}
+
+// send returns the response to a request, or throws an ApiError. signedOut is called when the session has ended.
+export async function send(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
+  const form = body instanceof FormData || body instanceof URLSearchParams
+  let response: Response
+  try {
+    response = await fetch(new URL(path, base), {
+      method, signal: signal ?? null, keepalive: method === 'DELETE', body: body === undefined || form ? body as BodyInit | null ?? null : JSON.stringify(body),
+      headers: body === undefined || form ? {} : { 'content-type': 'application/json' },
+    })
+  } catch (error) {
+    if (signal?.aborted) throw error
+    throw new ApiError(0, words.unreachable)
+  }
+  if (response.ok) return response
+  if (response.status === 401) dispatchEvent(new Event('signed-out'))
+  throw await refusal(response)
+}
+
+export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+  return await (await send('GET', path, undefined, signal)).json()
+}
+
+const part = encodeURIComponent
+export const api = {
+  profile: () => get<Profile>('auth/oauth/validate'),
+  providers: () => get<Provider[]>('auth/oauth/providers'),
+  account: () => get<Account>('v1/account'),
+  voices: () => get<Voice[]>('v1/ai/voice/list'),
+  days: () => get<Day[]>('v1/account/daily_usage_history'),
+  periods: () => get<Period[]>('v1/account/billing_history'),
+  cap: () => get<Cap>('payments/spending-cap'),
+  clips: (query: string) => get<ClipPage>('v1/account/clips?' + query),
+  sessions: async () => (await get<{ sessions: Session[] }>('v1/account/sessions')).sessions,
+  newKey: () => get<NewKey>('v1/account/new_api_key'),
+  nameKey: (masked: string, name: string) => send('POST', `v1/account/api_key/${part(masked)}/name`, { name }),
+  revokeKey: (masked: string) => send('DELETE', `v1/account/api_key/${part(masked)}`),
+  updateVoice: (id: string, change: Partial<Voice>) => send('PUT', `v1/ai/voice/${part(id)}`, change),
+  createVoice: (form: FormData) => send('POST', 'v1/ai/voice', form),
+  deleteVoice: (id: string) => send('DELETE', `v1/ai/voice/${part(id)}`),
+  deleteClip: (id: string) => send('DELETE', `v1/account/clip/${part(id)}`),
+  endSession: (id: string) => send('DELETE', `v1/account/sessions/${part(id)}`),
+  endSessions: () => send('POST', 'v1/account/sessions/revoke_all'),
+  acceptTerms: () => send('POST', 'v1/account/accept_tos'),
+  wantEmail: (wants: boolean) =>
+    send('POST', 'v1/account/set_email_prefs', new URLSearchParams({ wants_email: String(wants) })),
+  closeAccount: () => send('DELETE', 'v1/account'),
+  signOut: () => send('GET', 'auth/oauth/logout'),
+}
+
+// signInAddress leads to a provider and back to the page.
+export function signInAddress(provider: string): string {
+  const address = new URL('auth/oauth/login', base)
+  address.searchParams.set('provider', provider)
+  address.searchParams.set('redirect', new URL('console', base).href)
+  return address.href
+}

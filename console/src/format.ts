@@ -1,0 +1,83 @@
+// Numbers, times and amounts as people read them.
+import { words } from './words'
+
+const locale = navigator.language
+const whole = new Intl.NumberFormat(locale)
+const short = new Intl.NumberFormat(locale, { notation: 'compact', maximumFractionDigits: 1 })
+
+export const number = (n: number) => whole.format(n)
+export const compact = (n: number) => short.format(n)
+export const characters = (n: number) => words.characters(n, number(n))
+
+// countCharacters counts Unicode code points, as the service does.
+export const countCharacters = (text: string) => [...text].length
+
+export const date = (seconds: number) =>
+  new Date(seconds * 1000).toLocaleDateString(locale, { dateStyle: 'medium' })
+export const dateTime = (seconds: number) =>
+  new Date(seconds * 1000).toLocaleString(locale, { dateStyle: 'medium', timeStyle: 'short' })
+export const utc = (seconds: number) => new Date(seconds * 1000).toISOString().slice(0, 16).replace('T', ' ') + ' UTC'
+
+// day is a day of the calendar, which has no zone.
+export const day = (iso: string, style: 'short' | 'full' = 'short') =>
+  new Date(iso + 'T00:00:00Z').toLocaleDateString(locale, {
+    timeZone: 'UTC', day: 'numeric', month: 'short', ...(style === 'full' ? { year: 'numeric' } : {}),
+  })
+
+const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
+const units: [Intl.RelativeTimeFormatUnit, number][] =
+  [['year', 31536000], ['month', 2592000], ['day', 86400], ['hour', 3600], ['minute', 60]]
+
+export function ago(seconds: number): string {
+  const past = seconds - Date.now() / 1000
+  for (const [unit, length] of units) {
+    if (Math.abs(past) >= length) return relative.format(Math.trunc(past / length), unit)
+  }
+  return words.justNow
+}
+
+// clock is a position in a sound, such as 0:07.
+export function clock(seconds: number): string {
+  const s = Math.max(0, Math.floor(Number.isFinite(seconds) ? seconds : 0))
+  return `${Math.floor(s / 60)}:${String(s % 60).padStart(2, '0')}`
+}
+
+// money is an amount in minor units, of which a currency has as many digits as Intl knows.
+export function money(minor: number, currency: string): string {
+  const format = new Intl.NumberFormat(locale, { style: 'currency', currency: currency.toUpperCase() })
+  return format.format(minor / 10 ** (format.resolvedOptions().maximumFractionDigits ?? 2))
+}
+
+const regions = new Intl.DisplayNames(locale, { type: 'region', fallback: 'code' })
+const tongues = new Intl.DisplayNames(locale, { type: 'language', fallback: 'code' })
+
+export function country(code: string): string {
+  try { return regions.of(code) ?? code } catch { return code }
+}
+export function language(code: string): string {
+  try { return tongues.of(code) ?? code } catch { return code }
+}
+
+// byName lists the codes of languages that have names, in the order of these.
+export function byName(codes: string[]): [string, string][] {
+  const named = codes.map(code => [code, language(code)] as [string, string]).filter(([code, name]) => code !== name)
+  return named.sort((a, b) => a[1].localeCompare(b[1], locale))
+}
+
+// csv quotes fields as RFC 4180 has it, and disarms what a spreadsheet would take for a formula.
+export function csv(rows: (string | number)[][]): string {
+  const field = (value: string | number) => {
+    const text = typeof value === 'string' && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value)
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  }
+  return rows.map(row => row.map(field).join(',')).join('\r\n') + '\r\n'
+}
+
+// save has the browser keep a file.
+export function save(blob: Blob, name: string) {
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(blob)
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000)
+}

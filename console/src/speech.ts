@@ -1,0 +1,124 @@
+// Making a sound: the audio is played while it is made, and the times of its words follow when it is complete.
+import { base, here, send, type WordTime } from './api'
+
+export interface Settings {
+  text: string; voice: string; model: string; language: string; speed: number; variation: string; seed: string
+}
+
+export const maxCharacters = 5000
+
+// order is the body of a request for the settings. What is not set is left to the service.
+export function order(s: Settings, format: string): Record<string, unknown> {
+  return {
+    text: s.text, voice: s.voice, format,
+    ...(s.model !== 'aurora' && { model: s.model }),
+    ...(s.language !== 'auto' && { language: s.language }),
+    ...(s.speed !== 1 && { speed: s.speed }),
+    ...(s.variation && { temperature: Number(s.variation) }),
+    ...(s.seed && { seed: Number(s.seed) }),
+  }
+}
+
+export interface Sound {
+  address: string // for an audio element
+  seed: string
+  characters: number
+  remaining: number | null
+  complete: Promise<{ blob: Blob; times: WordTime[] }>
+  release: () => void
+}
+
+const mp3 = 'audio/mpeg'
+
+// speak returns when audio begins.
+export async function speak(settings: Settings, signal: AbortSignal): Promise<Sound> {
+  const body = { ...order(settings, 'mp3'), return_durations: true }
+  const response = await send('POST', 'v1/ai/speech/bytes', body, signal)
+  const header = (name: string) => response.headers.get(name)
+  const read = streams() ? feed(response.body!) : whole(response)
+  const { address, blob } = await read
+  const remaining = header('x-characters-remaining')
+  return {
+    address, seed: header('x-seed') ?? '', characters: Number(header('x-character-count') ?? 0),
+    remaining: remaining === null ? null : Number(remaining),
+    complete: blob.then(async whole => ({ blob: whole, times: await timesAt(header('x-timestamps-url'), signal) })),
+    release: () => URL.revokeObjectURL(address),
+  }
+}
+
+const streams = () => 'MediaSource' in window && MediaSource.isTypeSupported(mp3)
+
+interface Reading { address: string; blob: Promise<Blob> }
+
+async function whole(response: Response): Promise<Reading> {
+  const blob = new Blob([await response.arrayBuffer()], { type: mp3 })
+  return { address: URL.createObjectURL(blob), blob: Promise.resolve(blob) }
+}
+
+// feed gives audio to the browser as it arrives.
+async function feed(body: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<Reading> {
+  const source = new MediaSource()
+  const address = URL.createObjectURL(source)
+  const opened = new Promise(done => source.addEventListener('sourceopen', done, { once: true }))
+  const blob = (async () => {
+    const parts: Uint8Array<ArrayBuffer>[] = []
+    const reader = body.getReader()
+    let buffer: SourceBuffer | undefined
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) break
+      parts.push(value)
+      await opened
+      buffer ??= source.addSourceBuffer(mp3)
+      await append(buffer, value)
+    }
+    await opened
+    if (source.readyState === 'open') source.endOfStream()
+    return new Blob(parts, { type: mp3 })
+  })()
+  blob.catch(() => { if (source.readyState === 'open') source.endOfStream('network') })
+  return { address, blob }
+}
+
+function append(buffer: SourceBuffer, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+  return new Promise((done, fail) => {
+    buffer.addEventListener('updateend', () => done(), { once: true })
+    buffer.addEventListener('error', () => fail(new Error('the browser cannot play this')), { once: true })
+    buffer.appendBuffer(bytes)
+  })
+}
+
+// timesAt reads the times of the words, which are there a moment after the audio.
+async function timesAt(address: string | null, signal: AbortSignal): Promise<WordTime[]> {
+  for (let attempt = 0; address && attempt < 10; attempt++) {
+    const response = await fetch(here(address), { signal }).catch(() => null)
+    if (response?.ok) return (await response.json()).durations
+    await new Promise(done => setTimeout(done, 300))
+  }
+  return []
+}
+
+// inFormat makes the sound again, in another format.
+export async function inFormat(settings: Settings, format: string): Promise<Blob> {
+  return await (await send('POST', 'v1/ai/speech/bytes', order(settings, format))).blob()
+}
+
+export const extensions: Record<string, string> = {
+  mp3: 'mp3', wav: 'wav', aac: 'aac', webm: 'webm', ulaw: 'wav', pcm_s16le: 'pcm', pcm_f32le: 'pcm',
+}
+
+// peaksOf are the loudest samples of equal parts of a sound, from 0 to 1.
+export async function peaksOf(blob: Blob, parts: number): Promise<number[]> {
+  const decoded = await new OfflineAudioContext(1, 1, 24000).decodeAudioData(await blob.arrayBuffer())
+  const samples = decoded.getChannelData(0)
+  const length = Math.max(1, Math.floor(samples.length / parts))
+  const peaks = Array.from({ length: parts }, (_, i) => {
+    let peak = 0
+    for (let k = i * length; k < Math.min(samples.length, (i + 1) * length); k += 4) peak = Math.max(peak, Math.abs(samples[k]!))
+    return peak
+  })
+  const loudest = Math.max(...peaks, 0.01)
+  return peaks.map(peak => peak / loudest)
+}
+
+export const service = () => base.href.replace(/\/$/, '')

@@ -1,0 +1,132 @@
+import { useState } from 'preact/hooks'
+import { api, type Account, type Day, type Period } from '../api'
+import { leftOf, Meter, useSigned } from '../app'
+import { characters, csv, date, day, money, number, save, utc } from '../format'
+import { Plot, type Bar } from '../plot'
+import { Choice, Empty, Header, Icon, Loaded, Select, Time, useResource } from '../ui'
+import { words } from '../words'
+
+const w = words.usage
+
+// cap is the spending cap; a plan that bills nothing past its characters has none.
+const cap = () => api.cap().catch(() => null)
+
+export function Usage() {
+  const { account } = useSigned()
+  const history = useResource(async () => {
+    const [days, periods, spending] = await Promise.all([api.days(), api.periods(), cap()])
+    return { days, periods, spending }
+  }, ['usage'])
+  return <>
+    <Header title={w.title} lead={w.lead} />
+    <Loaded of={account} rows={2}>
+      {shown => <Figures account={shown} spending={history.data?.spending ?? null} />}
+    </Loaded>
+    <Loaded of={history} rows={5}>
+      {({ days, periods }) => days.length === 0
+        ? <Empty icon="usage" title={w.none} lead={w.noneLead} />
+        : <History days={days} periods={periods} limit={account.data?.plan.character_limit ?? null} />}
+    </Loaded>
+  </>
+}
+
+type Spending = Awaited<ReturnType<typeof cap>>
+
+function Figures({ account, spending }: { account: Account; spending: Spending }) {
+  const { plan, usage } = account
+  const used = usage.characters + usage.playground_characters
+  const left = leftOf(account)
+  return <dl class="figures">
+    <div class="card">
+      <dt>{w.used}</dt>
+      <dd>{number(used)} <small>{plan.character_limit === null ? w.unlimited : w.limit(characters(plan.character_limit))}</small></dd>
+      <dd class="detail">{plan.character_limit !== null && <Meter value={used} max={plan.character_limit} />}
+        <small><span class="dot api" />{w.api} {number(usage.characters)} <span class="dot browser" />{w.browser} {number(usage.playground_characters)}</small>
+      </dd>
+    </div>
+    <div class="card">
+      <dt>{w.left}</dt>
+      <dd>{left === null ? w.unlimited : characters(left)}</dd>
+      {usage.credit_characters > 0 && <dd class="detail"><small>{w.credit}: {characters(usage.credit_characters)}. {w.creditHint}.</small></dd>}
+    </div>
+    <div class="card">
+      <dt>{w.plan}</dt>
+      <dd>{w.plans[plan.type] ?? plan.type}</dd>
+      {usage.period_end !== null && <dd class="detail"><small title={utc(usage.period_end)}>{w.until(date(usage.period_end))}</small></dd>}
+    </div>
+    {spending?.currency && <div class="card">
+      <dt>{w.cap}</dt>
+      <dd>{spending.amount === null ? w.noCap : money(spending.amount, spending.currency)}</dd>
+      {spending.spent !== null && <dd class="detail"><small>{w.capSpent(money(spending.spent, spending.currency))}</small></dd>}
+    </div>}
+  </dl>
+}
+
+type By = 'day' | 'period'
+
+function History({ days, periods, limit }: { days: Day[]; periods: Period[]; limit: number | null }) {
+  const [by, setBy] = useState<By>('day')
+  const [span, setSpan] = useState('30')
+  const label = w.plot((by === 'day' ? w.byDay : w.byPeriod).toLowerCase())
+  const bars = by === 'day' ? dailyBars(days, Number(span)) : periodBars(periods)
+  return <>
+    <section class="card plot-card" aria-label={label}>
+      <header>
+        <h2>{label}</h2>
+        <div class="actions">
+          <Choice label={w.by} value={by} onChange={setBy} options={[['day', w.byDay], ['period', w.byPeriod]]} />
+          {by === 'day' && <Select label={w.span} value={span} onChange={setSpan}
+            options={['30', '90', '366'].map(n => [n, w.days(Number(n))])} />}
+        </div>
+      </header>
+      <Plot key={by + span} bars={bars} limit={by === 'period' ? limit : null} label={label} />
+    </section>
+    <Table by={by} bars={bars} />
+  </>
+}
+
+// dailyBars are the last days, those without a use as well.
+function dailyBars(days: Day[], span: number): Bar[] {
+  const used = new Map(days.map(one => [one.day, one]))
+  const today = Date.parse(new Date().toISOString().slice(0, 10))
+  return Array.from({ length: span }, (_, i) => {
+    const iso = new Date(today - (span - 1 - i) * 86_400_000).toISOString().slice(0, 10)
+    const one = used.get(iso)
+    return { label: day(iso), full: day(iso, 'full'), key: iso, api: one?.api_chars_used ?? 0, browser: one?.playground_chars_used ?? 0 }
+  })
+}
+
+function periodBars(periods: Period[]): Bar[] {
+  return periods.slice(0, 24).reverse().map(one => ({
+    label: date(one.period_end), full: `${w.plans[one.plan] ?? one.plan}, ${w.until(date(one.period_end)).toLowerCase()}`,
+    key: String(one.period_end), api: one.chars_used, browser: one.playground_chars_used,
+  }))
+}
+
+function Table({ by, bars }: { by: By; bars: Bar[] }) {
+  const rows = bars.filter(bar => by === 'period' || bar.api + bar.browser > 0).reverse()
+  const head = by === 'day' ? w.day : w.ends
+  const download = () => {
+    const named = (bar: Bar) => by === 'day' ? bar.key : new Date(Number(bar.key) * 1000).toISOString()
+    const lines = rows.map(bar => [named(bar), bar.api, bar.browser, bar.api + bar.browser])
+    save(new Blob([csv([[head, w.api, w.browser, w.total], ...lines])], { type: 'text/csv' }), `usage-by-${by}.csv`)
+  }
+  return <section>
+    <header class="section-header">
+      <h2>{w.table}</h2>
+      <button class="button small" onClick={download}><Icon name="download" />{w.csv}</button>
+    </header>
+    <div class="table" tabIndex={0} role="group" aria-label={w.table}>
+      <table>
+        <thead><tr><th>{head}</th><th class="end">{w.api}</th><th class="end">{w.browser}</th><th class="end">{w.total}</th></tr></thead>
+        <tbody>
+          {rows.map(bar => <tr key={bar.key}>
+            <th scope="row">{by === 'day' ? bar.full : <Time at={Number(bar.key)} />}</th>
+            <td class="end">{number(bar.api)}</td><td class="end">{number(bar.browser)}</td>
+            <td class="end">{characters(bar.api + bar.browser)}</td>
+          </tr>)}
+        </tbody>
+      </table>
+    </div>
+  </section>
+}

@@ -1,0 +1,122 @@
+import { useEffect, useState } from 'preact/hooks'
+import { api, type Voice } from '../api'
+import { announce } from '../live'
+import { About, found, PreviewButton, star, VoiceFilter, type Filter } from '../voice-list'
+import { ConfirmByTyping, Dialog, Empty, Field, Form, Header, Icon, Loaded, Select, StarButton, toast, useResource } from '../ui'
+import { words } from '../words'
+
+const w = words.voices
+
+type Open = { kind: 'create' } | { kind: 'edit' | 'remove'; voice: Voice }
+
+const unfinished = (voice: Voice) => ['preparing', 'pending', 'training'].includes(voice.state)
+
+export function Voices() {
+  const voices = useResource(api.voices, ['voices'])
+  const [open, setOpen] = useState<Open | null>(null)
+  const close = () => setOpen(null)
+  const waiting = voices.data?.some(unfinished)
+  useEffect(() => {
+    if (!waiting) return
+    const timer = setInterval(() => { if (!document.hidden) announce('voices') }, 3000)
+    return () => clearInterval(timer)
+  }, [waiting])
+  return <>
+    <Header title={w.title} lead={w.lead}>
+      <button class="button primary" onClick={() => setOpen({ kind: 'create' })}><Icon name="plus" />{w.create}</button>
+    </Header>
+    <Loaded of={voices} rows={6}>{list => <List voices={list} onOpen={setOpen} />}</Loaded>
+    {open?.kind === 'create' && <Create onClose={close} />}
+    {open?.kind === 'edit' && <Edit voice={open.voice} onClose={close} />}
+    {open?.kind === 'remove' && <Remove voice={open.voice} onClose={close} />}
+  </>
+}
+
+function List({ voices, onOpen }: { voices: Voice[]; onOpen: (open: Open) => void }) {
+  const [filter, setFilter] = useState<Filter>('all')
+  const [search, setSearch] = useState('')
+  const list = found(voices, filter, search)
+  const noneOwn = filter === 'me' && !voices.some(voice => voice.owner === 'me')
+  return <>
+    <VoiceFilter filter={filter} search={search} onFilter={setFilter} onSearch={setSearch} />
+    {noneOwn ? <Empty icon="voices" title={w.noneOwn} lead={w.noneOwnLead} />
+      : list.length === 0 ? <Empty icon="voices" title={w.noneFound} lead={w.noneFoundLead} />
+        : <ul class="voices card">
+          {list.map(voice => <li key={voice.id}>
+            <span class="choose"><About voice={voice}>{voice.owner === 'me' && <span class="badge">{w.mine}</span>}</About></span>
+            {voice.owner === 'me' && <>
+              <button class="button small" onClick={() => onOpen({ kind: 'edit', voice })}>{w.edit}</button>
+              <button class="button small danger-text" onClick={() => onOpen({ kind: 'remove', voice })}>{w.remove}</button>
+            </>}
+            <PreviewButton voice={voice} />
+            <StarButton on={!!voice.starred} name={voice.name} onClick={() => star(voice)} />
+          </li>)}
+        </ul>}
+  </>
+}
+
+const genders = Object.entries(w.genders)
+
+function Create({ onClose }: { onClose: () => void }) {
+  const [name, setName] = useState('')
+  const [gender, setGender] = useState('U')
+  const [files, setFiles] = useState<File[]>([])
+  const [enhance, setEnhance] = useState(false)
+  return <Dialog title={w.create} onClose={onClose}>
+    <Form submit={w.create} onCancel={onClose} disabled={!name.trim() || files.length === 0} action={async () => {
+      const form = new FormData()
+      form.set('name', name.trim())
+      form.set('gender', gender)
+      form.set('enhance', String(enhance))
+      files.forEach(file => form.append('files', file))
+      await api.createVoice(form)
+      announce('voices', 'account')
+      onClose()
+      toast(w.made(name.trim()))
+    }}>
+      <Field label={w.name}>
+        <input value={name} maxLength={200} autofocus autocomplete="off" onInput={e => setName(e.currentTarget.value)} />
+      </Field>
+      <Field label={w.files} hint={w.filesHint}>
+        <input type="file" accept="audio/*,video/mp4,video/webm" multiple onChange={e => setFiles([...e.currentTarget.files ?? []])} />
+      </Field>
+      <Field label={w.gender}><Select value={gender} options={genders} onChange={setGender} /></Field>
+      <label class="check">
+        <input type="checkbox" checked={enhance} onChange={e => setEnhance(e.currentTarget.checked)} /><span>{w.enhance}</span>
+      </label>
+    </Form>
+  </Dialog>
+}
+
+function Edit({ voice, onClose }: { voice: Voice; onClose: () => void }) {
+  const [name, setName] = useState(voice.name)
+  const [description, setDescription] = useState(voice.description ?? '')
+  const [gender, setGender] = useState(voice.gender ?? 'U')
+  const options = genders.some(([key]) => key === gender) ? genders : [...genders, [gender, gender] as [string, string]]
+  return <Dialog title={w.editTitle} onClose={onClose}>
+    <Form submit={words.save} onCancel={onClose} disabled={!name.trim()} action={async () => {
+      await api.updateVoice(voice.id, { name: name.trim(), description, gender })
+      announce('voices')
+      onClose()
+      toast(words.security.saved)
+    }}>
+      <Field label={w.name}>
+        <input value={name} maxLength={200} autocomplete="off" onInput={e => setName(e.currentTarget.value)} />
+      </Field>
+      <Field label={w.description}>
+        <textarea rows={3} maxLength={5000} value={description} onInput={e => setDescription(e.currentTarget.value)} />
+      </Field>
+      <Field label={w.gender}><Select value={gender} options={options} onChange={setGender} /></Field>
+    </Form>
+  </Dialog>
+}
+
+function Remove({ voice, onClose }: { voice: Voice; onClose: () => void }) {
+  return <ConfirmByTyping title={w.removeTitle(voice.name)} lead={w.removeLead} word="delete" submit={w.remove}
+    onClose={onClose} action={async () => {
+      await api.deleteVoice(voice.id)
+      announce('voices', 'account')
+      onClose()
+      toast(w.removed(voice.name))
+    }} />
+}

@@ -1,0 +1,125 @@
+// Package console serves the console: a page on which people look after their account and make speech. It is built from
+// the folder console (make console), and is a client of the public interface with the cookie of a session.
+package console
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"net/http"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/http/web/static"
+)
+
+// dist is what make console has built.
+//
+//go:embed dist
+var dist embed.FS
+
+// assets are the files that the page loads.
+var assets = []string{"main.js", "main.css"}
+
+const (
+	// policy lets the page load its own parts and talk to this service only. Audio is played from memory, too, and no
+	// text can become a script, because nothing may make a trusted type of it.
+	policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+		"media-src 'self' blob:; require-trusted-types-for 'script'; trusted-types 'none'; " +
+		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	revalidated = "no-cache"
+	// forever is for files whose address contains the hash of their content.
+	forever = "public, max-age=31536000, immutable"
+)
+
+type site struct {
+	page   static.File
+	assets map[string]static.File
+}
+
+// Routes returns the rows for the public route table.
+func Routes() ([]web.Route, error) {
+	s, err := load()
+	if err != nil {
+		return nil, fmt.Errorf("reading the console: %w", err)
+	}
+	public, tag := web.Public(), web.Tag("Console")
+	sends, maySend := web.Sends("etag", "cache-control"), web.MaySend("content-encoding")
+	unchanged := web.ReturnsNothing(304, web.Means("What the client has is still right"), sends)
+	return []web.Route{
+		web.Get("/", home, public, tag, web.Summary("Leads to the console or to the description"),
+			web.Description("Redirects browsers with the cookie of a session to `/console`, others to `/docs`."),
+			web.ReturnsNothing(302, web.Sends("location", "cache-control"))),
+		web.Get("/console", s.show, public, tag, web.Summary("The console"),
+			web.Description("A page for the owners of accounts. It uses these routes with the cookie of a session."),
+			web.ReturnsMedia([]string{"text/html"}, sends, maySend, web.Sends("content-security-policy")), unchanged),
+		web.Get("/console/assets/{name}", s.asset, public, tag, web.Summary("A part of the console"),
+			web.Description("The script and the style of `/console`. Their names contain a hash of their content."),
+			web.ReturnsMedia([]string{"text/javascript", "text/css"}, sends, maySend), unchanged, web.Refuses(404)),
+	}, nil
+}
+
+// load reads the embedded files and puts the addresses of the assets into the page.
+func load() (*site, error) {
+	s := &site{assets: map[string]static.File{}}
+	page, err := dist.ReadFile("dist/index.html")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range assets {
+		content, err := dist.ReadFile("dist/" + name)
+		if err != nil {
+			return nil, err
+		}
+		file := static.Pack(static.MediaType(name), content)
+		s.assets[name] = file
+		page = bytes.ReplaceAll(page, []byte("{"+name+"}"), []byte(hashed(name, file)))
+	}
+	s.page = static.Pack(static.MediaType("index.html"), page)
+	return s, nil
+}
+
+// hashed returns the name of an asset with the hash of its content.
+func hashed(name string, file static.File) string {
+	extension := path.Ext(name)
+	return strings.TrimSuffix(name, extension) + "-" + file.Sum()[:12] + extension
+}
+
+// home is for people who open the address of the service in a browser. The addresses are relative, because a proxy may
+// serve the service below a path.
+func home(call *web.Call, _ struct{}) (web.Reply, error) {
+	call.SetHeader("Cache-Control", "no-store")
+	if call.SessionCookie() != "" {
+		return web.Redirect(http.StatusFound, "console"), nil
+	}
+	return web.Redirect(http.StatusFound, "docs"), nil
+}
+
+func (s *site) show(call *web.Call, in static.Conditions) (web.Reply, error) {
+	call.SetHeader("Content-Security-Policy", policy)
+	call.SetHeader("Referrer-Policy", "no-referrer")
+	return s.page.Reply(call, in, revalidated)
+}
+
+type assetRequest struct {
+	static.Conditions
+	Name string `path:"name" doc:"The name of the file." example:"main.js"`
+}
+
+var hashPattern = regexp.MustCompile(`-[0-9a-f]{12}\.`)
+
+// asset serves a file of this release also under the hash of another one: while a release is rolled out, the page may
+// come from one instance and its parts from another.
+func (s *site) asset(call *web.Call, in assetRequest) (web.Reply, error) {
+	name := hashPattern.ReplaceAllString(in.Name, ".")
+	file, ok := s.assets[name]
+	if !ok {
+		return web.Reply{}, &web.Error{Status: http.StatusNotFound, Message: "Not Found", Detail: true}
+	}
+	if in.Name != hashed(name, file) {
+		return file.Reply(call, in.Conditions, revalidated)
+	}
+	return file.Reply(call, in.Conditions, forever)
+}

@@ -1,0 +1,150 @@
+package console_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/http/console"
+	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/http/web/webtest"
+)
+
+func TestMain(m *testing.M) { webtest.Main(m) }
+
+func serve(t *testing.T) string {
+	t.Helper()
+	routes, err := console.Routes()
+	require.NoError(t, err)
+	return webtest.Serve(t, web.Config{Routes: routes})
+}
+
+// linked returns what the page loads, as it is written in the page.
+func linked(t *testing.T, page string) []string {
+	t.Helper()
+	var links []string
+	for _, link := range regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		if !strings.HasPrefix(link[1], "data:") && link[1] != "docs" {
+			links = append(links, link[1])
+		}
+	}
+	require.Len(t, links, 2)
+	return links
+}
+
+func TestThePageIsSmallAndItsPartsAreKept(t *testing.T) {
+	address := serve(t)
+	response, page := webtest.Send(t, http.MethodGet, address+"/console", "", "Accept-Encoding", "identity")
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	require.Equal(t, "no-cache", response.Header.Get("Cache-Control"))
+	require.Equal(t, "no-referrer", response.Header.Get("Referrer-Policy"))
+	require.Equal(t, "nosniff", response.Header.Get("X-Content-Type-Options"))
+	sent := len(zipped(t, []byte(page)))
+	for _, link := range linked(t, page) {
+		require.NotRegexp(t, `^(?:[a-z]+:|/)`, link, "the page works below any path of a proxy")
+		part, content := webtest.Send(t, http.MethodGet, address+"/"+link, "", "Accept-Encoding", "gzip")
+		require.Equal(t, http.StatusOK, part.StatusCode, link)
+		require.Equal(t, "public, max-age=31536000, immutable", part.Header.Get("Cache-Control"))
+		require.Equal(t, "gzip", part.Header.Get("Content-Encoding"))
+		sent += len(content)
+	}
+	require.LessOrEqual(t, sent, 80_000, "bytes of the first view, compressed")
+}
+
+func zipped(t *testing.T, content []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	writer := gzip.NewWriter(&out)
+	_, err := writer.Write(content)
+	require.NoError(t, err)
+	require.NoError(t, writer.Close())
+	return out.Bytes()
+}
+
+func TestThePolicyOfThePageIsStrict(t *testing.T) {
+	response, page := webtest.Send(t, http.MethodGet, serve(t)+"/console", "")
+	policy := response.Header.Get("Content-Security-Policy")
+	for _, rule := range []string{
+		"default-src 'none'", "script-src 'self';", "style-src 'self';", "connect-src 'self';", "frame-ancestors 'none'",
+		"base-uri 'none'", "form-action 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'",
+	} {
+		require.Contains(t, policy, rule)
+	}
+	require.NotContains(t, policy, "unsafe")
+	require.NotRegexp(t, `<script[^>]*>[^<]|<style|\sstyle=|\son[a-z]+=`, page)
+}
+
+// While a release is rolled out, the page may come from one instance and its parts from another.
+func TestPartsOfAnotherReleaseAreThoseOfThisOneAndNotKept(t *testing.T) {
+	address := serve(t)
+	for name, status := range map[string]int{
+		"main-0123456789ab.js": 200, "main.css": 200, "other-0123456789ab.js": 404, "index.html": 404, "console.go": 404,
+		"..%2Fconsole.go": 404,
+	} {
+		response, _ := webtest.Send(t, http.MethodGet, address+"/console/assets/"+name, "")
+		require.Equal(t, status, response.StatusCode, name)
+		if status == http.StatusOK {
+			require.Equal(t, "no-cache", response.Header.Get("Cache-Control"))
+		}
+	}
+}
+
+func TestTheAddressAloneLeadsToTheConsoleWithASession(t *testing.T) {
+	address := serve(t)
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	for cookie, location := range map[string]string{"": "docs", "svc-session=id.secret": "console"} {
+		request, err := http.NewRequest(http.MethodGet, address+"/", nil)
+		require.NoError(t, err)
+		request.Header.Set("Cookie", cookie)
+		response, err := client.Do(request)
+		require.NoError(t, err)
+		_, _ = io.Copy(io.Discard, response.Body)
+		require.NoError(t, response.Body.Close())
+		require.Equal(t, http.StatusFound, response.StatusCode)
+		require.Equal(t, location, response.Header.Get("Location"), "relative: the service may be below a path")
+	}
+}
+
+// What is embedded is what make console builds.
+func TestTheEmbeddedFilesAreBuiltFromTheSources(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs npm's registry")
+	}
+	root, err := filepath.Abs(filepath.Join("..", "..", ".."))
+	require.NoError(t, err)
+	folder := t.TempDir()
+	sources := filepath.Join(folder, "console")
+	require.NoError(t, os.Mkdir(sources, 0o700))
+	require.NoError(t, os.CopyFS(filepath.Join(sources, "src"), os.DirFS(filepath.Join(root, "console", "src"))))
+	for _, name := range []string{"package.json", "package-lock.json", "tsconfig.json"} {
+		content, err := os.ReadFile(filepath.Join(root, "console", name))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(sources, name), content, 0o600))
+	}
+	install := exec.CommandContext(t.Context(), "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+	install.Dir = sources
+	if output, err := install.CombinedOutput(); err != nil {
+		t.Skipf("NOT TESTED, because npm's packages cannot be installed: the console may differ from its sources\n%s", output)
+	}
+	built := filepath.Join(folder, "dist")
+	build := exec.CommandContext(t.Context(), filepath.Join(root, "console", "build.sh"), sources, built)
+	build.Dir = root
+	output, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", output)
+	for _, name := range []string{"main.js", "main.css"} {
+		want, err := os.ReadFile(filepath.Join(built, name))
+		require.NoError(t, err)
+		got, err := os.ReadFile(filepath.Join("dist", name))
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(want, got), "%s is not what its sources make: run make console", name)
+	}
+}
