@@ -81,3 +81,16 @@ func TestWhoIsSignedIn(t *testing.T) {
 		})
 	}
 }
+
+func TestTheProvidersAreShownToEverybody(t *testing.T) {
+	for want, providers := range map[string][]signin.Provider{
+		`[]`: nil,
+		`[{"provider":"idp_2","issuer":"https://id.example"}]`: {{Provider: "idp_2", Issuer: "https://id.example"}},
+	} {
+		api := &signin.API{Providers: providers}
+		address := webtest.Serve(t, web.Config{Routes: api.Routes(), Authenticator: webtest.Keys{}})
+		response, body := webtest.Send(t, http.MethodGet, address+"/auth/oauth/providers", "")
+		require.Equal(t, http.StatusOK, response.StatusCode)
+		require.JSONEq(t, want, body)
+	}
+}
