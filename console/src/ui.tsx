@@ -47,8 +47,8 @@ export function Failed({ error, onRetry }: { error: unknown; onRetry: () => void
   const offline = error instanceof ApiError && error.offline
   return <div class="empty" role="alert">
     <Icon name={offline ? 'offline' : 'alert'} />
-    <h2>{offline ? words.offlineTitle : words.failedTitle}</h2>
-    <p>{messageOf(error)}</p>
+    <h2>{offline && !navigator.onLine ? words.offlineTitle : words.failedTitle}</h2>
+    <p>{offline && !navigator.onLine ? words.offlineLead : messageOf(error)}</p>
     <button class="button" onClick={onRetry}>{words.retry}</button>
   </div>
 }

@@ -1,6 +1,9 @@
 // All words of the page.
 const count = (n: number, one: string, many: string) => n === 1 ? one : many
 
+// isolated keeps the direction of a name from changing that of the text around it.
+const isolated = (name: string) => `\u2068${name}\u2069`
+
 export const words = {
   product: 'Recital',
   console: 'Console',
@@ -13,6 +16,7 @@ export const words = {
   refused: (status: number) => `The service refused this (${status}).`,
   failedTitle: 'This could not be loaded',
   offlineTitle: 'You are offline',
+  offlineLead: 'This view is loaded when the connection is back.',
   close: 'Close',
   cancel: 'Cancel',
   save: 'Save',
@@ -139,9 +143,9 @@ export const words = {
     edit: 'Edit',
     editTitle: 'Edit the voice',
     remove: 'Delete',
-    removeTitle: (name: string) => `Delete ${name}?`,
+    removeTitle: (name: string) => `Delete ${isolated(name)}?`,
     removeLead: 'The voice and its recordings are erased for good. Programs that speak with it get an error from then on.',
-    removed: (name: string) => `${name} is deleted.`,
+    removed: (name: string) => `${isolated(name)} is deleted.`,
     name: 'Name',
     description: 'Description',
     gender: 'Gender',
@@ -150,7 +154,7 @@ export const words = {
     filesHint: 'WAV, MP3, M4A, Ogg, WebM or FLAC. Use recordings of one person who has agreed.',
     enhance: 'Reduce steady noise',
     making: 'Making the voice',
-    made: (name: string) => `${name} is made.`,
+    made: (name: string) => `${isolated(name)} is made.`,
     state: {
       preparing: 'Preparing', pending: 'Waiting', training: 'Training', ready: 'Ready', broken: 'Failed',
       cancelled: 'Cancelled',
@@ -198,7 +202,7 @@ export const words = {
     rename: 'Rename',
     renameTitle: 'Rename the key',
     revoke: 'Revoke',
-    revokeTitle: (name: string) => `Revoke ${name}?`,
+    revokeTitle: (name: string) => `Revoke ${isolated(name)}?`,
     revokeLead: 'Programs that use this key are refused at once, and what they have open ends. This cannot be undone.',
     revokeWord: 'revoke',
     revoked: 'The key is revoked.',
