@@ -67,6 +67,15 @@ func (v *viewer) eventually(promise string) {
 	v.server.eventually(func() bool { return v.evaluate(promise) == true })
 }
 
+// submit sends the form of the dialog until it closes, as a person does when a busy service says that it does not answer.
+func (v *viewer) submit() {
+	v.t.Helper()
+	for open := any(true); open == true; open = v.evaluate(`!!document.querySelector("dialog")`) {
+		v.evaluate(`document.querySelector("dialog form").requestSubmit()`)
+		v.await(`!document.querySelector("dialog :is([aria-busy=true], form:not(:has(.notice.error)))")`)
+	}
+}
+
 // unseen waits until an element is gone.
 func (v *viewer) unseen(selector string) {
 	v.t.Helper()
@@ -361,8 +370,7 @@ func (v *viewer) usesVoices() {
 	v.fill("dialog input", hostile)
 	v.choose("dialog input[type=file]", recording)
 	v.look("voice-create")
-	v.evaluate(`document.querySelector("dialog form").requestSubmit()`)
-	v.unseen("dialog")
+	v.submit()
 	v.requireText(".voices bdi", hostile)
 	v.await(`document.querySelectorAll(".voices li").length === 10`)
 	v.look("voices")
