@@ -75,10 +75,11 @@ func (s *Synthesiser) tryBegin(ctx context.Context, synthesis Synthesis) (*Reply
 	if err := synthesis.parse(); err != nil {
 		return nil, err
 	}
-	reply := &Reply{synthesiser: s, synthesis: synthesis, until: time.Now().Add(s.longest())}
+	reply := &Reply{synthesiser: s, synthesis: synthesis}
 	if err := reply.engage(ctx); err != nil {
 		return nil, err
 	}
+	reply.until = time.Now().Add(s.longest())
 	var err error
 	if reply.slot, err = s.Slots.Try(synthesis.Account, synthesis.Plan); err != nil {
 		return nil, err
