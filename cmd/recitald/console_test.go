@@ -313,6 +313,7 @@ func (v *viewer) usesKeys() {
 	v.press("Save")
 	v.requireText("tbody bdi", "Website")
 	v.look("keys")
+	v.seesOtherChanges()
 
 	v.press("Revoke")
 	v.await(`document.querySelector("dialog .danger").disabled`)
@@ -321,6 +322,16 @@ func (v *viewer) usesKeys() {
 	v.click("dialog .danger:not(:disabled)")
 	v.seeing("No keys yet")
 	require.Equal(v.t, http.StatusUnauthorized, v.server.accountBy(key))
+}
+
+// seesOtherChanges renames the key without the page's code, as another program would, and sees it without a reload. The
+// page hears of changes a moment after its first view, so it is renamed until then.
+func (v *viewer) seesOtherChanges() {
+	v.eventually(`fetch("v1/account").then(r => r.json()).then(account => fetch("v1/account/api_key/" +
+		encodeURIComponent(account.apikeys[0].masked) + "/name", {method: "POST",
+		headers: {"Content-Type": "application/json"}, body: JSON.stringify({name: "Elsewhere " + Date.now()})}))
+		.then(() => new Promise(wait => setTimeout(wait, 500)))
+		.then(() => document.querySelector("tbody bdi").innerText.startsWith("Elsewhere"))`)
 }
 
 // accountBy returns the status of a read with a key.

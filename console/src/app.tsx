@@ -3,6 +3,7 @@ import { createContext, type FunctionComponent } from 'preact'
 import { useContext, useEffect, useRef, useState } from 'preact/hooks'
 import { api, ApiError, base, messageOf, type Account, type Profile } from './api'
 import { number } from './format'
+import { follow } from './live'
 import { silence } from './player'
 import { Failed, Icon, Notice, Skeleton, Toasts, useResource, type Resource } from './ui'
 import { Clips } from './views/clips'
@@ -87,6 +88,7 @@ export function App() {
 
 function Signed({ profile, onSignOut }: { profile: Profile; onSignOut: () => Promise<void> }) {
   const account = useResource(api.account, ['account', 'usage'])
+  useEffect(() => follow(base + 'v1/account/events'), [])
   const view = useView()
   const offline = useOffline()
   const main = useRef<HTMLElement>(null)

@@ -1,5 +1,5 @@
 // What is shown is read again after a change. Changes of this page are announced by what makes them, and everything is
-// read again when the tab becomes visible. A stream of the service's events can call announce, too.
+// read again when the tab becomes visible. follow adds what other tabs, browsers and programs change.
 export type Topic = 'account' | 'voices' | 'clips' | 'sessions' | 'usage'
 
 const listeners = new Map<() => void, readonly Topic[]>()
@@ -22,3 +22,48 @@ document.addEventListener('visibilitychange', () => {
   if (document.visibilityState === 'visible') announce(...everything)
 })
 addEventListener('online', () => announce(...everything))
+
+// topicsOf are the topics of what the service says has changed.
+const topicsOf: Record<string, Topic[]> = {
+  account: ['account'], billing: ['account', 'usage'], keys: ['account'], usage: ['account', 'usage'],
+  clips: ['clips'], sessions: ['sessions'], voices: ['voices'],
+}
+
+// afterFirstView is in milliseconds: the stream waits for what is shown first.
+const afterFirstView = 2000
+
+// follow announces the events of a stream, until its result is called. One visible tab of the browser has the stream,
+// and tells the others.
+export function follow(address: string): () => void {
+  const tabs = new BroadcastChannel('recital-changes')
+  tabs.onmessage = event => announce(...event.data as Topic[])
+  let leave = () => {}
+  const look = () => {
+    leave()
+    leave = document.hidden ? () => {} : lead(address, topics => { announce(...topics); tabs.postMessage(topics) })
+  }
+  const begin = setTimeout(look, afterFirstView)
+  document.addEventListener('visibilitychange', look)
+  return () => {
+    clearTimeout(begin)
+    document.removeEventListener('visibilitychange', look)
+    leave()
+    tabs.close()
+  }
+}
+
+// lead has the stream from when no other tab has it, until its result is called.
+function lead(address: string, tell: (topics: Topic[]) => void): () => void {
+  const over = new AbortController()
+  const stream = () => new Promise<void>(done => {
+    const source = new EventSource(address)
+    for (const [name, topics] of Object.entries(topicsOf)) source.addEventListener(name, () => tell(topics))
+    let first = true // of a new stream, whose beginning the first view has read
+    source.addEventListener('reset', () => { if (!first) tell(everything); first = false })
+    over.signal.addEventListener('abort', () => { source.close(); done() })
+  })
+  // Browsers have no locks over plain http: then each visible tab has a stream.
+  if (navigator.locks) navigator.locks.request('recital-changes', { signal: over.signal }, stream).catch(() => {})
+  else stream()
+  return () => over.abort()
+}
