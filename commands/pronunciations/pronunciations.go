@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -21,8 +22,11 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 )
 
-// maxOpened is the number of accounts whose lists are kept in memory.
-const maxOpened = 1000
+// What is kept in memory: the lists of so many accounts, with so many entries together, of which each takes 1 or 2 kB.
+const (
+	maxOpened  = 1000
+	maxEntries = 20_000
+)
 
 // Pronunciations executes the commands on the lists of accounts.
 type Pronunciations struct {
@@ -30,6 +34,7 @@ type Pronunciations struct {
 	keys    keyring.Keyring
 	now     func() time.Time
 	opened  *lru.Cache[string, *opened] // by account
+	most    int64                       // entries in it together
 }
 
 // New returns a Pronunciations, which takes the time from now.
@@ -38,7 +43,7 @@ func New(j *journal.Journal, keys keyring.Keyring, now func() time.Time) (*Pronu
 	if err != nil {
 		return nil, fmt.Errorf("opening the pronunciations: %w", err)
 	}
-	return &Pronunciations{journal: j, keys: keys, now: now, opened: lists}, nil
+	return &Pronunciations{journal: j, keys: keys, now: now, opened: lists, most: maxEntries}, nil
 }
 
 // Entry is an entry of a list.
@@ -55,6 +60,7 @@ type opened struct {
 	version journal.Version // from which the fields below follow
 	entries []Entry
 	lexicon *speech.Lexicon
+	size    atomic.Int64 // entries
 }
 
 type command = journal.Decider[pronunciation.State, pronunciation.Event]
@@ -115,7 +121,24 @@ func (p *Pronunciations) read(ctx context.Context, o *opened) error {
 		words[i] = e.Pronunciation
 	}
 	o.entries, o.lexicon, o.version = entries, speech.NewLexicon(words), o.stream.Version()
+	o.size.Store(int64(len(entries)))
+	p.makeRoom()
 	return nil
+}
+
+// makeRoom drops the lists that were not used for the longest time, until the others have few enough entries.
+func (p *Pronunciations) makeRoom() {
+	var sum int64
+	for _, o := range p.opened.Values() {
+		sum += o.size.Load()
+	}
+	for sum > p.most {
+		_, oldest, some := p.opened.RemoveOldest()
+		if !some {
+			return
+		}
+		sum -= oldest.size.Load()
+	}
 }
 
 // entriesOf opens what is sealed. What cannot be read any more is left out.

@@ -111,6 +111,24 @@ func TestAListEndsWithItsAccount(t *testing.T) {
 	require.Equal(t, domain.Unauthenticated, domain.CodeOf(err))
 }
 
+// However many accounts have long lists, what is in memory is bounded, and what is not is read again.
+func TestWhatIsInMemoryIsBounded(t *testing.T) {
+	_, _, one, _ := newLists(t)
+	one.KeepAtMost(4)
+	for range 2 {
+		for _, account := range []string{"a1", "a2", "a3"} {
+			for _, word := range []string{"one", "two"} {
+				_, _, err := one.Set(t.Context(), account, speech.Pronunciation{Word: word, Spoken: "x"}, commandstest.Operator())
+				require.NoError(t, err)
+			}
+			list, _, err := one.List(t.Context(), account)
+			require.NoError(t, err)
+			require.Len(t, list, 2)
+			require.LessOrEqual(t, one.Kept(), int64(4))
+		}
+	}
+}
+
 func TestWhatIsWrongIsNotKept(t *testing.T) {
 	_, _, one, _ := newLists(t)
 	_, _, err := one.Set(t.Context(), "a1", speech.Pronunciation{Word: "?", Spoken: "x"}, commandstest.Operator())
