@@ -7,7 +7,7 @@ import (
 )
 
 // Newest is the version of the list of our streams that this release signs.
-const Newest = 2
+const Newest = 3
 
 // Streams returns a version of the list of our streams, whose events are in the chain, and nil for one that this
 // release does not know. A version that was released never changes: heads name it. When a release has further streams,
@@ -18,11 +18,14 @@ func Streams(version int) eventlog.Streams {
 		"feedback-", "hosting-", "identity-", "keyring",
 		"log-identity", "payment-", "session-", "skips", "stars-", "subscription-", "usage-", "voice-", "voices-",
 	}
+	second := slices.Sorted(slices.Values(append(slices.Clone(first), "notices-")))
 	switch version {
 	case 1:
 		return first
 	case 2:
-		return slices.Sorted(slices.Values(append(first, "notices-")))
+		return second
+	case 3:
+		return slices.Sorted(slices.Values(append(slices.Clone(second), "pronunciations-")))
 	default:
 		return nil
 	}
