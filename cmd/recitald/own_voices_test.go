@@ -87,11 +87,17 @@ func (c customer) ownVoice(t *testing.T, id string) (v ownVoice) {
 	return v
 }
 
+// awaitVoice waits for a state of a voice. A service that has just started may say that its read models are behind.
 func (c customer) awaitVoice(t *testing.T, id, state string) {
 	t.Helper()
 	var v ownVoice
 	c.server.eventually(func() bool {
-		v = c.ownVoice(t, id)
+		answer := do(t, c.request(http.MethodGet, voiceRoute+"/"+id, nil))
+		if answer.status == http.StatusServiceUnavailable {
+			return false
+		}
+		require.Equal(t, 200, answer.status, answer.text())
+		answer.decode(t, &v)
 		return v.State == state || v.State == "broken" || v.State == "ready"
 	})
 	require.Equal(t, state, v.State, v.Reason)
