@@ -67,7 +67,7 @@ func (v *viewer) eventually(promise string) {
 	v.server.eventually(func() bool { return v.evaluate(promise) == true })
 }
 
-// submit sends the form of the dialog until it closes, as a person does when a busy service says that it does not answer.
+// submit sends the form of the dialog until it closes, as a person does whom a busy service has not answered.
 func (v *viewer) submit() {
 	v.t.Helper()
 	for open := any(true); open == true; open = v.evaluate(`!!document.querySelector("dialog")`) {

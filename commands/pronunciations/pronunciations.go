@@ -1,5 +1,5 @@
-// Package pronunciations keeps how accounts have words spoken. The lists are not in a read model: speaking needs them as
-// they are now, so that they are folded from their streams, and kept between requests.
+// Package pronunciations keeps how accounts have words spoken. The lists are in no read model: speaking needs them as
+// they are now, so they are folded from their streams and kept between requests.
 package pronunciations
 
 import (
