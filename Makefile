@@ -2,8 +2,8 @@
 
 GO ?= go
 
-# Folders with goroutines, processes or transactions at work: their tests run under the race detector, all of them in
-# full by make test-long, and by make test those for which it costs little.
+# Folders with goroutines, processes or transactions at work: their tests run under the race detector, all of them by
+# make test-long, and by make test those for which it costs little.
 RACE = commands|internal/(access|app|events/(eventlog|eventnode|feed|todo)|http/web|process/(datafolder|lifecycle|postgres|supervise|workers)|providers/(blobs|hosting|payments)|standins|speech/(audio/(codec|decode)|engineproto|enginetest|espeak|flite|japanese/reader|loudness|mastering|stretch|worker)|speech$$)
 RACE_SHORT = commands/journal|internal/(access/(credentials|keyring)|process/(datafolder|lifecycle|supervise)|providers/blobs/(folder|sealed))
 # Billing's lives and crashes take half an hour under it in full: they are shortened, and in full without it.
@@ -32,9 +32,6 @@ SEED ?= 1
 ROOT ?= /
 MINUTES ?= 5
 FIXTURE ?= 1.0
-
-# What -short shortens: the longest scenarios, and properties, which draw a fifth of their cases.
-SHORTENED = rapid\.Check[(]|testing\.Short[(][)]|enginetest\.Run[(]
 
 # folders_with lists the packages whose tests match a regular expression.
 folders_with = $$(grep -rlE --include='*_test.go' '$(1)' . | xargs -r -n 1 dirname | sort -u)
@@ -83,7 +80,7 @@ test-race:
 test-plain:
 	@$(TEST) -p 6 -short $(call packages_not_in,$(RACE_SHORT))
 
-test-long: deps-long build ## run in full what make test shortens, all that runs concurrently under the race detector
+test-long: deps-long build ## run all tests once in full, all that runs concurrently under the race detector
 	@$(MAKE) --no-print-directory --keep-going --jobs 2 test-long-race test-long-plain
 
 test-long-race:
@@ -91,9 +88,7 @@ test-long-race:
 	$(TEST) -race -short $(unwatched) $(call packages_in,$(RACE_SHORTENED)) && exit $$others
 
 test-long-plain:
-	@names=$$(find . -name '*_test.go' -exec awk '/^func / {name = ""} /^func Test/ {name = $$2; sub(/[(].*/, "", name)} \
-		name != "" && /$(SHORTENED)/ {print name; name = ""}' {} + | sort -u | paste -s -d '|'); \
-	$(TEST) -run "^($$names)\$$" $(call packages_not_in,$(RACE)) $(call packages_in,$(RACE_SHORTENED))
+	@$(TEST) $(call packages_not_in,$(RACE)) $(call packages_in,$(RACE_SHORTENED))
 
 lint: deps ## check the format, the code with golangci-lint, and the alert rules
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not formatted (run gofmt -w):"; echo "$$unformatted"; exit 1; }

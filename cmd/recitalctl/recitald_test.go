@@ -57,17 +57,22 @@ func TestAgainstARecitald(t *testing.T) {
 		assert.Contains(t, got.notes, "plan: Input should be 'free', 'indie'")
 	})
 	t.Run("the doctor finds nothing", func(t *testing.T) {
-		got := recitalctl(t, environment, "doctor")
-		assert.Zero(t, got.code, got.out)
+		var got ran
+		require.Eventually(t, func() bool { // something may be late where the machine is slow
+			got = recitalctl(t, environment, "doctor")
+			return got.code == 0
+		}, patience, pause)
 		assert.NotContains(t, got.out, "FAULT")
 		assert.NotContains(t, got.out, "skipped")
 		assert.NotContains(t, got.out+got.notes, strings.TrimSpace(string(token)))
 	})
 	t.Run("alerts are listed, and cleared by an operator", func(t *testing.T) {
-		got := recitalctl(t, environment, "alerts")
-		require.Zero(t, got.code, got.notes)
+		var got ran
+		require.Eventually(t, func() bool { // one that lasts may come and go where the machine is slow
+			got = recitalctl(t, environment, "alerts")
+			return got.code == 0 && strings.Contains(got.notes, "No alert is open")
+		}, patience, pause)
 		assert.Empty(t, got.out)
-		assert.Contains(t, got.notes, "No alert is open")
 		got = recitalctl(t, environment, "alerts", "clear", "none")
 		assert.Equal(t, 1, got.code)
 		assert.Contains(t, got.notes, "No such alert is open")
@@ -75,8 +80,8 @@ func TestAgainstARecitald(t *testing.T) {
 		id := raiseUnpaid(t, dataDir)
 		require.Eventually(t, func() bool {
 			got = recitalctl(t, environment, "alerts", "--wide")
-			return got.out != ""
-		}, time.Minute, 10*time.Millisecond)
+			return strings.Count(got.out, "\n") == 2 && strings.Contains(got.out, id)
+		}, patience, pause)
 		assert.Regexp(t, `^ID +SOURCE +REASON +SINCE +CLEARS ITSELF +ALERT\n`+id+` +todo/dunning +unpaid .* false +Account a1 has lost its plan`, got.out)
 		got = recitalctl(t, environment, "alerts", "list", "--format", "csv")
 		assert.Contains(t, got.out, "\n"+id+",todo/dunning,unpaid,")
@@ -86,7 +91,9 @@ func TestAgainstARecitald(t *testing.T) {
 
 		got = recitalctl(t, environment, "alerts", "clear", id)
 		require.Zero(t, got.code, got.notes)
-		assert.Contains(t, recitalctl(t, environment, "alerts").notes, "No alert is open")
+		require.Eventually(t, func() bool {
+			return strings.Contains(recitalctl(t, environment, "alerts").notes, "No alert is open")
+		}, patience, pause)
 		assert.Equal(t, 1, recitalctl(t, environment, "alerts", "clear", id).code, "it is not open")
 	})
 	t.Run("a recitald is found by its data folder, and settings win", func(t *testing.T) {

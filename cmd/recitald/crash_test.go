@@ -69,7 +69,7 @@ func TestRecitaldGoesOnWhenPostgresIsKilled(t *testing.T) {
 	// then clients are served again, without a restart of recitald
 	asked := map[int]bool{}
 	s.eventually(func() bool {
-		asked[do(t, customers[0].request(http.MethodGet, "/v1/account", nil)).status] = true
+		asked[once(t, customers[0].request(http.MethodGet, "/v1/account", nil)).status] = true
 		return load.clean() >= before+enough && !killed.lives()
 	})
 	attempts := load.stop()

@@ -59,7 +59,7 @@ func TestAPostgresWithoutTheKeyringOfTheLogIsNotUsed(t *testing.T) {
 	// and what needs no Postgres is served, while the rest is to be tried again later
 	require.Equal(t, 200, c.post(t, bytesRoute, order{"text": prose(50), "voice": "leah"}).status)
 	for _, path := range []string{"/v1/account", "/v1/account/clips"} {
-		refused := do(t, c.request(http.MethodGet, path, nil))
+		refused := once(t, c.request(http.MethodGet, path, nil))
 		require.Equal(t, 503, refused.status, refused.text())
 		require.NotEmpty(t, refused.header.Get("Retry-After"))
 	}
@@ -124,7 +124,7 @@ func TestAPostgresOfAnotherLogIsNotUsed(t *testing.T) {
 	// then it does not use that, while both others go on
 	s.eventually(s.lacks("the log's keyring"))
 	require.Equal(t, keyringIDs{Log: one.keyring().Log, Postgres: other.keyring().Log}, s.keyring())
-	require.Equal(t, 503, do(t, c.at(s).request(http.MethodGet, "/v1/account", nil)).status)
+	require.Equal(t, 503, once(t, c.at(s).request(http.MethodGet, "/v1/account", nil)).status)
 	require.EqualValues(t, 100, c.usage(t))
 	require.Empty(t, other.missing())
 }

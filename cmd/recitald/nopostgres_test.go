@@ -76,7 +76,7 @@ func TestSpeechNeedsNoPostgres(t *testing.T) {
 	for _, s := range []*server{first, second} {
 		_, err := c.at(s).speak(100)
 		require.NoError(t, err)
-		refused := do(t, c.at(s).request(http.MethodGet, "/v1/account", nil))
+		refused := once(t, c.at(s).request(http.MethodGet, "/v1/account", nil))
 		require.Equal(t, 503, refused.status, refused.text())
 		require.NotEmpty(t, refused.header.Get("Retry-After"))
 	}

@@ -116,7 +116,7 @@ func TestWhilePostgresHangs(t *testing.T) {
 	// A read ends by its own deadline, long before the 30 s of other requests. What it is answered depends on whether a
 	// connection was left.
 	asked := time.Now()
-	answer := do(t, c.request(http.MethodGet, "/v1/account", nil))
+	answer := once(t, c.request(http.MethodGet, "/v1/account", nil))
 	require.Less(t, time.Since(asked), 20*time.Second)
 	if answer.status != http.StatusOK {
 		require.Contains(t, []int{503, 504}, answer.status, answer.text())
@@ -174,14 +174,17 @@ func TestAFullDiskIsNamed(t *testing.T) {
 	_, err = file.Write(make([]byte, int64(stat.Bavail)*stat.Bsize-1<<20))
 	require.NoError(t, err)
 	require.NoError(t, file.Close())
-	s.eventually(func() bool { return c.post(t, detailedRoute, order{"text": "Hello.", "voice": "leah"}).status == 503 })
+	s.eventually(func() bool {
+		hello := order{"text": "Hello.", "voice": "leah"}
+		return once(t, c.request(http.MethodPost, detailedRoute, hello.encode())).status == 503
+	})
 	s.eventually(s.lacks("appends to the event store"))
 	require.True(t, c.usageKnown(t), "reads go on")
 
 	// and when there is room, it is ready without any request that appends
 	require.NoError(t, os.Remove(filler))
 	s.eventually(func() bool { return len(s.missing()) == 0 })
-	require.Contains(t, s.metrics(), `recital_alerts_total{reason="no_appends",source="log"} 1`)
+	require.Regexp(t, `recital_alerts_total\{reason="no_appends",source="log"\} [1-9]`, s.metrics())
 	s.eventually(func() bool {
 		return strings.Contains(s.metrics(), `recital_alert_open{reason="no_appends",source="log"} 0`)
 	})

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"net/http"
 	"path/filepath"
 	"testing"
 
@@ -20,7 +21,7 @@ func TestAReplyWaitsForItsUsageToBeVisibleOrSaysThatItIsNot(t *testing.T) {
 	unlock := s.lockUsage()
 
 	// when speech is synthesised, then the reply reports that the account does not show it yet
-	late := c.post(t, detailedRoute, text)
+	late := once(t, c.request(http.MethodPost, detailedRoute, text.encode()))
 	require.Equal(t, 200, late.status)
 	require.Equal(t, "true", late.header.Get("X-Recital-Stale"))
 	require.Zero(t, c.usage(t))
@@ -28,9 +29,15 @@ func TestAReplyWaitsForItsUsageToBeVisibleOrSaysThatItIsNot(t *testing.T) {
 	// when they can be written again, then a request with the reply's position shows it
 	unlock()
 	require.EqualValues(t, 100, c.usage(t, "X-Recital-Min-Position", late.header.Get("X-Recital-Position")))
-	prompt := c.post(t, detailedRoute, text)
-	require.Empty(t, prompt.header.Get("X-Recital-Stale"))
-	require.EqualValues(t, 200, c.usage(t))
+
+	// and replies wait for it again
+	used := int64(100)
+	s.eventually(func() bool {
+		used += 100
+		prompt := once(t, c.request(http.MethodPost, detailedRoute, text.encode()))
+		return prompt.status == 200 && prompt.header.Get("X-Recital-Stale") == ""
+	})
+	require.Equal(t, used, c.usage(t))
 }
 
 // lockUsage blocks all writes to the read model of usage.

@@ -71,11 +71,14 @@ func TestWhatAnOperatorChangesOrCopiesIsAnEntryWithNameRoleAddressAndReason(t *t
 		require.Eventually(t, func() bool {
 			var page struct{ Entries []entry }
 			status, answer := ask(bob, http.MethodGet, "/admin/audit/operators?operator="+url.QueryEscape(operator), "", "")
+			if isLate(status, []byte(answer)) {
+				return false
+			}
 			require.Equal(t, http.StatusOK, status, answer)
 			require.NoError(t, json.Unmarshal([]byte(answer), &page))
 			found = page.Entries
 			return len(found) >= count
-		}, time.Minute, 20*time.Millisecond, "%d entries of %s", count, operator)
+		}, patience, 20*time.Millisecond, "%d entries of %s", count, operator)
 		return found
 	}
 

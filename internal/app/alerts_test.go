@@ -138,6 +138,7 @@ func TestAPoisonEventRaisesOneAlert(t *testing.T) {
 	require.NoError(t, err)
 
 	// then it raises one alert, however many projections stop before it
+	began := time.Now()
 	one := []string{alert.EventSource}
 	require.Eventually(t, func() bool { return slices.Equal(one, c.raised(events[0].ID)) }, patience, 10*time.Millisecond)
 	stopped := 0
@@ -148,7 +149,8 @@ func TestAPoisonEventRaisesOneAlert(t *testing.T) {
 	}
 	require.Greater(t, stopped, 2)
 	require.Eventually(t, func() bool { return len(first.parked(t)) == stopped }, patience, 10*time.Millisecond)
-	require.LessOrEqual(t, c.counted(first, second), 2, "once by each instance")
+	again := int(time.Since(began) / time.Minute) // after a minute an instance counts it again
+	require.LessOrEqual(t, c.counted(first, second), 2*(1+again), "once by each instance")
 
 	// when the one that fed them ends, and the other one, and one starts again, then that one counts it, too
 	require.NoError(t, first.Close())

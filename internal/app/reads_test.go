@@ -37,7 +37,8 @@ func TestAClipThatAReplyHasNamedIsNeverMissing(t *testing.T) {
 	clip := "/v1/account/clip/" + saved.Header.Get("x-clip-id")
 
 	// then a read of it says that it may not show yet
-	early := one.ask(t, http.MethodGet, clip, "")
+	early, late := once(t, one.asked(t, http.MethodGet, clip, ""))
+	require.True(t, late)
 	require.Equal(t, http.StatusServiceUnavailable, early.StatusCode)
 	require.NotEmpty(t, early.Header.Get("Retry-After"))
 

@@ -47,6 +47,11 @@ func (c *cluster) head() eventlog.Position {
 // ask sends a request to the public address with the first instance's key, and returns the status.
 func (i instance) ask(t *testing.T, method, path, body string, headers ...string) *http.Response {
 	t.Helper()
+	return do(t, i.asked(t, method, path, body, headers...))
+}
+
+func (i instance) asked(t *testing.T, method, path, body string, headers ...string) *http.Request {
+	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, "http://"+i.PublicAddr()+path, strings.NewReader(body))
 	require.NoError(t, err)
 	request.Header.Set("x-api-key", secret(t, i.cfg, "dev-api-key"))
@@ -56,11 +61,22 @@ func (i instance) ask(t *testing.T, method, path, body string, headers ...string
 	for n := 0; n < len(headers); n += 2 {
 		request.Header.Set(headers[n], headers[n+1])
 	}
-	return do(t, request)
+	return request
 }
 
-// operate sends a request of the operator to the admin address, and returns the reply.
+// operate sends a request of the operator to the admin address, and returns the reply. A read that is late is repeated.
 func (i instance) operate(t *testing.T, method, path string, body any) (reply []byte) {
+	t.Helper()
+	status, reply := i.operateOnce(t, method, path, body)
+	for end := time.Now().Add(lateness); method == http.MethodGet && isLate(status, reply) && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+		status, reply = i.operateOnce(t, method, path, body)
+	}
+	require.Equal(t, http.StatusOK, status, string(reply))
+	return reply
+}
+
+func (i instance) operateOnce(t *testing.T, method, path string, body any) (status int, reply []byte) {
 	t.Helper()
 	sent, err := json.Marshal(body)
 	require.NoError(t, err)
@@ -74,8 +90,7 @@ func (i instance) operate(t *testing.T, method, path string, body any) (reply []
 	defer response.Body.Close()
 	reply, err = io.ReadAll(response.Body)
 	require.NoError(t, err)
-	require.Equal(t, http.StatusOK, response.StatusCode, string(reply))
-	return reply
+	return response.StatusCode, reply
 }
 
 const speechOfOneWord = `{"text":"Hello.","voice":"leah"}`
@@ -115,8 +130,11 @@ func TestOtherApplicationsInTheLogDisturbNothing(t *testing.T) {
 		}
 		one.awaitReady(t)
 	}
-	lines := strings.Join(figures(t, one.App, secret(t, one.cfg, "operator-token")), "\n")
-	require.Contains(t, lines, "recital_revocation_live 1")
+	var lines string
+	require.Eventually(t, func() bool { // for moments it is not, on a slow machine
+		lines = strings.Join(figures(t, one.App, secret(t, one.cfg, "operator-token")), "\n")
+		return strings.Contains(lines, "recital_revocation_live 1")
+	}, patience, 10*time.Millisecond)
 	require.NotContains(t, lines, `state="stopped",version="1"} 1`)
 	require.Regexp(t, `recital_projection_foreign_events_total\{generation="1",projection="account",version="1"\} [1-9]`,
 		lines)
@@ -163,10 +181,11 @@ func TestAStoreThatHoldsAnUnknownEventOfOursIsStartedOn(t *testing.T) {
 	products := one.ask(t, http.MethodGet, "/payments/products", "", "x-recital-min-position", c.head().String())
 	require.Equal(t, http.StatusOK, products.StatusCode)
 
-	// and it is one alert
+	// and it is one alert, which is counted again if it lasts
+	require.Eventually(t, func() bool { return len(c.raised(strange)) > 0 }, patience, 10*time.Millisecond)
 	require.Equal(t, []string{alert.EventSource}, c.raised(strange))
-	require.Contains(t, strings.Join(figures(t, one.App, secret(t, one.cfg, "operator-token")), "\n"),
-		`recital_alerts_total{reason="outdated",source="event"} 1`)
+	require.Regexp(t, `recital_alerts_total\{reason="outdated",source="event"\} [1-9]`,
+		strings.Join(figures(t, one.App, secret(t, one.cfg, "operator-token")), "\n"))
 
 	// when they skip it, once, then recitald is ready, and reads show what was written
 	c.skip(one, strange)

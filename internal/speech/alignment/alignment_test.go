@@ -30,14 +30,11 @@ func say(all []spoken, pitch, lead float64) alignment.Reference {
 	random := rand.New(rand.NewPCG(7, 7))
 	for _, s := range all {
 		start := r.Sound.Seconds()
-		formants := syllables()[s.sound]
+		harmonics := harmonicsOf(syllables()[s.sound], pitch)
 		for i := range int(s.length * rate) {
 			at, value := float64(i)/rate, 0.0
-			for harmonic := 1.0; harmonic*pitch < 4000; harmonic++ {
-				for _, formant := range formants {
-					near := (harmonic*pitch - formant) / 150
-					value += math.Exp(-near*near/2) * math.Sin(2*math.Pi*harmonic*pitch*at)
-				}
+			for n, strength := range harmonics {
+				value += strength * math.Sin(2*math.Pi*float64(n+1)*pitch*at)
 			}
 			r.Sound.Samples = append(r.Sound.Samples, int16(4000*value))
 		}
@@ -48,6 +45,19 @@ func say(all []spoken, pitch, lead float64) alignment.Reference {
 		r.Sound.Samples[i] += int16(10 * random.NormFloat64())
 	}
 	return r
+}
+
+// harmonicsOf returns how strong the harmonics of a pitch in Hz are: those near a formant are heard.
+func harmonicsOf(formants [2]float64, pitch float64) (strengths []float64) {
+	for harmonic := 1.0; harmonic*pitch < 4000; harmonic++ {
+		strength := 0.0
+		for _, formant := range formants {
+			near := (harmonic*pitch - formant) / 150
+			strength += math.Exp(-near * near / 2)
+		}
+		strengths = append(strengths, strength)
+	}
+	return strengths
 }
 
 // align returns the words alone.

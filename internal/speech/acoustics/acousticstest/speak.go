@@ -18,8 +18,11 @@ type Utterance struct {
 // silence before and after an utterance, in seconds.
 const silence = 0.6
 
-func sentences() []string {
-	return []string{
+// Sentences is how many sentences each voice says, one after the other.
+const Sentences = 3
+
+func sentences() [Sentences]string {
+	return [...]string{
 		"She sells fresh bread, cheese and honey at the small market near the river every Saturday.",
 		"Turn left after the bridge, drive straight on for two miles, and you will see the house.",
 		"Fish and chips, please.",
