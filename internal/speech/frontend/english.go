@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -24,83 +23,76 @@ func newEnglish(american bool) *locale {
 		l.counting, l.ordinals = "%spellout-cardinal", ""
 	}
 	l.rules = []rule{
-		on(Phone, isDigit, "-", `\d{3}-(?:\d{2}-\d{4}|\d{3}-\d{4}-\d{1,4})`, sayPhone),
-		on(Phone, oneOf("0"), "", `0\d{2,4} \d{3,4} \d{3,4}`, sayPhone),
-		on(Phone, oneOf("+(0123456789"), "-().0123456789",
-			`(?:\+\d{1,3}[ .-]?|1[ .-])?(?:\(\d{2,4}\)[ .-]?|\d{3}[ .-])?\d{3}[ .-]\d{4}`, sayPhone),
-		on(Phone, oneOf("+"), "", `\+\d{1,3}(?:[ .-]?\(?\d{2,5}\)?){2,5}`, sayPhone),
-		on(Date, isDigit, "-", `(\d{4})-(\d{2})-(\d{2})(T\d{2}:\d{2})?(?::\d{2}(?:\.\d+)?)?(Z)?`, sayISODate),
-		on(Date, isDigit, "/", `(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})`, saySlashDate),
-		on(Date, isDigit, "/", `(\d{4})/(\d{1,2})/(\d{1,2})()()`, sayISODate),
-		on(Date, isDigit, "-", `(\d{1,2})-(\d{1,2})-(\d{4})`, saySlashDate),
-		on(Date, isDigit, ".", `(\d{1,2})\.(\d{1,2})\.(\d{4})`, sayDottedDate),
-		on(Version, isDigit, ".", `\d{1,3}(?:\.\d+){2,3}`, sayVersion),
-		on(Version, oneOf("vV"), "", `[vV](\d{1,3}(?:\.\d+){0,3})`, sayVersion),
-		on(Range, isDigit, ":", `(\d{1,2}):(\d{2})\s?[-–]\s?(\d{1,2}):(\d{2})(?:\s?([aApP])(?:\.\s?[mM]\.|[mM]))?`,
+		on(Phone, `\d{3}-(?:\d{2}-\d{4}|\d{3}-\d{4}-\d{1,4})`, sayPhone),
+		on(Phone, `0\d{2,4} \d{3,4} \d{3,4}`, sayPhone),
+		on(Phone, `(?:\+\d{1,3}[ .-]?|1[ .-])?(?:\(\d{2,4}\)[ .-]?|\d{3}[ .-])?\d{3}[ .-]\d{4}`, sayPhone),
+		on(Phone, `\+\d{1,3}(?:[ .-]?\(?\d{2,5}\)?){2,5}`, sayPhone),
+		on(Date, `(\d{4})-(\d{2})-(\d{2})(T\d{2}:\d{2})?(?::\d{2}(?:\.\d+)?)?(Z)?`, sayISODate),
+		on(Date, `(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})`, saySlashDate),
+		on(Date, `(\d{4})/(\d{1,2})/(\d{1,2})()()`, sayISODate),
+		on(Date, `(\d{1,2})-(\d{1,2})-(\d{4})`, saySlashDate),
+		on(Date, `(\d{1,2})\.(\d{1,2})\.(\d{4})`, sayDottedDate),
+		on(Version, `\d{1,3}(?:\.\d+){2,3}`, sayVersion),
+		on(Version, `[vV](\d{1,3}(?:\.\d+){0,3})`, sayVersion),
+		on(Range, `(\d{1,2}):(\d{2})\s?[-–]\s?(\d{1,2}):(\d{2})(?:\s?([aApP])(?:\.\s?[mM]\.|[mM]))?`,
 			sayFromTo),
-		on(Time, isDigit, ":", `(\d{1,2}):(\d{2})(?::(\d{2}))?(?:\s?([aApP])(?:\.\s?[mM]\.?|[mM]))?`, sayTime),
-		on(Time, isDigit, "", `(\d{1,2})(?:\.(\d{2}))?()\s?([aApP])(?:\.\s?[mM]\.|[mM])`, sayTime),
-		on(Range, isDigit, ":", `(\d+):(\d+)`, sayRatio),
-		on(Unit, isDigit, "'′", `(\d{1,2})['′]\s?(\d{1,2})(?:"|″|'')`, sayHeight),
-		on(Date, isDigit, "", `(\d{1,2})(?:st|nd|rd|th)?\s(?:of\s)?(`+monthPattern+`)(?:,?\s(\d{4}))?`, sayDayMonth),
-		on(Date, isLetter, "", `(`+monthPattern+`)[\s-](\d{1,2})(?:st|nd|rd|th)?(?:[-–](\d{1,2})\b)?(?:(?:,?\s|-)(\d{4}))?`,
+		on(Time, `(\d{1,2}):(\d{2})(?::(\d{2}))?(?:\s?([aApP])(?:\.\s?[mM]\.?|[mM]))?`, sayTime),
+		on(Time, `(\d{1,2})(?:\.(\d{2}))?()\s?([aApP])(?:\.\s?[mM]\.|[mM])`, sayTime),
+		on(Range, `(\d+):(\d+)`, sayRatio),
+		on(Unit, `(\d{1,2})['′]\s?(\d{1,2})(?:"|″|'')`, sayHeight),
+		on(Date, `(\d{1,2})(?:st|nd|rd|th)?\s(?:of\s)?(`+monthPattern+`)(?:,?\s(\d{4}))?`, sayDayMonth),
+		on(Date, `(`+monthPattern+`)[\s-](\d{1,2})(?:st|nd|rd|th)?(?:[-–](\d{1,2})\b)?(?:(?:,?\s|-)(\d{4}))?`,
 			sayMonthDay),
-		on(Date, isLetter, "", `(`+monthPattern+`),?\s(\d{4})`, sayMonthYear),
-		on(Money, isUpper, "", `(US|CA?|AU?|NZ|HK)?([$])\s?(`+numeral+`)(?:[-–][$]?(`+numeral+`))?`+scalePattern, sayMoney),
-		on(Money, oneOf("$£€¥₹₩"), "", `()([$£€¥₹₩])\s?(`+sum+`)(?:[-–][$£€]?(`+numeral+`))?`+scalePattern, sayMoney),
-		on(Money, isDigit, "¢", `(\d+)\s?¢`, sayCents),
-		on(Money, isDigit, "", `(`+numeral+`)(?:\s?(million|billion|trillion|bn|tn|m|k))?\s?([$£€¥₹]|USD|EUR|GBP|JPY)`,
+		on(Date, `(`+monthPattern+`),?\s(\d{4})`, sayMonthYear),
+		on(Money, `(US|CA?|AU?|NZ|HK)?([$])\s?(`+numeral+`)(?:[-–][$]?(`+numeral+`))?`+scalePattern, sayMoney),
+		on(Money, `()([$£€¥₹₩])\s?(`+sum+`)(?:[-–][$£€]?(`+numeral+`))?`+scalePattern, sayMoney),
+		on(Money, `(\d+)\s?¢`, sayCents),
+		on(Money, `(`+numeral+`)(?:\s?(million|billion|trillion|bn|tn|m|k))?\s?([$£€¥₹]|USD|EUR|GBP|JPY)`,
 			sayMoneyAfter),
-		on(Date, isDigit, "s", `(\d{1,2})0s`, sayDecade), on(Date, isDigit, "s", `(\d{3})0s`, sayDecade),
-		on(Date, oneOf("'’"), "s", `['’](\d)0s`, sayDecade),
-		on(Ordinal, isDigit, "", `(\d{1,3}(?:,\d{3})+|\d+)(?:st|nd|rd|th)`, sayOrdinal),
-		unlessAfter(oneOf("/"), on(Fraction, isDigit, "",
-			`(?:(\d{1,3})\s)?(\d{1,3})/(\d{1,3})(?:(?i)st|nd|rd|th)?`, sayFraction)),
-		on(Fraction, isNumber, "½⅓⅔¼¾⅛⅜⅝⅞", `(\d{1,4})?\s?([½⅓⅔¼¾⅛⅜⅝⅞])`, sayVulgar),
-		unlessAfter(oneOf("-–−"), on(Number, isDigit, "", `(\d+)(\s?[-–−]\s?)(\d+)\s?=`, sayDifference)),
-		unlessAfter(oneOf("-–0123456789"), on(Range, isDigit, "-–—",
-			`(`+numeral+`)\s?[-–—]\s?(`+numeral+`)(?:([ -]?)(`+unitPattern+`)([^A-Za-z0-9]|$))?`, sayRange)),
-		on(Number, isDigit, "x×", `(\d+)\s?[x×]\s?(\d+)`, sayTimes), on(Number, isDigit, "x", `(`+numeral+`)x`, sayFold),
-		on(Number, oneOf("4"), "", `401(?:\(k\)|k)`, sayPension),
-		on(Unit, isDigit, "", `(`+numeral+`)([  -]?)(`+unitPattern+`)`, sayUnit),
-		on(Unit, isLetter, "", `(`+unitPattern+`)`, sayLoneUnit),
-		on(Number, isDigit, "", `(\d{4})(?:\s[A-Z]\.?|\s[A-Z][a-z]+){1,3}\s(?:`+streets+`)\b`, sayHouse),
-		on(Number, isDigit, "", `[19]\d\d`, sayEmergency),
-		on(Version, isLetter, "", `(?:`+programs+`) (\d+(?:\.\d+)+)`, sayRelease),
-		on(Unit, isDigit, "\"″", `(\d+(?:\.\d+)?)["″]`, sayInches),
-		on(Number, isDigit, "", numeral, sayNumber), unlessAfter(oneOf("."), on(Number, oneOf("."), "", `\.\d+`, sayNumber)),
-		on(Roman, oneOf("IVXLC"), "", `[IVXLC]{1,7}`, sayRoman),
-		on(Abbreviation, isLetter, "/", `w/o?`, sayWithout),
-		on(Abbreviation, isLetter, ".", `(?:[A-Za-z]\.){2,6}|[A-Za-z]{1,7}\.(?:[A-Z]\.)?`, sayAbbreviation),
-		on(Abbreviation, isLetter, "", `(?:Dr|Mr|Mrs|Ms|Prof|vs|US|Mt|No|nr|Nos)`, sayWord),
-		on(Heteronym, isLetter, "", heteronymPattern(), sayHeteronym),
-		on(Hashtag, oneOf("#@"), "", `[#@]([A-Za-z]\w*)`, sayHashtag),
-		on(Symbol, oneOf("#~<>±≈§№"), "", `([#~<>±≈§№])\s?[$£€]?\d[\w,.]*`, saySign),
-		unlessAfter(isWord, on(Symbol, oneOf("-−"), "", `([−-])\s?[$£€]?\d[\w,.]*`, saySign)),
-		on(Symbol, oneOf("-–"), "", ` ?[-–] ?['’]?\d\w*`, sayUntil),
-		on(Symbol, oneOf(" "), "", ` [-–] ?\d\w*`, sayUntil),
-		unlessAfter(isDigit, on(Symbol, oneOf("-"), "", `-\d{1,3}`, saySerial)),
-		on(Symbol, oneOf("^"), "", `\^(-?\d+|[a-z])`, sayPower),
-		on(Symbol, oneOf("&+=×÷*/→™®©√∞"), "", `[&+=×÷*/→™®©√∞]`, saySymbol),
+		on(Date, `(\d{1,2})0s`, sayDecade), on(Date, `(\d{3})0s`, sayDecade),
+		on(Date, `['’](\d)0s`, sayDecade),
+		on(Ordinal, `(\d{1,3}(?:,\d{3})+|\d+)(?:st|nd|rd|th)`, sayOrdinal),
+		unlessAfter(oneOf("/"), on(Fraction, `(?:(\d{1,3})\s)?(\d{1,3})/(\d{1,3})(?:(?i)st|nd|rd|th)?`, sayFraction)),
+		on(Fraction, `(?:(\d{1,4})\s?)?([½⅓⅔¼¾⅛⅜⅝⅞])`, sayVulgar),
+		unlessAfter(oneOf("-–−"), on(Number, `(\d+)(\s?[-–−]\s?)(\d+)\s?=`, sayDifference)),
+		unlessAfter(oneOf("-–0123456789"), on(Range, `(`+numeral+`)\s?[-–—]\s?(`+numeral+`)(?:([ -]?)(`+unitPattern+`)([^A-Za-z0-9]|$))?`, sayRange)),
+		on(Number, `(\d+)\s?[x×]\s?(\d+)`, sayTimes), on(Number, `(`+numeral+`)x`, sayFold),
+		on(Number, `401(?:\(k\)|k)`, sayPension),
+		on(Unit, `(`+numeral+`)([  -]?)(`+unitPattern+`)`, sayUnit),
+		on(Unit, `(`+unitPattern+`)`, sayLoneUnit),
+		on(Number, `(\d{4})(?:\s[A-Z]\.?|\s[A-Z][a-z]+){1,3}\s(?:`+streets+`)\b`, sayHouse),
+		on(Number, `[19]\d\d`, sayEmergency),
+		on(Version, `(?:`+programs+`) (\d+(?:\.\d+)+)`, sayRelease),
+		on(Unit, `(\d+(?:\.\d+)?)["″]`, sayInches),
+		on(Number, numeral, sayNumber), unlessAfter(oneOf("."), on(Number, `\.\d+`, sayNumber)),
+		on(Roman, `[IVXLC]{1,7}`, sayRoman),
+		on(Abbreviation, `w/o?`, sayWithout),
+		on(Abbreviation, `(?:[A-Za-z]\.){2,6}|[A-Za-z]{1,7}\.(?:[A-Z]\.)?`, sayAbbreviation),
+		on(Abbreviation, `(?:Dr|Mr|Mrs|Ms|Prof|vs|US|Mt|No|nr|Nos)`, sayWord),
+		on(Heteronym, heteronymPattern(), sayHeteronym),
+		on(Hashtag, `[#@]([A-Za-z]\w*)`, sayHashtag),
+		on(Symbol, `([#~<>±≈§№])\s?[$£€]?\d[\w,.]*`, saySign),
+		unlessAfter(isWord, on(Symbol, `([−-])\s?[$£€]?\d[\w,.]*`, saySign)),
+		on(Symbol, `[-–] ?['’]?\d\w*`, sayUntil),
+		on(Symbol, ` [-–] ?\d\w*`, sayUntil),
+		unlessAfter(isDigit, on(Symbol, `-\d{1,3}`, saySerial)),
+		on(Symbol, `\^(-?\d+|[a-z])`, sayPower),
+		on(Symbol, `[&+=×÷*/→™®©√∞]`, saySymbol),
 	}
 	l.rules = slices.Concat(markdownRules(), addressRules(), l.rules)
 	return l
 }
 
-func on(
-	kind Kind, begins func(rune) bool, needs, pattern string, say func(*context) (string, bool),
-) rule {
-	return rule{kind: kind, begins: begins, needs: needs, pattern: regexp.MustCompile("^(?:" + pattern + ")"), say: say}
+func on(kind Kind, pattern string, say func(*context) (string, bool)) rule {
+	return rule{kind: kind, pattern: regexp.MustCompile("^(?:" + pattern + ")"), say: say}
 }
 
 func oneOf(runes string) func(rune) bool {
 	return func(r rune) bool { return strings.ContainsRune(runes, r) }
 }
 
-func isDigit(r rune) bool  { return r >= '0' && r <= '9' }
-func isNumber(r rune) bool { return unicode.IsNumber(r) }
-func isLetter(r rune) bool { return r|' ' >= 'a' && r|' ' <= 'z' }
-func isUpper(r rune) bool  { return r >= 'A' && r <= 'Z' }
+func isDigit(r rune) bool { return r >= '0' && r <= '9' }
+func isUpper(r rune) bool { return r >= 'A' && r <= 'Z' }
 
 func silent(*context) (string, bool) { return "", true }
 

@@ -27,13 +27,13 @@ var englishWording = wording{
 
 // sayURL says an address without its scheme and the punctuation of the sentence after it.
 func sayURL(c *context) (string, bool) {
-	address := strings.TrimRight(chunkOf(c.text[c.at:]), `.,;:!?)]}'"*_>”`)
-	if len(address) < c.size {
-		address = strings.TrimRight(c.groups[0], `.,;:!?)]}'"*_>”`)
+	address := c.groups[0]
+	if i := strings.IndexFunc(c.after, endsAddress); i >= 0 {
+		address += c.after[:i]
+	} else {
+		address += c.after
 	}
-	if i := strings.IndexAny(address, "<>\""); i > 0 {
-		address = address[:i]
-	}
+	address = strings.TrimRight(address, `.,;:!?)]}'"*_>”`)
 	c.size = len(address)
 	_, said, ok := strings.Cut(address, "://")
 	if !ok {
@@ -41,6 +41,8 @@ func sayURL(c *context) (string, bool) {
 	}
 	return spellAddress(c.locale, strings.TrimSuffix(said, "/")), c.size > 0
 }
+
+func endsAddress(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("<>\"”", r) }
 
 func sayAddress(c *context) (string, bool) { return spellAddress(c.locale, c.groups[0]), true }
 

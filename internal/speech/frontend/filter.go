@@ -18,6 +18,7 @@ import (
 type filter struct {
 	places []place
 	start  *state
+	begins [][]int // the places at the start of each rule
 
 	mu     sync.Mutex
 	states map[string]*state // by the places
@@ -82,7 +83,9 @@ func newFilter(rules []rule) *filter {
 	f := &filter{states: map[string]*state{}}
 	var starts []int
 	for i, r := range rules {
-		starts = append(starts, f.add(i, r.pattern.String()))
+		start := f.add(i, r.pattern.String())
+		starts = append(starts, start)
+		f.begins = append(f.begins, f.stateOf([]int{start}).places)
 	}
 	f.start = f.stateOf(starts)
 	return f
@@ -111,10 +114,7 @@ func unlimited(pattern *syntax.Regexp) *syntax.Regexp {
 		pattern.Sub[i] = unlimited(part)
 	}
 	if pattern.Op == syntax.OpRepeat && (pattern.Max < 0 || pattern.Max > maxRepeat) {
-		pattern.Op = syntax.OpPlus
-		if pattern.Min == 0 {
-			pattern.Op = syntax.OpStar
-		}
+		pattern.Min, pattern.Max = min(pattern.Min, maxRepeat), -1
 	}
 	return pattern
 }
@@ -151,6 +151,13 @@ func (f *filter) candidates(text string) (found candidates) {
 	}
 	found.reached(s.alive, len(text))
 	return found
+}
+
+// begin reports whether a rule may match a text that begins with a character. The states do not tell apart characters
+// beyond ASCII.
+func (f *filter) begin(rule int, first rune) bool {
+	return first < beyondASCII ||
+		slices.ContainsFunc(f.begins[rule], func(at int) bool { return f.places[at].MatchRune(first) })
 }
 
 // reached notes how far the text was looked at for rules.

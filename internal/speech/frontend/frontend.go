@@ -187,15 +187,12 @@ func (s *scanner) match() (found, bool) {
 	if m, ok := s.matchEmoji(first); ok {
 		return m, true
 	}
-	c := s.locale.filter().candidates(rest)
+	f := s.locale.filter()
+	c := f.candidates(rest)
 	s.work += c.work
-	chunk := ""
 	for i := range c.rules.all() {
 		r := &s.locale.rules[i]
-		if r.needs != "" && chunk == "" {
-			chunk = chunkOf(rest)
-		}
-		if s.only != "" && r.kind != s.only || !r.applies(s.previous(), first, chunk) {
+		if s.only != "" && r.kind != s.only || r.unless != nil && r.unless(s.previous()) || !f.begin(i, first) {
 			continue
 		}
 		s.work += int(c.reach[i])

@@ -68,25 +68,25 @@ func newGerman() *locale {
 		units: g.units, abbreviations: g.abbreviations, starters: germanStarters,
 	}
 	l.rules = slices.Concat(markdownRules(), []rule{
-		on(Symbol, oneOf("/"), "/", "/", sayPer), // before paths
+		on(Symbol, "/", sayPer), // before paths
 	}, addressRules(), germanDateRules(), germanAmountRules(g), []rule{
-		on(Number, isDigit, ".", `[1-9]\d{0,2}(?:\.\d{3}){2,}(?:,\d+)?`, sayGermanNumber),
-		on(Version, isDigit, ".", `\d{1,3}(?:\.\d+){2,3}`, sayVersion),
-		on(Version, oneOf("vV"), ".", `[vV](\d+(?:\.\d+){1,3})`, sayVersion),
-		on(Ordinal, isDigit, ".", `(\d{1,3})\.`, sayGermanOrdinal),
-		on(Number, isDigit, "", `(\d{1,4})-?(mal|fach\pL*|jährig\pL*|tägig\pL*|stündig\pL*|minütig\pL*|prozentig\pL*|`+
+		on(Number, `[1-9]\d{0,2}(?:\.\d{3}){2,}(?:,\d+)?`, sayGermanNumber),
+		on(Version, `\d{1,3}(?:\.\d+){2,3}`, sayVersion),
+		on(Version, `[vV](\d+(?:\.\d+){1,3})`, sayVersion),
+		on(Ordinal, `(\d{1,3})\.`, sayGermanOrdinal),
+		on(Number, `(\d{1,4})-?(mal|fach\pL*|jährig\pL*|tägig\pL*|stündig\pL*|minütig\pL*|prozentig\pL*|`+
 			`teilig\pL*|stellig\pL*|stöckig\pL*|köpfig\pL*|seitig\pL*|Jährig\pL*)`, sayGermanCompound),
-		on(Number, isDigit, "-", `(\d{1,4})-`, sayGermanHyphen),
-		on(Number, isDigit, "", germanNumeral, sayGermanNumber),
-		on(Version, isDigit, ".", `(\d+\.\d+)`, sayGermanPoint),
-		on(Roman, oneOf("IVXLC"), "", `([IVXLC]{1,7})\.?`, sayGermanRoman),
-		on(Abbreviation, unicode.IsLetter, ".", `(\pL*[sS])tr\.`, sayGermanStreet),
-		on(Abbreviation, unicode.IsLetter, ".", `((?:\pL\.){2,6})|\pL{1,7}\.(?:[ \x{a0}\x{202f}]?\pL{1,3}\.){0,3}`,
+		on(Number, `(\d{1,4})-`, sayGermanHyphen),
+		on(Number, germanNumeral, sayGermanNumber),
+		on(Version, `(\d+\.\d+)`, sayGermanPoint),
+		on(Roman, `([IVXLC]{1,7})\.?`, sayGermanRoman),
+		on(Abbreviation, `(\pL*[sS])tr\.`, sayGermanStreet),
+		on(Abbreviation, `((?:\pL\.){2,6})|\pL{1,7}\.(?:[ \x{a0}\x{202f}]?\pL{1,3}\.){0,3}`,
 			sayLongForm),
-		on(Hashtag, oneOf("#@"), "", `[#@](\pL[\pL\d_]*)`, sayHashtag),
-		on(Symbol, oneOf("§"), "§", `(§§?)\s?`, sayGermanParagraph),
-		on(Symbol, oneOf("#~<>±≈№-−"), "", `([#~<>±≈№−-])\s?[$£€]?\d[\d,.]*`, saySign),
-		on(Symbol, oneOf("&+=×÷*/→™®©√∞"), "", `[&+=×÷*/→™®©√∞]`, saySymbol),
+		on(Hashtag, `[#@](\pL[\pL\d_]*)`, sayHashtag),
+		on(Symbol, `(§§?)\s?`, sayGermanParagraph),
+		on(Symbol, `([#~<>±≈№−-])\s?[$£€]?\d[\d,.]*`, saySign),
+		on(Symbol, `[&+=×÷*/→™®©√∞]`, saySymbol),
 	})
 	return l
 }

@@ -30,17 +30,17 @@ func germanMonth(written string) string {
 
 func germanDateRules() []rule {
 	return []rule{
-		on(Date, isDigit, "-", `(\d{4})-(\d{2})-(\d{2})(T\d{2}:\d{2})?(?::\d{2}(?:\.\d+)?)?(Z)?`, sayGermanISODate),
-		on(Date, isDigit, "/", `(\d{1,2})/(\d{1,2})/(\d{4})`, sayGermanDate),
-		on(Date, isDigit, "/", `(\d{4})/(\d{2})`, sayGermanSeason),
-		on(Date, isDigit, ".", `(\d{1,2})\.\s?(\d{1,2})\.(?:\s?(\d{4})\b|(\d{2})\b)?`, sayGermanDate),
-		on(Date, isDigit, ".", `(\d{1,2})\.(?:\s?[-–]\s?(\d{1,2})\.)?\s?`+germanMonthPattern+`(?:\s(\d{4})\b)?`,
+		on(Date, `(\d{4})-(\d{2})-(\d{2})(T\d{2}:\d{2})?(?::\d{2}(?:\.\d+)?)?(Z)?`, sayGermanISODate),
+		on(Date, `(\d{1,2})/(\d{1,2})/(\d{4})`, sayGermanDate),
+		on(Date, `(\d{4})/(\d{2})`, sayGermanSeason),
+		on(Date, `(\d{1,2})\.\s?(\d{1,2})\.(?:\s?(\d{4})\b|(\d{2})\b)?`, sayGermanDate),
+		on(Date, `(\d{1,2})\.(?:\s?[-–]\s?(\d{1,2})\.)?\s?`+germanMonthPattern+`(?:\s(\d{4})\b)?`,
 			sayGermanDayMonth),
-		on(Date, isUpper, "", germanMonthPattern+`\s(\d{4})`, sayGermanMonthYear),
-		on(Time, isDigit, ":", `(\d{1,2}):(\d{2})(?::(\d{2}))?(?:\s?(?:Uhr|h))?`, sayGermanTime),
-		on(Time, isDigit, "", `(\d{1,2})(?:\.(\d{2}))?()\s?Uhr`, sayGermanTime),
-		on(Range, isDigit, ":", `(\d+):(\d+)`, sayGermanRatio),
-		on(Date, isDigit, "e", `(\d{2,4})er`, sayGermanDecade),
+		on(Date, germanMonthPattern+`\s(\d{4})`, sayGermanMonthYear),
+		on(Time, `(\d{1,2}):(\d{2})(?::(\d{2}))?(?:\s?(?:Uhr|h))?`, sayGermanTime),
+		on(Time, `(\d{1,2})(?:\.(\d{2}))?()\s?Uhr`, sayGermanTime),
+		on(Range, `(\d+):(\d+)`, sayGermanRatio),
+		on(Date, `(\d{2,4})er`, sayGermanDecade),
 	}
 }
 

@@ -9,16 +9,16 @@ import (
 func germanAmountRules(g *german) []rule {
 	units := g.unitPattern()
 	return []rule{
-		on(Phone, oneOf("+(0"), "+(0", `(?:\+\d{1,3}|\(?0\d{1,5}\)?)(?:[ /–-]{0,3}\(?\d{1,9}\)?){1,6}`, sayGermanPhone),
-		on(Money, oneOf("€EU$£GC¥J"), "", `(`+germanMoney+`)\s?(`+germanNumeral+`)()`+germanScale, sayGermanMoney),
-		on(Money, isDigit, "", `()(`+germanNumeral+`)(,[-–—]+)?`+germanScale+`\s?(`+germanMoney+`)`, sayGermanMoney),
-		on(Fraction, isDigit, "", `(?:(\d{1,3})\s)?(\d{1,3})/(\d{1,3})(?:\s?(`+units+`)\b)?`, sayGermanFraction),
-		on(Fraction, isNumber, "½⅓⅔¼¾⅛⅜⅝⅞", `(\d{1,4})?\s?([½⅓⅔¼¾⅛⅜⅝⅞])()(?:\s?(`+units+`)\b)?`, sayGermanVulgar),
-		on(Range, oneOf(" -–—"), "", `[-–—]\s?|\s[-–—]\s`, sayDash),
-		on(Number, isDigit, "", `(`+germanNumeral+`)\s?[x×]\s?`, sayGermanTimes),
-		on(Number, isDigit, "%", `(\d{1,4})()\s?-?%-?(ig\pL*)`, sayGermanCompound),
-		on(Unit, isDigit, "", `(`+germanNumeral+`)([ \x{a0}\x{202f}-]?)(`+units+`)`, sayGermanUnit),
-		on(Unit, oneOf("kgmhltq"), "", `km|kg|m[²³]?|h|l|g|t|kWh|qm`, sayUnitAlone),
+		on(Phone, `(?:\+\d{1,3}|\(?0\d{1,5}\)?)(?:[ /–-]{0,3}\(?\d{1,9}\)?){1,6}`, sayGermanPhone),
+		on(Money, `(`+germanMoney+`)\s?(`+germanNumeral+`)()`+germanScale, sayGermanMoney),
+		on(Money, `()(`+germanNumeral+`)(,[-–—]+)?`+germanScale+`\s?(`+germanMoney+`)`, sayGermanMoney),
+		on(Fraction, `(?:(\d{1,3})\s)?(\d{1,3})/(\d{1,3})(?:\s?(`+units+`)\b)?`, sayGermanFraction),
+		on(Fraction, `(?:(\d{1,4})\s?)?([½⅓⅔¼¾⅛⅜⅝⅞])()(?:\s?(`+units+`)\b)?`, sayGermanVulgar),
+		on(Range, `[-–—]\s?| [-–—]\s`, sayDash),
+		on(Number, `(`+germanNumeral+`)\s?[x×]\s?`, sayGermanTimes),
+		on(Number, `(\d{1,4})()\s?-?%-?(ig\pL*)`, sayGermanCompound),
+		on(Unit, `(`+germanNumeral+`)([ \x{a0}\x{202f}-]?)(`+units+`)`, sayGermanUnit),
+		on(Unit, `km|kg|m[²³]?|h|l|g|t|kWh|qm`, sayUnitAlone),
 	}
 }
 

@@ -23,18 +23,9 @@ var germanEmojiNames string
 // rule replaces what its pattern matches at the start of a word, a number or a mark.
 type rule struct {
 	kind    Kind
-	begins  func(rune) bool
-	needs   string // characters of which the text up to the next space has at least one; "" for no such need
 	pattern *regexp.Regexp
 	unless  func(rune) bool // reports of the character before the text that the rule does not apply; may be nil
 	say     func(*context) (spoken string, ok bool)
-}
-
-// applies reports whether the rule applies to texts by the character before them, the first, and what follows that up
-// to white space.
-func (r *rule) applies(previous, first rune, chunk string) bool {
-	return r.begins(first) && (r.unless == nil || !r.unless(previous)) &&
-		(r.needs == "" || strings.ContainsAny(chunk, r.needs))
 }
 
 // unlessAfter is a rule that does not apply after some characters: what it matches would have begun before them.
@@ -131,25 +122,23 @@ const linkTarget = `(?:[^()\s]|\([^()\s]*\))+`
 
 func markdownRules() []rule {
 	return []rule{
-		on(Markdown, oneOf("!["), "", `!?\[(?:!\[|[^\[\]\n])+\]\(`+linkTarget+`\)`, saySilentLink),
-		on(Markdown, oneOf("]"), "", `\]\(`+linkTarget+`\)`, silent),
-		on(Markdown, oneOf("*_~`"), "", "\\*+|_+|~~|`+", sayMarks),
+		on(Markdown, `!?\[(?:!\[|[^\[\]\n])+\]\(`+linkTarget+`\)`, saySilentLink),
+		on(Markdown, `\]\(`+linkTarget+`\)`, silent),
+		on(Markdown, "\\*+|_+|~~|`+", sayMarks),
 	}
 }
 
 // addressRules are about addresses and paths, which look alike in every language.
 func addressRules() []rule {
 	return []rule{
-		on(URL, isLetter, ":.", `(?i)(?:https?://|ftp://|www\.)[^\s<>"”]+`, sayURL),
-		unlessAfter(oneOf("._%+-"), on(Email, isWord, "@",
-			`[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+`, sayAddress)),
-		unlessAfter(oneOf(".-"), on(URL, isWord, ".",
-			`(?i)[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:com|org|net|io|dev|edu|gov|co\.uk|uk|de|fr|ai|app)(?:/[^\s<>"”]*)?`,
-			sayURL)),
-		unlessAfter(isWord, on(Path, oneOf("/~."), "/", `(?:~|\.{1,2})?(?:/[\w.-]*\w)+/?`, sayAddress)),
-		on(Path, isLetter, `\`, `[A-Z]:\\[\w.\\-]*`, sayAddress),
-		on(Path, isWord, ".", `(?i)[\w-]+\.(?:txt|pdf|docx?|xlsx?|csv|json|html?|zip|jpe?g|png|mp3|wav|go|js|py|exe)`,
-			sayAddress),
+		on(URL, `(?i)(?:https?://|ftp://|www\.)[^\s<>"”]+`, sayURL),
+		unlessAfter(oneOf("._%+-"), on(Email, `[A-Za-z0-9][A-Za-z0-9._%+-]*@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+`, sayAddress)),
+		unlessAfter(oneOf(".-"), on(URL, `(?i)[a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)*`+
+			`\.(?:com|org|net|io|dev|edu|gov|co\.uk|uk|de|fr|ai|app)(?:/[^\s<>"”]*)?`, sayURL)),
+		unlessAfter(isWord, on(Path, `(?:~|\.{1,2})?(?:/[\w.-]*\w)+/?`, sayAddress)),
+		on(Path, `[A-Z]:\\[\w.\\-]*`, sayAddress),
+		unlessAfter(oneOf(".-_"), on(Path,
+			`(?i)[a-z0-9][\w-]*\.(?:txt|pdf|docx?|xlsx?|csv|json|html?|zip|jpe?g|png|mp3|wav|go|js|py|exe)`, sayAddress)),
 	}
 }
 

@@ -3,7 +3,6 @@ package frontend
 import (
 	"strconv"
 	"strings"
-	"unicode"
 )
 
 // slavicDate says a date of numbers; it fails if these are none.
@@ -279,15 +278,15 @@ func saySlavicPhone(c *context) (string, bool) {
 func (l *locale) slavicWordRules() []rule {
 	g := l.slavic
 	return []rule{
-		on(Roman, oneOf("IVXL"), "", `([IVXL]{1,7})(\s?[-–—]\s?|\s[iи]\s)([IVXL]{1,7})\s(?:(`+
+		on(Roman, `([IVXL]{1,7})(\s?[-–—]\s?|\s[iи]\s)([IVXL]{1,7})\s(?:(`+
 			alternatives(g.column("century"))+`)\.|(`+alternatives(g.formsOf("!"))+`))`, saySlavicRomans),
-		on(Roman, oneOf("IVXL"), "", `([IVXL]{1,7})(?:\s?(`+alternatives(g.column("century"))+`)\.)?`, saySlavicRoman),
-		on(Abbreviation, unicode.IsLetter, ".", `((?:\pL\.){2,6})|\pL{1,7}(?:-\pL)?\.(?:[ \x{a0}\x{202f}]?\pL{1,3}\.){0,3}`,
+		on(Roman, `([IVXL]{1,7})(?:\s?(`+alternatives(g.column("century"))+`)\.)?`, saySlavicRoman),
+		on(Abbreviation, `((?:\pL\.){2,6})|\pL{1,7}(?:-\pL)?\.(?:[ \x{a0}\x{202f}]?\pL{1,3}\.){0,3}`,
 			saySlavicLongForm),
-		on(Abbreviation, beginsOne(l.tables.bare), "", `(?i:`+alternatives(l.tables.bare)+`)\.?`, sayBare),
-		on(Hashtag, oneOf("#@"), "", `[#@](\pL[\pL\d_]*)`, sayHashtag),
-		on(Symbol, oneOf("#~<>±≈№§-−"), "", `([#~<>±≈№§−-])\s?[$£€]?\d[\d,.]*`, saySign),
-		on(Symbol, oneOf("&+=×÷*/→™®©√∞"), "", `[&+=×÷*/→™®©√∞]`, saySymbol),
+		on(Abbreviation, `(?i:`+alternatives(l.tables.bare)+`)\.?`, sayBare),
+		on(Hashtag, `[#@](\pL[\pL\d_]*)`, sayHashtag),
+		on(Symbol, `([#~<>±≈№§−-])\s?[$£€]?\d[\d,.]*`, saySign),
+		on(Symbol, `[&+=×÷*/→™®©√∞]`, saySymbol),
 	}
 }
 

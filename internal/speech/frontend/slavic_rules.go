@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -25,7 +24,7 @@ func newSlavic(name string, isRussian bool) *locale {
 	l.slavic, l.starters = g, l.tables.sets["starter"]
 	l.dated = func(day, month, year string) (string, bool) { return l.slavicDate(day, month, year, 'g') }
 	l.rules = slices.Concat(markdownRules(), []rule{
-		on(Symbol, oneOf("/"), "/", "/", sayPer),
+		on(Symbol, "/", sayPer),
 	}, addressRules(), l.slavicDateRules(), g.amountRules(), l.slavicWordRules())
 	return l
 }
@@ -38,25 +37,25 @@ func (l *locale) slavicDateRules() []rule {
 	yearWord := `(?:\s?((?:` + alternatives(g.column("year")) + `)\.|` + years + `))?`
 	hours := `(\d{1,2})(?:[:.](\d{2}))?`
 	return []rule{
-		on(Phone, oneOf("+(0123456789"), "", `\+?\(?\d{1,5}\)?(?:[ -]{1,2}\(?\d{2,9}\)?){1,5}`, saySlavicPhone),
-		on(Date, isDigit, "-", `(\d{4})-(\d{2})-(\d{2})(T\d{2}:\d{2})?(?::\d{2}(?:\.\d+)?)?(Z)?`, saySlavicISODate),
-		on(Date, isDigit, ".", `(\d{1,2})\.(\d{1,2})\.(\d{4})`+yearWord, saySlavicDottedDate),
-		on(Date, isDigit, "", `(\d{1,2})\s([IVX]{1,4})\s(\d{4})`, sayRomanMonth),
-		on(Date, isDigit, "/", `(\d{4})/(\d{4}|\d{2})`, saySlavicSeason),
-		on(Date, isDigit, "", `(\d{1,2})(?:\s?[-–]\s?(\d{1,2}))?\s`+month+`(?:\s(\d{4})`+yearWord+`)?`, saySlavicDayMonth),
-		on(Date, isDigit, "", `(\d{1,2})()\s(?:`+joiners+`)\s\d{1,2}\s`+month, saySlavicFirstDay),
-		on(Date, isDigit, "", `(\d{4})()\s(?:`+joiners+`)\s\d{4}\s(?:`+years+`)`, saySlavicFirstYear),
-		on(Date, beginsOne(g.monthForms()), "", `((?i:`+alternatives(g.monthForms())+`))\s(\d{4})`+yearWord,
+		on(Phone, `\+?\(?\d{1,5}\)?(?:[ -]{1,2}\(?\d{2,9}\)?){1,5}`, saySlavicPhone),
+		on(Date, `(\d{4})-(\d{2})-(\d{2})(T\d{2}:\d{2})?(?::\d{2}(?:\.\d+)?)?(Z)?`, saySlavicISODate),
+		on(Date, `(\d{1,2})\.(\d{1,2})\.(\d{4})`+yearWord, saySlavicDottedDate),
+		on(Date, `(\d{1,2})\s([IVX]{1,4})\s(\d{4})`, sayRomanMonth),
+		on(Date, `(\d{4})/(\d{4}|\d{2})`, saySlavicSeason),
+		on(Date, `(\d{1,2})(?:\s?[-–]\s?(\d{1,2}))?\s`+month+`(?:\s(\d{4})`+yearWord+`)?`, saySlavicDayMonth),
+		on(Date, `(\d{1,2})()\s(?:`+joiners+`)\s\d{1,2}\s`+month, saySlavicFirstDay),
+		on(Date, `(\d{4})()\s(?:`+joiners+`)\s\d{4}\s(?:`+years+`)`, saySlavicFirstYear),
+		on(Date, `((?i:`+alternatives(g.monthForms())+`))\s(\d{4})`+yearWord,
 			saySlavicMonthYear),
-		on(Date, isDigit, "", `(\d{4})(?:\s?[-–—]\s?(\d{4}))?\s?(`+alternatives(g.column("year", "years"))+`)\.`,
+		on(Date, `(\d{4})(?:\s?[-–—]\s?(\d{4}))?\s?(`+alternatives(g.column("year", "years"))+`)\.`,
 			saySlavicYear),
-		on(Range, isDigit, "-–—", `(\d{4})\s?[-–—]\s?(\d{4})(?:\s(`+years+`))?`, saySlavicYears),
-		on(Version, isDigit, ".", `\d{1,3}(?:\.\d+){2,3}`, sayVersion),
-		on(Version, oneOf("vV"), ".", `[vV](\d+(?:\.\d+){1,3})`, sayVersion),
-		on(Time, isDigit, ":", `(\d{1,2}):(\d{2})(?::(\d{2}))?`, saySlavicTime),
-		on(Time, isDigit, ".", `(\d{1,2})\.(\d{2})()`, saySlavicDottedTime),
-		on(Time, oneOf("gG"), ".", `[gG]odz\.\s?`+hours+`(?:\s?[-–—]\s?`+hours+`)?`, sayPolishHour),
-		on(Range, isDigit, ":", `(\d+):(\d+)`, saySlavicRatio),
+		on(Range, `(\d{4})\s?[-–—]\s?(\d{4})(?:\s(`+years+`))?`, saySlavicYears),
+		on(Version, `\d{1,3}(?:\.\d+){2,3}`, sayVersion),
+		on(Version, `[vV](\d+(?:\.\d+){1,3})`, sayVersion),
+		on(Time, `(\d{1,2}):(\d{2})(?::(\d{2}))?`, saySlavicTime),
+		on(Time, `(\d{1,2})\.(\d{2})()`, saySlavicDottedTime),
+		on(Time, `[gG]odz\.\s?`+hours+`(?:\s?[-–—]\s?`+hours+`)?`, sayPolishHour),
+		on(Range, `(\d+):(\d+)`, saySlavicRatio),
 	}
 }
 
@@ -85,15 +84,6 @@ func (g *slavic) monthForms() (all []string) {
 		}
 	}
 	return slices.Compact(all)
-}
-
-// beginsOne returns a function that reports whether one of some words begins with a character, or with its small letter.
-func beginsOne(list []string) func(rune) bool {
-	first := make(map[rune]bool)
-	for _, word := range list {
-		first[firstOf(word)] = true
-	}
-	return func(r rune) bool { return first[r] || first[unicode.ToLower(r)] }
 }
 
 // allowed returns the cases after the word before the position, the likeliest first, or "".
@@ -354,21 +344,21 @@ func (g *slavic) amountRules() []rule {
 	scale := `(?:\s?(` + dotted(g.column("power")) + `))`
 	units, coins := dotted(g.column("measure")), dotted(g.column("coin"))
 	return []rule{
-		on(Money, oneOf("$€£¥₽₴UEPR"), "", `([$€£¥₽₴]|USD|EUR|PLN|RUB)\s?(`+slavicNumeral+`)`+scale+`?`, saySlavicMoney),
-		on(Fraction, isDigit, "/", `(?:(\d{1,3})\s)?(\d{1,3})/(\d{1,3})`, saySlavicFraction),
-		on(Fraction, isNumber, "½⅓⅔¼¾⅛⅜⅝⅞", `(\d{1,4})?\s?([½⅓⅔¼¾⅛⅜⅝⅞])`, saySlavicVulgar),
-		on(Range, isDigit, "", `(`+slavicNumeral+`)\s?[-–—]\s?(`+slavicNumeral+`)\s?(`+coins+`|`+units+`)`, saySlavicRange),
-		on(Range, isDigit, "-–—", `(`+slavicNumeral+`)\s?[-–—]\s?(`+slavicNumeral+`)()`, saySlavicRange),
-		on(Money, isDigit, "", `(`+slavicNumeral+`)`+scale+`?[ \x{a0}\x{202f}]?(`+coins+`)`, saySlavicUnit),
-		on(Unit, isDigit, "", `(`+slavicNumeral+`)`+scale+`?[ \x{a0}\x{202f}]?(`+units+`)`, saySlavicUnit),
-		on(Unit, isDigit, "", `(`+slavicNumeral+`)`+scale+`()`, saySlavicUnit),
-		on(Unit, beginsOne(g.column("measure")), "", units, sayUnitAlone),
-		on(Number, isDigit, "", `(`+slavicNumeral+`)\s?[xх×]\s?`, saySlavicTimes),
-		on(Ordinal, isDigit, "-", `(\d{1,4})-(\pL{1,4})(?:\s(?:гг)\.)?`, saySlavicSuffix),
-		on(Number, isDigit, "-", `(\d{1,3})-(\pL{3,})`, saySlavicCompound),
-		on(Ordinal, isDigit, ".", `(\d{1,3})\.`, sayPolishOrdinal),
-		on(Number, isDigit, "", slavicNumeral, saySlavicNumber),
-		on(Version, isDigit, ".", `(\d+\.\d+)`, sayGermanPoint),
+		on(Money, `([$€£¥₽₴]|USD|EUR|PLN|RUB)\s?(`+slavicNumeral+`)`+scale+`?`, saySlavicMoney),
+		unlessAfter(oneOf("/"), on(Fraction, `(?:(\d{1,3})\s)?(\d{1,3})/(\d{1,3})`, saySlavicFraction)),
+		on(Fraction, `(?:(\d{1,4})\s?)?([½⅓⅔¼¾⅛⅜⅝⅞])`, saySlavicVulgar),
+		on(Range, `(`+slavicNumeral+`)\s?[-–—]\s?(`+slavicNumeral+`)\s?(`+coins+`|`+units+`)`, saySlavicRange),
+		on(Range, `(`+slavicNumeral+`)\s?[-–—]\s?(`+slavicNumeral+`)()`, saySlavicRange),
+		on(Money, `(`+slavicNumeral+`)`+scale+`?[ \x{a0}\x{202f}]?(`+coins+`)`, saySlavicUnit),
+		on(Unit, `(`+slavicNumeral+`)`+scale+`?[ \x{a0}\x{202f}]?(`+units+`)`, saySlavicUnit),
+		on(Unit, `(`+slavicNumeral+`)`+scale+`()`, saySlavicUnit),
+		on(Unit, units, sayUnitAlone),
+		on(Number, `(`+slavicNumeral+`)\s?[xх×]\s?`, saySlavicTimes),
+		on(Ordinal, `(\d{1,4})-(\pL{1,4})(?:\s(?:гг)\.)?`, saySlavicSuffix),
+		on(Number, `(\d{1,3})-(\pL{3,})`, saySlavicCompound),
+		on(Ordinal, `(\d{1,3})\.`, sayPolishOrdinal),
+		on(Number, slavicNumeral, saySlavicNumber),
+		on(Version, `(\d+\.\d+)`, sayGermanPoint),
 	}
 }
 

@@ -15,14 +15,14 @@ func (l *locale) tabledDateRules() []rule {
 	clock := alternatives([]string{"h", cmp.Or(t.words["o'clock"], "h")})
 	day := `(\d{1,2})(?:\.?(?:` + alternatives(slices.Collect(maps.Keys(t.ordinals))) + `))?`
 	return []rule{
-		on(Date, isDigit, "-/.", `(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(T\d{2}:\d{2})?(?::\d{2}(?:\.\d+)?)?(Z)?`, sayTabledISODate),
-		on(Date, isDigit, "/.-", `(\d{1,2})([/.-])(\d{1,2})([/.-])(\d{4}|\d{2})`, sayTabledDate),
-		on(Date, isDigit, "/", `(\d{1,2})/(\d{1,2})`, sayShortDate),
-		on(Date, isDigit, "", day+`(?:\s?[-–]\s?(\d{1,2}))?`+of+month+`(?:`+of+`(\d{4})\b)?`, sayTabledDayMonth),
-		on(Time, isDigit, ":", `(\d{1,2}):(\d{2})(?::(\d{2}))?(?:\s?(`+clock+`)\b)?`, sayTabledTime),
-		on(Time, isDigit, "", `(\d{1,2})\s?[hH](?:\s?(\d{2}))?(?:\s?min)?`, sayHours),
-		on(Time, isDigit, ".", `(\d{1,2})\.(\d{2})(?:\s(`+clock+`)\b)?`, sayDottedTime),
-		on(Range, isDigit, ":", `(\d+):(\d+)`, sayTabledRatio),
+		on(Date, `(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(T\d{2}:\d{2})?(?::\d{2}(?:\.\d+)?)?(Z)?`, sayTabledISODate),
+		on(Date, `(\d{1,2})([/.-])(\d{1,2})([/.-])(\d{4}|\d{2})`, sayTabledDate),
+		unlessAfter(oneOf("/"), on(Date, `(\d{1,2})/(\d{1,2})`, sayShortDate)),
+		on(Date, day+`(?:\s?[-–]\s?(\d{1,2}))?`+of+month+`(?:`+of+`(\d{4})\b)?`, sayTabledDayMonth),
+		on(Time, `(\d{1,2}):(\d{2})(?::(\d{2}))?(?:\s?(`+clock+`)\b)?`, sayTabledTime),
+		on(Time, `(\d{1,2})\s?[hH](?:\s?(\d{2}))?(?:\s?min)?`, sayHours),
+		on(Time, `(\d{1,2})\.(\d{2})(?:\s(`+clock+`)\b)?`, sayDottedTime),
+		on(Range, `(\d+):(\d+)`, sayTabledRatio),
 	}
 }
 

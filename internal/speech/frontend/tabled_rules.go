@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 )
 
 // The patterns of numbers: with separators of thousands, and all.
@@ -22,25 +21,25 @@ func (l *locale) tabledRules() []rule {
 	t := l.tables
 	suffix := alternatives(slices.Collect(maps.Keys(t.ordinals)))
 	return slices.Concat(markdownRules(), []rule{ // before paths
-		on(Symbol, oneOf("/"), "/", "/", sayPer), on(Symbol, oneOf("/"), "/", `/\s?`, sayOver),
+		on(Symbol, "/", sayPer), on(Symbol, `/\s?`, sayOver),
 	},
 		addressRules(), []rule{
-			on(URL, isWord, ".", `[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:be|br|ch|es|eu|it|mx|nl|pt)(?:/[^\s<>"”]*)?`, sayURL),
+			unlessAfter(oneOf(".-"), on(URL,
+				`[a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)*\.(?:be|br|ch|es|eu|it|mx|nl|pt)(?:/[^\s<>"”]*)?`, sayURL)),
 		}, l.tabledDateRules(), []rule{
-			on(Ordinal, isDigit, "", `(`+groupedNumeral+`|\d{1,4})\.?(`+suffix+`)`, sayTabledOrdinal), // before degrees
+			on(Ordinal, `(`+groupedNumeral+`|\d{1,4})\.?(`+suffix+`)`, sayTabledOrdinal), // before degrees
 		}, l.tabledAmountRules(), []rule{
-			on(Number, isDigit, ".", `[1-9]\d{0,2}(?:\.\d{3}){3,}(?:,\d+)?`, sayTabledNumber),
-			on(Version, isDigit, ".", `\d{1,3}(?:\.\d+){3}|\d{1,2}(?:\.\d{1,2}){2}`, sayVersion),
-			on(Version, oneOf("vV"), ".", `[vV](\d+(?:\.\d+){1,3})`, sayVersion),
-			on(Number, isDigit, "", `(?:(?:`+groupedNumeral+`)\b|\d+(?:[.,]\d+)?)`, sayTabledNumber),
-			on(Number, oneOf("'’"), "0", `['’](\d00?)`, sayTabledDecade),
-			on(Roman, oneOf("IVXLC"), "", `([IVXLC]{1,7})(`+suffix+`)?`, sayTabledRoman),
-			on(Abbreviation, unicode.IsLetter, "", `(?:`+alternatives(t.bare)+`)\.?`, sayBare),
-			on(Abbreviation, unicode.IsLetter, ".",
-				`((?:\pL\.){2,6})|\pL{1,7}\.(?:[ \x{a0}\x{202f}]?-?\pL{1,4}(?:-\pL)?\.){0,3}`, sayLongForm),
-			on(Hashtag, oneOf("#@"), "", `[#@](\pL[\pL\d_]*)`, sayHashtag),
-			on(Symbol, oneOf("#~<>±≈§№-−"), "", `([#~<>±≈§№−-])\s?[$£€]?\d[\d,.]*`, saySign),
-			on(Symbol, oneOf("&+=×÷*/→™®©√∞"), "", `[&+=×÷*/→™®©√∞]`, saySymbol),
+			on(Number, `[1-9]\d{0,2}(?:\.\d{3}){3,}(?:,\d+)?`, sayTabledNumber),
+			on(Version, `\d{1,3}(?:\.\d+){3}|\d{1,2}(?:\.\d{1,2}){2}`, sayVersion),
+			on(Version, `[vV](\d+(?:\.\d+){1,3})`, sayVersion),
+			on(Number, `(?:(?:`+groupedNumeral+`)\b|\d+(?:[.,]\d+)?)`, sayTabledNumber),
+			on(Number, `['’](\d00?)`, sayTabledDecade),
+			on(Roman, `([IVXLC]{1,7})(`+suffix+`)?`, sayTabledRoman),
+			on(Abbreviation, `(?:`+alternatives(t.bare)+`)\.?`, sayBare),
+			on(Abbreviation, `((?:\pL\.){2,6})|\pL{1,7}\.(?:[ \x{a0}\x{202f}]?-?\pL{1,4}(?:-\pL)?\.){0,3}`, sayLongForm),
+			on(Hashtag, `[#@](\pL[\pL\d_]*)`, sayHashtag),
+			on(Symbol, `([#~<>±≈§№−-])\s?[$£€]?\d[\d,.]*`, saySign),
+			on(Symbol, `[&+=×÷*/→™®©√∞]`, saySymbol),
 		})
 }
 
@@ -50,20 +49,19 @@ func (l *locale) tabledAmountRules() []rule {
 	money := slices.DeleteFunc(slices.Clone(units), func(symbol string) bool { return !t.money[symbol] })
 	units = slices.DeleteFunc(units, func(symbol string) bool { return t.money[symbol] })
 	unit, coin, scale := alternatives(units), alternatives(money), alternatives(slices.Collect(maps.Keys(t.scales)))
-	isCoin := func(r rune) bool { return unicode.Is(unicode.Sc, r) || isUpper(r) }
+	first := slices.DeleteFunc(slices.Clone(money), startsLower)
 	return []rule{
-		on(Phone, oneOf("+(0123456789"), "",
-			`(?:\+\d{1,3}|\(\d{1,4}\)|\d{2,5})(?:[ ./\x{a0}\x{202f}-]{1,2}\(?\d{1,9}\)?\d{0,4}){1,6}|\d{9,11}`, sayTabledPhone),
-		on(Money, isCoin, "", `(`+coin+`)\s?(`+tabledNumeral+`)(?:,[-–—])?(?:\s?(`+scale+`)\b)?`, sayTabledMoney),
-		on(Money, isDigit, "", `()(`+tabledNumeral+`)(?:,[-–—])?(?:\s?(`+scale+`))?\s?(`+coin+`)`, sayTabledMoney),
-		on(Fraction, isDigit, "/", `()(\d{1,4})/(\d{1,4})(?:\s?(`+unit+`)\b)?`, sayTabledFraction),
-		on(Fraction, isDigit, "", `(\d{1,3})\s(\d{1,3})/(\d{1,3})(?:\s?(`+unit+`)\b)?`, sayTabledFraction),
-		on(Fraction, isNumber, "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞", `(\d{1,4})?\s?([½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])()(?:\s?(`+unit+`)\b)?`, sayTabledFraction),
-		on(Range, oneOf(" -–—"), "", `[-–—]\s?|\s[-–—]\s`, sayDash),
-		on(Number, isDigit, "", `(`+tabledNumeral+`)\s?[x×]\s?`, sayTabledTimes),
-		on(Unit, isDigit, "", `(`+tabledNumeral+`)[ \x{a0}\x{202f}-]?(?:(`+scale+`)\s)?(`+unit+`)`, sayTabledUnit),
-		on(Number, isDigit, "", `(`+tabledNumeral+`)\s?(`+scale+`)`, sayScaled),
-		on(Unit, oneOf("kgmhlts"), "", `km|kg|min|m[²³]?|h|l|g|t|s|kWh`, sayUnitAlone),
+		on(Phone, `(?:\+\d{1,3}|\(\d{1,4}\)|\d{2,5})(?:[ ./\x{a0}\x{202f}-]{1,2}\(?\d{1,9}\)?\d{0,4}){1,6}|\d{9,11}`, sayTabledPhone),
+		on(Money, `(`+alternatives(first)+`)\s?(`+tabledNumeral+`)(?:,[-–—])?(?:\s?(`+scale+`)\b)?`, sayTabledMoney),
+		on(Money, `()(`+tabledNumeral+`)(?:,[-–—])?(?:\s?(`+scale+`))?\s?(`+coin+`)`, sayTabledMoney),
+		unlessAfter(oneOf("/"), on(Fraction, `()(\d{1,4})/(\d{1,4})(?:\s?(`+unit+`)\b)?`, sayTabledFraction)),
+		on(Fraction, `(\d{1,3})\s(\d{1,3})/(\d{1,3})(?:\s?(`+unit+`)\b)?`, sayTabledFraction),
+		on(Fraction, `(?:(\d{1,4})\s?)?([½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])()(?:\s?(`+unit+`)\b)?`, sayTabledFraction),
+		on(Range, `[-–—]\s?| [-–—]\s`, sayDash),
+		on(Number, `(`+tabledNumeral+`)\s?[x×]\s?`, sayTabledTimes),
+		on(Unit, `(`+tabledNumeral+`)[ \x{a0}\x{202f}-]?(?:(`+scale+`)\s)?(`+unit+`)`, sayTabledUnit),
+		on(Number, `(`+tabledNumeral+`)\s?(`+scale+`)`, sayScaled),
+		on(Unit, `km|kg|min|m[²³]?|h|l|g|t|s|kWh`, sayUnitAlone),
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 // For each byte of a text, whatever it consists of, the rules look at 40 bytes at most, and a text of twice the length
 // costs twice as much. Prose costs 1 or 2 for each byte.
 func TestNoLineCostsMuch(t *testing.T) {
-	for _, language := range []string{"en-us", "de"} {
+	for _, language := range []string{"en-us", "de", "fr-fr", "es", "it", "pt", "nl", "pl", "ru", "sv"} {
 		for name, line := range lines() {
 			text := strings.ToValidUTF8(line[:len(line)/4], "")
 			bytes, states := frontend.Work(text, language)
