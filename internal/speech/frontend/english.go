@@ -18,7 +18,8 @@ func newEnglish(american bool) *locale {
 		speller: parseRules(englishRules), american: american, emoji: emoji, counting: "%spellout-cardinal-verbose",
 		ordinals: "%spellout-ordinal-verbose", words: englishWording,
 	}
-	l.dated = l.numbered
+	l.dated = func(_ *context, day, month, year string) (string, bool) { return l.numbered(day, month, year) }
+	l.clocked = func(_ *context, hour, minute string) string { return l.clock(hour, minute) }
 	if american {
 		l.counting, l.ordinals = "%spellout-cardinal", ""
 	}
@@ -55,13 +56,13 @@ func newEnglish(american bool) *locale {
 		unlessAfter(oneOf("/"), on(Fraction, `(?:(\d{1,3})\s)?(\d{1,3})/(\d{1,3})(?:(?i)st|nd|rd|th)?`, sayFraction)),
 		on(Fraction, `(?:(\d{1,4})\s?)?([½⅓⅔¼¾⅛⅜⅝⅞])`, sayVulgar),
 		unlessAfter(oneOf("-–−"), on(Number, `(\d+)(\s?[-–−]\s?)(\d+)\s?=`, sayDifference)),
-		unlessAfter(oneOf("-–0123456789"), on(Range, `(`+numeral+`)\s?[-–—]\s?(`+numeral+`)(?:([ -]?)(`+unitPattern+`)([^A-Za-z0-9]|$))?`, sayRange)),
-		on(Number, `(\d+)\s?[x×]\s?(\d+)`, sayTimes), on(Number, `(`+numeral+`)x`, sayFold),
+		unlessAfter(oneOf("-–0123456789"), on(Range, `(`+numeral+`)[-–—]\s?(`+numeral+`)(?:([ -]?)(`+unitPattern+`)([^A-Za-z0-9]|$))?`, sayRange)),
+		on(Number, `(\d+)[x×]\s?(\d+)`, sayTimes), on(Number, `(`+numeral+`)x`, sayFold),
 		on(Number, `401(?:\(k\)|k)`, sayPension),
 		on(Unit, `(`+numeral+`)([  -]?)(`+unitPattern+`)`, sayUnit),
 		on(Unit, `(`+unitPattern+`)`, sayLoneUnit),
 		on(Number, `(\d{4})(?:\s[A-Z]\.?|\s[A-Z][a-z]+){1,3}\s(?:`+streets+`)\b`, sayHouse),
-		on(Number, `[19]\d\d`, sayEmergency),
+		on(Number, `911|999|112`, sayEmergency),
 		on(Version, `(?:`+programs+`) (\d+(?:\.\d+)+)`, sayRelease),
 		on(Unit, `(\d+(?:\.\d+)?)["″]`, sayInches),
 		on(Number, numeral, sayNumber), unlessAfter(oneOf("."), on(Number, `\.\d+`, sayNumber)),
@@ -148,17 +149,13 @@ func sayHouse(c *context) (string, bool) {
 
 // sayEmergency says the number of an emergency service digit by digit.
 func sayEmergency(c *context) (string, bool) {
-	switch strings.ToLower(c.before()) {
-	case "call", "dial", "dialed", "dialled", "calling", "dialing", "called":
-		return c.locale.digits(c.groups[0]), c.groups[0] == "911" || c.groups[0] == "999" || c.groups[0] == "112"
-	}
-	return "", false
+	return c.locale.digits(c.groups[0]), c.locale.words.dial[strings.ToLower(c.before())]
 }
 
 // sayDifference says a subtraction, which looks like a range but is equal to something.
 func sayDifference(c *context) (string, bool) {
 	c.size = len(c.groups[1]) + len(c.groups[2]) + len(c.groups[3])
-	return c.locale.cardinal(c.groups[1]) + " " + c.locale.words.signs["-"] + " " + c.locale.cardinal(c.groups[3]), true
+	return c.locale.integer(c.groups[1]) + " " + c.locale.words.signs["-"] + " " + c.locale.integer(c.groups[3]), true
 }
 
 // sayUntil says the dash after a time, a date or an amount: "2pm-5pm".
@@ -329,7 +326,7 @@ func sayRatio(c *context) (string, bool) {
 	if isDigit(c.previous()) || c.previous() == ':' || strings.HasPrefix(c.after, ":") {
 		return "", false
 	}
-	return c.locale.integer(c.groups[1]) + " to " + c.locale.integer(c.groups[2]), true
+	return c.locale.integer(c.groups[1]) + " " + c.locale.words.ratio + " " + c.locale.integer(c.groups[2]), true
 }
 
 // sayPower says an exponent.

@@ -60,10 +60,10 @@ func (l *locale) numbered(day, month, year string) (string, bool) {
 }
 
 func sayISODate(c *context) (string, bool) {
-	spoken, ok := c.locale.numbered(c.groups[3], c.groups[2], c.groups[1])
+	spoken, ok := c.locale.dated(c, c.groups[3], c.groups[2], c.groups[1])
 	if clock := strings.TrimPrefix(c.groups[4], "T"); clock != "" {
 		hour, minute, _ := strings.Cut(clock, ":")
-		spoken += ", " + c.locale.clock(hour, minute)
+		spoken += ", " + c.locale.clocked(c, hour, minute)
 	}
 	if c.groups[5] != "" {
 		spoken += " U T C"

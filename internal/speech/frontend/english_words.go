@@ -20,8 +20,8 @@ var englishWording = wording{
 		"&": "and", "+": "plus", "=": "equals", "×": "times", "÷": "divided by", "*": "times", "/": "slash", "→": "to",
 		"™": "", "®": "", "©": "copyright", "√": "square root of", "∞": "infinity",
 	},
-	and: "and", or: "or", decimal: "point", point: "point", version: "version", plus: "plus", per: "per",
-	hashtag:  "hashtag",
+	and: "and", or: "or", ratio: "to", decimal: "point", point: "point", version: "version", plus: "plus", per: "per",
+	hashtag: "hashtag", dial: words("call", "dial", "dialed", "dialled", "calling", "dialing", "called"),
 	perTimes: map[string]string{"mo": "month", "yr": "year", "wk": "week", "d": "day", "hr": "hour", "h": "hour"},
 }
 

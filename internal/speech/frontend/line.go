@@ -58,13 +58,8 @@ func (s *scanner) matchMarks() (found, bool) {
 
 // isItem reports whether a number at the beginning of a line is that of an item: "3. Oktober" is a date.
 func (s *scanner) isItem(written string) bool {
-	if s.locale.german != nil {
-		return !s.locale.german.isOrdinal(s.rest()[len(written):])
-	}
-	if s.locale.slavic != nil {
-		return !s.locale.slavic.isNumbered(firstWord(s.rest()[len(written):]))
-	}
-	return s.locale.speller != nil
+	isOrdinal := s.locale.isOrdinal
+	return s.locale.speller != nil && (isOrdinal == nil || !isOrdinal(s.rest()[len(written):]))
 }
 
 // matchNewline ends a heading or an item, and the line before an item, with a full stop where it has no mark.

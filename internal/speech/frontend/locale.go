@@ -11,14 +11,8 @@ import (
 //go:embed rules/en.txt
 var englishRules string
 
-//go:embed rules/de.txt
-var germanRules string
-
 //go:embed rules/emoji.tsv
 var emojiNames string
-
-//go:embed rules/emoji-de.tsv
-var germanEmojiNames string
 
 // rule replaces what its pattern matches at the start of a word, a number or a mark.
 type rule struct {
@@ -42,11 +36,14 @@ type locale struct {
 	american bool   // the month comes before the day
 	emoji    func() map[string]string
 	words    wording
-	german   *german // the tables of German, nil in other languages
 	slavic   *slavic // the tables of Polish or Russian, nil in other languages
-	tables   *tables // the tables of a language that has no rules of its own, or nil
+	tables   *tables // nil if the language has none
 	ordinals string  // the set of rules for ordinal numbers
-	dated    func(day, month, year string) (spoken string, ok bool)
+	// dated says a date of numbers, of which the year may be missing, and clocked a time of the day
+	dated   func(c *context, day, month, year string) (spoken string, ok bool)
+	clocked func(c *context, hour, minute string) string
+	// isOrdinal reports of what follows a number with a full stop that it is an ordinal number; may be nil
+	isOrdinal func(after string) bool
 
 	units         map[string]measure      // by symbol
 	abbreviations map[string]abbreviation // without the last full stop
@@ -67,10 +64,12 @@ type wording struct {
 	marks          map[rune]string   // of which addresses consist beside letters and digits
 	signs, symbols map[string]string // before a number, and alone
 	and, or, to    string
+	ratio          string // between the numbers of a ratio
 	decimal, point string // in a number, and in that of a version
 	version        string
 	plus, per      string
 	hashtag        string
+	dial           map[string]bool   // the words before the number of an emergency service
 	perTimes       map[string]string // after an amount and a slash
 }
 
@@ -79,18 +78,15 @@ var (
 	american = sync.OnceValue(func() *locale { return newEnglish(true) })
 	british  = sync.OnceValue(func() *locale { return newEnglish(false) })
 	others   = sync.OnceValue(newOthers)
-	germans  = sync.OnceValue(newGerman)
 	emoji    = sync.OnceValue(func() map[string]string { return parseEmoji(emojiNames) })
-	emojiDe  = sync.OnceValue(func() map[string]string { return parseEmoji(germanEmojiNames) })
 )
 
 // Prepare loads everything that texts need, so that no text waits for it.
 func Prepare() {
-	for _, l := range []func() *locale{american, british, others, germans} {
+	for _, l := range []func() *locale{american, british, others} {
 		l().filter()
 	}
 	emoji()
-	emojiDe()
 	for _, locale := range tabled {
 		locale().filter()
 		locale().emoji()
@@ -103,8 +99,6 @@ func localeOf(language string) *locale {
 		return american()
 	case strings.HasPrefix(language, "en-"):
 		return british()
-	case language == "de" || strings.HasPrefix(language, "de-"):
-		return germans()
 	}
 	if locale, ok := tabled[language]; ok {
 		return locale()

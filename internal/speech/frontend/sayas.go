@@ -94,7 +94,7 @@ func (l *locale) eachDigit(written string) (string, bool) {
 func (l *locale) signed(written, language string) (spoken string, ok bool) {
 	digits, minus := strings.CutPrefix(strings.ReplaceAll(written, "−", "-"), "-")
 	switch {
-	case l.german != nil || l.tables != nil: // their separators are others
+	case l.tables != nil: // their separators are others
 		spoken, ok = l.byRulesOf(Number, digits, language)
 	case strings.Trim(digits, "0123456789,.") == "" && strings.ContainsFunc(digits, isDigit):
 		spoken, ok = l.cardinal(digits), true
@@ -133,7 +133,7 @@ func (l *locale) dateInOrder(written, order, language string) (string, bool) {
 	if l.dated == nil {
 		return "", false
 	}
-	return l.dated(of['d'], of['m'], of['y'])
+	return l.dated(&context{scanner: &scanner{locale: l}}, of['d'], of['m'], of['y'])
 }
 
 // withAmountFirst moves the code of a currency behind its amount: "USD 5" is "5 USD".

@@ -49,18 +49,6 @@ func (c *context) dayCase() byte {
 	return c.clockCase('g')
 }
 
-func saySlavicISODate(c *context) (string, bool) {
-	spoken, ok := c.locale.slavicDate(c.groups[3], c.groups[2], c.groups[1], c.dayCase())
-	if clock := strings.TrimPrefix(c.groups[4], "T"); clock != "" {
-		hour, minute, _ := strings.Cut(clock, ":")
-		spoken += ", " + c.slavicClock(hour, minute, 'n')
-	}
-	if c.groups[5] != "" {
-		spoken += " U T C"
-	}
-	return spoken, ok
-}
-
 func saySlavicDottedDate(c *context) (string, bool) {
 	spoken, ok := c.locale.slavicDate(c.groups[1], c.groups[2], c.groups[3], c.dayCase())
 	if word := c.groups[4]; word != "" {
@@ -74,11 +62,6 @@ func sayRomanMonth(c *context) (string, bool) {
 	month := strconv.FormatInt(roman(c.groups[2]), 10)
 	spoken, ok := c.locale.slavicDate(c.groups[1], month, c.groups[3], c.dayCase())
 	return spoken, ok && !isDigit(c.previous())
-}
-
-// saySlavicSeason says "2025/26" without the stroke.
-func saySlavicSeason(c *context) (string, bool) {
-	return c.locale.integer(c.groups[1]) + " " + c.locale.integer(c.groups[2]), plausibleYear(c.groups[1])
 }
 
 func saySlavicDayMonth(c *context) (string, bool) {

@@ -22,7 +22,11 @@ func newSlavic(name string, isRussian bool) *locale {
 		l.units[symbol], l.units[symbol+"."] = one, one
 	}
 	l.slavic, l.starters = g, l.tables.sets["starter"]
-	l.dated = func(day, month, year string) (string, bool) { return l.slavicDate(day, month, year, 'g') }
+	l.isOrdinal = func(after string) bool { return g.isNumbered(firstWord(after)) }
+	l.dated = func(c *context, day, month, year string) (string, bool) {
+		return l.slavicDate(day, month, year, c.dayCase())
+	}
+	l.clocked = func(c *context, hour, minute string) string { return c.slavicClock(hour, minute, 'n') }
 	l.rules = slices.Concat(markdownRules(), []rule{
 		on(Symbol, "/", sayPer),
 	}, addressRules(), l.slavicDateRules(), g.amountRules(), l.slavicWordRules())
@@ -38,10 +42,10 @@ func (l *locale) slavicDateRules() []rule {
 	hours := `(\d{1,2})(?:[:.](\d{2}))?`
 	return []rule{
 		on(Phone, `\+?\(?\d{1,5}\)?(?:[ -]{1,2}\(?\d{2,9}\)?){1,5}`, saySlavicPhone),
-		on(Date, `(\d{4})-(\d{2})-(\d{2})(T\d{2}:\d{2})?(?::\d{2}(?:\.\d+)?)?(Z)?`, saySlavicISODate),
+		on(Date, `(\d{4})-(\d{2})-(\d{2})(T\d{2}:\d{2})?(?::\d{2}(?:\.\d+)?)?(Z)?`, sayISODate),
 		on(Date, `(\d{1,2})\.(\d{1,2})\.(\d{4})`+yearWord, saySlavicDottedDate),
 		on(Date, `(\d{1,2})\s([IVX]{1,4})\s(\d{4})`, sayRomanMonth),
-		on(Date, `(\d{4})/(\d{4}|\d{2})`, saySlavicSeason),
+		on(Date, `(\d{4})/(\d{4}|\d{2})`, saySeason),
 		on(Date, `(\d{1,2})(?:\s?[-–]\s?(\d{1,2}))?\s`+month+`(?:\s(\d{4})`+yearWord+`)?`, saySlavicDayMonth),
 		on(Date, `(\d{1,2})()\s(?:`+joiners+`)\s\d{1,2}\s`+month, saySlavicFirstDay),
 		on(Date, `(\d{4})()\s(?:`+joiners+`)\s\d{4}\s(?:`+years+`)`, saySlavicFirstYear),
@@ -348,7 +352,7 @@ func (g *slavic) amountRules() []rule {
 		unlessAfter(oneOf("/"), on(Fraction, `(?:(\d{1,3})\s)?(\d{1,3})/(\d{1,3})`, saySlavicFraction)),
 		on(Fraction, `(?:(\d{1,4})\s?)?([½⅓⅔¼¾⅛⅜⅝⅞])`, saySlavicVulgar),
 		on(Range, `(`+slavicNumeral+`)\s?[-–—]\s?(`+slavicNumeral+`)\s?(`+coins+`|`+units+`)`, saySlavicRange),
-		on(Range, `(`+slavicNumeral+`)\s?[-–—]\s?(`+slavicNumeral+`)()`, saySlavicRange),
+		on(Range, `(`+slavicNumeral+`)[-–—]\s?(`+slavicNumeral+`)()`, saySlavicRange),
 		on(Money, `(`+slavicNumeral+`)`+scale+`?[ \x{a0}\x{202f}]?(`+coins+`)`, saySlavicUnit),
 		on(Unit, `(`+slavicNumeral+`)`+scale+`?[ \x{a0}\x{202f}]?(`+units+`)`, saySlavicUnit),
 		on(Unit, `(`+slavicNumeral+`)`+scale+`()`, saySlavicUnit),
@@ -358,7 +362,7 @@ func (g *slavic) amountRules() []rule {
 		on(Number, `(\d{1,3})-(\pL{3,})`, saySlavicCompound),
 		on(Ordinal, `(\d{1,3})\.`, sayPolishOrdinal),
 		on(Number, slavicNumeral, saySlavicNumber),
-		on(Version, `(\d+\.\d+)`, sayGermanPoint),
+		on(Version, `(\d+\.\d+)`, sayPoint),
 	}
 }
 
@@ -567,4 +571,10 @@ func (c *context) ordinalStop() string {
 // isNumbered reports whether a word is a noun that ordinal numbers stand before.
 func (g *slavic) isNumbered(word string) bool {
 	return slices.ContainsFunc(g.forms[word], func(r reading) bool { return strings.Contains(r.noun.flags, "!") })
+}
+
+// sayPoint says "3.5" as it is written.
+func sayPoint(c *context) (string, bool) {
+	whole, decimals, _ := strings.Cut(c.groups[1], ".")
+	return c.locale.integer(whole) + " " + c.locale.words.point + " " + c.locale.integer(decimals), true
 }

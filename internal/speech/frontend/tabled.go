@@ -1,6 +1,7 @@
 package frontend
 
 import (
+	"cmp"
 	"embed"
 	"slices"
 	"strings"
@@ -19,7 +20,7 @@ var files embed.FS
 //	word                a word or a choice of this language by its name, see the methods that read it
 //	set                 a role, and the words in lower case that have it
 //	noun, ending        a gender, and nouns or endings of nouns of it
-//	month               a name and its abbreviations
+//	month               a name and its abbreviations, or with a capital other names
 //	ordinal             a suffix of digits and the set of rules that spells them
 //	part                a denominator, and the name of one and of several such parts
 //	unit, money, scale  a symbol, its gender, one, many, and a hundredth, one and many
@@ -35,7 +36,39 @@ type tables struct {
 	parts    map[string][2]string
 	money    map[string]bool
 	scales   map[string]measure
-	bare     []string // abbreviations without a full stop
+	bare     []string          // abbreviations without a full stop
+	said     map[string]string // the full names of months by those in monthOf
+}
+
+// measure is a unit or a currency.
+type measure struct {
+	gender      byte
+	one, many   string
+	subOne, sub string // one and many hundredths of a currency
+}
+
+// abbreviation is an abbreviation's long form, which may have another one for women after a stroke. The conditions are
+// letters: t if no sentence ends with it, 1, X, N, D, Y and R if a number, one that may be Roman, a name, a date, a year or
+// a name of rulers must follow, # if a number must precede it, I if no initial may, and = if it has no full stop.
+type abbreviation struct{ long, conditions string }
+
+// rows yields the lines of a table, each with n fields.
+func rows(table string, n int) func(func([]string) bool) {
+	return func(yield func([]string) bool) {
+		for line := range strings.Lines(table) {
+			fields := append(strings.Split(strings.TrimSuffix(line, "\n"), "\t"), make([]string, n)...)
+			if !yield(fields[:n]) {
+				return
+			}
+		}
+	}
+}
+
+func firstWord(text string) string {
+	if i := strings.IndexFunc(text, func(r rune) bool { return !isWord(r) }); i >= 0 {
+		return text[:i]
+	}
+	return text
 }
 
 // tabled are the locales of such languages by the engine's codes.
@@ -47,6 +80,7 @@ var tabled = map[string]func() *locale{
 	"es-419": sync.OnceValue(func() *locale { return newTabled("es", "es", "es", "es-419") }),
 	"it":     sync.OnceValue(func() *locale { return newTabled("it", "it", "it") }),
 	"nl":     sync.OnceValue(func() *locale { return newTabled("nl", "nl", "nl") }),
+	"de":     sync.OnceValue(newGerman),
 	"pl":     sync.OnceValue(newPolish),
 	"pt":     sync.OnceValue(func() *locale { return newTabled("pt-PT", "pt", "pt", "pt-PT") }),
 	"pt-br":  sync.OnceValue(func() *locale { return newTabled("pt", "pt", "pt") }),
@@ -66,7 +100,7 @@ func file(name string) string {
 // newTabled makes a locale whose rules are those that languages share.
 func newTabled(numbers, emoji string, names ...string) *locale {
 	l := newTables(numbers, emoji, names...)
-	l.rules = l.tabledRules()
+	l.rules = l.tabledRules(nil, nil)
 	return l
 }
 
@@ -80,7 +114,7 @@ func newTables(numbers, emoji string, names ...string) *locale {
 		tables: &tables{
 			words: make(map[string]string), sets: make(map[string]map[string]bool), genders: make(map[string]byte),
 			monthOf: make(map[string]int), ordinals: make(map[string]string), parts: make(map[string][2]string),
-			money: make(map[string]bool), scales: make(map[string]measure),
+			money: make(map[string]bool), scales: make(map[string]measure), said: make(map[string]string),
 		},
 		words: wording{
 			marks: make(map[rune]string), signs: make(map[string]string), symbols: make(map[string]string),
@@ -95,12 +129,14 @@ func newTables(numbers, emoji string, names ...string) *locale {
 	l.words.and, l.words.or, l.words.to = t.words["and"], t.words["or"], t.words["to"]
 	l.words.decimal, l.words.point, l.words.version = t.words["comma"], t.words["point"], t.words["version"]
 	l.words.plus, l.words.per, l.words.hashtag = t.words["plus"], t.words["per"], t.words["hashtag"]
-	l.ordinals, l.dated = "%spellout-ordinal-masculine", l.datedBy
+	l.words.dial = t.sets["dial"]
+	l.words.ratio = cmp.Or(t.words["ratio"], l.words.to)
+	l.ordinals, l.dated, l.clocked = "%spellout-ordinal-masculine", sayDated, sayClock
 	if set := t.words["ordinals"]; set != "" {
 		l.counting, l.ordinals = t.words["counting"], set
 	}
-	for name, n := range t.monthOf {
-		if full := t.months[n-1]; name != full {
+	for name, full := range t.said {
+		if name != strings.ToLower(full) {
 			l.abbreviations[name] = abbreviation{full, "tY"}
 		}
 	}
@@ -156,7 +192,11 @@ func (t *tables) learnWords(kind, key string, list []string) {
 	case "month":
 		t.months = append(t.months, key)
 		for _, name := range append(list, key) {
-			t.monthOf[name] = len(t.months)
+			lower := strings.ToLower(name)
+			t.monthOf[lower], t.said[lower] = len(t.months), key
+			if startsUpper(name) {
+				t.said[lower] = name
+			}
 		}
 	}
 }
@@ -189,13 +229,13 @@ func (t *tables) genderOf(noun string) byte {
 	if t.sets["small"][noun] {
 		return 0
 	}
-	for _, form := range []string{noun, strings.TrimSuffix(noun, "s"), strings.TrimSuffix(noun, "es")} {
+	for _, form := range t.formsOf(noun) {
 		if gender, ok := t.genders[form]; ok {
 			return gender
 		}
 	}
 	for _, e := range t.endings {
-		if strings.HasSuffix(noun, e[0]) && len(noun) > len(e[0])+1 {
+		if strings.HasSuffix(strings.ToLower(noun), e[0]) && len(noun) > len(e[0])+1 {
 			return e[1][0]
 		}
 	}
@@ -206,6 +246,9 @@ func (t *tables) genderOf(noun string) byte {
 // may follow an adjective, or another number: "1 ou 2 pages".
 func (c *context) counted(written string) byte {
 	t := c.locale.tables
+	if t.hasCapitals() {
+		return c.nounGender()
+	}
 	before := strings.ToLower(c.before())
 	if t.sets["label"][before] || t.sets["year"][before] && len(written) == 4 {
 		return 0
@@ -265,29 +308,42 @@ func (t *tables) amountOf(written string) (whole, decimals string, mark rune) {
 func (c *context) amount(written string, gender byte) string {
 	l := c.locale
 	whole, decimals, mark := l.tables.amountOf(written)
-	if mark == 0 {
+	switch {
+	case mark == 0:
 		return c.count(whole, gender)
+	case mark == ',' && l.tables.words["decimals"] == "digits":
+		return l.integer(whole) + " " + l.words.decimal + " " + l.digits(decimals)
+	default:
+		return l.integer(whole) + " " + map[rune]string{',': l.words.decimal, '.': l.words.point}[mark] + " " +
+			l.decimals(decimals)
 	}
-	return l.integer(whole) + " " + map[rune]string{',': l.words.decimal, '.': l.words.point}[mark] + " " +
-		l.decimals(decimals)
 }
 
-// count says a whole number of things of a gender. In Italian, only 1 depends on it.
+// count says a whole number of things of a gender. In Italian and German, only 1 depends on it.
 func (c *context) count(digits string, gender byte) string {
 	l := c.locale
 	n := number(digits)
-	switch {
-	case gender == 0 || n <= 0 || n >= maxSpelled || digits[0] == '0', l.tables.words["gendered"] == "never",
-		n > 1 && l.tables.words["gendered"] == "1":
-		return l.integer(digits)
-	case gender == 'f':
-		return l.spell("%spellout-cardinal-feminine", n)
-	}
-	if next, _ := spacedWord(c.after); n == 1 && l.tables.words["impure"] != "" && isImpure(next) {
+	if gender == 0 || n <= 0 || n >= maxSpelled || digits[0] == '0' || l.tables.words["gendered"] == "never" ||
+		n > 1 && l.tables.words["gendered"] == "1" {
 		return l.integer(digits)
 	}
-	return l.spell("%spellout-cardinal-masculine", n)
+	if next, _ := spacedWord(c.after); n == 1 && gender == 'm' && l.tables.words["impure"] != "" && isImpure(next) {
+		return l.integer(digits)
+	}
+	return l.spell("%spellout-cardinal-"+c.formOf(gender), n)
 }
+
+// formOf returns the rules' name for the form of a number of things of a gender, by the case that the word before the
+// position governs.
+func (c *context) formOf(gender byte) string {
+	if forms := strings.Fields(c.locale.tables.words["one "+string(gender)]); len(forms) > 0 {
+		return forms[c.caseBefore()]
+	}
+	return map[byte]string{'m': "masculine", 'f': "feminine", 'n': "masculine"}[gender]
+}
+
+// caseBefore returns the case that the word before the position governs.
+func (c *context) caseBefore() int { return c.locale.tables.caseAfter(c.before()) }
 
 // isImpure reports whether a word begins with the consonants before which Italian has uno in place of un.
 func isImpure(word string) bool {
@@ -317,7 +373,7 @@ func (c *context) quantity(written string, m measure) string {
 		name = m.one
 	}
 	gender := m.gender
-	if gender == 'n' {
+	if gender == 'n' && t.words["one n"] == "" {
 		gender = 0
 	}
 	if n := number(whole); mark == 0 && n > 0 && n%1_000_000 == 0 {

@@ -11,28 +11,29 @@ import (
 func (l *locale) tabledDateRules() []rule {
 	t := l.tables
 	month := `((?i:` + alternatives(slices.Collect(maps.Keys(t.monthOf))) + `))(\.)?`
-	of := `\s(?:` + t.words["of"] + `\s)?`
+	of := `\s?(?:` + t.words["of"] + `\s)?`
 	clock := alternatives([]string{"h", cmp.Or(t.words["o'clock"], "h")})
 	day := `(\d{1,2})(?:\.?(?:` + alternatives(slices.Collect(maps.Keys(t.ordinals))) + `))?`
 	return []rule{
-		on(Date, `(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(T\d{2}:\d{2})?(?::\d{2}(?:\.\d+)?)?(Z)?`, sayTabledISODate),
+		on(Date, `(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(T\d{2}:\d{2})?(?::\d{2}(?:\.\d+)?)?(Z)?`, sayISODate),
 		on(Date, `(\d{1,2})([/.-])(\d{1,2})([/.-])(\d{4}|\d{2})`, sayTabledDate),
 		unlessAfter(oneOf("/"), on(Date, `(\d{1,2})/(\d{1,2})`, sayShortDate)),
-		on(Date, day+`(?:\s?[-–]\s?(\d{1,2}))?`+of+month+`(?:`+of+`(\d{4})\b)?`, sayTabledDayMonth),
+		on(Date, day+`(?:\s?[-–]\s?`+day+`)?`+of+month+`(?:`+of+`(\d{4})\b)?`, sayTabledDayMonth),
 		on(Time, `(\d{1,2}):(\d{2})(?::(\d{2}))?(?:\s?(`+clock+`)\b)?`, sayTabledTime),
-		on(Time, `(\d{1,2})\s?[hH](?:\s?(\d{2}))?(?:\s?min)?`, sayHours),
-		on(Time, `(\d{1,2})\.(\d{2})(?:\s(`+clock+`)\b)?`, sayDottedTime),
-		on(Range, `(\d+):(\d+)`, sayTabledRatio),
+		on(Time, `(\d{1,2})\s?(?:`+cmp.Or(t.words["clock unit"], "[hH]")+`)(?:\s?(\d{2}))?(?:\s?min)?`, sayHours),
+		on(Time, `(\d{1,2})\.(\d{2})(?:\s?(`+clock+`)\b)?`, sayDottedTime),
+		on(Range, `(\d+):(\d+)`, sayRatio),
+		on(Range, `(\d{4})/(\d{4}|\d{2})`, saySeason),
 	}
 }
 
-// datedBy says a date; it fails if the numbers are none. The year may be missing.
-func (l *locale) datedBy(day, month, year string) (string, bool) {
-	n := number(month)
+// sayDated says a date; it fails if the numbers are none. The year may be missing.
+func sayDated(c *context, day, month, year string) (string, bool) {
+	n, t := number(month), c.locale.tables
 	if n < 1 || n > 12 || !isDay(day) {
 		return "", false
 	}
-	return l.dayOf(day) + l.inYear(l.tables.linked("month")+l.tables.months[n-1], year), true
+	return c.dayOf(day) + c.locale.inYear(t.linked("month")+t.months[n-1], year), true
 }
 
 // linked returns the preposition before the month or the year of a date, with the spaces around it.
@@ -66,40 +67,33 @@ func (l *locale) yearNumber(written string) string {
 	case n%100 == 0:
 		return l.spell(l.counting, n/100) + l.tables.words["hundred"]
 	default:
-		return l.spell(l.counting, n/100) + l.tables.words["hundred"] + l.spell("%spellout-cardinal", n%100)
+		rest := cmp.Or(l.spell("%spellout-cardinal", n%100), l.spell(l.counting, n%100))
+		return l.spell(l.counting, n/100) + l.tables.words["hundred"] + rest
 	}
 }
 
-// dayOf says the number of a day, of which the first may be an ordinal number.
-func (l *locale) dayOf(digits string) string {
-	if n := number(digits); n != 1 || l.tables.words["first day"] == "" {
+// dayOf says the number of a day, which is an ordinal number in German. In other languages, the first may be one.
+func (c *context) dayOf(digits string) string {
+	l := c.locale
+	switch n := number(digits); {
+	case l.tables.hasCapitals():
+		return l.ordinal(n) + c.dayEnding()
+	case n != 1 || l.tables.words["first day"] == "":
 		return l.spell(l.counting, n)
 	}
 	return l.tables.words["first day"]
 }
 
-func sayTabledISODate(c *context) (string, bool) {
-	spoken, ok := c.locale.datedBy(c.groups[3], c.groups[2], c.groups[1])
-	if clock := strings.TrimPrefix(c.groups[4], "T"); clock != "" {
-		hour, minute, _ := strings.Cut(clock, ":")
-		spoken += ", " + c.tabledClock(hour, minute, false)
-	}
-	if c.groups[5] != "" {
-		spoken += " U T C"
-	}
-	return spoken, ok && !isDigit(c.previous())
-}
-
 // sayTabledDate reads the day first, unless that cannot be one. Years of two digits follow a stroke alone.
 func sayTabledDate(c *context) (string, bool) {
 	day, month, year := c.groups[1], c.groups[3], c.groups[5]
-	if c.groups[2] != c.groups[4] || len(year) == 2 && c.groups[2] != "/" || isDigit(c.previous()) {
+	if c.groups[2] != c.groups[4] || len(year) == 2 && c.groups[2] != "/" {
 		return "", false
 	}
 	if number(month) > 12 {
 		day, month = month, day
 	}
-	return c.locale.datedBy(day, month, year)
+	return sayDated(c, day, month, year)
 }
 
 // sayShortDate says a day and a month after a word that shows that they are a date.
@@ -107,7 +101,7 @@ func sayShortDate(c *context) (string, bool) {
 	if !c.locale.tables.sets["day"][strings.ToLower(c.before())] || strings.HasPrefix(c.after, "/") {
 		return "", false
 	}
-	return c.locale.datedBy(c.groups[1], c.groups[2], "")
+	return sayDated(c, c.groups[1], c.groups[2], "")
 }
 
 // sayTabledDayMonth says a day, or two, before the name of a month, which may be abbreviated before a year or with a
@@ -115,9 +109,9 @@ func sayShortDate(c *context) (string, bool) {
 func sayTabledDayMonth(c *context) (string, bool) {
 	day, last, name, dot, year := c.groups[1], c.groups[2], strings.ToLower(c.groups[3]), c.groups[4], c.groups[5]
 	l := c.locale
-	month := l.tables.months[l.tables.monthOf[name]-1]
-	isFull := name == month
-	if !isDay(day) || last != "" && !isDay(last) || isDigit(c.previous()) || !isFull && dot+year == "" {
+	month := l.tables.said[name]
+	isFull, isOrdinal := name == strings.ToLower(month), c.groups[0][len(day)] == '.'
+	if !isDay(day) || last != "" && !isDay(last) || !isFull && !isOrdinal && dot+year == "" {
 		return "", false
 	}
 	if isFull && dot != "" {
@@ -126,9 +120,9 @@ func sayTabledDayMonth(c *context) (string, bool) {
 		}
 		c.size--
 	}
-	spoken := l.dayOf(day)
+	spoken := c.dayOf(day)
 	if last != "" {
-		spoken += " " + l.words.to + " " + l.dayOf(last)
+		spoken += " " + l.words.to + " " + c.dayOf(last)
 	}
 	spoken = l.inYear(spoken+l.tables.linked("month")+month, year)
 	if !isFull && year == "" {
@@ -139,12 +133,16 @@ func sayTabledDayMonth(c *context) (string, bool) {
 
 func sayTabledTime(c *context) (string, bool) {
 	hour, minute, second := c.groups[1], c.groups[2], c.groups[3]
-	if isDigit(c.previous()) || strings.ContainsRune(":,.", c.previous()) || strings.HasPrefix(c.after, ":") ||
-		number(hour) > 24 || number(minute) > 59 || number(second) > 59 {
+	t := c.locale.tables
+	if strings.ContainsRune(":,.", c.previous()) || strings.HasPrefix(c.after, ":") || number(hour) > 24 ||
+		number(minute) > 59 || number(second) > 59 || t.sets["score"][strings.ToLower(c.before())] {
 		return "", false
 	}
 	if second == "" {
 		return c.tabledClock(hour, minute, len(c.groups) > 4 && c.groups[4] != ""), true
+	}
+	if and := t.words["and seconds"]; and != "" {
+		return sayClock(c, hour, minute) + " " + and + " " + c.quantity(noZero(second), c.locale.units["s"]), true
 	}
 	var parts []string
 	for i, symbol := range []string{"h", "min", "s"} {
@@ -155,8 +153,8 @@ func sayTabledTime(c *context) (string, bool) {
 
 // sayHours says "14h30" and "14 h".
 func sayHours(c *context) (string, bool) {
-	if isDigit(c.previous()) || strings.ContainsRune(":,.", c.previous()) || number(c.groups[1]) > 24 ||
-		number(c.groups[2]) > 59 || strings.ContainsRune("'’", firstOf(c.after)) {
+	if strings.ContainsRune(":,.", c.previous()) || number(c.groups[1]) > 24 || number(c.groups[2]) > 59 ||
+		strings.ContainsRune("'’", firstOf(c.after)) {
 		return "", false
 	}
 	return c.tabledClock(c.groups[1], c.groups[2], true), true
@@ -165,17 +163,18 @@ func sayHours(c *context) (string, bool) {
 // sayDottedTime says "ore 14.30".
 func sayDottedTime(c *context) (string, bool) {
 	isClock := c.locale.tables.sets["clock"][strings.ToLower(c.before())] || c.groups[3] != ""
-	if !isClock || isDigit(c.previous()) || number(c.groups[1]) > 24 ||
-		number(c.groups[2]) > 59 {
+	if !isClock || number(c.groups[1]) > 24 || number(c.groups[2]) > 59 {
 		return "", false
 	}
 	return c.tabledClock(c.groups[1], c.groups[2], false), true
 }
 
+func sayClock(c *context, hour, minute string) string { return c.tabledClock(hour, minute, false) }
+
 // tabledClock says a time, with the word for hours where the language or the text has it.
 func (c *context) tabledClock(hour, minute string, withUnit bool) string {
 	t := c.locale.tables
-	spoken := c.quantity(strconv.FormatInt(number(hour), 10), c.locale.units["h"])
+	spoken := c.quantity(strconv.FormatInt(number(hour), 10), c.locale.units[cmp.Or(t.words["clock unit"], "h")])
 	n := number(minute)
 	if uses := t.words["hours"]; !withUnit && uses != "always" && (uses == "never" || n > 0) {
 		spoken = c.count(strconv.FormatInt(number(hour), 10), 'f')
@@ -186,9 +185,9 @@ func (c *context) tabledClock(hour, minute string, withUnit bool) string {
 	return spoken + " " + strings.TrimLeft(t.words["and minutes"]+" ", " ") + c.locale.spell(c.locale.counting, n)
 }
 
-func sayTabledRatio(c *context) (string, bool) {
-	if isDigit(c.previous()) || c.previous() == ':' || strings.HasPrefix(c.after, ":") {
-		return "", false
-	}
-	return c.locale.integer(c.groups[1]) + " " + c.locale.words.to + " " + c.locale.integer(c.groups[2]), true
+// saySeason says "2025/26" without the stroke.
+func saySeason(c *context) (string, bool) {
+	first, last := c.groups[1], c.groups[2]
+	follows := (number(first)+1)%100 == number(last[len(last)-2:])
+	return c.locale.yearNumber(first) + " " + c.locale.integer(last), plausibleYear(first) && follows
 }

@@ -1,6 +1,8 @@
 package frontend
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -14,10 +16,15 @@ const (
 	tabledNumeral = `(?:` + groupedNumeral + `|\d+(?:[.,]\d+)?)`
 )
 
-// rangeAfter matches the second number of a range.
-var rangeAfter = regexp.MustCompile(`^(?:\s?[-–]\s?|\s\pL{1,2}\s)\d+`)
+// noText is a pattern that matches no text, in place of alternatives of which there are none.
+const noText = `[^\x00-\x{10FFFF}]`
 
-func (l *locale) tabledRules() []rule {
+// rangeAfter matches the second number of a range.
+var rangeAfter = regexp.MustCompile(`^(?:\s?[-–]\s?|\s\pL{1,3}\s)\d+`)
+
+// tabledRules returns the rules that languages share, with those that a language has of its own before the ones of dates
+// and before the ones of numbers.
+func (l *locale) tabledRules(beforeDates, beforeNumbers []rule) []rule {
 	t := l.tables
 	suffix := alternatives(slices.Collect(maps.Keys(t.ordinals)))
 	return slices.Concat(markdownRules(), []rule{ // before paths
@@ -26,16 +33,18 @@ func (l *locale) tabledRules() []rule {
 		addressRules(), []rule{
 			unlessAfter(oneOf(".-"), on(URL,
 				`[a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)*\.(?:be|br|ch|es|eu|it|mx|nl|pt)(?:/[^\s<>"”]*)?`, sayURL)),
-		}, l.tabledDateRules(), []rule{
-			on(Ordinal, `(`+groupedNumeral+`|\d{1,4})\.?(`+suffix+`)`, sayTabledOrdinal), // before degrees
-		}, l.tabledAmountRules(), []rule{
+		}, beforeDates, l.tabledDateRules(), []rule{
+			on(Ordinal, `(`+groupedNumeral+`|\d{1,4})\.?(`+cmp.Or(suffix, noText)+`)`, sayTabledOrdinal), // before degrees
+		}, l.tabledAmountRules(), beforeNumbers, []rule{
 			on(Number, `[1-9]\d{0,2}(?:\.\d{3}){3,}(?:,\d+)?`, sayTabledNumber),
 			on(Version, `\d{1,3}(?:\.\d+){3}|\d{1,2}(?:\.\d{1,2}){2}`, sayVersion),
 			on(Version, `[vV](\d+(?:\.\d+){1,3})`, sayVersion),
+			unlessAfter(oneOf("-–−"), on(Number, `(\d+)(\s?[-–−]\s?)(\d+)\s?=`, sayDifference)),
+			on(Number, `\d{3}`, sayEmergency),
 			on(Number, `(?:(?:`+groupedNumeral+`)\b|\d+(?:[.,]\d+)?)`, sayTabledNumber),
 			on(Number, `['’](\d00?)`, sayTabledDecade),
 			on(Roman, `([IVXLC]{1,7})(`+suffix+`)?`, sayTabledRoman),
-			on(Abbreviation, `(?:`+alternatives(t.bare)+`)\.?`, sayBare),
+			on(Abbreviation, `(?:`+cmp.Or(alternatives(t.bare), noText)+`)\.?`, sayBare),
 			on(Abbreviation, `((?:\pL\.){2,6})|\pL{1,7}\.(?:[ \x{a0}\x{202f}]?-?\pL{1,4}(?:-\pL)?\.){0,3}`, sayLongForm),
 			on(Hashtag, `[#@](\pL[\pL\d_]*)`, sayHashtag),
 			on(Symbol, `([#~<>±≈§№−-])\s?[$£€]?\d[\d,.]*`, saySign),
@@ -61,7 +70,7 @@ func (l *locale) tabledAmountRules() []rule {
 		on(Number, `(`+tabledNumeral+`)\s?[x×]\s?`, sayTabledTimes),
 		on(Unit, `(`+tabledNumeral+`)[ \x{a0}\x{202f}-]?(?:(`+scale+`)\s)?(`+unit+`)`, sayTabledUnit),
 		on(Number, `(`+tabledNumeral+`)\s?(`+scale+`)`, sayScaled),
-		on(Unit, `km|kg|min|m[²³]?|h|l|g|t|s|kWh`, sayUnitAlone),
+		on(Unit, `km|kg|min|m[²³]?|qm|h|l|g|t|s|kWh`, sayUnitAlone),
 	}
 }
 
@@ -82,13 +91,20 @@ func alternatives(list []string) string {
 
 func sayTabledNumber(c *context) (string, bool) {
 	written := c.groups[0]
-	if isDigit(c.previous()) || strings.HasPrefix(c.after, "@") {
+	if strings.HasPrefix(c.after, "@") {
 		return "", false
 	}
-	if c.locale.inHundreds(written) {
+	if c.locale.inHundreds(written) && c.countsHundreds() {
 		return c.locale.yearNumber(written), true
 	}
 	return c.amount(written, c.counted(written)), true
+}
+
+// countsHundreds reports whether a number of four digits is said in hundreds here, which is for years alone in German:
+// "1987 wurde", "im Jahr 1987".
+func (c *context) countsHundreds() bool {
+	t, before := c.locale.tables, strings.ToLower(c.before())
+	return !t.hasCapitals() || !startsUpper(c.next()) || t.sets["before year"][before] || t.monthOf[before] > 0
 }
 
 // sayOver says the stroke of "24 h/24".
@@ -110,7 +126,7 @@ func sayTabledOrdinal(c *context) (string, bool) {
 	noun, _ := spacedWord(c.after)
 	isDegree := c.groups[2] == "°" && !t.sets["day"][strings.ToLower(c.before())] &&
 		(!startsLower(noun) || len(noun) == 1 || t.sets["small"][noun])
-	if isDigit(c.previous()) || whole[0] == '0' || mark != 0 || isDegree {
+	if whole[0] == '0' || mark != 0 || isDegree {
 		return "", false
 	}
 	spoken := c.locale.spell(c.ordinalSet(c.groups[2]), number(whole))
@@ -176,7 +192,7 @@ func sayTabledMoney(c *context) (string, bool) {
 	if symbol == "" {
 		symbol = c.groups[4]
 	}
-	if isDigit(c.previous()) || isWord(c.previous()) {
+	if isWord(c.previous()) {
 		return "", false
 	}
 	m := c.locale.units[symbol]
@@ -205,10 +221,10 @@ func (c *context) scaled(written, scale, noun string) string {
 
 // sayScaled says an abbreviated million or the like.
 func sayScaled(c *context) (string, bool) {
-	if isDigit(c.previous()) || len(c.groups[2]) == 1 || !c.locale.tables.sets["scale"][c.groups[2]] {
+	if len(c.groups[2]) == 1 || !c.locale.tables.sets["scale"][c.groups[2]] {
 		return "", false
 	}
-	return c.scaled(c.groups[1], c.groups[2], ""), true
+	return c.scaled(c.groups[1], c.groups[2], "") + c.stop(c.groups[2], c.after), true
 }
 
 // sum says money with its hundredths.
@@ -234,7 +250,7 @@ func (c *context) sum(written string, m measure) string {
 
 func sayTabledUnit(c *context) (string, bool) {
 	symbol := c.groups[3]
-	if isDigit(c.previous()) || strings.ContainsRune("'’", firstOf(c.after)) {
+	if strings.ContainsRune("'’", firstOf(c.after)) {
 		return "", false
 	}
 	m := c.locale.units[symbol]
@@ -248,11 +264,10 @@ func sayTabledUnit(c *context) (string, bool) {
 func sayTabledTimes(c *context) (string, bool) {
 	t := c.locale.tables
 	if isDigit(firstOf(c.after)) {
-		return c.amount(c.groups[1], 0) + " " + c.locale.words.symbols["×"] + " ", !isDigit(c.previous())
+		return c.amount(c.groups[1], 0) + " " + c.locale.words.symbols["×"] + " ", true
 	}
 	c.size = len(strings.TrimRight(c.groups[0], " \n"))
-	return c.amount(c.groups[1], t.words["fold gender"][0]) + " " + t.words["fold"],
-		!isDigit(c.previous()) && !strings.Contains(c.groups[0][:c.size], " ")
+	return c.amount(c.groups[1], t.words["fold gender"][0]) + t.words["fold"], !strings.Contains(c.groups[0][:c.size], " ")
 }
 
 // sayTabledFraction says a fraction, which may follow a whole number or stand before a unit.
@@ -279,7 +294,7 @@ func sayTabledFraction(c *context) (string, bool) {
 		spoken = c.count(top, 'm') + " " + parts[0]
 	}
 	if whole != "" {
-		spoken = c.beforeFraction(whole, c.counted(whole)) + " " + l.words.and + " " + spoken
+		spoken = c.beforeFraction(whole, c.counted(whole)) + cmp.Or(l.tables.words["and part"], " "+l.words.and+" ") + spoken
 	}
 	if unit, ok := l.units[c.groups[4]]; ok {
 		spoken += " " + l.tables.of(unit.one)
@@ -303,13 +318,17 @@ func (c *context) half(whole string) string {
 		if hasUnit {
 			name = " " + unit.many
 		}
+		if joined := t.words["joined half"]; joined != "" {
+			return c.locale.spell("%spellout-cardinal-masculine", number(whole)) + joined + name
+		}
 		ending := map[byte]string{'f': "and half f"}[gender]
 		if ending == "" {
 			ending = "and half m"
 		}
 		return c.beforeFraction(whole, gender) + " " + t.words[ending] + name
 	}
-	return t.words[map[byte]string{0: "half", 'm': "half m", 'f': "half f", 'n': "half m"}[gender]] + name
+	form := strings.TrimRight("half "+string(max(gender, ' ')), " ")
+	return cmp.Or(t.words[fmt.Sprint(form, c.caseBefore())], t.words[form], t.words["half m"]) + name
 }
 
 // beforeFraction says a whole number before a fraction, in which masculine numbers keep their full form.

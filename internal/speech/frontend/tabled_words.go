@@ -1,0 +1,127 @@
+package frontend
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// sayUnitAlone says the unit that an amount is for: "3 € pro kg", "3 €/kg".
+func sayUnitAlone(c *context) (string, bool) {
+	n := len(c.spans)
+	per := c.previous() == '/' && n > 0 && c.spans[n-1].Kind == Symbol && c.plain == c.at
+	return c.locale.units[c.groups[0]].one, per || c.before() == c.locale.words.per || c.before() == "je"
+}
+
+// sayDash says a dash between two amounts as "bis". In numbers with more dashes than one, they are silent.
+func sayDash(c *context) (string, bool) {
+	previous := c.previous()
+	if !isDigit(firstOf(c.after)) || previous == '.' && c.groups[0][0] == ' ' ||
+		!isDigit(previous) && !strings.ContainsRune(".%€", previous) {
+		return "", false
+	}
+	head := c.text[max(0, c.at-20):c.at]
+	token := head[strings.LastIndexByte(head, ' ')+1:] + chunkOf(c.text[c.at:][:min(len(c.text)-c.at, 20)])
+	if strings.Count(token, "-") > 1 {
+		return " ", true
+	}
+	return " " + c.locale.words.to + " ", true
+}
+
+// sayPer says the stroke between an amount and what it is for, which is no path.
+func sayPer(c *context) (string, bool) {
+	return " " + c.locale.words.per + " ", c.isPer() && unicode.IsLetter(firstOf(c.after))
+}
+
+func capital(word string) string {
+	r, size := utf8.DecodeRuneInString(word)
+	return string(unicode.ToUpper(r)) + word[size:]
+}
+
+// sayLongForm says the longest abbreviation at the position: "z. B." may be followed by "u. a.".
+func sayLongForm(c *context) (string, bool) {
+	for written := c.groups[0]; ; {
+		key := strings.Map(func(r rune) rune {
+			if unicode.IsSpace(r) {
+				return -1
+			}
+			return r
+		}, written[:len(written)-1])
+		c.size = len(written)
+		after := c.text[c.at+c.size:]
+		if long, ok := c.longForm(key, after); ok {
+			return long, true
+		}
+		i := strings.LastIndexByte(written[:len(written)-1], '.')
+		if i < 0 {
+			c.size = len(c.groups[0])
+			letters := strings.TrimSuffix(strings.ReplaceAll(c.groups[1], ".", " "), " ") // "U.S.A."
+			return letters + c.stop(c.groups[1], c.after), letters != ""
+		}
+		written = written[:i+1]
+	}
+}
+
+// longForm returns what an abbreviation stands for before a text, where its conditions hold.
+func (c *context) longForm(key, after string) (string, bool) {
+	a, ok := c.locale.abbreviations[key]
+	if first, size := utf8.DecodeRuneInString(key); !ok && unicode.IsUpper(first) && size < len(key) {
+		a, ok = c.locale.abbreviations[string(unicode.ToLower(first))+key[size:]]
+		a.long = capital(a.long)
+	}
+	for _, condition := range a.conditions {
+		ok = ok && c.holds(condition, after)
+	}
+	long, woman, _ := strings.Cut(a.long, "|")
+	if woman != "" && strings.HasSuffix(firstWord(strings.TrimLeft(after, " \u00a0\u202f")), "a") {
+		long = woman
+	}
+	if after != "" && isWord(firstOf(after)) {
+		long += " "
+	}
+	if !strings.Contains(a.conditions, "t") || strings.TrimSpace(after) == "" {
+		long += c.stop(".", after)
+	}
+	return long, ok
+}
+
+// holds reports whether a condition of an abbreviation holds before a text.
+func (c *context) holds(condition rune, after string) bool {
+	next := strings.TrimLeft(after[:min(len(after), 40)], " \u00a0\u202f,-–")
+	switch condition {
+	case '1', 'D':
+		return isDigit(firstOf(next))
+	case 'X':
+		return isDigit(firstOf(next)) || roman(firstWord(next)) > 0
+	case 'N':
+		return unicode.IsUpper(firstOf(next))
+	case 'Y':
+		return len(firstWord(next)) == 4 && plausibleYear(firstWord(next))
+	case 'R':
+		name := strings.ToLower(firstWord(next))
+		return c.locale.tables.sets["name"][name] || c.locale.tables.sets["queen"][name]
+	case '#':
+		return isDigit(firstOf(c.before()))
+	case 'I':
+		return len(c.before()) != 1 || !startsUpper(c.before())
+	}
+	return true
+}
+
+// stop returns the full stop that ends both what is written and the sentence.
+func (c *context) stop(written, after string) string {
+	tail := strings.TrimLeft(after[:min(len(after), 60)], " \u00a0\"“”»)*")
+	if strings.HasSuffix(written, ".") &&
+		(tail == "" || tail[0] == '\n' || after[0] != ',' && c.locale.starts(firstWord(tail))) {
+		return "."
+	}
+	return ""
+}
+
+// starts reports whether a word after a full stop begins a sentence.
+func (l *locale) starts(word string) bool {
+	if l.starters == nil {
+		return startsUpper(word)
+	}
+	return l.starters[word]
+}
