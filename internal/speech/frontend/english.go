@@ -14,10 +14,8 @@ const numeral = `(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)`
 const sum = `(?:` + numeral + `|\.\d+)`
 
 func newEnglish(american bool) *locale {
-	l := &locale{
-		speller: parseRules(englishRules), american: american, emoji: emoji, counting: "%spellout-cardinal-verbose",
-		ordinals: "%spellout-ordinal-verbose", words: englishWording,
-	}
+	l := newTables("en", "en", "en")
+	l.american, l.counting, l.ordinals = american, "%spellout-cardinal-verbose", "%spellout-ordinal-verbose"
 	l.dated = func(_ *context, day, month, year string) (string, bool) { return l.numbered(day, month, year) }
 	l.clocked = func(_ *context, hour, minute string) string { return l.clock(hour, minute) }
 	if american {
@@ -116,11 +114,10 @@ func isYear(c *context, written string) bool {
 	if strings.HasSuffix(strings.TrimRight(c.text[:c.at], " "), "©") {
 		return true
 	}
-	switch strings.ToLower(c.before()) {
-	case "was", "is":
+	if before := c.before(); before == "was" || before == "is" {
 		return c.isAbout("year")
-	case "in", "since", "until", "till", "by", "before", "after", "of", "year", "circa", "early", "late", "mid", "from",
-		"spring", "summer", "autumn", "winter", "fall", "during", "class", "between", "and", "to", "copyright":
+	}
+	if c.locale.tables.sets["year"][strings.ToLower(c.before())] {
 		return !strings.HasPrefix(c.after, "%")
 	}
 	first, _ := utf8.DecodeRuneInString(c.after)
@@ -149,7 +146,7 @@ func sayHouse(c *context) (string, bool) {
 
 // sayEmergency says the number of an emergency service digit by digit.
 func sayEmergency(c *context) (string, bool) {
-	return c.locale.digits(c.groups[0]), c.locale.words.dial[strings.ToLower(c.before())]
+	return c.locale.digits(c.groups[0]), c.locale.tables.sets["dial"][strings.ToLower(c.before())]
 }
 
 // sayDifference says a subtraction, which looks like a range but is equal to something.
@@ -301,7 +298,7 @@ func sayRange(c *context) (string, bool) {
 	}
 	spoken := say(from) + " to " + say(to)
 	if c.groups[4] != "" {
-		spoken += " " + unitName(c.groups[4], c.groups[3] == "-")
+		spoken += " " + c.locale.unitName(c.groups[4], c.groups[3] == "-")
 		if strings.HasSuffix(c.groups[4], ".") && c.endsSentence() {
 			spoken += "."
 		}
@@ -326,7 +323,7 @@ func sayRatio(c *context) (string, bool) {
 	if isDigit(c.previous()) || c.previous() == ':' || strings.HasPrefix(c.after, ":") {
 		return "", false
 	}
-	return c.locale.integer(c.groups[1]) + " " + c.locale.words.ratio + " " + c.locale.integer(c.groups[2]), true
+	return c.locale.integer(c.groups[1]) + " " + c.locale.tables.words["ratio"] + " " + c.locale.integer(c.groups[2]), true
 }
 
 // sayPower says an exponent.
@@ -363,7 +360,7 @@ func sayPhone(c *context) (string, bool) {
 	}
 	spoken := c.locale.digits(c.groups[0])
 	if c.groups[0][0] == '+' {
-		spoken = c.locale.words.plus + " " + strings.TrimLeft(spoken, ", ")
+		spoken = c.locale.tables.words["plus"] + " " + strings.TrimLeft(spoken, ", ")
 	}
 	return spoken, true
 }
@@ -371,9 +368,9 @@ func sayPhone(c *context) (string, bool) {
 func sayVersion(c *context) (string, bool) {
 	written, spoken := c.groups[0], ""
 	if len(c.groups) > 1 {
-		written, spoken = c.groups[1], c.locale.words.version+" "
+		written, spoken = c.groups[1], c.locale.tables.words["version"]+" "
 	}
-	dot := c.locale.words.point
+	dot := c.locale.tables.words["point"]
 	if strings.Count(written, ".") == 3 {
 		dot = c.locale.words.marks['.']
 	}

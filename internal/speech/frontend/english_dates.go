@@ -1,6 +1,10 @@
 package frontend
 
-import "strings"
+import (
+	"cmp"
+	"strconv"
+	"strings"
+)
 
 // monthPattern matches months. In small letters, those that are words of another meaning are missing.
 const monthPattern = `(?:january|february|april|june|july|august|september|october|november|december|` +
@@ -10,19 +14,9 @@ const monthPattern = `(?:january|february|april|june|july|august|september|octob
 	`Jan(?:uary|\.)?|Feb(?:ruary|\.)?|Mar(?:ch|\.)?|Apr(?:il|\.)?|May|June?\.?|July?\.?|` +
 	`Aug(?:ust|\.)?|Sept?(?:ember|\.)?|Oct(?:ober|\.)?|Nov(?:ember|\.)?|Dec(?:ember|\.)?)`
 
-var months = []string{
-	"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
-	"December",
-}
-
 // monthOf returns the full name of a month that is written in full or by its first letters.
-func monthOf(written string) string {
-	for _, month := range months {
-		if strings.EqualFold(month[:3], written[:3]) {
-			return month
-		}
-	}
-	return written
+func (c *context) monthOf(written string) string {
+	return cmp.Or(c.locale.tables.said[strings.ToLower(strings.TrimSuffix(written, "."))], written)
 }
 
 func isDay(digits string) bool { return number(digits) >= 1 && number(digits) <= 31 }
@@ -56,7 +50,7 @@ func (l *locale) numbered(day, month, year string) (string, bool) {
 	if n < 1 || n > 12 || !isDay(day) {
 		return "", false
 	}
-	return l.date(day, months[n-1], year), true
+	return l.date(day, l.tables.months[n-1], year), true
 }
 
 func sayISODate(c *context) (string, bool) {
@@ -88,7 +82,7 @@ func sayDayMonth(c *context) (string, bool) {
 	if !isDay(c.groups[1]) || isDigit(c.previous()) {
 		return "", false
 	}
-	spoken := "the " + c.locale.ordinal(number(c.groups[1])) + " of " + monthOf(c.groups[2])
+	spoken := "the " + c.locale.ordinal(number(c.groups[1])) + " of " + c.monthOf(c.groups[2])
 	if c.before() == "the" {
 		spoken = strings.TrimPrefix(spoken, "the ")
 	}
@@ -103,25 +97,22 @@ func sayMonthDay(c *context) (string, bool) {
 	if !isDay(day) || strings.HasPrefix(c.after, ":") || strings.HasPrefix(c.after, "%") {
 		return "", false
 	}
-	if last != "" {
-		day := monthOf(c.groups[1]) + " " + c.locale.ordinal(number(day)) + " to " + c.locale.ordinal(number(last))
-		if year != "" {
-			day += ", " + c.locale.yearOf(year)
-		}
-		return day, isDay(last)
+	spoken := c.monthOf(c.groups[1]) + " "
+	if last == "" && !c.locale.american {
+		spoken += "the "
 	}
-	spoken := monthOf(c.groups[1]) + " " + c.locale.ordinal(number(day))
-	if !c.locale.american {
-		spoken = monthOf(c.groups[1]) + " the " + c.locale.ordinal(number(day))
+	spoken += c.locale.ordinal(number(day))
+	if last != "" {
+		spoken += " to " + c.locale.ordinal(number(last))
 	}
 	if year != "" {
 		spoken += ", " + c.locale.yearOf(year)
 	}
-	return spoken, true
+	return spoken, last == "" || isDay(last)
 }
 
 func sayMonthYear(c *context) (string, bool) {
-	return monthOf(c.groups[1]) + " " + c.locale.yearOf(c.groups[2]), plausibleYear(c.groups[2])
+	return c.monthOf(c.groups[1]) + " " + c.locale.yearOf(c.groups[2]), plausibleYear(c.groups[2])
 }
 
 // fullStop returns the full stop that ends both an abbreviation and the sentence.
@@ -191,14 +182,11 @@ func (l *locale) minutes(digits string) string {
 }
 
 func (l *locale) withSeconds(hour, minute, second string) string {
-	return l.named(hour, "hour") + " " + l.named(minute, "minute") + " " + l.named(second, "second")
+	return l.named(hour, "hr") + " " + l.named(minute, "min") + " " + l.named(second, "sec")
 }
 
-// named says a number of things.
-func (l *locale) named(digits, name string) string {
+// named says an amount of a unit.
+func (l *locale) named(digits, symbol string) string {
 	n := number(digits)
-	if n != 1 {
-		name += "s"
-	}
-	return l.spell(l.counting, n) + " " + name
+	return l.spell(l.counting, n) + " " + l.units[symbol].name(strconv.FormatInt(n, 10))
 }

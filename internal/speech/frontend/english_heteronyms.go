@@ -35,8 +35,7 @@ const usual = "*"
 // heteronyms are the readings of the table by their words: word, class, what is said, words before it, words after it.
 var heteronyms = sync.OnceValue(func() map[string][]heteronym {
 	all := map[string][]heteronym{}
-	for line := range strings.Lines(heteronymTable) {
-		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+	for f := range rows(heteronymTable, 5) {
 		all[f[0]] = append(all[f[0]], heteronym{
 			class(f[1]), f[2], words(strings.Fields(f[3])...), words(strings.Fields(f[4])...),
 		})
@@ -56,29 +55,6 @@ func heteronymPattern() string {
 	return `(?i)(?:` + strings.Join(all, "|") + `)`
 }
 
-// Words that show the class of what is beside them.
-var (
-	adverbs = words("not", "never", "always", "ever", "often", "also", "just", "already", "only", "really", "usually",
-		"still", "even", "then", "n't", "both", "simply", "carefully", "now")
-	pronouns  = words("i", "you", "he", "she", "it", "we", "they", "me", "him", "us", "them")
-	singulars = words("he", "she", "it", "who", "nobody", "everyone", "somebody")
-	plurals   = words("i", "you", "we", "they", "people", "please", "let's", "to", "and")
-	modals    = words("will", "would", "can", "could", "should", "must", "may", "might", "shall", "do", "does", "did",
-		"don't", "doesn't", "didn't", "won't", "can't", "cannot", "couldn't", "wouldn't", "shouldn't", "i'll", "you'll",
-		"we'll", "they'll", "he'll", "she'll", "it'll", "i'd", "you'd", "we'd", "they'd", "let", "lets", "help", "helps",
-		"make", "makes", "made", "to")
-	perfects = words("have", "has", "had", "having", "i've", "you've", "we've", "they've", "haven't", "hasn't", "hadn't")
-	copulas  = words("is", "are", "was", "were", "am", "be", "been", "being", "it's", "i'm", "you're", "they're", "he's",
-		"she's", "we're", "isn't", "aren't", "wasn't", "weren't", "seems", "seem", "remain", "remains", "became")
-	determiners = words("the", "a", "an", "this", "that", "these", "those", "my", "your", "his", "her", "its", "our",
-		"their", "no", "some", "any", "each", "every", "another", "one", "all", "which", "whose", "what")
-	prepositions = words("of", "in", "on", "at", "by", "with", "for", "from", "into", "under", "about", "without",
-		"through", "during", "between", "over", "per", "as")
-	functionWords = words("", "is", "was", "are", "were", "has", "had", "at", "in", "on", "of", "who", "and", "or", "but",
-		"to", "for", "with", "by", "from", "could", "can", "will", "would", "needs", "needed", "that")
-	pastTimes = words("yesterday", "ago", "last", "earlier", "once")
-)
-
 // sayHeteronym says words that are written alike and sound otherwise by the words beside them.
 func sayHeteronym(c *context) (string, bool) {
 	word := strings.ToLower(c.groups[0])
@@ -87,9 +63,9 @@ func sayHeteronym(c *context) (string, bool) {
 	if strings.HasPrefix(c.after, "-") {
 		next, _, _ = strings.Cut(strings.ToLower(c.after[1:min(len(c.after), window)]), " ")
 	}
-	r, ok := besideItsWords(readings, before, next)
+	r, ok := c.besideItsWords(readings, before, next)
 	if !ok {
-		r, ok = ofClass(readings, c.classOf(before, next), next)
+		r, ok = c.ofClass(readings, c.classOf(before, next), next)
 	}
 	if !ok || r.spoken == word {
 		return "", false
@@ -109,7 +85,7 @@ func (c *context) wordsBefore() []string {
 	found := append([]string{"", "", ""}, strings.Fields(strings.Trim(head, "*_ "))...)
 	var nearest []string
 	for i := len(found) - 1; i >= 0; i-- {
-		if !adverbs[found[i]] || len(found) == 3 {
+		if !c.locale.tables.sets["adverbs"][found[i]] || len(found) == 3 {
 			nearest = append(nearest, found[i])
 		}
 	}
@@ -117,52 +93,53 @@ func (c *context) wordsBefore() []string {
 }
 
 // besideItsWords returns the reading that has a neighbour in the table. What is before a word counts more.
-func besideItsWords(readings []heteronym, before []string, next string) (heteronym, bool) {
+func (c *context) besideItsWords(readings []heteronym, before []string, next string) (heteronym, bool) {
 	for _, r := range readings {
 		if r.before[before[0]] || r.before[before[1]+"-"+before[0]] {
 			return r, true
 		}
 	}
-	if modals[before[0]] || perfects[before[0]] {
+	if sets := c.locale.tables.sets; sets["modals"][before[0]] || sets["perfects"][before[0]] {
 		return heteronym{}, false
 	}
 	for _, r := range readings {
-		if r.after[next] && !(r.class == verbClass && isNominal(before[0])) {
+		if r.after[next] && !(r.class == verbClass && c.isNominal(before[0])) {
 			return r, true
 		}
 	}
 	return heteronym{}, false
 }
 
-func isNominal(before string) bool {
-	return determiners[before] || prepositions[before] || strings.HasSuffix(before, "'s")
+func (c *context) isNominal(before string) bool {
+	sets := c.locale.tables.sets
+	return sets["determiners"][before] || sets["prepositions"][before] || strings.HasSuffix(before, "'s")
 }
 
 // classOf returns the class that the neighbours of a word ask for.
 func (c *context) classOf(before []string, next string) class {
-	last := before[0]
-	if pronouns[last] && (modals[before[1]] || perfects[before[1]]) { // "have you read"
+	last, sets := before[0], c.locale.tables.sets
+	if sets["pronouns"][last] && (sets["modals"][before[1]] || sets["perfects"][before[1]]) { // "have you read"
 		last = before[1]
 	}
-	object := determiners[next] || pronouns[next]
+	object := sets["determiners"][next] || sets["pronouns"][next]
 	switch {
-	case last == "" && object, modals[last]:
+	case last == "" && object, sets["modals"][last]:
 		return verbClass
-	case plurals[last]:
+	case sets["plurals"][last]:
 		return c.presentOrPast()
-	case singulars[last]:
+	case sets["singulars"][last]:
 		return pastClass
-	case perfects[last]:
+	case sets["perfects"][last]:
 		return pastClass
-	case copulas[last]:
+	case sets["copulas"][last]:
 		return predicateClass
-	case isNominal(last):
+	case c.isNominal(last):
 		return nounClass
 	case last != "" && (object || next == "to" || next == "when") && strings.HasSuffix(last, "s"):
 		return c.presentOrPast()
 	case last != "" && object:
 		return pastClass
-	case last != "" && functionWords[next] && !strings.HasSuffix(last, "s"): // "commercial use"
+	case last != "" && c.isFunction(next) && !strings.HasSuffix(last, "s"): // "commercial use"
 		return nounClass
 	}
 	return unknownClass
@@ -172,7 +149,7 @@ func (c *context) classOf(before []string, next string) class {
 func (c *context) presentOrPast() class {
 	rest, _, _ := strings.Cut(c.after[:min(len(c.after), window)], ".")
 	for _, word := range strings.Fields(rest) {
-		if pastTimes[word] {
+		if c.locale.tables.sets["pastTimes"][word] {
 			return pastClass
 		}
 	}
@@ -180,12 +157,12 @@ func (c *context) presentOrPast() class {
 }
 
 // ofClass returns the reading for a class, or the usual one.
-func ofClass(readings []heteronym, wanted class, next string) (heteronym, bool) {
+func (c *context) ofClass(readings []heteronym, wanted class, next string) (heteronym, bool) {
 	for _, w := range map[class][]class{
 		verbClass:      {verbClass},
 		pastClass:      {pastClass, adjectiveClass, nounClass},
 		predicateClass: {predicateClass, adjectiveClass, pastClass, nounClass},
-		nounClass:      nounsBefore(next),
+		nounClass:      c.nounsBefore(next),
 	}[wanted] {
 		for _, r := range readings {
 			if strings.TrimSuffix(string(r.class), usual) == string(w) {
@@ -202,9 +179,14 @@ func ofClass(readings []heteronym, wanted class, next string) (heteronym, bool) 
 }
 
 // nounsBefore prefers an adjective before what may be a noun.
-func nounsBefore(next string) []class {
-	if functionWords[next] {
+func (c *context) nounsBefore(next string) []class {
+	if c.isFunction(next) {
 		return []class{nounClass, adjectiveClass}
 	}
 	return []class{adjectiveClass, nounClass}
+}
+
+// isFunction reports whether a word begins no noun, or is missing.
+func (c *context) isFunction(word string) bool {
+	return word == "" || c.locale.tables.sets["functionWords"][word]
 }

@@ -6,25 +6,6 @@ import (
 	"unicode/utf8"
 )
 
-// englishWording has no words for what English alone has.
-var englishWording = wording{
-	marks: map[rune]string{
-		'.': "dot", '/': "slash", '\\': "backslash", ':': "colon", '?': "question mark", '=': "equals", '&': "and",
-		'-': "dash", '_': "underscore", '#': "hash", '%': "percent", '+': "plus", '@': "at", '~': "tilde", ',': "comma",
-	},
-	signs: map[string]string{
-		"#": "number", "~": "about", "<": "less than", ">": "greater than", "±": "plus or minus", "≈": "about",
-		"§": "section", "№": "number", "-": "minus", "−": "minus",
-	},
-	symbols: map[string]string{
-		"&": "and", "+": "plus", "=": "equals", "×": "times", "÷": "divided by", "*": "times", "/": "slash", "→": "to",
-		"™": "", "®": "", "©": "copyright", "√": "square root of", "∞": "infinity",
-	},
-	and: "and", or: "or", ratio: "to", decimal: "point", point: "point", version: "version", plus: "plus", per: "per",
-	hashtag: "hashtag", dial: words("call", "dial", "dialed", "dialled", "calling", "dialing", "called"),
-	perTimes: map[string]string{"mo": "month", "yr": "year", "wk": "week", "d": "day", "hr": "hour", "h": "hour"},
-}
-
 // sayURL says an address without its scheme and the punctuation of the sentence after it.
 func sayURL(c *context) (string, bool) {
 	address := c.groups[0]
@@ -84,16 +65,6 @@ func (l *locale) shortNumber(digits string) string {
 	return l.integer(digits)
 }
 
-// parts are the words before a Roman numeral that is a plain number.
-var parts = words("chapter", "part", "act", "scene", "volume", "vol", "section", "book", "phase", "type", "war",
-	"article", "figure", "title", "class", "bowl", "appendix", "level", "stage", "tier", "grade", "episode", "season",
-	"rocky", "mark")
-
-// regnal are the names before a Roman numeral that is an ordinal number.
-var regnal = words("henry", "louis", "george", "elizabeth", "charles", "james", "william", "edward", "richard", "paul",
-	"pius", "benedict", "john", "napoleon", "philip", "frederick", "catherine", "peter", "alexander", "nicholas", "leo",
-	"gregory", "ivan", "mary", "ferdinand", "wilhelm", "xiv", "ramesses", "ptolemy", "gustav", "christian", "leopold")
-
 func words(list ...string) map[string]bool {
 	set := make(map[string]bool, len(list))
 	for _, word := range list {
@@ -107,9 +78,9 @@ func sayRoman(c *context) (string, bool) {
 	switch {
 	case n == 0 || strings.HasPrefix(c.after, "'") || c.previous() == '.':
 		return "", false
-	case parts[before]:
+	case c.locale.tables.sets["part"][before]:
 		return c.locale.spell(c.locale.counting, n), true
-	case regnal[before] && (len(c.groups[0]) > 1 || before != "i" && !startsLower(c.next())):
+	case c.locale.tables.sets["name"][before] && (len(c.groups[0]) > 1 || before != "i" && !startsLower(c.next())):
 		return "the " + c.locale.ordinal(n), true
 	}
 	return "", false
@@ -170,40 +141,6 @@ func sayWithout(c *context) (string, bool) {
 	}
 }
 
-// abbreviations have the words for which they stand, wherever they are written.
-var abbreviations = map[string]string{
-	"mr": "Mister", "mrs": "Missus", "ms": "Miz", "prof": "Professor", "vs": "versus", "e.g": "for example",
-	"i.e": "that is", "etc": "et cetera", "approx": "approximately", "dept": "department", "est": "established",
-	"gen": "General", "col": "Colonel", "lt": "Lieutenant", "sgt": "Sergeant", "capt": "Captain", "rev": "Reverend",
-	"hon": "Honorable", "gov": "Governor", "sen": "Senator", "rep": "Representative", "pres": "President", "jr": "Junior",
-	"sr": "Senior", "inc": "Incorporated", "ltd": "Limited", "corp": "Corporation", "co": "Company", "bros": "Brothers",
-	"mt": "Mount", "ave": "Avenue", "blvd": "Boulevard", "rd": "Road", "ln": "Lane", "hwy": "Highway", "pkwy": "Parkway",
-	"sq": "Square", "ft": "Fort", "apt": "Apartment", "ph.d": "P H D", "a.k.a": "also known as", "misc": "miscellaneous",
-	"govt": "government", "assn": "Association", "univ": "University", "mon": "Monday", "tue": "Tuesday",
-	"tues": "Tuesday",
-	"wed":  "Wednesday", "thu": "Thursday", "thurs": "Thursday", "fri": "Friday", "jan": "January", "feb": "February",
-	"mar": "March", "apr": "April", "aug": "August", "sept": "September", "sep": "September", "oct": "October",
-	"nov": "November", "dec": "December", "cf": "compare", "ca": "circa", "tel": "telephone", "ext": "extension",
-	"a.m": "a m", "p.m": "p m", "w.r.t": "with respect to", "al": "al", "st": "Saint", "dr": "Doctor",
-}
-
-// beforeNumber are the abbreviations that are such before a number only.
-var beforeNumber = map[string]string{
-	"no": "number", "nos": "numbers", "nr": "number", "fig": "figure", "figs": "figures", "p": "page", "pp": "pages",
-	"ch": "chapter", "vol": "volume", "sec": "section", "eq": "equation", "art": "article", "par": "paragraph",
-	"ver": "version", "pt": "part", "ed": "edition", "min": "minimum", "max": "maximum", "tel": "telephone",
-}
-
-// beforeName are those that are such before a name only: the same letters are words.
-var beforeName = words("gen", "col", "rep", "sen", "hon", "gov", "pres", "rev", "mt", "ft", "mar", "ms")
-
-// afterName are those that are such after a name or a number only.
-var afterName = words("ave", "blvd", "rd", "ln", "hwy", "pkwy", "sq", "jr", "sr", "inc", "co", "corp", "ltd", "bros")
-
-// onlyCapital are those that are words in lower case.
-var onlyCapital = words("mon", "wed", "fri", "sat", "sun", "thu", "jan", "mar", "dec", "oct", "nov", "apr", "aug",
-	"sep", "co", "ft", "mt", "st", "al")
-
 func sayAbbreviation(c *context) (string, bool) {
 	written := strings.TrimSuffix(c.groups[0], ".")
 	key := strings.ToLower(written)
@@ -213,25 +150,23 @@ func sayAbbreviation(c *context) (string, bool) {
 	if long, ok := streetOrPerson(c, key); ok {
 		return long + c.fullStop(), true
 	}
-	long, known := abbreviations[key]
+	sets := c.locale.tables.sets
+	a, known := c.locale.abbreviations[key]
 	switch {
 	case len(written) > 1 && !strings.Contains(written, ".") && written == strings.ToUpper(written):
 		return "", false // "EST."
 	case !known:
 		return sayInitials(c, written)
-	case key == "al" && c.before() != "et", onlyCapital[key] && !startsUpper(written),
-		beforeName[key] && !startsUpper(c.next()) && !isDigit(firstOf(c.next())),
-		afterName[key] && !startsUpper(c.before()) && !isDigit(firstOf(c.before())):
+	case key == "al" && c.before() != "et", sets["capital"][key] && !startsUpper(written),
+		sets["before name"][key] && !startsUpper(c.next()) && !isDigit(firstOf(c.next())),
+		sets["after name"][key] && !startsUpper(c.before()) && !isDigit(firstOf(c.before())):
 		return "", false
 	}
-	if beforeName[key] || isTitle[key] {
-		return long, true
+	if sets["before name"][key] || sets["title"][key] {
+		return a.long, true
 	}
-	return long + c.fullStop(), true
+	return a.long + c.fullStop(), true
 }
-
-// isTitle are the abbreviations after which a name follows, and no sentence ends.
-var isTitle = words("dr", "mr", "mrs", "ms", "prof", "lt", "sgt", "capt", "vs", "e.g", "i.e", "approx", "cf", "ca")
 
 func firstOf(text string) rune {
 	r, _ := utf8.DecodeRuneInString(text)
@@ -239,9 +174,9 @@ func firstOf(text string) rune {
 }
 
 func sayBeforeNumber(c *context, key string) (string, bool) {
-	long, ok := beforeNumber[key]
+	long := c.locale.tables.words["before number "+key]
 	next := strings.TrimLeft(c.after[:min(len(c.after), 4)], " \u00a0#")
-	if !ok || !isDigit(firstOf(next)) {
+	if long == "" || !isDigit(firstOf(next)) {
 		return "", false
 	}
 	if strings.HasPrefix(c.after, " ") || strings.HasPrefix(c.after, "\u00a0") {
@@ -256,13 +191,13 @@ func streetOrPerson(c *context, key string) (string, bool) {
 		return "", false
 	}
 	before, next := c.before(), c.next()
-	apart := !startsUpper(next) || starters[next] || key == "st" && !strings.HasPrefix(c.after, " ")
+	apart := !startsUpper(next) || c.locale.tables.sets["starter"][next] || key == "st" && !strings.HasPrefix(c.after, " ")
 	if startsUpper(before) && isName(c, before) && apart {
 		return map[string]string{"dr": "Drive", "st": "Street"}[key], true
 	}
 	if startsUpper(next) {
 		c.groups[0] = "" // no sentence ends before a name
-		return abbreviations[key], true
+		return c.locale.abbreviations[key].long, true
 	}
 	return "", key == "st"
 }
@@ -278,15 +213,11 @@ func sayInitials(c *context, written string) (string, bool) {
 		return "", false
 	}
 	spoken := strings.ReplaceAll(written, ".", " ")
-	if next := c.next(); next == "" || starters[next] {
+	if next := c.next(); next == "" || c.locale.tables.sets["starter"][next] {
 		spoken += c.fullStop()
 	}
 	return spoken, true
 }
-
-// starters are the words with which a sentence begins more often than a name.
-var starters = words("The", "It", "He", "She", "They", "We", "I", "In", "A", "But", "And", "This", "That", "There",
-	"You", "What", "When", "If", "Mr", "Mrs", "On", "At", "As", "So", "His", "Her", "Its", "Their", "Our", "My")
 
 // sayWord says abbreviations without a full stop.
 func sayWord(c *context) (string, bool) {
@@ -306,7 +237,7 @@ func sayWord(c *context) (string, bool) {
 		}
 		return "", false
 	case strings.HasPrefix(c.after, " ") && startsUpper(c.next()):
-		return abbreviations[key], true
+		return c.locale.abbreviations[key].long, true
 	}
 	return "", false
 }
@@ -321,7 +252,7 @@ func sayHashtag(c *context) (string, bool) {
 	if isWord(c.previous()) {
 		return "", false
 	}
-	name := c.locale.words.hashtag
+	name := c.locale.tables.words["hashtag"]
 	if c.groups[0][0] == '@' {
 		name = c.locale.words.marks['@']
 	}
@@ -402,19 +333,19 @@ func saySymbol(c *context) (string, bool) {
 	previous, next := c.previous(), firstOf(c.after)
 	symbol := c.groups[0]
 	switch {
-	case symbol == "/" && c.isPer() && c.locale.words.perTimes[c.next()] != "":
+	case symbol == "/" && c.isPer() && c.locale.tables.words["per "+c.next()] != "":
 		time := c.next()
 		c.size += len(time)
-		return " " + c.locale.words.per + " " + c.locale.words.perTimes[time], true
-	case symbol == "/" && c.isPer() && units[c.next()][0] != "" && c.locale.words.perTimes != nil:
+		return " " + c.locale.tables.words["per"] + " " + c.locale.tables.words["per "+time], true
+	case symbol == "/" && c.isPer() && c.locale.units[c.next()].one != "":
 		unit := c.next()
 		c.size += len(unit)
-		return " " + c.locale.words.per + " " + units[unit][0], true
+		return " " + c.locale.tables.words["per"] + " " + c.locale.units[unit].one, true
 	case symbol == "/" && c.isPer() && isWord(next) && !isDigit(next):
-		return " " + c.locale.words.per + " ", true
+		return " " + c.locale.tables.words["per"] + " ", true
 	case symbol == "/" && (!isWord(previous) || !isWord(next)):
 		return "", false
-	case symbol == "/" && c.before() == c.locale.words.and && c.next() == c.locale.words.or:
+	case symbol == "/" && c.before() == c.locale.tables.words["and"] && c.next() == c.locale.tables.words["or"]:
 		return " ", true
 	case symbol == "™" || symbol == "®":
 		return "", true

@@ -1,18 +1,13 @@
 package frontend
 
 import (
-	_ "embed"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 )
-
-//go:embed rules/en.txt
-var englishRules string
-
-//go:embed rules/emoji.tsv
-var emojiNames string
 
 // rule replaces what its pattern matches at the start of a word, a number or a mark.
 type rule struct {
@@ -63,14 +58,6 @@ func (l *locale) filter() *filter {
 type wording struct {
 	marks          map[rune]string   // of which addresses consist beside letters and digits
 	signs, symbols map[string]string // before a number, and alone
-	and, or, to    string
-	ratio          string // between the numbers of a ratio
-	decimal, point string // in a number, and in that of a version
-	version        string
-	plus, per      string
-	hashtag        string
-	dial           map[string]bool   // the words before the number of an emergency service
-	perTimes       map[string]string // after an amount and a slash
 }
 
 // The locales are made when they are first used, or by Prepare.
@@ -78,16 +65,12 @@ var (
 	american = sync.OnceValue(func() *locale { return newEnglish(true) })
 	british  = sync.OnceValue(func() *locale { return newEnglish(false) })
 	others   = sync.OnceValue(newOthers)
-	emoji    = sync.OnceValue(func() map[string]string { return parseEmoji(emojiNames) })
 )
 
 // Prepare loads everything that texts need, so that no text waits for it.
 func Prepare() {
-	for _, l := range []func() *locale{american, british, others} {
-		l().filter()
-	}
-	emoji()
-	for _, locale := range tabled {
+	others().filter()
+	for _, locale := range slices.Concat([]func() *locale{american, british}, slices.Collect(maps.Values(tabled))) {
 		locale().filter()
 		locale().emoji()
 	}
@@ -153,7 +136,7 @@ func (l *locale) cardinal(written string) string {
 		spoken = l.integer(whole)
 	}
 	if hasDecimals {
-		spoken += " " + l.words.decimal + " " + l.digits(decimals)
+		spoken += " " + l.tables.words["comma"] + " " + l.digits(decimals)
 	}
 	return strings.TrimPrefix(spoken, " ")
 }

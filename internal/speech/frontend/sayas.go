@@ -94,7 +94,7 @@ func (l *locale) eachDigit(written string) (string, bool) {
 func (l *locale) signed(written, language string) (spoken string, ok bool) {
 	digits, minus := strings.CutPrefix(strings.ReplaceAll(written, "−", "-"), "-")
 	switch {
-	case l.tables != nil: // their separators are others
+	case l.tables.words["numbers"] != "with commas":
 		spoken, ok = l.byRulesOf(Number, digits, language)
 	case strings.Trim(digits, "0123456789,.") == "" && strings.ContainsFunc(digits, isDigit):
 		spoken, ok = l.cardinal(digits), true
@@ -108,7 +108,7 @@ func (l *locale) signed(written, language string) (spoken string, ok bool) {
 func (l *locale) telephone(written string) (string, bool) {
 	spoken, ok := l.eachDigit(written)
 	if strings.HasPrefix(written, "+") {
-		spoken = l.words.plus + " " + spoken
+		spoken = l.tables.words["plus"] + " " + spoken
 	}
 	return spoken, ok
 }

@@ -72,7 +72,7 @@ func saySlavicDayMonth(c *context) (string, bool) {
 	l, kase := c.locale, c.dayCase()
 	spoken := l.slavicDay(number(day), kase)
 	if last != "" {
-		spoken += l.words.to + l.slavicDay(number(last), kase)
+		spoken += l.tables.words["to"] + l.slavicDay(number(last), kase)
 	}
 	month := l.slavic.monthNumber[strings.ToLower(strings.TrimSuffix(c.groups[3], "."))]
 	spoken += " " + l.slavic.months[month-1].forms["sg"]
@@ -124,7 +124,7 @@ func saySlavicYear(c *context) (string, bool) {
 	}
 	spoken := c.locale.slavicYear(first, kase)
 	if last != "" {
-		spoken += c.locale.words.to + c.locale.slavicYear(last, kase)
+		spoken += c.locale.tables.words["to"] + c.locale.slavicYear(last, kase)
 	}
 	name := g.nouns[g.pairs("year", 0, 1)[word]]
 	if name == nil {
@@ -149,7 +149,7 @@ func saySlavicYears(c *context) (string, bool) {
 	if r, ok := c.orderedBy(number(first), l.slavic.forms[word], c.allowed()); ok && word != "" {
 		kase, word = r.kase, " "+word
 	}
-	return say(first, kase) + l.words.to + say(last, kase) + word, true
+	return say(first, kase) + l.tables.words["to"] + say(last, kase) + word, true
 }
 
 // slavicClock says a time. Hours are ordinal numbers in Polish.
@@ -246,10 +246,7 @@ func saySlavicRatio(c *context) (string, bool) {
 func saySlavicPhone(c *context) (string, bool) {
 	written := c.groups[0]
 	groups := strings.FieldsFunc(written, func(r rune) bool { return !isDigit(r) })
-	count := 0
-	for _, group := range groups {
-		count += len(group)
-	}
+	count := len(strings.Map(onlyDigit, written))
 	dashes := strings.Count(written, "-") > 1 || strings.Contains(written, ")")
 	long := count >= 9 && count <= 12 && len(groups) >= 4 && len(groups[len(groups)-1]) == 2
 	if written[0] != '+' && !(long || count == 11 && dashes || c.locale.tables.sets["phone"][strings.ToLower(c.before())]) {

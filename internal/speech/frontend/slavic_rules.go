@@ -269,7 +269,7 @@ func (c *context) slavicAmount(written string, gender, kase byte) string {
 	default:
 		decimals = l.digits(decimals)
 	}
-	return l.integer(strings.Map(onlyDigit, whole)) + " " + l.words.decimal + " " + decimals
+	return l.integer(strings.Map(onlyDigit, whole)) + " " + l.tables.words["comma"] + " " + decimals
 }
 
 func onlyDigit(r rune) rune {
@@ -403,11 +403,11 @@ func saySlavicRange(c *context) (string, bool) {
 	if unit.noun != nil {
 		gender, kase = unit.noun.gender, c.kase('n')
 	}
-	between, second := c.locale.words.to, kase
+	between, second := c.locale.tables.words["to"], kase
 	if between != "-" {
 		between, second = "-", kase
 		if direct := kase == 'n' || kase == 'a'; direct && ok && (g.category(n) == "other" || unit.noun != nil) {
-			between, second = c.locale.words.to, 'g'
+			between, second = c.locale.tables.words["to"], 'g'
 		}
 	}
 	if unit.noun != nil {
@@ -446,7 +446,7 @@ func (c *context) mixedSlavic(whole string, top, bottom int64) string {
 	case whole != "" && top == 1 && bottom == 2:
 		return c.slavicAmount(whole, 'm', kase) + " " + l.tables.words["half"]
 	case whole != "":
-		whole = c.slavicAmount(whole, 'f', kase) + " " + l.words.and + " "
+		whole = c.slavicAmount(whole, 'f', kase) + " " + l.tables.words["and"] + " "
 	}
 	if part := g.nouns[l.tables.parts[strconv.FormatInt(bottom, 10)][0]]; part != nil {
 		return whole + l.counted(top, part.gender, kase) + " " + g.form(part, top, kase)
@@ -576,5 +576,5 @@ func (g *slavic) isNumbered(word string) bool {
 // sayPoint says "3.5" as it is written.
 func sayPoint(c *context) (string, bool) {
 	whole, decimals, _ := strings.Cut(c.groups[1], ".")
-	return c.locale.integer(whole) + " " + c.locale.words.point + " " + c.locale.integer(decimals), true
+	return c.locale.integer(whole) + " " + c.locale.tables.words["point"] + " " + c.locale.integer(decimals), true
 }

@@ -126,11 +126,7 @@ func newTables(numbers, emoji string, names ...string) *locale {
 		}
 	}
 	t := l.tables
-	l.words.and, l.words.or, l.words.to = t.words["and"], t.words["or"], t.words["to"]
-	l.words.decimal, l.words.point, l.words.version = t.words["comma"], t.words["point"], t.words["version"]
-	l.words.plus, l.words.per, l.words.hashtag = t.words["plus"], t.words["per"], t.words["hashtag"]
-	l.words.dial = t.sets["dial"]
-	l.words.ratio = cmp.Or(t.words["ratio"], l.words.to)
+	t.words["ratio"] = cmp.Or(t.words["ratio"], t.words["to"])
 	l.ordinals, l.dated, l.clocked = "%spellout-ordinal-masculine", sayDated, sayClock
 	if set := t.words["ordinals"]; set != "" {
 		l.counting, l.ordinals = t.words["counting"], set
@@ -312,9 +308,9 @@ func (c *context) amount(written string, gender byte) string {
 	case mark == 0:
 		return c.count(whole, gender)
 	case mark == ',' && l.tables.words["decimals"] == "digits":
-		return l.integer(whole) + " " + l.words.decimal + " " + l.digits(decimals)
+		return l.integer(whole) + " " + l.tables.words["comma"] + " " + l.digits(decimals)
 	default:
-		return l.integer(whole) + " " + map[rune]string{',': l.words.decimal, '.': l.words.point}[mark] + " " +
+		return l.integer(whole) + " " + map[rune]string{',': l.tables.words["comma"], '.': l.tables.words["point"]}[mark] + " " +
 			l.decimals(decimals)
 	}
 }

@@ -122,7 +122,7 @@ func sayTabledDayMonth(c *context) (string, bool) {
 	}
 	spoken := c.dayOf(day)
 	if last != "" {
-		spoken += " " + l.words.to + " " + c.dayOf(last)
+		spoken += " " + l.tables.words["to"] + " " + c.dayOf(last)
 	}
 	spoken = l.inYear(spoken+l.tables.linked("month")+month, year)
 	if !isFull && year == "" {

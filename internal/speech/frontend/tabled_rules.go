@@ -152,12 +152,7 @@ var phoneGroups = regexp.MustCompile(`^(?:\d{2,3}[ .]\d{2,3}[ .]\d{2}[ .]\d{2}|\
 
 func sayTabledPhone(c *context) (string, bool) {
 	written := c.groups[0]
-	count := strings.Count(strings.Map(func(r rune) rune {
-		if isDigit(r) {
-			return '0'
-		}
-		return -1
-	}, written), "0")
+	count := len(strings.Map(onlyDigit, written))
 	isPhone := strings.ContainsRune("+(0", firstOf(written)) || phoneGroups.MatchString(written) ||
 		c.locale.tables.sets["phone"][strings.ToLower(c.before())]
 	if !isPhone || count < minPhoneDigits || count > maxPhoneDigits || isDigit(c.previous()) ||
@@ -182,7 +177,7 @@ func (l *locale) phoneOfNumbers(written string) string {
 	}
 	spoken := strings.Join(groups, ", ")
 	if written[0] == '+' {
-		return l.words.plus + " " + spoken
+		return l.tables.words["plus"] + " " + spoken
 	}
 	return spoken
 }
@@ -294,7 +289,7 @@ func sayTabledFraction(c *context) (string, bool) {
 		spoken = c.count(top, 'm') + " " + parts[0]
 	}
 	if whole != "" {
-		spoken = c.beforeFraction(whole, c.counted(whole)) + cmp.Or(l.tables.words["and part"], " "+l.words.and+" ") + spoken
+		spoken = c.beforeFraction(whole, c.counted(whole)) + cmp.Or(l.tables.words["and part"], " "+l.tables.words["and"]+" ") + spoken
 	}
 	if unit, ok := l.units[c.groups[4]]; ok {
 		spoken += " " + l.tables.of(unit.one)

@@ -10,7 +10,7 @@ import (
 func sayUnitAlone(c *context) (string, bool) {
 	n := len(c.spans)
 	per := c.previous() == '/' && n > 0 && c.spans[n-1].Kind == Symbol && c.plain == c.at
-	return c.locale.units[c.groups[0]].one, per || c.before() == c.locale.words.per || c.before() == "je"
+	return c.locale.units[c.groups[0]].one, per || c.before() == c.locale.tables.words["per"] || c.before() == "je"
 }
 
 // sayDash says a dash between two amounts as "bis". In numbers with more dashes than one, they are silent.
@@ -25,12 +25,12 @@ func sayDash(c *context) (string, bool) {
 	if strings.Count(token, "-") > 1 {
 		return " ", true
 	}
-	return " " + c.locale.words.to + " ", true
+	return " " + c.locale.tables.words["to"] + " ", true
 }
 
 // sayPer says the stroke between an amount and what it is for, which is no path.
 func sayPer(c *context) (string, bool) {
-	return " " + c.locale.words.per + " ", c.isPer() && unicode.IsLetter(firstOf(c.after))
+	return " " + c.locale.tables.words["per"] + " ", c.isPer() && unicode.IsLetter(firstOf(c.after))
 }
 
 func capital(word string) string {

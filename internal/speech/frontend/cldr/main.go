@@ -33,12 +33,9 @@ func run(modules, out string) error {
 			return err
 		}
 	}
-	for language, name := range map[string]string{
-		"en": "emoji.tsv", "de": "emoji-de.tsv", "fr": "emoji-fr.tsv", "es": "emoji-es.tsv", "it": "emoji-it.tsv",
-		"nl": "emoji-nl.tsv", "pl": "emoji-pl.tsv", "pt": "emoji-pt.tsv", "ru": "emoji-ru.tsv",
-	} {
+	for _, language := range []string{"en", "de", "fr", "es", "it", "nl", "pl", "pt", "ru"} {
 		source := filepath.Join(modules, "cldr-annotations-full/annotations", language, "annotations.json")
-		if err := writeEmoji(source, filepath.Join(out, name)); err != nil {
+		if err := writeEmoji(source, filepath.Join(out, "emoji-"+language+".tsv")); err != nil {
 			return err
 		}
 	}
