@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Kind is the semiotic class of a span.
@@ -38,6 +40,7 @@ const (
 	Symbol       Kind = "symbol"
 	Heteronym    Kind = "heteronym"
 	Syllable     Kind = "syllable" // of a language whose letters are spelled for the engine
+	Letter       Kind = "letter"   // which is written as several characters
 	Word         Kind = "word"     // of a language whose words are spelled for the engine
 	Given        Kind = "given"    // whose spoken form the caller has given
 	Phonemes     Kind = "phonemes" // whose spoken form is in the International Phonetic Alphabet
@@ -65,6 +68,13 @@ func Spans(text, language string, given ...Reading) []Span {
 	if text == "" {
 		return nil
 	}
+	if !norm.NFC.IsNormalString(text) {
+		return compose(text).spans(language, given)
+	}
+	return spansOf(text, language, given)
+}
+
+func spansOf(text, language string, given []Reading) []Span {
 	l := localeOf(language)
 	s := scanner{text: text, locale: l, language: language, spans: make([]Span, 0, 8), given: given}
 	s.run()

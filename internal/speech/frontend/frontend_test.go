@@ -2,6 +2,7 @@ package frontend_test
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/recital-tts/recital/internal/speech/frontend"
 )
@@ -45,6 +47,25 @@ func TestTextsAreSpoken(t *testing.T) {
 	}
 }
 
+// Letters that are written with combining accents are read like composed ones.
+func TestDecomposedTextsAreSpoken(t *testing.T) {
+	for _, name := range tables() {
+		for _, p := range readPairs(t, name) {
+			decomposed := norm.NFD.String(p.text)
+			spans := frontend.Spans(decomposed, p.language)
+			assert.Equal(t, norm.NFC.String(p.spoken), norm.NFC.String(frontend.Spoken(spans)), "%s: %s", p.kind, p.text)
+			requireOriginal(t, decomposed, spans)
+		}
+	}
+	text := norm.NFD.String("le 3 février café à 5 €")
+	at := strings.Index(text, "cafe")
+	given := frontend.Reading{Start: at, End: at + len("cafe\u0301"), Spoken: "kafé"}
+	spans := frontend.Spans(text, "fr-fr", given)
+	requireOriginal(t, text, spans)
+	assert.Equal(t, "le trois février kafé à cinq euros", frontend.Spoken(spans))
+	assert.True(t, slices.ContainsFunc(spans, func(s frontend.Span) bool { return s.Original == "cafe\u0301" }))
+}
+
 func requireOriginal(t testing.TB, text string, spans []frontend.Span) {
 	t.Helper()
 	var original strings.Builder
@@ -61,6 +82,7 @@ func FuzzSpans(f *testing.F) {
 			f.Add(p.text)
 		}
 	}
+	f.Add("e\u03011\u0301 \u0301\u0327a\u1100\u1161 \u212b")
 	f.Add("\xff1\u200d❤\ufe0f[a](b)**_1/0 $1 V. §0 99999999999999999999th IIII 0.0.0.0 00/00/0000")
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, language := range []string{"en-us", "en-gb", "de", "sv", "fr-fr", "es", "es-419", "it", "pt", "pt-br", "nl", "pl", "ru"} {
