@@ -229,6 +229,13 @@ func (s *scanner) add(w *word) error {
 		}
 		s.at += n
 		for name := range strings.SplitSeq(names, "|") {
+			if isTone(name) {
+				if !w.addTone(name) {
+					return &Error{s.columns[s.at-n], "a tone needs a vowel before it"}
+				}
+				s.stress = "'"
+				continue
+			}
 			if name != "" {
 				w.stressed = w.stressed || s.stress == "'"
 				w.phonemes = append(w.phonemes, phoneme{name, s.stress})
@@ -238,6 +245,30 @@ func (s *scanner) add(w *word) error {
 		return nil
 	}
 	return &Error{s.columns[s.at], s.symbol() + " is not a sound of the language"}
+}
+
+// isTone reports whether the name of a phoneme is that of a tone: the pitches from 1 to 5.
+func isTone(name string) bool { return len(name) > 1 && strings.Trim(name, "12345") == "" }
+
+// addTone adds a tone after the last vowel, where the engine has it. Each syllable with a tone is stressed. It returns
+// false if there is no vowel.
+func (w *word) addTone(name string) bool {
+	last := -1
+	for i, p := range w.phonemes {
+		if strings.ContainsRune("aAeEiouy@", rune(p.name[0])) {
+			last = i
+		} else if isTone(p.name) {
+			last = -1
+		}
+	}
+	if last < 0 {
+		return false
+	}
+	if !w.stressed {
+		w.phonemes[0].stress, w.stressed = "'", true
+	}
+	w.phonemes = slices.Insert(w.phonemes, last+1, phoneme{name: name})
+	return true
 }
 
 // symbol quotes the symbol at the position, with its diacritics.

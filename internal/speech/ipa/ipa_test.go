@@ -20,6 +20,13 @@ func TestTranscriptionsBecomePhonemes(t *testing.T) {
 		{"fr-fr", "bɔ̃ʒuʁ", "'b|O~|Z|u|r", ""},
 		{"pt-br", "nɐ̃w̃", "'n|&U~", ""},
 		{"pt", "mãe", "'m|&~|e", ""},
+		{"ja", "kʲoːto", "'k_j|o:|t|o", ""},
+		{"ja", "ɡäkːoː", "'g|a|k|k|o:", ""},
+		{"ja", "t͡sɯ̥kɯᵝe", "'t_s|u|k|u|e", ""},
+		{"ja", "ɕĩmbɯᵝɴ", "'s\\|i|N|m|b|u|N\\", ""},
+		{"cmn", "ni˨˩xɑʊ̯˨˩˦", "'n|i|21|'X|Au|214", ""},
+		{"cmn", "ʈ͡ʂʊŋ⁵⁵ kwo˧˥", "'ts.|ong|55 'k|uo|35", ""},
+		{"cmn-latn-pinyin", "ɕi̯ɛn˥˩", "'S;|iE|51|n", ""},
 	} {
 		words, err := ipa.Espeak(test.language, test.text)
 		require.NoError(t, err)
@@ -43,6 +50,9 @@ func TestWhatIsNoSoundIsNamedWithItsColumn(t *testing.T) {
 	} {
 		require.EqualError(t, ipa.Check("en-us", text), problem)
 	}
+	require.EqualError(t, ipa.Check("ja", "kæ"), "column 2: æ is not a sound of the language")
+	require.EqualError(t, ipa.Check("cmn", "ma˥ ˥"), "column 5: a tone needs a vowel before it")
+	require.EqualError(t, ipa.Check("cmn", "θa˥"), "column 1: θ is not a sound of the language")
 	require.EqualError(t, ipa.Check("sv", "a"), "column 1: there are no phonemes for this language")
 	require.False(t, ipa.Knows("sv"))
 	require.True(t, ipa.Knows("es-419"))
@@ -63,7 +73,7 @@ func FuzzIPA(f *testing.F) {
 			for _, w := range words {
 				require.NotContains(t, w, "[")
 				require.NotContains(t, w, "]")
-				require.NotContains(t, w, "_")
+				require.NotContains(t, w, "_^")
 				require.Less(t, len(w), 200)
 			}
 		}

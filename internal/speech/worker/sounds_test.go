@@ -78,7 +78,9 @@ func TestEachSymbolIsHeard(t *testing.T) {
 		for row := range strings.Lines(string(table)) {
 			cells := strings.Split(strings.TrimSuffix(row, "\n"), "\t")
 			// what lengthens or softens has no name, and a dialect of England drops its h
-			if cells[0] != primary || strings.Contains("ːʲ", cells[1]) || cells[1] == "h" && language == "en-gb-x-gbcwmd" {
+			isTone := strings.Trim(cells[1], "˥˦˧˨˩⁵⁴³²¹") == ""
+			if cells[0] != primary || strings.Contains("ːʲ", cells[1]) || isTone ||
+				cells[1] == "h" && language == "en-gb-x-gbcwmd" {
 				continue
 			}
 			with := heard(language, "tat"+cells[1]+"tat")
