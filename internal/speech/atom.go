@@ -91,18 +91,28 @@ func isSymbol(r rune) bool {
 // findBreaks marks the atoms after which the text can be cut. White space belongs to what precedes it.
 func findBreaks(text string, atoms []atom) {
 	strength := breakNone // of the preceding punctuation
+	lines, line := 0, 0   // the ends of lines since the last word, and the atom that begins the line
 	for i := range atoms {
 		a := &atoms[i]
 		next := followingRune(atoms, i)
 		switch {
 		case unicode.IsSpace(a.first):
 			if a.first == '\n' || a.first == '\u2029' {
+				lines++
+			}
+			if unicode.IsSpace(next) {
+				break
+			}
+			if lines > 1 || lines == 1 && !(strength == breakNone && isBroken(atoms[line:i], atoms[i+1:])) {
 				strength = breakSentence
 			}
-			if !unicode.IsSpace(next) {
-				a.after = max(strength, breakSpace)
-				strength = breakNone
+			if lines > 0 {
+				line = i + 1
 			}
+			if a.after = max(strength, breakSpace); strength == breakNone && (isOpening(next) || isLoneDash(atoms, i+1)) || next == '=' && lines == 1 {
+				a.after = breakNone // the pause depends on what comes next
+			}
+			strength, lines = breakNone, 0
 		case isSentenceMark(a.first):
 			strength = breakSentence
 			if a.first == '.' && !endsSentence(text[:a.start], atoms[i+1:]) {
@@ -110,7 +120,12 @@ func findBreaks(text string, atoms []atom) {
 			}
 		case isClauseMark(a.first):
 			strength = max(strength, breakClause)
+		case a.first == '-' && strength == breakNone && unicode.IsSpace(next) && i > 0 && unicode.IsSpace(atoms[i-1].first):
+			strength = breakClause
 		case isCloser(a.first):
+			if isClosing(a.first) {
+				strength = max(strength, breakClause)
+			}
 		default:
 			strength = breakNone
 		}
@@ -118,6 +133,15 @@ func findBreaks(text string, atoms []atom) {
 			a.after = strength
 		}
 	}
+}
+
+// isLoneDash reports whether an atom is a dash, or a hyphen with white space after it.
+func isLoneDash(atoms []atom, i int) bool {
+	if i >= len(atoms) {
+		return false
+	}
+	r := atoms[i].first
+	return isDash(r) || r == '-' && (unicode.IsSpace(followingRune(atoms, i)) || followingRune(atoms, i) == '-')
 }
 
 func followingRune(atoms []atom, i int) rune {

@@ -2,14 +2,11 @@ package speech
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"slices"
-
-	"github.com/recital-tts/recital/internal/speech/stretch"
 )
 
 // The paces between which speech is fitted to a length, relative to the voice's own. The engines' speeds end at
@@ -119,24 +116,7 @@ func (st *Stream) speakFor(ctx context.Context, job Job, pace float64, samples i
 	if err != nil {
 		return nil, err
 	}
-	return stretchTo(samples, pcm, marks, st.SampleRate()), nil
-}
-
-// stretchTo stretches speech to a number of samples.
-func stretchTo(samples int, pcm []byte, marks []Mark, rate int) *recorded {
-	if len(pcm) == 0 {
-		return &recorded{pcm: make([]byte, 2*samples)}
-	}
-	stretcher := stretch.New(rate, float64(samples)/float64(len(pcm)/2))
-	out := stretcher.Stretch(pcm)
-	out = append(out, stretcher.Finish()...)
-	for len(out) < 2*samples { // by rounding
-		out = binary.LittleEndian.AppendUint16(out, 0)
-	}
-	for i := range marks {
-		marks[i].Sample = min(stretcher.Scale(marks[i].Sample), samples)
-	}
-	return &recorded{pcm: out[:2*samples], marks: marks}
+	return stretchTo(samples, pcm, marks, st.SampleRate(), job.Speed/pace), nil
 }
 
 // recorded is a complete utterance.

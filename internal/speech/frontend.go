@@ -34,27 +34,40 @@ type spoken struct {
 func (s spoken) Speak(ctx context.Context, job Job) (Utterance, error) {
 	spans := s.spansOf(ctx, job.Text, job.Language, s.given(ctx, job)...)
 	text := frontend.Spoken(spans)
-	job.Sounds = soundsOf(spans)
-	if text == job.Text {
-		job.Phrases = phrasesByLanguage(job.Phrases, spans, job.Language)
-	}
 	if len(text) > maxSpoken {
-		job.Sounds = nil
-	}
-	if text == job.Text || len(text) > maxSpoken {
 		return s.Engine.Speak(ctx, job)
 	}
-	written := writtenPlaces(spans)
+	job.Sounds = soundsOf(spans)
 	if text == "" {
 		text, job.Phrases = " ", nil
 	}
-	job.Text = text
-	job.Phrases = phrasesByLanguage(spokenPhrases(job.Phrases, spans), spans, job.Language)
-	utterance, err := s.Engine.Speak(ctx, job)
-	if err != nil {
-		return nil, err
+	same := text == job.Text
+	if !same {
+		job.Phrases = spokenPhrases(job.Phrases, spans)
 	}
-	return &writtenUtterance{utterance, written}, nil
+	job.Text = text
+	job.Phrases = phrasesByLanguage(job.Phrases, spans, job.Language)
+	pause(&job, spans)
+	utterance, err := s.Engine.Speak(ctx, job)
+	if err != nil || same {
+		return utterance, err
+	}
+	return &writtenUtterance{utterance, writtenPlaces(spans)}, nil
+}
+
+// pause gives a job the pauses of what is spoken. Where the sentence goes on in the next segment, it does not sound as if
+// it ended.
+func pause(job *Job, spans []frontend.Span) {
+	text, found := clausesOf(spans)
+	if text == "" || len(found) == 0 {
+		return
+	}
+	if r := []rune(text); job.Continues && unicode.IsSpace(r[len(r)-1]) && len(job.Sounds) == 0 {
+		r[len(r)-1] = ','
+		text = string(r)
+	}
+	job.Text = text
+	job.Phrases = pausedPhrases(job.Phrases, found, utf8.RuneCountInString(text))
 }
 
 func (s spoken) spansOf(ctx context.Context, text, language string, given ...frontend.Reading) []frontend.Span {

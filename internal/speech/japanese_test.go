@@ -62,7 +62,7 @@ func TestPhrasesCoverJapaneseInKana(t *testing.T) {
 	job := speech.Job{Text: "東京へ行く。", Language: "ja", Phrases: []speech.Phrase{{Runes: 3}, {Runes: 3}}}
 	_, err := speech.WithFrontEnd(engine, toTokyo()).Speak(t.Context(), job)
 	require.NoError(t, err)
-	require.Equal(t, []speech.Phrase{{Runes: 8}, {Runes: 4}}, engine.jobs[0].Phrases)
+	require.Equal(t, []speech.Phrase{{Runes: 8}, {Runes: 4, Pause: 0.25}}, engine.jobs[0].Phrases)
 }
 
 func TestJapaneseWithinAnotherLanguageIsSpokenInKana(t *testing.T) {

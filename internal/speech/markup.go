@@ -16,12 +16,6 @@ import (
 	"github.com/recital-tts/recital/internal/speech/ssml"
 )
 
-// Pauses after the units of markup in seconds at speed 1, where no other is asked for.
-const (
-	unitPause      = 0.25 // of a sentence
-	paragraphPause = 0.5
-)
-
 // maxReadings bounds the readings of a part of markup that is segmented as one text.
 const maxReadings = 64
 
@@ -114,6 +108,7 @@ func (m *markup) steer(job *Job, r Request) {
 	}
 	job.Speed = clamp(job.Speed*m.style.Rate, MinSpeed, MaxSpeed)
 	job.NoPause = job.NoPause || m.hasPause
+	job.Continues = job.Continues && !m.hasPause
 	if m.style.Pitch == 0 && m.style.Range == 1 || m.text == "" {
 		return
 	}
@@ -227,7 +222,7 @@ func (p passageOfMarkup) pauseAfter(speed float64) (has bool, seconds float64) {
 	case p.ends == ssml.ParagraphEnd:
 		return true, paragraphPause / speed
 	case p.ends == ssml.SentenceEnd:
-		return true, unitPause / speed
+		return true, sentencePause / speed
 	}
 	return false, 0
 }

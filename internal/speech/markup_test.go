@@ -62,7 +62,7 @@ func TestMarkupSteersWhatIsSaid(t *testing.T) {
 		`<speak><sub alias="$5">x</sub></speak>`:                                    "five dollars",
 		`<speak>Be <say-as interpret-as="ordinal">3</say-as>!</speak>`:              "Be third!",
 		`<speak>In <say-as interpret-as="digits">1990</say-as></speak>`:             "In one nine nine zero",
-		`<speak>A <lang xml:lang="de">$5</lang> b</speak>`:                          "A |fünf Dollar| b",
+		`<speak>A <lang xml:lang="de">$5</lang> b</speak>`:                          "A,|fünf Dollar| b",
 		`<speak><say-as interpret-as="date">no date</say-as> at</speak>`:            "no date at",
 		`<speak>A <phoneme alphabet="ipa" ph="təˈmɑːtoʊ">tomato</phoneme>.</speak>`: "A təˈmɑːtoʊ.",
 		`<speak>a<phoneme ph="tiː">T</phoneme>s</speak>`:                            "a tiː s",

@@ -2,20 +2,11 @@ package speech
 
 import (
 	"math"
-	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
 // maxPhrases bounds the phrases of a segment; the rest belongs to the last one.
 const maxPhrases = 64
-
-// Pauses after phrases in seconds at speed 1: those of espeak-ng for English punctuation.
-const (
-	sentencePause = 0.25
-	clausePause   = 0.22
-	commaPause    = 0.14
-)
 
 // maxDrawnPitch bounds the deviations of pitch in semitones.
 const maxDrawnPitch = 6
@@ -63,9 +54,7 @@ func (m manner) vary(piece Segment, by deviation) Phrase {
 		Gap:   clamp(gapStep*-by.rate, 0, MaxGap),
 		Pause: OwnPause,
 	}
-	if own := pauseAfter(piece.Text); own != OwnPause {
-		p.Pause = round(clamp(own*m.pause*math.Exp(pauseStep*by.pause), 0, MaxPause))
-	}
+	p.Pauses = round(m.pause * math.Exp(pauseStep*by.pause))
 	p.Pitch, p.Range, p.Rate, p.Gain, p.Gap = round(p.Pitch), round(p.Range), round(p.Rate), round(p.Gain), round(p.Gap)
 	return p
 }
@@ -82,23 +71,4 @@ func cutPhrases(text string, after breakKind) []Segment {
 		}
 	}
 	return joinUnspeakable(cutAt(text, append(ends, len(text))))
-}
-
-// pauseAfter returns the pause for a phrase's last mark, or OwnPause if only the engine knows it: after paragraphs,
-// and without a mark.
-func pauseAfter(text string) float64 {
-	said := strings.TrimRightFunc(text, unicode.IsSpace)
-	last, _ := utf8.DecodeLastRuneInString(strings.TrimRightFunc(said, isCloser))
-	switch {
-	case strings.ContainsAny(text[len(said):], "\n\u2029"):
-		return OwnPause
-	case isSentenceMark(last):
-		return sentencePause
-	case strings.ContainsRune(",،、，､፣", last):
-		return commaPause
-	case isClauseMark(last):
-		return clausePause
-	default:
-		return OwnPause
-	}
 }

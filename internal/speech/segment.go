@@ -120,13 +120,3 @@ func isSpeakable(text string) bool {
 		return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsNumber(r))
 	})
 }
-
-// endsWithBreak reports whether a segment ends where a speaker pauses, and not in the middle of a clause.
-func endsWithBreak(text string) bool {
-	said := strings.TrimRightFunc(text, unicode.IsSpace)
-	if strings.ContainsAny(text[len(said):], "\n\u2029") {
-		return true
-	}
-	last, _ := utf8.DecodeLastRuneInString(strings.TrimRightFunc(said, isCloser))
-	return isSentenceMark(last) || isClauseMark(last)
-}

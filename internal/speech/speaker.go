@@ -315,10 +315,11 @@ func (st *Stream) job(index int, careful bool) Job {
 		Language: st.request.Language,
 		Speed:    st.request.Speed,
 		First:    index == 0,
-		NoPause:  index == len(st.segments)-1 || !endsWithBreak(text),
+		NoPause:  index == len(st.segments)-1,
 		Careful:  careful,
 		Phrases:  st.manner.phrasesOf(text, st.request.Seed),
 	}
+	job.Continues = !job.NoPause && pauseAfter(text) == 0
 	if m != nil {
 		m.steer(&job, st.request)
 	}
@@ -375,6 +376,7 @@ type placed struct {
 
 func (p placed) Speak(ctx context.Context, job Job) (Utterance, error) {
 	job.First = p.part.First
-	job.NoPause = p.part.Last || !endsWithBreak(p.part.Segment.Text)
+	job.NoPause = p.part.Last
+	job.Continues = !p.part.Last && pauseAfter(p.part.Segment.Text) == 0
 	return p.Engine.Speak(ctx, job)
 }

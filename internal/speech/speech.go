@@ -14,14 +14,15 @@ import (
 
 // Job is one segment for an engine.
 type Job struct {
-	Text     string  // valid UTF-8 without NUL
-	Voice    Voice   // an allow-listed voice
-	Language string  // an allow-listed engine language, such as "en-us"
-	Speed    float64 // 1 is the voice's own pace; MinSpeed to MaxSpeed
-	First    bool    // the first segment of a stream: it overtakes later segments of others
-	NoPause  bool    // no pause follows: the stream ends here, or its sentence continues in the next segment
-	Phonemes bool    // Marks has the phonemes, too, of engines that know them
-	Careful  bool    // an engine has died of this job before: find out what it can synthesise first
+	Text      string  // valid UTF-8 without NUL
+	Voice     Voice   // an allow-listed voice
+	Language  string  // an allow-listed engine language, such as "en-us"
+	Speed     float64 // 1 is the voice's own pace; MinSpeed to MaxSpeed
+	First     bool    // the first segment of a stream: it overtakes later segments of others
+	NoPause   bool    // no pause follows: the stream ends here, or its sentence continues in the next segment
+	Continues bool    // the sentence continues in the next segment
+	Phonemes  bool    // Marks has the phonemes, too, of engines that know them
+	Careful   bool    // an engine has died of this job before: find out what it can synthesise first
 
 	// Phrases describe how the parts of the text are spoken, in order; none means all of it in the voice's own way.
 	// Each phrase ends as a clause does. Their code points add up to the text's.
@@ -66,7 +67,10 @@ type Phrase struct {
 	Gain  float64 `json:"gain"`  // loudness in decibels above the voice's own; -MaxGain to MaxGain
 	Gap   float64 `json:"gap"`   // seconds of silence between its words, in addition to the usual; 0 to MaxGap
 	// Seconds of silence after it at speed 1, at most MaxPause; OwnPause means that of its punctuation.
-	Pause    float64 `json:"pause"`
+	Pause float64 `json:"pause"`
+	// A factor on the pauses of the table for its punctuation, 0 for 1. The front end makes Pause of it.
+	Pauses   float64 `json:"-"`
+	Question bool    `json:"question,omitempty"` // it ends a question that yes or no answers
 	Language string  `json:"language,omitempty"` // an engine language; "" means the job's. An engine may know only one.
 }
 

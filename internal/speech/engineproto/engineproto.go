@@ -40,7 +40,7 @@ const SlowestSpeed = 80.0 / 175
 const markSize = 8
 
 // maxPhrases bounds the phrases of a job.
-const maxPhrases = 64
+const maxPhrases = 256
 
 // Job is the part of a speech.Job that a worker needs.
 type Job struct {

@@ -105,8 +105,9 @@ func (t task) part(voice voice, p speech.Phrase, start int, last bool, sampleRat
 		volume:   int(math.Round(normalVolume * math.Pow(10, p.Gain/20))),
 		wordGap:  int(math.Round(p.Gap / wordGapUnit)),
 		endPause: p.Pause == speech.OwnPause,
+		trimmed:  p.Pause != speech.OwnPause,
 	}
-	if !out.endPause {
+	if out.trimmed {
 		out.silence = int(p.Pause / (t.speed * p.Rate) * float64(sampleRate))
 	}
 	if last && t.noPause {

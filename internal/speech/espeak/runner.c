@@ -25,6 +25,8 @@
 #define MARKS 64
 #define SILENCE 0xFFFFFFFFu
 #define NO_SAMPLE (-1)
+#define QUIET 60        // samples below it are not heard
+#define EDGE 110        // samples that are kept before the first that is heard
 
 // The exit codes of a child.
 enum { EXIT_BAD_JOB = 2, EXIT_NO_VOICE = 3, EXIT_SYNTHESIS = 4, EXIT_OUTPUT = 5, EXIT_ORPHAN = 6 };
@@ -44,6 +46,9 @@ static int phonemes_count;
 static int silent_from = NO_SAMPLE; // where the pause began that lasts up to here
 static const struct runner_part *part; // the one that is being said
 static uint32_t *breaks;               // of it, rising
+static int heard;   // it has begun to be heard
+static int skipped; // samples of it before that, which are left out
+static int quiet;   // samples at its end, up to here, that are not heard
 
 static void write_all(int to, const void *data, size_t size)
 {
@@ -130,6 +135,42 @@ static void add_phoneme(const char *name, int sample)
 	memcpy(to + 4, name, strnlen(name, 8));
 }
 
+// place turns a sample of espeak-ng's into one of the part.
+static int place(int sample)
+{
+	return sample > skipped ? sample - skipped : 0;
+}
+
+static int is_quiet(short sample)
+{
+	return sample > -QUIET && sample < QUIET;
+}
+
+// lead_of returns how many of the samples are left out, because the part has not begun to be heard.
+static int lead_of(const short *samples, int count)
+{
+	int first = 0;
+
+	if (!part->trimmed || heard)
+		return 0;
+	while (first < count && is_quiet(samples[first]))
+		first++;
+	heard = first < count;
+	if (heard)
+		first = first > EDGE ? first - EDGE : 0;
+	skipped += first;
+	return first;
+}
+
+static void note_quiet(const short *samples, int count)
+{
+	int last = count;
+
+	while (last > 0 && is_quiet(samples[last - 1]))
+		last--;
+	quiet = last > 0 ? count - last : quiet + count;
+}
+
 // source_index turns a position of espeak-ng, which counts the part's characters from 1, into a code point index of
 // the job's text.
 static uint32_t source_index(int position)
@@ -154,15 +195,15 @@ static void take_event(const espeak_EVENT *event)
 	switch (event->type) {
 	case espeakEVENT_WORD:
 		end_silence();
-		add_mark(source_index(event->text_position), event->sample);
+		add_mark(source_index(event->text_position), place(event->sample));
 		break;
 	case espeakEVENT_PHONEME:
 		if (wants_phonemes)
-			add_phoneme(event->id.string, event->sample);
+			add_phoneme(event->id.string, place(event->sample));
 		if (event->id.string[0] != '_') // the phonemes _ _: _! and so on are pauses
 			silent_from = NO_SAMPLE;
 		else if (silent_from == NO_SAMPLE)
-			silent_from = event->sample;
+			silent_from = place(event->sample);
 		break;
 	default:
 		break;
@@ -185,10 +226,14 @@ static void add_samples(const int16_t *samples, int count)
 
 static int on_samples(short *samples, int count, espeak_EVENT *events)
 {
+	int first = samples != NULL ? lead_of(samples, count) : 0;
+
 	for (; events->type != espeakEVENT_LIST_TERMINATED; events++)
 		take_event(events);
-	if (samples != NULL)
-		add_samples(samples, count);
+	if (samples == NULL)
+		return 0;
+	note_quiet(samples + first, count - first);
+	add_samples(samples + first, count - first);
 	return 0;
 }
 
@@ -253,6 +298,14 @@ static void set_voice(const char *lines)
 	close(file);
 }
 
+// silence_left returns the silence to add to what is quiet at the end of the part, and before the next one.
+static uint32_t silence_left(void)
+{
+	uint32_t there = part->trimmed ? (uint32_t)quiet + EDGE : 0;
+
+	return part->silence > there ? part->silence - there : 0;
+}
+
 static void say(const char *voice, const char *lines, const char *text)
 {
 	unsigned int flags = espeakCHARS_UTF8 | (part->end_pause ? espeakENDPAUSE : 0) |
@@ -268,9 +321,10 @@ static void say(const char *voice, const char *lines, const char *text)
 	set_parameter(espeakVOLUME, part->volume);
 	set_parameter(espeakWORDGAP, part->word_gap);
 	part_start = total;
+	heard = skipped = quiet = 0;
 	if (espeak_Synth(text, part->text_size, 0, POS_CHARACTER, 0, flags, NULL, NULL) != EE_OK)
 		_exit(EXIT_SYNTHESIS);
-	add_silence(part->silence);
+	add_silence(silence_left());
 	end_silence();
 }
 

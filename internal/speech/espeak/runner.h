@@ -25,8 +25,9 @@ struct runner_part {
 	int32_t volume;        // 0 to 200, 100 is the voice's own
 	int32_t word_gap;      // of 10 ms at the normal rate
 	int32_t end_pause;     // 1: end with the pause that belongs to the last punctuation
+	int32_t trimmed;       // 1: begin where it is heard, and count what is quiet at the end as silence
 	int32_t sounds;        // 1: what is in double brackets is in phonemes
-	uint32_t silence;      // samples of silence to add at the end
+	uint32_t silence;      // samples of silence at the end
 	uint32_t voice_size;   // bytes, with the closing NUL
 	uint32_t lines_size;   // bytes of a voice file that describes the voice; 0: it has a name
 	uint32_t text_size;    // bytes, with the closing NUL

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech"
@@ -16,6 +17,9 @@ const (
 	lead = 0.02
 	// headroom is a factor on flite's samples, with which the loudest phrases are not clipped.
 	headroom = 0.5
+	// quietest is the lowest sample that is heard, and edge how many samples are kept before the first one that is.
+	quietest = 60
+	edge     = outputRate / 200
 	// shortestPause is the length from which a gap between words is reported as a silence, in seconds.
 	shortestPause = 0.03
 )
@@ -36,9 +40,12 @@ type performance struct {
 	start    int      // code points of the job's text before it
 	cursor   int      // bytes up to the last token found
 	gain     float64
-	cutTail  bool
+	trims    bool // it begins where it is heard, and what is quiet at its end counts as silence
 	words    []heard
-	base     int // samples of the job before it
+	told     bool // where they are
+	skipped  int  // samples that were left out at its beginning
+	quiet    int  // samples at its end that are not heard
+	base     int  // samples of the job before it
 	resample *resampler
 	from, to int // flite's samples that are kept
 	seen     int // samples that flite has produced
@@ -80,17 +87,19 @@ func (p *performance) phrase(t task, phrase speech.Phrase, text []byte) error {
 	}
 	speed := t.Speed * phrase.Rate
 	p.text, p.cursor, p.words, p.seen, p.from, p.to = text, 0, nil, 0, 0, 0
-	p.gain, p.cutTail = headroom*math.Pow(10, phrase.Gain/20), phrase.Pause != speech.OwnPause
+	p.told, p.skipped, p.quiet = false, 0, 0
+	p.gain, p.trims = headroom*math.Pow(10, phrase.Gain/20), phrase.Pause != speech.OwnPause
 	err := utterance{
 		text: string(text), phones: p.phones, voice: t.voice, pitch: math.Exp2(phrase.Pitch / 12), width: phrase.Range, stretch: 1 / speed,
+		rises: phrase.Question,
 	}.speak(p)
 	if err := errors.Join(err, p.err); err != nil || len(p.words) == 0 {
 		return err
 	}
-	p.write(p.resample.finish())
+	p.say(p.resample.finish())
 	p.mark(speech.Mark{Silence: true, Sample: min(p.sample(p.words[len(p.words)-1].end), p.total)})
-	if phrase.Pause > 0 {
-		p.write(make([]float64, int(phrase.Pause/speed*outputRate)))
+	if left := int(phrase.Pause/speed*outputRate) - p.quiet - edge; left > 0 {
+		p.write(make([]float64, left))
 	}
 	return p.err
 }
@@ -128,7 +137,7 @@ func (p *performance) samples(pcm []int16) error {
 	first, last := max(p.from-p.seen, 0), min(p.to-p.seen, len(pcm))
 	p.seen += len(pcm)
 	if first < last {
-		p.write(p.resample.add(p.amplify(pcm[first:last])))
+		p.say(p.resample.add(p.amplify(pcm[first:last])))
 	}
 	if p.seen >= p.to {
 		return errEnough
@@ -136,7 +145,35 @@ func (p *performance) samples(pcm []int16) error {
 	return p.err
 }
 
-// begin reports the positions of the words, once all of them are known and before the first samples.
+// say writes samples of the phrase.
+func (p *performance) say(samples []float64) {
+	if p.trims && !p.told {
+		first := slices.IndexFunc(samples, isHeard)
+		if first < 0 {
+			p.skipped += len(samples)
+			return
+		}
+		first = max(first-edge, 0)
+		p.skipped += first
+		samples = samples[first:]
+	}
+	if !p.told {
+		p.tell()
+	}
+	last := len(samples)
+	for last > 0 && !isHeard(samples[last-1]) {
+		last--
+	}
+	if last > 0 {
+		p.quiet = 0
+	}
+	p.quiet += len(samples) - last
+	p.write(samples)
+}
+
+func isHeard(sample float64) bool { return math.Abs(sample) >= quietest }
+
+// begin finds out which samples are kept, once all words are known and before the first samples.
 func (p *performance) begin() bool {
 	if len(p.words) == 0 {
 		return false
@@ -144,9 +181,15 @@ func (p *performance) begin() bool {
 	p.base, p.resample = p.total, newResampler(p.rate)
 	p.from = max(p.samplesOf(p.words[0].start-lead), 0)
 	p.to = math.MaxInt
-	if p.cutTail {
+	if p.trims {
 		p.to = p.samplesOf(p.words[len(p.words)-1].end + lead)
 	}
+	return true
+}
+
+// tell reports the positions of the words.
+func (p *performance) tell() {
+	p.told = true
 	var marks []speech.Mark
 	for i, w := range p.words {
 		marks = append(marks, speech.Mark{Rune: p.start + w.index, Sample: p.sample(w.start)})
@@ -155,12 +198,11 @@ func (p *performance) begin() bool {
 		}
 	}
 	p.mark(marks...)
-	return true
 }
 
 // sample converts a time of flite's into a sample of the job.
 func (p *performance) sample(seconds float64) int {
-	return p.base + (p.samplesOf(seconds)-p.from)*outputRate/p.rate
+	return p.base + max((p.samplesOf(seconds)-p.from)*outputRate/p.rate-p.skipped, 0)
 }
 
 func (p *performance) samplesOf(seconds float64) int { return int(seconds * float64(p.rate)) }

@@ -1,5 +1,8 @@
+#define _GNU_SOURCE
 #include "synth.h"
 
+#include <dlfcn.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +12,10 @@
 #include "_cgo_export.h"
 
 #define STREAM_SAMPLES 512 // in a piece, at least
+
+// How the pitch rises at the end of a question.
+#define RISE_SECONDS 0.3f
+#define RISE_SEMITONES 6.0f // above the mean
 
 cst_voice *register_cmu_us_slt(const char *folder);
 cst_voice *register_cmu_us_rms(const char *folder);
@@ -24,6 +31,7 @@ static struct model models[SYNTH_VOICES];
 static cst_audio_streaming_info *streaming;
 static char *phones_left; // of this phrase
 static int told; // the words of this phrase have been told
+static float rises_to; // Hz at the end of this phrase; 0: it does not rise
 
 static float start_of(const cst_item *word)
 {
@@ -81,6 +89,37 @@ static int on_samples(const cst_wave *wave, int start, int size, int last, cst_a
 	return CST_AUDIO_STREAM_CONT;
 }
 
+// raise makes the pitch rise towards the last frame that has a voice.
+static void raise(cst_track *track, float seconds_per_frame)
+{
+	int last = track->num_frames - 1;
+	int length = (int)(RISE_SECONDS / seconds_per_frame);
+
+	while (last >= 0 && track->frames[last][0] <= 0)
+		last--;
+	int first = last > length ? last - length : 0;
+	for (int i = first; i <= last; i++) {
+		float *pitch = &track->frames[i][0];
+		float part = last > first ? (float)(i - first) / (float)(last - first) : 1;
+		if (*pitch > 0)
+			*pitch = *pitch * (1 - part) + rises_to * part;
+	}
+}
+
+// mlpg takes the place of flite's function of this name, which gives the frames that are heard: statistical voices of
+// flite have no other way to change the pitch within a phrase, and fall at the end of every one.
+cst_track *mlpg(const cst_track *params, cst_cg_db *db)
+{
+	static cst_track *(*own)(const cst_track *, cst_cg_db *);
+
+	if (own == NULL)
+		own = (cst_track *(*)(const cst_track *, cst_cg_db *))dlsym(RTLD_NEXT, "mlpg");
+	cst_track *track = own(params, db);
+	if (track != NULL && rises_to > 0)
+		raise(track, db->frame_advance);
+	return track;
+}
+
 static int load(struct model *model, cst_voice *voice)
 {
 	if (voice == NULL)
@@ -128,6 +167,7 @@ int synth_speak(const struct synth_phrase *phrase)
 	streaming->userdata = (void *)phrase;
 	told = 0;
 	phones_left = phrase->phones;
+	rises_to = phrase->rises ? model->mean * phrase->pitch * exp2f(RISE_SEMITONES * phrase->range / 12) : 0;
 	cst_utterance *utterance = flite_synth_text(phrase->text, model->voice);
 	if (utterance == NULL)
 		return -1;

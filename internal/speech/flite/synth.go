@@ -22,6 +22,7 @@ type utterance struct {
 	voice   voice
 	pitch   float64 // a factor
 	width   float64 // of the pitch's range, a factor
+	rises   bool    // at the end, as a question
 	stretch float64 // a factor on durations
 }
 
@@ -54,6 +55,9 @@ func (u utterance) speak(to sink) error {
 	phrase.sink, phrase.text, phrase.voice = C.uintptr_t(handle), text, C.int32_t(u.voice.base)
 	phrase.phones = phones
 	phrase.pitch, phrase._range = C.float(u.voice.pitch*u.pitch), C.float(u.voice.width*u.width)
+	if u.rises {
+		phrase.rises = 1
+	}
 	phrase.stretch, phrase.warp = C.float(u.voice.stretch*u.stretch), C.float(u.voice.warp)
 	if C.synth_speak(phrase) != 0 {
 		return errors.New("flite could not speak a phrase")

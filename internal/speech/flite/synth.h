@@ -19,6 +19,7 @@ struct synth_phrase {
 	float pitch;   // a factor on the mean fundamental frequency
 	float range;   // a factor on its standard deviation
 	float stretch; // a factor on durations
+	int32_t rises; // 1: the pitch rises at the end, as in a question that yes or no answers
 	float warp;    // what is added to the voice's all-pass constant: above 0 the vocal tract is longer
 };
 

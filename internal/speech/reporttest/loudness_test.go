@@ -96,7 +96,7 @@ func writeGainsOf(ctx context.Context, out io.Writer, name string, engine speech
 	fmt.Fprint(out, name, "\t", language)
 	for _, voice := range speech.Voices() {
 		job := speech.Job{Text: text, Voice: voice, Language: language, Speed: 1}
-		pcm, _, err := speech.Synthesise(ctx, engine, job)
+		pcm, _, err := speech.Synthesise(ctx, speech.WithFrontEnd(engine, nil), job)
 		if err != nil {
 			return fmt.Errorf("%s in %s: %w", voice.ID, language, err)
 		}

@@ -3,6 +3,7 @@ package worker_test
 import (
 	"context"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -35,7 +36,8 @@ func TestKanjiAreHeardByTheirReadings(t *testing.T) {
 		job := speech.Job{Text: test.text, Voice: speech.Voices()[0], Language: "ja", Speed: 1}
 		said, err := enginetest.Speak(t.Context(), speech.WithFrontEnd(pool, analysed{analyser}), job)
 		require.NoError(t, err)
-		job.Text = test.kana
+		job.Text, job.Phrases = test.kana, []speech.Phrase{speech.OwnPhrase(utf8.RuneCountInString(test.kana))}
+		job.Phrases[0].Pause = 0.25
 		want, err := enginetest.Speak(t.Context(), pool, job)
 		require.NoError(t, err)
 		require.Equal(t, want.PCM, said.PCM, test.text)
