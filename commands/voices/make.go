@@ -313,6 +313,12 @@ func (m *making) decode(ctx context.Context, recording int, longest time.Duratio
 		_, err := m.Decoder.Decode(ctx, upload, w, limits)
 		return err
 	})
+	var unusable *audio.UnusableError
+	if errors.As(err, &unusable) && unusable.Fault == audio.TooLong { // it names what the recordings before have left
+		return nil, &audio.UnusableError{
+			Fault: audio.TooLong, Message: fmt.Sprintf("The recordings are longer than %s in all", m.Limits.Longest),
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("decoding a recording: %w", err)
 	}

@@ -65,9 +65,14 @@ func (f Format) headerSize() int {
 	return 0
 }
 
-// Whole turns an encoder's complete output into a file: a WAV header gets its true sizes, other formats are
-// unchanged. It takes ownership of encoded and may modify it.
+// Whole turns an encoder's complete output into a file: a WAV header gets its true sizes, WebM its
+// duration, and other formats are unchanged. It takes ownership of encoded and may modify it.
 func Whole(spec Spec, encoded []byte) []byte {
+	if spec.Format == WebM {
+		head, _ := finishWebM(bytes.NewReader(encoded), int64(len(encoded))) // which has no errors of its own
+		copy(encoded, head)
+		return encoded
+	}
 	header := spec.Format.headerSize()
 	if len(encoded) < header {
 		return encoded
@@ -85,6 +90,16 @@ type File interface {
 
 // FinishFile is Whole for a file.
 func FinishFile(spec Spec, file File) error {
+	if spec.Format == WebM {
+		head, err := finishWebM(file, file.Size())
+		if err != nil || head == nil {
+			return err
+		}
+		if err := file.Overwrite(head, 0); err != nil {
+			return fmt.Errorf("completing the beginning of a WebM file: %w", err)
+		}
+		return nil
+	}
 	header := make([]byte, spec.Format.headerSize())
 	if len(header) == 0 || file.Size() < int64(len(header)) {
 		return nil

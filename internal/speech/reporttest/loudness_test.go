@@ -20,7 +20,7 @@ import (
 func (t *tools) reportLoudness(ctx context.Context) error {
 	speaker := speech.NewSpeaker(t.first).WithSecondEngine(t.second)
 	table := newTable()
-	fmt.Fprint(table, "engine\tlanguage\t")
+	fmt.Fprint(table, "engine\tlanguage\tspeed\t")
 	for _, voice := range speech.Voices() {
 		fmt.Fprint(table, voice.ID, "\t")
 	}
@@ -30,12 +30,14 @@ func (t *tools) reportLoudness(ctx context.Context) error {
 	for _, language := range slices.Sorted(maps.Keys(texts)) {
 		byEngine := models(language)
 		for _, engine := range slices.Sorted(maps.Keys(byEngine)) {
-			request := speech.Request{Text: texts[language], Language: language, Model: byEngine[engine]}
-			off, err := reportLoudnessOf(ctx, table, speaker, request, engine)
-			if err != nil {
-				return err
+			for _, speed := range speeds(language) {
+				r := speech.Request{Text: texts[language], Language: language, Model: byEngine[engine], Speed: speed}
+				off, err := reportLoudnessOf(ctx, table, speaker, r, engine)
+				if err != nil {
+					return err
+				}
+				farthest = max(farthest, off)
 			}
-			farthest = max(farthest, off)
 		}
 	}
 	if err := table.Flush(); err != nil {
@@ -43,6 +45,15 @@ func (t *tools) reportLoudness(ctx context.Context) error {
 	}
 	fmt.Printf("in LUFS, with %.0f as the target: at most %.1f LU away from it\n", loudness.Target, farthest)
 	return nil
+}
+
+// speeds returns at which speeds a language is measured.
+func speeds(language string) []float64 {
+	switch language {
+	case "en-us", "ja", "vi":
+		return []float64{1, speech.MinSpeed, speech.MaxSpeed}
+	}
+	return []float64{1}
 }
 
 // models returns a model for each engine of a language.
@@ -58,7 +69,7 @@ func models(language string) map[string]string {
 func reportLoudnessOf(
 	ctx context.Context, table io.Writer, speaker *speech.Speaker, r speech.Request, engine string,
 ) (farthest float64, err error) {
-	fmt.Fprint(table, engine, "\t", r.Language, "\t")
+	fmt.Fprint(table, engine, "\t", r.Language, "\t", r.Speed, "\t")
 	highest := 0
 	for _, voice := range speech.Voices() {
 		r.Voice = voice

@@ -11,6 +11,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -173,9 +175,26 @@ func TestEveryFormatCarriesTheWholeSpeech(t *testing.T) {
 			require.InDelta(t, 0.1, high, 0.03, "seconds of 1 kHz, which are the end")
 
 			ffmpegAgrees(t, spec, encoded)
-			ffmpegAgrees(t, spec, audio.Whole(spec, encoded), "-xerror")
+			whole := audio.Whole(spec, encoded)
+			ffmpegAgrees(t, spec, whole, "-xerror")
+			if spec.Format == audio.WebM {
+				requireDuration(t, whole, seconds+longestDelay(spec))
+			}
 		})
 	}
+}
+
+// requireDuration checks that a WebM file says how long it is, to within a frame.
+func requireDuration(t *testing.T, webm []byte, seconds float64) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "speech.webm")
+	require.NoError(t, os.WriteFile(file, webm, 0o600))
+	said, err := exec.Command(bintest.Tool(t, "ffprobe"), "-v", "error", "-show_entries", "format=duration", "-of",
+		"csv=p=0", file).Output()
+	require.NoError(t, err)
+	got, err := strconv.ParseFloat(strings.TrimSpace(string(said)), 64)
+	require.NoError(t, err, "there is no duration: %s", said)
+	require.InDelta(t, seconds, got, 0.06)
 }
 
 // ffmpegAgrees checks that the ffmpeg program decodes without errors.
