@@ -134,3 +134,29 @@ func TestWhatOpenAIsClientsAreToldOfTheirRequests(t *testing.T) {
 	require.Equal(t, 401, other.bearer(t, order{"model": "aurora", "input": "Hello.", "voice": "leah"}).status)
 	require.NotContains(t, read(t, s.log), fmt.Sprintf("%.20s", c.key))
 }
+
+func TestOpenAIsClientsSpeakWithTheirOwnVoicesByName(t *testing.T) {
+	t.Parallel()
+	s := share(t)
+	c := s.openAccount("pro")
+	recording := s.reference(t, "mp3", 200)
+	mine := c.readyVoice(t, recording) // it is called Mine
+	speaks := func(voice any) reply {
+		return c.bearer(t, order{"model": "aurora", "input": "Hello.", "voice": voice, "response_format": "pcm"})
+	}
+	for _, voice := range []any{"Mine", "mine", order{"id": "Mine"}, mine.ID, order{"id": mine.ID}} {
+		answer := speaks(voice)
+		require.Equal(t, 200, answer.status, answer.text())
+		require.NotEmpty(t, answer.body)
+	}
+
+	// a name that two voices have names neither
+	other := c.readyVoice(t, recording)
+	answer := speaks("Mine")
+	require.Equal(t, 400, answer.status, answer.text())
+	require.Contains(t, answer.text(), `"param":"voice"`)
+	c.deleteVoice(t, mine.ID)
+	require.Equal(t, 200, speaks("Mine").status)
+	c.deleteVoice(t, other.ID)
+	require.Equal(t, 404, speaks("Mine").status)
+}

@@ -48,6 +48,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/wordtimes"
 	"github.com/recital-tts/recital/internal/speech/worker"
 	openalerts "github.com/recital-tts/recital/readapi/alerts"
+	readvoices "github.com/recital-tts/recital/readapi/voices"
 	writeaudit "github.com/recital-tts/recital/writeapi/audit"
 )
 
@@ -282,6 +283,8 @@ type sharedParts struct {
 	ledger   *ledger.Ledger
 	clips    *clips.Clips
 	voices   *voices.Voices
+	// by which an account may name its voices
+	voiceNames *readvoices.API
 	// how accounts have words spoken
 	pronunciations *pronunciations.Pronunciations
 	skips          *skips.Skips // the events that operators skip

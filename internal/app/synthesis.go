@@ -53,7 +53,7 @@ func synthesisSlice(
 					Slots:      commands.NewSlots(limits), Rates: core.rates, Longest: core.cfg.LongestStream, Logger: core.log,
 					Observe: core.metrics.speech.observe,
 				},
-				Links: core.links(), OpenAIVoices: openAIVoices,
+				Links: core.links(), OpenAIVoices: openAIVoices, VoiceNames: shared.voiceNames,
 			}
 			read := readapi.API{
 				Shelf: shared.wordTimes, Links: core.links(), LongestReply: core.cfg.longestReservation(), Now: time.Now,

@@ -44,6 +44,7 @@ func voicesSlice(core *coreParts, stores *storeParts, workers *workerParts, shar
 			}
 			shower := voices.Shower{Keys: core.keys, Links: core.links()}
 			read := readapi.API{Models: core.projector, Shower: shower}
+			shared.voiceNames = &read
 			write := writeapi.API{
 				Voices: shared.voices, Previews: previews, Shower: shower, Links: core.links(), ReadModels: core.projector,
 			}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -160,6 +161,42 @@ func TestThousandsOfVoicesAreListedEachOnceInOrder(t *testing.T) {
 		require.Equal(t, http.StatusOK, response.StatusCode)
 		require.Empty(t, body)
 	}
+}
+
+func TestAVoiceIsFoundByItsName(t *testing.T) {
+	s := newServer(t)
+	api := &API{Models: s.Projector, Shower: voices.Shower{Keys: s.keys}}
+	mine := s.create("a1", voice.Profile{Name: "Grüße"}, ready)
+	s.create("a1", voice.Profile{Name: "Another"}, ready)
+	first := s.create("a1", voice.Profile{Name: "Twin"}, ready)
+	second := s.create("a1", voice.Profile{Name: "twin"})
+	s.create("a1", voice.Profile{}, ready)
+	s.create("a2", voice.Profile{Name: "Foreign"}, ready)
+	s.fill("most", maxNamed)
+	s.fill("more", maxNamed+1)
+	for _, c := range []struct {
+		account, name string
+		want          []string
+	}{
+		{"a1", "Grüße", []string{mine}},
+		{"a1", "GRÜSSE", nil},
+		{"a1", "grÜße", []string{mine}},
+		{"a1", "TWIN", []string{first, second}},
+		{"a1", "Foreign", nil},
+		{"a1", "", nil},
+		{"a1", strings.Repeat("x", 100_000), nil},
+		{"nobody", "Twin", nil},
+		{"most", "Voice 0000000000000001", []string{"0000000000000001"}},
+	} {
+		found, err := api.Named(t.Context(), c.account, c.name)
+		require.NoError(t, err)
+		require.Equal(t, c.want, found, "%s %.20s", c.account, c.name)
+	}
+	_, err := api.Named(t.Context(), "more", "Voice 0000000000000001")
+	require.Equal(t, domain.Invalid, domain.CodeOf(err))
+	api.Models = &away{}
+	_, err = api.Named(t.Context(), "a1", "Twin")
+	require.Equal(t, domain.Unavailable, domain.CodeOf(err))
 }
 
 func TestAProfileEndsWithItsKey(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/recital-tts/recital/domain/voice"
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/audio"
@@ -37,7 +38,11 @@ func returnsOpenAIAudio() web.Option {
 
 // speakOpenAI is bytes for a request in OpenAI's terms.
 func (a *API) speakOpenAI(call *web.Call, in request.OpenAI) (web.Reply, error) {
-	translated, warnings := in.Speech(a.OpenAIVoices)
+	id, err := a.openAIVoice(call, in)
+	if err != nil {
+		return web.Reply{}, err
+	}
+	translated, warnings := in.Speech(id)
 	reply, err := a.begin(call, translated.WithSeed().Synthesis())
 	if err != nil {
 		return web.Reply{}, err
@@ -56,6 +61,27 @@ func (a *API) speakOpenAI(call *web.Call, in request.OpenAI) (web.Reply, error) 
 	return web.Stream(in.ContentType(), func(ctx context.Context, w io.Writer) error {
 		return reply.Write(ctx, w)
 	}), nil
+}
+
+// openAIVoice returns the id of the voice that a client names: a system voice's comes before an own voice's. A name that
+// no voice has is returned as it is.
+func (a *API) openAIVoice(call *web.Call, in request.OpenAI) (string, error) {
+	if id := in.SystemVoice(a.OpenAIVoices); id != "" {
+		return id, nil
+	}
+	if voice.ValidID(in.Voice) {
+		return in.Voice, nil
+	}
+	ids, err := a.VoiceNames.Named(call, call.Principal.Account, in.Voice)
+	switch {
+	case err != nil:
+		return "", err
+	case len(ids) == 0:
+		return in.Voice, nil
+	case len(ids) > 1:
+		return "", call.Invalid("voice", "several voices of the account have this name: use the id of one")
+	}
+	return ids[0], nil
 }
 
 type modelList struct {

@@ -1,6 +1,7 @@
 package synthesis
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -8,11 +9,21 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/recital-tts/recital/commands/synthesis"
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/http/web/webtest"
 	"github.com/recital-tts/recital/internal/speech"
 )
 
-// askOpenAI is a request in OpenAI's dialect, and its error: type, param and code.
-func askOpenAI(t *testing.T, server, key, body string) (status int, kind, param, code string) {
+// openAIRefusal is an error in OpenAI's dialect.
+type openAIRefusal struct {
+	status                     int
+	Message, Type, Param, Code string
+}
+
+// speakOpenAI returns the refusal of a request in OpenAI's dialect.
+func speakOpenAI(t *testing.T, server, key, body string) openAIRefusal {
 	t.Helper()
 	request, err := http.NewRequest(http.MethodPost, server+"/v1/audio/speech", strings.NewReader(body))
 	require.NoError(t, err)
@@ -23,12 +34,11 @@ func askOpenAI(t *testing.T, server, key, body string) (status int, kind, param,
 	response, err := http.DefaultClient.Do(request)
 	require.NoError(t, err)
 	defer response.Body.Close()
-	var got struct {
-		Error struct{ Message, Type, Param, Code string }
-	}
+	var got struct{ Error openAIRefusal }
 	require.NoError(t, json.NewDecoder(response.Body).Decode(&got))
 	require.NotEmpty(t, got.Error.Message)
-	return response.StatusCode, got.Error.Type, got.Error.Param, got.Error.Code
+	got.Error.status = response.StatusCode
+	return got.Error
 }
 
 func TestRefusalsInOpenAIsDialect(t *testing.T) {
@@ -51,10 +61,51 @@ func TestRefusalsInOpenAIsDialect(t *testing.T) {
 			"invalid_request_error", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			status, kind, param, code := askOpenAI(t, server, c.key, c.body)
-			require.Equal(t, c.status, status)
-			require.Equal(t, []string{c.kind, c.param, c.code}, []string{kind, param, code})
+			got := speakOpenAI(t, server, c.key, c.body)
+			require.Equal(t, c.status, got.status)
+			require.Equal(t, []string{c.kind, c.param, c.code}, []string{got.Type, got.Param, got.Code})
 		})
+	}
+}
+
+// names has the ids of voices by their names.
+type names map[string][]string
+
+func (n names) Named(_ context.Context, _, name string) ([]string, error) {
+	if name == "One of too many" {
+		return nil, domain.Refuse(domain.Invalid, "The account has too many voices")
+	}
+	return n[name], nil
+}
+
+// asked refuses every voice by its id.
+type asked struct{}
+
+func (asked) Speaking(_ context.Context, _, id string) (speech.Voice, error) {
+	return speech.Voice{}, domain.Refuse(domain.NotFound, "asked for "+id)
+}
+
+func TestOwnVoicesHaveNamesInOpenAIsDialect(t *testing.T) {
+	const id = "0123456789abcdef"
+	api := &API{
+		Synthesiser: &synthesis.Synthesiser{Voices: asked{}}, OpenAIVoices: map[string]string{"alloy": "leah"},
+		VoiceNames: names{"My voice": {"1"}, "Twin": {"2", "3"}, "alloy": {"4"}, "Zeke": {"5"}, id: {"6"}},
+	}
+	server := webtest.Serve(t, web.Config{Routes: api.Routes(), Authenticator: anyKey{}})
+	for voice, want := range map[string]openAIRefusal{
+		`"My voice"`:        {status: 404, Message: "asked for 1"},
+		`{"id":"My voice"}`: {status: 404, Message: "asked for 1"},
+		`"alloy"`:           {status: 404, Message: "asked for leah"},
+		`"Zeke"`:            {status: 404, Message: "asked for zeke"},
+		`"` + id + `"`:      {status: 404, Message: "asked for " + id},
+		`"nobody"`:          {status: 404, Message: "asked for nobody"},
+		`"One of too many"`: {status: 400, Message: "The account has too many voices"},
+		`"Twin"`: {status: 400, Param: "voice", Code: "invalid_value",
+			Message: "voice: Value error, several voices of the account have this name: use the id of one"},
+	} {
+		got := speakOpenAI(t, server, "any", `{"model":"aurora","input":"hi","voice":`+voice+`}`)
+		want.Type = "invalid_request_error"
+		require.Equal(t, want, got, voice)
 	}
 }
 

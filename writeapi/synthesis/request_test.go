@@ -47,7 +47,7 @@ func (anyKey) APIKey(context.Context, string) (web.Principal, error) {
 
 // noStudio is the routes where nothing can be spoken.
 func noStudio() *API {
-	return &API{Synthesiser: &synthesis.Synthesiser{Voices: speech.SystemVoices{}}}
+	return &API{Synthesiser: &synthesis.Synthesiser{Voices: speech.SystemVoices{}}, VoiceNames: names{}}
 }
 
 // serve runs the real routes, which refuse here before anything is spoken, and one that returns the request as it was

@@ -36,6 +36,14 @@ type API struct {
 	Links       links.Links
 	// OpenAIVoices has the ids of system voices by the names that clients of OpenAI's interface use, in lower case.
 	OpenAIVoices map[string]string
+	VoiceNames   VoiceNames
+}
+
+// VoiceNames finds voices by their names.
+type VoiceNames interface {
+	// Named returns the ids of an account's own voices that have a name. The search is bounded: an account may have too
+	// many voices for it, which is domain.Invalid.
+	Named(ctx context.Context, account, name string) (ids []string, err error)
 }
 
 // Routes are the rows for the public route table.

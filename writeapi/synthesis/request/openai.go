@@ -12,7 +12,7 @@ import (
 type OpenAI struct {
 	Model          string  `body:"model" required:"true" example:"aurora" doc:"The model, which chooses engine and delivery. An unknown one counts as \x60aurora\x60."`
 	Input          string  `body:"input" required:"true" minlen:"1" maxlen:"5000" example:"Hello, how are you today?" doc:"The text to speak: characters are Unicode code points."`
-	Voice          string  `body:"voice" required:"true" member:"id" example:"alloy" doc:"The id or the name of a voice, or one of the names that the server maps to system voices."`
+	Voice          string  `body:"voice" required:"true" member:"id" example:"alloy" doc:"The id or the name of a voice, or one of the names that the server maps to system voices. A name that several voices of the account have is refused."`
 	Instructions   *string `body:"instructions" doc:"It is ignored."`
 	ResponseFormat string  `body:"response_format" default:"mp3" literal:"mp3,opus,aac,flac,wav,pcm" doc:"How the audio is encoded. \x60opus\x60 is Opus in Ogg. \x60pcm\x60 is signed 16-bit little-endian, one channel, at 24000 Hz."`
 	Speed          float64 `body:"speed" default:"1" ge:"0.25" le:"4" doc:"A factor on the voice's own pace. Above 2 it counts as 2."`
@@ -22,9 +22,9 @@ type OpenAI struct {
 // fastest is the maximum of Speech.Speed.
 const fastest = 2
 
-// Speech returns the request in our own terms, and a warning for each part that cannot be carried out. voices has the
-// ids of system voices by other names, in lower case.
-func (o OpenAI) Speech(voices map[string]string) (translated Speech, warnings []string) {
+// Speech returns the request in our own terms, spoken by the voice with an id, and a warning for each part that cannot be
+// carried out.
+func (o OpenAI) Speech(voice string) (translated Speech, warnings []string) {
 	if !slices.Contains(speech.Models(), o.Model) {
 		o.Model = speech.ModelAurora
 		warnings = append(warnings, "model: it is unknown, and "+o.Model+" speaks")
@@ -37,7 +37,7 @@ func (o OpenAI) Speech(voices map[string]string) (translated Speech, warnings []
 		warnings = append(warnings, "speed: it is limited to 2")
 	}
 	return Speech{
-		Text: o.Input, Voice: voiceID(o.Voice, voices), Model: &o.Model, Speed: o.Speed, Format: string(o.Format()),
+		Text: o.Input, Voice: voice, Model: &o.Model, Speed: o.Speed, Format: string(o.Format()),
 		Language: Language{Engine: speech.AutoLanguage},
 	}, warnings
 }
@@ -64,14 +64,15 @@ func (o OpenAI) ContentType() string {
 	return o.Format().ContentType()
 }
 
-// voiceID returns the id of the voice that a client names. The names of system voices are their ids with a capital.
-func voiceID(named string, voices map[string]string) string {
-	name := strings.ToLower(named)
+// SystemVoice returns the id of the system voice that a client names, "" if it names none. voices has the ids of system
+// voices by other names, in lower case. The names of system voices are their ids with a capital.
+func (o OpenAI) SystemVoice(voices map[string]string) string {
+	name := strings.ToLower(o.Voice)
 	if id, mapped := voices[name]; mapped {
 		return id
 	}
 	if system, found := speech.LookupVoice(name); found {
 		return system.ID
 	}
-	return named
+	return ""
 }

@@ -28,7 +28,7 @@ func TestARequestInOpenAIsTermsReachesTheSpeaker(t *testing.T) {
 		`"model":"aurora","voice":"ava","response_format":"flac"`: {"ava", "aurora", "flac", "audio/flac", 1, nil},
 		`"model":"aurora","voice":"amy","response_format":"aac","speed":0.25`: {"zeke", "aurora", "aac", "audio/aac", 0.25,
 			nil},
-		`"model":"tts-1","voice":"9C4A","instructions":"Whisper.","speed":4`: {"9C4A", "aurora", "mp3", "audio/mpeg", 2,
+		`"model":"tts-1","voice":"9C4A","instructions":"Whisper.","speed":4`: {"", "aurora", "mp3", "audio/mpeg", 2,
 			[]string{"model: it is unknown, and aurora speaks", "instructions: they are ignored", "speed: it is limited to 2"}},
 		`"model":"aurora","voice":"leah","instructions":"","speed":null,"response_format":null`: {"leah", "aurora", "mp3",
 			"audio/mpeg", 1, nil},
@@ -36,7 +36,8 @@ func TestARequestInOpenAIsTermsReachesTheSpeaker(t *testing.T) {
 		t.Run(body, func(t *testing.T) {
 			in, err := decode([]byte(`{"input":"hi",` + body + `}`))
 			require.NoError(t, err)
-			translated, warnings := in.Speech(voices)
+			named := in.SystemVoice(voices)
+			translated, warnings := in.Speech(named)
 			require.Equal(t, want.warnings, warnings)
 			require.Equal(t, want.contentType, in.ContentType())
 			order := translated.Synthesis()
