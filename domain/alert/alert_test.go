@@ -101,6 +101,17 @@ func TestEachReasonHasASentence(t *testing.T) {
 	}
 }
 
+func TestEachReasonHasAdvice(t *testing.T) {
+	for reason := range alert.Sentences {
+		if _, known := alert.Advices[reason]; !known {
+			t.Errorf("%s has no advice", reason)
+		}
+	}
+	if got := (alert.Open{Condition: alert.Condition{Reason: "of_tomorrow"}}).Advice(); got != "See docs/alerts.md." {
+		t.Errorf("a reason of another release: %s", got)
+	}
+}
+
 func TestEachReasonIsInTheGuide(t *testing.T) {
 	guide, err := os.ReadFile("../../docs/alerts.md")
 	if err != nil {

@@ -34,12 +34,9 @@ func auditSlice(core *coreParts, stores *storeParts, shared *sharedParts) slice 
 		readModels: projections.ReadModels(),
 		open: func() (service, error) {
 			records := commands.New(core.journal, time.Now)
-			var kinds []string
-			for _, one := range core.journal.Registry.Types() {
-				kinds = append(kinds, one.Name())
-			}
 			read := readapi.API{
-				Models: core.projector, Keys: core.keys, EmailHash: shared.accounts.EmailHash, Kinds: kinds,
+				Models: core.projector, Keys: core.keys, EmailHash: shared.accounts.EmailHash,
+				Kinds: eventTypes(core.journal.Registry),
 				Record: func(call *web.Call, asked readapi.Query, count int, reason string) error {
 					_, err := records.RecordRead(call, audit.Query(asked), count, reason, writeapi.Origin(call.Caller))
 					return err
@@ -49,9 +46,11 @@ func auditSlice(core *coreParts, stores *storeParts, shared *sharedParts) slice 
 			write := writeaudit.API{Audit: records, Now: time.Now}
 			heads := auditHeads(core, shared.alerts)
 			chain := writeaudit.Chain{Heads: heads}
+			verification := &writeaudit.Verification{Heads: heads}
 			erasures := writeaudit.Erasures{Audit: records, Stores: erasureStores(core, stores, shared.wordTimes, records)}
 			return service{
-				admin:      slices.Concat(read.AdminRoutes(), write.AdminRoutes(), chain.AdminRoutes(), erasures.AdminRoutes()),
+				admin: slices.Concat(read.AdminRoutes(), write.AdminRoutes(), chain.AdminRoutes(), verification.AdminRoutes(),
+					erasures.AdminRoutes()),
 				jobs:       []job{headsJob(heads, stores, core.cfg.AuditHeadInterval)},
 				checks:     []health.Check{headsCheck(heads, core.cfg.AuditHeadInterval)},
 				collectors: []prometheus.Collector{headMetrics(heads.Unsigned)},

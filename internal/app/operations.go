@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/internal/process/health"
 	"github.com/recital-tts/recital/internal/process/release"
@@ -21,7 +22,10 @@ func operationsSlice(core *coreParts, status *statusParts) slice {
 		open: func() (service, error) {
 			checks := writeapi.API{Missing: status.health.Missing, Service: status.drain}
 			readModels := writeapi.Projections{Generations: core.projector}
-			log := &writeapi.Log{Log: core.journal.Log, Identity: core.identity}
+			log := &writeapi.Log{
+				Log: core.journal.Log, Identity: core.identity,
+				Types: eventTypes(core.journal.Registry), Streams: core.journal.Registry.Streams(),
+			}
 			figures := newFigures(core.metrics)
 			sessions := writeapi.Sessions{Begin: core.operatorSessions().Begin}
 			doctor := writeapi.Doctor{Examine: func(ctx context.Context) writeapi.Examination {
@@ -38,6 +42,14 @@ func operationsSlice(core *coreParts, status *statusParts) slice {
 			}, nil
 		},
 	}
+}
+
+// eventTypes returns the names of all types of events, sorted.
+func eventTypes(registry *eventlog.Registry) (names []string) {
+	for _, one := range registry.Types() {
+		names = append(names, one.Name())
+	}
+	return names
 }
 
 // examinationTimeout bounds how long the doctor waits.

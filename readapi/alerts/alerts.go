@@ -78,6 +78,7 @@ type alertInfo struct {
 	Since    time.Time `json:"since"`
 	Lasting  bool      `json:"lasting"` // it is cleared when it is over
 	Sentence string    `json:"sentence"`
+	Advice   string    `json:"advice"` // what to do
 }
 
 func (a *API) list(call *web.Call, _ struct{}) (web.Reply, error) {
@@ -86,7 +87,7 @@ func (a *API) list(call *web.Call, _ struct{}) (web.Reply, error) {
 	for _, o := range a.Known() {
 		reply.Alerts = append(reply.Alerts, alertInfo{
 			ID: o.Alert, Source: o.Source, Subject: o.Subject, Reason: string(o.Reason), Since: o.Since.UTC(),
-			Lasting: o.Lasting, Sentence: o.Sentence(),
+			Lasting: o.Lasting, Sentence: o.Sentence(), Advice: o.Advice(),
 		})
 	}
 	return web.JSON(reply), nil

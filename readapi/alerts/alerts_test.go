@@ -79,7 +79,8 @@ func TestTheDamageReport(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(body), &listed))
 	require.Len(t, listed.Alerts, 3)
 	require.Equal(t, alertInfo{ID: "c1", Source: "disk", Subject: "host", Reason: "disk_full", Since: noon, Lasting: true,
-		Sentence: want[0]}, listed.Alerts[0])
+		Sentence: want[0], Advice: "Make room on the disk, or enlarge it. When it is full, the event store takes nothing."},
+		listed.Alerts[0])
 	require.Empty(t, listed.Alerts[2].ID, "the log does not have it yet")
 
 	// and when the read models cannot be read, it is what they have shown last

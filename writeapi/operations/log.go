@@ -28,31 +28,48 @@ const (
 type Log struct {
 	Log      eventlog.Log
 	Identity eventlog.Identity
+	Types    []string // of events
+	Streams  []string // names of streams, or their beginnings
 
 	streams atomic.Int64
 }
 
 // AdminRoutes are the rows for the admin route table.
 func (l *Log) AdminRoutes() []web.Route {
+	roles, tag := web.Role("operator", "auditor"), web.Tag("Log")
+	copies := web.Acts(web.Act{Kind: audit.ActCopyLog, Anyway: true, Within: time.Hour})
 	return []web.Route{
-		web.Get("/admin/log", l.read, web.Role("operator", "auditor"), web.Tag("Log"), web.Resumed(longestLogStream),
-			web.Acts(web.Act{Kind: audit.ActCopyLog, Anyway: true, Within: time.Hour}),
+		web.Get("/admin/log", l.read, roles, tag, copies, web.Resumed(longestLogStream),
 			web.Summary("The events of the log, as a stream of records"),
 			web.Description("Each record is an event in the event store's own protocol, preceded by its length; the first and "+
 				"the last one frame the stream, so that a cut is noticed. "+
 				"A stream that was cut goes on with `after`, the position of the last event."),
 			web.ReturnsMedia([]string{logcopy.ContentType}), web.Refuses(http.StatusServiceUnavailable)),
+		web.Get("/admin/log/events", l.list, roles, tag, copies, web.Summary("Events of the log in JSON, the newest first"),
+			web.Description("A page also ends after 20,000 events that do not match, or 1 MiB, so it may be short, or empty, "+
+				"while `next` has more."),
+			web.Returns[eventsReply](), web.Refuses(http.StatusServiceUnavailable)),
+		web.Get("/admin/log/kinds", l.kinds, roles, tag, web.Summary("The types of events, and the streams that they are in"),
+			web.Returns[kindsReply]()),
 	}
 }
 
 type logRequest struct {
-	After   position `query:"after" default:"0/0" pattern:"^[0-9]{1,20}/[0-9]{1,20}$" doc:"only events after this position"`
-	Until   position `query:"until" default:"0/0" pattern:"^[0-9]{1,20}/[0-9]{1,20}$" doc:"only events up to this position; 0/0 is the last one as the request arrives"`
-	Stream  string   `query:"stream" default:"" doc:"only events of this stream; of all streams whose names begin so, if it ends with *"`
-	Type    string   `query:"type" default:"" doc:"only events of this type"`
-	Account string   `query:"account" default:"" doc:"only events that name this id in their stream, data or metadata"`
-	Follow  bool     `query:"follow" default:"false" doc:"go on with what is written later; until is then not looked at"`
+	eventFilter
+	After  position `query:"after" default:"0/0" pattern:"^[0-9]{1,20}/[0-9]{1,20}$" doc:"only events after this position"`
+	Until  position `query:"until" default:"0/0" pattern:"^[0-9]{1,20}/[0-9]{1,20}$" doc:"only events up to this position; 0/0 is the last one as the request arrives"`
+	Follow bool     `query:"follow" default:"false" doc:"go on with what is written later; until is then not looked at"`
 }
+
+// eventFilter chooses events.
+type eventFilter struct {
+	Stream  string `query:"stream" default:"" doc:"only events of this stream; of all streams whose names begin so, if it ends with *"`
+	Type    string `query:"type" default:"" doc:"only events of this type"`
+	Account string `query:"account" default:"" doc:"only events that name this id in their stream, data or metadata"`
+}
+
+// isOneStream reports whether all events that are chosen are in the stream named.
+func (f eventFilter) isOneStream() bool { return f.Stream != "" && !strings.HasSuffix(f.Stream, "*") }
 
 func (l *Log) read(call *web.Call, in logRequest) (web.Reply, error) {
 	after, until := in.After.Position, in.Until.Position
@@ -63,14 +80,22 @@ func (l *Log) read(call *web.Call, in logRequest) (web.Reply, error) {
 	if until == eventlog.Start() || until.Compare(head) > 0 || in.Follow {
 		until = head
 	}
-	if l.streams.Add(1) > logStreams {
-		l.streams.Add(-1)
-		return web.Reply{}, &web.Error{Status: http.StatusServiceUnavailable,
-			Message: "Too many copies of the log are being read", RetryAfter: 10 * time.Second}
+	if err := l.admit(); err != nil {
+		return web.Reply{}, err
 	}
 	context.AfterFunc(call, func() { l.streams.Add(-1) })
 	reading := reading{log: l.Log, wanted: in, header: logcopy.Header{Identity: l.Identity, After: after, Until: until}}
 	return web.Stream(logcopy.ContentType, reading.write), nil
+}
+
+// admit counts a reader of the log, which takes itself off streams, or refuses one too many.
+func (l *Log) admit() error {
+	if l.streams.Add(1) > logStreams {
+		l.streams.Add(-1)
+		return &web.Error{Status: http.StatusServiceUnavailable,
+			Message: "Too many copies of the log are being read", RetryAfter: 10 * time.Second}
+	}
+	return nil
 }
 
 // position is one of the log in an address.
@@ -112,8 +137,8 @@ func (r *reading) write(ctx context.Context, w io.Writer) (err error) {
 func (r *reading) past(ctx context.Context) error {
 	after, until := r.header.After, r.header.Until
 	events := logcopy.Read(ctx, r.log, after, until)
-	if stream := r.wanted.Stream; stream != "" && !strings.HasSuffix(stream, "*") {
-		events = r.log.ReadStream(ctx, stream, 0)
+	if r.wanted.isOneStream() {
+		events = r.log.ReadStream(ctx, r.wanted.Stream, 0)
 	}
 	for event, err := range events {
 		if err != nil {
@@ -174,12 +199,12 @@ func (r *reading) deliver(subscription eventlog.Subscription, delivery eventlog.
 	return fmt.Errorf("following the log: %w", subscription.Err())
 }
 
-func (in logRequest) includes(event eventlog.Recorded) bool {
-	prefix, isPrefix := strings.CutSuffix(in.Stream, "*")
-	named := func(where []byte) bool { return bytes.Contains(where, []byte(in.Account)) }
-	return (in.Stream == "" || event.Stream == in.Stream || isPrefix && strings.HasPrefix(event.Stream, prefix)) &&
-		(in.Type == "" || event.Type == in.Type) &&
-		(in.Account == "" || strings.Contains(event.Stream, in.Account) || named(event.Data) || named(event.Metadata))
+func (f eventFilter) includes(event eventlog.Recorded) bool {
+	prefix, isPrefix := strings.CutSuffix(f.Stream, "*")
+	named := func(where []byte) bool { return bytes.Contains(where, []byte(f.Account)) }
+	return (f.Stream == "" || event.Stream == f.Stream || isPrefix && strings.HasPrefix(event.Stream, prefix)) &&
+		(f.Type == "" || event.Type == f.Type) &&
+		(f.Account == "" || strings.Contains(event.Stream, f.Account) || named(event.Data) || named(event.Metadata))
 }
 
 func later(a, b eventlog.Position) eventlog.Position {

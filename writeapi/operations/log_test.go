@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,7 +31,7 @@ type logDesk struct {
 func openLogDesk(t *testing.T) *logDesk {
 	log := memlog.New()
 	d := &logDesk{T: t, log: log, identity: eventlog.Identity{LogID: uuid.New(), Epoch: 2}}
-	api := operations.Log{Log: log, Identity: d.identity}
+	api := operations.Log{Log: log, Identity: d.identity, Types: []string{"account-opened"}, Streams: []string{"account-"}}
 	d.url = webtest.Serve(t, web.Config{Routes: api.AdminRoutes(),
 		Tokens: []operators.Token{operators.Single("operator", "op"), operators.Single("auditor", "au")}})
 	return d
@@ -45,9 +46,10 @@ func (d *logDesk) append(stream string, expected eventlog.Revision, kind, data s
 	return done.Position
 }
 
-func (d *logDesk) get(token, query string) *http.Response {
+func (d *logDesk) get(token, query string, below ...string) *http.Response {
 	d.Helper()
-	request, err := http.NewRequestWithContext(d.Context(), http.MethodGet, d.url+"/admin/log?"+query, nil)
+	address := d.url + "/admin/log" + strings.Join(below, "") + "?" + query
+	request, err := http.NewRequestWithContext(d.Context(), http.MethodGet, address, nil)
 	require.NoError(d, err)
 	request.Header.Set("Authorization", "Bearer "+token)
 	response, err := http.DefaultClient.Do(request)

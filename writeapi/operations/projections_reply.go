@@ -42,6 +42,7 @@ type generationReply struct {
 	Promote   bool     `json:"promote"` // becomes live as soon as it has caught up
 	State     string   `json:"state"`
 	Reason    string   `json:"reason,omitempty"`
+	Instance  string   `json:"instance"` // that feeds it; "" for none
 	Position  string   `json:"position"`
 	Progress  float64  `json:"progress"` // 0 to 1
 	Events    int64    `json:"events"`
@@ -60,7 +61,7 @@ func overviewOf(o feed.Overview) overviewReply {
 		told.Projections[i] = generationReply{
 			generationID: generationID{Name: g.Name, Version: g.Version, Generation: g.Number},
 			Live:         g.Live, Promote: g.Promote, State: string(g.State), Reason: g.Reason,
-			Position: g.Position.String(), Progress: progressOf(g.Position, o.Head),
+			Instance: g.Instance, Position: g.Position.String(), Progress: progressOf(g.Position, o.Head),
 			Events: g.Events, Lag: g.Lag.Seconds(), Rows: g.Rows, Size: g.Bytes, Parked: g.Parked,
 			MovedAt: seconds(g.MovedAt), CreatedAt: seconds(g.Created),
 		}

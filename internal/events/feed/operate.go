@@ -33,6 +33,7 @@ type Generation struct {
 	Promote  bool // is to become live as soon as it has caught up
 	State    GenerationState
 	Reason   string            // why it stopped
+	Instance string            // that feeds it; "" for none
 	Position eventlog.Position // of the last event whose rows are committed
 	Events   int64             // read since the generation was last empty
 	Lag      time.Duration     // age of the oldest event of ours that it has not read; zero when there is none

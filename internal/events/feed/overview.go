@@ -18,7 +18,7 @@ const laggard = 10 * time.Second
 const overviewQuery = `
 	select g.name, g.version, g.generation, g.live, g.promote, g.created_at,
 	       c.commit_position, c.prepare_position, c.events, c.moved_at,
-	       c.holder is not null and c.lease_until > clock_timestamp(),
+	       c.holder is not null and c.lease_until > clock_timestamp(), coalesce(c.instance, ''),
 	       coalesce(p.waiting, 0), coalesce(p.reason, ''), coalesce(s.rows, 0), coalesce(s.bytes, 0)
 	from feed.generations g
 	join feed.checkpoints c using (name, version, generation)
@@ -111,9 +111,12 @@ func scanOverview(row pgx.CollectableRow) (overviewRow, error) {
 	)
 	err := row.Scan(&g.Name, &g.Version, &g.Number, &g.Live, &g.Promote, &g.Created, &commit, &prepare, &g.Events,
 		&g.MovedAt,
-		&g.fed, &g.Parked, &g.blocked, &g.Rows, &g.Bytes)
+		&g.fed, &g.Instance, &g.Parked, &g.blocked, &g.Rows, &g.Bytes)
 	g.Position = eventlog.Position{Commit: uint64(commit), Prepare: uint64(prepare)}
 	g.Reason = g.blocked
+	if !g.fed {
+		g.Instance = ""
+	}
 	return g, err
 }
 

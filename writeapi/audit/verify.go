@@ -1,0 +1,87 @@
+package audit
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/recital-tts/recital/commands/audit"
+	"github.com/recital-tts/recital/internal/http/web"
+)
+
+const (
+	longestCheck = 24 * time.Hour
+	checks       = 2 // at once
+)
+
+// Verification lets operators and auditors have this instance check the log.
+type Verification struct {
+	Heads *audit.Heads
+
+	running atomic.Int64
+}
+
+// AdminRoutes returns the rows for the admin route table.
+func (v *Verification) AdminRoutes() []web.Route {
+	return []web.Route{
+		web.Get("/admin/audit/verification", v.verify, web.Role("operator", "auditor"), web.Tag("Auditors"),
+			web.Resumed(longestCheck), web.Summary("Check the log against its signed heads"),
+			web.Description("Server-sent events. The event `progress` says how far the check is, `report` what it has found, "+
+				"and `failed` why it could not be made, with what to do; each of the last two is the end. "+
+				"The instance checks with its own key: whoever controls it controls the answer, "+
+				"so auditors check with `recitalctl audit verify`, on a machine of theirs, with heads that they keep."),
+			web.ReturnsMedia([]string{"text/event-stream"}, web.Means("Server-sent events, until the check has ended")),
+			web.Refuses(http.StatusServiceUnavailable)),
+	}
+}
+
+// verificationReply is the data of progress and report.
+type verificationReply struct {
+	audit.Verification
+	Part     float64  `json:"part"` // of the log that was read, 0 to 1
+	Intact   bool     `json:"intact"`
+	Findings []string `json:"findings"` // in words
+}
+
+func (v *Verification) verify(call *web.Call, _ struct{}) (web.Reply, error) {
+	if v.running.Add(1) > checks {
+		v.running.Add(-1)
+		return web.Reply{}, &web.Error{Status: http.StatusServiceUnavailable,
+			Message: "Too many checks of the log are running", RetryAfter: 10 * time.Second}
+	}
+	context.AfterFunc(call, func() { v.running.Add(-1) })
+	return web.Stream("text/event-stream", v.write).WithHeader("Cache-Control", "no-store"), nil
+}
+
+func (v *Verification) write(ctx context.Context, w io.Writer) error {
+	found, err := v.Heads.Verify(ctx, func(now audit.Verification) error { return writeEvent(w, "progress", replyOf(now)) })
+	if err != nil {
+		failure := map[string]string{"error": "The check could not be made. See to the event store, then check again."}
+		return writeEvent(w, "failed", failure)
+	}
+	return writeEvent(w, "report", replyOf(found))
+}
+
+func replyOf(v audit.Verification) verificationReply {
+	reply := verificationReply{Verification: v, Part: 1, Intact: v.Intact(), Findings: []string{}}
+	if v.Until.Commit > 0 && v.Position.Compare(v.Until) < 0 { // positions are no counts, but they grow with the log
+		reply.Part = float64(v.Position.Commit) / float64(v.Until.Commit)
+	}
+	for _, finding := range v.Report.Findings {
+		reply.Findings = append(reply.Findings, finding.String())
+	}
+	return reply
+}
+
+func writeEvent[T any](w io.Writer, name string, data T) error {
+	encoded, err := json.Marshal(data)
+	if err != nil {
+		return fmt.Errorf("encoding the event %s: %w", name, err)
+	}
+	_, err = fmt.Fprintf(w, "event: %s\ndata: %s\n\n", name, encoded)
+	return err
+}

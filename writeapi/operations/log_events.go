@@ -1,0 +1,180 @@
+package operations
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/recital-tts/recital/domain/audit"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/logcopy"
+	"github.com/recital-tts/recital/internal/http/web"
+)
+
+const (
+	pageRead  = 20_000  // events after which a page ends, at the next head
+	pageBytes = 1 << 20 // of data and metadata
+)
+
+type eventsRequest struct {
+	eventFilter
+	Revision int      `query:"revision" default:"-1" ge:"-1" doc:"only the event with this revision of the stream that is named"`
+	Before   position `query:"before" default:"0/0" pattern:"^[0-9]{1,20}/[0-9]{1,20}$" doc:"only events before this position, as next has it; 0/0 is the end of the log"`
+	Limit    int      `query:"limit" default:"50" ge:"1" le:"200"`
+}
+
+type eventsReply struct {
+	Events []eventReply `json:"events"` // the newest first
+	Next   *string      `json:"next" doc:"before of the next page; null where there is none."`
+	Read   int          `json:"read" doc:"How many events were looked at."`
+}
+
+type eventReply struct {
+	Position string          `json:"position"`
+	ID       string          `json:"id"`
+	Stream   string          `json:"stream"`
+	Revision uint64          `json:"revision"`
+	Type     string          `json:"type"`
+	Created  time.Time       `json:"created" doc:"By the clock of the event store."`
+	Data     json.RawMessage `json:"data" doc:"As it is in the log; base64 where it is no JSON."`
+	Metadata json.RawMessage `json:"metadata" doc:"The same."`
+}
+
+type kindsReply struct {
+	Types   []string `json:"types"`
+	Streams []string `json:"streams" doc:"Names of streams, or what such names begin with if they end with a hyphen."`
+}
+
+func (l *Log) kinds(*web.Call, struct{}) (web.Reply, error) {
+	return web.JSON(kindsReply{Types: l.Types, Streams: l.Streams}), nil
+}
+
+func (l *Log) list(call *web.Call, in eventsRequest) (web.Reply, error) {
+	if in.Revision >= 0 && !in.isOneStream() {
+		return web.Reply{}, call.Invalid("revision", "the stream of the event has to be named")
+	}
+	if err := l.admit(); err != nil {
+		return web.Reply{}, err
+	}
+	defer l.streams.Add(-1)
+	page := &eventPage{log: l.Log, wanted: in, reply: eventsReply{Events: []eventReply{}}}
+	if err := page.fill(call); err != nil {
+		return web.Reply{}, err
+	}
+	return web.JSON(page.reply).WithHeader("Cache-Control", "no-store"), nil
+}
+
+// eventPage is a page that is being read.
+type eventPage struct {
+	log    eventlog.Log
+	wanted eventsRequest
+	reply  eventsReply
+	size   int
+}
+
+func (p *eventPage) fill(ctx context.Context) error {
+	switch {
+	case p.wanted.Revision >= 0:
+		for event, err := range p.log.ReadStream(ctx, p.wanted.Stream, uint64(p.wanted.Revision)) {
+			if err == nil && event.Revision == uint64(p.wanted.Revision) {
+				p.add(event)
+			}
+			return err
+		}
+		return nil
+	case p.wanted.isOneStream():
+		for event, err := range p.log.ReadStreamBackwards(ctx, p.wanted.Stream) {
+			if err != nil || p.add(event) {
+				return err
+			}
+		}
+		return nil
+	}
+	return p.fillFromParts(ctx)
+}
+
+// add adds an event that is wanted, and reports whether the page is full: then the event is the last one of it.
+func (p *eventPage) add(event eventlog.Recorded) (full bool) {
+	before := p.wanted.Before.Position
+	if before != eventlog.Start() && event.Position.Compare(before) >= 0 {
+		return false
+	}
+	p.reply.Read++
+	if p.wanted.includes(event) {
+		p.size += len(event.Data) + len(event.Metadata)
+		p.reply.Events = append(p.reply.Events, eventReply{event.Position.String(), event.ID.String(), event.Stream,
+			event.Revision, event.Type, event.Created, rawOr64(event.Data), rawOr64(event.Metadata)})
+	}
+	full = len(p.reply.Events) == p.wanted.Limit || p.size >= pageBytes
+	if full && p.wanted.Revision < 0 {
+		p.goOnBefore(event.Position)
+	}
+	return full
+}
+
+func (p *eventPage) goOnBefore(position eventlog.Position) {
+	next := position.String()
+	p.reply.Next = &next
+}
+
+// fillFromParts reads the log in the parts between signed heads, the newest one first: the log itself is only read
+// forwards, and there is a head at least every thousand events.
+func (p *eventPage) fillFromParts(ctx context.Context) error {
+	until := p.wanted.Before.Position // Start is the end
+	for head, err := range p.log.ReadStreamBackwards(ctx, audit.HeadStream) {
+		if err != nil {
+			return err
+		}
+		if until != eventlog.Start() && head.Position.Compare(until) >= 0 {
+			continue
+		}
+		if full, err := p.addPart(ctx, head.Position, until); full || err != nil {
+			return err
+		}
+		until = head.Position
+	}
+	_, err := p.addPart(ctx, eventlog.Start(), until)
+	return err
+}
+
+// addPart adds the events after a position up to another, and reports whether the page has ended with one of them.
+func (p *eventPage) addPart(ctx context.Context, after, until eventlog.Position) (ended bool, err error) {
+	var part []eventlog.Recorded
+	var oldest eventlog.Position
+	read := p.reply.Read
+	for event, err := range logcopy.Read(ctx, p.log, after, until) {
+		if err != nil {
+			return false, err
+		}
+		if oldest == eventlog.Start() {
+			oldest = event.Position
+		}
+		read++
+		if p.wanted.includes(event) {
+			if part = append(part, event); len(part) > 2*p.wanted.Limit {
+				part = slices.Delete(part, 0, p.wanted.Limit) // no page shows them
+			}
+		}
+	}
+	for _, event := range slices.Backward(part) {
+		if p.add(event) {
+			p.reply.Read = read
+			return true, nil
+		}
+	}
+	if p.reply.Read = read; read >= pageRead && oldest != eventlog.Start() && after != eventlog.Start() {
+		p.goOnBefore(oldest)
+		return true, nil
+	}
+	return false, nil
+}
+
+// rawOr64 returns what is no JSON as a string in base64.
+func rawOr64(raw []byte) json.RawMessage {
+	if json.Valid(raw) {
+		return raw
+	}
+	encoded, _ := json.Marshal(raw) // a []byte always is such a string
+	return encoded
+}
