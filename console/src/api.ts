@@ -61,13 +61,15 @@ async function refusal(response: Response): Promise<ApiError> {
 }
 
 // send returns the response to a request, or throws an ApiError. signedOut is called when the session has ended.
-export async function send(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
+export async function send(
+  method: string, path: string, body?: unknown, signal?: AbortSignal, headers: Record<string, string> = {},
+): Promise<Response> {
   const form = body instanceof FormData || body instanceof URLSearchParams
   let response: Response
   try {
     response = await fetch(new URL(path, base), {
       method, signal: signal ?? null, keepalive: method === 'DELETE', body: body === undefined || form ? body as BodyInit | null ?? null : JSON.stringify(body),
-      headers: body === undefined || form ? {} : { 'content-type': 'application/json' },
+      headers: body === undefined || form ? headers : { ...headers, 'content-type': 'application/json' },
     })
   } catch (error) {
     if (signal?.aborted) throw error

@@ -1,8 +1,9 @@
-// The frame of the page: who is signed in, and which view is shown.
+// The page: who is signed in, and which view is shown.
 import { createContext, type FunctionComponent } from 'preact'
-import { useContext, useEffect, useRef, useState } from 'preact/hooks'
-import { api, ApiError, base, messageOf, type Account, type Profile } from './api'
+import { useContext, useEffect, useState } from 'preact/hooks'
+import { api, base, messageOf, type Account, type Profile } from './api'
 import { number } from './format'
+import { Frame, Meter, useSignIn } from './frame'
 import { follow } from './live'
 import { silence } from './player'
 import { Failed, Icon, Notice, Skeleton, Toasts, useResource, type Resource } from './ui'
@@ -15,11 +16,14 @@ import { Voices } from './views/voices'
 import { Welcome } from './views/welcome'
 import { words } from './words'
 
+export { Logo, Meter } from './frame'
+
 type View = keyof typeof words.views
 const views: Record<View, FunctionComponent> = {
   playground: Playground, voices: Voices, clips: Clips, keys: Keys, usage: Usage, security: Security,
 }
 const names = Object.keys(views) as View[]
+const entries = names.map(name => ({ name, label: words.views[name], icon: name }))
 
 interface Signed { profile: Profile; account: Resource<Account> }
 const SignedContext = createContext<Signed | null>(null)
@@ -41,36 +45,8 @@ function useView(): View {
   return view
 }
 
-function useOffline(): boolean {
-  const [offline, setOffline] = useState(!navigator.onLine)
-  useEffect(() => {
-    const look = () => setOffline(!navigator.onLine)
-    addEventListener('online', look)
-    addEventListener('offline', look)
-    return () => { removeEventListener('online', look); removeEventListener('offline', look) }
-  }, [])
-  return offline
-}
-
-type State = { kind: 'loading' } | { kind: 'stranger'; ended: boolean } | { kind: 'failed'; error: unknown }
-  | { kind: 'signed'; profile: Profile }
-
 export function App() {
-  const [state, setState] = useState<State>({ kind: 'loading' })
-  const load = async () => {
-    try {
-      setState({ kind: 'signed', profile: await api.profile() })
-    } catch (error) {
-      const stranger = error instanceof ApiError && (error.status === 401 || error.status === 404)
-      setState(stranger ? { kind: 'stranger', ended: false } : { kind: 'failed', error })
-    }
-  }
-  useEffect(() => {
-    load()
-    const ended = () => setState(old => old.kind === 'signed' ? { kind: 'stranger', ended: true } : old)
-    addEventListener('signed-out', ended)
-    return () => removeEventListener('signed-out', ended)
-  }, [])
+  const [state, setState, load] = useSignIn(api.profile)
   const signOut = async () => {
     silence()
     await api.signOut()
@@ -90,45 +66,18 @@ function Signed({ profile, onSignOut }: { profile: Profile; onSignOut: () => Pro
   const account = useResource(api.account, ['account', 'usage'])
   useEffect(() => follow(base + 'v1/account/events'), [])
   const view = useView()
-  const offline = useOffline()
-  const main = useRef<HTMLElement>(null)
-  const first = useRef(true)
   const [failure, setFailure] = useState('')
-  useEffect(() => {
-    document.title = `${words.views[view]} · ${words.product}`
-    document.querySelector('nav [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
-    if (!first.current) {
-      scrollTo(0, 0)
-      main.current?.querySelector('h1')?.focus({ preventScroll: true })
-    }
-    first.current = false
-  }, [view])
   const Shown = views[view]
   return <SignedContext.Provider value={{ profile, account }}>
-    <div class="frame">
-      <aside>
-        <a class="skip" href={`#/${view}`} onClick={event => { event.preventDefault(); main.current?.focus() }}>{words.skip}</a>
-        <div class="brand"><Logo />{words.product}</div>
-        <nav aria-label={words.menu}>
-          {names.map(name => <a key={name} href={`#/${name}`} aria-current={name === view ? 'page' : undefined}>
-            <Icon name={name} /><span>{words.views[name]}</span>
-          </a>)}
-        </nav>
-        <div class="foot">
-          <Balance account={account.data} />
-          <a href={new URL('docs', base).href}><Icon name="book" /><span>{words.documentation}</span></a>
-          <button onClick={() => onSignOut().catch(error => setFailure(messageOf(error)))}>
-            <Icon name="out" /><span>{words.signOut}</span>
-          </button>
-          {failure && <Notice kind="error">{failure}</Notice>}
-          <div class="who" title={profile.email}><bdi>{profile.name}</bdi><small><bdi>{profile.email}</bdi></small></div>
-        </div>
-      </aside>
-      <main ref={main} tabIndex={-1}>
-        {offline && <Notice kind="warning">{words.offline}</Notice>}
-        <Shown />
-      </main>
-    </div>
+    <Frame entries={entries} view={view} foot={<>
+      <Balance account={account.data} />
+      <a href={new URL('docs', base).href}><Icon name="book" /><span>{words.documentation}</span></a>
+      <button onClick={() => onSignOut().catch(error => setFailure(messageOf(error)))}>
+        <Icon name="out" /><span>{words.signOut}</span>
+      </button>
+      {failure && <Notice kind="error">{failure}</Notice>}
+      <div class="who" title={profile.email}><bdi>{profile.name}</bdi><small><bdi>{profile.email}</bdi></small></div>
+    </>}><Shown /></Frame>
   </SignedContext.Provider>
 }
 
@@ -147,18 +96,4 @@ function Balance({ account }: { account: Account | undefined }) {
     <Meter value={limit - Math.min(limit, left)} max={limit} />
     <small>{words.leftOf(number(left), number(limit))}</small>
   </div>
-}
-
-export function Meter({ value, max }: { value: number; max: number }) {
-  const share = max > 0 ? Math.min(1, value / max) : 0
-  return <div class={`meter ${share >= 1 ? 'full' : share >= 0.8 ? 'near' : ''}`} aria-hidden="true">
-    <div style={{ width: `${share * 100}%` }} />
-  </div>
-}
-
-export function Logo() {
-  return <svg class="logo" viewBox="0 0 32 32" width="28" height="28" aria-hidden="true">
-    <rect width="32" height="32" rx="8" />
-    <path d="M8.5 14.5v3M13.5 9.5v13M18.5 12.5v7M23.5 15v2" />
-  </svg>
 }

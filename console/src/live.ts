@@ -1,6 +1,6 @@
 // What is shown is read again after a change. Changes of this page are announced by what makes them, and everything is
 // read again when the tab becomes visible. follow adds what other tabs, browsers and programs change.
-export type Topic = 'account' | 'voices' | 'clips' | 'sessions' | 'usage'
+export type Topic = 'account' | 'voices' | 'clips' | 'sessions' | 'usage' | 'operators'
 
 const listeners = new Map<() => void, readonly Topic[]>()
 
@@ -16,7 +16,7 @@ export function announce(...topics: Topic[]) {
   }
 }
 
-export const everything: Topic[] = ['account', 'voices', 'clips', 'sessions', 'usage']
+export const everything: Topic[] = ['account', 'voices', 'clips', 'sessions', 'usage', 'operators']
 
 document.addEventListener('visibilitychange', () => {
   if (document.visibilityState === 'visible') announce(...everything)

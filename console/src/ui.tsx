@@ -281,6 +281,11 @@ const icons = {
   out: 'M10 4H5v16h5M14 8l4 4-4 4M18 12H9',
   book: 'M5 4h11a3 3 0 0 1 3 3v13H8a3 3 0 0 1-3-3zM5 17a3 3 0 0 1 3-3h11',
   stop: 'M7 7h10v10H7z',
+  overview: 'M4 4h6v9H4zM14 11h6v9h-6zM4 17h6v3H4zM14 4h6v3h-6z',
+  models: 'M12 3l8 4.5-8 4.5-8-4.5zM4 12l8 4.5 8-4.5M4 16.5L12 21l8-4.5',
+  accounts: 'M12 4a4 4 0 1 1 0 8 4 4 0 0 1 0-8zM4 20c1-4 4-6 8-6s7 2 8 6',
+  log: 'M5 6h14M5 12h14M5 18h9',
+  audit: 'M6 3h9l4 4v14H6zM9 14l2 2 4-4',
 }
 export type IconName = keyof typeof icons
 

@@ -37,8 +37,12 @@ type listener struct{ addr net.Addr }
 
 func (a *App) serve(ctx context.Context) (err error) {
 	warnOfFiles(a.log, a.cfg.Connections)
+	operatorsPage, err := console.AdminRoutes()
+	if err != nil {
+		return err
+	}
 	a.admin, err = a.listen(a.cfg.AdminAddr, docs.Admin(), web.Config{
-		Name: "admin", Routes: a.service.admin, NoCORS: true, Tokens: a.tokens, OperatorSessions: a.operatorSessions(),
+		Name: "admin", Routes: slices.Concat(a.service.admin, operatorsPage), NoCORS: true, Tokens: a.tokens, OperatorSessions: a.operatorSessions(),
 		Record: a.acts.Record,
 	}, a.adminPart)
 	if err != nil {

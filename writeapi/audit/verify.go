@@ -58,7 +58,9 @@ func (v *Verification) verify(call *web.Call, _ struct{}) (web.Reply, error) {
 }
 
 func (v *Verification) write(ctx context.Context, w io.Writer) error {
-	found, err := v.Heads.Verify(ctx, func(now audit.Verification) error { return writeEvent(w, "progress", replyOf(now)) })
+	found, err := v.Heads.Verify(ctx, func(now audit.Verification) error {
+		return writeEvent(w, "progress", replyOf(now))
+	})
 	if err != nil {
 		failure := map[string]string{"error": "The check could not be made. See to the event store, then check again."}
 		return writeEvent(w, "failed", failure)

@@ -32,8 +32,8 @@ func TestACheckTellsHowFarItIsAndWhatItHasFound(t *testing.T) {
 		Key: ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize)), Logger: slog.New(slog.DiscardHandler),
 	})
 	api := &audit.Verification{Heads: heads}
-	url := webtest.Serve(t, web.Config{Routes: api.AdminRoutes(),
-		Tokens: []operators.Token{operators.Single("auditor", "au"), operators.Single("operator", "op")}}) + "/admin/audit/verification"
+	tokens := []operators.Token{operators.Single("auditor", "au"), operators.Single("operator", "op")}
+	url := webtest.Serve(t, web.Config{Routes: api.AdminRoutes(), Tokens: tokens}) + "/admin/audit/verification"
 	check := func() string {
 		t.Helper()
 		response, body := webtest.Send(t, http.MethodGet, url, "", "Authorization", "Bearer au")

@@ -1,5 +1,6 @@
-// Package console serves the console: a page on which people look after their account and make speech. It is built from
-// the folder console (make console), and is a client of the public interface with the cookie of a session.
+// Package console serves the console: a page on which people look after their account and make speech, and another one
+// for operators and auditors. Both are built from the folder console (make console), and are clients of the public
+// interface and of the admin interface with the cookie of a session.
 package console
 
 import (
@@ -20,9 +21,6 @@ import (
 //go:embed dist
 var dist embed.FS
 
-// assets are the files that the page loads.
-var assets = []string{"main.js", "main.css"}
-
 const (
 	// policy lets the page load its own parts and talk to this service only. Audio is played from memory, too, and no
 	// text can become a script, because nothing may make a trusted type of it.
@@ -41,30 +39,47 @@ type site struct {
 
 // Routes returns the rows for the public route table.
 func Routes() ([]web.Route, error) {
-	s, err := load()
+	s, err := load("index.html", "main.js", "main.css")
 	if err != nil {
 		return nil, fmt.Errorf("reading the console: %w", err)
 	}
-	public, tag := web.Public(), web.Tag("Console")
+	return append(s.rows("A page for the owners of accounts. It uses these routes with the cookie of a session."),
+		web.Get("/", home, web.Public(), tag, web.Summary("Leads to the console or to the description"),
+			web.Description("Redirects browsers with the cookie of a session to `/console`, others to `/docs`."),
+			web.ReturnsNothing(302, web.Sends("location", "cache-control")))), nil
+}
+
+// AdminRoutes returns the rows for the admin route table.
+func AdminRoutes() ([]web.Route, error) {
+	s, err := load("operators.html", "operators.js", "operators.css")
+	if err != nil {
+		return nil, fmt.Errorf("reading the operators' console: %w", err)
+	}
+	return append(s.rows("A page for operators and auditors. It uses these routes with the cookie of an operator's session."),
+		web.Get("/", adminHome, web.Public(), tag, web.Summary("Leads to the console"),
+			web.ReturnsNothing(302, web.Sends("location", "cache-control")))), nil
+}
+
+var tag = web.Tag("Console")
+
+// rows returns the routes of the page, which is for whom it says.
+func (s *site) rows(description string) []web.Route {
+	public := web.Public()
 	sends, maySend := web.Sends("etag", "cache-control"), web.MaySend("content-encoding")
 	unchanged := web.ReturnsNothing(304, web.Means("What the client has is still right"), sends)
 	return []web.Route{
-		web.Get("/", home, public, tag, web.Summary("Leads to the console or to the description"),
-			web.Description("Redirects browsers with the cookie of a session to `/console`, others to `/docs`."),
-			web.ReturnsNothing(302, web.Sends("location", "cache-control"))),
-		web.Get("/console", s.show, public, tag, web.Summary("The console"),
-			web.Description("A page for the owners of accounts. It uses these routes with the cookie of a session."),
+		web.Get("/console", s.show, public, tag, web.Summary("The console"), web.Description(description),
 			web.ReturnsMedia([]string{"text/html"}, sends, maySend, web.Sends("content-security-policy")), unchanged),
 		web.Get("/console/assets/{name}", s.asset, public, tag, web.Summary("A part of the console"),
 			web.Description("The script and the style of `/console`. Their names contain a hash of their content."),
 			web.ReturnsMedia([]string{"text/javascript", "text/css"}, sends, maySend), unchanged, web.Refuses(404)),
-	}, nil
+	}
 }
 
-// load reads the embedded files and puts the addresses of the assets into the page.
-func load() (*site, error) {
+// load reads an embedded page and its assets, and puts the addresses of the assets into the page.
+func load(name string, assets ...string) (*site, error) {
 	s := &site{assets: map[string]static.File{}}
-	page, err := dist.ReadFile("dist/index.html")
+	page, err := dist.ReadFile("dist/" + name)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +92,7 @@ func load() (*site, error) {
 		s.assets[name] = file
 		page = bytes.ReplaceAll(page, []byte("{"+name+"}"), []byte(hashed(name, file)))
 	}
-	s.page = static.Pack(static.MediaType("index.html"), page)
+	s.page = static.Pack(static.MediaType(name), page)
 	return s, nil
 }
 
@@ -95,6 +110,12 @@ func home(call *web.Call, _ struct{}) (web.Reply, error) {
 		return web.Redirect(http.StatusFound, "console"), nil
 	}
 	return web.Redirect(http.StatusFound, "docs"), nil
+}
+
+// adminHome is for people who open the admin address in a browser. The page signs them in.
+func adminHome(call *web.Call, _ struct{}) (web.Reply, error) {
+	call.SetHeader("Cache-Control", "no-store")
+	return web.Redirect(http.StatusFound, "console"), nil
 }
 
 func (s *site) show(call *web.Call, in static.Conditions) (web.Reply, error) {

@@ -23,10 +23,18 @@ func TestMain(m *testing.M) { webtest.Main(m) }
 
 func serve(t *testing.T) string {
 	t.Helper()
-	routes, err := console.Routes()
+	return servePage(t, console.Routes)
+}
+
+func servePage(t *testing.T, page func() ([]web.Route, error)) string {
+	t.Helper()
+	routes, err := page()
 	require.NoError(t, err)
 	return webtest.Serve(t, web.Config{Routes: routes})
 }
+
+// pages are those of account holders, and of operators and auditors.
+var pages = map[string]func() ([]web.Route, error){"public": console.Routes, "admin": console.AdminRoutes}
 
 // linked returns what the page loads, as it is written in the page.
 func linked(t *testing.T, page string) []string {
@@ -41,8 +49,14 @@ func linked(t *testing.T, page string) []string {
 	return links
 }
 
-func TestThePageIsSmallAndItsPartsAreKept(t *testing.T) {
-	address := serve(t)
+func TestThePagesAreSmallAndTheirPartsAreKept(t *testing.T) {
+	for name, page := range pages {
+		t.Run(name, func(t *testing.T) { requireSmall(t, servePage(t, page)) })
+	}
+}
+
+func requireSmall(t *testing.T, address string) {
+	t.Helper()
 	response, page := webtest.Send(t, http.MethodGet, address+"/console", "", "Accept-Encoding", "identity")
 	require.Equal(t, http.StatusOK, response.StatusCode)
 	require.Equal(t, "no-cache", response.Header.Get("Cache-Control"))
@@ -70,8 +84,15 @@ func zipped(t *testing.T, content []byte) []byte {
 	return out.Bytes()
 }
 
-func TestThePolicyOfThePageIsStrict(t *testing.T) {
-	response, page := webtest.Send(t, http.MethodGet, serve(t)+"/console", "")
+func TestThePoliciesOfThePagesAreStrict(t *testing.T) {
+	for name, page := range pages {
+		t.Run(name, func(t *testing.T) { requireStrict(t, servePage(t, page)) })
+	}
+}
+
+func requireStrict(t *testing.T, address string) {
+	t.Helper()
+	response, page := webtest.Send(t, http.MethodGet, address+"/console", "")
 	policy := response.Header.Get("Content-Security-Policy")
 	for _, rule := range []string{
 		"default-src 'none'", "script-src 'self';", "style-src 'self';", "connect-src 'self';", "frame-ancestors 'none'",
@@ -88,7 +109,7 @@ func TestPartsOfAnotherReleaseAreThoseOfThisOneAndNotKept(t *testing.T) {
 	address := serve(t)
 	for name, status := range map[string]int{
 		"main-0123456789ab.js": 200, "main.css": 200, "other-0123456789ab.js": 404, "index.html": 404, "console.go": 404,
-		"..%2Fconsole.go": 404,
+		"..%2Fconsole.go": 404, "operators.js": 404,
 	} {
 		response, _ := webtest.Send(t, http.MethodGet, address+"/console/assets/"+name, "")
 		require.Equal(t, status, response.StatusCode, name)
@@ -98,19 +119,22 @@ func TestPartsOfAnotherReleaseAreThoseOfThisOneAndNotKept(t *testing.T) {
 	}
 }
 
-func TestTheAddressAloneLeadsToTheConsoleWithASession(t *testing.T) {
+func TestTheAddressAloneLeadsToTheConsole(t *testing.T) {
 	address := serve(t)
 	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	for cookie, location := range map[string]string{"": "docs", "svc-session=id.secret": "console"} {
-		request, err := http.NewRequest(http.MethodGet, address+"/", nil)
+	for _, c := range []struct{ address, cookie, location string }{
+		{address, "", "docs"}, {address, "svc-session=id.secret", "console"},
+		{servePage(t, console.AdminRoutes), "", "console"},
+	} {
+		request, err := http.NewRequest(http.MethodGet, c.address+"/", nil)
 		require.NoError(t, err)
-		request.Header.Set("Cookie", cookie)
+		request.Header.Set("Cookie", c.cookie)
 		response, err := client.Do(request)
 		require.NoError(t, err)
 		_, _ = io.Copy(io.Discard, response.Body)
 		require.NoError(t, response.Body.Close())
 		require.Equal(t, http.StatusFound, response.StatusCode)
-		require.Equal(t, location, response.Header.Get("Location"), "relative: the service may be below a path")
+		require.Equal(t, c.location, response.Header.Get("Location"), "relative: the service may be below a path")
 	}
 }
 
@@ -140,7 +164,7 @@ func TestTheEmbeddedFilesAreBuiltFromTheSources(t *testing.T) {
 	build.Dir = root
 	output, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", output)
-	for _, name := range []string{"main.js", "main.css"} {
+	for _, name := range []string{"main.js", "main.css", "operators.js", "operators.css"} {
 		want, err := os.ReadFile(filepath.Join(built, name))
 		require.NoError(t, err)
 		got, err := os.ReadFile(filepath.Join("dist", name))

@@ -1,0 +1,124 @@
+// What is open, the parts, what this instance did in the last hour, and the instances.
+import { useState } from 'preact/hooks'
+import { duration, number, unix } from '../format'
+import { announce } from '../live'
+import { Empty, Header, Icon, Loaded, Time, undoable, useResource } from '../ui'
+import { api, type Alert, type Doctor, type Figure, type Generation } from './api'
+import { useChanges } from './app'
+import { Lines } from './lines'
+import { SectionHeader, State, Table, usePolling } from './parts'
+import { words } from './words'
+
+const w = words.overview
+const hour = 3600
+const often = 10_000, seldom = 60_000 // milliseconds: the doctor tries each part
+
+export function Overview() {
+  return <>
+    <Header title={w.title} lead={w.lead} />
+    <Alerts />
+    <LastHour />
+    <Parts />
+  </>
+}
+
+function Alerts() {
+  const alerts = useResource(api.alerts, ['operators'])
+  const [cleared, setCleared] = useState<ReadonlySet<string>>(new Set())
+  usePolling(alerts.reload, often)
+  const clear = (one: Alert) => {
+    setCleared(old => new Set(old).add(one.id))
+    const undone = () => setCleared(old => new Set([...old].filter(id => id !== one.id)))
+    undoable(w.cleared, async () => { await api.clearAlert(one.id); announce('operators') }, undone)
+  }
+  return <section aria-labelledby="alerts">
+    <SectionHeader id="alerts" title={w.alerts} />
+    <Loaded of={alerts} rows={2}>{list => {
+      const open = list.filter(one => !cleared.has(one.id))
+      if (open.length === 0) return <div class="card calm"><Icon name="check" /><span>{w.noAlert}</span></div>
+      return <ul class="alerts card">{open.map(one =>
+        <AlertRow key={one.id + one.sentence} alert={one} onClear={() => clear(one)} />)}</ul>
+    }}</Loaded>
+  </section>
+}
+
+function AlertRow({ alert, onClear }: { alert: Alert; onClear: () => void }) {
+  const changes = useChanges()
+  return <li>
+    <Icon name="alert" />
+    <div class="about">
+      <p><bdi>{alert.sentence}</bdi></p>
+      <small>{alert.advice}</small>
+      <small><Time at={unix(alert.since)} relative /> · {alert.lasting ? w.endsItself : w.needsClearing}</small>
+    </div>
+    {changes && alert.id && <button class="button small" onClick={onClear}>{w.clear}</button>}
+  </li>
+}
+
+function LastHour() {
+  const figures = useResource(api.figures, ['operators'])
+  usePolling(figures.reload, often)
+  return <section aria-labelledby="hour">
+    <SectionHeader id="hour" title={w.hour} lead={w.hourLead} />
+    <Loaded of={figures} rows={4}>{({ figures: all, every }) => <Plots figures={all} every={every} />}</Loaded>
+  </section>
+}
+
+function Plots({ figures, every }: { figures: Figure[]; every: number }) {
+  const times = figures.map(one => unix(one.at))
+  const values = (of: (one: Figure) => number | null) => figures.map(of)
+  const perSecond = (n: number) => w.perSecond(n, number(Math.round(n * 100) / 100))
+  return <div class="plots">
+    <Lines title={w.speech} times={times} span={hour} shown={perSecond} lines={[
+      { name: w.characters, kind: 'first', values: values(one => one.characters / every) }]} />
+    <Lines title={w.firstAudio} times={times} span={hour} shown={duration} least={0.1} lines={[
+      { name: w.median, kind: 'first', values: values(one => one.first_audio) },
+      { name: w.slow, kind: 'second', values: values(one => one.first_audio_p95) }]} />
+    <Lines title={w.errors} times={times} span={hour} shown={n => number(Math.round(n * 10) / 10)} least={2} lines={[
+      { name: w.requests, kind: 'first', values: values(one => one.errors) },
+      { name: w.syntheses, kind: 'second', values: values(one => one.failures) }]} />
+  </div>
+}
+
+const order = ['fault', 'warning', 'unknown', 'ok']
+
+function Parts() {
+  const doctor = useResource(api.doctor, ['operators'])
+  const models = useResource(api.models, ['operators'])
+  usePolling(doctor.reload, seldom)
+  return <>
+    <section aria-labelledby="parts">
+      <SectionHeader id="parts" title={w.parts} lead={w.partsLead} />
+      <Loaded of={doctor} rows={5}>{found => <Findings of={found} />}</Loaded>
+    </section>
+    <section aria-labelledby="instances">
+      <SectionHeader id="instances" title={w.instances} lead={w.instancesLead} />
+      <Loaded of={doctor} rows={1}>{here => <Instances here={here} feeding={models.data?.projections ?? []} />}</Loaded>
+    </section>
+  </>
+}
+
+function Findings({ of }: { of: Doctor }) {
+  const sorted = [...of.findings].sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state))
+  if (sorted.length === 0) return <Empty icon="overview" title={w.noParts} />
+  return <ul class="findings card">{sorted.map(one => <li key={one.check}>
+    <State of={one.state} />
+    <div class="about">
+      <span>{one.check}</span>
+      {one.found && <small><bdi>{one.found}</bdi></small>}
+      {one.state !== 'ok' && one.advice && <p>{one.advice}</p>}
+    </div>
+  </li>)}</ul>
+}
+
+function Instances({ here, feeding }: { here: Doctor; feeding: Generation[] }) {
+  const counts = new Map([[here.instance, 0]])
+  for (const { instance } of feeding) if (instance) counts.set(instance, (counts.get(instance) ?? 0) + 1)
+  return <Table label={w.instances} head={[w.instance, w.feeds, w.version]}>
+    {[...counts].map(([name, feeds]) => <tr key={name}>
+      <th scope="row"><bdi class="name">{name}</bdi>{name === here.instance && <span class="badge good here">{w.here}</span>}</th>
+      <td>{w.generations(feeds, number(feeds))}</td>
+      <td>{name === here.instance ? here.version : words.nothing}</td>
+    </tr>)}
+  </Table>
+}
