@@ -60,6 +60,8 @@ type Clip struct {
 	Language  string  `json:"language" nullable:"true" doc:"The language that was asked for, such as en, or else the one that was detected."`
 	Debug     bool    `json:"debug" default:"false" doc:"True when the parameter debug asked for the clip, false when a session of a browser made it."`
 
+	MediaType string `json:"media_type" doc:"What the audio is, such as audio/mpeg."`
+
 	OriginalText     *string `json:"original_text,omitempty" doc:"what the request said the text is a translation of"`
 	OriginalLanguage *string `json:"original_language,omitempty" doc:"what the request said the original is in"`
 }
@@ -95,6 +97,7 @@ func (a *API) show(call *web.Call, row readmodel.ClipRow) (Clip, error) {
 	return Clip{
 		ID: row.Clip, URL: a.Links.ClipAudio(call.Header("Host"), row.Clip), Voice: row.Voice, Timestamp: row.SavedAt.Unix(),
 		Text: content.Text, Speed: row.Speed, Language: language, Debug: row.Debug,
+		MediaType:    row.MediaType,
 		OriginalText: content.OriginalText, OriginalLanguage: content.OriginalLanguage,
 	}, nil
 }

@@ -156,6 +156,7 @@ func TestAClipIsShownAsDocumented(t *testing.T) {
 		"id": id, "url": s.url + "/v1/account/clip/" + id + "/audio?sig=", "voice": "zeke",
 		"timestamp": float64(noon.Add(time.Minute).Unix()),
 		"text":      "“Grüße” <1>", "speed": 0.25, "language": "pt-br", "debug": true, "original_text": "the original",
+		"media_type": "audio/mpeg",
 	}
 	requireShown := func(got map[string]any) {
 		t.Helper()
@@ -219,6 +220,11 @@ func TestWhatListsAreFilteredBy(t *testing.T) {
 		"?language=":               {"played", "german", "british", "american"},
 		"?language=en&debug=true":  {"british", "american"},
 		"?language=en&page_size=1": {"played"},
+		"?voice=leah":              {"played", "german", "british", "american"},
+		"?voice=ava":               nil,
+		fmt.Sprintf("?since=%d", noon.Unix()+3*60):                                              {"played", "german"},
+		fmt.Sprintf("?until=%d", noon.Unix()+3*60):                                              {"british", "american"},
+		fmt.Sprintf("?since=%d&until=%d&voice=leah&language=en", noon.Unix(), noon.Unix()+4*60): {"british", "american"},
 	} {
 		require.Equal(t, want, texts(s.list("a1", query)), query)
 	}
@@ -231,7 +237,8 @@ func TestWhatListsRefuse(t *testing.T) {
 		"?page=0": "greater_than", "?page=-1": "greater_than", "?page_size=0": "greater_than", "?page=x": "int_parsing",
 		"?page=1.5":                  "int_parsing",
 		"?page=99999999999999999999": "int", "?sort_by=text": "literal_error", "?sort_order=up": "literal_error",
-		"?debug=maybe": "bool_parsing",
+		"?debug=maybe": "bool_parsing", "?since=-1": "greater_than_equal", "?until=999999999999": "less_than_equal",
+		"?since=1&sort_by=voice": "value_error", "?voice=leah&sort_by=text_length": "value_error",
 	} {
 		response, body := s.answer(http.MethodGet, s.url+"/v1/account/clips"+query, "a1")
 		require.Equal(t, http.StatusUnprocessableEntity, response.StatusCode, query)

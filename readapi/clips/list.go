@@ -19,6 +19,35 @@ type clipsRequest struct {
 	SortBy    string  `query:"sort_by" default:"timestamp" literal:"timestamp,text_length,voice" doc:"What the clips are sorted by: the time at which they were made, the length of their text, or the id of their voice." example:"timestamp"`
 	SortOrder string  `query:"sort_order" default:"desc" literal:"asc,desc" doc:"Ascending or descending." example:"desc"`
 	Debug     bool    `query:"debug" default:"false" doc:"only clips that a request saved by debug"`
+	Voice     string  `query:"voice" maxlen:"200" doc:"Only clips of the voice with this id. They are sorted by timestamp."`
+	Since     *int64  `query:"since" ge:"0" le:"253402300799" doc:"Only clips that were made then or later, in Unix seconds. With it they are sorted by timestamp."`
+	Until     *int64  `query:"until" ge:"0" le:"253402300799" doc:"Only clips that were made earlier, in Unix seconds. With it they are sorted by timestamp."`
+}
+
+// bounded reports whether the clips are a stretch of an order, rather than all of it.
+func (r clipsRequest) bounded() bool { return r.Voice != "" || r.Since != nil || r.Until != nil }
+
+// order returns what a query sorts by. The clips of a voice are side by side in the order by voices, sorted by time.
+func (r clipsRequest) order() string {
+	if r.Voice != "" {
+		return "voice"
+	}
+	return r.SortBy
+}
+
+// bounds are where the stretch begins and ends, as further parameters of a bounded query.
+func (r clipsRequest) bounds() []any {
+	since, until := math.Inf(-1), math.Inf(1)
+	if r.Since != nil {
+		since = float64(*r.Since)
+	}
+	if r.Until != nil {
+		until = float64(*r.Until)
+	}
+	if r.Voice != "" {
+		return []any{since, until, r.Voice}
+	}
+	return []any{since, until}
 }
 
 type clipsResponse struct {
@@ -33,18 +62,25 @@ type clipsResponse struct {
 type clipOrder struct {
 	ranges readmodel.View
 	by     string
+	// begins and ends compare a row with the bounds ($6 and $7 in Unix seconds, $8 a voice): it comes before them; ""
+	// where the order has no bounds
+	begins, ends string
 }
 
 var clipOrders = map[string]clipOrder{
-	"timestamp":   {readmodel.ClipsByTimeView.View, `saved_at, clip_id`},
-	"text_length": {readmodel.ClipsByLengthView.View, `characters, saved_at, clip_id`},
-	"voice":       {readmodel.ClipsByVoiceView.View, `voice, saved_at, clip_id`},
+	"timestamp": {readmodel.ClipsByTimeView.View, `saved_at, clip_id`,
+		`saved_at < to_timestamp($6::float8)`, `saved_at < to_timestamp($7::float8)`},
+	"text_length": {readmodel.ClipsByLengthView.View, `characters, saved_at, clip_id`, ``, ``},
+	"voice": {readmodel.ClipsByVoiceView.View, `voice, saved_at, clip_id`,
+		`(voice, saved_at) < ($8::text, to_timestamp($6::float8))`,
+		`(voice, saved_at) < ($8::text, to_timestamp($7::float8))`},
 }
 
 // pageQuery is a query of pages.
 type pageQuery struct {
 	sortBy, sortOrder string
 	filtered          bool // by language or debug
+	bounded           bool // by time or voice
 }
 
 // clipsPage is a page of clips.
@@ -57,8 +93,10 @@ var pageQueries = func() map[pageQuery]readapi.Rows[clipsPage] {
 	queries := map[pageQuery]readapi.Rows[clipsPage]{}
 	for sortBy, order := range clipOrders {
 		for _, filtered := range []bool{false, true} {
-			queries[pageQuery{sortBy, "asc", filtered}] = order.page(filtered, false)
-			queries[pageQuery{sortBy, "desc", filtered}] = order.page(filtered, true)
+			for _, bounded := range []bool{false, order.begins != ""} {
+				queries[pageQuery{sortBy, "asc", filtered, bounded}] = order.page(filtered, bounded, false)
+				queries[pageQuery{sortBy, "desc", filtered, bounded}] = order.page(filtered, bounded, true)
+			}
 		}
 	}
 	return queries
@@ -71,17 +109,17 @@ var fromClips = ` from ` + readmodel.ClipsView.SQL()
 const filter = ` where account_id = $1 and (debug or not $3::boolean)
 	and ($2::text = '' or language = $2 or starts_with(language, $2 || '-'))`
 
-// page returns the query of a page of $4 clips after the first $5, and of how many clips there are. The counts of
-// ranges say in which range the page begins, and how many of its clips come before; so no more is read than these,
-// which are at most 4,000, and the page.
-func (o clipOrder) page(filtered, descending bool) readapi.Rows[clipsPage] {
+// page returns the query of a page of $4 clips after the first $5 of those in the bounds, and of how many clips these
+// are. The counts of ranges say in which range the page begins, and how many of its clips come before; so no more is
+// read than these, which are at most 4,000, and the page.
+func (o clipOrder) page(filtered, bounded, descending bool) readapi.Rows[clipsPage] {
 	after := `account_id = $1 and (` + o.by + `) >= (select ` + o.by + ` from start) order by ` + o.by
 	ids := `select clip_id` + fromClips + ` where ` + after + `
 		offset (select skip from start) limit (select size from page)`
 	if filtered { // the clips of each language and debug have an index in this order
-		ids = `select clip_id from (select distinct language, debug` + o.fromRanges() + `) as facets cross join lateral (
+		ids = `select clip_id from (` + o.facets() + ` cross join lateral (
 				select ` + o.by + fromClips + ` where language = facets.language and debug = facets.debug and ` + after + `
-				limit (select skip + size from start, page)) as found
+				limit (select skip + size from start, page)) as found) as found
 			order by ` + o.by + ` offset (select skip from start) limit (select size from page)`
 	}
 	first, direction := `before`, ``
@@ -90,26 +128,63 @@ func (o clipOrder) page(filtered, descending bool) readapi.Rows[clipsPage] {
 	}
 	return readapi.Rows[clipsPage]{Doing: "reading clips", SQL: `
 		with ranges as (select ` + o.by + `, sum(clips)::bigint as clips` + o.fromRanges() + ` group by ` + o.by + `),
-		counted as (select coalesce(sum(clips), 0)::bigint as total from ranges),
+		placed as (
+			select ` + o.by + `, (sum(clips) over (order by ` + o.by + `) - clips)::bigint as before from ranges),
+		bounds as (` + o.bounds(filtered, bounded) + `),
+		counted as (select greatest(high - low, 0)::bigint as total from bounds),
 		page as (
-			select ` + first + ` as first, least($4, after) as size
-			from (select least($5, total) as before, greatest(total - $5, 0) as after from counted) as clips),
+			select low + ` + first + ` as first, least($4, after) as size
+			from (select least($5, total) as before, greatest(total - $5, 0) as after from counted) as clips, bounds),
 		start as (
-			select ` + o.by + `, (select first from page) - before as skip
-			from (select ` + o.by + `, (sum(clips) over (order by ` + o.by + `) - clips)::bigint as before from ranges) as placed
+			select ` + o.by + `, (select first from page) - before as skip from placed
 			where before <= (select first from page) order by before desc, ` + o.by + ` desc limit 1)
 		select (select total from counted), ` + readmodel.ClipsView.Array("c", `where c.clip_id = any(array(`+ids+`))
 			order by `+strings.ReplaceAll(o.by, ",", direction+",")+direction)}
 }
 
+// facets returns the start of a query that begins with the combinations of language and debug.
+func (o clipOrder) facets() string {
+	return `select found.* from (select distinct language, debug` + o.fromRanges() + `) as facets`
+}
+
+// bounds returns a query of how many clips come before the first one that is asked for, and before what follows the
+// last one.
+func (o clipOrder) bounds(filtered, bounded bool) string {
+	if !bounded {
+		return `select 0::bigint as low, coalesce(sum(clips), 0)::bigint as high from ranges`
+	}
+	return `select coalesce((` + o.before(o.begins, filtered) + `), 0) as low,
+		coalesce((` + o.before(o.ends, filtered) + `), 0) as high`
+}
+
+// before returns a query of how many clips fulfil a condition that those up to a place of the order do: the ones before
+// the last range that has any, and some of this one.
+func (o clipOrder) before(condition string, filtered bool) string {
+	some := `account_id = $1 and (` + o.by + `) >= (last.` + strings.ReplaceAll(o.by, ", ", ", last.") + `) and ` + condition
+	within := `select count(*)` + fromClips + ` where ` + some
+	if filtered {
+		within = `select coalesce(sum(clips), 0) from (` + o.facets() + ` cross join lateral (
+			select count(*) as clips` + fromClips + ` where language = facets.language and debug = facets.debug and ` + some + `
+			) as found) as counts`
+	}
+	return `select (before + (` + within + `))::bigint
+		from (select * from placed where ` + condition + ` order by ` + o.by + ` desc limit 1) as last`
+}
+
 func (o clipOrder) fromRanges() string { return ` from ` + o.ranges.SQL() + filter }
 
 func (a *API) list(call *web.Call, in clipsRequest) (web.Reply, error) {
+	if in.bounded() && in.SortBy != "timestamp" {
+		return web.Reply{}, call.Invalid("sort_by", "Input should be 'timestamp' with voice, since or until")
+	}
 	in.PageSize = min(in.PageSize, maxPageSize)
 	language := languageFilter(in.Language)
-	query := pageQueries[pageQuery{in.SortBy, in.SortOrder, language != "" || in.Debug}]
-	page, err := query.One(call, a.Models, nil,
-		call.Principal.Account, language, in.Debug, int64(in.PageSize), offset(in.Page, in.PageSize))
+	parameters := []any{call.Principal.Account, language, in.Debug, int64(in.PageSize), offset(in.Page, in.PageSize)}
+	if in.bounded() {
+		parameters = append(parameters, in.bounds()...)
+	}
+	query := pageQueries[pageQuery{in.order(), in.SortOrder, language != "" || in.Debug, in.bounded()}]
+	page, err := query.One(call, a.Models, nil, parameters...)
 	if err != nil {
 		return web.Reply{}, err
 	}

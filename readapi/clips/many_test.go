@@ -2,6 +2,7 @@ package clips
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +18,8 @@ import (
 // plainPage selects a page in the plain way: it counts all, and skips what comes before.
 const plainPage = `with filtered as (
 	select clip_id, characters, saved_at, voice from read_v2.clips
-	where account_id = 'big' and ($1 = '' or language = $1 or starts_with(language, $1 || '-')) and (debug or not $2))
+	where account_id = 'big' and ($1 = '' or language = $1 or starts_with(language, $1 || '-')) and (debug or not $2)
+	and ($5 = '' or voice = $5) and saved_at >= to_timestamp($6) and saved_at < to_timestamp($7))
 select (select count(*) from filtered), array(select clip_id from filtered order by %s limit $3 offset $4)`
 
 func TestPagesOfManyClipsAreThoseOfAPlainQuery(t *testing.T) {
@@ -46,16 +48,18 @@ func TestPagesOfManyClipsAreThoseOfAPlainQuery(t *testing.T) {
 		direction := rapid.SampledFrom([]string{"asc", "desc"}).Draw(rt, "sort_order")
 		language := rapid.SampledFrom([]string{"", "", "en", "en-us", "de", "fr", "e"}).Draw(rt, "language")
 		debug := rapid.Bool().Draw(rt, "debug")
+		bounds := drawBounds(rt, by)
 		size := rapid.SampledFrom([]int{1, 7, 12, 333, 1000}).Draw(rt, "page_size")
 		page := 1 + rapid.IntRange(0, 8000).Draw(rt, "after")/size
 
 		var total int64
 		var want []string
 		sorted := strings.ReplaceAll(clipOrders[by].by, ",", " "+direction+",") + " " + direction
-		row := s.Pool.QueryRow(t.Context(), fmt.Sprintf(plainPage, sorted), language, debug, size, (page-1)*size)
+		row := s.Pool.QueryRow(t.Context(), fmt.Sprintf(plainPage, sorted), language, debug, size, (page-1)*size,
+			bounds.voice, bounds.since, bounds.until)
 		require.NoError(rt, row.Scan(&total, &want))
-		shown := s.list("big", fmt.Sprintf("?sort_by=%s&sort_order=%s&language=%s&debug=%t&page_size=%d&page=%d",
-			by, direction, language, debug, size, page))
+		shown := s.list("big", fmt.Sprintf("?sort_by=%s&sort_order=%s&language=%s&debug=%t&page_size=%d&page=%d%s",
+			by, direction, language, debug, size, page, bounds.query()))
 		require.Equal(rt, total, shown.TotalClips)
 		require.Equal(rt, (total+int64(size)-1)/int64(size), shown.TotalPages)
 		got := make([]string, 0, len(want))
@@ -70,6 +74,42 @@ func TestPagesOfManyClipsAreThoseOfAPlainQuery(t *testing.T) {
 	require.NoError(t, s.Pool.QueryRow(t.Context(), `select max(clips)::bigint from (
 		select sum(clips) as clips from read_v2.clips_by_voice group by voice, saved_at, clip_id) as ranges`).Scan(&longest))
 	require.LessOrEqual(t, longest, int64(4000))
+}
+
+// stretch is a part of an order.
+type stretch struct {
+	voice        string
+	since, until float64
+}
+
+// drawBounds draws what only the order by time can be bounded by.
+func drawBounds(rt *rapid.T, by string) stretch {
+	all := stretch{since: math.Inf(-1), until: math.Inf(1)}
+	if by != "timestamp" || rapid.Bool().Draw(rt, "unbounded") {
+		return all
+	}
+	at := rapid.Custom(func(rt *rapid.T) float64 {
+		return float64(noon.Unix() + rapid.Int64Range(-100, 12_100).Draw(rt, "clip")*31)
+	})
+	all.voice = rapid.SampledFrom([]string{"", "leah", "ava", "zeke", "nobody"}).Draw(rt, "voice")
+	if rapid.Bool().Draw(rt, "since") {
+		all.since = at.Draw(rt, "from")
+	}
+	if rapid.Bool().Draw(rt, "until") {
+		all.until = at.Draw(rt, "to")
+	}
+	return all
+}
+
+func (s stretch) query() string {
+	query := "&voice=" + s.voice
+	if !math.IsInf(s.since, 0) {
+		query += fmt.Sprintf("&since=%.0f", s.since)
+	}
+	if !math.IsInf(s.until, 0) {
+		query += fmt.Sprintf("&until=%.0f", s.until)
+	}
+	return query
 }
 
 // appendClips appends events to a stream of clips, and returns where they are in the log.
