@@ -5,10 +5,10 @@ set -eu
 
 "$1/node_modules/.bin/tsc" -p "$1"
 
-# bundle SCRIPT OPTION
+# bundle OPTION SCRIPT...
 bundle() {
-	"${GO:-go}" tool -modfile=deploy/console.mod esbuild "$1" --bundle --minify --format=esm --target=es2022 \
-		--jsx=automatic --jsx-import-source=preact --charset=utf8 --legal-comments=none --log-level=warning "$2"
+	"${GO:-go}" tool -modfile=deploy/console.mod esbuild "$@" --bundle --minify --format=esm --target=es2022 \
+		--jsx=automatic --jsx-import-source=preact --charset=utf8 --legal-comments=none --log-level=warning
 }
-bundle "$1/src/main.tsx" --outdir="$2"
-bundle "$1/src/operators/main.tsx" --outfile="$2/operators.js"
+bundle --outdir="$2" "$1/src/main.tsx" "$1/src/worklet.ts"
+bundle --outfile="$2/operators.js" "$1/src/operators/main.tsx"

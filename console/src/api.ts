@@ -27,13 +27,14 @@ export interface Period { plan: string; period_end: number; chars_used: number; 
 export interface Cap { amount: number | null; currency: string | null; spent: number | null }
 export interface Clip {
   id: string; url: string; voice: string; timestamp: number; text: string | null; speed: number | null
-  language: string | null
+  language: string | null; media_type: string
 }
 export interface ClipPage { clips: Clip[]; page: number; page_size: number; total_clips: number; total_pages: number }
 export interface Session {
   id: string; device_label: string | null; country: string | null; created_at: number; updated_at: number
   current: boolean
 }
+export interface Precheck { dnsmos: number; start_s: number; end_s: number }
 export interface WordTime { text: string; start: number; duration: number }
 
 // ApiError is a refusal of the service, or a failure to reach it (status 0).
@@ -99,7 +100,8 @@ export const api = {
   nameKey: (masked: string, name: string) => send('POST', `v1/account/api_key/${part(masked)}/name`, { name }),
   revokeKey: (masked: string) => send('DELETE', `v1/account/api_key/${part(masked)}`),
   updateVoice: (id: string, change: Partial<Voice>) => send('PUT', `v1/ai/voice/${part(id)}`, change),
-  createVoice: (form: FormData) => send('POST', 'v1/ai/voice', form),
+  createVoice: async (form: FormData): Promise<Voice> => await (await send('POST', 'v1/ai/voice', form)).json(),
+  precheck: async (form: FormData): Promise<Precheck> => await (await send('POST', 'v1/ai/voice/precheck', form)).json(),
   deleteVoice: (id: string) => send('DELETE', `v1/ai/voice/${part(id)}`),
   deleteClip: (id: string) => send('DELETE', `v1/account/clip/${part(id)}`),
   endSession: (id: string) => send('DELETE', `v1/account/sessions/${part(id)}`),

@@ -1,5 +1,5 @@
 import { render } from 'preact'
+import './style.css' // first: what views add comes after it
 import { App } from './app'
-import './style.css'
 
 render(<App />, document.getElementById('app')!)

@@ -1,57 +1,63 @@
 // A sound with its waveform and words, which light up as they are spoken.
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { WordTime } from './api'
 import { clock } from './format'
-import { peaksOf, type Settings, type Sound } from './speech'
+import { outlineOf } from './speech'
+import { SampleTrack, type Track } from './track'
 import { Icon } from './ui'
 import { words } from './words'
 
 const w = words.playground
 
-export interface Made { sound: Sound; settings: Settings; blob?: Blob; times?: WordTime[] }
+// Playable is what the player shows: the blob is there when the sound is complete.
+export interface Playable { track: Track; text: string; blob?: Blob | undefined; times?: WordTime[] | undefined }
 
 const bars = 96
 
-export function SoundPlayer({ made }: { made: Made }) {
-  const audio = useRef<HTMLAudioElement>(null)
-  const [playing, setPlaying] = useState(false)
-  const [at, setAt] = useState(0)
-  const [length, setLength] = useState(0)
-  const [peaks, setPeaks] = useState<number[]>()
-  useEffect(() => { audio.current!.play().catch(() => setPlaying(false)) }, [])
+// useTrack follows a track: all the time while it plays, and else what happens to it.
+function useTrack(track: Track): { at: number; length: number; playing: boolean } {
+  const [, look] = useState(0)
+  useEffect(() => track.watch(() => look(n => n + 1)), [track])
   useEffect(() => {
-    if (made.blob) peaksOf(made.blob, bars).then(setPeaks, () => setPeaks(undefined))
-  }, [made.blob])
-  useEffect(() => {
-    if (!playing) return
+    if (!track.playing) return
     let frame = 0
-    const tick = () => { setAt(audio.current?.currentTime ?? 0); frame = requestAnimationFrame(tick) }
+    const tick = () => { look(n => n + 1); frame = requestAnimationFrame(tick) }
     tick()
     return () => cancelAnimationFrame(frame)
-  }, [playing])
-  const seek = (to: number) => { audio.current!.currentTime = to; setAt(to) }
-  const from = (to: number) => { seek(to); audio.current!.play().catch(() => setPlaying(false)) }
-  const toggle = () => {
-    const element = audio.current!
-    if (playing) element.pause()
-    else element.play().catch(() => setPlaying(false))
-  }
-  const known = made.blob && Number.isFinite(length) ? length : 0
+  }, [track, track.playing])
+  return { at: track.at, length: track.length ?? 0, playing: track.playing }
+}
+
+function usePeaks({ track, blob }: Playable, length: number): number[] | undefined {
+  const [peaks, setPeaks] = useState<number[]>()
+  const own = useMemo(() => track instanceof SampleTrack ? track.peaks(bars) : undefined, [track, length])
+  useEffect(() => {
+    if (blob && !(track instanceof SampleTrack)) outlineOf(blob, bars).then(({ peaks }) => setPeaks(peaks), () => setPeaks(undefined))
+  }, [track, blob])
+  return own ?? peaks
+}
+
+export function SoundPlayer({ of, silent }: { of: Playable; silent?: boolean }) {
+  const { track, times, text } = of
+  const { at, length, playing } = useTrack(track)
+  const peaks = usePeaks(of, length)
+  useEffect(() => { if (!silent) track.play() }, [track])
+  const from = (to: number) => { track.seek(to); track.play() }
   return <>
-    <audio ref={audio} src={made.sound.address} onPlay={() => setPlaying(true)} onPause={() => setPlaying(false)}
-      onEnded={() => { setPlaying(false); setAt(audio.current!.currentTime) }} onDurationChange={() => setLength(audio.current!.duration)} />
     <div class="player">
-      <button class="round" aria-label={playing ? w.pause : w.play} onClick={toggle}><Icon name={playing ? 'pause' : 'play'} /></button>
+      <button class="round" aria-label={playing ? w.pause : w.play} onClick={() => playing ? track.pause() : track.play()}>
+        <Icon name={playing ? 'pause' : 'play'} />
+      </button>
       <div class="wave">
-        <Wave peaks={peaks} share={known ? at / known : 0} />
-        <input type="range" min="0" max={known || 1} step="0.05" value={known ? at : 0} disabled={!known} aria-label={w.position}
-          aria-valuetext={w.ofSeconds(clock(at), clock(known))} onInput={e => seek(Number(e.currentTarget.value))} />
+        <Wave peaks={peaks} share={length ? at / length : 0} />
+        <input type="range" min="0" max={length || 1} step="0.05" value={length ? at : 0} disabled={!length} aria-label={w.position}
+          aria-valuetext={w.ofSeconds(clock(at), clock(length))} onInput={e => track.seek(Number(e.currentTarget.value))} />
       </div>
-      <span class="time">{clock(at)} / {known ? clock(known) : '–:––'}</span>
+      <span class="time">{clock(at)} / {length ? clock(length) : '–:––'}</span>
     </div>
-    {made.times && made.times.length > 0
-      ? <Transcript times={made.times} at={at} onSeek={from} />
-      : <p class="transcript" dir="auto">{made.settings.text}</p>}
+    {times && times.length > 0
+      ? <Transcript times={times} text={text} at={at} onSeek={from} />
+      : text && <p class="transcript" dir="auto" tabIndex={0} role="group" aria-label={w.spoken}>{text}</p>}
   </>
 }
 
@@ -64,22 +70,29 @@ function Wave({ peaks, share }: { peaks: number[] | undefined; share: number }) 
   </svg>
 }
 
+// isWord reports whether more is heard of a part of the text than a pause.
+const isWord = (part: WordTime) => /[^\s\p{P}]/u.test(part.text)
+
 // spoken returns the index of the word that is spoken at a time, -1 for none.
 export function spoken(times: WordTime[], at: number): number {
   let found = -1
   for (const [i, word] of times.entries()) {
     if (word.start > at) break
-    if (word.text.trim()) found = i
+    if (isWord(word)) found = i
   }
   return found
 }
 
-// Transcript marks words on the elements themselves, as rendering thousands of them in each frame would be slow.
-function Transcript({ times, at, onSeek }: { times: WordTime[]; at: number; onSeek: (to: number) => void }) {
+// Transcript marks words on the elements themselves, as rendering thousands of them in each frame would be slow. What
+// has no times yet follows them.
+function Transcript({ times, text, at, onSeek }: { times: WordTime[]; text: string; at: number; onSeek: (to: number) => void }) {
   const box = useRef<HTMLParagraphElement>(null)
   const lit = useRef(-1)
   const now = spoken(times, at)
-  const [list] = useState(() => times.map((word, i) => <span key={i} data-i={i} class={word.text.trim() ? 'w' : ''}>{word.text}</span>))
+  const list = useMemo(() => [
+    ...times.map((word, i) => <span key={i} data-i={i} class={isWord(word) ? 'w' : ''}>{word.text}</span>),
+    <span key="rest">{restOf(text, times)}</span>,
+  ], [times.length, text])
   useLayoutEffect(() => {
     const spans = box.current!.children
     spans[lit.current]?.classList.remove('now')
@@ -87,11 +100,26 @@ function Transcript({ times, at, onSeek }: { times: WordTime[]; at: number; onSe
     spans[now]?.classList.add('now')
     lit.current = now
   }, [now])
+  // The arrow keys lead from word to word, so that a text of a thousand words is not a thousand stops of the tab key.
+  const move = (event: KeyboardEvent) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key]
+    if (!step) return
+    event.preventDefault()
+    let to = now + step
+    while (times[to] && !isWord(times[to]!)) to += step
+    if (times[to]) onSeek(times[to]!.start + 0.001)
+  }
   return <>
-    <p ref={box} class="transcript live" dir="auto" onClick={event => {
+    <p ref={box} class="transcript live" dir="auto" tabIndex={0} role="group" aria-label={w.spoken} onKeyDown={move} onClick={event => {
       const i = (event.target as HTMLElement).dataset['i']
       if (i !== undefined) onSeek(times[Number(i)]!.start + 0.001)
     }}>{list}</p>
     <small class="faint">{w.wordsHint}</small>
   </>
+}
+
+// restOf is what a text has after the words of which the times are known.
+function restOf(text: string, times: WordTime[]): string {
+  const known = times.reduce((sum, word) => sum + word.text.length, 0)
+  return times.map(word => word.text).join('') === text.slice(0, known) ? text.slice(known) : ''
 }

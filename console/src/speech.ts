@@ -1,5 +1,9 @@
-// Making a sound: the audio is played while it is made, and the times of its words follow when it is complete.
+// Making a sound: it is played while it is made. The socket gives the times of its words along with it; where there is
+// none, they follow when the audio is complete.
 import { base, here, send, type WordTime } from './api'
+import { converse, NoSocketError, type Talk } from './converse'
+import { countCharacters } from './format'
+import { canStream, ElementTrack, type Track } from './track'
 
 export interface Settings {
   text: string; voice: string; model: string; language: string; speed: number; variation: string; seed: string
@@ -20,18 +24,55 @@ export function order(s: Settings, format: string): Record<string, unknown> {
 }
 
 export interface Sound {
-  address: string // for an audio element
+  id: number
+  track: Track
   seed: string
   characters: number
-  remaining: number | null
+  remaining: number | null // null where it is not said
   complete: Promise<{ blob: Blob; times: WordTime[] }>
-  release: () => void
 }
 
+let sounds = 0
 const mp3 = 'audio/mpeg'
 
-// speak returns when audio begins.
-export async function speak(settings: Settings, signal: AbortSignal): Promise<Sound> {
+export const isMarkup = (text: string) => text.trimStart().startsWith('<speak')
+
+// speak returns when audio begins. more is called with the times of words that are known before the sound is complete.
+export async function speak(settings: Settings, signal: AbortSignal, more: (times: WordTime[]) => void): Promise<Sound> {
+  if (canStream() && socketsWork && !isMarkup(settings.text)) { // on the socket markup is a text like any other
+    try {
+      return await throughSocket(settings, signal, more)
+    } catch (error) {
+      if (!(error instanceof NoSocketError)) throw error
+      socketsWork = false
+    }
+  }
+  return await overHTTP(settings, signal)
+}
+
+let socketsWork = true
+
+async function throughSocket(settings: Settings, signal: AbortSignal, more: (times: WordTime[]) => void): Promise<Sound> {
+  const { sound, talk } = await live(settings, signal, more)
+  talk.say(settings.text)
+  talk.finish()
+  await talk.begun.catch(error => { talk.track.release(); throw error })
+  return { ...sound, characters: countCharacters(settings.text) }
+}
+
+// live returns a sound that what is said makes longer.
+export async function live(
+  settings: Settings, signal: AbortSignal, more: (times: WordTime[]) => void,
+): Promise<{ sound: Sound; talk: Talk }> {
+  const seed = settings.seed || String(crypto.getRandomValues(new Uint32Array(1))[0])
+  let times: WordTime[] = []
+  const talk = await converse(settings, seed, signal, known => { times = known; more(known) })
+  const complete = talk.over.then(() => ({ blob: talk.track.file(), times }))
+  complete.catch(() => {})
+  return { sound: { id: ++sounds, track: talk.track, seed, characters: 0, remaining: null, complete }, talk }
+}
+
+async function overHTTP(settings: Settings, signal: AbortSignal): Promise<Sound> {
   const body = { ...order(settings, 'mp3'), return_durations: true }
   const response = await send('POST', 'v1/ai/speech/bytes', body, signal)
   const header = (name: string) => response.headers.get(name)
@@ -39,10 +80,9 @@ export async function speak(settings: Settings, signal: AbortSignal): Promise<So
   const { address, blob } = await read
   const remaining = header('x-characters-remaining')
   return {
-    address, seed: header('x-seed') ?? '', characters: Number(header('x-character-count') ?? 0),
-    remaining: remaining === null ? null : Number(remaining),
+    id: ++sounds, track: new ElementTrack(address), seed: header('x-seed') ?? '',
+    characters: Number(header('x-character-count') ?? 0), remaining: remaining === null ? null : Number(remaining),
     complete: blob.then(async whole => ({ blob: whole, times: await timesAt(header('x-timestamps-url'), signal) })),
-    release: () => URL.revokeObjectURL(address),
   }
 }
 
@@ -107,8 +147,10 @@ export const extensions: Record<string, string> = {
   mp3: 'mp3', wav: 'wav', aac: 'aac', webm: 'webm', ulaw: 'wav', pcm_s16le: 'pcm', pcm_f32le: 'pcm',
 }
 
-// peaksOf are the loudest samples of equal parts of a sound, from 0 to 1.
-export async function peaksOf(blob: Blob, parts: number): Promise<number[]> {
+// Outline is how a sound looks: the loudest samples of equal parts of it, from 0 to 1, and its length in seconds.
+export interface Outline { peaks: number[]; seconds: number }
+
+export async function outlineOf(blob: Blob, parts: number): Promise<Outline> {
   const decoded = await new OfflineAudioContext(1, 1, 24000).decodeAudioData(await blob.arrayBuffer())
   const samples = decoded.getChannelData(0)
   const length = Math.max(1, Math.floor(samples.length / parts))
@@ -118,7 +160,7 @@ export async function peaksOf(blob: Blob, parts: number): Promise<number[]> {
     return peak
   })
   const loudest = Math.max(...peaks, 0.01)
-  return peaks.map(peak => peak / loudest)
+  return { peaks: peaks.map(peak => peak / loudest), seconds: decoded.duration }
 }
 
 export const service = () => base.href.replace(/\/$/, '')

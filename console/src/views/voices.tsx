@@ -2,8 +2,10 @@ import { useEffect, useState } from 'preact/hooks'
 import { api, type Voice } from '../api'
 import { announce } from '../live'
 import { About, found, PreviewButton, star, VoiceFilter, type Filter } from '../voice-list'
+import { number } from '../format'
 import { ConfirmByTyping, Dialog, Empty, Field, Form, Header, Icon, Loaded, Select, StarButton, toast, useResource } from '../ui'
 import { words } from '../words'
+import { Create } from './voice-create'
 
 const w = words.voices
 
@@ -57,37 +59,6 @@ function List({ voices, onOpen }: { voices: Voice[]; onOpen: (open: Open) => voi
 
 const genders = Object.entries(w.genders)
 
-function Create({ onClose }: { onClose: () => void }) {
-  const [name, setName] = useState('')
-  const [gender, setGender] = useState('U')
-  const [files, setFiles] = useState<File[]>([])
-  const [enhance, setEnhance] = useState(false)
-  return <Dialog title={w.create} onClose={onClose}>
-    <Form submit={w.create} onCancel={onClose} disabled={!name.trim() || files.length === 0} action={async () => {
-      const form = new FormData()
-      form.set('name', name.trim())
-      form.set('gender', gender)
-      form.set('enhance', String(enhance))
-      files.forEach(file => form.append('files', file))
-      await api.createVoice(form)
-      announce('voices', 'account')
-      onClose()
-      toast(w.made(name.trim()))
-    }}>
-      <Field label={w.name}>
-        <input value={name} maxLength={200} autofocus autocomplete="off" onInput={e => setName(e.currentTarget.value)} />
-      </Field>
-      <Field label={w.files} hint={w.filesHint}>
-        <input type="file" accept="audio/*,video/mp4,video/webm" multiple onChange={e => setFiles([...e.currentTarget.files ?? []])} />
-      </Field>
-      <Field label={w.gender}><Select value={gender} options={genders} onChange={setGender} /></Field>
-      <label class="check">
-        <input type="checkbox" checked={enhance} onChange={e => setEnhance(e.currentTarget.checked)} /><span>{w.enhance}</span>
-      </label>
-    </Form>
-  </Dialog>
-}
-
 function Edit({ voice, onClose }: { voice: Voice; onClose: () => void }) {
   const [name, setName] = useState(voice.name)
   const [description, setDescription] = useState(voice.description ?? '')
@@ -111,8 +82,12 @@ function Edit({ voice, onClose }: { voice: Voice; onClose: () => void }) {
   </Dialog>
 }
 
+// Remove says what has been made with the voice, of which nothing is lost, and what will fail.
 function Remove({ voice, onClose }: { voice: Voice; onClose: () => void }) {
-  return <ConfirmByTyping title={w.removeTitle(voice.name)} lead={w.removeLead} word="delete" submit={w.remove}
+  const clips = useResource(() => api.clips(new URLSearchParams({ voice: voice.id, page_size: '1' }).toString()), ['clips'])
+  const made = clips.data?.total_clips
+  const lead = made === undefined ? w.removeLead : `${w.removeLead} ${w.removeClips(made, number(made))}`
+  return <ConfirmByTyping title={w.removeTitle(voice.name)} lead={lead} word="delete" submit={w.remove}
     onClose={onClose} action={async () => {
       await api.deleteVoice(voice.id)
       announce('voices', 'account')

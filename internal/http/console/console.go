@@ -39,7 +39,7 @@ type site struct {
 
 // Routes returns the rows for the public route table.
 func Routes() ([]web.Route, error) {
-	s, err := load("index.html", "main.js", "main.css")
+	s, err := load("index.html", "main.js", "main.css", "worklet.js")
 	if err != nil {
 		return nil, fmt.Errorf("reading the console: %w", err)
 	}
@@ -71,7 +71,7 @@ func (s *site) rows(description string) []web.Route {
 		web.Get("/console", s.show, public, tag, web.Summary("The console"), web.Description(description),
 			web.ReturnsMedia([]string{"text/html"}, sends, maySend, web.Sends("content-security-policy")), unchanged),
 		web.Get("/console/assets/{name}", s.asset, public, tag, web.Summary("A part of the console"),
-			web.Description("The script and the style of `/console`. Their names contain a hash of their content."),
+			web.Description("The scripts and the style of `/console`. Their names contain a hash of their content."),
 			web.ReturnsMedia([]string{"text/javascript", "text/css"}, sends, maySend), unchanged, web.Refuses(404)),
 	}
 }

@@ -108,8 +108,8 @@ func requireStrict(t *testing.T, address string) {
 func TestPartsOfAnotherReleaseAreThoseOfThisOneAndNotKept(t *testing.T) {
 	address := serve(t)
 	for name, status := range map[string]int{
-		"main-0123456789ab.js": 200, "main.css": 200, "other-0123456789ab.js": 404, "index.html": 404, "console.go": 404,
-		"..%2Fconsole.go": 404, "operators.js": 404,
+		"main-0123456789ab.js": 200, "main.css": 200, "worklet.js": 200, "other-0123456789ab.js": 404, "index.html": 404,
+		"console.go": 404, "..%2Fconsole.go": 404, "operators.js": 404,
 	} {
 		response, _ := webtest.Send(t, http.MethodGet, address+"/console/assets/"+name, "")
 		require.Equal(t, status, response.StatusCode, name)
@@ -164,7 +164,7 @@ func TestTheEmbeddedFilesAreBuiltFromTheSources(t *testing.T) {
 	build.Dir = root
 	output, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", output)
-	for _, name := range []string{"main.js", "main.css", "operators.js", "operators.css"} {
+	for _, name := range []string{"main.js", "main.css", "worklet.js", "operators.js", "operators.css"} {
 		want, err := os.ReadFile(filepath.Join(built, name))
 		require.NoError(t, err)
 		got, err := os.ReadFile(filepath.Join("dist", name))
