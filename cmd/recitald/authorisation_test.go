@@ -77,6 +77,7 @@ func authorisation() map[string]grant {
 		"POST /v1/account/accept_tos":         {access: writes},
 		"POST /v1/account/set_email_prefs":    {access: writes},
 		"GET /v1/account/events":              {access: reads},
+		"GET /v1/account/activity":            {access: reads},
 		"GET /v1/account/sessions":            {access: reads},
 		"GET /v1/account/billing_history":     {access: reads},
 		"GET /v1/account/daily_usage_history": {access: reads},
@@ -99,6 +100,7 @@ func authorisation() map[string]grant {
 		}},
 
 		"GET /payments/products":                 {},
+		"GET /payments/card-form":                {},
 		"GET /payments/billing":                  {access: reads},
 		"GET /payments/spending-cap":             {access: reads},
 		"PUT /payments/spending-cap":             {access: writes},

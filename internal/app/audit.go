@@ -49,6 +49,7 @@ func auditSlice(core *coreParts, stores *storeParts, shared *sharedParts) slice 
 			verification := &writeaudit.Verification{Heads: heads}
 			erasures := writeaudit.Erasures{Audit: records, Stores: erasureStores(core, stores, shared.wordTimes, records)}
 			return service{
+				public: read.Routes(),
 				admin: slices.Concat(read.AdminRoutes(), write.AdminRoutes(), chain.AdminRoutes(), verification.AdminRoutes(),
 					erasures.AdminRoutes()),
 				jobs:       []job{headsJob(heads, stores, core.cfg.AuditHeadInterval)},

@@ -47,7 +47,8 @@ func billingSlice(core *coreParts, providers *providerParts, shared *sharedParts
 			core.metrics.expectAlert(alert.PaymentsSource, alert.Uncollected)
 			core.metrics.expectAlert(alert.PaymentsSource, alert.DisputeLost)
 			core.metrics.expectAlert(alert.PaymentsSource, alert.Doubled)
-			read := readapi.API{Models: core.projector, Keys: core.keys}
+			read := readapi.API{Models: core.projector, Keys: core.keys,
+				CardForm: core.cfg.cardForm(providers.standIns.sandboxURL())}
 			write := writeapi.API{
 				Billing: billing, Notices: providers.notices.payments, Analytics: providers.notices.analytics,
 				ReadModels: core.projector,

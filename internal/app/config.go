@@ -100,6 +100,7 @@ type Config struct {
 	AnalyticsSecret     []string      `name:"stripe-analytics-secret" secret:"whole" placeholder:"whsec_…,…"`
 	AnalyticsSecretFile string        `name:"stripe-analytics-secret-file"`
 	StripeURL           string        `name:"stripe-url" placeholder:"https://HOST"`
+	StripePublishable   string        `name:"stripe-publishable-key" placeholder:"pk_…"`
 	StripeCoupon        string        `name:"stripe-coupon" placeholder:"ID"`
 	StripeRate          int           `name:"stripe-rate" default:"20" zero:"off"`
 	Dunning             time.Duration `name:"dunning" default:"336h"`

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -18,6 +19,7 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 	"github.com/recital-tts/recital/internal/providers/payments/stripe"
 	"github.com/recital-tts/recital/internal/providers/signin"
+	"github.com/recital-tts/recital/readapi/billing"
 )
 
 // webhookPath is where the payment provider sends its notices.
@@ -131,6 +133,7 @@ func (c Config) checkPayments(m *Mistakes) {
 			"a secret of the payment provider's webhooks is empty, so that anybody could sign with it")
 	}
 	m.add("stripe-url", c.checkProviderURL())
+	m.add("stripe-publishable-key", c.checkPublishable())
 }
 
 func blank(text string) bool { return strings.TrimSpace(text) == "" }
@@ -151,6 +154,38 @@ func (c Config) checkProviderURL() error {
 		return errors.New("the payment provider's URL must begin with https://, unless it is on this machine")
 	}
 	return nil
+}
+
+// publishableKey is what Stripe calls so. All else may be a secret.
+var publishableKey = regexp.MustCompile(`^pk_(test|live)_[A-Za-z0-9_]+$`)
+
+// checkPublishable makes sure that no secret is shown to everybody, and that the key is of use.
+func (c Config) checkPublishable() error {
+	switch key := c.StripePublishable; {
+	case key == "":
+		return nil
+	case !publishableKey.MatchString(key):
+		return errors.New("the publishable key must begin with pk_test_ or pk_live_: it is shown to everybody, and a secret " +
+			"key must not be")
+	case !c.hasProvider():
+		return errors.New("the publishable key of the payment provider needs RECITAL_STRIPE_KEY beside it")
+	}
+	return nil
+}
+
+// cardForm returns where pages enter cards: at Stripe, or on the page of the sandbox of mode dev.
+func (c Config) cardForm(sandbox string) billing.CardForm {
+	if c.StripePublishable != "" {
+		return billing.CardForm{PublishableKey: &c.StripePublishable}
+	}
+	if c.Mode != modeProd {
+		sandbox = cmp.Or(sandbox, c.StripeURL)
+	}
+	if sandbox == "" {
+		return billing.CardForm{}
+	}
+	page := strings.TrimRight(sandbox, "/") + "/pages/cards/{client_secret}"
+	return billing.CardForm{Page: &page}
 }
 
 // reconcile returns how often the payment provider is asked for missed notices.

@@ -11,8 +11,15 @@ import (
 
 // API serves billing from its read models.
 type API struct {
-	Models readapi.Models
-	Keys   keyring.Opener
+	Models   readapi.Models
+	Keys     keyring.Opener
+	CardForm CardForm
+}
+
+// CardForm is where pages enter cards. Without a publishable key and a page they cannot.
+type CardForm struct {
+	PublishableKey *string `json:"publishable_key" doc:"The publishable key of Stripe, for Stripe.js; null where Stripe takes no cards."`
+	Page           *string `json:"page" doc:"The page of the payment sandbox (in mode dev only), with {client_secret} in the place of the secret. With ?opener=ORIGIN it posts its result to the window that has opened it. Null where there is none."`
 }
 
 // Routes returns the rows for the public route table.
@@ -23,6 +30,9 @@ func (a *API) Routes() []web.Route {
 			web.Summary("The plans and what they cost"),
 			web.Description("Ordered by currency and amount. A plan without a `price_id` costs nothing and cannot be "+
 				"subscribed to."), web.Returns[[]product]()),
+		web.Get("/payments/card-form", a.cardForm, web.Public(), tag, web.Summary("Where cards are entered"),
+			web.Description("A page that has a `client_secret` takes the card with Stripe.js and the publishable key, or in "+
+				"mode dev by opening the page of the payment sandbox."), web.Returns[CardForm]()),
 		web.Get("/payments/billing", a.overview, tag,
 			web.Reads(readmodel.SubscriptionsView.View, readmodel.CardsView.View, readmodel.InvoicesView.View, readmodel.RefundsView.View,
 				readmodel.DisputesView.View,
@@ -34,3 +44,5 @@ func (a *API) Routes() []web.Route {
 			web.Returns[billingOverviewResponse](web.Sends("cache-control"))),
 	}
 }
+
+func (a *API) cardForm(*web.Call, struct{}) (web.Reply, error) { return web.JSON(a.CardForm), nil }
