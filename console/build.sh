@@ -10,5 +10,5 @@ bundle() {
 	"${GO:-go}" tool -modfile=deploy/console.mod esbuild "$@" --bundle --minify --format=esm --target=es2022 \
 		--jsx=automatic --jsx-import-source=preact --charset=utf8 --legal-comments=none --log-level=warning
 }
-bundle --outdir="$2" "$1/src/main.tsx" "$1/src/worklet.ts"
+bundle --outdir="$2" "$1/src/main.tsx" "$1/src/card.tsx" "$1/src/worklet.ts"
 bundle --outfile="$2/operators.js" "$1/src/operators/main.tsx"

@@ -54,7 +54,7 @@ func authorisation() map[string]grant {
 	}
 	return map[string]grant{
 		"GET /": {}, "GET /openapi.json": {}, "GET /asyncapi.json": {}, "GET /docs": {}, "GET /docs/assets/{name}": {},
-		"GET /console": {}, "GET /console/assets/{name}": {}, "GET /auth/oauth/providers": {},
+		"GET /console": {}, "GET /console/card": {}, "GET /console/assets/{name}": {}, "GET /auth/oauth/providers": {},
 		"GET /health_check": {}, "GET /ready_check": {}, "POST /echo": {},
 		"POST /drain": {access: operators},
 

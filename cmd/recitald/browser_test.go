@@ -39,8 +39,8 @@ func openBrowser(t *testing.T) *browser {
 	return openBrowserWith(t, "{}")
 }
 
-// openBrowserWith opens a browser whose profile has preferences, in JSON.
-func openBrowserWith(t *testing.T, preferences string) *browser {
+// openBrowserWith opens a browser whose profile has preferences, in JSON, with more flags.
+func openBrowserWith(t *testing.T, preferences string, flags ...string) *browser {
 	t.Helper()
 	program := bintest.Tool(t, "chromium", "chromium-browser", "google-chrome")
 	in, commands, err := os.Pipe()
@@ -52,10 +52,10 @@ func openBrowserWith(t *testing.T, preferences string) *browser {
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "Default"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "Default", "Preferences"), []byte(preferences), 0o600))
 	ctx, cancel := context.WithTimeout(context.Background(), 5*patience)
-	command := exec.CommandContext(ctx, program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-		"--no-first-run",
+	flags = append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
 		"--disable-background-networking", "--autoplay-policy=no-user-gesture-required", "--window-size=1400,1600",
-		"--user-data-dir="+folder, "--remote-debugging-pipe", "about:blank")
+		"--user-data-dir=" + folder, "--remote-debugging-pipe"}, flags...)
+	command := exec.CommandContext(ctx, program, append(flags, "about:blank")...)
 	command.ExtraFiles = []*os.File{in, out} // its descriptors 3 and 4
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }

@@ -36,7 +36,13 @@ type viewer struct {
 
 func newViewer(t *testing.T, s *server) *viewer {
 	t.Helper()
-	v := &viewer{browser: openBrowser(t), server: s, folder: os.Getenv(screenshotsVariable)}
+	return viewerOf(openBrowser(t), s)
+}
+
+func viewerOf(b *browser, s *server) *viewer {
+	t := b.t
+	t.Helper()
+	v := &viewer{browser: b, server: s, folder: os.Getenv(screenshotsVariable)}
 	axe, err := os.ReadFile(filepath.Join("..", "..", "console", "node_modules", "axe-core", "axe.min.js"))
 	if err != nil {
 		t.Log("axe-core is not installed (npm ci --ignore-scripts in console), so accessibility is not tested")

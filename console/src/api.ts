@@ -1,8 +1,8 @@
-// The client of the public interface, with the cookie of the session. Addresses are relative to the page, so that it
-// works behind any path of a proxy.
+// The client of the public interface, with the cookie of the session. Addresses are relative to the pages, console and
+// console/card, so that they work behind any path of a proxy.
 import { words } from './words'
 
-export const base = new URL('.', location.href)
+export const base = new URL(location.pathname.endsWith('/console/card') ? '..' : '.', location.href)
 
 export interface Profile { id: string; name: string; email: string }
 export interface Provider { provider: string; issuer: string }
@@ -37,9 +37,10 @@ export interface Session {
 export interface Precheck { dnsmos: number; start_s: number; end_s: number }
 export interface WordTime { text: string; start: number; duration: number }
 
-// ApiError is a refusal of the service, or a failure to reach it (status 0).
+// ApiError is a refusal of the service, or a failure to reach it (status 0). A payment that its owner has to confirm has
+// a client secret for that.
 export class ApiError extends Error {
-  constructor(readonly status: number, message: string) { super(message) }
+  constructor(readonly status: number, message: string, readonly clientSecret = '') { super(message) }
   get offline() { return this.status === 0 }
 }
 
@@ -56,9 +57,10 @@ export function messageOf(error: unknown): string {
 
 async function refusal(response: Response): Promise<ApiError> {
   const body = await response.json().catch(() => null)
-  const detail = Array.isArray(body?.detail) ? body.detail[0]?.msg : body?.detail
-  const text = body?.error?.message ?? body?.error ?? detail
-  return new ApiError(response.status, typeof text === 'string' ? text : words.refused(response.status))
+  const wrong = Array.isArray(body?.detail) ? body.detail[0]?.msg?.replace(/^Value error, (.)/, (_: string, first: string) => first.toUpperCase()) : undefined
+  const text = wrong ?? body?.error?.message ?? body?.error ?? body?.detail
+  const secret = body?.client_secret ?? body?.error?.client_secret ?? ''
+  return new ApiError(response.status, typeof text === 'string' ? text : words.refused(response.status), secret)
 }
 
 // send returns the response to a request, or throws an ApiError. signedOut is called when the session has ended.

@@ -5,22 +5,27 @@ import { api, base, messageOf, type Account, type Profile } from './api'
 import { number } from './format'
 import { Frame, Meter, useSignIn } from './frame'
 import { follow } from './live'
+import './styles/account.css'
 import { silence } from './player'
 import { Failed, Icon, Notice, Skeleton, Toasts, useResource, type Resource } from './ui'
+import { Billing } from './views/billing'
 import { Clips } from './views/clips'
+import { FirstSteps } from './views/first-steps'
 import { Keys } from './views/keys'
 import { Playground } from './views/playground'
+import { Pronunciations } from './views/pronunciations'
 import { Security } from './views/security'
 import { Usage } from './views/usage'
 import { Voices } from './views/voices'
 import { Welcome } from './views/welcome'
 import { words } from './words'
 
-export { Logo, Meter } from './frame'
+export { Meter } from './frame'
 
 type View = keyof typeof words.views
 const views: Record<View, FunctionComponent> = {
-  playground: Playground, voices: Voices, clips: Clips, keys: Keys, usage: Usage, security: Security,
+  playground: Playground, voices: Voices, clips: Clips, keys: Keys, usage: Usage, billing: Billing,
+  pronunciations: Pronunciations, security: Security,
 }
 const names = Object.keys(views) as View[]
 const entries = names.map(name => ({ name, label: words.views[name], icon: name }))
@@ -77,7 +82,10 @@ function Signed({ profile, onSignOut }: { profile: Profile; onSignOut: () => Pro
       </button>
       {failure && <Notice kind="error">{failure}</Notice>}
       <div class="who" title={profile.email}><bdi>{profile.name}</bdi><small><bdi>{profile.email}</bdi></small></div>
-    </>}><Shown /></Frame>
+    </>}>
+      {view === 'playground' && <FirstSteps />}
+      <Shown />
+    </Frame>
   </SignedContext.Provider>
 }
 

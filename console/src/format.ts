@@ -48,6 +48,16 @@ export function money(minor: number, currency: string): string {
   return format.format(minor / 10 ** (format.resolvedOptions().maximumFractionDigits ?? 2))
 }
 
+// minorOf is how many minor units a unit of a currency has.
+export function minorOf(currency: string): number {
+  const format = new Intl.NumberFormat(locale, { style: 'currency', currency: currency.toUpperCase() })
+  return 10 ** (format.resolvedOptions().maximumFractionDigits ?? 2)
+}
+
+// fraction is an amount in units of a currency, which may be less than a minor unit.
+export const fraction = (amount: number, currency: string) => new Intl.NumberFormat(locale,
+  { style: 'currency', currency: currency.toUpperCase(), maximumFractionDigits: 4 }).format(amount)
+
 const regions = new Intl.DisplayNames(locale, { type: 'region', fallback: 'code' })
 const tongues = new Intl.DisplayNames(locale, { type: 'language', fallback: 'code' })
 

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError } from './api'
+import { Logo } from './logo'
 import { Icon, Notice, type IconName } from './ui'
 import { words } from './words'
 
@@ -82,11 +83,4 @@ export function Meter({ value, max, plain }: { value: number; max: number; plain
   return <div class={`meter ${plain ? '' : share >= 1 ? 'full' : share >= 0.8 ? 'near' : ''}`} aria-hidden="true">
     <div style={{ width: `${share * 100}%` }} />
   </div>
-}
-
-export function Logo() {
-  return <svg class="logo" viewBox="0 0 32 32" width="28" height="28" aria-hidden="true">
-    <rect width="32" height="32" rx="8" />
-    <path d="M8.5 14.5v3M13.5 9.5v13M18.5 12.5v7M23.5 15v2" />
-  </svg>
 }

@@ -1,6 +1,6 @@
 // What is shown is read again after a change. Changes of this page are announced by what makes them, and everything is
 // read again when the tab becomes visible. follow adds what other tabs, browsers and programs change.
-export type Topic = 'account' | 'voices' | 'clips' | 'sessions' | 'usage' | 'operators'
+export type Topic = 'account' | 'voices' | 'clips' | 'sessions' | 'usage' | 'billing' | 'pronunciations' | 'operators'
 
 const listeners = new Map<() => void, readonly Topic[]>()
 
@@ -16,7 +16,8 @@ export function announce(...topics: Topic[]) {
   }
 }
 
-export const everything: Topic[] = ['account', 'voices', 'clips', 'sessions', 'usage', 'operators']
+export const everything: Topic[] =
+  ['account', 'voices', 'clips', 'sessions', 'usage', 'billing', 'pronunciations', 'operators']
 
 document.addEventListener('visibilitychange', () => {
   if (document.visibilityState === 'visible') announce(...everything)
@@ -25,7 +26,7 @@ addEventListener('online', () => announce(...everything))
 
 // topicsOf are the topics of what the service says has changed.
 const topicsOf: Record<string, Topic[]> = {
-  account: ['account'], billing: ['account', 'usage'], keys: ['account'], usage: ['account', 'usage'],
+  account: ['account'], billing: ['account', 'usage', 'billing'], keys: ['account'], usage: ['account', 'usage'],
   clips: ['clips'], sessions: ['sessions'], voices: ['voices'],
 }
 

@@ -14,7 +14,7 @@ export function ceiling(n: number): number {
   return [1, 2, 4, 5, 10].map(step => step * power).find(round => round >= n)!
 }
 
-export function Plot({ bars, limit, label }: { bars: Bar[]; limit: number | null; label: string }) {
+export function Plot({ bars, limit, cap = null, label }: { bars: Bar[]; limit: number | null; cap?: number | null; label: string }) {
   const box = useRef<HTMLDivElement>(null)
   const [width, setWidth] = useState(600)
   const [at, setAt] = useState(-1)
@@ -24,8 +24,10 @@ export function Plot({ bars, limit, label }: { bars: Bar[]; limit: number | null
     return () => watch.disconnect()
   }, [])
   const most = Math.max(...bars.map(bar => bar.api + bar.browser), 1)
-  const shownLimit = limit !== null && limit > 0 && limit <= most * 20 ? limit : null
-  const end = ceiling(Math.max(most, shownLimit ?? 0))
+  // a line far above all bars would flatten them
+  const near = (line: number | null) => line !== null && line > 0 && line <= most * 20 ? line : null
+  const shownLimit = near(limit), shownCap = near(cap)
+  const end = ceiling(Math.max(most, shownLimit ?? 0, shownCap ?? 0))
   const inner = height - bottom - top
   const y = (value: number) => top + inner * (1 - value / end)
   const slot = (width - left) / bars.length
@@ -46,6 +48,7 @@ export function Plot({ bars, limit, label }: { bars: Bar[]; limit: number | null
       <span><span class="dot api" />{w.api}{shown && ` ${number(shown.api)}`}</span>
       <span><span class="dot browser" />{w.browser}{shown && ` ${number(shown.browser)}`}</span>
       {shownLimit !== null && <span><span class="dash" />{w.limitLine(characters(shownLimit))}</span>}
+      {shownCap !== null && <span><span class="dash cap" />{w.capLine(characters(shownCap))}</span>}
     </div>
     <svg width={width} height={height} role="slider" tabIndex={0} aria-label={label} aria-valuemin={0}
       aria-valuemax={bars.length - 1} aria-valuenow={Math.max(0, at)} aria-valuetext={text} onKeyDown={move}
@@ -62,6 +65,7 @@ export function Plot({ bars, limit, label }: { bars: Bar[]; limit: number | null
         {(bars.length - 1 - i) % labels === 0 && <text x={Math.min(width - 22, x(i) + thick / 2)} y={height - 6} text-anchor="middle">{bar.label}</text>}
       </g>)}
       {shownLimit !== null && <line class="limit" x1={left} x2={width} y1={y(shownLimit)} y2={y(shownLimit)} />}
+      {shownCap !== null && <line class="limit cap" x1={left} x2={width} y1={y(shownCap)} y2={y(shownCap)} />}
     </svg>
   </div>
 }

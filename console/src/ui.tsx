@@ -263,6 +263,8 @@ const icons = {
   voices: 'M12 3a3 3 0 0 1 3 3v5a3 3 0 0 1-6 0V6a3 3 0 0 1 3-3zM6 11a6 6 0 0 0 12 0M12 17v4M9 21h6',
   clips: 'M5 5h14v14H5zM10 9l5 3-5 3z',
   keys: 'M14.5 9.5a4 4 0 1 0-4 4l1.5-.4V15h2v2h2v2h3v-3.5l-4.8-4.8z',
+  billing: 'M3 6h18v12H3zM3 10h18M7 15h4',
+  pronunciations: 'M4 5h9M8.5 3v2M11 5c-.6 4-3 7-6 8.5M6.5 8c1 2.5 3 4.5 5.5 5.5M12 21l4-10 4 10M13.5 17.5h5',
   usage: 'M4 20V10M10 20V4M16 20v-7M21 20H3',
   security: 'M12 3l7 3v5c0 5-3 8-7 10-4-2-7-5-7-10V6z',
   close: 'M6 6l12 12M18 6L6 18',

@@ -5,6 +5,7 @@ import { announce } from '../live'
 import { service } from '../speech'
 import { ConfirmByTyping, Copy, Dialog, Empty, Field, Form, Header, Icon, Loaded, Notice, Time, toast } from '../ui'
 import { words } from '../words'
+import { Hosting } from './hosting'
 
 const w = words.keys
 
@@ -23,6 +24,7 @@ export function Keys() {
       {({ apikeys }) => apikeys?.length ? <Table keys={apikeys} onOpen={setOpen} />
         : <Empty icon="keys" title={w.none} lead={w.noneLead} />}
     </Loaded>
+    <Hosting />
     {open?.kind === 'create' && <Create onClose={close} />}
     {open?.kind === 'rename' && <Rename of={open.key} onClose={close} />}
     {open?.kind === 'revoke' && <ConfirmByTyping title={w.revokeTitle(nameOf(open.key))} lead={w.revokeLead}

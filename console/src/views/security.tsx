@@ -5,6 +5,7 @@ import { country } from '../format'
 import { announce } from '../live'
 import { ConfirmByTyping, Copy, Dialog, Form, Header, Loaded, Notice, Time, toast, undoable, useResource } from '../ui'
 import { words } from '../words'
+import { Activity } from './activity'
 
 const w = words.security
 
@@ -15,6 +16,7 @@ export function Security() {
     <Sessions />
     <Owner />
     <Loaded of={account} rows={2}>{shown => <Preferences account={shown} />}</Loaded>
+    <Activity />
     <Closing />
   </>
 }

@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks'
 import { api, type Account, type Day, type Period } from '../api'
+import { billing } from '../billing'
 import { leftOf, Meter, useSigned } from '../app'
-import { characters, csv, date, day, money, number, save, utc } from '../format'
+import { characters, csv, date, day, minorOf, money, number, save, utc } from '../format'
 import { Plot, type Bar } from '../plot'
 import { Choice, Empty, Header, Icon, Loaded, Select, Time, useResource } from '../ui'
 import { words } from '../words'
@@ -15,19 +16,29 @@ export function Usage() {
   const { account } = useSigned()
   const history = useResource(async () => {
     const [days, periods, spending] = await Promise.all([api.days(), api.periods(), cap()])
-    return { days, periods, spending }
-  }, ['usage'])
+    return { days, periods, spending, pastCap: await charactersOf(spending) }
+  }, ['usage', 'billing'])
   return <>
     <Header title={w.title} lead={w.lead} />
     <Loaded of={account} rows={2}>
       {shown => <Figures account={shown} spending={history.data?.spending ?? null} />}
     </Loaded>
     <Loaded of={history} rows={5}>
-      {({ days, periods }) => days.length === 0
+      {({ days, periods, pastCap }) => days.length === 0
         ? <Empty icon="usage" title={w.none} lead={w.noneLead} />
-        : <History days={days} periods={periods} limit={account.data?.plan.character_limit ?? null} />}
+        : <History days={days} periods={periods} limit={account.data?.plan.character_limit ?? null}
+          pastCap={pastCap} credit={account.data?.usage.credit_characters ?? 0} />}
     </Loaded>
   </>
+}
+
+// charactersOf is how many characters past the plan a spending cap permits, null without one.
+async function charactersOf(spending: Spending): Promise<number | null> {
+  if (spending?.amount == null || !spending.currency) return null
+  const [{ subscription }, products] = await Promise.all([billing.overview(), billing.products()])
+  const { additional_unit_cost: cost, chars_per_unit: unit } = products.find(one => one.price_id === subscription.price_id) ?? {}
+  if (!cost || !unit) return null
+  return Math.floor(spending.amount / minorOf(spending.currency) / cost + 1e-9) * unit
 }
 
 type Spending = Awaited<ReturnType<typeof cap>>
@@ -64,7 +75,9 @@ function Figures({ account, spending }: { account: Account; spending: Spending }
 
 type By = 'day' | 'period'
 
-function History({ days, periods, limit }: { days: Day[]; periods: Period[]; limit: number | null }) {
+function History({ days, periods, limit, pastCap, credit }: {
+  days: Day[]; periods: Period[]; limit: number | null; pastCap: number | null; credit: number
+}) {
   const [by, setBy] = useState<By>('day')
   const [span, setSpan] = useState('30')
   const label = w.plot((by === 'day' ? w.byDay : w.byPeriod).toLowerCase())
@@ -79,7 +92,8 @@ function History({ days, periods, limit }: { days: Day[]; periods: Period[]; lim
             options={['30', '90', '366'].map(n => [n, w.days(Number(n))])} />}
         </div>
       </header>
-      <Plot key={by + span} bars={bars} limit={by === 'period' ? limit : null} label={label} />
+      <Plot key={by + span} bars={bars} label={label} limit={by === 'period' ? limit : null}
+        cap={by === 'period' && limit !== null && pastCap !== null ? limit + credit + pastCap : null} />
     </section>
     <Table by={by} bars={bars} />
   </>

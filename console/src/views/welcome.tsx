@@ -1,5 +1,5 @@
 import { api, here, signInAddress, type Provider } from '../api'
-import { Logo } from '../app'
+import { Logo } from '../logo'
 import { usePlayer } from '../player'
 import { Icon, Loaded, Notice, toast, useResource } from '../ui'
 import { words } from '../words'

@@ -27,6 +27,12 @@ const (
 	policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 		"media-src 'self' blob:; require-trusted-types-for 'script'; trusted-types 'none'; " +
 		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	// cardPolicy lets the page of cards load Stripe.js, too, whose form is a frame of Stripe's. Stripe.js makes no trusted
+	// types, so they are not required there. (https://docs.stripe.com/security/guide#content-security-policy)
+	cardPolicy = "default-src 'none'; script-src 'self' https://js.stripe.com https://*.js.stripe.com; style-src 'self'; " +
+		"connect-src 'self' https://api.stripe.com; img-src 'self' data: https://*.stripe.com; " +
+		"frame-src https://js.stripe.com https://*.js.stripe.com https://hooks.stripe.com; " +
+		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 	revalidated = "no-cache"
 	// forever is for files whose address contains the hash of their content.
 	forever = "public, max-age=31536000, immutable"
@@ -34,16 +40,22 @@ const (
 
 type site struct {
 	page   static.File
+	card   static.File
 	assets map[string]static.File
 }
 
 // Routes returns the rows for the public route table.
 func Routes() ([]web.Route, error) {
-	s, err := load("index.html", "main.js", "main.css", "worklet.js")
+	s, err := load("index.html", "main.js", "main.css", "card.js", "worklet.js")
+	if err == nil {
+		s.card, err = s.html("card.html")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the console: %w", err)
 	}
 	return append(s.rows("A page for the owners of accounts. It uses these routes with the cookie of a session."),
+		web.Get("/console/card", s.showCard, web.Public(), tag, web.Summary("The page on which the console takes cards"),
+			web.Description("Its content security policy alone admits the payment provider."), html, unchanged),
 		web.Get("/", home, web.Public(), tag, web.Summary("Leads to the console or to the description"),
 			web.Description("Redirects browsers with the cookie of a session to `/console`, others to `/docs`."),
 			web.ReturnsNothing(302, web.Sends("location", "cache-control")))), nil
@@ -60,40 +72,50 @@ func AdminRoutes() ([]web.Route, error) {
 			web.ReturnsNothing(302, web.Sends("location", "cache-control")))), nil
 }
 
-var tag = web.Tag("Console")
+// What the rows of pages and assets have in common.
+var (
+	tag            = web.Tag("Console")
+	sends, maySend = web.Sends("etag", "cache-control"), web.MaySend("content-encoding")
+	unchanged      = web.ReturnsNothing(304, web.Means("What the client has is still right"), sends)
+	html           = web.ReturnsMedia([]string{"text/html"}, sends, maySend, web.Sends("content-security-policy"))
+)
 
 // rows returns the routes of the page, which is for whom it says.
 func (s *site) rows(description string) []web.Route {
 	public := web.Public()
-	sends, maySend := web.Sends("etag", "cache-control"), web.MaySend("content-encoding")
-	unchanged := web.ReturnsNothing(304, web.Means("What the client has is still right"), sends)
 	return []web.Route{
 		web.Get("/console", s.show, public, tag, web.Summary("The console"), web.Description(description),
-			web.ReturnsMedia([]string{"text/html"}, sends, maySend, web.Sends("content-security-policy")), unchanged),
+			html, unchanged),
 		web.Get("/console/assets/{name}", s.asset, public, tag, web.Summary("A part of the console"),
 			web.Description("The scripts and the style of `/console`. Their names contain a hash of their content."),
 			web.ReturnsMedia([]string{"text/javascript", "text/css"}, sends, maySend), unchanged, web.Refuses(404)),
 	}
 }
 
-// load reads an embedded page and its assets, and puts the addresses of the assets into the page.
-func load(name string, assets ...string) (*site, error) {
-	s := &site{assets: map[string]static.File{}}
-	page, err := dist.ReadFile("dist/" + name)
-	if err != nil {
-		return nil, err
-	}
+// load reads an embedded page and the assets that it, and pages beside it, load.
+func load(page string, assets ...string) (s *site, err error) {
+	s = &site{assets: map[string]static.File{}}
 	for _, name := range assets {
 		content, err := dist.ReadFile("dist/" + name)
 		if err != nil {
 			return nil, err
 		}
-		file := static.Pack(static.MediaType(name), content)
-		s.assets[name] = file
-		page = bytes.ReplaceAll(page, []byte("{"+name+"}"), []byte(hashed(name, file)))
+		s.assets[name] = static.Pack(static.MediaType(name), content)
 	}
-	s.page = static.Pack(static.MediaType(name), page)
-	return s, nil
+	s.page, err = s.html(page)
+	return s, err
+}
+
+// html returns a page with the addresses of its assets.
+func (s *site) html(name string) (static.File, error) {
+	page, err := dist.ReadFile("dist/" + name)
+	if err != nil {
+		return static.File{}, err
+	}
+	for asset, file := range s.assets {
+		page = bytes.ReplaceAll(page, []byte("{"+asset+"}"), []byte(hashed(asset, file)))
+	}
+	return static.Pack(static.MediaType(name), page), nil
 }
 
 // hashed returns the name of an asset with the hash of its content.
@@ -119,9 +141,17 @@ func adminHome(call *web.Call, _ struct{}) (web.Reply, error) {
 }
 
 func (s *site) show(call *web.Call, in static.Conditions) (web.Reply, error) {
+	return send(call, in, s.page, policy)
+}
+
+func (s *site) showCard(call *web.Call, in static.Conditions) (web.Reply, error) {
+	return send(call, in, s.card, cardPolicy)
+}
+
+func send(call *web.Call, in static.Conditions, page static.File, policy string) (web.Reply, error) {
 	call.SetHeader("Content-Security-Policy", policy)
 	call.SetHeader("Referrer-Policy", "no-referrer")
-	return s.page.Reply(call, in, revalidated)
+	return page.Reply(call, in, revalidated)
 }
 
 type assetRequest struct {

@@ -104,6 +104,28 @@ func requireStrict(t *testing.T, address string) {
 	require.NotRegexp(t, `<script[^>]*>[^<]|<style|\sstyle=|\son[a-z]+=`, page)
 }
 
+// The page of cards alone admits the payment provider, and links what it needs by addresses below any path.
+func TestOnlyThePageOfCardsAdmitsThePaymentProvider(t *testing.T) {
+	address := serve(t)
+	response, page := webtest.Send(t, http.MethodGet, address+"/console/card", "")
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	policy := response.Header.Get("Content-Security-Policy")
+	for _, rule := range []string{
+		"default-src 'none'", "script-src 'self' https://js.stripe.com", "connect-src 'self' https://api.stripe.com;",
+		"frame-src https://js.stripe.com", "style-src 'self';", "frame-ancestors 'none'", "form-action 'none'",
+	} {
+		require.Contains(t, policy, rule)
+	}
+	require.NotContains(t, policy, "unsafe")
+	require.NotRegexp(t, `<script[^>]*>[^<]|<style|\sstyle=|\son[a-z]+=|https://`, page)
+	for _, link := range linked(t, page) {
+		part, _ := webtest.Send(t, http.MethodGet, address+"/console/"+link, "")
+		require.Equal(t, http.StatusOK, part.StatusCode, link)
+	}
+	response, _ = webtest.Send(t, http.MethodGet, address+"/console", "")
+	require.NotContains(t, response.Header.Get("Content-Security-Policy"), "stripe")
+}
+
 // While a release is rolled out, the page may come from one instance and its parts from another.
 func TestPartsOfAnotherReleaseAreThoseOfThisOneAndNotKept(t *testing.T) {
 	address := serve(t)
@@ -164,7 +186,7 @@ func TestTheEmbeddedFilesAreBuiltFromTheSources(t *testing.T) {
 	build.Dir = root
 	output, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", output)
-	for _, name := range []string{"main.js", "main.css", "worklet.js", "operators.js", "operators.css"} {
+	for _, name := range []string{"main.js", "main.css", "card.js", "worklet.js", "operators.js", "operators.css"} {
 		want, err := os.ReadFile(filepath.Join(built, name))
 		require.NoError(t, err)
 		got, err := os.ReadFile(filepath.Join("dist", name))
