@@ -414,13 +414,13 @@ func (v *viewer) choose(selector, path string) {
 }
 
 func (v *viewer) usesSecurity() {
-	v.await(`document.querySelectorAll("tbody tr").length === 1`)
+	v.await(`document.querySelectorAll("[aria-labelledby=sessions] tbody tr").length === 1`)
 	other := v.server.person()
 	entered := other.get(other.comeBack("eve@example.com"))
 	require.Equal(v.t, http.StatusFound, entered.status, entered.text())
 	// what happened elsewhere is seen when the tab is
 	v.evaluate(`document.dispatchEvent(new Event("visibilitychange"))`)
-	v.await(`document.querySelectorAll("tbody tr").length === 2`)
+	v.await(`document.querySelectorAll("[aria-labelledby=sessions] tbody tr").length === 2`)
 	v.look("security")
 	v.evaluate(`[...document.querySelectorAll("tbody button")].find(b => b.innerText === "Sign out").click()`)
 	v.seeing("The browser is signed out.")

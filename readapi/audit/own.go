@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
@@ -17,14 +18,14 @@ func (a *API) Routes() []web.Route {
 		web.Get("/v1/account/activity", a.own, web.Tag("Account"), web.Reads(readmodel.AuditView.View),
 			web.Summary("What was done in the account"),
 			web.Description("The newest entries first. What auditors and operators read is not among them."),
-			web.Returns[ownEntries](web.Sends("cache-control"))),
+			web.Returns[ownEntries](web.Sends("cache-control")), web.Refuses(400)),
 	}
 }
 
 type ownRequest struct {
 	Area  string `query:"area" default:"sessions" literal:"sessions,billing,activity" doc:"What it is about: sessions (sign-ins, keys, preferences), billing, or activity (voices, deleted clips, hosting)."`
 	Limit int    `query:"limit" default:"50" ge:"1" le:"100" doc:"How many entries a page has."`
-	Page  place  `query:"page_token" maxlen:"200" doc:"next_page_token of the page before."`
+	Page  string `query:"page_token" maxlen:"200" doc:"next_page_token of the page before."`
 }
 
 type ownEntries struct {
@@ -52,9 +53,9 @@ var ownBefore = readapi.From(readmodel.AuditView, `where account_id = $1 and are
 	order by at desc, log_commit desc, log_prepare desc limit $7`, "reading what was done in an account")
 
 func (a *API) own(call *web.Call, in ownRequest) (web.Reply, error) {
-	from := in.Page
-	if from == (place{}) {
-		from = place{at: lastPlace.UnixMicro()}
+	from := place{at: lastPlace.UnixMicro()}
+	if err := from.UnmarshalText([]byte(in.Page)); err != nil {
+		return web.Reply{}, &web.Error{Status: http.StatusBadRequest, Message: "The page token is not one that a page had"}
 	}
 	rows, err := ownBefore.Read(call, a.Models, call.Principal.Account, in.Area, time.UnixMicro(from.at).UTC(),
 		from.commit, from.prepare, ofStaff, in.Limit+1)
