@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"encoding/json"
-	"io"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -71,10 +70,7 @@ type instance struct {
 // open starts an instance, which ends with the test unless it is closed before.
 func (c *cluster) open(cfg app.Config) instance {
 	c.t.Helper()
-	a, err := app.Open(c.t.Context(), cfg, io.Discard)
-	require.NoError(c.t, err)
-	c.t.Cleanup(func() { require.NoError(c.t, a.Close()) })
-	return instance{a, cfg}
+	return instance{open(c.t, cfg), cfg}
 }
 
 // member returns the configuration of one more instance, which shares the keys of the first one.

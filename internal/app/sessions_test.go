@@ -35,6 +35,9 @@ func (i instance) newAccount(t *testing.T) string {
 	t.Helper()
 	id := uuid.NewString()
 	_, err := i.Accounts().OpenFor(t.Context(), id, "", nil, journal.System())
+	for end := time.Now().Add(patience); isTooSlow(err) && time.Now().Before(end); {
+		_, err = i.Accounts().OpenFor(t.Context(), id, "", nil, journal.System())
+	}
 	require.NoError(t, err)
 	return id
 }

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience bounds waits of tests; it only matters if a test fails.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 func testContext(t testing.TB) context.Context {
 	t.Helper()

@@ -109,7 +109,7 @@ func TestABrokenStreamIsCut(t *testing.T) {
 			body, err := io.ReadAll(response.Body)
 			require.ErrorIs(t, err, io.ErrUnexpectedEOF, "never a clean end")
 			require.Equal(t, "audio", string(body))
-			require.Eventually(t, func() bool { return strings.Contains(s.logs.String(), `"aborted":true`) }, 10*time.Second,
+			require.Eventually(t, func() bool { return strings.Contains(s.logs.String(), `"aborted":true`) }, patience,
 				time.Millisecond)
 			require.NotContains(t, s.logs.String(), "text of bob")
 			require.Equal(t, 200, s.ask("GET", "/ok", "").StatusCode, "the server lives on")
@@ -134,7 +134,7 @@ func TestAWriterEndsWhenItsClientHasGone(t *testing.T) {
 	require.NoError(t, err)
 	response.Body.Close()
 	require.ErrorContains(t, <-ended, "client has gone")
-	require.Eventually(t, func() bool { return strings.Contains(s.logs.String(), `"status":499`) }, 10*time.Second,
+	require.Eventually(t, func() bool { return strings.Contains(s.logs.String(), `"status":499`) }, patience,
 		time.Millisecond)
 	require.NotContains(t, s.logs.String(), "stream cut", "a client may leave; that is no failure of ours")
 }
