@@ -39,6 +39,8 @@ func TestPhonemesAreHeardAsTheyAreWritten(t *testing.T) {
 		{"en-us", "The təˈmɑːkoʊ is.", "təˈmɑːkoʊ", "D @2 t @ m A: k oU I z"},
 		{"de", "Die ˈpfeːçt da.", "ˈpfeːçt", "d i: pF e: C t d A:"},
 		{"fr-fr", "Le bɔ̃ʁœ̃.", "bɔ̃ʁœ̃", "l @- b O~ r W~"},
+		{"ja", "ア ɕːa カ", "ɕːa", `a s\ s\ a k a`},
+		{"cmn-latn-pinyin", "ma1 tɕɑŋ˥˩ ma1", "tɕɑŋ˥˩", "m A tS; A N m A"},
 	} {
 		at := strings.Index(test.text, test.sound)
 		sound := speech.Sound{Start: utf8.RuneCountInString(test.text[:at]), Runes: utf8.RuneCountInString(test.sound)}
