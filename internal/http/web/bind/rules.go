@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"errors"
 	"math"
 	"regexp"
 	"strconv"
@@ -136,9 +137,13 @@ func integer(v Value) (int64, *fault) {
 	return 0, intType()
 }
 
+// maxDigits is the maximum length of an integer, as in pydantic.
+const maxDigits = 4300
+
+// parseInt returns the nearest int64. An integer has no other bounds than those of its field, as in pydantic.
 func parseInt(text string) (int64, *fault) {
 	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
+	if len(text) > maxDigits || err != nil && !errors.Is(err, strconv.ErrRange) {
 		return 0, intParsingSize()
 	}
 	return n, nil
