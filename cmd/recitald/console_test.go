@@ -73,10 +73,10 @@ func (v *viewer) eventually(promise string) {
 	v.server.eventually(func() bool { return v.evaluate(promise) == true })
 }
 
-// submit sends the form of the dialog until it closes, as a person does whom a busy service has not answered.
+// submit sends the form of the dialog until it is gone, as a person does whom a busy service has not answered.
 func (v *viewer) submit() {
 	v.t.Helper()
-	for open := any(true); open == true; open = v.evaluate(`!!document.querySelector("dialog")`) {
+	for open := any(true); open == true; open = v.evaluate(`!!document.querySelector("dialog form")`) {
 		v.evaluate(`document.querySelector("dialog form").requestSubmit()`)
 		v.await(`!document.querySelector("dialog :is([aria-busy=true], form:not(:has(.notice.error)))")`)
 	}
@@ -255,18 +255,17 @@ func (v *viewer) usesThePlayground() {
 		requestAnimationFrame(look)
 	})()`)
 	v.press("Speak")
-	v.await(`document.querySelector("audio")?.currentTime > 0`)
-	v.await(`document.querySelector("audio").ended`)
+	v.await(playedTo("> 0"))
+	v.await(`document.querySelector('.player [aria-label="Play"]')`) // again, at the end
 	v.await(`document.querySelectorAll(".transcript .said").length > 14`)
 	require.Equal(t, true, v.evaluate(`lit.length > 2 && lit.every((word, i) => i === 0 || word > lit[i - 1])`))
 	v.seeing("Cost 41 characters. 14,959 characters left.")
 
 	// a word seeks
-	v.evaluate(`document.querySelector("audio").onseeked = e => { window.sought = e.target.currentTime }`)
 	v.evaluate(`[...document.querySelectorAll(".transcript .w")].find(w => w.textContent === "seven").click()`)
-	v.await(`window.sought > 1`)
+	v.await(playedTo("> 1"))
 	v.await(`document.querySelector(".transcript .now")`)
-	v.evaluate(`document.querySelector("audio").pause()`)
+	v.click(`.player [aria-label="Pause"]`)
 	v.look("playground")
 
 	// what cannot be spoken is explained, and the text stays
@@ -299,6 +298,11 @@ func (v *viewer) runsTheCode() {
 		require.NoError(v.t, err)
 		require.Greater(v.t, sound.Size(), int64(2000), name)
 	}
+}
+
+// playedTo is an expression for the position of the player, in seconds.
+func playedTo(comparison string) string {
+	return `Number(document.querySelector(".player input")?.value ?? 0) ` + comparison
 }
 
 func (v *viewer) usesKeys() {
@@ -370,9 +374,9 @@ func (v *viewer) usesClips() {
 	v.press("Play the clip")
 	v.await(`document.querySelector('[aria-label="Pause the clip"]')`)
 	v.press("Delete the clip")
-	v.unseen(".clips li")
+	v.await(`document.querySelector(".clips .removed")`)
 	v.press("Undo")
-	v.await(`document.querySelectorAll(".clips li").length === 1`)
+	v.unseen(".clips .removed")
 	v.press("Delete the clip")
 	v.seeing("No clips yet")
 	v.eventually(`fetch("v1/account/clips").then(r => r.json()).then(r => r.total_clips === 0)`)
@@ -385,9 +389,13 @@ func (v *viewer) usesVoices() {
 	require.NoError(v.t, os.WriteFile(recording, v.server.reference(v.t, "wav", 400), 0o600))
 	v.press("Create a voice")
 	v.fill("dialog input", hostile)
+	v.press("Files")
 	v.choose("dialog input[type=file]", recording)
+	v.await(`document.querySelector(".checked strong")`)
 	v.look("voice-create")
 	v.submit()
+	v.requireText(".compare bdi", hostile)
+	v.press("Done")
 	v.requireText(".voices bdi", hostile)
 	v.await(`document.querySelectorAll(".voices li").length === 10`)
 	v.look("voices")
@@ -398,6 +406,7 @@ func (v *viewer) usesVoices() {
 	v.press("Save")
 	v.requireText(".voices bdi", "Mine")
 	v.press("Delete")
+	v.seeing("No clip was made with it.")
 	v.fill("dialog input", "delete")
 	v.click("dialog .danger:not(:disabled)")
 	v.seeing("You have not made a voice yet")

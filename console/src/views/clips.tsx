@@ -98,9 +98,11 @@ function Filters({ filter, voices, onChange, onJump }: {
   </div>
 }
 
+// Day passes on whole days only: while a year is typed it is one of long ago.
 function Day({ label, value, onChange }: { label: string; value: string; onChange: (day: string) => void }) {
   return <Field label={label}>
-    <input type="date" value={value} min="2000-01-01" max="9998-12-31" onChange={e => onChange(e.currentTarget.value)} />
+    <input type="date" value={value} min="2000-01-01" max="9998-12-31"
+      onInput={e => { if (e.currentTarget.validity.valid) onChange(e.currentTarget.value) }} />
   </Field>
 }
 
