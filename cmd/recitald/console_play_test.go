@@ -163,7 +163,8 @@ func (v *viewer) opensAClip() {
 	v.await(`document.querySelectorAll("dialog .transcript .w").length >= 8`)
 	v.await(`document.querySelector("dialog .transcript .said")`)
 	v.look("clip")
-	v.evaluate(`window.saved = []; URL.createObjectURL = blob => { blob.text().then(text => saved.push(text)); return "about:blank" }
+	v.evaluate(`window.saved = []
+		URL.createObjectURL = blob => { blob.text().then(text => saved.push(text)); return "about:blank" }
 		HTMLAnchorElement.prototype.click = () => {}; 0`)
 	v.press("Word times")
 	v.await(`/^1\n00:00:0\d,\d{3} --> 00:00:0\d,\d{3}\nOne two three four\.\n\n2\n/.test(saved[0] ?? "")`)
@@ -237,7 +238,8 @@ func (v *viewer) scrollsAMillion() {
 		new MutationObserver(() => { most = Math.max(most, document.querySelectorAll(".clips li").length) })
 			.observe(list, {childList: true, subtree: true})
 		window.inSight = () => [...document.querySelectorAll(".clips li")].map(li => [li, li.getBoundingClientRect()])
-			.filter(([li, at]) => at.top >= list.getBoundingClientRect().top - 1 && at.bottom <= list.getBoundingClientRect().bottom + 1)
+			.filter(([li, at]) => at.top >= list.getBoundingClientRect().top - 1 &&
+				at.bottom <= list.getBoundingClientRect().bottom + 1)
 			.map(([li]) => Number(/Clip number (\d+)/.exec(li.innerText)?.[1] ?? -1))
 		0`)
 	require.Less(v.t, v.evaluate(`list.scrollHeight`), 16e6, "no browser cuts it off")

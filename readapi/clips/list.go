@@ -160,12 +160,13 @@ func (o clipOrder) bounds(filtered, bounded bool) string {
 // before returns a query of how many clips fulfil a condition that those up to a place of the order do: the ones before
 // the last range that has any, and some of this one.
 func (o clipOrder) before(condition string, filtered bool) string {
-	some := `account_id = $1 and (` + o.by + `) >= (last.` + strings.ReplaceAll(o.by, ", ", ", last.") + `) and ` + condition
+	last := `(last.` + strings.ReplaceAll(o.by, ", ", ", last.") + `)`
+	some := `account_id = $1 and (` + o.by + `) >= ` + last + ` and ` + condition
 	within := `select count(*)` + fromClips + ` where ` + some
 	if filtered {
 		within = `select coalesce(sum(clips), 0) from (` + o.facets() + ` cross join lateral (
-			select count(*) as clips` + fromClips + ` where language = facets.language and debug = facets.debug and ` + some + `
-			) as found) as counts`
+			select count(*) as clips` + fromClips + ` where language = facets.language
+				and debug = facets.debug and ` + some + `) as found) as counts`
 	}
 	return `select (before + (` + within + `))::bigint
 		from (select * from placed where ` + condition + ` order by ` + o.by + ` desc limit 1) as last`
