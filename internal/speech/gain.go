@@ -2,6 +2,7 @@ package speech
 
 import (
 	_ "embed"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,3 +74,19 @@ func languageGain(language string) float64 {
 
 // isAudible reports whether samples contain sound.
 func isAudible(pcm []byte) bool { return audio.TrailingSilence(pcm) < len(pcm)/2 }
+
+// speedGain returns what makes speech as loud at a speed as at 1, in dB: the engines are louder when they speak slowly,
+// down to their slowest, and espeak-ng is quieter when it speaks fast.
+func speedGain(speed float64, second bool) float64 {
+	const slowFirst, slowSecond, fastFirst = 1.2, 0.6, 1.5 // dB for an octave
+	octaves := math.Log2(max(speed, slowestOwn))
+	switch {
+	case octaves < 0 && second:
+		return slowSecond * octaves
+	case octaves < 0:
+		return slowFirst * octaves
+	case second:
+		return 0
+	}
+	return fastFirst * octaves
+}

@@ -113,6 +113,12 @@ func (s *Speaker) usesSecond(r Request) bool {
 
 // masteringOf returns the settings with which a voice is as loud as all others.
 func (s *Speaker) masteringOf(r Request) mastering.Settings {
+	settings := s.masteringAtOwnSpeed(r)
+	settings.Gain += speedGain(r.Speed, s.usesSecond(r))
+	return settings
+}
+
+func (s *Speaker) masteringAtOwnSpeed(r Request) mastering.Settings {
 	switch t := r.Voice.Timbre; {
 	case t != nil:
 		return mastering.Settings{Gain: t.Gain + languageGain(r.Language), Equaliser: t.Equaliser}
