@@ -4,14 +4,16 @@ import "strings"
 
 // How clients are pointed to Recital.
 const (
-	fixedHost    = "its host is fixed, see above"
-	fixedSocket  = "`baseURL` for HTTP; the host of its sockets is fixed, see above"
-	pythonSocket = "`Lmnt(api_key=…, base_url=\"https://HOST\")` for HTTP; the host of its sockets is fixed, see above"
-	python       = "`Lmnt(api_key=…, base_url=\"https://HOST\")`, or the variable `LMNT_BASE_URL`"
-	oldPython    = "`Speech(key, base_url=\"https://HOST\")`"
-	oldNode      = "`new Speech(key, 'https://HOST')` for HTTP; the host of its sockets is fixed, see above"
-	nodeOfLMNT   = "`new Lmnt({ apiKey, baseURL: 'https://HOST' })`"
-	nodeOfOpenAI = "`new OpenAI({ apiKey, baseURL: 'https://HOST/v1' })`"
+	fixedHost      = "its host is fixed, see above"
+	fixedSocket    = "`baseURL` for HTTP; the host of its sockets is fixed, see above"
+	pythonSocket   = "`Lmnt(api_key=…, base_url=\"https://HOST\")` for HTTP; the host of its sockets is fixed, see above"
+	python         = "`Lmnt(api_key=…, base_url=\"https://HOST\")`, or the variable `LMNT_BASE_URL`"
+	oldPython      = "`Speech(key, base_url=\"https://HOST\")`"
+	oldNode        = "`new Speech(key, 'https://HOST')` for HTTP; the host of its sockets is fixed, see above"
+	nodeOfLMNT     = "`new Lmnt({ apiKey, baseURL: 'https://HOST' })`"
+	pythonOfOpenAI = "`OpenAI(api_key=…, base_url=\"https://HOST/v1\")`"
+	sdkOfOpenAI    = "`createOpenAI({ apiKey, baseURL: 'https://HOST/v1' })`"
+	nodeOfOpenAI   = "`new OpenAI({ apiKey, baseURL: 'https://HOST/v1' })`"
 )
 
 // publishedClients are the first and the last of their kind in their registries.
@@ -41,6 +43,9 @@ var publishedClients = []publishedClient{
 		answer: answerOfPython(" invalid_request_error"), said: saidByPythonV2},
 	{name: "lmnt", registry: pypi, version: "2.13.0", script: "lmnt_v2.py", pointing: python,
 		answer: answerOfPython(" invalid_request_error"), said: saidByPythonV2},
+	{name: "@ai-sdk/lmnt", registry: npm, version: "1.0.27", beside: []string{"ai@5.0.277"}, fixed: true,
+		script: "ai-sdk.mjs", pointing: "`createLMNT({ apiKey })`; its host is fixed, see above",
+		answer: answerOfAISDK, said: saidByAISDK},
 	{name: "@ai-sdk/lmnt", registry: npm, version: "2.0.56", beside: []string{"ai@6.0.326"}, fixed: true,
 		script: "ai-sdk.mjs", pointing: "`createLMNT({ apiKey })`; its host is fixed, see above",
 		answer: answerOfAISDK, said: saidByAISDK},
@@ -52,31 +57,57 @@ var publishedClients = []publishedClient{
 		answer: `{"mp3": {"sound": true, "shape": [[24000, 1]]}, "wav": {"sound": true, "shape": [[16000, 1]]},
 			"key": "APIStatusError 401", "voice": "APIStatusError 404"}`,
 		said: []string{helloFromLiveKit, helloFromLiveKit}},
+	{name: "pipecat-ai", plugin: "LMNT", registry: pypi, version: "1.9.0",
+		beside: []string{"pipecat-ai[lmnt]==1.9.0"}, fixed: true, script: "lmnt_pipecat.py",
+		pointing: "`LmntTTSService(api_key=…)`; its host is fixed, see above",
+		answer: `{"spoken": {"sound": true, "errors": []}, "key": "Error: Invalid API key",
+			"voice": "Error: There is no such voice"}`,
+		said: saidByPipecat},
+	{name: "videosdk-plugins-lmnt", registry: pypi, version: "1.0.30", fixed: true, script: "lmnt_videosdk.py",
+		pointing: "`LMNTTTS(api_key=…, ws_url=\"wss://HOST/v1/ai/speech/stream\")`",
+		answer: `{"whole": {"sound": true, "errors": []}, "pieces": {"sound": true, "errors": []},
+			"key": {"sound": false, "errors": ["LMNT server error: Invalid API key"]},
+			"voice": {"sound": false, "errors": ["LMNT server error: There is no such voice"]}}`,
+		said: []string{"Hello from VideoSDK.", "Sent in pieces. And more."}},
+	{name: "genblaze-lmnt", registry: pypi, version: "0.3.3", script: "lmnt_genblaze.py",
+		pointing: "`https://HOST` in the variable `LMNT_BASE_URL`",
+		answer: `{"mp3": {"type": "audio/mpeg", "sound": true, "words": "Hello from another library."},
+			"wav": {"type": "audio/wav", "sound": true, "words": "Hello from another library."},
+			"key": "auth_failure", "voice": "unknown"}`,
+		said: []string{"Hello from another library.", "Hello from another library."}},
+	{name: "openai", registry: npm, version: "4.104.0", script: "openai.mjs", pointing: nodeOfOpenAI,
+		answer: answerOfOpenAI + "}", said: saidByOpenAI},
+	{name: "openai", registry: npm, version: "5.23.2", script: "openai.mjs", pointing: nodeOfOpenAI,
+		answer: answerOfOpenAI + "}", said: saidByOpenAI},
 	{name: "openai", registry: npm, version: "6.49.0", script: "openai.mjs", pointing: nodeOfOpenAI,
 		answer: answerOfOpenAI + "}", said: saidByOpenAI},
 	{name: "openai", registry: npm, version: "7.57.0", node22: true, script: "openai.mjs", pointing: nodeOfOpenAI,
 		answer: answerOfOpenAI + "}", said: saidByOpenAI},
-	{name: "openai", registry: pypi, version: "3.57.0", script: "openai_package.py",
-		pointing: "`OpenAI(api_key=…, base_url=\"https://HOST/v1\")`", answer: answerOfOpenAI + `, "asynchronous": true}`,
-		said: append([]string{"Not at once."}, saidByOpenAI...)},
+	{name: "openai", registry: pypi, version: "3.57.0", script: "openai_package.py", pointing: pythonOfOpenAI,
+		answer: answerOfOpenAIInPython, said: saidByOpenAIInPython},
+	{name: "@ai-sdk/openai", registry: npm, version: "2.0.131", beside: []string{"ai@5.0.277"},
+		script: "openai_ai_sdk.mjs", pointing: sdkOfOpenAI, answer: answerOfOpenAISDK, said: saidByOpenAISDK},
+	{name: "@ai-sdk/openai", registry: npm, version: "3.0.141", beside: []string{"ai@6.0.326"},
+		script: "openai_ai_sdk.mjs", pointing: sdkOfOpenAI, answer: answerOfOpenAISDK, said: saidByOpenAISDK},
 	{name: "@ai-sdk/openai", registry: npm, version: "4.0.118", beside: []string{"ai@7.0.173"}, node22: true,
-		script: "openai_ai_sdk.mjs", pointing: "`createOpenAI({ apiKey, baseURL: 'https://HOST/v1' })`",
-		answer: `{"mp3": "audio/mpeg true 0", "opus": "audio/ogg true 0", "wav": "audio/wav true 0",
-			"error": "404 There is no such voice"}`,
-		said: []string{strings.Repeat("Hello from the SDK.", 3)}},
+		script: "openai_ai_sdk.mjs", pointing: sdkOfOpenAI, answer: answerOfOpenAISDK, said: saidByOpenAISDK},
 	{name: "livekit-plugins-openai", registry: pypi, version: "1.8.9", script: "openai_livekit.py",
 		pointing: "`openai.TTS(api_key=…, base_url=\"https://HOST/v1\")`",
 		answer:   `{"events": "24000 True", "audio": "24000 True", "no voice": 404}`,
 		said:     []string{helloFromLiveKit, "And once more."}},
-	{name: "pipecat-ai", registry: pypi, version: "1.14.0", beside: []string{"pipecat-ai[openai]==1.14.0"},
+	{name: "pipecat-ai", plugin: "OpenAI", registry: pypi, version: "1.14.0",
+		beside: []string{"pipecat-ai[openai]==1.14.0"},
 		script: "openai_pipecat.py", pointing: "`OpenAITTSService(api_key=…, base_url=\"https://HOST/v1\")`",
 		answer: `{"sound": true}`, said: []string{"Hello from Pipecat."}},
 }
 
 const (
-	helloFromLiveKit = "Hello from LiveKit."
-	answerOfAISDK    = `{"type": "audio/mpeg", "sound": true, "warnings": 0}`
-	answerOfV212     = `{
+	helloFromLiveKit  = "Hello from LiveKit."
+	answerOfOpenAISDK = `{"mp3": "audio/mpeg true 0", "opus": "audio/ogg true 0", "wav": "audio/wav true 0",
+		"error": "404 There is no such voice"}`
+	answerOfOpenAIInPython = answerOfOpenAI + `, "asynchronous": true}`
+	answerOfAISDK          = `{"type": "audio/mpeg", "sound": true, "warnings": 0}`
+	answerOfV212           = `{
 		"voices": 9, "voice": "Zeke", "plan": "pro", "whole": "RIFF", "words": "Hello again.",
 		"streamed": {"sound": true, "words": "", "flushes": 1, "named": true},
 		"streamedWithWords": {"sound": true, "words": "This is streamed. And more.", "flushes": 1, "named": true},
@@ -96,8 +127,11 @@ const (
 )
 
 var (
-	saidByAISDK    = []string{"Hello from another client."}
-	saidByPythonV1 = []string{"Hello from version one.", "With my voice.", "This is streamed. And more.",
+	saidByOpenAISDK      = []string{strings.Repeat("Hello from the SDK.", 3)}
+	saidByOpenAIInPython = append([]string{"Not at once."}, saidByOpenAI...)
+	saidByPipecat        = []string{"Hello from Pipecat.", "And once more."}
+	saidByAISDK          = []string{"Hello from another client."}
+	saidByPythonV1       = []string{"Hello from version one.", "With my voice.", "This is streamed. And more.",
 		"This is streamed. And more."}
 	saidByPythonV2 = []string{"Hello from version two.", "Hello again.", "In pieces. And more.", "With my voice.",
 		"Not at once.", "This is streamed. And more.", "This is streamed. And more."}

@@ -17,6 +17,7 @@ import (
 // Each value in the answer is a step, and the last step is what its account is charged for.
 type publishedClient struct {
 	name     string
+	plugin   string // the interface of which it is a plug-in, where the package has others, too
 	registry string // npm or PyPI
 	version  string
 	beside   []string // what is installed with it
@@ -41,6 +42,14 @@ type row struct {
 }
 
 func (c publishedClient) String() string { return c.name + " " + c.version + " of " + c.registry }
+
+// markdown returns the registry and the name.
+func (c publishedClient) markdown() string {
+	if c.plugin != "" {
+		return c.registry + " `" + c.name + "` for " + c.plugin
+	}
+	return c.registry + " `" + c.name + "`"
+}
 
 // steps returns the values of a JSON object by their paths.
 func steps(object map[string]any) map[string]string {
@@ -204,7 +213,7 @@ func table(t *testing.T, rows []row) string {
 		if r.node22 {
 			runtime = " on Node 22"
 		}
-		fmt.Fprintf(&lines, "| %s `%s` | %s%s | %d | %d | %d |\n", r.registry, r.name, r.ran, runtime, steps, r.passed,
+		fmt.Fprintf(&lines, "| %s | %s%s | %d | %d | %d |\n", r.markdown(), r.ran, runtime, steps, r.passed,
 			steps-r.passed)
 	}
 	return lines.String()
@@ -233,7 +242,7 @@ func documentOfClients(t *testing.T) string {
 	last := ""
 	for _, c := range publishedClients {
 		rows = append(rows, row{publishedClient: c, ran: c.version, passed: c.count(t)})
-		if line := fmt.Sprintf("| %s `%s` %%s | %s |\n", c.registry, c.name, c.pointing); line == last {
+		if line := fmt.Sprintf("| %s %%s | %s |\n", c.markdown(), c.pointing); line == last {
 			pointing = strings.Replace(pointing, "%s", c.version+", %s", 1)
 		} else {
 			pointing = strings.Replace(pointing, ", %s", "", 1) + strings.Replace(line, "%s", c.version+", %s", 1)
@@ -269,6 +278,7 @@ const notRun = `## Not run
 
 | client | why |
 |---|---|
-| PyPI ` + "`pipecat-ai`" + ` for LMNT | 1.9.0 is its last version with a plug-in for this interface; it has not been tried |
-| PyPI ` + "`videosdk-plugins-lmnt`, `genblaze-lmnt`" + ` | they have not been tried |
+| PyPI ` + "`pipecat-ai`" + ` from 1.10.0 on, for LMNT | it has no plug-in for this interface any more |
+| PyPI ` + "`openai`" + ` before 3.0.0 | only its newest version is run; before 1.0.0 it has no speech |
+| npm ` + "`@ai-sdk/lmnt`" + ` before 1.0.0 | it has not been tried |
 `

@@ -1,6 +1,7 @@
 import { createOpenAI } from '@ai-sdk/openai';
-import { generateSpeech } from 'ai';
+import * as ai from 'ai';
 
+const generateSpeech = ai.generateSpeech ?? ai.experimental_generateSpeech; // its name before version 7
 const provider = createOpenAI({ apiKey: process.env.RECITAL_KEY, baseURL: `${process.env.RECITAL_ADDRESS}/v1` });
 const answers = {};
 for (const outputFormat of ['mp3', 'opus', 'wav']) {

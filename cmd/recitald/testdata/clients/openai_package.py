@@ -4,7 +4,10 @@ import os
 import threading
 import time
 
-import httpx2
+try:
+    import httpx2 as httpx
+except ImportError:  # before version 3 of the package
+    import httpx
 import openai
 
 BASE_URL = os.environ["RECITAL_ADDRESS"] + "/v1"
@@ -13,7 +16,7 @@ statuses = []
 
 
 def client_with(key, **options):
-    count = httpx2.Client(event_hooks={"response": [lambda response: statuses.append(response.status_code)]})
+    count = httpx.Client(event_hooks={"response": [lambda response: statuses.append(response.status_code)]})
     return openai.OpenAI(api_key=key, base_url=BASE_URL, http_client=count, **options)
 
 
