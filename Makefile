@@ -71,8 +71,8 @@ console: ## build the console's page from its sources (needs Node and npm's regi
 	cd console && npm ci --ignore-scripts --no-audit --no-fund
 	GO=$(GO) console/build.sh console internal/http/console/dist
 
-test: deps-test build ## run the tests, the longest ones shortened, some under the race detector
-	@$(MAKE) --no-print-directory --keep-going --jobs 2 test-race test-plain
+test: deps-test build ## run the tests, the longest ones shortened, some under the race detector (FULL=1: as make test-long)
+	@$(MAKE) --no-print-directory --keep-going --jobs 2 $(if $(FULL),test-long-race test-long-plain,test-race test-plain)
 
 test-race:
 	@$(TEST) -p 6 -short -race $(unwatched) $(call packages_in,$(RACE_SHORT))
@@ -80,8 +80,8 @@ test-race:
 test-plain:
 	@$(TEST) -p 6 -short $(call packages_not_in,$(RACE_SHORT))
 
-test-long: deps-long build ## run all tests once in full, all that runs concurrently under the race detector
-	@$(MAKE) --no-print-directory --keep-going --jobs 2 test-long-race test-long-plain
+test-long: deps-long ## run all tests once in full, all that runs concurrently under the race detector
+	@$(MAKE) --no-print-directory test FULL=1
 
 test-long-race:
 	@$(TEST) -race $(unwatched) $(call packages_in,$(RACE),$(RACE_SHORTENED)); others=$$?; \

@@ -136,7 +136,7 @@ function List({ rows, total, goTo, children }: {
   const rest = useRef(0)
   const sizes = { row: rowHeight, view, rows: total }
   useEffect(() => {
-    const watch = new ResizeObserver(() => setView(box.current!.clientHeight))
+    const watch = new ResizeObserver(() => { if (box.current) setView(box.current.clientHeight) })
     watch.observe(box.current!)
     return () => { watch.disconnect(); clearTimeout(rest.current) }
   }, [])

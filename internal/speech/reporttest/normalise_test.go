@@ -126,7 +126,13 @@ func (o outcome) right() bool {
 	if o.language == "ja" || o.language == "cmn" {
 		return strings.ReplaceAll(o.said, " ", "") == strings.ReplaceAll(o.spoken, " ", "")
 	}
-	return o.said == o.spoken
+	return o.said == o.spoken || withoutPauses(o.said) == withoutPauses(o.spoken)
+}
+
+// withoutPauses returns a text without the marks that engines get otherwise than they are written, for the pauses.
+func withoutPauses(text string) string {
+	marks := strings.NewReplacer(". ", " ", ",", " ", "(", " ", ")", " ", "–", " ", "—", " ", " - ", " ")
+	return strings.Join(strings.Fields(marks.Replace(text)), " ")
 }
 
 // sayPairs asks what every engine would get to say.
