@@ -115,7 +115,7 @@ func TestACloneIsNearerThanWhatItIsMadeOf(t *testing.T) {
 	}
 	for _, id := range voices {
 		original, _ := speech.LookupVoice(id)
-		analyses := analyse(t, cloner, say(t, flite, original, given()...)...)
+		analyses := analyse(t, cloner, rested(say(t, flite, original, given()...))...)
 		done := 0
 		model, err := cloner.Fit(t.Context(), analyses, cloning.Profile{}, func(now, total int) {
 			require.Equal(t, done+1, now)
@@ -134,6 +134,14 @@ func TestACloneIsNearerThanWhatItIsMadeOf(t *testing.T) {
 		require.True(t, near.Nearer(far), "%s: the clone is at %+v, what it is made of at %+v", id, near, far)
 		require.InDelta(t, loudness.Target, loudness.Of(bytes.Join(spoken, nil), rate), 1, id)
 	}
+}
+
+// rested adds a pause at the end of recordings, as people leave one.
+func rested(recordings [][]byte) [][]byte {
+	for i := range recordings {
+		recordings[i] = append(recordings[i], make([]byte, rate)...) // half a second
+	}
+	return recordings
 }
 
 func idOf(variant string) string {
