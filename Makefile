@@ -71,7 +71,7 @@ console: ## build the console's page from its sources (needs Node and npm's regi
 	cd console && npm ci --ignore-scripts --no-audit --no-fund
 	GO=$(GO) console/build.sh console internal/http/console/dist
 
-test: deps-test build ## run the tests, the longest ones shortened, some under the race detector (FULL=1: as make test-long)
+test: deps-test build ## run the tests, the longest ones shortened, some with the race detector (FULL=1: make test-long)
 	@$(MAKE) --no-print-directory --keep-going --jobs 2 $(if $(FULL),test-long-race test-long-plain,test-race test-plain)
 
 test-race:
