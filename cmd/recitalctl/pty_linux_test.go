@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	patience = time.Minute // only ends waits that would never end
-	pause    = 10 * time.Millisecond
+	patience = 5 * time.Minute       // only ends waits that would never end
+	pause    = 50 * time.Millisecond // between two looks, each of which costs a request
 )
 
 // session is a run of the tool on a terminal of its own, as for a person who reads and types.

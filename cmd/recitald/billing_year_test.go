@@ -80,7 +80,7 @@ func (c customer) agrees(t *testing.T, b *till, when string) payments.Billing {
 	t.Helper()
 	var has payments.Billing
 	var said string
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * pause) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(2 * pause) {
 		has = b.billing(c.id)
 		if said = c.disagreement(t, has); said == "" {
 			return has

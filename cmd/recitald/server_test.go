@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	patience = 5 * time.Minute // only ends waits that would never end
-	pause    = 10 * time.Millisecond
+	patience = 5 * time.Minute       // only ends waits that would never end
+	pause    = 50 * time.Millisecond // between two looks, each of which costs a request
 )
 
 // server is a running recitald, as in a terminal: it has its own process group.

@@ -137,7 +137,7 @@ func (p *subscriber) pay(a *subscribing) error {
 
 func (p *subscriber) settle(at []*server, _ books) error {
 	for _, a := range p.accounts {
-		for end := time.Now().Add(calm); ; time.Sleep(10 * pause) {
+		for end := time.Now().Add(calm); ; time.Sleep(2 * pause) {
 			answered, err := p.goOn(at[0], a)
 			if err != nil {
 				return err

@@ -172,7 +172,7 @@ func (p *closer) close(at *server, c *closingAccount) {
 
 func (p *closer) settle(at []*server, _ books) error {
 	if n := len(p.closing); n > 0 {
-		for end := time.Now().Add(calm); !p.closing[n-1].answered; time.Sleep(10 * pause) {
+		for end := time.Now().Add(calm); !p.closing[n-1].answered; time.Sleep(2 * pause) {
 			p.close(at[0], &p.closing[n-1])
 			if time.Now().After(end) {
 				return fmt.Errorf("nobody closes %s", p.closing[n-1].id)

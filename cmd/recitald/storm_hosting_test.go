@@ -87,7 +87,7 @@ func (p *webmaster) change(at *server, site string, has bool) error {
 }
 
 func (p *webmaster) settle(at []*server, _ books) error {
-	for end := time.Now().Add(calm); ; time.Sleep(100 * pause) {
+	for end := time.Now().Add(calm); ; time.Sleep(20 * pause) {
 		if time.Now().After(end) {
 			return fmt.Errorf("nobody answers what is wanted of %v, connected: %v", p.doubtful, p.code == "")
 		}

@@ -201,7 +201,7 @@ const calm = 3 * time.Minute
 func (s *storm) eventually(what string, condition func() error) {
 	s.t.Helper()
 	var err error
-	for end := time.Now().Add(calm); time.Now().Before(end); time.Sleep(10 * pause) {
+	for end := time.Now().Add(calm); time.Now().Before(end); time.Sleep(2 * pause) {
 		if err = condition(); err == nil {
 			s.say("%s", what)
 			return

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -80,7 +79,7 @@ func TestWhatAnOperatorChangesOrCopiesIsAnEntryWithNameRoleAddressAndReason(t *t
 			require.NoError(t, json.Unmarshal([]byte(answer), &page))
 			found = page.Entries
 			return len(found) >= count
-		}, patience, 20*time.Millisecond, "%d entries of %s", count, operator)
+		}, patience, pause, "%d entries of %s", count, operator)
 		return found
 	}
 

@@ -63,12 +63,12 @@ func TestAlertsOfBillingEndByThemselves(t *testing.T) {
 		subscription.Created{Account: "a1", Terms: terms("sub_2", "active"), At: now})
 	require.Eventually(t, func() bool {
 		return isOver(about("in_2", alert.Uncollected))
-	}, patience, 10*time.Millisecond)
+	}, patience, pause)
 	require.False(t, isOver(unpaid))
 	require.False(t, isOver(doubled))
 
 	// when it is given up, and a subscription ends, then both are over
 	write(3, invoice("in_1", "uncollectible"),
 		subscription.Ended{Account: "a1", Terms: terms("sub_1", "canceled"), EndedAt: now, At: now})
-	require.Eventually(t, func() bool { return isOver(unpaid) && isOver(doubled) }, patience, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return isOver(unpaid) && isOver(doubled) }, patience, pause)
 }

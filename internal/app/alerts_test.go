@@ -136,7 +136,7 @@ func TestAPoisonEventRaisesOneAlert(t *testing.T) {
 	// then it raises one alert, however many projections stop before it
 	began := time.Now()
 	one := []string{alert.EventSource}
-	require.Eventually(t, func() bool { return slices.Equal(one, c.raised(events[0].ID)) }, patience, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return slices.Equal(one, c.raised(events[0].ID)) }, patience, pause)
 	stopped := 0
 	for _, p := range app.ReadModels() {
 		if p.Streams.Include("account-poison") {
@@ -144,7 +144,7 @@ func TestAPoisonEventRaisesOneAlert(t *testing.T) {
 		}
 	}
 	require.Greater(t, stopped, 2)
-	require.Eventually(t, func() bool { return len(first.parked(t)) == stopped }, patience, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return len(first.parked(t)) == stopped }, patience, pause)
 	again := int(time.Since(began) / time.Minute) // after a minute an instance counts it again
 	require.LessOrEqual(t, c.counted(first, second), 2*(1+again), "once by each instance")
 
@@ -152,7 +152,7 @@ func TestAPoisonEventRaisesOneAlert(t *testing.T) {
 	require.NoError(t, first.Close())
 	require.NoError(t, second.Close())
 	first = c.open(c.shared)
-	require.Eventually(t, func() bool { return c.counted(first) > 0 }, patience, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return c.counted(first) > 0 }, patience, pause)
 
 	// and the log holds one alert, as before
 	require.NoError(t, first.Close()) // what is queued is appended

@@ -91,7 +91,7 @@ func positionOfASynthesis(t *testing.T, a *app.App, key string) string {
 func do(t *testing.T, request *http.Request) *http.Response {
 	t.Helper()
 	response, late := once(t, request)
-	for end := time.Now().Add(lateness); late && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(lateness); late && time.Now().Before(end); time.Sleep(pause) {
 		response, late = once(t, request)
 	}
 	return response

@@ -235,5 +235,5 @@ func writeInvoices(b *testing.B, log *journal.Journal, pool *pgxpool.Pool, accou
 		var rows int
 		err := pool.QueryRow(b.Context(), `select count(*) from read_v1.invoices where account_id = $1`, account).Scan(&rows)
 		return err == nil && rows == 12
-	}, patience, 10*time.Millisecond)
+	}, patience, pause)
 }

@@ -51,7 +51,7 @@ func writeYear(b *testing.B, cfg app.Config, pool *pgxpool.Pool, id string) {
 		var days int
 		err := pool.QueryRow(b.Context(), "select count(*) from read_v1.daily_usage where account_id = $1", id).Scan(&days)
 		return err == nil && days == 366
-	}, patience, 10*time.Millisecond)
+	}, patience, pause)
 }
 
 type (
@@ -87,7 +87,7 @@ func openSessions(b *testing.B, a *app.App, pool *pgxpool.Pool, id string, count
 		var shown int
 		err := pool.QueryRow(b.Context(), "select count(*) from read_v1.sessions where account_id = $1", id).Scan(&shown)
 		return err == nil && shown == count
-	}, patience, 10*time.Millisecond)
+	}, patience, pause)
 }
 
 // serveRows is a bare Fiber route that replies with the same rows of the same database.

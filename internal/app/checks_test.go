@@ -251,7 +251,7 @@ func TestABlobStoreThatIsDownIsFound(t *testing.T) {
 	since, _ := silent()
 	require.WithinRange(t, since, began, time.Now())
 	server.Restart(t)
-	require.Eventually(t, func() bool { return !isSilent() }, patience, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return !isSilent() }, patience, pause)
 }
 
 // certificate returns one that ends at a time, and its key.

@@ -38,7 +38,7 @@ func TestAKeyThatIsUsedAgainIsKnownByHeart(t *testing.T) {
 		lines = figures(t, a, token)
 		live := slices.Contains(lines, "recital_revocation_live 1") // it is not for moments, on a machine that is busy
 		return live && !slices.Contains(lines, "recital_api_key_cache_hits_total 0")
-	}, patience, time.Millisecond)
+	}, patience, pause)
 	require.Subset(t, lines, []string{"recital_api_key_cache_keys 1", "recital_revocation_watches 0"})
 	text := strings.Join(lines, "\n")
 	require.False(t, strings.Contains(text, key[:7]) ||

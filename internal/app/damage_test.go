@@ -43,7 +43,7 @@ func (i instance) isOpen(t *testing.T, source string, reason alert.Reason) bool 
 
 func (i instance) awaitAlert(t *testing.T, open bool, source string, reason alert.Reason) {
 	t.Helper()
-	require.Eventually(t, func() bool { return i.isOpen(t, source, reason) == open }, patience, 10*time.Millisecond,
+	require.Eventually(t, func() bool { return i.isOpen(t, source, reason) == open }, patience, pause,
 		"%s %s", source, reason)
 }
 
@@ -66,7 +66,7 @@ func (i instance) reports(t *testing.T, key, beginning string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		return slices.ContainsFunc(i.report(t, key), func(s string) bool { return strings.HasPrefix(s, beginning) })
-	}, patience, 10*time.Millisecond, beginning)
+	}, patience, pause, beginning)
 }
 
 // report returns the damage report that a key is shown, or what a service says that cannot show it now.
@@ -174,12 +174,12 @@ func TestWhatIsAwayIsInTheDamageReport(t *testing.T) {
 	one := c.open(cfg)
 	one.awaitReady(t)
 	key := one.operatorKey(t)
-	require.Eventually(t, func() bool { return len(one.alerts(t)) == 0 }, patience, 10*time.Millisecond,
+	require.Eventually(t, func() bool { return len(one.alerts(t)) == 0 }, patience, pause,
 		"nothing is wrong")
 	require.Eventually(t, func() bool { // until the key is known, as that of somebody who looks often
 		return len(one.report(t, key)) == 0 &&
 			!slices.Contains(figures(t, one.App, secret(t, cfg, "operator-token")), "recital_api_key_cache_hits_total 0")
-	}, patience, 10*time.Millisecond)
+	}, patience, pause)
 
 	// when the event store is away, then the report says so, from memory
 	began := time.Now()
@@ -197,7 +197,7 @@ func TestWhatIsAwayIsInTheDamageReport(t *testing.T) {
 			return r.Reason == alert.Unreachable && r.At.After(began.Add(-time.Second)) && r.At.Before(back) &&
 				slices.ContainsFunc(cleared, func(c alert.ConditionCleared) bool { return c.Alert == r.Alert && c.At.After(back) })
 		})
-	}, patience, 10*time.Millisecond)
+	}, patience, pause)
 
 	// when Postgres is away, then the report says so, without it
 	c.allow(false)
@@ -208,8 +208,8 @@ func TestWhatIsAwayIsInTheDamageReport(t *testing.T) {
 	require.Eventually(t, func() bool { // a busy machine may have seen it come and go
 		raised, cleared := c.told("postgres")
 		return len(raised) > 0 && len(cleared) == len(raised)
-	}, patience, 10*time.Millisecond)
-	require.Eventually(t, func() bool { return len(one.report(t, key)) == 0 }, patience, 10*time.Millisecond, "%v",
+	}, patience, pause)
+	require.Eventually(t, func() bool { return len(one.report(t, key)) == 0 }, patience, pause, "%v",
 		one.report(t, key))
 }
 
@@ -240,21 +240,21 @@ func TestAReadModelThatStopsIsInTheDamageReportUntilItGoesOn(t *testing.T) {
 	require.Eventually(t, func() bool {
 		lasting = c.lasting("projection/account")
 		return len(lasting) > 0 && len(c.raised(events[0].ID)) > 0
-	}, patience, 10*time.Millisecond)
+	}, patience, pause)
 	require.Len(t, lasting, 1, "as one alert")
 	require.Equal(t, []string{alert.EventSource}, c.raised(events[0].ID))
 	require.Eventually(t, func() bool {
 		return slices.Contains(figures(t, one.App, secret(t, one.cfg, "operator-token")),
 			`recital_alert_open{reason="stopped",source="event"} 1`)
-	}, patience, 10*time.Millisecond)
+	}, patience, pause)
 
 	// and no more when an operator has skipped it
 	c.skip(one, events[0].ID)
 	for _, i := range []instance{one, two} {
-		require.Eventually(t, func() bool { return len(i.alerts(t)) == 0 }, patience, 10*time.Millisecond)
+		require.Eventually(t, func() bool { return len(i.alerts(t)) == 0 }, patience, pause)
 	}
 	require.Eventually(t, func() bool { return len(c.lasting("projection/account")) == 0 && len(alertsOf(c)) == 0 },
-		patience, 10*time.Millisecond, "the log has no alert that is open")
+		patience, pause, "the log has no alert that is open")
 }
 
 // skip skips an event. While another instance tries it, it is not in the list.
@@ -263,7 +263,7 @@ func (c *cluster) skip(i instance, event uuid.UUID) {
 	require.Eventually(c.t, func() bool {
 		status, _ := i.act(c.t, http.MethodPost, "/admin/skips", map[string]any{"event_id": event})
 		return status == http.StatusOK
-	}, patience, 50*time.Millisecond)
+	}, patience, pause)
 }
 
 // alertsOf returns the ids of the alerts in the log that were raised once and not cleared.
@@ -291,7 +291,7 @@ func (c *cluster) earlier(source, subject string, reason alert.Reason) (id strin
 		require.NoError(c.t, err)
 		_, err = c.log.Append(c.t.Context(), alert.Stream, c.end(alert.Stream), events)
 		return err == nil
-	}, patience, time.Millisecond)
+	}, patience, pause)
 	return id
 }
 
@@ -332,12 +332,12 @@ func TestAlertsOfEarlierReleases(t *testing.T) {
 			return slices.Equal(ids, shown)
 		}
 	}
-	require.Eventually(t, func() bool { return len(alertsOf(c)) == 1 }, patience, 10*time.Millisecond)
-	require.Eventually(t, shows(unpaid), patience, 10*time.Millisecond, "the read model follows the log")
+	require.Eventually(t, func() bool { return len(alertsOf(c)) == 1 }, patience, pause)
+	require.Eventually(t, shows(unpaid), patience, pause, "the read model follows the log")
 
 	// and an operator clears the rest
 	one.operate(t, http.MethodPost, "/admin/alerts/"+unpaid+"/clear", nil)
-	require.Eventually(t, shows(), patience, 10*time.Millisecond)
+	require.Eventually(t, shows(), patience, pause)
 	require.NotContains(t, alertsOf(c), unpaid)
 }
 
@@ -351,7 +351,7 @@ func TestAnItemThatStaysOnTheListKeepsItsAlert(t *testing.T) {
 	c.earlier("todo/expiry", listed, alert.GaveUp)
 	kept := alertsOf(c)
 	c.earlier("todo/expiry", done, alert.GaveUp)
-	require.Eventually(t, func() bool { return len(alertsOf(c)) == 1 }, patience, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return len(alertsOf(c)) == 1 }, patience, pause)
 	require.Equal(t, kept, alertsOf(c))
 }
 

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -53,7 +52,7 @@ func TestWhatIsTurnedAwayAtTheEdgeIsCounted(t *testing.T) {
 		line := fmt.Sprintf(`%s{server="public"} %d`, figure, value)
 		require.Eventually(t, func() bool { // a connection is counted as closed after its client has noticed
 			return slices.Contains(figures(t, a, secret(t, cfg, "operator-token")), line)
-		}, patience, 10*time.Millisecond, line)
+		}, patience, pause, line)
 	}
 	shows("recital_http_connections", 0)
 	shows("recital_http_connections_evicted_total", 0)

@@ -42,7 +42,7 @@ func TestADevRecitaldBringsAPaymentProviderAlong(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, "http://"+a.PublicAddr()+"/payments/webhook", status.WebhookURL)
 		return status.PendingWebhooks == 0
-	}, patience, 10*time.Millisecond)
+	}, patience, pause)
 	_, err = a.Notices().Verify([]byte("{}"), "", time.Now())
 	require.ErrorIs(t, err, payments.ErrForged)
 

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -49,7 +48,7 @@ func TestAClipThatAReplyHasNamedIsNeverMissing(t *testing.T) {
 		found = one.ask(t, http.MethodGet, clip, "")
 		require.NotEqual(t, http.StatusNotFound, found.StatusCode)
 		return found.StatusCode == http.StatusOK
-	}, patience, 10*time.Millisecond)
+	}, patience, pause)
 	written, err := eventlog.ParsePosition(saved.Header.Get("x-recital-position"))
 	require.NoError(t, err)
 	shown, err := eventlog.ParsePosition(found.Header.Get("x-recital-position"))

@@ -68,7 +68,7 @@ func (b browser) send(on instance, method, path, body string, headers ...string)
 	got := b.once(on, method, path, body, headers...)
 	for end := time.Now().Add(lateness); method == http.MethodGet && isLate(got.StatusCode, []byte(got.body)) &&
 		time.Now().Before(end); got = b.once(on, method, path, body, headers...) {
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(pause)
 	}
 	return got
 }
@@ -133,7 +133,7 @@ func TestAPersonSeesAndEndsTheSessionsOfTheAccount(t *testing.T) {
 
 	// then they are shown on both instances, the newest first
 	for _, on := range []instance{here, there} {
-		require.Eventually(t, func() bool { return len(laptop.list(on)) == 2 }, patience, 10*time.Millisecond)
+		require.Eventually(t, func() bool { return len(laptop.list(on)) == 2 }, patience, pause)
 	}
 	shown := laptop.list(there)
 	require.Equal(t, []string{phone.id, laptop.id}, []string{shown[0].ID, shown[1].ID})
@@ -157,8 +157,8 @@ func TestAPersonSeesAndEndsTheSessionsOfTheAccount(t *testing.T) {
 	require.Equal(t, http.StatusOK, got.StatusCode, got.body)
 	require.JSONEq(t, `{"success":true}`, got.body)
 	require.Empty(t, got.Cookies())
-	require.Eventually(t, func() bool { return len(laptop.list(here)) == 1 }, patience, 10*time.Millisecond)
-	require.Eventually(t, phone.isSignedOut(there), patience, time.Millisecond)
+	require.Eventually(t, func() bool { return len(laptop.list(here)) == 1 }, patience, pause)
+	require.Eventually(t, phone.isSignedOut(there), patience, pause)
 	require.Equal(t, http.StatusNotFound, laptop.ask(here, http.MethodDelete, "/v1/account/sessions/"+phone.id).StatusCode)
 
 	// when all are ended, then the current one is, too, and its cookie goes
@@ -169,12 +169,12 @@ func TestAPersonSeesAndEndsTheSessionsOfTheAccount(t *testing.T) {
 	require.Len(t, got.Cookies(), 1)
 	require.Empty(t, got.Cookies()[0].Value)
 	for _, b := range []browser{laptop, tablet} {
-		require.Eventually(t, b.isSignedOut(there), patience, time.Millisecond)
+		require.Eventually(t, b.isSignedOut(there), patience, pause)
 		require.True(t, b.isSignedOut(here)())
 	}
 	again := here.signIn(t, account)
 	require.Eventually(t, func() bool { s := again.list(here); return len(s) == 1 && s[0].ID == again.id }, patience,
-		10*time.Millisecond)
+		pause)
 	require.False(t, stranger.isSignedOut(there)())
 }
 
@@ -251,7 +251,7 @@ func TestAnOldSecretIsReplacedAndUseIsNotedOnce(t *testing.T) {
 	require.Eventually(t, func() bool {
 		require.Empty(t, quiet.ask(here, http.MethodGet, "/v1/account").Cookies())
 		return len(c.types(t, session.Stream(quiet.id))) > 1
-	}, patience, time.Millisecond)
+	}, patience, pause)
 	for range 3 {
 		require.Empty(t, quiet.ask(here, http.MethodGet, "/v1/account").Cookies())
 		require.Empty(t, quiet.ask(there, http.MethodGet, "/v1/account").Cookies())
@@ -260,7 +260,7 @@ func TestAnOldSecretIsReplacedAndUseIsNotedOnce(t *testing.T) {
 	require.Eventually(t, func() bool {
 		got = old.ask(here, http.MethodGet, "/v1/account")
 		return len(got.Cookies()) > 0
-	}, patience, time.Millisecond)
+	}, patience, pause)
 
 	// then their use is noted once, and a cookie with an old secret is replaced
 	require.Equal(t, []string{"session-opened", "session-seen"}, c.types(t, session.Stream(quiet.id)))
@@ -311,8 +311,8 @@ func TestAReplacedSecretThatIsShownLaterEndsTheSession(t *testing.T) {
 		require.Equal(t, http.StatusUnauthorized, old.ask(here, http.MethodGet, "/v1/account").StatusCode)
 		return slices.Equal([]string{"session-opened", "session-rotated", "session-ended"},
 			c.types(t, session.Stream(old.id)))
-	}, patience, time.Millisecond)
-	require.Eventually(t, renewed.isSignedOut(here), patience, time.Millisecond)
+	}, patience, pause)
+	require.Eventually(t, renewed.isSignedOut(here), patience, pause)
 }
 
 func TestASessionWhoseTimeIsOverIsEnded(t *testing.T) {
@@ -324,5 +324,5 @@ func TestASessionWhoseTimeIsOverIsEnded(t *testing.T) {
 	require.True(t, b.isSignedOut(here)())
 	require.Eventually(t, func() bool {
 		return fmt.Sprint(c.types(t, session.Stream(b.id))) == "[session-opened session-ended]"
-	}, patience, 10*time.Millisecond)
+	}, patience, pause)
 }

@@ -108,18 +108,18 @@ func TestASkippedEventHidesNoRevocation(t *testing.T) {
 			asOf := "/admin/accounts/" + id + "?as_of=" + url.QueryEscape(before.UTC().Format(time.RFC3339Nano))
 			for _, i := range []instance{one, two} {
 				require.Eventually(t, func() bool { return i.status(t, key, http.MethodGet, "/v1/account") == 503 }, patience,
-					10*time.Millisecond)
+					pause)
 				status, reply := i.act(t, http.MethodGet, asOf, nil)
 				require.Equal(t, 503, status, reply)
 				require.Contains(t, reply, "parked skip")
 			}
 
 			// when it is skipped through one of them, then both are ready, and still admit nothing of the account
-			require.Eventually(t, func() bool { return len(one.parked(t)) > 2 }, patience, 10*time.Millisecond)
+			require.Eventually(t, func() bool { return len(one.parked(t)) > 2 }, patience, pause)
 			c.skip(one, event)
 			for _, i := range []instance{one, two} {
 				i.awaitReady(t)
-				require.Eventually(t, func() bool { return len(i.parked(t)) == 0 }, patience, 10*time.Millisecond)
+				require.Eventually(t, func() bool { return len(i.parked(t)) == 0 }, patience, pause)
 				require.Equal(t, 503, i.status(t, key, http.MethodGet, "/v1/account"))
 				require.Equal(t, 503, signedIn.ask(i, http.MethodGet, "/v1/account").StatusCode)
 			}
@@ -134,14 +134,14 @@ func TestASkippedEventHidesNoRevocation(t *testing.T) {
 			require.Eventually(t, func() bool {
 				_, audited := one.act(t, http.MethodGet, "/admin/audit/sessions?account="+id, nil)
 				return bytes.Contains([]byte(audited), []byte("event-skipped"))
-			}, patience, 10*time.Millisecond)
+			}, patience, pause)
 
 			// when an operator confirms that it revokes nothing, then the credentials are admitted
 			status, reply := two.act(t, http.MethodPost, "/admin/skips/"+event.String()+"/confirm", nil)
 			require.Equal(t, 200, status, reply)
 			for _, i := range []instance{one, two} {
 				require.Eventually(t, func() bool { return i.status(t, key, http.MethodGet, "/v1/account") == 200 }, patience,
-					10*time.Millisecond)
+					pause)
 				require.Equal(t, 200, signedIn.ask(i, http.MethodGet, "/v1/account").StatusCode)
 			}
 
@@ -151,7 +151,7 @@ func TestASkippedEventHidesNoRevocation(t *testing.T) {
 			require.Contains(t, reply, `"account"`)
 			for _, i := range []instance{one, two} {
 				require.Eventually(t, func() bool { return i.status(t, key, http.MethodGet, "/v1/account") == 503 }, patience,
-					10*time.Millisecond)
+					pause)
 			}
 			status, _ = one.act(t, http.MethodDelete, "/admin/accounts/"+id, nil)
 			require.Equal(t, 503, status)
@@ -166,7 +166,7 @@ func TestASkippedEventHidesNoRevocation(t *testing.T) {
 			require.Equal(t, 200, status)
 			for _, i := range []instance{one, two} {
 				require.Eventually(t, func() bool { return i.status(t, key, http.MethodGet, "/v1/account") == 401 }, patience,
-					10*time.Millisecond)
+					pause)
 			}
 		})
 	}

@@ -107,14 +107,14 @@ func TestAReplyThatIsCutIsSettledBeforeItsReservationExpires(t *testing.T) {
 	require.Equal(t, 200, response.StatusCode)
 
 	// its client pays for what was handed to the connection, which it does not read
-	require.Eventually(t, func() bool { return usage(t, a, key) > 0 }, patience, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return usage(t, a, key) > 0 }, patience, pause)
 	require.Less(t, usage(t, a, key), 3000)
 }
 
 // requireUsage requires that the account of a key has used so many characters.
 func requireUsage(t testing.TB, a *app.App, key string, characters int) {
 	t.Helper()
-	require.Eventually(t, func() bool { return usage(t, a, key) == characters }, patience, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return usage(t, a, key) == characters }, patience, pause)
 }
 
 // usage is what the account of a key has used.

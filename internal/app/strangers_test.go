@@ -69,7 +69,7 @@ func (i instance) operate(t *testing.T, method, path string, body any) (reply []
 	t.Helper()
 	status, reply := i.operateOnce(t, method, path, body)
 	for end := time.Now().Add(lateness); method == http.MethodGet && isLate(status, reply) && time.Now().Before(end); {
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(pause)
 		status, reply = i.operateOnce(t, method, path, body)
 	}
 	require.Equal(t, http.StatusOK, status, string(reply))
@@ -98,7 +98,7 @@ const speechOfOneWord = `{"text":"Hello.","voice":"leah"}`
 func (i instance) awaitReady(t *testing.T) {
 	t.Helper()
 	require.Eventually(t, func() bool { return i.ask(t, http.MethodGet, "/ready_check", "").StatusCode == http.StatusOK },
-		patience, 10*time.Millisecond)
+		patience, pause)
 }
 
 func TestOtherApplicationsInTheLogDisturbNothing(t *testing.T) {
@@ -134,7 +134,7 @@ func TestOtherApplicationsInTheLogDisturbNothing(t *testing.T) {
 	require.Eventually(t, func() bool { // for moments it is not, on a slow machine
 		lines = strings.Join(figures(t, one.App, secret(t, one.cfg, "operator-token")), "\n")
 		return strings.Contains(lines, "recital_revocation_live 1")
-	}, patience, 10*time.Millisecond)
+	}, patience, pause)
 	require.NotContains(t, lines, `state="stopped",version="1"} 1`)
 	require.Regexp(t, `recital_projection_foreign_events_total\{generation="1",projection="account",version="1"\} [1-9]`,
 		lines)
@@ -171,7 +171,7 @@ func TestAStoreThatHoldsAnUnknownEventOfOursIsStartedOn(t *testing.T) {
 		list.Parked = nil
 		require.NoError(t, json.Unmarshal(one.operate(t, http.MethodGet, "/admin/projections/parked", nil), &list))
 		return len(list.Parked) == len(readers)
-	}, patience, 10*time.Millisecond)
+	}, patience, pause)
 	for _, e := range list.Parked {
 		require.Contains(t, readers, e.Projection)
 		require.Equal(t, event{e.Projection, strange.String(), "blocking"}, e)
@@ -182,7 +182,7 @@ func TestAStoreThatHoldsAnUnknownEventOfOursIsStartedOn(t *testing.T) {
 	require.Equal(t, http.StatusOK, products.StatusCode)
 
 	// and it is one alert, which is counted again if it lasts
-	require.Eventually(t, func() bool { return len(c.raised(strange)) > 0 }, patience, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return len(c.raised(strange)) > 0 }, patience, pause)
 	require.Equal(t, []string{alert.EventSource}, c.raised(strange))
 	require.Regexp(t, `recital_alerts_total\{reason="outdated",source="event"\} [1-9]`,
 		strings.Join(figures(t, one.App, secret(t, one.cfg, "operator-token")), "\n"))

@@ -98,7 +98,7 @@ func TestCreditGoesOnWhenAPeriodEnds(t *testing.T) {
 		require.Eventually(t, func() bool {
 			granted, events = read(next(id))
 			return len(events) >= 2
-		}, patience, 10*time.Millisecond)
+		}, patience, pause)
 		require.Len(t, events, 2)
 		require.EqualValues(t, 500, granted.CreditLeft())
 		require.Equal(t, start, *granted.Grants[0].From)
@@ -113,7 +113,7 @@ func TestCreditGoesOnWhenAPeriodEnds(t *testing.T) {
 			require.Equal(t, ends[1].ID, ends[len(ends)-1].Meta.CausationID, "the grant is the cause")
 		}
 	}
-	require.Eventually(t, func() bool { over, _ := read(old("spent")); return over.Over() }, patience, 10*time.Millisecond)
+	require.Eventually(t, func() bool { over, _ := read(old("spent")); return over.Over() }, patience, pause)
 	_, none := read(next("spent"))
 	require.Empty(t, none)
 
@@ -121,6 +121,6 @@ func TestCreditGoesOnWhenAPeriodEnds(t *testing.T) {
 	require.Eventually(t, func() bool {
 		lines := figures(t, a, secret(t, cfg, "operator-token"))
 		return slices.Contains(lines, `recital_todo_due_items{process="credit"} 0`)
-	}, patience, 10*time.Millisecond)
+	}, patience, pause)
 	require.Contains(t, figures(t, a, secret(t, cfg, "operator-token")), `recital_todo_failures_total{process="credit"} 0`)
 }

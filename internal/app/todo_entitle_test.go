@@ -70,7 +70,7 @@ func TestAnAccountAndItsPeriodsFollowTheSubscription(t *testing.T) {
 	}
 	revision := write(subscription.Stream("a1"), eventlog.NoStream,
 		subscription.Entitled{Account: "a1", Entitlement: pro, At: now})
-	require.Eventually(t, func() bool { return period(bought).Credit == 500 }, patience, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return period(bought).Credit == 500 }, patience, pause)
 	require.Equal(t, plan.Indie, period(bought).Terms.Plan)
 	require.EqualValues(t, 1, period(bought).Terms.Version)
 	require.Equal(t, bought, period(opened).Terms.End)
@@ -91,7 +91,7 @@ func TestAnAccountAndItsPeriodsFollowTheSubscription(t *testing.T) {
 	require.Eventually(t, func() bool {
 		over, _ := period(bought).OverageOn(1)
 		return over.Billed && over.Characters == 12_345
-	}, patience, 10*time.Millisecond)
+	}, patience, pause)
 	require.Equal(t, plan.Free, period(lapsed).Terms.Plan)
 	require.EqualValues(t, 2, period(lapsed).Terms.Version)
 
@@ -100,7 +100,7 @@ func TestAnAccountAndItsPeriodsFollowTheSubscription(t *testing.T) {
 	for _, process := range []string{"entitle", "follow_entitlement", "credit", "close_period", "bill_overage"} {
 		require.Eventually(t, func() bool {
 			return slices.Contains(figures(t, a, token), fmt.Sprintf("recital_todo_due_items{process=%q} 0", process))
-		}, patience, 10*time.Millisecond, process)
+		}, patience, pause, process)
 		require.Contains(t, figures(t, a, token), fmt.Sprintf("recital_todo_failures_total{process=%q} 0", process))
 	}
 }

@@ -2,6 +2,7 @@ package feed
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -36,6 +37,9 @@ func (r *running) reading() (stop func() *reader) {
 	working.Go(func() {
 		for ctx.Err() == nil && all.err == nil && !all.back {
 			rows, at, err := r.read(r.t.Context(), "list")
+			if errors.Is(err, ErrBehind) { // a slow machine may need more than the time that a read waits
+				continue
+			}
 			all.err, all.back = err, at.Compare(all.last) < 0
 			if all.reads++; err == nil && (len(all.looks) < 20 || all.reads%100 == 0) {
 				all.looks[at] = look{rows, at}
@@ -105,6 +109,7 @@ func TestReadsHoldWhateverOperatorsDo(t *testing.T) {
 		for _, stop := range stops {
 			seen := stop()
 			require.NoError(t, seen.err, "round %d, after %d reads", round, seen.reads)
+			require.Positive(t, seen.reads)
 			require.False(t, seen.back, "round %d: a read stepped back to %s", round, seen.last)
 			for _, look := range slices.Collect(maps.Values(seen.looks)) {
 				require.Equal(t, folded(t, w.log, w.registry, look.at), look.rows)
