@@ -53,12 +53,12 @@ type Reference struct {
 // Align returns the reference's words with their places in the recording, which are in order and within it, and how
 // well the two fit.
 func Align(recording Sound, reference Reference) ([]Word, Fit) {
-	whole := extract(recording)
+	whole := extract(recording, activity.compared)
 	if whole.frames() == 0 || len(reference.Sound.Samples) == 0 {
 		return nil, Fit{}
 	}
 	reference = reference.inSilence()
-	b := extract(reference.Sound)
+	b := extract(reference.Sound, activity.whole)
 	endBeforePauses(reference.Words, b.silent)
 	whole.normalise()
 	b.normalise()

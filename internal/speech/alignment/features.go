@@ -1,6 +1,7 @@
 package alignment
 
 import (
+	"iter"
 	"math"
 	"slices"
 
@@ -24,17 +25,24 @@ const (
 
 // features are what is compared of a sound, one row for each frame.
 type features struct {
-	rows   [][]float32
-	levels []float64 // dB, of each frame
-	silent []bool
+	rows []row
+	activity
+}
 
+// row holds the cepstra of a frame, and their slopes.
+type row [2 * cepstra]float32
+
+// activity is what the levels of the frames tell. It costs a small part of what their spectra do.
+type activity struct {
+	silent   []bool
+	loud     float64 // dB, of speech
 	contrast float64 // dB, between speech and the background
 }
 
 // clarity is how far silence can be told from speech by its level: 0 in a noise that hides the weaker sounds, 1 in
 // none.
-func (f features) clarity() float64 {
-	return min(max((f.contrast-hidden)/(clean-hidden), 0), 1)
+func (a activity) clarity() float64 {
+	return min(max((a.contrast-hidden)/(clean-hidden), 0), 1)
 }
 
 // Contrasts in dB.
@@ -45,33 +53,53 @@ const (
 
 func (f features) frames() int { return len(f.rows) }
 
-// extract returns mel-frequency cepstra (Davis and Mermelstein, 1980).
-func extract(sound Sound) features {
-	size := int(width * float64(sound.Rate))
-	step := hop * float64(sound.Rate)
-	if size == 0 || len(sound.Samples) < size {
-		return features{}
+// layout is how the frames lie in a sound.
+type layout struct {
+	size, frames int     // samples of a frame, and the number of frames
+	step         float64 // samples
+}
+
+func layoutOf(sound Sound) layout {
+	l := layout{size: int(width * float64(sound.Rate)), step: hop * float64(sound.Rate)}
+	for l.size > 0 && l.start(l.frames)+l.size <= len(sound.Samples) {
+		l.frames++
 	}
-	length := 1
-	for length < size {
-		length *= 2
+	return l
+}
+
+func (l layout) start(frame int) int { return int(float64(frame) * l.step) }
+
+// listen returns the activity in a sound.
+func listen(sound Sound) activity {
+	l := layoutOf(sound)
+	if l.frames == 0 {
+		return activity{}
 	}
-	x := extractor{
-		fft: fourier.NewFFT(length), frame: make([]float64, length),
-		filters:  acoustics.MelFilters(bands, lowest, min(highest, float64(sound.Rate)/2), length, sound.Rate),
-		spectrum: make([]complex128, length/2+1), hamming: window.Hamming(ones(size)), cosines: cosines(),
-	}
-	var f features
-	for i := 0; ; i++ {
-		start := int(float64(i) * step)
-		if start+size > len(sound.Samples) {
-			break
+	levels := make([]float64, l.frames)
+	for i := range levels {
+		squares, start := 0, l.start(i)
+		for _, sample := range sound.Samples[start : start+l.size] {
+			squares += int(sample) * int(sample)
 		}
-		row, level := x.row(sound.Samples, start)
-		f.rows = append(f.rows, row)
-		f.levels = append(f.levels, level)
+		levels[i] = 10 * math.Log10(leastLoud+float64(squares)/float64(l.size)/(fullScale*fullScale))
 	}
-	f.silent, f.contrast = silences(f.levels)
+	return activityOf(levels)
+}
+
+// extract returns mel-frequency cepstra (Davis and Mermelstein, 1980) of the frames that are looked at, and zeros in the
+// others.
+func extract(sound Sound, looked func(activity) iter.Seq2[int, int]) features {
+	l := layoutOf(sound)
+	f := features{rows: make([]row, l.frames), activity: listen(sound)}
+	if l.frames == 0 {
+		return f
+	}
+	x := newExtractor(l.size, sound.Rate)
+	for from, to := range looked(f.activity) {
+		for i := from; i < to; i++ {
+			x.measure(sound.Samples, l.start(i), &f.rows[i])
+		}
+	}
 	return f
 }
 
@@ -92,16 +120,28 @@ type extractor struct {
 	cosines  [cepstra][bands]float64
 }
 
-func (x *extractor) row(samples []int16, start int) (row []float32, level float64) {
+// newExtractor returns an extractor for frames of a size in samples at a rate in Hz.
+func newExtractor(size, rate int) *extractor {
+	length := 1
+	for length < size {
+		length *= 2
+	}
+	return &extractor{
+		fft: fourier.NewFFT(length), frame: make([]float64, length),
+		filters:  acoustics.MelFilters(bands, lowest, min(highest, float64(rate)/2), length, rate),
+		spectrum: make([]complex128, length/2+1), hamming: window.Hamming(ones(size)), cosines: cosines(),
+	}
+}
+
+// measure sets the cepstra of the frame that starts at a sample.
+func (x *extractor) measure(samples []int16, start int, of *row) {
 	clear(x.frame)
-	power := leastLoud
 	for i, shape := range x.hamming {
 		before := 0.0
 		if start+i > 0 {
 			before = float64(samples[start+i-1]) / fullScale
 		}
 		sample := float64(samples[start+i]) / fullScale
-		power += sample * sample / float64(len(x.hamming))
 		x.frame[i] = (sample - emphasis*before) * shape
 	}
 	x.fft.Coefficients(x.spectrum, x.frame)
@@ -114,15 +154,13 @@ func (x *extractor) row(samples []int16, start int) (row []float32, level float6
 		}
 		logs[b] = math.Log(sum)
 	}
-	row = make([]float32, cepstra)
-	for c := range row {
+	for c := range cepstra {
 		sum := 0.0
 		for b := range logs {
 			sum += x.cosines[c][b] * logs[b]
 		}
-		row[c] = float32(sum)
+		of[c] = float32(sum)
 	}
-	return row, 10 * math.Log10(power)
 }
 
 // cosines is the orthonormal transform of the bands' logarithms (DCT-II).
@@ -139,17 +177,17 @@ func cosines() (table [cepstra][bands]float64) {
 	return table
 }
 
-// silences reports which frames are closer to the background than to speech, and how far apart these are in dB.
-func silences(levels []float64) (silent []bool, contrast float64) {
+// activityOf finds the frames that are closer to the background than to speech, and how far apart these are.
+func activityOf(levels []float64) activity {
 	sorted := slices.Sorted(slices.Values(levels))
 	loud := sorted[len(sorted)-1-loudest(len(sorted))]
 	floor := max(sorted[len(sorted)*5/100], loud-50)
 	threshold := floor + max(6, 0.3*(loud-floor))
-	silent = make([]bool, len(levels))
+	a := activity{silent: make([]bool, len(levels)), loud: loud, contrast: loud - floor}
 	for i, level := range levels {
-		silent[i] = level < threshold
+		a.silent[i] = level < threshold
 	}
-	return silent, loud - floor
+	return a
 }
 
 // loudest is the number of frames that are louder than speech is said to be: a twentieth, but not more than a second's,
@@ -162,9 +200,10 @@ func loudest(frames int) int { return min(frames/20, int(1/hop)) }
 func (f *features) normalise() {
 	for c := range cepstra {
 		var n, sum, squares float64
-		for i, row := range f.rows {
+		for i := range f.rows {
 			if !f.silent[i] {
-				n, sum, squares = n+1, sum+float64(row[c]), squares+float64(row[c])*float64(row[c])
+				value := float64(f.rows[i][c])
+				n, sum, squares = n+1, sum+value, squares+value*value
 			}
 		}
 		if n == 0 {
@@ -172,25 +211,25 @@ func (f *features) normalise() {
 		}
 		mean := sum / n
 		deviation := math.Sqrt(max(squares/n-mean*mean, 1e-6))
-		for _, row := range f.rows {
-			row[c] = float32((float64(row[c]) - mean) / math.Sqrt(deviation))
+		for i := range f.rows {
+			f.rows[i][c] = float32((float64(f.rows[i][c]) - mean) / math.Sqrt(deviation))
 		}
 	}
 	f.addSlopes()
 }
 
-// addSlopes appends each cepstrum's regression over five frames (Furui, 1986).
+// sloped is the number of frames on each side that the slope of a frame depends on.
+const sloped = 2
+
+// addSlopes sets each cepstrum's regression over five frames (Furui, 1986).
 func (f *features) addSlopes() {
 	last := len(f.rows) - 1
-	slopes := make([][cepstra]float32, len(f.rows))
 	for i := range f.rows {
-		for c := range cepstra {
-			for k := 1; k <= 2; k++ {
-				slopes[i][c] += float32(k) * (f.rows[min(i+k, last)][c] - f.rows[max(i-k, 0)][c]) / 10
+		slopes := f.rows[i][cepstra:]
+		for c := range slopes {
+			for k := 1; k <= sloped; k++ {
+				slopes[c] += float32(k) * (f.rows[min(i+k, last)][c] - f.rows[max(i-k, 0)][c]) / 10
 			}
 		}
-	}
-	for i := range f.rows {
-		f.rows[i] = append(f.rows[i], slopes[i][:]...)
 	}
 }

@@ -1,5 +1,7 @@
 package alignment
 
+import "iter"
+
 // longestPause is the number of frames to which pauses of a recording are cut before it is compared. A rendering has
 // few that are longer, and frames in which the recording alone is silent would draw the path to other silences.
 const longestPause = 40
@@ -10,6 +12,44 @@ type pause struct {
 	missing    float64 // seconds
 }
 
+// spans yields where stretches of speech, and silences, begin and end.
+func (a activity) spans() iter.Seq2[int, int] {
+	return func(yield func(from, to int) bool) {
+		for from, to := 0, 0; from < len(a.silent); from = to {
+			for to = from + 1; to < len(a.silent) && a.silent[to] == a.silent[from]; to++ {
+			}
+			if !yield(from, to) {
+				return
+			}
+		}
+	}
+}
+
+// isCut reports whether a span is a pause that is cut.
+func (a activity) isCut(from, to int) bool { return a.silent[from] && to-from > longestPause }
+
+// whole yields all frames as one span.
+func (a activity) whole() iter.Seq2[int, int] {
+	return func(yield func(from, to int) bool) { yield(0, len(a.silent)) }
+}
+
+// compared yields the spans of the frames that remain when pauses are cut, with those that their slopes depend on.
+func (a activity) compared() iter.Seq2[int, int] {
+	const edge = longestPause/2 + sloped
+	return func(yield func(from, to int) bool) {
+		for from, to := range a.spans() {
+			switch {
+			case !a.isCut(from, to):
+				if !yield(from, to) {
+					return
+				}
+			case !yield(from, from+edge) || !yield(to-edge, to):
+				return
+			}
+		}
+	}
+}
+
 // cutPauses returns the features without the middles of long silences, and the silences.
 func (f features) cutPauses() (short features, pauses []pause) {
 	short.contrast = f.contrast
@@ -17,10 +57,8 @@ func (f features) cutPauses() (short features, pauses []pause) {
 		short.rows = append(short.rows, f.rows[from:to]...)
 		short.silent = append(short.silent, f.silent[from:to]...)
 	}
-	for from, to := 0, 0; from < f.frames(); from = to {
-		for to = from + 1; to < f.frames() && f.silent[to] == f.silent[from]; to++ {
-		}
-		if !f.silent[from] || to-from <= longestPause {
+	for from, to := range f.spans() {
+		if !f.isCut(from, to) {
 			keep(from, to)
 			continue
 		}

@@ -1,9 +1,6 @@
 package alignment
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // centre is the time of a frame in its sound, in seconds.
 func centre(frame float64) float64 { return frame*hop + width/2 }
@@ -123,7 +120,7 @@ func nearest(times []float64, to float64) float64 {
 // Pace returns how much slower the speech in a recording is than in another sound, by the time that is not silence in
 // each: 1 means the same, or that noise hides what is silent.
 func Pace(recording, reference Sound) float64 {
-	a, b := extract(recording), extract(reference)
+	a, b := listen(recording), listen(reference)
 	if a.spoken() == 0 || b.spoken() == 0 {
 		return 1
 	}
@@ -131,8 +128,8 @@ func Pace(recording, reference Sound) float64 {
 }
 
 // spoken returns the number of frames that are not silent.
-func (f features) spoken() (frames float64) {
-	for _, silent := range f.silent {
+func (a activity) spoken() (frames float64) {
+	for _, silent := range a.silent {
 		if !silent {
 			frames++
 		}
@@ -147,10 +144,6 @@ const (
 
 // HasSpeech reports whether a sound is long, loud and varied enough to hold speech.
 func HasSpeech(sound Sound) bool {
-	f := extract(sound)
-	if f.frames() == 0 {
-		return false
-	}
-	slices.Sort(f.levels)
-	return f.levels[len(f.levels)-1-loudest(len(f.levels))] > quietest && f.contrast > steadiest
+	a := listen(sound)
+	return len(a.silent) > 0 && a.loud > quietest && a.contrast > steadiest
 }

@@ -40,17 +40,17 @@ func (f features) coarser(size int) (rough features) {
 	rough.contrast = f.contrast
 	for from := 0; from < len(f.rows); from += size {
 		group := f.rows[from:min(from+size, len(f.rows))]
-		row := make([]float32, len(group[0]))
+		var mean row
 		quiet := 0
-		for i, r := range group {
-			for c, value := range r {
-				row[c] += value / float32(len(group))
+		for i := range group {
+			for c, value := range group[i] {
+				mean[c] += value / float32(len(group))
 			}
 			if f.silent[from+i] {
 				quiet++
 			}
 		}
-		rough.rows = append(rough.rows, row)
+		rough.rows = append(rough.rows, mean)
 		rough.silent = append(rough.silent, 2*quiet > len(group))
 	}
 	return rough
@@ -115,13 +115,14 @@ type warping struct {
 
 // distance is Euclidean; that of silence from speech has its cost.
 func (w *warping) distance(i, j int) float32 {
-	x, y := w.a.rows[i], w.b.rows[j]
-	sum := float32(0)
-	for c := range x {
-		d := x[c] - y[c]
+	x, y := &w.a.rows[i], &w.b.rows[j]
+	sum, slopes := float32(0), float32(0) // two sums, neither of which waits for the other
+	for c := range cepstra {
+		d, s := x[c]-y[c], x[c+cepstra]-y[c+cepstra]
 		sum += d * d
+		slopes += s * s
 	}
-	return float32(math.Sqrt(float64(sum)))
+	return float32(math.Sqrt(float64(sum + slopes)))
 }
 
 func (w *warping) cost(i, j int) float32 {
