@@ -51,7 +51,9 @@ func fitOf(a, b features, found path) Fit {
 	if long := max(a.frames(), b.frames()); long > wholeFrames {
 		group := min(1+long/wholeFrames, coarsening)
 		a, b, tries = a.coarser(group), b.coarser(group), 1
-		found = warp(a, b, within{})
+		if found = *found.rough; group < coarsening {
+			found = warp(a, b, within{})
+		}
 	}
 	random := rand.New(rand.NewPCG(1, 1))
 	chance := 0.0

@@ -23,6 +23,7 @@ type path struct {
 	first, last []int     // frames of a, for each of b
 	cost        []float64 // mean distance, for each of b
 	typical     float64   // mean distance of frames that do not belong together
+	rough       *path     // by which it was found; nil if every pair of frames was looked at
 }
 
 // align warps b onto a. Long sounds are warped coarsely first, and then within a corridor around that (Salvador and
@@ -32,7 +33,9 @@ func align(a, b features) path {
 		return warp(a, b, within{})
 	}
 	rough := warp(a.coarser(coarsening), b.coarser(coarsening), within{})
-	return warp(a, b, within{around: &rough})
+	fine := warp(a, b, within{around: &rough})
+	fine.rough = &rough
+	return fine
 }
 
 // coarser returns the means of groups of so many frames.

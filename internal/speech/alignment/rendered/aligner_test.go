@@ -65,9 +65,9 @@ func (r *tape) pause(seconds float64) {
 
 // noise adds noise of a level in dB of full scale.
 func (r *tape) noise(level float64) {
-	random := rand.New(rand.NewPCG(5, 6))
+	random, strength := rand.New(rand.NewPCG(5, 6)), math.Pow(10, level/20)*math.MaxInt16
 	for i, sample := range r.Sound.Samples {
-		noisy := float64(sample) + math.Pow(10, level/20)*math.MaxInt16*random.NormFloat64()
+		noisy := float64(sample) + strength*random.NormFloat64()
 		r.Sound.Samples[i] = int16(min(max(noisy, math.MinInt16), math.MaxInt16))
 	}
 }
@@ -101,16 +101,15 @@ func silenceTable() map[string]silences {
 	}
 	if !testing.Short() {
 		maps.Copy(table, map[string]silences{
-			"none": {}, "a lead of 20 s": {lead: 20}, "a tail of 60 s": {tail: 60}, "a gap of 8 s": {gaps: []float64{0, 8}},
-			"a gap of 30 s": {gaps: []float64{30}}, "a gap of 60 s": {gaps: []float64{0, 60}},
-			"gaps": {gaps: []float64{12, 45, 8}},
+			"none": {}, "a tail of 60 s": {tail: 60}, "a gap of 8 s": {gaps: []float64{0, 8}},
+			"a gap of 60 s": {gaps: []float64{0, 60}},
 		})
 	}
 	return table
 }
 
-// No word is farther than a quarter of a second from where it is, wherever a recording is silent, and for how long. The
-// voices take turns, so that each is heard with each silence and in each noise.
+// No word is farther than a quarter of a second from where it is, wherever a recording is silent, and for how long. Each
+// voice is heard with each silence, and in each noise, which take turns.
 func TestSilences(t *testing.T) {
 	engine, flite := start(t, workertest.Command(binary)), start(t, workertest.Flite(binary))
 	voices, noises := []string{"leah", "zeke"}, []float64{-90, -60, -40}
@@ -121,19 +120,14 @@ func TestSilences(t *testing.T) {
 	for v, voice := range voices {
 		said := say(t, flite, voice, sentences())
 		for i, name := range slices.Sorted(maps.Keys(table)) {
-			silent := table[name]
-			for j, noise := range noises {
-				if (i+j)%len(voices) != v {
-					continue
-				}
-				recording := recordingOf(said, silent, noise)
-				words, err := AlignSound(t.Context(), engine, recording.Sound, text(), speech.AutoLanguage)
-				require.NoError(t, err, "%s, %s", voice, name)
-				require.Len(t, words, len(recording.Words))
-				for i, want := range recording.Words {
-					require.InDelta(t, want.Start, words[i].Start, 0.25, "%s, %s, %v: start of word %d", voice, name, noise, i)
-					require.InDelta(t, want.End, words[i].End, 0.25, "%s, %s, %v: end of word %d", voice, name, noise, i)
-				}
+			noise := noises[(i+v)%len(noises)]
+			recording := recordingOf(said, table[name], noise)
+			words, err := AlignSound(t.Context(), engine, recording.Sound, text(), speech.AutoLanguage)
+			require.NoError(t, err, "%s, %s", voice, name)
+			require.Len(t, words, len(recording.Words))
+			for i, want := range recording.Words {
+				require.InDelta(t, want.Start, words[i].Start, 0.25, "%s, %s, %v: start of word %d", voice, name, noise, i)
+				require.InDelta(t, want.End, words[i].End, 0.25, "%s, %s, %v: end of word %d", voice, name, noise, i)
 			}
 		}
 	}

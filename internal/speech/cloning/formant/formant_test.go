@@ -105,7 +105,7 @@ func analyse(t testing.TB, cloner cloning.Cloner, recordings ...[]byte) (all []c
 }
 
 // The voices of the other engine are cloned: what the clone says is nearer to them than the system voice that it is
-// made of, and as loud as all voices.
+// made of, and as loud as all voices. One of them is cloned twice.
 func TestACloneIsNearerThanWhatItIsMadeOf(t *testing.T) {
 	cloner, engine := newCloner(t)
 	flite := open(t, workertest.Flite(workerBinary))
@@ -115,15 +115,16 @@ func TestACloneIsNearerThanWhatItIsMadeOf(t *testing.T) {
 	}
 	for _, id := range voices {
 		original, _ := speech.LookupVoice(id)
-		analyses := analyse(t, cloner, rested(say(t, flite, original, given()...))...)
+		recordings := rested(say(t, flite, original, given()...))
 		done := 0
-		model, err := cloner.Fit(t.Context(), analyses, cloning.Profile{}, func(now, total int) {
+		model, err := cloner.Fit(t.Context(), analyse(t, cloner, recordings...), cloning.Profile{}, func(now, total int) {
 			require.Equal(t, done+1, now)
 			require.LessOrEqual(t, now, total)
 			done = now
 		})
 		require.NoError(t, err)
 		require.LessOrEqual(t, len(model.Data), cloning.MaxModelBytes)
+		require.Equal(t, cloner.Engine(), model.Engine)
 		clone, err := cloner.Open(model)
 		require.NoError(t, err)
 
@@ -133,7 +134,23 @@ func TestACloneIsNearerThanWhatItIsMadeOf(t *testing.T) {
 			heldOut()...)))
 		require.True(t, near.Nearer(far), "%s: the clone is at %+v, what it is made of at %+v", id, near, far)
 		require.InDelta(t, loudness.Target, loudness.Of(bytes.Join(spoken, nil), rate), 1, id)
+		if id == "zeke" {
+			requireSameElsewhere(t, recordings, model, spoken[:1])
+		}
 	}
+}
+
+// requireSameElsewhere requires that the same recordings give the same voice on another instance, and that it says the
+// same there.
+func requireSameElsewhere(t *testing.T, recordings [][]byte, want cloning.Model, spoken [][]byte) {
+	t.Helper()
+	cloner, engine := newCloner(t)
+	model, err := cloner.Fit(t.Context(), analyse(t, cloner, recordings...), cloning.Profile{}, nil)
+	require.NoError(t, err)
+	require.Equal(t, want, model)
+	voice, err := cloner.Open(model)
+	require.NoError(t, err)
+	require.Equal(t, spoken, say(t, engine, voice, heldOut()[:len(spoken)]...))
 }
 
 // rested adds a pause at the end of recordings, as people leave one.
@@ -153,76 +170,43 @@ func idOf(variant string) string {
 	return ""
 }
 
-// A language has its own pitch, even in the same voice: a speaker of Italian is compared with Italian.
-func TestACloneHasThePitchOfTheSpeakerInTheirLanguage(t *testing.T) {
+// A language has its own pitch, even in the same voice: a speaker of Italian is compared with Italian. Speakers who are
+// slower or faster than the synthesiser have clones that take as long as they do.
+func TestACloneHasThePitchAndThePaceOfTheSpeakerInTheirLanguage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
 	cloner, engine := newCloner(t)
-	speaker := speech.Voice{
-		Variant: "m7", Timbre: &speech.Timbre{PitchLow: 90, PitchHigh: 140, Formants: 1, Breath: 0.4, Pace: 1},
-	}
-	recordings := sayIn(t, engine, "it", speaker,
-		"La volpe veloce salta sopra il cane pigro, e sette maghi guardano dal vecchio muro di pietra.",
-		"Per favore richiamami domani mattina, perché la riunione è stata spostata alle nove e mezza.",
-		"Molto tempo fa, in un villaggio in riva al mare, viveva un pescatore con sua figlia.")
-	model, err := cloner.Fit(t.Context(), analyse(t, cloner, bytes.Join(recordings, nil)),
-		cloning.Profile{Accent: "it-IT"}, nil)
-	require.NoError(t, err)
-	clone, err := cloner.Open(model)
-	require.NoError(t, err)
-
-	texts := []string{
-		"Domani il tempo sarà freddo e ventoso, con un po' di pioggia al nord e sole al sud.",
-		"Nessuno sapeva perché le luci si fossero spente, ma la musica continuò fino al mattino.",
-		"I bambini imparano a leggere più facilmente quando qualcuno legge loro ad alta voce.",
-	}
-	want, got := sayIn(t, engine, "it", speaker, texts...), sayIn(t, engine, "it", clone, texts...)
-	require.Less(t, likeness.Between(measure(want), measure(got)).Pitch, 0.3, "semitones")
-}
-
-// Speakers who are slower or faster than the synthesiser have clones that take as long as they do.
-func TestACloneHasThePaceOfTheSpeaker(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
-	cloner, engine := newCloner(t)
-	for _, pace := range []float64{0.8, 1.2} {
+	for accent, c := range map[string]struct {
+		language       string
+		pace           float64
+		near           float64 // semitones
+		given, heldOut []string
+	}{
+		"it-IT": {"it", 0.8, 0.3, []string{
+			"La volpe veloce salta sopra il cane pigro, e sette maghi guardano dal vecchio muro di pietra.",
+			"Per favore richiamami domani mattina, perché la riunione è stata spostata alle nove e mezza.",
+			"Molto tempo fa, in un villaggio in riva al mare, viveva un pescatore con sua figlia.",
+		}, []string{
+			"Domani il tempo sarà freddo e ventoso, con un po' di pioggia al nord e sole al sud.",
+			"Nessuno sapeva perché le luci si fossero spente, ma la musica continuò fino al mattino.",
+			"I bambini imparano a leggere più facilmente quando qualcuno legge loro ad alta voce.",
+		}},
+		"en-US": {"en-us", 1.2, 0.5, given(), heldOut()},
+	} {
 		speaker := speech.Voice{
-			Variant: "m7", Timbre: &speech.Timbre{PitchLow: 90, PitchHigh: 140, Formants: 1, Breath: 0.4, Pace: pace},
+			Variant: "m7", Timbre: &speech.Timbre{PitchLow: 90, PitchHigh: 140, Formants: 1, Breath: 0.4, Pace: c.pace},
 		}
-		model, err := cloner.Fit(t.Context(), analyse(t, cloner, say(t, engine, speaker, given()...)...),
-			cloning.Profile{Accent: "en-US"}, nil)
+		recording := bytes.Join(sayIn(t, engine, c.language, speaker, c.given...), nil)
+		model, err := cloner.Fit(t.Context(), analyse(t, cloner, recording), cloning.Profile{Accent: accent}, nil)
 		require.NoError(t, err)
 		clone, err := cloner.Open(model)
 		require.NoError(t, err)
-		want, got := measure(say(t, engine, speaker, heldOut()...)).Seconds(),
-			measure(say(t, engine, clone, heldOut()...)).Seconds()
-		require.InDelta(t, 1, got/want, 0.05, "of a speaker at pace %v", pace)
+		want := measure(sayIn(t, engine, c.language, speaker, c.heldOut...))
+		got := measure(sayIn(t, engine, c.language, clone, c.heldOut...))
+		require.Less(t, likeness.Between(want, got).Pitch, c.near, "semitones, of %s", accent)
+		require.InDelta(t, 1, got.Seconds()/want.Seconds(), 0.05, "of a speaker of %s at pace %v", accent, c.pace)
 	}
-}
-
-// What one instance analyses and another one fits is the same voice, and says the same on a third.
-func TestTheSameRecordingsGiveTheSameVoice(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
-	flite := open(t, workertest.Flite(workerBinary))
-	zeke, _ := speech.LookupVoice("zeke")
-	recording := bytes.Join(say(t, flite, zeke, given()[:2]...), nil)
-	var models [][]byte
-	var spoken [][]byte
-	for range 2 {
-		cloner, engine := newCloner(t)
-		model, err := cloner.Fit(t.Context(), analyse(t, cloner, recording), cloning.Profile{Gender: "M"}, nil)
-		require.NoError(t, err)
-		require.Equal(t, cloner.Engine(), model.Engine)
-		voice, err := cloner.Open(model)
-		require.NoError(t, err)
-		models, spoken = append(models, model.Data), append(spoken, say(t, engine, voice, "The same everywhere.")...)
-	}
-	require.Equal(t, models[0], models[1])
-	require.Equal(t, spoken[0], spoken[1])
 }
 
 func TestRecordingsWithoutAVoiceAreUnusable(t *testing.T) {
