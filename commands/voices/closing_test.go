@@ -87,7 +87,7 @@ func (c *counting) ReadStreamBackwards(ctx context.Context, stream string) iter.
 // What it costs to erase the voices of an account grows as their number does, and not as its square.
 func TestClosingAnAccountWithManyVoices(t *testing.T) {
 	s := newStudio(t)
-	size := 1000
+	size := 500
 	if testing.Short() {
 		size = 200
 	}

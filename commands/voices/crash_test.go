@@ -15,6 +15,7 @@ import (
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/voice"
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/testing/proptest"
 )
 
 // Whoever dies while a voice is created, made, changed or deleted, at whatever is changed in the log or in the store,
@@ -46,11 +47,11 @@ func TestACrashAnywhereIsRepaired(t *testing.T) {
 		least int // changes, so that the crashes are some
 	}{
 		"create an instant voice":     {func() string { return "" }, create(voice.Instant, short), 4},
-		"create a professional voice": {func() string { return "" }, create(voice.Professional, time.Second), 4},
+		"create a professional voice": {func() string { return "" }, create(voice.Professional, short), 4},
 		"make an instant voice": {func() string { return s.create(wish(account, voice.Instant, sound(short, 440))) },
 			whatIsDue, 6},
 		"make a professional voice": {
-			func() string { return s.create(wish(account, voice.Professional, sound(time.Second, 440))) }, whatIsDue, 14},
+			func() string { return s.create(wish(account, voice.Professional, sound(2*stretch, 440))) }, whatIsDue, 10},
 		"break a voice": {func() string { return s.create(wish(account, voice.Instant, sound(short, 0))) },
 			whatIsDue, 3},
 		"invalidate its preview": {func() string { return s.ready(account) }, func(v *voices.Voices, id string) error {
@@ -109,7 +110,7 @@ func (s *studio) clear(t require.TestingT, account string) {
 func TestNoSequenceLeavesAVoiceOutsideItsStates(t *testing.T) {
 	s := newStudio(t)
 	files := map[string]voices.File{
-		"tone": sound(short, 440), "long tone": sound(time.Second, 330), "silence": sound(short, 0),
+		"tone": sound(short, 440), "long tone": sound(2*stretch, 330), "silence": sound(short, 0),
 		"nothing": file(noise(4000)),
 	}
 	processes := map[string]process{
@@ -119,7 +120,7 @@ func TestNoSequenceLeavesAVoiceOutsideItsStates(t *testing.T) {
 		"prepare": (*voices.Voices).Prepare, "train": (*voices.Voices).Train, "preview": (*voices.Voices).RenderPreview,
 		"erase": (*voices.Voices).Erase,
 	}
-	rapid.Check(t, func(draw *rapid.T) {
+	proptest.Check(t, 4, func(draw *rapid.T) {
 		account := s.Open("pro")
 		var known []string                 // voices that were answered
 		deleted := map[string]bool{}       // those whose deletion was answered

@@ -46,6 +46,9 @@ func TestMain(m *testing.M) { workertest.Main(m, &speechworker, nil) }
 
 var origin = journal.Origin{Actor: eventlog.Actor{Kind: eventlog.ActorAccount, Account: "a"}}
 
+// stretch is how much of a recording is analysed at once. Voices are trained with two of them at least.
+const stretch = 250 * time.Millisecond
+
 // studio makes voices on a real log, in a real folder, with a real keyring and real decoders. Only the cloner is one of
 // its own, which is fast and knows what it was given.
 type studio struct {
@@ -71,7 +74,7 @@ func newStudio(t testing.TB) *studio {
 	s.store, err = folder.Open(folder.Config{Dir: t.TempDir(), Instance: "test", Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	s.decoder = decode.NewPool(decode.Config{Command: workers.Command{Path: speechworker, Args: []string{"decode"}}})
-	s.limits = voices.Limits{Wait: time.Nanosecond, Training: 600 * time.Millisecond, Stretch: 250 * time.Millisecond,
+	s.limits = voices.Limits{Wait: time.Nanosecond, Training: 2 * stretch, Stretch: stretch,
 		Longest: 4 * time.Second, Upload: 1 << 20}
 	s.Voices = s.instance(s.Log, s.store, s.limits)
 	return s
