@@ -78,8 +78,10 @@ func requireOriginal(t testing.TB, text string, spans []frontend.Span) {
 // Any text keeps its original, and something is said where something can be.
 func FuzzSpans(f *testing.F) {
 	for _, name := range tables() {
-		for _, p := range readPairs(f, name) {
-			f.Add(p.text)
+		for i, p := range readPairs(f, name) {
+			if i%12 == 0 { // each is read in 13 languages; TestTextsAreSpoken reads all in their own
+				f.Add(p.text)
+			}
 		}
 	}
 	f.Add("e\u03011\u0301 \u0301\u0327a\u1100\u1161 \u212b")
