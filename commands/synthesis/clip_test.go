@@ -35,6 +35,7 @@ import (
 	"github.com/recital-tts/recital/internal/providers/blobs/folder"
 	"github.com/recital-tts/recital/internal/providers/blobs/sealed"
 	"github.com/recital-tts/recital/internal/speech/audio"
+	"github.com/recital-tts/recital/internal/testing/proptest"
 	"github.com/recital-tts/recital/internal/testing/testlog"
 )
 
@@ -357,7 +358,7 @@ func TestTheSameResultTwiceIsTwoClips(t *testing.T) {
 func TestRepliesThatAreCutAreNotSaved(t *testing.T) {
 	a := newArchive(t)
 	_, whole := a.save(a.Open("indie"), story)
-	rapid.Check(t, func(rt *rapid.T) {
+	proptest.Check(t, 4, func(rt *rapid.T) {
 		account := a.Open("indie")
 		takes := rapid.Int64Range(0, int64(len(whole))+1000).Draw(rt, "bytes that the client takes")
 		reply := a.begin(t.Context(), keep(account, story, audio.PCMS16LE))

@@ -20,6 +20,7 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/http/rates"
 	"github.com/recital-tts/recital/internal/speech/audio"
+	"github.com/recital-tts/recital/internal/testing/proptest"
 )
 
 func requireBusy(t require.TestingT, err error, limit int) {
@@ -287,7 +288,7 @@ func TestNoEndOfAReplyKeepsItsSlot(t *testing.T) {
 	for name := range end {
 		names = append(names, name)
 	}
-	rapid.Check(t, func(r *rapid.T) {
+	proptest.Check(t, 4, func(r *rapid.T) {
 		var replies sync.WaitGroup
 		for range rapid.IntRange(1, 6).Draw(r, "replies") {
 			name := rapid.SampledFrom(names).Draw(r, "end")

@@ -35,6 +35,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio/codec"
 	"github.com/recital-tts/recital/internal/speech/worker"
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
+	"github.com/recital-tts/recital/internal/testing/proptest"
 )
 
 // story has several segments, of different lengths, not all of them in ASCII.
@@ -265,7 +266,7 @@ func TestAHangUpSettlesWhatWasTaken(t *testing.T) {
 	require.Greater(t, len(ends), 2)
 	s.Encoders = untouched{}
 	id := s.Open("enterprise")
-	rapid.Check(t, func(r *rapid.T) {
+	proptest.Check(t, 4, func(r *rapid.T) {
 		takes := rapid.OneOf(
 			rapid.Int64Range(0, ends[len(ends)-1]-1),
 			rapid.Map(rapid.SampledFrom(ends), func(end int64) int64 { return end - 1 }),
@@ -543,7 +544,7 @@ func TestAnEngineThatFailsSettlesWhatWasSpoken(t *testing.T) {
 func TestEnginesThatAreKilledAreReplaced(t *testing.T) {
 	s := newStudio(t)
 	id := s.Open("enterprise")
-	for range 10 {
+	for range 4 {
 		reply := s.begin(t.Context(), order(id, story, audio.MP3))
 		err := reply.Write(t.Context(), &killer{t: t, mode: "engine"})
 		settled := s.Books(id).SettledBy[reply.ID()]

@@ -19,6 +19,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/wordtimes"
+	"github.com/recital-tts/recital/internal/testing/proptest"
 )
 
 // keepTimes makes the archive store word times, too.
@@ -80,7 +81,7 @@ func TestTheTimesOfACutReplyAreThoseOfWhatWasHandedOver(t *testing.T) {
 	account := a.Open("enterprise")
 	_, ends := a.segments(story)
 	a.Encoders = untouched{}
-	rapid.Check(t, func(r *rapid.T) {
+	proptest.Check(t, 4, func(r *rapid.T) {
 		takes := rapid.Int64Range(0, ends[len(ends)-1]-1).Draw(r, "bytes that the client takes")
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
