@@ -320,7 +320,7 @@ func TestAClosingSurvivesAKillBetweenAnySteps(t *testing.T) {
 
 // closeDyingAt closes accounts of which the first instance dies at a change. It reports whether there are so many.
 func (h *house) closeDyingAt(t *testing.T, at int, declines bool) bool {
-	for _, after := range []bool{false, true} {
+	for _, after := range commandstest.Sides(at) {
 		how := fmt.Sprintf("died at change %d, after it: %v", at, after)
 		id := h.speaker(10_000)
 		customer := h.state(id).Customer

@@ -11,6 +11,7 @@ import (
 	api "github.com/stripe/stripe-go/v84"
 
 	"github.com/recital-tts/recital/commands/billing"
+	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/domain/subscription"
@@ -103,7 +104,7 @@ func TestWhatIsOwedIsCollectedOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for at := 1; ; at++ {
 				whole := false
-				for _, after := range []bool{false, true} {
+				for _, after := range commandstest.Sides(at) {
 					account := s.owing()
 					whole = collect(s.Billing, account)(t, &fuse{at: at, after: after})
 					s.advance(40*24*time.Hour, account)
@@ -161,7 +162,7 @@ func (s *shop) bySubscription(b *billing.Billing, account string) func(t *testin
 func TestWhatIsTooLittleForAnInvoiceIsALoss(t *testing.T) {
 	s := newShop(t)
 	for at := 1; ; at++ {
-		for _, after := range []bool{false, true} {
+		for _, after := range commandstest.Sides(at) {
 			account := s.subscribed(pro)
 			_, err := s.Cancel(t.Context(), account, none, origin)
 			require.NoError(t, err)

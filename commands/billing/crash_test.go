@@ -14,6 +14,7 @@ import (
 
 	"github.com/recital-tts/recital/commands/accounts"
 	"github.com/recital-tts/recital/commands/billing"
+	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/subscription"
 	"github.com/recital-tts/recital/internal/events/todo"
@@ -192,7 +193,7 @@ func TestACrashAnywhereIsRepaired(t *testing.T) {
 
 func (s *shop) crashEverywhere(t *testing.T, c scene, by repair, want outcome) {
 	for at := 1; ; at++ {
-		for _, after := range []bool{false, true} {
+		for _, after := range commandstest.Sides(at) {
 			account, object := c.prepare(s)
 			before := s.requests(account)
 			f := &fuse{at: at, after: after}

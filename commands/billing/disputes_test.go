@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/domain/subscription"
 )
 
@@ -47,7 +48,7 @@ func TestALostDisputeEndsThePlanByTheOperatorsRule(t *testing.T) {
 	s := newShop(t)
 	s.DisputeEndsPlan = true
 	for at, done := 1, false; !done; at++ {
-		for _, after := range []bool{false, true} {
+		for _, after := range commandstest.Sides(at) {
 			account := s.disputed()
 			name, lost := subscription.Stream(account), cause()
 			f := &fuse{at: at, after: after}

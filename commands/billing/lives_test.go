@@ -21,6 +21,7 @@ import (
 	"github.com/recital-tts/recital/domain/subscription"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/providers/payments"
+	"github.com/recital-tts/recital/internal/testing/proptest"
 )
 
 // life is an account whose owner does this and that, and what it should come to.
@@ -42,7 +43,7 @@ type life struct {
 // and every character past a plan is on one line of an invoice, or its loss is an event.
 func TestALifeIsPaidToTheCent(t *testing.T) {
 	h := newHouse(t)
-	rapid.Check(t, func(draw *rapid.T) {
+	proptest.Check(t, 4, func(draw *rapid.T) {
 		l := newLife(h, t, draw)
 		steps := map[string]func(){
 			"subscribes": l.subscribe, "speaks": l.speaks, "speaks more": l.speaks, "changes": l.change,

@@ -18,6 +18,7 @@ import (
 	"github.com/recital-tts/recital/domain/subscription"
 	"github.com/recital-tts/recital/internal/events/todo"
 	"github.com/recital-tts/recital/internal/providers/payments"
+	"github.com/recital-tts/recital/internal/testing/proptest"
 )
 
 // customer is an account whose owner does this and that, while the provider's notices come as they like.
@@ -34,7 +35,7 @@ type customer struct {
 // reconciliation the account has what the provider has, and owes what the provider says.
 func TestEverythingEndsInWhatTheProviderHas(t *testing.T) {
 	s := newShop(t)
-	rapid.Check(t, func(draw *rapid.T) {
+	proptest.Check(t, 4, func(draw *rapid.T) {
 		c := &customer{shop: s, draw: draw, t: t, account: accounts.NewAccountID(), began: s.sandbox.Now()}
 		if rapid.Bool().Draw(draw, "subscribed") {
 			c.account = s.subscribed(c.price())

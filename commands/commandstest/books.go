@@ -53,7 +53,8 @@ func (w *World) BooksOf(stream string) Books {
 		case ledger.SnapshotTaken:
 			b.Snapshots++
 			require.Equal(w.T, b.Settled, e.Characters, "a snapshot is what the events before it come to")
-			require.ElementsMatch(w.T, b.Open, e.Reservations)
+			require.Equal(w.T, append([]ledger.Reservation{}, b.Open...), append([]ledger.Reservation{}, e.Reservations...),
+				"in the order of their creation")
 		case ledger.CreditGranted:
 			grants = append(grants, ledger.Credited{Grant: e.Grant, Characters: e.Characters, From: e.From})
 			credit += e.Characters

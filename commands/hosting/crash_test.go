@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/recital-tts/recital/commands/commandstest"
 	commands "github.com/recital-tts/recital/commands/hosting"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/hosting"
@@ -31,7 +32,7 @@ func TestACrashAnywhereIsRepaired(t *testing.T) {
 		for _, repeated := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, repeated: %v", name, repeated), func(t *testing.T) {
 				for at := 1; ; at++ {
-					for _, after := range []bool{false, true} {
+					for _, after := range commandstest.Sides(at) {
 						id, config := w.connected("site", "shop")
 						w.set(id, config, c.given.add, nil)
 						f := &fuse{at: at, after: after}
@@ -65,7 +66,7 @@ func TestACrashAnywhereIsRepaired(t *testing.T) {
 func TestAHalfDoneVariableOfAClosedAccountIsTakenDown(t *testing.T) {
 	w := newWorld(t)
 	for at := 1; ; at++ {
-		for _, after := range []bool{false, true} {
+		for _, after := range commandstest.Sides(at) {
 			id, config := w.connected("site")
 			f := &fuse{at: at, after: after}
 			dying, ctx := w.mortal(t.Context(), f)
