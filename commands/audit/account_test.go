@@ -17,6 +17,7 @@ import (
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/testing/proptest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -93,7 +94,7 @@ func TestAnAccountIsShownAsItWas(t *testing.T) {
 func TestAsOfIsAFoldOfWhatHadHappened(t *testing.T) {
 	d := newDesk(t)
 	began := d.Clock.Now()
-	rapid.Check(t, func(r *rapid.T) {
+	proptest.Check(t, 4, func(r *rapid.T) {
 		id := uuid.NewString()
 		owner := account.Opened{Account: id, Plan: plan.Free, At: began}
 		d.write(r, account.Stream(id), eventlog.NoStream, began, owner)

@@ -27,6 +27,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/eventlog/memlog"
 	"github.com/recital-tts/recital/internal/events/logcopy"
+	"github.com/recital-tts/recital/internal/testing/proptest"
 )
 
 // chained is a log whose heads are signed.
@@ -225,7 +226,7 @@ func TestWhateverIsChangedInTheLogIsFound(t *testing.T) {
 	whole := c.check(events, heads)
 	require.Empty(t, whole.Findings)
 
-	rapid.Check(t, func(r *rapid.T) {
+	proptest.Check(t, 2, func(r *rapid.T) {
 		// given heads that were exported, and a change before the last one
 		signed := heads[len(heads)-1]
 		end := slices.IndexFunc(events, func(e eventlog.Recorded) bool { return e.ID.String() == signed.Last.ID })
@@ -483,7 +484,7 @@ func TestACheckGoesOnWhereItWasInterrupted(t *testing.T) {
 	want := c.check(events, exported)
 	require.Len(t, want.Findings, 2)
 
-	rapid.Check(t, func(r *rapid.T) {
+	proptest.Check(t, 4, func(r *rapid.T) {
 		var from *chain.Checkpoint
 		for at := 0; at < len(events); {
 			verifier, err := chain.NewVerifier(c.config(events, exported, from))

@@ -14,6 +14,7 @@ import (
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/internal/access/credentials"
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/testing/proptest"
 )
 
 // dawdling is Accounts whose answers are old when they arrive.
@@ -34,7 +35,7 @@ func (d dawdling) State(ctx context.Context, id string) (account.State, eventlog
 // every look-up that begins later.
 func TestNoLookUpFindsARevokedKey(t *testing.T) {
 	w := newWorld(t)
-	rapid.Check(t, func(r *rapid.T) {
+	proptest.Check(t, 4, func(r *rapid.T) {
 		config := w.strictly()
 		config.Size = rapid.IntRange(1, 8).Draw(r, "keys by heart")
 		config.Accounts = dawdling{w.accounts, rapid.IntRange(0, 200).Draw(r, "turns")}
