@@ -22,6 +22,7 @@ import (
 	"github.com/recital-tts/recital/domain/subscription"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/todo"
+	"github.com/recital-tts/recital/internal/testing/proptest"
 )
 
 // subscriber is an account with a subscription, and what it has used and was granted.
@@ -114,7 +115,7 @@ func second[T any](_ T, err error) error { return err }
 // credit.
 func TestNothingIsLostOrDoubledAtABorder(t *testing.T) {
 	w := newWorld(t)
-	rapid.Check(t, func(r *rapid.T) {
+	proptest.Check(t, 2, func(r *rapid.T) {
 		s := &subscriber{w: w, id: w.Open("free"), now: plan.Entitlement{Plan: plan.Free}, revision: eventlog.NoStream,
 			settled: map[string]int64{}}
 		behind := time.Duration(rapid.IntRange(0, 300).Draw(r, "seconds behind")) * time.Second

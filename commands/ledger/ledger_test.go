@@ -233,7 +233,7 @@ func TestExpireEndsWhatIsDue(t *testing.T) {
 
 func TestMoreExpiresThanOneAppendTakes(t *testing.T) {
 	// given a free account with very many reservations by an instance that was killed
-	const open = 2_000
+	const open = 1_000
 	w := newWorld(t)
 	id := w.Open("free")
 	last := w.Ledger()

@@ -14,6 +14,7 @@ import (
 	"github.com/recital-tts/recital/commands/commandstest"
 	commands "github.com/recital-tts/recital/commands/ledger"
 	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/internal/testing/proptest"
 )
 
 // customer is the expected state of a free account in its current period.
@@ -63,7 +64,7 @@ func (c *customer) nextPeriod() {
 // available until it is spent, from period to period. Meanwhile the time of day jumps, which ends no reservation.
 func TestAnyHistoryOfTwoInstances(t *testing.T) {
 	w := newWorld(t)
-	rapid.Check(t, func(r *rapid.T) {
+	proptest.Check(t, 2, func(r *rapid.T) {
 		c := customer{
 			id: w.Open("free"), open: map[commands.Reservation]*[2]time.Time{}, settled: map[string]int64{},
 			grants: map[string]int64{},
