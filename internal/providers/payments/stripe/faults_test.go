@@ -40,6 +40,18 @@ func faults() []fault {
 	}
 }
 
+// turns returns the requests of a change that have a fault, if it is repeated later: the first, and how many it is to
+// the next. Each request fails before and after it was carried out, and is repeated at once and later, in turns.
+func (f fault) turns(later time.Duration) (first, step int) {
+	switch {
+	case !f.answers:
+		return 0, 1
+	case f.forwards == (later > 0):
+		return 0, 2
+	}
+	return 1, 2
+}
+
 // line is the way to a provider, on which the nth change goes wrong.
 type line struct {
 	to string
@@ -309,14 +321,18 @@ func TestAChangeIsMadeOnceWhateverGoesWrong(t *testing.T) {
 			continue // nothing has come to the provider
 		}
 		for _, later := range []time.Duration{0, 25 * time.Hour} {
-			if !f.answers && !f.leaves && later > 0 {
+			switch {
+			case !f.answers && !f.leaves && later > 0:
 				continue // the library has repeated it by itself
+			case f.leaves && !f.forwards:
+				continue // leaving before a request leaves what leaving after the one before it leaves
 			}
 			t.Run(f.name+", repeated after "+later.String(), func(t *testing.T) {
 				t.Parallel()
 				for name, c := range changes(t) {
 					s := openSandbox(t)
-					for nth := 0; tryOnce(t, s, f, nth, later, name, c); nth++ {
+					first, step := f.turns(later)
+					for nth := first; tryOnce(t, s, f, nth, later, name, c); nth += step {
 					}
 				}
 			})
