@@ -142,14 +142,14 @@ func TestHalvesOfCharactersAreJoined(t *testing.T) {
 
 func TestAnAccountWithoutCharacters(t *testing.T) {
 	h := newHouse(t)
-	id, key := h.open("free")                                                   // 15,000
-	sentence := strings.Repeat("The quick brown fox jumps over the dog. ", 125) // 5,000 characters
-	for range 3 {
-		c := h.begin(t, key, `"format":"ulaw","speed":2`)
-		c.send(fmt.Sprintf(`{"text":%q}`, sentence), `{"eof":true}`)
-		_, code := c.rest()
-		require.Equal(t, 1000, code)
-	}
+	id, key := h.open("free")
+	const sentence = "The quick brown fox jumps over the dog."
+	used := commandstest.Reserve(t, h.ledger, id, commandstest.FreeLimit)
+	commandstest.Settle(t, h.ledger, used, commandstest.FreeLimit-int64(len(sentence)))
+	c := h.begin(t, key, `"format":"ulaw","speed":2`)
+	c.send(fmt.Sprintf(`{"text":%q}`, sentence), `{"eof":true}`)
+	_, code := c.rest()
+	require.Equal(t, 1000, code)
 	for dialect, want := range map[string]int{dialectB: 1002, dialectC: 1008} {
 		c := h.begin(t, key, dialect)
 		c.send(`{"text":"!","flush":true}`)
@@ -160,7 +160,7 @@ func TestAnAccountWithoutCharacters(t *testing.T) {
 			require.Contains(t, frames[len(frames)-1].text, "payment_required_error")
 		}
 	}
-	require.EqualValues(t, 15_000, h.requireIdle(id))
+	require.EqualValues(t, commandstest.FreeLimit, h.requireIdle(id))
 }
 
 func TestAnAccountWithTooFewCharactersIsToldHowManyWouldFit(t *testing.T) {
@@ -242,7 +242,7 @@ func TestAnIdleSessionIsToldWhyItEnds(t *testing.T) {
 func TestADrainFinishesWhatWasFlushed(t *testing.T) {
 	h := newHouse(t)
 	id, key := h.open("enterprise")
-	long := strings.Repeat("It was small, and nobody knew where it stood. ", 200)
+	long := strings.Repeat("It was small, and nobody knew where it stood. ", 80)
 	flushed := h.begin(t, key, dialectB+`,"format":"pcm_s16le"`)
 	flushed.send(fmt.Sprintf(`{"text":%q}`, long), `{"command":"flush","nonce":1}`,
 		`{"text":"Not flushed, and so not said. Never."}`)
@@ -268,7 +268,7 @@ func TestASlowReaderStopsTheSynthesis(t *testing.T) {
 	h := newHouse(t)
 	id, key := h.open("enterprise")
 	c := h.begin(t, key, `"format":"pcm_f32le"`)
-	long := strings.Repeat("It was small, and nobody knew where it stood. ", 500) // 100 MB of audio
+	long := strings.Repeat("It was small, and nobody knew where it stood. ", 200) // 50 MB of audio
 	c.send(fmt.Sprintf(`{"text":%q}`, long), `{"eof":true}`)
 	require.Eventually(t, func() bool { stats := h.engines.Stats(); return stats.Busy == 0 && stats.Queued == 0 },
 		patience, 50*time.Millisecond)
@@ -286,7 +286,7 @@ func TestAnEngineThatIsKilled(t *testing.T) {
 	id, key := h.open("enterprise")
 	c := h.begin(t, key, dialectC+`,"return_timestamps":true`)
 	c.hear()
-	long := strings.Repeat("It was small, and nobody knew where it stood. ", 300)
+	long := strings.Repeat("It was small, and nobody knew where it stood. ", 100)
 	c.send(fmt.Sprintf(`{"type":"text","text":%q}`, long), `{"type":"flush","nonce":1}`)
 	c.hear()
 	killEngine(t)
