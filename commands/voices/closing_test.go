@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain/roster"
 	"github.com/recital-tts/recital/domain/star"
@@ -117,7 +118,7 @@ func TestAClosingThatIsCutShortGoesOn(t *testing.T) {
 	}
 	s := newStudio(t)
 	for at := 1; ; at++ {
-		for _, after := range []bool{false, true} {
+		for _, after := range commandstest.Sides(at) {
 			account := s.Open("enterprise")
 			s.collection(account, 3)
 			require.NoError(t, s.EndFor(t.Context(), account))

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/commands/voices"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/voice"
@@ -72,7 +73,7 @@ func TestACrashAnywhereIsRepaired(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for at := 1; ; at++ {
-				for _, after := range []bool{false, true} {
+				for _, after := range commandstest.Sides(at) {
 					id := c.given()
 					f := &fuse{at: at, after: after}
 					dying := s.mortal(f)
