@@ -23,6 +23,7 @@ func rowOf(e *endpoint) string {
 // FiberRow returns a function that asks Fiber alone for the row of a request, "" for none.
 func (s *Server) FiberRow() func(method, path string) string {
 	var row string
+	var ctx fasthttp.RequestCtx
 	app := fiber.New(s.app.Config())
 	s.table.register(app, func(e *endpoint) []fiber.Handler {
 		return []fiber.Handler{func(*fiber.Ctx) error { row = rowOf(e); return nil }}
@@ -31,7 +32,9 @@ func (s *Server) FiberRow() func(method, path string) string {
 	serve := app.Handler()
 	return func(method, path string) string {
 		row = ""
-		var ctx fasthttp.RequestCtx
+		ctx.Request.Reset()
+		ctx.Response.Reset()
+		ctx.ResetUserValues()
 		ctx.Request.Header.SetMethod(method)
 		ctx.Request.Header.SetHost("recital.example")
 		ctx.Request.SetRequestURI(path)

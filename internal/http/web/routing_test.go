@@ -285,8 +285,8 @@ func TestLimitsAndFiberAgreeOnTheRoute(t *testing.T) {
 		path := randomPath(random)
 		for _, method := range routedMethods {
 			want := s.RowFor(method, path+"?a=/b")
-			if method != "PURGE" && method != "QUERY" && method != "get" { // which do not reach Fiber
-				require.Equal(t, want, fiberRow(method, path), "%s %s", method, path)
+			if method != "PURGE" && method != "QUERY" && method != "get" && want != fiberRow(method, path) {
+				t.Fatalf("%s %s: %q, and %q by Fiber", method, path, want, fiberRow(method, path)) // the others do not reach it
 			}
 			if want != "" {
 				served++

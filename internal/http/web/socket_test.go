@@ -517,7 +517,7 @@ func (s *site) thirsty(t *testing.T) *websocket.Conn {
 }
 
 func TestASlowReaderHoldsTheHandlerBack(t *testing.T) {
-	const messages, size = 2000, 32 << 10
+	const messages, size = 1000, 32 << 10
 	var written atomic.Int64
 	s := sockets(t, web.Limits{}, func(_ context.Context, conn *web.Conn) error {
 		for range messages {
