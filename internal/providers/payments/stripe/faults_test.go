@@ -3,6 +3,7 @@ package stripe_test
 import (
 	"context"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -41,15 +42,16 @@ func faults() []fault {
 }
 
 // turns returns the requests of a change that have a fault, if it is repeated later: the first, and how many it is to
-// the next. Each request fails before and after it was carried out, and is repeated at once and later, in turns.
-func (f fault) turns(later time.Duration) (first, step int) {
-	switch {
-	case !f.answers:
-		return 0, 1
-	case f.forwards == (later > 0):
-		return 0, 2
+// the next. Each request is cut, left and answered with a failure in each run: before and after it was carried out, and
+// repeated at once and later, in turns that begin by chance.
+func (f fault) turns(later time.Duration, turn int) (first, step int) {
+	if f.forwards {
+		turn++
 	}
-	return 1, 2
+	if later > 0 {
+		turn++
+	}
+	return turn % 2, 2
 }
 
 // line is the way to a provider, on which the nth change goes wrong.
@@ -316,6 +318,7 @@ func methodOf(t *testing.T, s *sandbox.Sandbox, customer string) string {
 // Whatever goes wrong at whichever request of a change: repeating the attempt makes it, and makes it once, also when
 // the provider has forgotten the keys.
 func TestAChangeIsMadeOnceWhateverGoesWrong(t *testing.T) {
+	turn := rand.IntN(2)
 	for _, f := range faults() {
 		if testing.Short() && !f.forwards && !f.answers {
 			continue // nothing has come to the provider
@@ -331,7 +334,7 @@ func TestAChangeIsMadeOnceWhateverGoesWrong(t *testing.T) {
 				t.Parallel()
 				for name, c := range changes(t) {
 					s := openSandbox(t)
-					first, step := f.turns(later)
+					first, step := f.turns(later, turn)
 					for nth := first; tryOnce(t, s, f, nth, later, name, c); nth += step {
 					}
 				}
