@@ -100,3 +100,53 @@ func nameOf(source string) string {
 	}
 	return source
 }
+
+// Advice returns what to do about an alert, in sentences. It is short: docs/alerts.md says more.
+func (o Open) Advice() string {
+	switch o.Reason {
+	case GaveUp:
+		return "The log of the instance says what failed. The alert ends when the item is done."
+	case Stopped, Parked:
+		return "Look at the parked event. After a fix retry it, or skip it with a reason."
+	case Outdated:
+		return "Go on with the upgrade, or skip the event with a reason."
+	case TakenOver:
+		return "See whether two instances have one name (host and data folder), then clear this."
+	case NotFed:
+		return "Rebuild the read model."
+	case NoAppends:
+		return "Most often the disk of the event store is full: make room. Nothing has to be restarted."
+	case Unpaid:
+		return "Tell the customer, then clear this."
+	case Uncollected:
+		return "Tell the customer. The alert ends when the invoice is paid, void or uncollectible."
+	case DisputeLost:
+		return "Decide whether the account keeps its plan, then clear this."
+	case Doubled:
+		return "End one of the two subscriptions at the payment provider, and refund it."
+	case Behind:
+		return "See whether the read model is being rebuilt, or Postgres is slow."
+	case Unreachable:
+		return "See whether it runs, and whether the instance named can reach it."
+	case CrashLoop:
+		return "The log says what the workers die of: memory, a binary that does not fit, or a text."
+	case Failing:
+		return "The log says what the syntheses fail of, and the parts of the instance whether workers run."
+	case Refused:
+		return "Compare the secret of the webhooks with the payment provider's page of the endpoint."
+	case DiskFull:
+		return "Make room on the disk, or enlarge it. When it is full, the event store takes nothing."
+	case Unsettled:
+		return "See whether an instance works its to-dos."
+	case Unreconciled:
+		return "The log says why the provider could not be compared with. It is tried again every hour."
+	case ChainBroken:
+		return "Keep the log as it is, check it, and compare it with a backup."
+	case PutBack:
+		return "Stop all instances and put the newest copy of the log back, or restore the last backup. " +
+			"Clear this to go on without the events."
+	case Expiring:
+		return "Renew the certificate. The alert ends within ten minutes."
+	}
+	return "See docs/alerts.md."
+}

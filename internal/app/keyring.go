@@ -8,6 +8,8 @@ import (
 
 	commands "github.com/recital-tts/recital/commands/keyring"
 	"github.com/recital-tts/recital/internal/events/backup"
+	"github.com/recital-tts/recital/internal/speech/wordtimes"
+	backupapi "github.com/recital-tts/recital/writeapi/backup"
 	writeapi "github.com/recital-tts/recital/writeapi/keyring"
 )
 
@@ -51,4 +53,15 @@ func explainForeign(log *slog.Logger, err error) {
 		"could not be read with the one in it; recitald serves what it can without Postgres. Import the keyring "+
 		"from a backup (recitalctl keyring import DIR), or connect to the Postgres that has it; "+
 		"or give those texts up for ever: recitalctl keyring abandon ID --reason TEXT", "error", err)
+}
+
+// backupSlice returns the slice that hands out the blobs for backups. Log and keyring have routes in their own slices.
+func backupSlice(stores *storeParts) slice {
+	return slice{
+		name: "backup",
+		open: func() (service, error) {
+			write := backupapi.API{Blobs: stores.blobs, Fleeting: wordtimes.Has}
+			return service{admin: write.AdminRoutes()}, nil
+		},
+	}
 }

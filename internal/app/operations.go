@@ -7,11 +7,14 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/recital-tts/recital/commands/skips"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/internal/process/health"
+	"github.com/recital-tts/recital/internal/process/lifecycle"
 	"github.com/recital-tts/recital/internal/process/release"
 	writeapi "github.com/recital-tts/recital/writeapi/operations"
+	skipsapi "github.com/recital-tts/recital/writeapi/skips"
 )
 
 // operationsSlice returns the slice that shows the state of the service: checks for balancers, read models and metrics
@@ -66,4 +69,27 @@ func examine(ctx context.Context, core *coreParts, board *health.Board) writeapi
 		found.Settings = append(found.Settings, writeapi.Setting(s))
 	}
 	return found
+}
+
+// skipsSlice returns the slice of skipped events. Whatever decodes events needs its commands, so they are opened with
+// the log.
+func skipsSlice(core *coreParts, shared *sharedParts) slice {
+	return slice{
+		name:   "skips",
+		events: skips.Events(),
+		open: func() (service, error) {
+			write := skipsapi.API{Skips: shared.skips, Generations: core.projector}
+			return service{admin: write.AdminRoutes()}, nil
+		},
+	}
+}
+
+// openSkips reads which events are skipped, before any is decoded.
+func (a *App) openSkips(ctx context.Context) (err error) {
+	a.skips, err = skips.Open(ctx, a.journal, a.log, time.Now)
+	if err != nil {
+		return err
+	}
+	a.running.Add(lifecycle.Background("the skipped events", a.skips.Follow))
+	return nil
 }

@@ -165,8 +165,8 @@ func (c Config) checkPublishable() error {
 	case key == "":
 		return nil
 	case !publishableKey.MatchString(key):
-		return errors.New("the publishable key must begin with pk_test_ or pk_live_: it is shown to everybody, and a secret " +
-			"key must not be")
+		return errors.New("the publishable key must begin with pk_test_ or pk_live_: it is shown to everybody, and a " +
+			"secret key must not be")
 	case !c.hasProvider():
 		return errors.New("the publishable key of the payment provider needs RECITAL_STRIPE_KEY beside it")
 	}

@@ -42,8 +42,9 @@ func (a *App) serve(ctx context.Context) (err error) {
 		return err
 	}
 	a.admin, err = a.listen(a.cfg.AdminAddr, docs.Admin(), web.Config{
-		Name: "admin", Routes: slices.Concat(a.service.admin, operatorsPage), NoCORS: true, Tokens: a.tokens, OperatorSessions: a.operatorSessions(),
-		Record: a.acts.Record,
+		Name: "admin", Routes: slices.Concat(a.service.admin, operatorsPage), NoCORS: true, Tokens: a.tokens,
+		OperatorSessions: a.operatorSessions(),
+		Record:           a.acts.Record,
 	}, a.adminPart)
 	if err != nil {
 		return err

@@ -10,11 +10,15 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/recital-tts/recital/commands/feedback"
+	"github.com/recital-tts/recital/commands/pronunciations"
 	commands "github.com/recital-tts/recital/commands/synthesis"
 	"github.com/recital-tts/recital/domain/alert"
+	"github.com/recital-tts/recital/internal/http/web/quota"
 	"github.com/recital-tts/recital/internal/process/health"
 	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/alignment/rendered"
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/audio/codec"
 	"github.com/recital-tts/recital/internal/speech/audio/decode"
@@ -22,6 +26,9 @@ import (
 	"github.com/recital-tts/recital/internal/speech/wordtimes"
 	"github.com/recital-tts/recital/internal/speech/worker"
 	readapi "github.com/recital-tts/recital/readapi/synthesis"
+	alignmentapi "github.com/recital-tts/recital/writeapi/alignment"
+	feedbackapi "github.com/recital-tts/recital/writeapi/feedback"
+	pronunciationsapi "github.com/recital-tts/recital/writeapi/pronunciations"
 	writeapi "github.com/recital-tts/recital/writeapi/synthesis"
 )
 
@@ -249,4 +256,55 @@ func failureCheck(condition alert.Condition, limit float64, count func() health.
 			}
 			return f.But(health.Fault, "recitald's log says why engines end or take too long").Raising(condition, time.Time{})
 		}}
+}
+
+// longestRecording is the maximum length of a recording that is aligned.
+const longestRecording = 10 * time.Minute
+
+// alignmentSlice returns the slice of finding words in recordings.
+func alignmentSlice(core *coreParts, workers *workerParts) slice {
+	return slice{
+		name: "alignment",
+		open: func() (service, error) {
+			aligner := rendered.New(rendered.Config{
+				Decoder: workers.decoder, Engine: speech.WithFrontEnd(workers.engines, workers.japanese), Longest: longestRecording,
+				MostOnce: core.cfg.Alignments,
+			})
+			write := alignmentapi.API{Aligner: aligner, Places: quota.New(int64(core.cfg.Alignments), 1)}
+			return service{
+				public: write.Routes(),
+				collectors: []prometheus.Collector{
+					gauge("recital_alignments_running", "Recordings that are being aligned.", aligner.Running),
+				},
+			}, nil
+		},
+	}
+}
+
+// pronunciationsSlice returns the slice of how accounts have words spoken.
+func pronunciationsSlice(core *coreParts, shared *sharedParts) slice {
+	return slice{
+		name:   "pronunciations",
+		events: pronunciations.Events(),
+		open: func() (service, error) {
+			var err error
+			if shared.pronunciations, err = pronunciations.New(core.journal, core.keys, time.Now); err != nil {
+				return service{}, err
+			}
+			write := pronunciationsapi.API{Pronunciations: shared.pronunciations}
+			return service{public: write.Routes(), erases: []closing{shared.pronunciations.Forget}}, nil
+		},
+	}
+}
+
+// feedbackSlice returns the slice of what clients think of a synthesis.
+func feedbackSlice(core *coreParts) slice {
+	return slice{
+		name:   "feedback",
+		events: feedback.Events(),
+		open: func() (service, error) {
+			write := feedbackapi.API{Feedback: feedback.New(core.journal, core.keys, core.generations(), time.Now)}
+			return service{public: write.Routes()}, nil
+		},
+	}
 }

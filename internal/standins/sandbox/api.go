@@ -30,51 +30,51 @@ func operations() map[string]operation {
 		"POST /v1/customers":        createCustomer,
 		"GET /v1/customers":         listOf("", func(*work) func(*customer) bool { return (*customer).alive }),
 		"GET /v1/customers/{id}":    retrieveCustomer,
-		"POST /v1/customers/{id}":   updateCustomer,
-		"DELETE /v1/customers/{id}": deleteCustomer,
+		"POST /v1/customers/{id}":   ofCustomer(updateCustomer),
+		"DELETE /v1/customers/{id}": ofCustomer(deleteCustomer),
 
 		"POST /v1/products":      createProduct,
 		"GET /v1/products":       listOf[product]("", nil),
-		"POST /v1/products/{id}": updateProduct,
+		"POST /v1/products/{id}": of(updateProduct),
 
 		"POST /v1/webhook_endpoints":        createEndpoint,
 		"GET /v1/webhook_endpoints":         listOf[endpoint]("", nil),
-		"POST /v1/webhook_endpoints/{id}":   updateEndpoint,
-		"DELETE /v1/webhook_endpoints/{id}": deleteEndpoint,
+		"POST /v1/webhook_endpoints/{id}":   of(updateEndpoint),
+		"DELETE /v1/webhook_endpoints/{id}": of(deleteEndpoint),
 
 		"POST /v1/prices":      createPrice,
 		"GET /v1/prices":       listOf("", pricesOnSale),
-		"POST /v1/prices/{id}": updatePrice,
+		"POST /v1/prices/{id}": of(updatePrice),
 		"GET /v1/coupons/{id}": retrieve[coupon],
 
 		"GET /v1/payment_methods/{id}":         retrieve[paymentMethod],
-		"POST /v1/payment_methods/{id}/attach": attachMethod,
-		"POST /v1/setup_intents":               createSetup,
+		"POST /v1/payment_methods/{id}/attach": forCustomer(attachMethod),
+		"POST /v1/setup_intents":               forCustomer(createSetup),
 		"GET /v1/setup_intents":                listOf[setupIntent]("customer", nil),
 		"GET /v1/setup_intents/{id}":           retrieve[setupIntent],
 
-		"POST /v1/subscriptions":                       createSubscription,
+		"POST /v1/subscriptions":                       forCustomer(createSubscription),
 		"GET /v1/subscriptions":                        listOf("customer", subscriptionsByStatus),
 		"GET /v1/subscriptions/{id}":                   retrieve[subscription],
-		"POST /v1/subscriptions/{id}":                  updateSubscription,
-		"DELETE /v1/subscriptions/{id}":                cancelSubscription,
+		"POST /v1/subscriptions/{id}":                  of(updateSubscription),
+		"DELETE /v1/subscriptions/{id}":                of(cancelSubscription),
 		"POST /v1/subscription_schedules":              createSchedule,
 		"GET /v1/subscription_schedules/{id}":          retrieve[schedule],
 		"POST /v1/subscription_schedules/{id}":         updateSchedule,
 		"POST /v1/subscription_schedules/{id}/release": releaseSchedule,
 
-		"POST /v1/invoiceitems":        createInvoiceItem,
+		"POST /v1/invoiceitems":        forCustomer(createInvoiceItem),
 		"GET /v1/invoiceitems":         listOf("customer", matchItems),
-		"DELETE /v1/invoiceitems/{id}": deleteInvoiceItem,
-		"POST /v1/invoices":            createInvoice,
+		"DELETE /v1/invoiceitems/{id}": of(deleteInvoiceItem),
+		"POST /v1/invoices":            forCustomer(createInvoice),
 		"GET /v1/invoices":             listOf("customer", matchInvoices),
 		"GET /v1/invoices/{id}":        retrieve[invoice],
-		"POST /v1/invoices/{id}/pay":   payInvoice,
-		"POST /v1/invoices/{id}/void":  voidInvoice,
+		"POST /v1/invoices/{id}/pay":   of(payInvoice),
+		"POST /v1/invoices/{id}/void":  of(voidInvoice),
 
 		"POST /v1/invoices/create_preview":          previewInvoice,
-		"POST /v1/invoices/{id}/finalize":           finalizeInvoice,
-		"POST /v1/invoices/{id}/mark_uncollectible": markUncollectible,
+		"POST /v1/invoices/{id}/finalize":           of(finalizeInvoice),
+		"POST /v1/invoices/{id}/mark_uncollectible": of(markUncollectible),
 
 		"GET /v1/invoice_payments/{id}": retrieve[invoicePayment],
 		"GET /v1/payment_intents/{id}":  retrieve[paymentIntent],
@@ -88,6 +88,35 @@ func operations() map[string]operation {
 
 // retrieve answers with an object as it is.
 func retrieve[T any, P stored[T]](w *work) (any, error) { return find[T, P](w, w.id) }
+
+// of returns an operation on the object in the path.
+func of[T any, P stored[T]](do func(*work, P) (any, error)) operation {
+	return func(w *work) (any, error) {
+		o, err := find[T, P](w, w.id)
+		if err != nil {
+			return nil, err
+		}
+		return do(w, o)
+	}
+}
+
+// ofCustomer returns an operation on the customer in the path, who must not be deleted.
+func ofCustomer(do func(*work, *customer) (any, error)) operation {
+	return func(w *work) (any, error) { return w.withCustomer(w.id, do) }
+}
+
+// forCustomer returns an operation for the customer that the request names.
+func forCustomer(do func(*work, *customer) (any, error)) operation {
+	return func(w *work) (any, error) { return w.withCustomer(w.form.Required("customer"), do) }
+}
+
+func (w *work) withCustomer(id string, do func(*work, *customer) (any, error)) (any, error) {
+	c, err := w.livingCustomer(id)
+	if err != nil {
+		return nil, err
+	}
+	return do(w, c)
+}
 
 // reply is what a client gets.
 type reply struct {

@@ -3,6 +3,8 @@ package sandbox
 import (
 	"net/http"
 	"strings"
+
+	"github.com/recital-tts/recital/internal/standins/sandbox/form"
 )
 
 // testCard is a card that behaves in a known way. Its number and the ids that stand for it are Stripe's.
@@ -128,22 +130,25 @@ func (w *work) newMethod(c testCard) (*paymentMethod, error) {
 	return m, nil
 }
 
-// attached returns a payment method of a customer, or a problem if it is not the customer's.
-func (w *work) attached(id, owner string) (*paymentMethod, error) {
+// setMethod sets a default payment method to the one that a form names, if it does. It must be attached to its owner.
+func (w *work) setMethod(in *form.Form, owner string, method *text) error {
+	id := in.String("default_payment_method")
+	if id == "" {
+		return nil
+	}
 	m, err := find[paymentMethod](w, id)
 	if err == nil && string(m.Customer) != owner {
-		return nil, invalid("resource_missing", "default_payment_method",
+		err = invalid("resource_missing", "default_payment_method",
 			"The customer does not have a payment method with the ID %s. The payment method must be attached to the customer.",
 			id)
 	}
-	return m, err
+	if err == nil {
+		*method = text(m.ID)
+	}
+	return err
 }
 
-func attachMethod(w *work) (any, error) {
-	c, err := w.livingCustomer(w.form.Required("customer"))
-	if err != nil {
-		return nil, err
-	}
+func attachMethod(w *work, c *customer) (any, error) {
 	m, err := w.method(w.id, c.ID)
 	if err != nil {
 		return nil, err
@@ -177,11 +182,7 @@ type setupIntent struct {
 func (*setupIntent) kind() string    { return "seti" }
 func (i *setupIntent) owner() string { return string(i.Customer) }
 
-func createSetup(w *work) (any, error) {
-	c, err := w.livingCustomer(w.form.Required("customer"))
-	if err != nil {
-		return nil, err
-	}
+func createSetup(w *work, c *customer) (any, error) {
 	w.form.Strings("payment_method_types")
 	w.form.Enum("usage", "off_session")
 	b := w.newBase("seti", "setup_intent")

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -121,11 +122,7 @@ func createProduct(w *work) (any, error) {
 	return w.saved(p, "product.created"), nil
 }
 
-func updateProduct(w *work) (any, error) {
-	p, err := find[product](w, w.id)
-	if err != nil {
-		return nil, err
-	}
+func updateProduct(w *work, p *product) (any, error) {
 	w.mergeMetadata(&p.base)
 	p.Active, p.Name = w.form.Bool("active", p.Active), cmp.Or(w.form.String("name"), p.Name)
 	return w.saved(p, "product.updated"), nil
@@ -146,11 +143,7 @@ func createPrice(w *work) (any, error) {
 	return w.saved(p, "price.created"), nil
 }
 
-func updatePrice(w *work) (any, error) {
-	p, err := find[price](w, w.id)
-	if err != nil {
-		return nil, err
-	}
+func updatePrice(w *work, p *price) (any, error) {
 	w.mergeMetadata(&p.base)
 	p.Active = w.form.Bool("active", p.Active)
 	return w.saved(p, "price.updated"), nil
@@ -179,8 +172,7 @@ func (w *work) redeem(id string, s *subscription) error {
 	if err != nil {
 		return err
 	}
-	b := w.newBase("di", "discount")
-	b.Metadata = nil
+	b := w.bareBase("di", "discount")
 	w.save(&discount{
 		base: b, Source: discountSource{Coupon: text(c.ID), Type: "coupon"}, End: at(addMonths(w.now, c.DurationInMonths)),
 	})
@@ -206,4 +198,90 @@ func addMonths(t time.Time, months int) time.Time {
 	first := time.Date(t.Year(), t.Month()+time.Month(months), 1, t.Hour(), t.Minute(), t.Second(), 0, time.UTC)
 	last := first.AddDate(0, 1, -1).Day()
 	return first.AddDate(0, 0, min(t.Day(), last)-1)
+}
+
+// customer is somebody who pays.
+type customer struct {
+	base
+	Balance         int64            `json:"balance"` // above zero is owed
+	Currency        text             `json:"currency"`
+	Email           text             `json:"email"`
+	NextInvoice     int64            `json:"next_invoice_sequence"`
+	InvoiceSettings customerInvoices `json:"invoice_settings"`
+	Deleted         bool             `json:"deleted,omitempty"`
+}
+
+type customerInvoices struct {
+	DefaultPaymentMethod text `json:"default_payment_method"`
+}
+
+func (*customer) kind() string  { return "cus" }
+func (c *customer) alive() bool { return !c.Deleted }
+
+// livingCustomer returns a customer that is not deleted.
+func (w *work) livingCustomer(id string) (*customer, error) {
+	c, err := find[customer](w, id)
+	if err == nil && c.Deleted {
+		return nil, w.missing("cus", id)
+	}
+	return c, err
+}
+
+func createCustomer(w *work) (any, error) {
+	return w.saved(&customer{base: w.newBase("cus", "customer"), NextInvoice: 1}, "customer.created"), nil
+}
+
+func retrieveCustomer(w *work) (any, error) {
+	c, err := find[customer](w, w.id)
+	if err != nil || !c.Deleted {
+		return c, err
+	}
+	return c.remains(), nil
+}
+
+// remains is what is left of a deleted customer.
+func (c *customer) remains() any {
+	return map[string]any{"id": c.ID, "object": c.Object, "deleted": true}
+}
+
+func updateCustomer(w *work, c *customer) (any, error) {
+	w.mergeMetadata(&c.base)
+	if w.form.Has("email") {
+		if c.Email = text(w.form.String("email")); c.Email != "" && !strings.Contains(string(c.Email), "@") {
+			return nil, invalid("email_invalid", "email", "Invalid email address.")
+		}
+	}
+	if err := w.setMethod(w.form.Sub("invoice_settings"), c.ID, &c.InvoiceSettings.DefaultPaymentMethod); err != nil {
+		return nil, err
+	}
+	return w.saved(c, "customer.updated"), nil
+}
+
+// EmailOf returns the e-mail address of a customer.
+func (s *Sandbox) EmailOf(id string) (address string, err error) {
+	err = s.read(func(w *work) error {
+		c, err := w.livingCustomer(id)
+		if err == nil {
+			address = string(c.Email)
+		}
+		return err
+	})
+	return address, err
+}
+
+// deleteCustomer deletes a customer, ends its subscriptions and detaches its cards.
+func deleteCustomer(w *work, c *customer) (any, error) {
+	for _, s := range list[subscription](w, c.ID) {
+		if !s.ended() {
+			w.end(s, "cancellation_requested")
+		}
+	}
+	for _, m := range list[paymentMethod](w, c.ID) {
+		m.Customer = ""
+		w.update(m, "payment_method.detached")
+	}
+	c = get[customer](w, c.ID)
+	c.Deleted, c.Email, c.InvoiceSettings.DefaultPaymentMethod = true, "", ""
+	w.update(c, "customer.deleted")
+	return c.remains(), nil
 }

@@ -213,23 +213,15 @@ func (w *work) void(i *invoice) {
 // draftFor is how long after the draft Stripe finalizes the invoice of a renewal.
 const draftFor = time.Hour
 
-func createInvoice(w *work) (any, error) {
-	c, err := w.livingCustomer(w.form.Required("customer"))
-	if err != nil {
-		return nil, err
-	}
+func createInvoice(w *work, c *customer) (any, error) {
 	w.form.Enum("collection_method", "charge_automatically")
 	w.form.Enum("pending_invoice_items_behavior", "include")
 	i := w.newInvoice(c.ID, cmp.Or(w.form.String("currency"), string(c.Currency), "usd"), reasonManual, nil)
 	if i.AutoAdvance = w.form.Bool("auto_advance", false); i.AutoAdvance {
 		i.AutomaticallyFinalizesAt = at(w.now.Add(draftFor))
 	}
-	if id := w.form.String("default_payment_method"); id != "" {
-		m, err := w.attached(id, c.ID)
-		if err != nil {
-			return nil, err
-		}
-		i.DefaultPaymentMethod = text(m.ID)
+	if err := w.setMethod(w.form, c.ID, &i.DefaultPaymentMethod); err != nil {
+		return nil, err
 	}
 	w.addPending(i)
 	w.sum(i)
@@ -244,11 +236,7 @@ func matchInvoices(w *work) func(*invoice) bool {
 	}
 }
 
-func finalizeInvoice(w *work) (any, error) {
-	i, err := find[invoice](w, w.id)
-	if err != nil {
-		return nil, err
-	}
+func finalizeInvoice(w *work, i *invoice) (any, error) {
 	if i.Status != "draft" {
 		return nil, invalid("", "", "This invoice is already finalized, you can't re-finalize a non-draft invoice.")
 	}
@@ -257,11 +245,7 @@ func finalizeInvoice(w *work) (any, error) {
 	return get[invoice](w, i.ID), nil
 }
 
-func markUncollectible(w *work) (any, error) {
-	i, err := find[invoice](w, w.id)
-	if err != nil {
-		return nil, err
-	}
+func markUncollectible(w *work, i *invoice) (any, error) {
 	if i.Status != "open" {
 		return nil, invalid("", "", "You can only mark open invoices as uncollectible, this invoice is %s.", i.Status)
 	}
@@ -269,11 +253,7 @@ func markUncollectible(w *work) (any, error) {
 	return w.saved(i, "invoice.marked_uncollectible"), nil
 }
 
-func payInvoice(w *work) (any, error) {
-	i, err := find[invoice](w, w.id)
-	if err != nil {
-		return nil, err
-	}
+func payInvoice(w *work, i *invoice) (any, error) {
 	if i.Status != "open" {
 		return nil, invalid("", "", "Invoice is already %s", i.Status)
 	}
@@ -288,13 +268,9 @@ func payInvoice(w *work) (any, error) {
 	return get[invoice](w, i.ID), nil
 }
 
-func voidInvoice(w *work) (any, error) {
-	i, err := find[invoice](w, w.id)
-	if err == nil && i.Status != "open" {
-		err = invalid("", "", "You can only pass in open invoices. This invoice isn't open.")
-	}
-	if err != nil {
-		return nil, err
+func voidInvoice(w *work, i *invoice) (any, error) {
+	if i.Status != "open" {
+		return nil, invalid("", "", "You can only pass in open invoices. This invoice isn't open.")
 	}
 	w.void(i)
 	return i, nil
@@ -317,10 +293,9 @@ func (*invoicePayment) kind() string    { return "inpay" }
 func (p *invoicePayment) owner() string { return string(p.Invoice) }
 
 func (w *work) newInvoicePayment(i *invoice) *invoicePayment {
-	b := w.newBase("inpay", "invoice_payment")
-	b.Metadata = nil
 	return &invoicePayment{
-		base: b, Invoice: text(i.ID), Payment: payment{"payment_intent", text(i.PaymentIntent)}, Status: "open",
+		base: w.bareBase("inpay", "invoice_payment"), Invoice: text(i.ID), Status: "open",
+		Payment: payment{"payment_intent", text(i.PaymentIntent)},
 	}
 }
 
@@ -350,11 +325,7 @@ type invoiceItem struct {
 func (*invoiceItem) kind() string    { return "ii" }
 func (i *invoiceItem) owner() string { return string(i.Customer) }
 
-func createInvoiceItem(w *work) (any, error) {
-	c, err := w.livingCustomer(w.form.Required("customer"))
-	if err != nil {
-		return nil, err
-	}
+func createInvoiceItem(w *work, c *customer) (any, error) {
 	item := &invoiceItem{
 		base: w.newBase("ii", "invoiceitem"), Amount: w.form.Int("amount", 0), Currency: w.form.Required("currency"),
 		Customer: text(c.ID), Description: w.form.String("description"), Period: period{at(w.now), at(w.now)},
@@ -383,11 +354,7 @@ func matchItems(w *work) func(*invoiceItem) bool {
 	return func(i *invoiceItem) bool { return !pending || i.Invoice == "" }
 }
 
-func deleteInvoiceItem(w *work) (any, error) {
-	i, err := find[invoiceItem](w, w.id)
-	if err != nil {
-		return nil, err
-	}
+func deleteInvoiceItem(w *work, i *invoiceItem) (any, error) {
 	if i.Invoice != "" {
 		return nil, invalid("", "", "The invoice item %s is on an invoice, and can no longer be deleted.", i.ID)
 	}

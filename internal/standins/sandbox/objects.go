@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -49,6 +50,11 @@ func (w *work) metadata() map[string]string {
 // newBase returns the base of a new object with the metadata of the request.
 func (w *work) newBase(prefix, object string) base {
 	return base{ID: w.tx.nextID(prefix), Object: object, Created: at(w.now), Metadata: w.metadata()}
+}
+
+// bareBase is newBase for objects that have no metadata.
+func (w *work) bareBase(prefix, object string) base {
+	return base{ID: w.tx.nextID(prefix), Object: object, Created: at(w.now)}
 }
 
 // mergeMetadata changes metadata as the request demands: an empty value deletes a key.
@@ -177,4 +183,196 @@ func (t text) MarshalJSON() ([]byte, error) {
 		return []byte("null"), nil
 	}
 	return json.Marshal(string(t))
+}
+
+// private begins the names of fields that are the sandbox's own.
+const private = "sandbox_"
+
+const deepestExpansion = 4
+
+// listing is a page of objects.
+type listing struct {
+	Object  string `json:"object"`
+	URL     string `json:"url"`
+	HasMore bool   `json:"has_more"`
+	Data    []any  `json:"data"`
+}
+
+const (
+	usualPage = 10
+	fullPage  = 100
+)
+
+// listOf returns the operation that lists objects, newest first: those of the owner that the parameter with the given
+// name names, by the time of their creation. match, which may be nil, returns a further condition of a request.
+func listOf[T any, P stored[T]](ownerParam string, match func(*work) func(P) bool) operation {
+	return func(w *work) (any, error) {
+		limit, after, owner := int(w.form.Int("limit", usualPage)), w.form.String("starting_after"), ""
+		if limit < 1 || limit > fullPage {
+			return nil, invalid("parameter_invalid_integer", "limit", "Invalid limit: must be between 1 and %d", fullPage)
+		}
+		if ownerParam != "" {
+			owner = w.form.String(ownerParam)
+		}
+		if _, ok := w.tx.get(owner); owner != "" && !ok {
+			return nil, w.missing(ownerParam, owner)
+		}
+		created, matches := w.created(), func(P) bool { return true }
+		if match != nil {
+			matches = match(w)
+		}
+		kind := P(new(T)).kind()
+		if after != "" {
+			if _, err := find[T, P](w, after); err != nil {
+				return nil, err
+			}
+		}
+		page := &listing{Object: "list", URL: "/v1/" + kind, Data: []any{}}
+		for _, o := range list[T, P](w, owner) {
+			if after != "" && o.key() >= keyOf(kind, after) || !created(o.createdAt()) || !matches(o) {
+				continue
+			}
+			if page.HasMore = len(page.Data) == limit; page.HasMore {
+				break
+			}
+			page.Data = append(page.Data, o)
+		}
+		return page, nil
+	}
+}
+
+// created returns the condition of a request on the time of creation.
+func (w *work) created() func(unix) bool {
+	f := w.form.Sub("created")
+	from, until := f.Int("gte", 0), f.Int("lt", 0)
+	return func(u unix) bool { return int64(u) >= from && (until == 0 || int64(u) < until) }
+}
+
+// render returns an answer as JSON shows it, with the objects that are to be expanded in place of their ids.
+func (w *work) render(o any, expand []string) (any, error) {
+	v := w.show(encode(o))
+	for _, path := range expand {
+		parts := strings.Split(path, ".")
+		if len(parts) > deepestExpansion {
+			return nil, invalid("", "expand", "You cannot expand more than %d levels of a property. Property: %s",
+				deepestExpansion, path)
+		}
+		if err := w.expand(v, parts); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
+
+// show decodes an object without the fields that are the sandbox's own.
+func (w *work) show(raw []byte) any {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	var v any
+	if err := decoder.Decode(&v); err != nil {
+		panic(err) // encode has written it
+	}
+	w.tidy(v)
+	return v
+}
+
+func (w *work) tidy(v any) {
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			w.tidy(e)
+		}
+	case map[string]any:
+		for name, e := range v {
+			if strings.HasPrefix(name, private) {
+				delete(v, name)
+				continue
+			}
+			w.tidy(e)
+		}
+		w.complete(v)
+	}
+}
+
+// complete adds to an object what is not stored with it.
+func (w *work) complete(o map[string]any) {
+	id, _ := o["id"].(string)
+	switch {
+	case o["object"] == "invoice" && o["status"] != "draft":
+		o["hosted_invoice_url"] = w.URL() + invoicePath + id
+		o["invoice_pdf"] = o["hosted_invoice_url"] // a browser prints it
+	case o["object"] == "subscription_item":
+		if p, ok := o["price"].(string); ok {
+			o["price"] = w.show(encode(get[price](w, p)))
+		}
+	}
+}
+
+// expand replaces the ids at a path by their objects.
+func (w *work) expand(v any, path []string) error {
+	if len(path) == 0 {
+		return nil
+	}
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			if err := w.expand(e, path); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		field, err := w.expanded(v, path[0])
+		if err != nil {
+			return err
+		}
+		v[path[0]] = field
+		return w.expand(field, path[1:])
+	}
+	return nil
+}
+
+// expanded returns a field of an object, with objects in place of ids.
+func (w *work) expanded(o map[string]any, name string) (any, error) {
+	id, _ := o["id"].(string)
+	if o["object"] == "invoice" && name == "confirmation_secret" {
+		return w.confirmationSecret(get[invoice](w, id)), nil
+	}
+	if o["object"] == "invoice" && name == "payments" {
+		return w.show(encode(map[string]any{"object": "list", "data": list[invoicePayment](w, id)})), nil
+	}
+	v, ok := o[name]
+	if !ok {
+		return nil, invalid("", "expand", "This property cannot be expanded (%s).", name)
+	}
+	switch v := v.(type) {
+	case string:
+		return w.fetch(name, v)
+	case []any:
+		for i, e := range v {
+			if id, ok := e.(string); ok {
+				o, err := w.fetch(name, id)
+				if err != nil {
+					return nil, err
+				}
+				v[i] = o
+			}
+		}
+	}
+	return v, nil
+}
+
+// fetch returns the object that a field names.
+func (w *work) fetch(field, id string) (any, error) {
+	kind := ""
+	switch {
+	case field == "coupon":
+		kind = couponKind
+	case strings.HasPrefix(id, "sub_sched_"):
+		kind = scheduleKind
+	}
+	r, ok := w.tx.get(keyOf(kind, id))
+	if !ok {
+		return nil, invalid("", "expand", "This property cannot be expanded (%s).", field)
+	}
+	return w.show(r.Value), nil
 }

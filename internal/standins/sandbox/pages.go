@@ -2,10 +2,19 @@ package sandbox
 
 import (
 	"crypto/sha256"
+	"embed"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"html/template"
 	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/recital-tts/recital/domain/money"
+	"github.com/recital-tts/recital/internal/standins"
 )
 
 // cardPath begins the paths of the pages on which cards pay and are registered.
@@ -24,38 +33,15 @@ func (s *Sandbox) pages() http.Handler {
 	return mux
 }
 
-// layout is common to all pages. No script but tellOpener runs in them, and nothing is fetched from elsewhere.
-const layout = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{{.Title}} (payment sandbox)</title>
-<style>
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 34rem; margin: 3rem auto; padding: 0 1rem; color: #222 }
-header { color: #666; border-bottom: 1px solid #ddd; margin-bottom: 1.5rem }
-label { display: block; margin: 1rem 0 }
-input { display: block; width: 100%; box-sizing: border-box; font: inherit; padding: .5rem }
-button { font: inherit; padding: .5rem 1.2rem; margin-right: .5rem }
-table { border-collapse: collapse; width: 100%; margin: 1rem 0 }
-td, th { text-align: left; padding: .3rem .5rem .3rem 0; border-bottom: 1px solid #eee; vertical-align: top }
-td.amount, th.amount { text-align: right; white-space: nowrap }
-.refused { color: #a00 }
-.done { color: #060 }
-</style>
-</head>
-<body>
-<header>Payment sandbox: no money moves here</header>
-<main>
-<h1>{{.Title}}</h1>
-{{template "content" .}}
-</main>
-</body>
-</html>
-`
+// pageFiles has the templates of pages: each is content for layout.html, which is common to all. No script but
+// tellOpener runs in them, and nothing is fetched from elsewhere.
+//
+//go:embed html/*.html
+var pageFiles embed.FS
 
+// newPage returns the page whose content is in a file.
 func newPage(content string) *template.Template {
-	return template.Must(template.Must(template.New("page").Parse(layout)).New("content").Parse(content)).Lookup("page")
+	return template.Must(template.ParseFS(pageFiles, "html/layout.html", "html/"+content))
 }
 
 // show sends a page.
@@ -86,4 +72,273 @@ func view[T any](s *Sandbox, w http.ResponseWriter, read func(*work) (T, error))
 		http.Error(w, "The sandbox has failed", http.StatusInternalServerError)
 	}
 	return content, err == nil
+}
+
+// cardPage is the page on which a person pays, or registers a card.
+type cardPage struct {
+	Title   string
+	Amount  string // "" where a card is registered
+	Action  string // text of the button
+	Waits   bool   // it waits for a card
+	Asks    bool   // it asks for a confirmation
+	Done    bool
+	Method  string // id of the card that was registered, for POST /payments/payment-method/replace
+	Result  string // JSON that the page's opener gets when it is done
+	Opener  string // origin of the page that opened this one, or ""
+	Script  template.JS
+	Refusal string
+	Cards   []shownCard
+}
+
+// shownCard is a test card and what it does.
+type shownCard struct{ Number, Does string }
+
+// tellOpener is the script of a completed page: it sends the result to its opener, as Stripe.js does.
+const tellOpener = `const done = document.getElementById("done").dataset
+window.opener?.postMessage(JSON.parse(done.result), done.opener)`
+
+// result is the part of Stripe.js's result of a payment or a registration that Recital needs.
+type result struct {
+	ID            string `json:"id"`
+	Status        string `json:"status"`
+	PaymentMethod string `json:"payment_method"`
+}
+
+func shownCards() []shownCard {
+	var shown []shownCard
+	for _, c := range testCards() {
+		shown = append(shown, shownCard{Number: inGroups(c.number), Does: c.does()})
+	}
+	return shown
+}
+
+func (c testCard) does() string {
+	switch {
+	case c.decline != "" && c.refused:
+		return "is declined: " + strings.ReplaceAll(c.decline, "_", " ")
+	case c.decline != "":
+		return "can be registered, and is declined"
+	case c.confirm == always:
+		return "pays; asks for a confirmation each time"
+	case c.confirm == unlessSetUp:
+		return "pays; asks for a confirmation the first time"
+	case c.disputed:
+		return "pays; its owner disputes it"
+	}
+	return "pays (" + c.brand + ")"
+}
+
+func inGroups(number string) string {
+	var groups []string
+	for len(number) > 4 {
+		groups, number = append(groups, number[:4]), number[4:]
+	}
+	return strings.Join(append(groups, number), " ")
+}
+
+// cardPage returns the page of a client secret.
+func (w *work) cardPage(secret string) (cardPage, error) {
+	page := cardPage{Title: "Register a card", Action: "Register", Cards: shownCards()}
+	if strings.HasPrefix(secret, "seti_") {
+		i, err := w.setupOf(secret)
+		if err != nil {
+			return page, err
+		}
+		page = page.in(i.Status, i.LastSetupError)
+		if page.Done {
+			page.Method = string(i.PaymentMethod)
+		}
+		return page.tells("setupIntent", result{i.ID, i.Status, string(i.PaymentMethod)})
+	}
+	p, err := w.intentOf(secret)
+	if err != nil {
+		return page, err
+	}
+	page.Title, page.Amount, page.Action = p.Description, money.Format(p.Amount, p.Currency), "Pay"
+	return page.in(p.Status, p.LastPaymentError).tells("paymentIntent", result{p.ID, p.Status, string(p.PaymentMethod)})
+}
+
+func (p cardPage) tells(kind string, r result) (cardPage, error) {
+	encoded, err := json.Marshal(map[string]result{kind: r})
+	p.Result = string(encoded)
+	return p, err
+}
+
+// in returns the page in a state of what it is for.
+func (p cardPage) in(status string, refused *problem) cardPage {
+	p.Waits, p.Asks, p.Done = status == needsMethod, status == needsAction, status == succeeded
+	if p.Waits && refused != nil {
+		p.Refusal = refused.Message
+	}
+	return p
+}
+
+func (s *Sandbox) showCard(w http.ResponseWriter, r *http.Request) {
+	s.showCardWith(w, r, http.StatusOK, "")
+}
+
+func (s *Sandbox) showCardWith(w http.ResponseWriter, r *http.Request, status int, refusal string) {
+	page, ok := view(s, w, func(w *work) (cardPage, error) { return w.cardPage(r.PathValue("secret")) })
+	if !ok {
+		return
+	}
+	page.Opener, page.Script = openerOf(r), tellOpener
+	if refusal != "" {
+		page.Refusal = refusal
+	}
+	show(w, status, newPage("card.html"), page)
+}
+
+// openerOf returns the origin in the query, or "".
+func openerOf(r *http.Request) string {
+	opener, err := url.Parse(r.URL.Query().Get("opener"))
+	if err != nil || opener.Scheme != "http" && opener.Scheme != "https" || opener.Host == "" {
+		return ""
+	}
+	return opener.Scheme + "://" + opener.Host
+}
+
+// takeCard handles the form of a card page, and shows the result.
+func (s *Sandbox) takeCard(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
+	if err := r.ParseForm(); err != nil {
+		http.Error(w, "The form cannot be read", http.StatusBadRequest)
+		return
+	}
+	secret := r.PathValue("secret")
+	err := s.pay(secret, r.PostForm.Get("number"), r.PostForm.Get("answer"))
+	var refused *problem
+	switch {
+	case err == nil:
+		page := url.URL{Path: cardPath + secret, RawQuery: r.URL.RawQuery}
+		http.Redirect(w, r, page.String(), http.StatusSeeOther)
+	case errors.As(err, &refused):
+		s.showCardWith(w, r, http.StatusPaymentRequired, refused.Message)
+	default:
+		s.config.Logger.Error("the payment sandbox cannot take a card", "error", err)
+		http.Error(w, "The sandbox has failed", http.StatusInternalServerError)
+	}
+}
+
+func (s *Sandbox) pay(secret, number, answer string) error {
+	if answer != "" {
+		return s.Authenticate(secret, answer == "approve")
+	}
+	return s.Confirm(secret, number)
+}
+
+// Overview is a customer with its latest subscription and invoice.
+type Overview = standins.Customer
+
+// Customers returns the customers, newest first.
+func (s *Sandbox) Customers() (all []Overview, err error) {
+	err = s.read(func(w *work) error {
+		all = w.overview()
+		return nil
+	})
+	return all, err
+}
+
+func (w *work) overview() []Overview {
+	all := []Overview{}
+	for _, c := range list[customer](w, "") {
+		if c.alive() {
+			all = append(all, w.overviewOf(c))
+		}
+	}
+	return all
+}
+
+func (w *work) overviewOf(c *customer) Overview {
+	o := Overview{Customer: c.ID, Account: c.Metadata["account"]}
+	if all := list[subscription](w, c.ID); len(all) > 0 {
+		o.Subscription, o.Price, o.Status = all[0].ID, string(all[0].item().Price), all[0].Status
+	}
+	if all := list[setupIntent](w, c.ID); len(all) > 0 && all[0].Status != succeeded {
+		o.CardPage = w.CardPage(all[0].ClientSecret)
+	}
+	invoices := list[invoice](w, c.ID)
+	final := slices.IndexFunc(invoices, func(i *invoice) bool { return i.Status != "draft" })
+	if final < 0 {
+		return o
+	}
+	last := invoices[final]
+	o.Invoice, o.InvoiceStatus, o.InvoicePage = last.ID, last.Status, w.URL()+invoicePath+last.ID
+	if last.Status == "open" && last.PaymentIntent != "" {
+		o.CardPage = w.CardPage(get[paymentIntent](w, last.PaymentIntent).ClientSecret)
+	}
+	return o
+}
+
+// overviewPage is the start page.
+type overviewPage struct {
+	Title     string
+	Now       string
+	Customers []Overview
+}
+
+func (s *Sandbox) showOverview(w http.ResponseWriter, _ *http.Request) {
+	page, ok := view(s, w, func(w *work) (overviewPage, error) {
+		return overviewPage{Title: "Customers", Now: w.now.Format("2006-01-02 15:04:05 MST"), Customers: w.overview()}, nil
+	})
+	if ok {
+		show(w, http.StatusOK, newPage("overview.html"), page)
+	}
+}
+
+// invoicePath begins the paths of the pages of invoices.
+const invoicePath = "/pages/invoices/"
+
+// invoicePage is the page of an invoice.
+type invoicePage struct {
+	Title  string
+	Number string
+	Status string
+	Date   string
+	Lines  []invoiceLine
+	Sums   []invoiceLine
+	Pay    string // address of the page on which it is paid; "" if it need not be
+}
+
+type invoiceLine struct{ What, Amount string }
+
+func (w *work) invoicePage(id string) (invoicePage, error) {
+	i, err := find[invoice](w, id)
+	if err == nil && i.Status == "draft" {
+		err = w.missing("in", id)
+	}
+	if err != nil {
+		return invoicePage{}, err
+	}
+	page := invoicePage{
+		Title: "Invoice " + string(i.Number), Number: string(i.Number), Status: i.Status,
+		Date: i.Created.time().Format(time.DateOnly),
+	}
+	for _, l := range i.Lines.Data {
+		page.Lines = append(page.Lines, invoiceLine{l.Description, money.Format(l.Amount, l.Currency)})
+	}
+	for _, sum := range []struct {
+		what   string
+		amount int64
+		always bool
+	}{
+		{"Discount", -i.Discount, false}, {"Total", i.Total, true}, {"From the balance", i.AmountDue - i.Total, false},
+		{"Paid", i.AmountPaid, false}, {"To pay", i.AmountRemaining, true},
+	} {
+		if sum.always || sum.amount != 0 {
+			page.Sums = append(page.Sums, invoiceLine{sum.what, money.Format(sum.amount, i.Currency)})
+		}
+	}
+	if i.Status != "open" || i.PaymentIntent == "" {
+		return page, nil
+	}
+	page.Pay = cardPath + get[paymentIntent](w, i.PaymentIntent).ClientSecret
+	return page, nil
+}
+
+func (s *Sandbox) showInvoice(w http.ResponseWriter, r *http.Request) {
+	page, ok := view(s, w, func(w *work) (invoicePage, error) { return w.invoicePage(r.PathValue("id")) })
+	if ok {
+		show(w, http.StatusOK, newPage("invoice.html"), page)
+	}
 }

@@ -41,8 +41,7 @@ func clientSecret(id string) string { return id + "_secret_" + uuid.NewString() 
 
 // newIntent makes the payment intent of an invoice.
 func (w *work) newIntent(i *invoice) *paymentIntent {
-	b := w.newBase("pi", "payment_intent")
-	b.Metadata = nil
+	b := w.bareBase("pi", "payment_intent")
 	p := &paymentIntent{
 		base: b, Amount: i.AmountRemaining, ClientSecret: clientSecret(b.ID), Currency: i.Currency, Customer: i.Customer,
 		Description: i.purpose(), Status: needsMethod, Invoice: i.ID, First: i.BillingReason == reasonCreate,
@@ -176,10 +175,8 @@ func (c *charge) owner() string { return string(c.Customer) }
 
 // newCharge makes the charge of a payment.
 func (w *work) newCharge(p *paymentIntent, paid bool) *charge {
-	b := w.newBase("ch", "charge")
-	b.Metadata = nil
 	c := &charge{
-		base: b, Amount: p.Amount, Currency: p.Currency, Customer: p.Customer,
+		base: w.bareBase("ch", "charge"), Amount: p.Amount, Currency: p.Currency, Customer: p.Customer,
 		PaymentIntent: text(p.ID), Paid: paid, Status: "failed",
 	}
 	if paid {
@@ -226,9 +223,8 @@ func (w *work) refund(id string, amount int64) error {
 	c.AmountRefunded += amount
 	c.Refunded = c.AmountRefunded == c.Amount
 	w.update(c, "charge.refunded")
-	b := w.newBase("re", "refund")
 	w.update(&refund{
-		base: b, Amount: amount, Charge: text(c.ID), Currency: c.Currency, Status: succeeded,
+		base: w.newBase("re", "refund"), Amount: amount, Charge: text(c.ID), Currency: c.Currency, Status: succeeded,
 	}, "refund.created")
 	return nil
 }

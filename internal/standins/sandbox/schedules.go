@@ -120,12 +120,9 @@ func updateSchedule(w *work) (any, error) {
 	w.mergeMetadata(&plan.base)
 	w.form.Enum("end_behavior", "release")
 	w.form.Enum("proration_behavior", "none")
-	if id := w.form.Sub("default_settings").String("default_payment_method"); id != "" {
-		m, err := w.attached(id, string(plan.Customer))
-		if err != nil {
-			return nil, err
-		}
-		plan.DefaultSettings.DefaultPaymentMethod = text(m.ID)
+	method := &plan.DefaultSettings.DefaultPaymentMethod
+	if err := w.setMethod(w.form.Sub("default_settings"), string(plan.Customer), method); err != nil {
+		return nil, err
 	}
 	if w.form.Has("phases") {
 		if err := w.setPhases(plan, w.form.List("phases")); err != nil {

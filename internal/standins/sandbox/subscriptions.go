@@ -98,11 +98,7 @@ func subscriptionsByStatus(w *work) func(*subscription) bool {
 	return func(s *subscription) bool { return all || s.Status != canceled }
 }
 
-func createSubscription(w *work) (any, error) {
-	c, err := w.livingCustomer(w.form.Required("customer"))
-	if err != nil {
-		return nil, err
-	}
+func createSubscription(w *work, c *customer) (any, error) {
 	w.form.Enum("payment_behavior", "default_incomplete")
 	s, err := w.newSubscription(c)
 	if err != nil {
@@ -244,11 +240,7 @@ func (w *work) end(s *subscription, reason text) {
 	w.update(s, "customer.subscription.deleted")
 }
 
-func cancelSubscription(w *work) (any, error) {
-	s, err := find[subscription](w, w.id)
-	if err != nil {
-		return nil, err
-	}
+func cancelSubscription(w *work, s *subscription) (any, error) {
 	if s.ended() {
 		return nil, w.missing("sub", w.id)
 	}
@@ -256,11 +248,7 @@ func cancelSubscription(w *work) (any, error) {
 	return s, nil
 }
 
-func updateSubscription(w *work) (any, error) {
-	s, err := find[subscription](w, w.id)
-	if err != nil {
-		return nil, err
-	}
+func updateSubscription(w *work, s *subscription) (any, error) {
 	if s.ended() {
 		return nil, invalid("", "", "A canceled subscription can only update its cancellation_details and metadata.")
 	}
@@ -269,12 +257,8 @@ func updateSubscription(w *work) (any, error) {
 			"supported params. `metadata` is not supported.")
 	}
 	w.mergeMetadata(&s.base)
-	if id := w.form.String("default_payment_method"); id != "" {
-		m, err := w.attached(id, string(s.Customer))
-		if err != nil {
-			return nil, err
-		}
-		s.DefaultPaymentMethod = text(m.ID)
+	if err := w.setMethod(w.form, string(s.Customer), &s.DefaultPaymentMethod); err != nil {
+		return nil, err
 	}
 	if err := w.setCancellation(s); err != nil {
 		return nil, err
