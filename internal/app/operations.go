@@ -12,6 +12,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/internal/process/health"
 	"github.com/recital-tts/recital/internal/process/lifecycle"
+	"github.com/recital-tts/recital/internal/process/postgres"
 	"github.com/recital-tts/recital/internal/process/release"
 	writeapi "github.com/recital-tts/recital/writeapi/operations"
 	skipsapi "github.com/recital-tts/recital/writeapi/skips"
@@ -19,12 +20,15 @@ import (
 
 // operationsSlice returns the slice that shows the state of the service: checks for balancers, read models and metrics
 // for operators.
-func operationsSlice(core *coreParts, status *statusParts) slice {
+func operationsSlice(core *coreParts, status *statusParts, stores *storeParts) slice {
 	return slice{
 		name: "operations",
 		open: func() (service, error) {
 			checks := writeapi.API{Missing: status.health.Missing, Service: status.drain}
-			readModels := writeapi.Projections{Generations: core.projector}
+			readModels := writeapi.Projections{
+				Generations: core.projector,
+				Instances:   func(ctx context.Context) ([]string, error) { return postgres.Instances(ctx, stores.pool) },
+			}
 			log := &writeapi.Log{
 				Log: core.journal.Log, Identity: core.identity,
 				Types: eventTypes(core.journal.Registry), Streams: core.journal.Registry.Streams(),

@@ -136,7 +136,7 @@ func allSlices(p *parts) []slice {
 		auditSlice(&p.coreParts, &p.storeParts, &p.sharedParts),
 		changesSlice(&p.coreParts, &p.sharedParts),
 		skipsSlice(&p.coreParts, &p.sharedParts),
-		operationsSlice(&p.coreParts, &p.statusParts),
+		operationsSlice(&p.coreParts, &p.statusParts, &p.storeParts),
 	}
 }
 

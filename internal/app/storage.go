@@ -39,13 +39,13 @@ func (a *App) openPostgres(ctx context.Context) error {
 		a.onClose("Postgres", cluster.Close)
 		url = cluster.URL()
 	}
-	entrance, err := postgres.NewPool(ctx, url)
+	entrance, err := postgres.NewPool(ctx, url, a.instance())
 	if err != nil {
 		return err
 	}
 	a.entrance = entrance
 	a.onClose("the first connections to Postgres", func() error { entrance.Close(); return nil })
-	pool, release, hold, err := postgres.NewHeldPool(ctx, url)
+	pool, release, hold, err := postgres.NewHeldPool(ctx, url, a.instance())
 	if err != nil {
 		return err
 	}

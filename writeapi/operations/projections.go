@@ -31,6 +31,8 @@ type Generations interface {
 // Projections is the operators' hand on the read models.
 type Projections struct {
 	Generations Generations
+	// Instances returns the names of the instances that run, also of those that feed nothing.
+	Instances func(ctx context.Context) ([]string, error)
 }
 
 // AdminRoutes are the rows for the admin route table.
@@ -64,7 +66,11 @@ func (p *Projections) list(call *web.Call, _ struct{}) (web.Reply, error) {
 	if err != nil {
 		return web.Reply{}, feed.Answered(err)
 	}
-	return web.JSON(overviewOf(overview)), nil
+	instances, err := p.Instances(call)
+	if err != nil {
+		return web.Reply{}, feed.Answered(err)
+	}
+	return web.JSON(overviewOf(overview, instances)), nil
 }
 
 type rebuildRequest struct {

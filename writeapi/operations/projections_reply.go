@@ -34,6 +34,7 @@ type overviewReply struct {
 	Projections []generationReply `json:"projections"`
 	Head        string            `json:"head"`
 	At          *float64          `json:"at"`
+	Instances   []string          `json:"instances"` // that are connected to Postgres; a long name may be cut off
 }
 
 type generationReply struct {
@@ -54,9 +55,9 @@ type generationReply struct {
 	CreatedAt *float64 `json:"created_at"`
 }
 
-func overviewOf(o feed.Overview) overviewReply {
+func overviewOf(o feed.Overview, instances []string) overviewReply {
 	told := overviewReply{Projections: make([]generationReply, len(o.Generations)), Head: o.Head.String(),
-		At: seconds(o.At)}
+		At: seconds(o.At), Instances: append([]string{}, instances...)}
 	for i, g := range o.Generations {
 		told.Projections[i] = generationReply{
 			generationID: generationID{Name: g.Name, Version: g.Version, Generation: g.Number},

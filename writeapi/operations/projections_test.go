@@ -79,7 +79,10 @@ type desk struct {
 
 func openDesk(t *testing.T) *desk {
 	d := &desk{t: t, generations: &generations{}}
-	api := operations.Projections{Generations: d.generations}
+	api := operations.Projections{
+		Generations: d.generations,
+		Instances:   func(context.Context) ([]string, error) { return []string{"one", "two"}, nil },
+	}
 	d.url = webtest.Serve(t, web.Config{Routes: api.AdminRoutes(),
 		Tokens: []operators.Token{operators.Single("operator", "op"), operators.Single("auditor", "au")}})
 	return d
@@ -129,7 +132,7 @@ func TestTheListOfGenerations(t *testing.T) {
 	}}
 	status, body := d.ask("au", "", "")
 	require.Equal(t, http.StatusOK, status, body)
-	require.JSONEq(t, `{"head":"200/200","at":1700000000.25,"projections":[
+	require.JSONEq(t, `{"head":"200/200","at":1700000000.25,"instances":["one","two"],"projections":[
 		{"name":"account","version":1,"generation":1,"live":true,"promote":false,"state":"current","instance":"","position":"200/200","progress":1,
 		 "events":7,"lag":0,"rows":5,"size":8192,"parked":0,"moved_at":1700000000.25,"created_at":1700000000.25},
 		{"name":"account","version":1,"generation":2,"live":false,"promote":true,"state":"stopped","reason":"it fails","instance":"one",
@@ -144,7 +147,7 @@ func TestAnEmptyLogIsReadToItsEnd(t *testing.T) {
 
 	d.generations.overview = feed.Overview{}
 	_, body = d.ask("op", "", "")
-	require.JSONEq(t, `{"projections":[],"head":"0/0","at":null}`, body)
+	require.JSONEq(t, `{"projections":[],"head":"0/0","at":null,"instances":["one","two"]}`, body)
 }
 
 func TestWhatTheProjectorIsAsked(t *testing.T) {

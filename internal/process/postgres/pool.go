@@ -28,7 +28,7 @@ const (
 // Open connects to a database and returns a pool of connections to it. Settings of the URL take precedence over the
 // limits here. The errors do not contain the URL's password.
 func Open(ctx context.Context, url string) (*pgxpool.Pool, error) {
-	pool, err := NewPool(ctx, url)
+	pool, err := NewPool(ctx, url, "")
 	if err != nil {
 		return nil, err
 	}
@@ -39,16 +39,17 @@ func Open(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	return pool, nil
 }
 
-// NewPool is Open for a database that need not answer yet: the pool connects when it is used.
-func NewPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
-	return newPool(ctx, url, func(*pgxpool.Config) {})
+// NewPool is Open for a database that need not answer yet: the pool connects when it is used. Instances lists the name
+// of the instance while it is connected; "" stands for none.
+func NewPool(ctx context.Context, url, instance string) (*pgxpool.Pool, error) {
+	return newPool(ctx, url, instance, func(*pgxpool.Config) {})
 }
 
 // NewHeldPool is NewPool for a database that is not to be used yet. Until release is called, and after hold, Postgres
 // is away, also for connections that are made with the pool's configuration.
-func NewHeldPool(ctx context.Context, url string) (pool *pgxpool.Pool, release, hold func(), err error) {
+func NewHeldPool(ctx context.Context, url, instance string) (pool *pgxpool.Pool, release, hold func(), err error) {
 	var released atomic.Bool
-	pool, err = newPool(ctx, url, func(config *pgxpool.Config) {
+	pool, err = newPool(ctx, url, instance, func(config *pgxpool.Config) {
 		dial := config.ConnConfig.DialFunc
 		config.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
 			if !released.Load() {
@@ -73,12 +74,12 @@ func IsMissing(err error) bool {
 
 var errHeld = errors.New("this Postgres is not in use yet")
 
-func newPool(ctx context.Context, url string, change func(*pgxpool.Config)) (*pgxpool.Pool, error) {
+func newPool(ctx context.Context, url, instance string, change func(*pgxpool.Config)) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, fmt.Errorf("reading the address of Postgres: %w", err)
 	}
-	limit(config, url)
+	limit(config, url, instance)
 	change(config)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
@@ -106,7 +107,7 @@ func IsAway(err error) bool {
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-func limit(config *pgxpool.Config, url string) {
+func limit(config *pgxpool.Config, url, instance string) {
 	unlessSet := func(parameter string, set func()) {
 		if !strings.Contains(url, parameter+"=") {
 			set()
@@ -120,7 +121,7 @@ func limit(config *pgxpool.Config, url string) {
 
 	parameters := config.ConnConfig.RuntimeParams
 	parameters["timezone"] = "UTC" // even if the URL sets another: the code relies on it
-	unlessSet("application_name", func() { parameters["application_name"] = "recitald" })
+	unlessSet("application_name", func() { parameters["application_name"] = applicationName(instance) })
 	unlessSet("idle_in_transaction_session_timeout", func() {
 		parameters["idle_in_transaction_session_timeout"] = "5min" // an abandoned transaction holds back vacuum
 	})

@@ -64,7 +64,7 @@ func TestErrorsOfOpenKeepThePassword(t *testing.T) {
 func TestAHeldPoolDoesNotConnectBeforeItIsReleased(t *testing.T) {
 	t.Parallel()
 	// given a Postgres that answers, and a pool that may not use it yet
-	pool, release, hold, err := postgres.NewHeldPool(t.Context(), pgtest.URL(t))
+	pool, release, hold, err := postgres.NewHeldPool(t.Context(), pgtest.URL(t), "")
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	connect := func() error { // as who needs a connection outside of the pool does
