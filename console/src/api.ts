@@ -1,5 +1,6 @@
 // The client of the public interface, with the cookie of the session. Addresses are relative to the pages, console and
 // console/card, so that they work behind any path of a proxy.
+import { note } from './live'
 import { words } from './words'
 
 export const base = new URL(location.pathname.endsWith('/console/card') ? '..' : '.', location.href)
@@ -42,6 +43,8 @@ export interface WordTime { text: string; start: number; duration: number }
 export class ApiError extends Error {
   constructor(readonly status: number, message: string, readonly clientSecret = '') { super(message) }
   get offline() { return this.status === 0 }
+  // passes reports whether the same may succeed later: the service was not reached, or is not ready.
+  get passes() { return this.status === 0 || this.status === 502 || this.status === 503 || this.status === 504 }
 }
 
 // here returns an address of the service, which may have been made for another name of it, as the page reaches it.
@@ -78,6 +81,7 @@ export async function send(
     if (signal?.aborted) throw error
     throw new ApiError(0, words.unreachable)
   }
+  note(response)
   if (response.ok) return response
   if (response.status === 401) dispatchEvent(new Event('signed-out'))
   throw await refusal(response)
@@ -115,10 +119,10 @@ export const api = {
   signOut: () => send('GET', 'auth/oauth/logout'),
 }
 
-// signInAddress leads to a provider and back to the page.
+// signInAddress leads to a provider and back to the view.
 export function signInAddress(provider: string): string {
   const address = new URL('auth/oauth/login', base)
   address.searchParams.set('provider', provider)
-  address.searchParams.set('redirect', new URL('console', base).href)
+  address.searchParams.set('redirect', new URL('console' + location.hash, base).href)
   return address.href
 }

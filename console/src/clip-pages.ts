@@ -2,6 +2,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { api, type Clip } from './api'
 import { listen } from './live'
+import { useRecovery } from './ui'
 
 // Filter chooses clips. The service knows all of it but what is searched for: texts are sealed, so that only whoever reads
 // them can search in them.
@@ -108,6 +109,7 @@ export function usePages(query: string, idle: boolean): Rows {
     return listen(['clips'], reload)
   }, [reload, idle])
   const { pages, total, error } = state.current
+  useRecovery(error, reload)
   return { total, error, want, reload, at: rank => pages.get(Math.floor(rank / pageSize))?.[rank % pageSize] }
 }
 
@@ -127,6 +129,7 @@ export function useSearch(query: string, { search, media }: Filter, idle: boolea
     const end = listen(['clips'], reload)
     return () => { latest.current++; end() }
   }, [reload, idle])
+  useRecovery(found.error, reload)
   const clips = found.query === query ? matching(found.clips, search, media) : undefined
   return { total: clips?.length, at: rank => clips?.[rank], want: () => {}, error: found.query === query ? found.error : undefined, reload }
 }

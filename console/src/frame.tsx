@@ -1,9 +1,9 @@
 // What both pages are made of: who is signed in, the views beside the content, and what shows how full something is.
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError } from './api'
 import { Logo } from './logo'
-import { Icon, Notice, type IconName } from './ui'
+import { Icon, Notice, useRecovery, type IconName } from './ui'
 import { words } from './words'
 
 export type SignIn<T> = { kind: 'loading' } | { kind: 'stranger'; ended: boolean } | { kind: 'failed'; error: unknown }
@@ -12,20 +12,21 @@ export type SignIn<T> = { kind: 'loading' } | { kind: 'stranger'; ended: boolean
 // useSignIn asks who is signed in, and notices when the session ends.
 export function useSignIn<T>(who: () => Promise<T>): [SignIn<T>, (state: SignIn<T>) => void, () => Promise<void>] {
   const [state, setState] = useState<SignIn<T>>({ kind: 'loading' })
-  const load = async () => {
+  const load = useCallback(async () => {
     try {
       setState({ kind: 'signed', profile: await who() })
     } catch (error) {
       const stranger = error instanceof ApiError && (error.status === 401 || error.status === 404)
       setState(stranger ? { kind: 'stranger', ended: false } : { kind: 'failed', error })
     }
-  }
+  }, [])
   useEffect(() => {
     load()
     const ended = () => setState(old => old.kind === 'signed' ? { kind: 'stranger', ended: true } : old)
     addEventListener('signed-out', ended)
     return () => removeEventListener('signed-out', ended)
   }, [])
+  useRecovery(state.kind === 'failed' ? state.error : undefined, load)
   return [state, setState, load]
 }
 

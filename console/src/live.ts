@@ -33,6 +33,13 @@ const topicsOf: Record<string, Topic[]> = {
 // afterFirstView is in milliseconds: the stream waits for what is shown first.
 const afterFirstView = 2000
 
+// afterRefusal is in milliseconds: a stream that was refused is tried again then.
+const afterRefusal = 10_000
+
+// known is the position in the log that the first reply has shown: the stream begins there, so that nothing is missed.
+let known = ''
+export function note(response: Response) { known ||= response.headers.get('x-recital-position') ?? '' }
+
 // follow announces the events of a stream, until its result is called. One visible tab of the browser has the stream,
 // and tells the others.
 export function follow(address: string): () => void {
@@ -57,11 +64,20 @@ export function follow(address: string): () => void {
 function lead(address: string, tell: (topics: Topic[]) => void): () => void {
   const over = new AbortController()
   const stream = () => new Promise<void>(done => {
-    const source = new EventSource(address)
-    for (const [name, topics] of Object.entries(topicsOf)) source.addEventListener(name, () => tell(topics))
-    let first = true // of a new stream, whose beginning the first view has read
-    source.addEventListener('reset', () => { if (!first) tell(everything); first = false })
-    over.signal.addEventListener('abort', () => { source.close(); done() })
+    let source: EventSource, timer = 0
+    let first = known === '' // of a new stream, whose beginning the first view has read
+    const open = () => {
+      source = new EventSource(known === '' ? address : `${address}?after=${encodeURIComponent(known)}`)
+      for (const [name, topics] of Object.entries(topicsOf)) source.addEventListener(name, () => tell(topics))
+      source.addEventListener('reset', () => { if (!first) tell(everything); first = false })
+      source.addEventListener('error', () => {
+        if (source.readyState !== EventSource.CLOSED) return // the browser connects again by itself
+        tell(['account']) // whose refusal says whether the session is over
+        timer = setTimeout(open, afterRefusal)
+      })
+    }
+    over.signal.addEventListener('abort', () => { clearTimeout(timer); source.close(); done() })
+    open()
   })
   // Browsers have no locks over plain http: then each visible tab has a stream.
   if (navigator.locks) navigator.locks.request('recital-changes', { signal: over.signal }, stream).catch(() => {})

@@ -11,7 +11,7 @@ const height = 220, bottom = 24, left = 46, top = 12
 // ceiling is the least round number that is not below n, so that the axis ends with it.
 export function ceiling(n: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(n, 4)))
-  return [1, 2, 4, 5, 10].map(step => step * power).find(round => round >= n)!
+  return [1, 2, 4, 8, 10].map(step => step * power).find(round => round >= n)!
 }
 
 export function Plot({ bars, limit, cap = null, label }: { bars: Bar[]; limit: number | null; cap?: number | null; label: string }) {

@@ -26,7 +26,21 @@ export function useResource<T>(load: () => Promise<T>, topics: readonly Topic[],
     const end = listen(topics, reload)
     return () => { latest.current++; end() }
   }, [reload])
+  useRecovery(state.error, reload)
   return { data: state.data, error: state.error, reload }
+}
+
+// between is the time between two attempts to reach a service that cannot be reached, in milliseconds.
+const between = 3000
+
+// useRecovery tries again by itself after a failure that passes. The browser tells when its network is back, but not when
+// the service is.
+export function useRecovery(error: unknown, again: () => void) {
+  useEffect(() => {
+    if (!(error instanceof ApiError && error.passes)) return
+    const timer = setInterval(() => { if (!document.hidden) again() }, between * (1 + Math.random()))
+    return () => clearInterval(timer)
+  }, [error, again])
 }
 
 // Loaded shows a resource once it is there, and otherwise its state.
@@ -223,7 +237,11 @@ export const toastFailure = (error: unknown) => { show({ text: messageOf(error),
 
 const undoTime = 6000
 
-// undoable carries an act out after a while in which it can be undone, or earlier when the page is left.
+// isHeld reports whether somebody points at a message, or has come to it by the keyboard.
+const isHeld = () => document.querySelector('.toasts:is(:hover, :focus-within)') !== null
+
+// undoable carries an act out after a while in which it can be undone, or earlier when the page is left. The while lasts
+// longer when its message is held.
 export function undoable(text: string, act: () => Promise<unknown>, undone: () => void) {
   let open = true
   const finish = () => {
@@ -235,8 +253,13 @@ export function undoable(text: string, act: () => Promise<unknown>, undone: () =
   }
   const id = show({ text, undo: () => { open = false; removeEventListener('pagehide', finish); undone() } })
   addEventListener('pagehide', finish)
-  setTimeout(finish, undoTime)
+  const later = () => setTimeout(() => { if (open && isHeld()) later(); else finish() }, undoTime)
+  later()
 }
+
+// isWritten reports whether something is a field, in which the keys for undoing are those of its text.
+const isWritten = (at: EventTarget | null) =>
+  at instanceof Element && at.matches('textarea, input:not([type=checkbox], [type=range])')
 
 export function Toasts() {
   const [toasts, setToasts] = useState<Toast[]>([])
@@ -250,10 +273,23 @@ export function Toasts() {
       return id
     }
   }, [])
+  const undo = (one: Toast) => { hide(one.id); one.undo!() }
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent) => {
+      const undoes = event.key === 'z' && (event.ctrlKey || event.metaKey) && !event.shiftKey
+      const latest = undoes && !isWritten(event.target) ? toasts.findLast(one => one.undo) : undefined
+      if (!latest) return
+      event.preventDefault()
+      undo(latest)
+    }
+    addEventListener('keydown', pressed)
+    return () => removeEventListener('keydown', pressed)
+  }, [toasts])
   return <div class="toasts" role="status" aria-live="polite">
     {toasts.map(one => <div key={one.id} class={`toast ${one.failed ? 'failed' : ''}`}>
       <span>{one.text}</span>
-      {one.undo && <button class="link" onClick={() => { hide(one.id); one.undo!() }}>{words.undo}</button>}
+      {one.undo && <button class="link" aria-label={words.undo} aria-keyshortcuts="Control+Z Meta+Z" onClick={() => undo(one)}>
+        {words.undo} <kbd aria-hidden="true">{words.undoKeys}</kbd></button>}
     </div>)}
   </div>
 }
@@ -292,7 +328,8 @@ const icons = {
 export type IconName = keyof typeof icons
 
 export function Icon({ name }: { name: IconName }) {
-  return <svg class={`glyph ${name}`} viewBox="0 0 24 24" width="18" height="18" aria-hidden="true"><path d={icons[name]} /></svg>
+  const filled = name === 'play' || name === 'stop'
+  return <svg class={filled ? 'glyph filled' : 'glyph'} viewBox="0 0 24 24" width="18" height="18" aria-hidden="true"><path d={icons[name]} /></svg>
 }
 
 export function StarButton({ on, name, onClick }: { on: boolean; name: string; onClick: () => void }) {

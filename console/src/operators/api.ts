@@ -16,7 +16,7 @@ export interface Generation extends GenerationID {
   events: number; lag: number; rows: number; size: number; parked: number; moved_at: number | null
   created_at: number | null
 }
-export interface Overview { projections: Generation[]; head: string; at: number | null }
+export interface Overview { projections: Generation[]; head: string; at: number | null; instances?: string[] }
 export interface Parked extends GenerationID {
   event_id: string; type: string; stream: string; revision: number; position: string; state: string; reason: string
   parked_at: number | null

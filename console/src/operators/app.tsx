@@ -1,6 +1,6 @@
 // The page of operators and auditors: who is signed in, and which view is shown.
 import { createContext, type FunctionComponent } from 'preact'
-import { useContext, useEffect, useState } from 'preact/hooks'
+import { useContext, useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, base, messageOf } from '../api'
 import { unix } from '../format'
 import { Frame, useSignIn } from '../frame'
@@ -76,7 +76,11 @@ async function accepted(token: string) {
 
 function SignIn({ ended, onSignedIn }: { ended: boolean; onSignedIn: () => Promise<void> }) {
   const [token, setToken] = useState('')
-  useEffect(() => { document.title = `${words.signIn} · ${shared.product}` }, [])
+  const field = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    document.title = `${words.signIn} · ${shared.product}`
+    field.current?.focus() // also where a session has ended, when browsers heed no autofocus any more
+  }, [])
   return <main class="bare sign-in">
     <div class="brand"><Logo />{shared.product}</div>
     {ended && <Notice kind="info">{words.ended}</Notice>}
@@ -85,7 +89,7 @@ function SignIn({ ended, onSignedIn }: { ended: boolean; onSignedIn: () => Promi
       <div><h1>{words.signIn}</h1><p class="faint">{words.signInLead}</p></div>
       <Form submit={words.signIn} disabled={!token.trim()} action={async () => { await accepted(token); await onSignedIn() }}>
         <Field label={words.token} hint={words.tokenHint}>
-          <input type="password" value={token} autofocus autocomplete="off" spellcheck={false} maxLength={500}
+          <input type="password" value={token} ref={field} autocomplete="off" spellcheck={false} maxLength={500}
             onInput={event => setToken(event.currentTarget.value)} />
         </Field>
       </Form>

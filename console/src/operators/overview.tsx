@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { duration, number, unix } from '../format'
 import { announce } from '../live'
 import { Empty, Header, Icon, Loaded, Time, undoable, useResource } from '../ui'
-import { api, type Alert, type Doctor, type Figure, type Generation } from './api'
+import { api, type Alert, type Doctor, type Figure, type Overview as Models } from './api'
 import { useChanges } from './app'
 import { Lines } from './lines'
 import { SectionHeader, State, Table, usePolling } from './parts'
@@ -67,7 +67,7 @@ function LastHour() {
 function Plots({ figures, every }: { figures: Figure[]; every: number }) {
   const times = figures.map(one => unix(one.at))
   const values = (of: (one: Figure) => number | null) => figures.map(of)
-  const perSecond = (n: number) => w.perSecond(n, number(Math.round(n * 100) / 100))
+  const perSecond = (n: number) => w.perSecond(n, number(n < 10 ? Math.round(n * 100) / 100 : Math.round(n)))
   return <div class="plots">
     <Lines title={w.speech} times={times} span={hour} shown={perSecond} lines={[
       { name: w.characters, kind: 'first', values: values(one => one.characters / every) }]} />
@@ -93,7 +93,7 @@ function Parts() {
     </section>
     <section aria-labelledby="instances">
       <SectionHeader id="instances" title={w.instances} lead={w.instancesLead} />
-      <Loaded of={doctor} rows={1}>{here => <Instances here={here} feeding={models.data?.projections ?? []} />}</Loaded>
+      <Loaded of={doctor} rows={1}>{here => <Instances here={here} models={models.data} />}</Loaded>
     </section>
   </>
 }
@@ -111,13 +111,21 @@ function Findings({ of }: { of: Doctor }) {
   </li>)}</ul>
 }
 
-function Instances({ here, feeding }: { here: Doctor; feeding: Generation[] }) {
+// feedsOf counts what each instance feeds. A long name that was cut off is the beginning of one that is known.
+function feedsOf(here: Doctor, models: Models | undefined): Map<string, number> {
   const counts = new Map([[here.instance, 0]])
-  for (const { instance } of feeding) if (instance) counts.set(instance, (counts.get(instance) ?? 0) + 1)
+  for (const { instance } of models?.projections ?? []) if (instance) counts.set(instance, (counts.get(instance) ?? 0) + 1)
+  for (const name of models?.instances ?? []) {
+    if (![...counts.keys()].some(known => known.startsWith(name))) counts.set(name, 0)
+  }
+  return counts
+}
+
+function Instances({ here, models }: { here: Doctor; models: Models | undefined }) {
   return <Table label={w.instances} head={[w.instance, w.feeds, w.version]}>
-    {[...counts].map(([name, feeds]) => <tr key={name}>
+    {[...feedsOf(here, models)].map(([name, feeds]) => <tr key={name}>
       <th scope="row"><bdi class="name">{name}</bdi>{name === here.instance && <span class="badge good here">{w.here}</span>}</th>
-      <td>{w.generations(feeds, number(feeds))}</td>
+      <td>{feeds > 0 ? w.generations(feeds, number(feeds)) : <span class="faint">{w.idle}</span>}</td>
       <td>{name === here.instance ? here.version : words.nothing}</td>
     </tr>)}
   </Table>

@@ -46,8 +46,8 @@ export const words = {
     firstAudio: 'Time until first audio', median: 'Median', slow: '95 %',
     errors: 'Errors in half a minute', requests: 'Requests', syntheses: 'Syntheses',
     parts: 'Parts', partsLead: 'Each part was tried just now, from this instance.', noParts: 'There are no checks.',
-    instances: 'Instances', instancesLead: 'This one, and those that feed read models. Each has an admin address of its own.',
-    instance: 'Instance', here: 'This one', feeds: 'Feeds', version: 'Version',
+    instances: 'Instances', instancesLead: 'Those that are connected to the database. Each has an admin address of its own.',
+    instance: 'Instance', here: 'This one', feeds: 'Feeds', idle: 'Nothing: it is ready to take over', version: 'Version',
     generations: (n: number, shown: string) => `${shown} ${count(n, 'read model', 'read models')}`,
   },
 

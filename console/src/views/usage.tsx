@@ -57,7 +57,7 @@ function Figures({ account, spending }: { account: Account; spending: Spending }
     </div>
     <div class="card">
       <dt>{w.left}</dt>
-      <dd>{left === null ? w.unlimited : characters(left)}</dd>
+      <dd>{left === null ? w.unlimited : <>{number(left)} <small>{w.unit(left)}</small></>}</dd>
       {usage.credit_characters > 0 && <dd class="detail"><small>{w.credit}: {characters(usage.credit_characters)}. {w.creditHint}.</small></dd>}
     </div>
     <div class="card">
