@@ -23,7 +23,7 @@ import (
 // browser is a headless Chromium with one page, driven by the DevTools protocol over pipes: messages are JSON
 // terminated by a zero byte.
 type browser struct {
-	t       *testing.T
+	t       testing.TB
 	to      io.Writer
 	from    *bufio.Reader
 	session string
@@ -34,13 +34,13 @@ type browser struct {
 }
 
 // openBrowser opens Chromium, which has to be installed.
-func openBrowser(t *testing.T) *browser {
+func openBrowser(t testing.TB) *browser {
 	t.Helper()
 	return openBrowserWith(t, "{}")
 }
 
 // openBrowserWith opens a browser whose profile has preferences, in JSON, with more flags.
-func openBrowserWith(t *testing.T, preferences string, flags ...string) *browser {
+func openBrowserWith(t testing.TB, preferences string, flags ...string) *browser {
 	t.Helper()
 	program := bintest.Tool(t, "chromium", "chromium-browser", "google-chrome")
 	in, commands, err := os.Pipe()

@@ -29,18 +29,19 @@ func TestTheOperatorsConsole(t *testing.T) {
 		{"accounts", func(v *viewer) { v.usesAccounts(account.id) }},
 		{"log", func(v *viewer) { v.usesTheLog(account.id) }},
 		{"audit", (*viewer).usesTheAudit},
+		{"keyboard", func(v *viewer) { v.operatesByKeyboard(account.id) }},
 		{"roles", func(v *viewer) { v.isAnAuditor(account.id) }},
 	} {
 		t.Run(part.view, func(t *testing.T) {
 			v.of(t, func() {
-				if part.view != "roles" {
+				if part.view != "roles" && part.view != "keyboard" {
 					v.open(part.view)
 				}
 				part.uses(v)
 			})
 		})
 	}
-	v.losesItsSession()
+	v.losesItsConnectionAndSession()
 	for _, address := range v.asked {
 		require.Regexp(t, "^("+s.admin+"/|data:|blob:)", address)
 	}
@@ -127,9 +128,11 @@ func (v *viewer) usesReadModels() {
 }
 
 func (v *viewer) usesTheOverview() {
+	v.visit(v.server.admin + "/console?again")
 	v.seeing("the event store answers")
 	v.await(`document.querySelectorAll(".lines svg").length === 3`)
 	v.seeing("This one")
+	require.LessOrEqual(v.t, v.evaluate(`shift`), mostShift)
 	v.look("operators-overview")
 	if v.evaluate(`!!document.querySelector(".alerts li")`) == true {
 		v.press("Clear")
@@ -241,9 +244,24 @@ func (v *viewer) isAnAuditor(id string) {
 	v.seeing("ticket 8")
 }
 
-// losesItsSession is signed out where its cookie is gone.
-func (v *viewer) losesItsSession() {
+// losesItsConnectionAndSession says so in each view, and shows it when the network is back. Then its cookie is gone: it
+// is signed out, and comes back to the view, by keyboard alone.
+func (v *viewer) losesItsConnectionAndSession() {
+	for _, view := range []string{"overview", "models", "accounts", "log", "audit"} {
+		v.network(true, 0)
+		v.evaluate(fmt.Sprintf(`location.hash = "#/%s"`, view))
+		v.await(fmt.Sprintf(`document.querySelector("nav [aria-current]").hash === "#/%s" &&
+			!document.querySelector("main .skeleton")`, view))
+		v.seeing("You are offline")
+		v.network(false, 0)
+		v.await(`document.querySelector("main h1") &&
+			!document.querySelector("main :is(.skeleton, .empty[role=alert], .notice.warning)")`)
+	}
 	v.call("Network.deleteCookies", map[string]any{"name": "recital-operator", "url": v.server.admin}, nil)
 	v.evaluate(`location.hash = "#/accounts"`)
 	v.seeing("Your session is over. Sign in again to continue.")
+	v.await(`document.activeElement.matches("input[type=password]")`)
+	v.types(v.server.secret("auditor-token"))
+	v.hit("Enter", 0)
+	v.await(`document.querySelectorAll("tbody tr").length > 0 && location.hash === "#/accounts"`)
 }

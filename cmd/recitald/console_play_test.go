@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -17,7 +16,7 @@ const (
 	mostRows = 200
 	// mostShift is how much of the first view may move after it is shown.
 	mostShift = 0.02
-	// instrumented is run before the page: it keeps what the audio thread reports, and how far the page has shifted.
+	// instrumented is run before the page: it keeps what the audio thread reports.
 	instrumented = `
 		window.frames = []
 		window.AudioWorkletNode = class extends AudioWorkletNode {
@@ -25,10 +24,7 @@ const (
 				super(...all)
 				this.port.addEventListener("message", e => frames.push(e.data.at))
 			}
-		}
-		window.shift = 0
-		new PerformanceObserver(list => { for (const e of list.getEntries()) shift += e.value })
-			.observe({type: "layout-shift", buffered: true})`
+		}`
 )
 
 // A person hears a text while it is made, types into a live session, looks through many clips, and makes a voice by
@@ -72,15 +68,13 @@ func TestTheConsolePlays(t *testing.T) {
 // requireStill measures how far the first view moves while it loads, also over a slow network.
 func (v *viewer) requireStill() {
 	for _, latency := range []int{0, 400} {
-		v.call("Network.emulateNetworkConditions", map[string]any{"offline": false, "latency": latency,
-			"downloadThroughput": -1, "uploadThroughput": -1}, nil)
+		v.network(false, latency)
 		v.visit(fmt.Sprintf("%s/console?latency=%d", v.server.address, latency))
 		v.await(`document.querySelector(".voice-button bdi") && document.querySelector(".balance")`)
 		v.evaluate(`new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))`)
 		require.LessOrEqual(v.t, v.evaluate(`shift`), mostShift, "with %d ms of latency", latency)
 	}
-	v.call("Network.emulateNetworkConditions", map[string]any{"offline": false, "latency": 0,
-		"downloadThroughput": -1, "uploadThroughput": -1}, nil)
+	v.network(false, 0)
 }
 
 func (v *viewer) hearsTheSocket() {
@@ -294,25 +288,4 @@ func (v *viewer) recordsAVoice() {
 	v.press("Done")
 	v.requireText(".voices bdi", "By microphone")
 	require.Equal(v.t, http.StatusOK, v.server.accountBy(v.server.key))
-}
-
-// walksByKeyboard comes to every control of the view by the tab key, and sees where it is, also at twice the size.
-func (v *viewer) walksByKeyboard() {
-	v.await(`document.querySelectorAll(".clips li").length > 2`)
-	v.call("Emulation.setDeviceMetricsOverride",
-		map[string]any{"width": 720, "height": 450, "deviceScaleFactor": 2, "mobile": false}, nil)
-	assert.Equal(v.t, 0.0, v.evaluate(`document.documentElement.scrollWidth - document.documentElement.clientWidth`))
-	v.picture("clips-zoomed")
-	v.evaluate(`document.activeElement.blur(); window.visited = new Set()
-		document.addEventListener("focusin", e => visited.add(e.target)); 0`)
-	for range 80 {
-		for _, kind := range []string{"keyDown", "keyUp"} {
-			v.call("Input.dispatchKeyEvent", map[string]any{"type": kind, "key": "Tab", "code": "Tab",
-				"windowsVirtualKeyCode": 9}, nil)
-		}
-	}
-	require.Equal(v.t, "[]", v.evaluate(`JSON.stringify([...document.querySelectorAll(
-		"main :is(button, a, input, select, summary):not(:disabled)")].filter(e => e.checkVisibility() && !visited.has(e))
-		.map(e => e.outerHTML))`))
-	v.call("Emulation.clearDeviceMetricsOverride", nil, nil)
 }

@@ -29,6 +29,7 @@ const (
 // viewer is a browser that looks at the console of a server.
 type viewer struct {
 	*browser
+	t      *testing.T
 	server *server
 	folder string // for screenshots, "" for none
 	axe    string // the script that finds what some people cannot use, "" where it is not installed
@@ -40,14 +41,15 @@ func newViewer(t *testing.T, s *server) *viewer {
 }
 
 func viewerOf(b *browser, s *server) *viewer {
-	t := b.t
+	t := s.t
 	t.Helper()
-	v := &viewer{browser: b, server: s, folder: os.Getenv(screenshotsVariable)}
+	v := &viewer{browser: b, t: t, server: s, folder: os.Getenv(screenshotsVariable)}
 	axe, err := os.ReadFile(filepath.Join("..", "..", "console", "node_modules", "axe-core", "axe.min.js"))
 	if err != nil {
 		t.Log("axe-core is not installed (npm ci --ignore-scripts in console), so accessibility is not tested")
 	}
 	v.axe = string(axe)
+	v.call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": watching}, nil)
 	return v
 }
 
@@ -105,7 +107,7 @@ func (v *viewer) signIn(name, email string) {
 	v.await(`document.querySelector("aside nav")`)
 }
 
-// look checks what is on the screen in light and dark, narrow and wide.
+// look checks what is on the screen in light and dark, narrow, wide and at twice the size.
 func (v *viewer) look(name string) {
 	v.t.Helper()
 	for _, scheme := range []string{"light", "dark"} {
@@ -115,12 +117,18 @@ func (v *viewer) look(name string) {
 			v.call("Emulation.setDeviceMetricsOverride",
 				map[string]any{"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false}, nil)
 			v.evaluate(`new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))`)
-			assert.Equal(v.t, 0.0, v.evaluate(`document.documentElement.scrollWidth - document.documentElement.clientWidth`),
-				"%s scrolls sideways at %d px", name, width)
+			v.requireNoSidewaysScroll(fmt.Sprintf("%s at %d px", name, width))
 			v.picture(fmt.Sprintf("%s-%s-%d", name, scheme, width))
 			v.requireAccessible(fmt.Sprintf("%s in %s at %d px", name, scheme, width))
 		}
 	}
+	v.requireControls(name)
+	// this person wants no motion
+	assert.Zero(v.t, v.evaluate(`document.getAnimations().length`), "%s moves", name)
+	v.zoomed()
+	v.requireNoSidewaysScroll(name + " at twice the size")
+	v.call("Emulation.setDeviceMetricsOverride",
+		map[string]any{"width": 1440, "height": 900, "deviceScaleFactor": 1, "mobile": false}, nil)
 }
 
 func (v *viewer) picture(name string) {
@@ -190,16 +198,17 @@ func TestTheConsole(t *testing.T) {
 	require.Empty(t, slices.DeleteFunc(v.errors, expected.MatchString))
 }
 
-// expected are what the browser logs of replies that refuse, and of requests without a connection.
-var expected = regexp.MustCompile(`status of 4\d\d|ERR_INTERNET_DISCONNECTED`)
+// expected are what the browser logs of replies that refuse, of requests without a connection, and of a stream that
+// ends with its session.
+var expected = regexp.MustCompile(`status of 4\d\d|ERR_INTERNET_DISCONNECTED|ERR_INCOMPLETE_CHUNKED_ENCODING`)
 
 // of has another test fail for what a part of the viewer finds.
 func (v *viewer) of(t *testing.T, do func()) {
 	whole, server := v.t, v.server
 	own := *server
 	own.t = t
-	v.t, v.server = t, &own
-	defer func() { v.t, v.server = whole, server }()
+	v.t, v.browser.t, v.server = t, t, &own
+	defer func() { v.t, v.browser.t, v.server = whole, whole, server }()
 	do()
 }
 
@@ -323,6 +332,7 @@ func (v *viewer) usesKeys() {
 	v.press("Save")
 	v.requireText("tbody bdi", "Website")
 	v.look("keys")
+	v.seesOtherTabs()
 	v.seesOtherChanges()
 
 	v.press("Revoke")
@@ -443,30 +453,20 @@ func (v *viewer) usesSecurity() {
 	v.seeing("Accepted")
 }
 
-func (v *viewer) losesItsConnection() {
-	offline := func(is bool) {
-		v.call("Network.emulateNetworkConditions",
-			map[string]any{"offline": is, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}, nil)
-	}
-	offline(true)
-	v.evaluate(`location.hash = "#/voices"`)
-	v.seeing("You are offline")
-	v.look("offline")
-	offline(false)
-	v.await(`document.querySelectorAll(".voices li").length === 9`)
-}
-
-// signsOut ends with a session that somebody else has ended, and with one that the person ends.
+// signsOut ends a session by its button. The next one ends elsewhere in the middle of a view, to which a sign-in leads
+// back.
 func (v *viewer) signsOut() {
 	v.press("Sign out")
 	v.seeing("Development sign-in 1")
 	v.signIn("Ada Lovelace", "ada@example.com")
 	v.requireText(".who bdi", "Ada Lovelace")
+	v.open("usage")
 	status := v.evaluate(`fetch("v1/account/sessions").then(r => r.json()).then(r =>
 		fetch("v1/account/sessions/" + r.sessions[0].id, {method: "DELETE"})).then(r => r.status)`)
 	require.EqualValues(v.t, http.StatusOK, status)
-	v.evaluate(`location.hash = "#/usage"`)
-	v.seeing("You have been signed out. Sign in to continue.")
+	v.seeing("You have been signed out. Sign in to continue.") // without anybody's doing
+	v.signIn("Ada Lovelace", "ada@example.com")
+	v.await(`location.hash === "#/usage" && document.querySelector("h1").innerText === "Usage"`)
 	encoded, err := json.Marshal(v.evaluate(`document.cookie`))
 	require.NoError(v.t, err)
 	require.NotContains(v.t, string(encoded), "svc-session")
