@@ -118,6 +118,8 @@ func TestThePicturesOfTheConsole(t *testing.T) {
 	v.token("operator")
 	v.evaluate(anHour)
 	v.await(`document.querySelectorAll(".lines path").length > 4 && document.querySelector(".findings li")`)
+	v.eventually(`new Promise(done => { dispatchEvent(new Event("online")); setTimeout(
+		() => done([...document.querySelectorAll(".findings .badge")].every(part => part.matches(".good"))), 1000) })`)
 	v.shows("operators", "dark")
 }
 
