@@ -32,8 +32,10 @@ func (p *Prechecker) Routes() []web.Route {
 			web.Timeout(precheckTimeout),
 			web.Tag("Voices"), web.Summary("How good a recording is for making a voice from it"),
 			web.Description("Nothing is kept. `dnsmos` is an estimate of the mean opinion score, 1 to 5; `start_s` and "+
-				"`end_s` are where the speech begins and ends."),
-			web.Returns[precheckCloneResponse](), web.Refuses(http.StatusRequestTimeout, http.StatusTooManyRequests)),
+				"`end_s` are where the speech begins and ends. `x-warning` is sent where no good voice can be made of a "+
+				"recording, because it has no speech, sounds like music, or has noise that `enhance` would not remove."),
+			web.Returns[precheckCloneResponse](web.SendsHeaders[precheckHeaders]()),
+			web.Refuses(http.StatusRequestTimeout, http.StatusTooManyRequests)),
 	}
 }
 
@@ -45,6 +47,10 @@ type precheckCloneResponse struct {
 	DNSMOS float64 `json:"dnsmos" ge:"1" le:"5" doc:"The quality of the speech, estimated as a mean opinion score: 1 is bad, 5 is excellent."`
 	Start  float64 `json:"start_s" ge:"0" doc:"Where the speech begins, in seconds from the start of the recording."`
 	End    float64 `json:"end_s" ge:"0" doc:"Where the speech ends, in seconds from the start of the recording."`
+}
+
+type precheckHeaders struct {
+	Warning *string `header:"x-warning" doc:"Why no good voice can be made of the recording."`
 }
 
 func (p *Prechecker) check(call *web.Call, in precheckRequest) (web.Reply, error) {
@@ -65,6 +71,9 @@ func (p *Prechecker) check(call *web.Call, in precheckRequest) (web.Reply, error
 		return web.Reply{}, busy()
 	case err != nil:
 		return web.Reply{}, err
+	}
+	if found.Warning != "" {
+		call.SetHeader("x-warning", found.Warning)
 	}
 	return web.JSON(precheckCloneResponse{DNSMOS: found.DNSMOS, Start: found.Start, End: found.End}), nil
 }

@@ -23,6 +23,7 @@ type Report struct {
 	Clipped    float64 `json:"clipped"`     // share of the samples, 0 to 1
 	Bandwidth  float64 `json:"bandwidth"`   // Hz up to which the speech stands out of the noise, at most 8000
 	Dropped    float64 `json:"dropped"`     // seconds of speech that Filter has left out
+	Music      float64 `json:"music"`       // how much it is like music and unlike speech, 0 to 1
 }
 
 const (
@@ -116,12 +117,12 @@ func (a *Analyser) measure(frames int) {
 	b := a.cut(frames)
 	a.spectra.measure(b)
 	a.activity.find(b, a.spectra.bands)
-	noise := b.noise()
+	noise := b.noise(a.spectra.each())
 	a.sums.heard(b, noise)
 	if a.config.Enhance {
 		a.spectra.enhance(b, noise)
 		a.spectra.measure(b)
-		noise = b.noise()
+		noise = b.noise(a.spectra.each())
 	}
 	a.pitch.track(b)
 	if a.config.Filter {

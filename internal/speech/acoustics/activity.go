@@ -110,8 +110,7 @@ func smooth(values []float64) []float64 {
 func score(frames []frame, bands int, silence float64) []float64 {
 	scores := make([]float64, len(frames))
 	for band := range bands {
-		mean, deviation := background(frames, band)
-		mean = max(mean, silence-10)
+		mean, deviation := background(frames, band, silence-10)
 		for i := range frames {
 			scores[i] += min(max((frames[i].bands[band]-mean)/deviation, -1), 8) / float64(bands)
 		}
@@ -120,24 +119,30 @@ func score(frames []frame, bands int, silence float64) []float64 {
 }
 
 // background returns the middle and the deviation of a band in the quiet frames, or of what it falls to where there are
-// few of these. The deviation is that of the lower values, because some speech may be among the higher ones.
-func background(frames []frame, band int) (mean, deviation float64) {
+// few of these. The deviation is that of the lower values, because some speech may be among the higher ones. Values
+// below least count as least: exact silence between words is not a noise that varies by as much as speech does.
+func background(frames []frame, band int, least float64) (mean, deviation float64) {
 	var values []float64
 	for i := range frames {
 		if frames[i].quiet {
-			values = append(values, frames[i].bands[band])
+			values = append(values, max(frames[i].bands[band], least))
 		}
 	}
 	if len(values) < fewQuiet {
-		values = values[:0]
-		for i := range frames {
-			values = append(values, frames[i].bands[band])
-		}
-		slices.Sort(values)
-		values = values[:max(len(values)/10, 1)]
+		values = lowest(frames, band, least)
 	}
 	mean, lower := quantile(values, 0.5), quantile(values, 0.16)
 	return mean, max(mean-lower, 1.5)
+}
+
+// lowest returns the tenth part of the values of a band that is lowest.
+func lowest(frames []frame, band int, least float64) []float64 {
+	values := make([]float64, len(frames))
+	for i := range frames {
+		values[i] = max(frames[i].bands[band], least)
+	}
+	slices.Sort(values)
+	return values[:max(len(values)/10, 1)]
 }
 
 // thresholds returns what the score of speech has to reach somewhere, and what it does not fall below; part is how much

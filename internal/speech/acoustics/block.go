@@ -2,7 +2,6 @@ package acoustics
 
 import (
 	"math"
-	"slices"
 )
 
 // block is some seconds of a recording.
@@ -34,34 +33,118 @@ func newBlock(first, frames, samples int) *block {
 // fewQuiet is the number of frames that make a spectrum of the noise.
 const fewQuiet = 15
 
-// noise returns the mean spectrum of the quiet frames, without the loudest: some speech may be among them. Where there
-// are none, it is made of what each frequency falls to.
-func (b *block) noise() []float64 {
+// noise returns the mean spectrum of the quiet frames, without the loudest: some speech may be among them. Silence that
+// was put into a recording is no evidence of its noise. Where there are no other pauses, the noise is at most what each
+// frequency falls to within speech.
+func (b *block) noise(each float64) []float64 {
 	bins := len(b.frames[0].power)
 	mean, quiet, limit := make([]float64, bins), 0, b.loudestNoise()
 	for i := range b.frames {
-		if f := &b.frames[i]; f.quiet && f.level <= limit {
+		if f := &b.frames[i]; f.quiet && f.level > inserted && f.level <= limit {
 			addTo(mean, f.power)
 			quiet++
 		}
 	}
-	if quiet >= fewQuiet {
-		for i := range mean {
-			mean[i] /= float64(quiet)
-		}
-		return mean
+	if quiet < fewQuiet {
+		return b.floor(max(int(breadth/each), 1))
 	}
-	values := make([]float32, len(b.frames))
-	for bin := range mean {
-		for i := range b.frames {
-			values[i] = b.frames[i].power[bin]
-		}
-		slices.Sort(values)
-		// The tenth part of the values of noise, whose power has an exponential distribution, is below 0.105 of the
-		// mean.
-		mean[bin] = float64(values[len(values)/10]) / 0.105
+	for i := range mean {
+		mean[i] /= float64(quiet)
 	}
 	return mean
+}
+
+// Silence that no microphone has recorded: all samples are the same. What is shorter may be a plosive of a synthesiser,
+// and shows that there is no noise.
+const (
+	inserted      = -95.0 // dB of full scale, at most
+	leastInserted = 20    // frames
+	blurred       = 2     // frames beside it, which see a part of it
+)
+
+// The spectrum of noise behind speech, by minimum statistics (Martin, 2001): the powers are means over some frames and
+// frequencies, so that they vary little, and are taken where they are lowest. Noise that is nearly as loud as speech is
+// heard for more of the time, and may be people, whose levels vary: there, the lowest would be too low.
+const (
+	floorFrames = 3
+
+	lowestPart    = 0.005 // of the time
+	lowestOfNoise = 0.38  // what lowestPart of such powers of steady noise lies below, of their mean
+	oftenPart     = 0.2
+	oftenOfNoise  = 0.72
+	loudNoise     = 15.0 // dB of speech over noise
+)
+
+// floor returns what each frequency, as a mean over some bins, falls to within speech.
+func (b *block) floor(breadth int) []float64 {
+	var rows [][]float64
+	for _, s := range b.recorded() {
+		for from := s.from; from+floorFrames <= s.to; from++ {
+			row := meanPower(b.frames[from : from+floorFrames])
+			smoothen(row, breadth)
+			rows = append(rows, row)
+		}
+	}
+	if len(rows) == 0 {
+		return make([]float64, len(b.frames[0].power))
+	}
+	lowest := quantiles(rows, lowestPart, lowestOfNoise)
+	if decibels(total(meanPower(b.frames)))-decibels(total(lowest)) < loudNoise {
+		return quantiles(rows, oftenPart, oftenOfNoise)
+	}
+	return lowest
+}
+
+// quantiles returns a quantile of each column, divided by what it is of the mean.
+func quantiles(rows [][]float64, part, ofMean float64) []float64 {
+	values, found := make([]float64, len(rows)), make([]float64, len(rows[0]))
+	for bin := range found {
+		for i, row := range rows {
+			values[i] = row[bin]
+		}
+		found[bin] = quantile(values, part) / ofMean
+	}
+	return found
+}
+
+// recorded returns what lies between silences that were inserted.
+func (b *block) recorded() (all []span) {
+	from := 0
+	for i := 0; i < len(b.frames); i++ {
+		silence := span{from: i, to: i}
+		for silence.to < len(b.frames) && b.frames[silence.to].level <= inserted {
+			silence.to++
+		}
+		if silence.to-silence.from >= leastInserted {
+			all = append(all, span{from, silence.from - blurred})
+			from = silence.to + blurred
+		}
+		i = max(i, silence.to-1)
+	}
+	return append(all, span{from, len(b.frames)})
+}
+
+func meanPower(frames []frame) []float64 {
+	mean := make([]float64, len(frames[0].power))
+	for i := range frames {
+		addTo(mean, frames[i].power)
+	}
+	for bin := range mean {
+		mean[bin] /= float64(len(frames))
+	}
+	return mean
+}
+
+// smoothen replaces values by their means over a number of neighbours.
+func smoothen(values []float64, breadth int) {
+	sums := make([]float64, len(values)+1)
+	for i, v := range values {
+		sums[i+1] = sums[i] + v
+	}
+	for i := range values {
+		from, to := max(i-breadth/2, 0), min(i+breadth/2+1, len(values))
+		values[i] = max(sums[to]-sums[from], 0) / float64(to-from)
+	}
 }
 
 // variation is how much louder noise becomes than it is for the quietest third of the time, in dB.

@@ -87,6 +87,9 @@ func newSpectrograph(rate int) *spectrograph {
 	return s
 }
 
+// each returns how far bins are apart in Hz.
+func (s *spectrograph) each() float64 { return float64(s.rate) / float64(s.fft.Len()) }
+
 func hann(size int) []float64 {
 	shape := make([]float64, size)
 	for i := range shape {

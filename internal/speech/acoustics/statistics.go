@@ -12,6 +12,8 @@ type Statistics struct {
 	Spectrum  [Bands]float64      `json:"spectrum"` // power without that of the noise, times seconds
 	Levels    [Bands]float64      `json:"levels"`   // in dB of full scale, times seconds
 	Harmonics float64             `json:"harmonics"`
+	Colour    float64             `json:"colour"` // changes of the bands in dB, times seconds
+	Range     float64             `json:"range"`  // of the level in dB, times seconds
 }
 
 // Add adds the sums of other recordings.
@@ -20,6 +22,8 @@ func (s *Statistics) Add(other Statistics) {
 	s.Voiced += other.Voiced
 	s.Syllables += other.Syllables
 	s.Harmonics += other.Harmonics
+	s.Colour += other.Colour
+	s.Range += other.Range
 	s.Pitch.add(other.Pitch)
 	for i := range s.Formants {
 		s.Formants[i].add(other.Formants[i])

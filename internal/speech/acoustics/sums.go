@@ -88,6 +88,9 @@ func (s *sums) add(b *block, noise []float64, vowels *resonator) {
 			vowels.count(f, &st.Formants)
 		}
 	}
+	colour, levels := b.moves(s.spectra.bands)
+	st.Colour += speech * colour
+	st.Range += speech * levels
 	st.Speech += speech
 	st.Syllables += float64(b.syllables(s.spectra))
 	for band, filter := range s.spectra.filters {
@@ -115,6 +118,7 @@ func (s *sums) report(seconds float64) Report {
 		r.Level = decibels(speech)
 		r.SNR = min(max(decibels(speech)-decibels(noise), -10), 60)
 		r.Bandwidth = s.bandwidth(used)
+		r.Music = s.statistics.Music()
 		r.End = min(s.end+hidden(r.SNR), seconds)
 	}
 	return r

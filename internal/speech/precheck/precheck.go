@@ -20,6 +20,7 @@ type Checker interface {
 type Result struct {
 	DNSMOS     float64 // estimated mean opinion score: 1 (bad, or no speech) to 5 (excellent)
 	Start, End float64 // of the speech in seconds; both 0 without any
+	Warning    string  // for people: why no good voice can be made of it; "" if one can
 }
 
 // ErrBusy means that as much is being checked as the service permits.

@@ -53,7 +53,25 @@ func (c *Checker) Check(ctx context.Context, upload audio.Upload) (precheck.Resu
 		return precheck.Result{}, fmt.Errorf("checking an upload: %w", err)
 	}
 	report, _ := analyser.Finish()
-	return precheck.Result{DNSMOS: Score(report), Start: report.Start, End: report.End}, nil
+	return precheck.Result{
+		DNSMOS: Score(report), Start: report.Start, End: report.End, Warning: warning(report),
+	}, nil
+}
+
+// leastSNR is the ratio of speech to noise in dB, as measured, below which noise reduction takes the speech along.
+const leastSNR = 9.0
+
+// warning returns why no good voice can be made of a recording, "" if one can.
+func warning(r acoustics.Report) string {
+	switch {
+	case r.Speech == 0:
+		return "There is no speech in the recording"
+	case r.Music > 0.5:
+		return "The recording sounds like music, not like speech"
+	case r.SNR < leastSNR:
+		return "The noise in the recording is too loud, and enhance would not remove it"
+	}
+	return ""
 }
 
 // Score estimates the mean opinion score of a recording, 1 to 5. With everything else equal it never grows with noise.
@@ -62,7 +80,7 @@ func Score(r acoustics.Report) float64 {
 		return 1
 	}
 	clean := best / (1 + math.Exp((middle-r.SNR)/spread))
-	above := clean*bandwidth(r.Bandwidth)*clipping(r.Clipped)*speech(r) - worst
+	above := clean*bandwidth(r.Bandwidth)*clipping(r.Clipped)*speech(r)*(1-r.Music) - worst
 	return 1 + max(above, 0)*best/(best-worst)
 }
 

@@ -140,7 +140,7 @@ func TestAFileIsChecked(t *testing.T) {
 	u.Samples = u.Samples[:u.Rate/2] // nobody speaks yet
 	result, err = open(1).Check(t.Context(), file(u))
 	require.NoError(t, err)
-	require.Equal(t, precheck.Result{DNSMOS: 1}, result)
+	require.Equal(t, precheck.Result{DNSMOS: 1, Warning: "There is no speech in the recording"}, result)
 
 	var unusable *audio.UnusableError
 	_, err = open(1).Check(t.Context(), bytes.NewReader([]byte("not audio")))

@@ -1,0 +1,56 @@
+package acoustics
+
+import "math"
+
+// Speech changes its colour with each sound, and its level with each syllable. Music keeps its colour while notes last,
+// as drums do altogether, and where it changes with each note the level remains. Noise of 10 dB leaves enough of both.
+const (
+	soundFrames = 5    // in which a sound becomes another one
+	heard       = 50.0 // dB below the loudest frame, from which levels count
+
+	leastColour, surelyColour = 4.0, 4.6  // dB: music is below, speech above
+	leastSpread, surelySpread = 7.0, 10.0 // dB
+)
+
+// Music returns how much a recording is like music and unlike speech: from 0 to 1, 0 without speech.
+func (s *Statistics) Music() float64 {
+	if s.Colour == 0 && s.Range == 0 {
+		return 0
+	}
+	colour := (ratio(s.Colour, s.Speech) - leastColour) / (surelyColour - leastColour)
+	levels := (ratio(s.Range, s.Speech) - leastSpread) / (surelySpread - leastSpread)
+	return 1 - min(max(colour, 0), 1)*min(max(levels, 0), 1)
+}
+
+// moves returns how much the speech that is used changes in dB: its colour within soundFrames, the root mean square of
+// the bands without the level, and its level altogether, from the tenth part to nine tenths of the frames.
+func (b *block) moves(bands int) (colour, levels float64) {
+	least := b.frames[0].level
+	for i := range b.frames {
+		least = max(least, b.frames[i].level)
+	}
+	least -= heard
+	var all []float64
+	for i := range b.frames {
+		if f := &b.frames[i]; f.speech && !f.useless {
+			all = append(all, max(f.level, least))
+			colour += recoloured(f, &b.frames[max(i-soundFrames, 0)], bands, least)
+		}
+	}
+	if len(all) == 0 {
+		return 0, 0
+	}
+	return colour / float64(len(all)), quantile(all, 0.9) - quantile(all, 0.1)
+}
+
+// recoloured returns how far the bands of a frame are from those of another one, levels apart.
+func recoloured(f, before *frame, bands int, least float64) float64 {
+	sum, squares := 0.0, 0.0
+	for band, level := range f.bands[:bands] {
+		change := max(level, least) - max(before.bands[band], least)
+		sum += change
+		squares += change * change
+	}
+	mean := sum / float64(bands)
+	return math.Sqrt(max(squares/float64(bands)-mean*mean, 0))
+}

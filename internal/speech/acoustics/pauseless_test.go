@@ -1,0 +1,45 @@
+package acoustics_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/speech/acoustics"
+)
+
+const narrow = 8000 // Hz
+
+// unbroken returns speech without any pause, only with the closures of plosives.
+func unbroken(syllables int) (samples []float64) {
+	for syllable := range syllables {
+		said := say(narrow, 1, 110+float64(10*(syllable%4)), 0)
+		samples = append(samples, said[:len(said)-narrow/25]...)
+	}
+	return samples
+}
+
+// Who speaks without a pause longer than a block leaves nothing but the moments between syllables to know the noise by.
+// Half a second of silence that somebody added at the end changes nothing.
+func TestTheNoiseOfSpeechWithoutPauses(t *testing.T) {
+	for name, silence := range map[string]int{"as it is": 0, "with silence at its end": narrow / 2} {
+		recording := append(with(unbroken(75), -50), make([]int16, silence)...)
+		report, voice := acoustics.Analyse(recording, acoustics.Config{Rate: narrow})
+		require.InDelta(t, -50, report.Noise, 2.5, name)
+		require.InDelta(t, 23.2, report.Speech, 1.5, name)
+		require.InDelta(t, 120, voice.PitchQuantile(0.5), 10, name)
+	}
+}
+
+func TestCleanSpeechWithoutPausesIsClean(t *testing.T) {
+	silence := make([]int16, narrow/2)
+	for name, recording := range map[string][]int16{
+		"as it is":                with(unbroken(75), -120),
+		"with silence at its end": append(with(unbroken(75), -120), silence...),
+	} {
+		report, _ := acoustics.Analyse(recording, acoustics.Config{Rate: narrow})
+		require.Greater(t, report.SNR, 30.0, name)
+		require.Greater(t, report.Bandwidth, 3500.0, name)
+		require.InDelta(t, 23.2, report.Speech, 1.5, name)
+	}
+}
