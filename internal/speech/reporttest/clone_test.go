@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 
 	"github.com/recital-tts/recital/internal/speech"
@@ -44,6 +46,8 @@ type reference struct {
 	given   [][]int16
 	texts   []string
 	heldOut [][]int16
+
+	judgedAt int // the rate in Hz of what is held out and compared with it
 }
 
 // printClones compares a reference with its clones: one of a speaker whose accent is known, one of a speaker whose is
@@ -56,7 +60,7 @@ func printClones(ctx context.Context, table io.Writer, engine speech.Engine, r r
 	if err != nil {
 		return err
 	}
-	heldOut := likeness.Measure(r.heldOut, engine.SampleRate())
+	heldOut := likeness.Measure(r.heldOut, r.judgedAt)
 	own, chance := likeness.Chance(likeness.Measure(r.given, engine.SampleRate()), heldOut)
 	bases := map[string]likeness.Voice{}
 	for _, accent := range []string{r.accent, ""} {
@@ -134,9 +138,30 @@ func say(ctx context.Context, engine speech.Engine, voice speech.Voice, r refere
 		if err != nil {
 			return likeness.Voice{}, err
 		}
-		all = append(all, audio.AppendSamples(nil, pcm))
+		samples, err := transmit(ctx, pcm, engine.SampleRate(), r.judgedAt)
+		if err != nil {
+			return likeness.Voice{}, err
+		}
+		all = append(all, samples)
 	}
-	return likeness.Measure(all, engine.SampleRate()), nil
+	return likeness.Measure(all, r.judgedAt), nil
+}
+
+// transmit returns samples at another rate.
+func transmit(ctx context.Context, pcm []byte, rate, wanted int) ([]int16, error) {
+	if rate == wanted {
+		return audio.AppendSamples(nil, pcm), nil
+	}
+	file, err := os.CreateTemp("", "spoken-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(file.Name())
+	_, err = file.Write(pcm)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return nil, err
+	}
+	return convert(ctx, wanted, "-f", "s16le", "-ar", fmt.Sprint(rate), "-ac", "1", "-i", file.Name())
 }
 
 func encode(samples []int16) []byte {

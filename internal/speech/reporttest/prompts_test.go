@@ -69,7 +69,7 @@ func readPrompts(ctx context.Context, engine speech.Engine, root string) (all []
 	if err != nil {
 		return nil, errors.New("the packages asterisk-core-sounds-en and asterisk-core-sounds-en-g722 are missing")
 	}
-	folder, err := promptFolder(root, "en")
+	folder, err := promptFolder(root, "en", wideband)
 	if err != nil {
 		return nil, err
 	}

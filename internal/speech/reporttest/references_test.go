@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -13,9 +14,15 @@ import (
 	"unicode/utf8"
 )
 
+// errUnasked means that a reference is not among those that the report is about.
+var errUnasked = errors.New("the report is not about it")
+
 // voices returns the references that there are on this machine, and the names of those that are missing.
 func voices(ctx context.Context, rate int, root string) (references []reference, missing []string) {
 	for _, name := range []string{"slt", "rms", "awb", "kal16"} {
+		if !strings.Contains("flite "+name, *only) {
+			continue
+		}
 		r, err := fliteVoice(ctx, rate, name)
 		if err != nil {
 			missing = append(missing, "ffmpeg with flite's "+name)
@@ -24,13 +31,18 @@ func voices(ctx context.Context, rate int, root string) (references []reference,
 		references = append(references, r)
 	}
 	for _, language := range []string{"en", "es", "fr", "it", "ru"} {
-		r, err := prompts(ctx, rate, root, language)
-		if err != nil {
-			missing = append(missing,
-				"asterisk-core-sounds-"+language+" and asterisk-core-sounds-"+language+"-g722: "+err.Error())
-			continue
+		for _, kind := range []string{wideband, telephone} {
+			r, err := prompts(ctx, rate, root, language, kind)
+			if errors.Is(err, errUnasked) {
+				continue
+			}
+			if err != nil {
+				missing = append(missing, fmt.Sprintf("asterisk-core-sounds-%s and asterisk-core-sounds-%[1]s-%s: %v",
+					language, kind[1:], err))
+				continue
+			}
+			references = append(references, r)
 		}
-		references = append(references, r)
 	}
 	return references, missing
 }
@@ -38,7 +50,7 @@ func voices(ctx context.Context, rate int, root string) (references []reference,
 // fliteVoice returns a voice of flite that ffmpeg links, with six sentences that are given and six that are held out.
 func fliteVoice(ctx context.Context, rate int, name string) (r reference, err error) {
 	sentences := linesOf("sentences.txt")
-	r = reference{name: "flite " + name, accent: "en-US", texts: sentences[6:]}
+	r = reference{name: "flite " + name, accent: "en-US", texts: sentences[6:], judgedAt: rate}
 	for i, text := range sentences {
 		samples, err := convert(ctx, rate, "-f", "lavfi", "-i", "flite=voice="+name+":text='"+text+"'")
 		if err != nil {
@@ -61,8 +73,8 @@ const (
 	leastPrompts                  = 24
 )
 
-func prompts(ctx context.Context, rate int, root, language string) (reference, error) {
-	folder, err := promptFolder(root, language)
+func prompts(ctx context.Context, rate int, root, language, kind string) (reference, error) {
+	folder, err := promptFolder(root, language, kind)
 	if err != nil {
 		return reference{}, err
 	}
@@ -70,14 +82,24 @@ func prompts(ctx context.Context, rate int, root, language string) (reference, e
 	if err != nil {
 		return reference{}, err
 	}
-	r := reference{name: filepath.Base(folder)}
+	r := reference{name: filepath.Base(folder), judgedAt: rate}
 	r.accent = strings.ReplaceAll(r.name[:len("en_US")], "_", "-")
+	if kind == telephone {
+		r.name, r.judgedAt = r.name+", 8 kHz", telephoneRate
+	}
+	if !strings.Contains(r.name, *only) {
+		return r, errUnasked
+	}
 	toHold := false
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		if !isUsable(texts[name]) {
 			continue
 		}
-		samples, err := convert(ctx, rate, "-i", filepath.Join(folder, name+wideband))
+		at := rate
+		if !toHold {
+			at = r.judgedAt
+		}
+		samples, err := convert(ctx, at, "-i", filepath.Join(folder, name+kind))
 		if err != nil {
 			continue // a text without a recording
 		}
@@ -101,11 +123,16 @@ func isUsable(text string) bool {
 		!strings.ContainsAny(strings.TrimSuffix(text, "?"), "[(<*#?")
 }
 
-const wideband = ".g722"
+// The kinds of prompts: telephone's are compared with voices as a telephone transmits them.
+const (
+	wideband      = ".g722"
+	telephone     = ".wav"
+	telephoneRate = 8000 // Hz
+)
 
-// promptFolder returns that with the wideband prompts of a language: other packages put theirs beside it.
-func promptFolder(root, language string) (string, error) {
-	files, err := filepath.Glob(filepath.Join(root, "usr/share/asterisk/sounds", language+"_*", "*"+wideband))
+// promptFolder returns that with the prompts of a language: other packages put theirs beside it.
+func promptFolder(root, language, kind string) (string, error) {
+	files, err := filepath.Glob(filepath.Join(root, "usr/share/asterisk/sounds", language+"_*", "*"+kind))
 	if err != nil || len(files) == 0 {
 		return "", errors.New("there are no prompts")
 	}

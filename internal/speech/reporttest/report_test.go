@@ -27,6 +27,7 @@ import (
 var (
 	report = flag.String("report", "", "the report: align, clone, precheck, loudness, calibrate, normalise or nemo")
 	cases  = flag.String("cases", "", "the folder of NeMo-text-processing's English cases")
+	only   = flag.String("only", "", "part of the names of the references that the report of clones is about")
 	root   = flag.String("root", "/", "the folder below which Debian's packages of asterisk's prompts are unpacked")
 )
 

@@ -33,7 +33,7 @@ func (c *Cloner) Fit(
 	variants := naturalVariants(profile.Gender, target.Statistics.PitchQuantile(0.5))
 	f := &fitting{
 		cloner: c, target: target, calibration: calibrationFor(profile.Accent),
-		total: len(variants) + 1 + tunings + equalising, progress: progress,
+		total: len(variants) + 1 + tunings + equalising + fallbacks, progress: progress,
 	}
 	if err := f.fit(ctx, variants); err != nil {
 		return cloning.Model{}, err
@@ -53,9 +53,14 @@ func unusable(target measured) string {
 			target.Statistics.Speech, leastSpeech)
 	case target.Statistics.Voiced < leastSpeech/4 || target.Statistics.PitchQuantile(0.5) == 0:
 		return "The recordings have no voice with a pitch, only whisper or noise"
+	case target.Statistics.Music() > mostMusic:
+		return "The recordings sound like music, not like speech"
 	}
 	return ""
 }
+
+// mostMusic is how much recordings may be like music, of which a little may be mixed with speech.
+const mostMusic = 0.9
 
 // fitting is the search for the timbre that is nearest to a target.
 type fitting struct {
@@ -88,6 +93,9 @@ func (f *fitting) fit(ctx context.Context, variants []string) error {
 		if err := f.listen(ctx, f.calibration.whole); err != nil {
 			return err
 		}
+	}
+	if err := f.settle(ctx); err != nil {
+		return err
 	}
 	f.level()
 	return nil
@@ -129,7 +137,7 @@ func (f *fitting) mismatch() float64 {
 	differences := f.differences()
 	sum, n := 0.0, 0.0
 	for band, difference := range differences {
-		if acoustics.BandHertz(band) < f.target.Bandwidth {
+		if acoustics.BandHertz(band) < f.known() {
 			sum, n = sum+difference*difference, n+1
 		}
 	}
@@ -204,21 +212,37 @@ func (f *fitting) differences() (out [acoustics.Bands]float64) {
 // cleanSNR is the ratio of speech to noise in dB from which the quiet moments of a recording are those of the voice.
 const cleanSNR = 30
 
-// apart returns the differences of spectra in dB without their mean.
+// apart returns the differences of spectra in dB without their mean, and 0 where the target is not known: what is above
+// the bandwidth of a telephone is as the variant has it.
 func (f *fitting) apart(target, now [acoustics.Bands]float64) (out [acoustics.Bands]float64) {
-	sum, n, last := 0.0, 0.0, 0.0
+	sum, n, known := 0.0, 0.0, f.known()
 	for band := range out {
-		if acoustics.BandHertz(band) < f.target.Bandwidth {
-			last = target[band] - now[band]
-			sum, n = sum+last, n+1
+		if acoustics.BandHertz(band) < known {
+			out[band] = target[band] - now[band]
+			sum, n = sum+out[band], n+1
 		}
-		out[band] = last // what is above the bandwidth is not known
 	}
 	for band := range out {
-		out[band] -= sum / max(n, 1)
+		if acoustics.BandHertz(band) < known {
+			out[band] -= sum / max(n, 1)
+		}
 	}
 	return out
 }
+
+// known returns the frequency in Hz up to which the spectrum of the target is that of the voice. Below the bandwidth of
+// a telephone it is that of the telephone's filter for a while.
+func (f *fitting) known() float64 {
+	if f.target.Bandwidth < wideband {
+		return narrowest * f.target.Bandwidth
+	}
+	return f.target.Bandwidth
+}
+
+const (
+	wideband  = 6000.0 // Hz
+	narrowest = 0.85   // of the bandwidth
+)
 
 // equalise brings the long-term spectrum and the loudness nearer by what they are wrong now.
 func (f *fitting) equalise() {

@@ -1,0 +1,62 @@
+package formant
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/speech/acoustics"
+)
+
+// A telephone transmits nothing of a voice above 4 kHz, and the slope of its filter is none of the voice's: there, the
+// equaliser leaves the variant as it is.
+func TestTheEqualiserDoesNothingWhereNothingIsKnown(t *testing.T) {
+	var target, now [acoustics.Bands]float64
+	for band := range target {
+		target[band] = -float64(band % 5)
+		if acoustics.BandHertz(band) > 3400 {
+			target[band] = -80
+		}
+	}
+	f := &fitting{target: measured{Bandwidth: 3900}}
+	changed := 0
+	for band, difference := range f.apart(target, now) {
+		if acoustics.BandHertz(band) > 3400 {
+			require.Zero(t, difference, "at %.0f Hz", acoustics.BandHertz(band))
+		} else if difference != 0 {
+			changed++
+		}
+		require.Less(t, difference, 5.0)
+	}
+	require.Greater(t, changed, 10)
+}
+
+func TestACandidateIsFartherBeyondChance(t *testing.T) {
+	base, chance := gap{pitch: 0.1, spectrum: 4}, gap{pitch: 0.3, spectrum: 0.5}
+	for name, c := range map[string]struct {
+		candidate gap
+		farther   bool
+	}{
+		"nearer":                {gap{0, 1}, false},
+		"farther by chance":     {gap{0.3, 4.4}, false},
+		"another pitch":         {gap{0.5, 1}, true},
+		"another colour":        {gap{0, 4.6}, true},
+		"farther in everything": {gap{2, 9}, true},
+	} {
+		require.Equal(t, c.farther, c.candidate.farther(base, chance), name)
+	}
+}
+
+// The more somebody says, the better their pitch is known.
+func TestChanceIsLessTheMoreIsSaid(t *testing.T) {
+	chance := func(seconds float64) float64 {
+		f := &fitting{}
+		f.target.Statistics.Voiced = seconds
+		for at := 50; at < 90; at++ {
+			f.target.Statistics.Pitch[at] = seconds / 40
+		}
+		return f.chance().pitch
+	}
+	require.InDelta(t, 2, chance(10)/chance(40), 0.01)
+	require.Less(t, chance(100), 1.0)
+}
