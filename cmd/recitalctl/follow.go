@@ -152,3 +152,186 @@ func whatNow(built []generation) string {
 	}
 	return "Built. To make it live: recitalctl projections promote " + strings.Join(waiting, " ")
 }
+
+// pollInterval is the interval at which recitald is polled.
+const pollInterval = 500 * time.Millisecond
+
+// follower displays how recitald builds generations, until all are built.
+type follower struct {
+	admin     *client
+	ids       []generationID
+	promote   bool
+	maxOutage time.Duration // 0 means no limit
+	display   *progress.Display
+
+	paces map[generationID]*progress.Pace
+	away  time.Time // since when recitald has not responded; zero while it does
+}
+
+func (f *follower) run(ctx context.Context) ([]generation, error) {
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	for {
+		all, err := f.admin.overview(ctx, "following the rebuild")
+		if ctx.Err() != nil {
+			return nil, f.interrupted()
+		}
+		if err == nil {
+			f.noteBack()
+			if built, err := f.look(all); built != nil || err != nil {
+				return built, err
+			}
+		} else if err := f.bear(err); err != nil {
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, f.interrupted()
+		case <-tick.C:
+		}
+	}
+}
+
+// look displays the progress of the generations, and returns them when all are built.
+func (f *follower) look(all overview) ([]generation, error) {
+	var (
+		found   []generation
+		items   []progress.Item
+		failure error
+		waiting bool
+	)
+	for _, id := range f.ids {
+		g, ok := all.find(id)
+		if !ok {
+			return nil, fmt.Errorf("%s is gone: it was retired, which cancels the rebuild", id)
+		}
+		item := f.item(g)
+		if item.Failed && failure == nil {
+			failure = stoppedError(g)
+		}
+		waiting = waiting || !item.Done
+		found, items = append(found, g), append(items, item)
+	}
+	f.display.Show(items...)
+	if failure != nil || waiting {
+		return nil, failure
+	}
+	return found, nil
+}
+
+// item returns the progress of a generation.
+func (f *follower) item(g generation) progress.Item {
+	pace := f.paces[g.generationID]
+	if pace == nil {
+		pace = &progress.Pace{}
+		f.paces[g.generationID] = pace
+	}
+	now := time.Now()
+	pace.See(now, g.Events, g.Progress)
+	b := buildObject{
+		At: float64(now.UnixMilli()) / 1000, Name: printable(g.Name), Version: g.Version, Generation: g.Generation,
+		State: printable(g.State), Reason: printable(g.Reason), Live: g.Live,
+		Done:     g.Live || g.State == current && !f.promote && !g.Promote,
+		Position: printable(g.Position), Progress: g.Progress, Events: g.Events, Rate: pace.Rate(),
+	}
+	if left, known := pace.Left(); known {
+		b.Left = new(left.Seconds())
+	}
+	if b.Done {
+		b.Progress, b.Left = 1, new(0.0) // the head of the log may be slightly ahead of it
+	}
+	return progress.Item{
+		Title: fmt.Sprintf("%s v%d g%d", b.Name, b.Version, b.Generation), State: fmt.Sprint(b.State, b.Live),
+		Share:   b.Progress,
+		Details: b.details(), Object: b, Done: b.Done, Failed: g.State == stopped,
+	}
+}
+
+// buildObject is a generation while it is built, for programs.
+type buildObject struct {
+	At         float64  `json:"at"` // Unix seconds
+	Name       string   `json:"name"`
+	Version    int      `json:"version"`
+	Generation int      `json:"generation"`
+	State      string   `json:"state"`
+	Reason     string   `json:"reason,omitempty"`
+	Live       bool     `json:"live"`
+	Done       bool     `json:"done"`
+	Position   string   `json:"position"`
+	Progress   float64  `json:"progress"` // 0 to 1
+	Events     int64    `json:"events"`
+	Rate       float64  `json:"events_per_second"`
+	Left       *float64 `json:"seconds_left"` // nil if unknown
+}
+
+// details returns the figures for people.
+func (b buildObject) details() string {
+	text := fmt.Sprintf("%-8s %5s  %s events", b.State, progress.Percent(b.Progress), progress.Count(b.Events))
+	switch {
+	case b.State == stopped:
+		return text
+	case b.Live:
+		return text + "  live"
+	case b.Done:
+		return text + "  done"
+	}
+	if b.Rate > 0 {
+		text += fmt.Sprintf("  %s/s", progress.Count(int64(b.Rate)))
+	}
+	if b.Left != nil && *b.Left > 0 {
+		text += fmt.Sprintf("  %s left", progress.Span(time.Duration(*b.Left*float64(time.Second))))
+	}
+	return text
+}
+
+// bear waits while recitald does not respond, for example because it restarts.
+func (f *follower) bear(err error) error {
+	if !isPassing(err) {
+		return err
+	}
+	now := time.Now()
+	if f.away.IsZero() {
+		f.away = now
+		f.display.Note(fmt.Sprintf("recitald does not answer; the rebuild goes on when it is back (%v)", err))
+	}
+	if f.maxOutage > 0 && now.Sub(f.away) >= f.maxOutage {
+		return fmt.Errorf("recitald has not answered for %s: %w\n  follow again:  %s", progress.Span(f.maxOutage), err,
+			f.again())
+	}
+	return nil
+}
+
+func (f *follower) noteBack() {
+	if !f.away.IsZero() {
+		f.display.Note("recitald is back")
+		f.away = time.Time{}
+	}
+}
+
+// again returns the command that continues following.
+func (f *follower) again() string {
+	command := "recitalctl projections follow"
+	for _, id := range f.ids {
+		command += " " + printable(id.Name)
+	}
+	return command
+}
+
+func (f *follower) interrupted() error {
+	var hints strings.Builder
+	fmt.Fprintf(&hints, "\n  follow again:  %s\n  look:          recitalctl projections list", f.again())
+	for _, id := range f.ids {
+		fmt.Fprintf(&hints, "\n  cancel:        recitalctl projections retire %s --generation %d", printable(id.Name),
+			id.Generation)
+	}
+	return fail(exitInterrupted, "interrupted; the rebuild goes on in recitald%s", hints.String())
+}
+
+func stoppedError(g generation) error {
+	const hints = `%s stopped: %s
+  see the event:    recitalctl projections parked list
+  once it is fixed: recitalctl projections parked retry %[3]s --generation %[4]d --event ID
+  go on without:    recitalctl projections parked skip ID --reason TEXT
+  give up:          recitalctl projections retire %[3]s --generation %[4]d`
+	return fail(exitFailed, hints, g, printable(g.Reason), printable(g.Name), g.Generation)
+}

@@ -6,17 +6,33 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/recital-tts/recital/cmd/recitalctl/progress"
+	"github.com/recital-tts/recital/commands/accounts"
+	"github.com/recital-tts/recital/commands/clips"
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/commands/skips"
+	"github.com/recital-tts/recital/commands/voices"
+	"github.com/recital-tts/recital/domain/clip"
+	"github.com/recital-tts/recital/domain/voice"
 	"github.com/recital-tts/recital/internal/access/keyring"
 	"github.com/recital-tts/recital/internal/access/keyring/pgkeys"
 	"github.com/recital-tts/recital/internal/events/backup"
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
+	"github.com/recital-tts/recital/internal/events/eventnode"
 	"github.com/recital-tts/recital/internal/events/logcopy"
 	"github.com/recital-tts/recital/internal/process/datafolder"
 	"github.com/recital-tts/recital/internal/providers/blobs"
+	"github.com/recital-tts/recital/internal/providers/blobs/folder"
+	"github.com/recital-tts/recital/internal/providers/blobs/s3"
 )
 
 type restore struct {
@@ -216,4 +232,200 @@ func inPieces(from io.Reader, put func(offset int64, piece []byte) error) error 
 		}
 		offset += int64(n)
 	}
+}
+
+// openLog opens the log that is restored into: the event store that is named, or a node on the data folder that runs
+// for the restore alone.
+func (r *restoring) openLog(context.Context) error {
+	silent := slog.New(slog.DiscardHandler)
+	if r.settings.To != "" {
+		client, err := esdb.Open(esdb.Config{ConnectionString: r.settings.To, Logger: silent})
+		if err != nil {
+			return fmt.Errorf("opening the event store: %w", err)
+		}
+		r.target = client
+		r.closing = append(r.closing, client.Close)
+		return nil
+	}
+	dir := r.folder.Path("eventnode")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("making the folder of the event node: %w", err)
+	}
+	log, end, err := openNode(dir, silent)
+	if err != nil {
+		return err
+	}
+	r.target = log
+	r.closing = append(r.closing, end)
+	return nil
+}
+
+// latestClips is how many clips the drill may look at.
+const latestClips = 100
+
+// events yields the events of the backup, and remembers the latest clips.
+func (r *restoring) events() iter.Seq2[eventlog.Recorded, error] {
+	return func(yield func(eventlog.Recorded, error) bool) {
+		for event, err := range r.from.Events(r.manifest) {
+			if err == nil && event.Type == "clip-saved" {
+				r.done.clips = append(r.done.clips, strings.TrimPrefix(event.Stream, clip.StreamPrefix))
+				r.done.clips = r.done.clips[max(0, len(r.done.clips)-latestClips):]
+			}
+			if !yield(event, err) {
+				return
+			}
+		}
+	}
+}
+
+// s3Keys are the keys to blobs in S3, as recitald takes them.
+type s3Keys struct {
+	AccessKey     string `env:"RECITAL_S3_ACCESS_KEY" placeholder:"ID" help:"${s3_keys_access_key}"`
+	AccessKeyFile string `env:"RECITAL_S3_ACCESS_KEY_FILE" placeholder:"PATH" help:"File of that id, instead."`
+	SecretKey     string `env:"RECITAL_S3_SECRET_KEY" placeholder:"KEY" help:"The key to blobs in S3."`
+	SecretKeyFile string `env:"RECITAL_S3_SECRET_KEY_FILE" placeholder:"PATH" help:"File of that key, instead."`
+}
+
+// read returns the keys.
+func (k s3Keys) read() (access, secret string, err error) {
+	access, err = valueOr(k.AccessKey, k.AccessKeyFile)
+	if err == nil {
+		secret, err = valueOr(k.SecretKey, k.SecretKeyFile)
+	}
+	if err == nil && (access == "") != (secret == "") {
+		err = fail(exitUsage, "S3 needs both keys, --s3-access-key and --s3-secret-key, "+
+			"or neither, and finds them where AWS's tools do")
+	}
+	return access, secret, err
+}
+
+// valueOr returns a value, or the text of its file.
+func valueOr(value, file string) (string, error) {
+	if value != "" || file == "" {
+		return value, nil
+	}
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("reading a key to S3: %w", err)
+	}
+	return strings.TrimSpace(string(content)), nil
+}
+
+// openStore opens the store of the blobs, before anything is written.
+func (r *restoring) openStore(ctx context.Context) (err error) {
+	to, log, silent := r.settings.Blobs, r.manifest.LogID.String(), slog.New(slog.DiscardHandler)
+	if !strings.HasPrefix(to, s3.Scheme) {
+		r.store, err = folder.Open(folder.Config{
+			Dir: filepath.Join(cmp.Or(to, r.folder.Path("blobs")), log), Instance: "recitalctl restore", Logger: silent,
+		})
+		return err
+	}
+	config := s3.Config{Folder: log, Logger: silent}
+	if config.Location, err = s3.ParseURL(to); err != nil {
+		return fail(exitUsage, "%w", err)
+	}
+	if config.AccessKey, config.SecretKey, err = r.settings.S3.read(); err != nil {
+		return err
+	}
+	store, err := s3.Open(ctx, config)
+	if err != nil {
+		return err
+	}
+	r.store = store
+	r.closing = append(r.closing, store.Close)
+	return nil
+}
+
+// blobs copies the blobs that the restored log still needs. Those of deleted clips and voices, and of closed accounts,
+// are not brought back.
+func (r *restoring) blobs(ctx context.Context) error {
+	registry, err := eventlog.NewRegistry(slices.Concat(accounts.Events(), clips.Events(), voices.Events(),
+		skips.Events())...)
+	if err != nil {
+		return err
+	}
+	needs := &needs{journal: &journal.Journal{Log: r.target, Registry: registry}}
+	if err := skips.Load(ctx, needs.journal); err != nil {
+		return err
+	}
+	r.to.begin("copying the blobs", r.manifest.Stored.Bytes)
+	for blob, err := range r.from.Blobs(r.manifest) {
+		if err != nil {
+			return err
+		}
+		needed, err := needs.blob(ctx, blob.Address)
+		if err != nil {
+			return fmt.Errorf("looking who needs a blob: %w", err)
+		}
+		if !needed {
+			r.done.left++
+			continue
+		}
+		if err := r.copyBlob(ctx, blob); err != nil {
+			return err
+		}
+		r.done.blobs++
+		r.to.add(blob.Size)
+	}
+	return nil
+}
+
+func (r *restoring) copyBlob(ctx context.Context, blob backup.Blob) error {
+	if there, err := r.store.Stat(ctx, blob.Address); err == nil && there.Size == blob.Size {
+		return nil
+	}
+	from, err := r.from.OpenBlob(blob)
+	if err != nil {
+		return fmt.Errorf("copying a blob: %w", err)
+	}
+	defer from.Close()
+	_, err = r.store.Put(ctx, blob.Address, from, blob.Size)
+	return err
+}
+
+// needs finds out which blobs the log still needs.
+type needs struct{ journal *journal.Journal }
+
+// blob reports whether a blob is needed, as it may be where an event of its owner cannot be decoded.
+func (n *needs) blob(ctx context.Context, address blobs.Address) (bool, error) {
+	account, err := n.owner(ctx, address)
+	if eventlog.IsUndecodable(err) {
+		return true, nil
+	}
+	if err != nil || account == "" {
+		return false, err
+	}
+	closed, err := accounts.Closed(ctx, n.journal, account)
+	return !closed, err
+}
+
+// owner returns the account of the clip or the voice that a blob belongs to, "" if there is none.
+func (n *needs) owner(ctx context.Context, address blobs.Address) (string, error) {
+	switch owner := string(address.Owner()); {
+	case strings.HasPrefix(owner, clip.StreamPrefix):
+		return clips.Needed(ctx, n.journal, address)
+	case strings.HasPrefix(owner, voice.StreamPrefix):
+		return voices.Needed(ctx, n.journal, address)
+	}
+	return "", nil
+}
+
+// openNode runs an event node on its folder while the returned log is used. Its socket is in a folder of its own,
+// because the path of a socket must be short.
+func openNode(dir string, log *slog.Logger) (_ *esdb.Client, end func() error, err error) {
+	place, err := os.MkdirTemp("", "recitalctl-") // 0700
+	if err != nil {
+		return nil, nil, fmt.Errorf("making a folder for the event node's socket: %w", err)
+	}
+	removePlace := func() error { return os.RemoveAll(place) }
+	socket := filepath.Join(place, "node.sock")
+	node, err := eventnode.Open(eventnode.Config{Dir: dir, Socket: socket, Logger: log})
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("opening the event node: %w", err), removePlace())
+	}
+	opened, err := esdb.Open(esdb.Config{Socket: socket, Logger: log})
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("opening the event node: %w", err), node.Close(), removePlace())
+	}
+	return opened, func() error { return errors.Join(opened.Close(), node.Close(), removePlace()) }, nil
 }

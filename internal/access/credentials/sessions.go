@@ -2,9 +2,13 @@ package credentials
 
 import (
 	"context"
+	"slices"
 	"time"
 
+	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/apikey"
+	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/domain/session"
 )
 
@@ -80,3 +84,76 @@ func (w *Watcher) readSession(ctx context.Context, id string) (Verified, error) 
 	read = &entry{Verified: found, key: own, read: []version{{own, revision}, {of, ownerRevision}}}
 	return found, nil
 }
+
+// FindKey returns the API key with a hash. A key that was revoked more than Config.Lease ago is not found. The key's
+// own stream leads to the account, and the account's stream decides. Errors: ErrUnknownKey; domain.Unavailable when
+// neither the cache may be used nor the log answers.
+func (w *Watcher) FindKey(ctx context.Context, hash string) (Verified, error) {
+	if found, ok := w.cached(ctx, apikey.Stream(hash)); ok {
+		return found, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookUpTimeout)
+	defer cancel()
+	id, err := w.cfg.Accounts.KeyAccount(ctx, hash)
+	if err != nil {
+		return Verified{}, failed("an API key", err)
+	}
+	w.noteSilence(time.Time{}) // it has answered
+	if id == "" {
+		return Verified{}, ErrUnknownKey
+	}
+	return w.readKey(ctx, id, hash)
+}
+
+// readKey looks for a key in the stream of an account.
+func (w *Watcher) readKey(ctx context.Context, id, hash string) (Verified, error) {
+	stream := account.Stream(id)
+	r := w.begin(stream)
+	state, revision, err := w.cfg.Accounts.State(ctx, id)
+	i := slices.IndexFunc(state.Keys, func(k account.Key) bool { return k.Hash == hash })
+	switch {
+	case err != nil:
+		w.end(r, nil)
+		return Verified{}, failed("an API key", err)
+	case w.cfg.Unconfirmed(stream):
+		w.end(r, nil)
+		return Verified{}, errUnconfirmed
+	case i < 0 || state.Closed():
+		w.end(r, nil)
+		return Verified{}, ErrUnknownKey
+	}
+	found := Verified{Credential: Credential{Account: id, Kind: APIKey, Name: state.Keys[i].Masked},
+		Entitlement: state.Entitlement, Operator: state.Operator}
+	w.end(r, &entry{Verified: found, key: apikey.Stream(hash), read: []version{{stream, revision}}})
+	return found, nil
+}
+
+// Kind is a kind of credential.
+type Kind string
+
+// The kinds of credentials.
+const (
+	APIKey  Kind = "api key"
+	Session Kind = "session" // of a browser
+)
+
+// Credential names a credential without its secret.
+type Credential struct {
+	Account string
+	Kind    Kind
+	Name    string // of an API key: its masked form, which is unique among the account's valid keys; of a session: its id
+}
+
+// Verified is a valid credential, and what goes with it.
+type Verified struct {
+	Credential
+	Entitlement plan.Entitlement // of the account
+	Operator    bool             // the account has the role
+	Session     session.State    // where it is one
+}
+
+// ErrUnknownKey is returned for an API key that never existed or was revoked.
+var ErrUnknownKey error = domain.Refuse(domain.Unauthenticated, "Invalid API key")
+
+// ErrUnknownSession is returned for a session that never existed, has ended or expired, or has another secret.
+var ErrUnknownSession error = session.ErrInvalid

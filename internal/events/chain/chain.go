@@ -12,6 +12,12 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/google/uuid"
 
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
@@ -62,4 +68,189 @@ func (h *Hasher) Add(e eventlog.Recorded) {
 
 func appendText[T string | []byte](b []byte, text T) []byte {
 	return append(binary.BigEndian.AppendUint64(b, uint64(len(text))), text...)
+}
+
+// Newest is the version of the list of our streams that this release signs.
+const Newest = 3
+
+// Streams returns a version of the list of our streams, whose events are in the chain, and nil for one that this
+// release does not know. A version that was released never changes: heads name it. When a release has further streams,
+// its heads name a further version, from the events on that follow the last head of the version before.
+func Streams(version int) eventlog.Streams {
+	first := eventlog.Streams{
+		"account-", "alerts", "apikey-", "audit-acts-", "audit-heads", "audit-reads-", "catalogue", "clip-", "condition-",
+		"feedback-", "hosting-", "identity-", "keyring",
+		"log-identity", "payment-", "session-", "skips", "stars-", "subscription-", "usage-", "voice-", "voices-",
+	}
+	second := slices.Sorted(slices.Values(append(slices.Clone(first), "notices-")))
+	switch version {
+	case 1:
+		return first
+	case 2:
+		return second
+	case 3:
+		return slices.Sorted(slices.Values(append(slices.Clone(second), "pronunciations-")))
+	default:
+		return nil
+	}
+}
+
+// window is how many heads are known in advance. A head whose last event is gone is given up when that of one of the
+// next ones comes.
+const window = 64
+
+// track is one row of heads that a log is checked against, in the order of their counts.
+type track struct {
+	Mark
+	config  Config
+	pull    func() (LoggedHead, error, bool)
+	stop    func()
+	ended   bool
+	count   uint64             // of the last head that was read
+	next    uint64             // revision after it
+	queue   []LoggedHead       // at most window
+	waiting map[uuid.UUID]bool // the last events of the queue
+}
+
+// Mark is how far a row of heads is.
+type Mark struct {
+	Good    Place  `json:"good"`              // where the last head was met
+	Differs bool   `json:"differs,omitempty"` // nothing is compared any more
+	Done    uint64 `json:"done"`              // heads that were met, or given up
+	Digest  Hash   `json:"digest"`            // of their signatures
+	Refused uint64 `json:"refused,omitempty"` // revision up to which heads that are not to be trusted were reported
+}
+
+func newTrack(config Config, heads iter.Seq2[LoggedHead, error], next uint64, from Mark) *track {
+	pull, stop := iter.Pull2(heads)
+	return &track{Mark: from, config: config, pull: pull, stop: stop, count: from.Good.Count, next: next,
+		waiting: map[uuid.UUID]bool{}}
+}
+
+// skip reads the heads that an earlier check was done with.
+func (t *track) skip() error {
+	var digest Hash
+	for range t.Done {
+		head, err, ok := t.pull()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		digest = digest.with(head)
+	}
+	if digest != t.Digest {
+		return errors.New("the state is that of a check with other exported heads")
+	}
+	return nil
+}
+
+func (h Hash) with(head LoggedHead) Hash {
+	return sha256.Sum256(append(h[:], head.Signature...))
+}
+
+// fill reads heads until as many are known as may be. Those that are not to be trusted are refused.
+func (t *track) fill(refuse func(LoggedHead, string) error) error {
+	for !t.ended && len(t.queue) < window {
+		head, err, ok := t.pull()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			t.ended = true
+			break
+		}
+		t.next = head.Revision + 1
+		id, fault := t.judge(head)
+		if fault != "" {
+			if err := refuse(head, fault); err != nil {
+				return err
+			}
+			continue
+		}
+		t.count = head.Count
+		t.queue = append(t.queue, head)
+		t.waiting[id] = true
+	}
+	return nil
+}
+
+// judge returns the id of a head's last event, or what is wrong with the head.
+func (t *track) judge(head LoggedHead) (id uuid.UUID, fault string) {
+	id, err := uuid.Parse(head.Last.ID)
+	hash, notHex := hex.DecodeString(head.Hash)
+	switch {
+	case !slices.Contains(t.config.Keys, head.Key):
+		return id, "another key has signed it"
+	case !head.Signed():
+		return id, "its signature is wrong"
+	case head.Log != t.config.Log:
+		return id, "it is of another log"
+	case head.Count <= t.count:
+		return id, "the head before it speaks of as many events"
+	case err != nil || notHex != nil || len(hash) != sha256.Size || hex.EncodeToString(hash) != head.Hash:
+		return id, "what it says has no sense"
+	}
+	return id, ""
+}
+
+// nextHead returns the revision of the first head that is not done with.
+func (t *track) nextHead() uint64 {
+	if len(t.queue) > 0 {
+		return t.queue[0].Revision
+	}
+	return t.next
+}
+
+// take returns the head whose last event is at a place, if there is one, and how many heads before it are given up.
+func (t *track) take(here Place) (head LoggedHead, passed int, ok bool) {
+	passed = slices.IndexFunc(t.queue, func(h LoggedHead) bool {
+		return h.Last.ID == here.ID && h.Last.Stream == here.Stream && h.Last.Revision == here.Revision
+	})
+	if passed < 0 {
+		return LoggedHead{}, 0, false
+	}
+	head = t.queue[passed]
+	t.done(passed + 1)
+	return head, passed, true
+}
+
+func (t *track) done(heads int) {
+	for _, head := range t.queue[:heads] {
+		delete(t.waiting, uuid.MustParse(head.Last.ID)) // it was parsed before
+		t.Digest = t.Digest.with(head)
+		t.Done++
+	}
+	t.queue = slices.Delete(t.queue, 0, heads)
+}
+
+// rest returns the last one of the heads that were not met, and that speak of a log up to somewhere.
+func (t *track) rest(
+	refuse func(LoggedHead, string) error, upTo func(LoggedHead) bool,
+) (last LoggedHead, unmet int, err error) {
+	for {
+		for _, head := range t.queue {
+			if upTo(head) {
+				last = head
+				unmet++
+			}
+		}
+		if t.ended {
+			return last, unmet, nil
+		}
+		t.queue = t.queue[:0]
+		if err := t.fill(refuse); err != nil {
+			return last, unmet, err
+		}
+	}
+}
+
+func decodeHex(into []byte, text string) error {
+	decoded, err := hex.DecodeString(text)
+	if err != nil || len(decoded) != len(into) {
+		return fmt.Errorf("%d hex digits are needed", 2*len(into))
+	}
+	copy(into, decoded)
+	return nil
 }

@@ -2,12 +2,22 @@ package eventnode
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"strconv"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/serverfeatures"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 )
 
 // serverVersion is the EventStoreDB version whose behaviour the node follows. Clients expect three integers.
@@ -58,4 +68,173 @@ func (c frameCodec) Unmarshal(data mem.BufferSlice, message any) error {
 		return nil
 	}
 	return c.CodecV2.Unmarshal(data, message)
+}
+
+// maxSocketPath is the maximum length of the path of a unix socket on Linux (sun_path without its final zero).
+const maxSocketPath = 107
+
+// listenUnix listens on a socket that only the user may use. The socket of a node that was killed is replaced; that
+// of a live one is an error.
+func listenUnix(path string) (net.Listener, error) {
+	switch {
+	case path == "":
+		return nil, errors.New("the event node needs a socket path")
+	case len(path) > maxSocketPath:
+		return nil, fmt.Errorf("the socket path %s has %d bytes; at most %d are allowed: use a shorter folder",
+			path, len(path), maxSocketPath)
+	}
+	if err := removeDeadSocket(path); err != nil {
+		return nil, err
+	}
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("listening on the event node's socket: %w", err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(fmt.Errorf("protecting the event node's socket: %w", err), listener.Close())
+	}
+	return listener, nil
+}
+
+func removeDeadSocket(path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("looking at the event node's socket: %w", err)
+	}
+	if info.Mode().Type() != fs.ModeSocket {
+		return fmt.Errorf("%s exists and is no socket", path)
+	}
+	if conn, err := net.Dial("unix", path); err == nil {
+		return errors.Join(fmt.Errorf("another process serves %s", path), conn.Close())
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("removing the socket of an event node that is gone: %w", err)
+	}
+	return nil
+}
+
+// listenLoopback listens on TCP for other clients on this machine. The node has no authentication, so it serves no
+// network.
+func listenLoopback(address string) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("the event node's address: %w", err)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, fmt.Errorf("the event node serves loopback addresses only, not %q", host)
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listening on the event node's address: %w", err)
+	}
+	return listener, nil
+}
+
+// failure is a gRPC status with the trailers from which clients derive the error (RpcExceptions.cs of EventStoreDB).
+type failure struct {
+	status   *status.Status
+	trailers metadata.MD
+}
+
+func (f *failure) Error() string { return f.status.Message() }
+
+// GRPCStatus makes gRPC answer with the status.
+func (f *failure) GRPCStatus() *status.Status { return f.status }
+
+// Trailers of EventStoreDB's exceptions.
+const (
+	trailerException     = "exception"
+	trailerStream        = "stream-name"
+	trailerMaxAppendSize = "maximum-append-size"
+	trailerRequired      = "required-metadata-properties"
+	trailerExpected      = "expected-version"
+	trailerActual        = "actual-version"
+)
+
+func streamDeleted(stream string) error {
+	return &failure{
+		status:   status.Newf(codes.FailedPrecondition, "Event stream '%s' is deleted.", stream),
+		trailers: metadata.Pairs(trailerException, "stream-deleted", trailerStream, stream),
+	}
+}
+
+func nodeFailed() error { return status.Error(codes.Unavailable, "the event store failed") }
+
+// deleteConflict returns for deletions the error that appends report in a response.
+func deleteConflict(stream string, expected expectation, current int64) error {
+	return &failure{
+		status: status.Newf(codes.FailedPrecondition,
+			"Delete failed due to WrongExpectedVersion. Stream: %s, Expected version: %d, Actual version: %d",
+			stream, expected, current),
+		trailers: metadata.Pairs(trailerException, "wrong-expected-version", trailerStream, stream,
+			trailerExpected, strconv.FormatInt(expected, 10), trailerActual, strconv.FormatInt(current, 10)),
+	}
+}
+
+func appendTooLarge() error {
+	size := strconv.Itoa(maxAppendBytes)
+	return &failure{
+		status:   status.Newf(codes.InvalidArgument, "Maximum Append Size of %s Exceeded.", size),
+		trailers: metadata.Pairs(trailerException, "maximum-append-size-exceeded", trailerMaxAppendSize, size),
+	}
+}
+
+func missingMetadata(property string) error {
+	return &failure{
+		status: status.Newf(codes.InvalidArgument, "Required Metadata Property '%s' is missing", property),
+		trailers: metadata.Pairs(trailerException, "missing-required-metadata-property",
+			trailerRequired, metadataType+","+metadataContentType),
+	}
+}
+
+func accessDenied() error {
+	return &failure{
+		status:   status.New(codes.PermissionDenied, "Access Denied"),
+		trailers: metadata.Pairs(trailerException, "access-denied"),
+	}
+}
+
+// diskFull refuses an append of which nothing was written. EventStoreDB has no such exception; the code is the one
+// that gRPC defines for a file system without space.
+func diskFull() error {
+	return status.Error(codes.ResourceExhausted, "The disk of the event store is full; nothing was written")
+}
+
+// notConfirmed answers an append that is delayed by a full disk and may be written later. EventStoreDB answers the
+// same if a write is not confirmed in time.
+func notConfirmed() error {
+	return status.Error(codes.Aborted, "The disk of the event store is full; the append was not confirmed")
+}
+
+func invalidArgument(message string) error { return status.Error(codes.InvalidArgument, message) }
+
+// malformed returns gRPC's error for an invalid message.
+func malformed(err error) error {
+	return status.Errorf(codes.Internal, "the message is malformed: %v", err)
+}
+
+func nodeClosing() error { return status.Error(codes.Unavailable, "the event node is closing") }
+
+// finish converts an error of a call into its response.
+func (n *Node) finish(ctx context.Context, call string, err error) error {
+	var f *failure
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &f):
+		if err := grpc.SetTrailer(ctx, f.trailers); err != nil {
+			return err
+		}
+		return f.status.Err()
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return status.FromContextError(err).Err()
+	}
+	if _, known := status.FromError(err); known {
+		return err
+	}
+	n.logger.Error("event node: call failed", "call", call, "error", err)
+	return status.Error(codes.Internal, "the event store could not be read")
 }

@@ -2,10 +2,19 @@ package feed
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/recital-tts/recital/domain"
 )
 
 // catalogue is what the database has of the generations that this binary can feed. Operators change it, and its
@@ -100,4 +109,112 @@ func namesAndVersions(projections []Projection) (names []string, versions []int)
 		names, versions = append(names, p.Name), append(versions, p.Version)
 	}
 	return names, versions
+}
+
+func inTransaction(ctx context.Context, db *pgxpool.Pool, do func(pgx.Tx) error) error {
+	return pgx.BeginTxFunc(ctx, db, pgx.TxOptions{}, do)
+}
+
+// inRelaxedTransaction does not wait for the disk: what a crash of Postgres loses is replayed from the log, rows and
+// checkpoint together.
+func inRelaxedTransaction(ctx context.Context, db *pgxpool.Pool, do func(pgx.Tx) error) error {
+	return pgx.BeginTxFunc(ctx, db, pgx.TxOptions{BeginQuery: "begin; set local synchronous_commit = off"}, do)
+}
+
+// rejected returns the server's answer to a statement, or nil when err is of another kind.
+func rejected(err error) *pgconn.PgError {
+	var answer *pgconn.PgError
+	if errors.As(err, &answer) {
+		return answer
+	}
+	return nil
+}
+
+// permanentClasses are the classes of SQLSTATE that an event's own values can cause: cardinality, data, integrity,
+// syntax or access, checked views, program limits, and features that Postgres does not have.
+var permanentClasses = map[string]bool{"21": true, "22": true, "23": true, "42": true, "44": true, "54": true,
+	"0A": true}
+
+// transient reports whether the same work may succeed later: whatever the event's values did not cause, such as a lost
+// connection, a deadlock, a full disk, a server that shuts down, or privileges that were taken away.
+func transient(err error) bool {
+	var permanent *permanentError
+	if errors.As(err, &permanent) || errors.Is(err, errMoved) || errors.Is(err, errRetired) {
+		return false
+	}
+	answer := rejected(err)
+	return answer == nil || len(answer.Code) < 2 || answer.Code == insufficientPrivilege ||
+		!permanentClasses[answer.Code[:2]]
+}
+
+// insufficientPrivilege is Postgres' code for what a role may not do.
+const insufficientPrivilege = "42501"
+
+// permanentError is a failure that the event itself causes.
+type permanentError struct{ err error }
+
+func (e *permanentError) Error() string { return e.err.Error() }
+func (e *permanentError) Unwrap() error { return e.err }
+
+const (
+	firstRetry = 10 * time.Millisecond
+	lastRetry  = 2 * time.Second
+)
+
+// persist repeats an operation while its errors are transient, without limit, until ctx ends.
+func persist(ctx context.Context, logger *slog.Logger, what string, operation func() error) error {
+	pauses := backoff.NewExponentialBackOff()
+	pauses.InitialInterval, pauses.MaxInterval = firstRetry, lastRetry
+	level := slog.LevelWarn // of the first failure; others are for who looks for them
+	_, err := backoff.Retry(ctx, func() (struct{}, error) {
+		err := operation()
+		if err != nil && !transient(err) {
+			return struct{}{}, backoff.Permanent(err)
+		}
+		return struct{}{}, err
+	}, backoff.WithBackOff(pauses), backoff.WithMaxElapsedTime(0),
+		backoff.WithNotify(func(err error, after time.Duration) {
+			logger.Log(ctx, level, "trying again", "step", what, "after", after, "error", withoutValues(err))
+			level = slog.LevelDebug
+		}))
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// withoutValues returns an error's text for logs and alerts. The server's messages may quote values of rows, so only
+// the code, the table, the column and the constraint are kept.
+func withoutValues(err error) string {
+	answer := rejected(err)
+	if answer == nil {
+		return err.Error()
+	}
+	text := "Postgres refused with SQLSTATE " + answer.Code
+	for _, place := range []string{answer.TableName, answer.ColumnName, answer.ConstraintName} {
+		if place != "" {
+			text += " " + place
+		}
+	}
+	return text
+}
+
+var errUnanswered = domain.Refuse(domain.Unavailable, "The read models do not answer")
+
+// Answered returns the error of an operation. It also refuses with domain.Unavailable when Postgres has not answered,
+// or cannot do now what it may do later: what was asked for is not to blame.
+func Answered(err error) error {
+	if unanswered(err) {
+		return errors.Join(err, errUnanswered)
+	}
+	return err
+}
+
+// A view that is not there is that of a read model whose first generation is still to be made.
+func unanswered(err error) bool {
+	if answer := rejected(err); answer != nil {
+		return answer.Code == undefinedTable || transient(err)
+	}
+	return errors.As(err, new(*pgconn.ConnectError)) || errors.As(err, new(net.Error)) || pgconn.SafeToRetry(err) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }

@@ -3,9 +3,16 @@ package postgres
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"os/user"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -104,3 +111,189 @@ func Settings(data, socketDir string) []string {
 	}
 	return args
 }
+
+// Account is the operating-system user of a cluster: PostgreSQL refuses to run as root.
+type Account struct {
+	Name    string
+	uid     uint32
+	gid     uint32
+	foreign bool // not the user of this process
+}
+
+// Unprivileged returns the user of this process, or for root the user postgres, else nobody. A bare uid is not
+// sufficient: PostgreSQL looks up its user's name.
+func Unprivileged() (Account, error) {
+	if os.Geteuid() != 0 {
+		return lookup(strconv.Itoa(os.Geteuid()))
+	}
+	for _, name := range []string{"postgres", "nobody"} {
+		if entry, err := user.Lookup(name); err == nil {
+			return account(entry)
+		}
+	}
+	return Account{}, errors.New("root may not run PostgreSQL, and this machine has neither a user postgres nor a user " +
+		"nobody")
+}
+
+// ownerOf returns the account that owns an existing data folder. Root runs a cluster as the user that created it.
+func ownerOf(info os.FileInfo) (Account, error) {
+	owner, err := lookup(strconv.FormatUint(uint64(info.Sys().(*syscall.Stat_t).Uid), 10))
+	if err != nil {
+		return Account{}, err
+	}
+	if owner.foreign && os.Geteuid() != 0 {
+		return Account{}, fmt.Errorf("it belongs to user %s: start as that user or as root", owner.Name)
+	}
+	if owner.uid == 0 {
+		return Account{}, errors.New("it belongs to root, whom PostgreSQL does not serve: chown it to the user postgres")
+	}
+	return owner, nil
+}
+
+func lookup(uid string) (Account, error) {
+	entry, err := user.LookupId(uid)
+	if err != nil {
+		return Account{}, fmt.Errorf("PostgreSQL needs a user with an entry in the password file: %w", err)
+	}
+	return account(entry)
+}
+
+func account(entry *user.User) (Account, error) {
+	uid, err := strconv.ParseUint(entry.Uid, 10, 32)
+	if err != nil {
+		return Account{}, fmt.Errorf("reading the user id of %s: %w", entry.Username, err)
+	}
+	gid, err := strconv.ParseUint(entry.Gid, 10, 32)
+	if err != nil {
+		return Account{}, fmt.Errorf("reading the group id of %s: %w", entry.Username, err)
+	}
+	return Account{Name: entry.Username, uid: uint32(uid), gid: uint32(gid), foreign: int(uid) != os.Geteuid()}, nil
+}
+
+// Command returns a command that runs as the account in a folder, in a process group of its own, so that a Ctrl-C in
+// the terminal does not reach it. It does not inherit this process's environment, which may contain secrets.
+func (a Account) Command(dir, program string, args ...string) *exec.Cmd {
+	cmd := exec.Command(program, args...)
+	cmd.Dir = dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if a.foreign {
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: a.uid, Gid: a.gid}
+	}
+	return cmd
+}
+
+// Own creates a folder that only the account can enter. It may exist, unless it belongs to another user.
+func (a Account) Own(folder string) error {
+	if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	info, err := os.Lstat(folder)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s is not a folder", folder)
+	}
+	switch owner := int(info.Sys().(*syscall.Stat_t).Uid); owner {
+	case int(a.uid):
+	case os.Geteuid():
+		if err := os.Lchown(folder, int(a.uid), int(a.gid)); err != nil {
+			return err
+		}
+	default:
+		return fmt.Errorf("%s belongs to another user (id %d)", folder, owner)
+	}
+	if info.Mode().Perm() == 0o700 {
+		return nil
+	}
+	return os.Chmod(folder, 0o700)
+}
+
+// CanEnter reports whether the account can traverse all parents of a folder and enter it.
+func (a Account) CanEnter(folder string) bool {
+	return a.Command(folder, "/bin/sh", "-c", ":").Run() == nil
+}
+
+// ErrNotInstalled means that this machine has no PostgreSQL server binaries.
+var ErrNotInstalled = errors.New("no PostgreSQL server binaries found; install them (on Debian: apt-get install " +
+	"postgresql) or set RECITAL_POSTGRES to the URL of a server")
+
+// Installation is a folder with the server binaries of one PostgreSQL version.
+type Installation struct {
+	Bin   string // the folder that holds postgres and initdb
+	Major int    // 15 of "15.18"
+}
+
+// Find returns the newest installation, or the one of the given major version when major is not zero.
+func Find(ctx context.Context, major int) (Installation, error) {
+	return find(ctx, candidates(ctx), major)
+}
+
+func find(ctx context.Context, folders []string, major int) (Installation, error) {
+	var found []Installation
+	for i, folder := range folders {
+		if slices.Contains(folders[:i], folder) { // most are found in several ways
+			continue
+		}
+		if installation, ok := inspect(ctx, folder); ok {
+			found = append(found, installation)
+		}
+	}
+	if err := ctx.Err(); err != nil { // its end also stops the programs that are run
+		return Installation{}, fmt.Errorf("looking for PostgreSQL: %w", err)
+	}
+	if len(found) == 0 {
+		return Installation{}, ErrNotInstalled
+	}
+	slices.SortStableFunc(found, func(a, b Installation) int { return b.Major - a.Major })
+	if major == 0 {
+		return found[0], nil
+	}
+	for _, installation := range found {
+		if installation.Major == major {
+			return installation, nil
+		}
+	}
+	return Installation{}, fmt.Errorf("PostgreSQL %d is not installed (the newest here is %d); install it (on Debian: "+
+		"apt-get install postgresql-%d)", major, found[0].Major, major)
+}
+
+// candidates returns the folders in which server binaries may be.
+func candidates(ctx context.Context) []string {
+	var folders []string
+	if out, err := exec.CommandContext(ctx, "pg_config", "--bindir").Output(); err == nil {
+		folders = append(folders, strings.TrimSpace(string(out)))
+	}
+	if path, err := exec.LookPath("postgres"); err == nil {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			folders = append(folders, filepath.Dir(real))
+		}
+	}
+	for _, pattern := range []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin"} { // Debian, Red Hat
+		matches, _ := filepath.Glob(pattern) // the patterns are well-formed
+		folders = append(folders, matches...)
+	}
+	return folders
+}
+
+var versionPattern = regexp.MustCompile(`^postgres \(PostgreSQL\) (\d+)`)
+
+// inspect reports whether folder contains a complete server: libpq's pg_config alone also points to a folder.
+func inspect(ctx context.Context, folder string) (Installation, bool) {
+	if _, err := os.Stat(filepath.Join(folder, "initdb")); err != nil {
+		return Installation{}, false
+	}
+	out, err := exec.CommandContext(ctx, filepath.Join(folder, "postgres"), "--version").Output()
+	if err != nil {
+		return Installation{}, false
+	}
+	match := versionPattern.FindSubmatch(out)
+	if match == nil {
+		return Installation{}, false
+	}
+	major, err := strconv.Atoi(string(match[1]))
+	return Installation{Bin: folder, Major: major}, err == nil
+}
+
+func (i Installation) path(program string) string { return filepath.Join(i.Bin, program) }

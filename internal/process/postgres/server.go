@@ -1,14 +1,22 @@
 package postgres
 
 import (
+	"bufio"
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/recital-tts/recital/internal/process/procfs"
 )
@@ -178,4 +186,118 @@ func (s *server) said() string {
 		return "nothing that was heard: an earlier recitald had started it"
 	}
 	return s.last.String()
+}
+
+const (
+	lineLimit = 4096 // bytes of one line; longer ones are truncated
+	tailLines = 8
+)
+
+// relay writes the server's output to the log. Unlike the output of workers it is quoted: Settings exclude the texts
+// and the details of statements, which may contain client data (log_min_messages, log_min_error_statement,
+// log_error_verbosity).
+type relay struct{ logger *slog.Logger }
+
+// run reads to the end of the output, whatever happens to a single line.
+func (r *relay) run(output io.Reader, last *tail) {
+	reader := bufio.NewReaderSize(output, lineLimit)
+	cut := false // skipping the rest of a long line
+	for {
+		line, err := reader.ReadSlice('\n')
+		if text := strings.TrimSpace(string(line)); text != "" && !cut {
+			last.add(text)
+			r.logger.Log(context.Background(), level(text), "postgres says", "line", text)
+		}
+		cut = errors.Is(err, bufio.ErrBufferFull)
+		if err != nil && !cut {
+			return
+		}
+	}
+}
+
+// level hides the server's routine messages (starting, stopping, refused while starting).
+func level(line string) slog.Level {
+	switch {
+	case strings.HasPrefix(line, "PANIC:"):
+		return slog.LevelError
+	case strings.HasPrefix(line, "WARNING:"), strings.Contains(line, "was terminated by signal"):
+		return slog.LevelWarn
+	default:
+		return slog.LevelDebug
+	}
+}
+
+// tail keeps the last lines for the error of a failed start.
+type tail struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (t *tail) add(line string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lines = append(t.lines, line)
+	if len(t.lines) > tailLines {
+		t.lines = t.lines[1:]
+	}
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.Join(t.lines, "; ")
+}
+
+// A server that leaves probeLimit probes in a row unanswered is replaced: on a machine that is merely slow, one of
+// them is answered. Connections that exist would not notice that the postmaster hangs, or that its socket is gone.
+const (
+	probePause = 2 * time.Second // between two probes, each of which may take readyAttempt
+	probeLimit = 3
+)
+
+// errFrozen means that a signal has stopped processes of the server (SIGSTOP). A new connection may be answered all the
+// same, while others wait for ever: for a frozen backend, or for the locks that it holds.
+var errFrozen = errors.New("some of its processes are stopped")
+
+// awaitSilence returns when a server does not answer any more, with the reason, or when ctx ends.
+func (c *Cluster) awaitSilence(ctx context.Context, server *server) error {
+	for unanswered := 0; ; {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(probePause):
+		}
+		err := c.probe(ctx, server)
+		if err == nil {
+			unanswered = 0
+			continue
+		}
+		if unanswered++; unanswered == probeLimit {
+			return err
+		}
+	}
+}
+
+func (c *Cluster) probe(ctx context.Context, server *server) error {
+	if slices.ContainsFunc(procfs.Children(server.process.Pid), procfs.Stopped) {
+		return errFrozen
+	}
+	if err := c.execute(ctx, "postgres", "select"); !isAnswer(err) {
+		return err
+	}
+	return nil
+}
+
+// isAnswer reports whether the server has answered, be it with a refusal: it starts, or has too many clients.
+func isAnswer(err error) bool {
+	var refusal *pgconn.PgError
+	return err == nil || errors.As(err, &refusal)
+}
+
+// end stops a server that does not answer, and kills it if that is because it hangs.
+func (s *server) end(reason error) error {
+	if pgconn.Timeout(reason) || errors.Is(reason, errFrozen) {
+		return s.kill()
+	}
+	return s.stop()
 }

@@ -3,6 +3,7 @@
 package pgkeys
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -260,4 +261,77 @@ func (k *Keyring) ErasedAt(ctx context.Context, account string) (time.Time, erro
 		return time.Time{}, nil
 	}
 	return *at, nil
+}
+
+// fingerprints is in the place of an account: its row holds the key of fingerprints. Ids of accounts are longer, or
+// "operator".
+const fingerprints = "fingerprints"
+
+// fingerprintSize is that of an HMAC-SHA256 in bytes.
+const fingerprintSize = 32
+
+// Fingerprint implements keyring.Fingerprinter. The key is read once: it never changes, and is never erased.
+func (k *Keyring) Fingerprint(ctx context.Context, data []byte, use string) ([]byte, error) {
+	key := k.prints.Load()
+	if key == nil {
+		var err error
+		if key, err = k.readPrints(ctx); err != nil {
+			return nil, fmt.Errorf("taking a fingerprint: %w", err)
+		}
+		k.prints.Store(key)
+	}
+	print, err := key.ComputePrimaryPRF(append([]byte(use+"\n"), data...), fingerprintSize)
+	if err != nil {
+		return nil, fmt.Errorf("taking a fingerprint: %w", err)
+	}
+	return print, nil
+}
+
+func (k *Keyring) readPrints(ctx context.Context) (*prf.Set, error) {
+	handle, err := k.readOrDraw(ctx, fingerprints, prf.HMACSHA256PRFKeyTemplate())
+	if err != nil {
+		return nil, err
+	}
+	return prf.NewPRFSet(handle)
+}
+
+// ID returns the id of the keyring, "" if it has none yet.
+func (k *Keyring) ID(ctx context.Context) (id string, err error) {
+	if err := k.pool.QueryRow(ctx, `select coalesce((select id from keyring.identity), '')`).Scan(&id); err != nil {
+		return "", failed(ctx, "reading the id of the keyring", err)
+	}
+	return id, nil
+}
+
+// Identify gives the keyring an id, unless it has one, and returns the one that it has.
+func (k *Keyring) Identify(ctx context.Context, id string) (string, error) {
+	err := k.durably(ctx, "writing the id of the keyring",
+		`insert into keyring.identity (id) values ($1) on conflict (single) do nothing`, id)
+	if err != nil {
+		return "", err
+	}
+	return k.ID(ctx)
+}
+
+// draw creates a key for an account and wraps it. The account is authenticated, so that a key that was
+// moved to another row opens nothing.
+func (k *Keyring) draw(account string, template *tinkpb.KeyTemplate) ([]byte, error) {
+	handle, err := keyset.NewHandle(template)
+	if err != nil {
+		return nil, fmt.Errorf("drawing an account's key: %w", err)
+	}
+	var wrapped bytes.Buffer
+	if err := handle.WriteWithAssociatedData(keyset.NewBinaryWriter(&wrapped), k.master, []byte(account)); err != nil {
+		return nil, fmt.Errorf("wrapping an account's key: %w", err)
+	}
+	return wrapped.Bytes(), nil
+}
+
+func (k *Keyring) unwrap(account string, wrapped []byte) (*keyset.Handle, error) {
+	handle, err := keyset.ReadWithAssociatedData(keyset.NewBinaryReader(bytes.NewReader(wrapped)), k.master,
+		[]byte(account))
+	if err != nil {
+		return nil, fmt.Errorf("unwrapping an account's key: the master key does not fit, or the row was altered: %w", err)
+	}
+	return handle, nil
 }

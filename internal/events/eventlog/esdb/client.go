@@ -10,10 +10,14 @@
 package esdb
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
+	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"github.com/sony/gobreaker/v2"
 
 	"github.com/recital-tts/recital/internal/events/eventlog"
@@ -64,4 +68,90 @@ func (c *Client) Close() error {
 	c.supervisor.close()
 	c.supervisor.wait()
 	return nil
+}
+
+// Config configures the event store. One of ConnectionString and Socket is set; zero values of the rest mean the
+// defaults.
+type Config struct {
+	ConnectionString string // esdb://… or esdb+discover://… of an EventStoreDB or KurrentDB
+	Socket           string // path of the embedded node's unix socket
+	Logger           *slog.Logger
+
+	AttemptTimeout time.Duration // for one attempt of an append or of one page of a read; default 5 s
+	BreakerPause   time.Duration // how long nothing is attempted after repeated failures; default 500 ms
+	MaxBackOff     time.Duration // the longest pause between two attempts; default 1 s
+	// how long an outage may last before calls are refused at once, longer than an election; default 5 s
+	Patience time.Duration
+	// between two beats, small reads that find out whether the event store answers; default 500 ms
+	BeatEvery   time.Duration
+	BeatTimeout time.Duration // for one beat, after which all calls leave its connection; default 1.5 s
+
+	MaxAppendBytes int // data, metadata and types of one append; default 1 MiB, EventStoreDB's own default
+	MaxInFlight    int // calls in progress at once, further ones wait; default 1,024
+}
+
+func (c Config) withDefaults() Config {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	c.AttemptTimeout = cmp.Or(c.AttemptTimeout, 5*time.Second)
+	c.BreakerPause = cmp.Or(c.BreakerPause, 500*time.Millisecond)
+	c.MaxBackOff = cmp.Or(c.MaxBackOff, time.Second)
+	c.Patience = cmp.Or(c.Patience, 5*time.Second)
+	c.BeatEvery = cmp.Or(c.BeatEvery, 500*time.Millisecond)
+	c.BeatTimeout = cmp.Or(c.BeatTimeout, 1500*time.Millisecond)
+	c.MaxAppendBytes = cmp.Or(c.MaxAppendBytes, 1<<20)
+	c.MaxInFlight = cmp.Or(c.MaxInFlight, 1024)
+	return c
+}
+
+// forLibrary returns the library's configuration for one connection.
+func (c Config) forLibrary() (es.Configuration, error) {
+	conf, err := c.address()
+	if err != nil {
+		return es.Configuration{}, err
+	}
+	// One round of discovery per connection: the library's own repetition blocks every caller regardless of their
+	// contexts. The supervisor repeats instead.
+	conf.MaxDiscoverAttempts = 1
+	conf.DiscoveryInterval = 1
+	// A node that hangs must not be waited for longer than the next election takes.
+	if conf.GossipTimeout == 5 {
+		conf.GossipTimeout = 3
+	}
+	// A dead peer is detected after interval plus timeout; gRPC raises the interval to at least 10 s.
+	if c.Socket == "" && conf.KeepAliveTimeout == 10*time.Second {
+		conf.KeepAliveTimeout = 5 * time.Second
+	}
+	return conf, nil
+}
+
+func (c Config) address() (es.Configuration, error) {
+	switch {
+	case (c.ConnectionString == "") == (c.Socket == ""):
+		return es.Configuration{}, errors.New("the event store needs either a connection string or a socket")
+	case c.Socket != "":
+		// The connection string has no form for a socket, the address has.
+		return es.Configuration{
+			Address:             "unix://" + c.Socket,
+			DisableTLS:          true,
+			GossipTimeout:       5,
+			KeepAliveInterval:   -1,
+			NodePreference:      es.NodePreferenceLeader,
+			MaxDiscoverAttempts: 1,
+		}, nil
+	}
+	conf, err := es.ParseConnectionString(c.ConnectionString)
+	if err != nil {
+		// The parser's error quotes the string, and with it the password.
+		return es.Configuration{}, errors.New("the connection string of the event store is malformed")
+	}
+	if err := conf.Validate(); err != nil {
+		return es.Configuration{}, err
+	}
+	if conf.NodePreference != es.NodePreferenceLeader {
+		return es.Configuration{}, fmt.Errorf("nodePreference=%s is refused: any node but the leader may answer from a "+
+			"copy that is behind; leave it out", conf.NodePreference)
+	}
+	return *conf, nil
 }
