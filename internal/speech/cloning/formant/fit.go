@@ -230,18 +230,19 @@ func (f *fitting) apart(target, now [acoustics.Bands]float64) (out [acoustics.Ba
 	return out
 }
 
-// known returns the frequency in Hz up to which the spectrum of the target is that of the voice. Below the bandwidth of
-// a telephone it is that of the telephone's filter for a while.
+// known returns the frequency in Hz up to which the spectrum of the target is that of the voice. What a telephone seems
+// to transmit above its own limit is left over from resampling.
 func (f *fitting) known() float64 {
-	if f.target.Bandwidth < wideband {
-		return narrowest * f.target.Bandwidth
+	if f.target.Bandwidth < mostOfTelephone {
+		return min(f.target.Bandwidth, telephone)
 	}
 	return f.target.Bandwidth
 }
 
+// The limit of a telephone, and up to where its recordings seem to reach, in Hz.
 const (
-	wideband  = 6000.0 // Hz
-	narrowest = 0.85   // of the bandwidth
+	telephone       = 4000.0
+	mostOfTelephone = 5000.0
 )
 
 // equalise brings the long-term spectrum and the loudness nearer by what they are wrong now.
