@@ -23,7 +23,8 @@ unwatched = $(foreach package,$(UNWATCHED),-gcflags=$(package)=-race=false)
 # packages, too. In full, fewer do: services that share a processor with ten others meet their own time limits, and what
 # is repeated then costs more than what ran at once. Lint vets, and nobody debugs what is deleted after the test: a third
 # of all went into both.
-TEST = $(GO) test -count=1 -parallel $(if $(FULL),2,4) -vet off -ldflags '-s -w' -timeout $(TEST_TIMEOUT)
+AT_ONCE = $(if $(FULL),2,4)
+TEST = $(GO) test -count=1 -parallel $(AT_ONCE) -vet off -ldflags '-s -w' -timeout $(TEST_TIMEOUT)
 TEST_TIMEOUT ?= 60m
 BENCH ?= .
 BENCH_TIME ?= 1s
@@ -89,6 +90,7 @@ test-long-race:
 	@$(TEST) -race $(unwatched) $(call packages_in,$(RACE),$(RACE_SHORTENED)); others=$$?; \
 	$(TEST) -race -short $(unwatched) $(call packages_in,$(RACE_SHORTENED)) && exit $$others
 
+test-long-plain: AT_ONCE = 3
 test-long-plain:
 	@$(TEST) $(call packages_not_in,$(RACE)) $(call packages_in,$(RACE_SHORTENED))
 
