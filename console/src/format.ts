@@ -12,10 +12,11 @@ export const characters = (n: number) => words.characters(n, number(n))
 // countCharacters counts Unicode code points, as the service does.
 export const countCharacters = (text: string) => [...text].length
 
-export const date = (seconds: number) =>
-  new Date(seconds * 1000).toLocaleDateString(locale, { dateStyle: 'medium' })
-export const dateTime = (seconds: number) =>
-  new Date(seconds * 1000).toLocaleString(locale, { dateStyle: 'medium', timeStyle: 'short' })
+const dates = new Intl.DateTimeFormat(locale, { dateStyle: 'medium' })
+const times = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' })
+
+export const date = (seconds: number) => dates.format(seconds * 1000)
+export const dateTime = (seconds: number) => times.format(seconds * 1000)
 export const utc = (seconds: number) => new Date(seconds * 1000).toISOString().slice(0, 16).replace('T', ' ') + ' UTC'
 
 // day is a day of the calendar, which has no zone.

@@ -126,14 +126,20 @@ interface Place { rank: number; total: number; top: number }
 const rowHeight = 72
 const pause = 150 // without a movement, after which the scroll bar is put right, in milliseconds
 
+type Draw = (clip: Clip, place: Place) => ComponentChildren
+
+// Drawn is a row in the document, which is drawn again when one of the others changes.
+interface Drawn { clip: Clip | undefined; top: number; total: number; by: Draw; node: ComponentChildren }
+
 // List has only the rows in the document that are seen, and some around them.
 function List({ rows, total, goTo, children }: {
-  rows: Rows; total: number; goTo: { rank: number } | undefined; children: (clip: Clip, place: Place) => ComponentChildren
+  rows: Rows; total: number; goTo: { rank: number } | undefined; children: Draw
 }) {
   const box = useRef<HTMLDivElement>(null)
   const [view, setView] = useState(600)
   const [scroll, setScroll] = useState<Scroll>({ top: 0, at: 0 })
   const rest = useRef(0)
+  const drawn = useRef(new Map<number, Drawn>())
   const sizes = { row: rowHeight, view, rows: total }
   useEffect(() => {
     const watch = new ResizeObserver(() => { if (box.current) setView(box.current.clientHeight) })
@@ -158,14 +164,16 @@ function List({ rows, total, goTo, children }: {
       return Math.abs(top - old.top) > 1 ? { ...old, top } : old
     }), pause)
   }
+  const next = new Map<number, Drawn>()
+  for (let rank = first; rank < end; rank++) {
+    const top = scroll.top + rank * rowHeight - scroll.at, clip = rows.at(rank), old = drawn.current.get(rank)
+    const same = old && old.clip === clip && old.top === top && old.total === total && old.by === children
+    next.set(rank, same ? old : { clip, top, total, by: children, node: clip && children(clip, { rank, total, top }) })
+  }
+  drawn.current = next
   return <div class="clips card" ref={box} tabIndex={0} role="group" aria-label={w.title} onScroll={follow}>
     <ul style={{ height: `${heightOf(sizes)}px` }}>
-      {Array.from({ length: end - first }, (_, i) => {
-        const rank = first + i
-        const place = { rank, total, top: scroll.top + rank * rowHeight - scroll.at }
-        const clip = rows.at(rank)
-        return clip ? children(clip, place) : <li key={rank} class="blank" style={{ top: `${place.top}px` }} aria-hidden="true"><span /></li>
-      })}
+      {[...next].map(([rank, row]) => row.node ?? <li key={rank} class="blank" style={{ top: `${row.top}px` }} aria-hidden="true"><span /></li>)}
     </ul>
   </div>
 }
