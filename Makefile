@@ -20,9 +20,9 @@ UNWATCHED = $(module)/internal/speech/stretch $(module)/internal/speech/masterin
 unwatched = $(foreach package,$(UNWATCHED),-gcflags=$(package)=-race=false)
 
 # Many tests wait most of their time, so more of them run at once than there are processors; of the shortened ones, more
-# packages, too. In full, fewer do: services that share a processor with ten others meet their own time limits, and what
-# is repeated then costs more than what ran at once. Lint vets, and nobody debugs what is deleted after the test: a third
-# of all went into both.
+# packages, too. In full, fewer do: services that share a processor with ten others exceed their own time limits, and
+# their retries cost more than running at once saves. Lint vets, and nobody debugs what is deleted after the test: a
+# third of all went into both.
 AT_ONCE = $(if $(FULL),2,4)
 TEST = $(GO) test -count=1 -parallel $(AT_ONCE) -vet off -ldflags '-s -w' -timeout $(TEST_TIMEOUT)
 TEST_TIMEOUT ?= 60m
@@ -75,7 +75,8 @@ console: ## build the console's page from its sources (needs Node and npm's regi
 	GO=$(GO) console/build.sh console internal/http/console/dist
 
 test: deps-test build ## run the tests, the longest ones shortened, some with the race detector (FULL=1: make test-long)
-	@$(MAKE) --no-print-directory --keep-going --jobs $(if $(FULL),1,2) $(if $(FULL),test-long-race test-long-plain,test-race test-plain)
+	@$(MAKE) --no-print-directory --keep-going --jobs $(if $(FULL),1,2) \
+		$(if $(FULL),test-long-race test-long-plain,test-race test-plain)
 
 test-race:
 	@$(TEST) -p 6 -short -race $(unwatched) $(call packages_in,$(RACE_SHORT))

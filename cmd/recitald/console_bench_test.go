@@ -16,7 +16,7 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// slower is how many times slower than that of this machine the processor of the benchmarks is.
+// slower is the factor by which the processor is throttled for the page.
 const slower = 4
 
 // BenchmarkConsole measures the page in a browser with a slow processor. What it asks is answered at once by a stand-in
@@ -35,7 +35,7 @@ func BenchmarkConsole(b *testing.B) {
 			c.await(fmt.Sprintf(`location.search === "?%d" && document.querySelector(".voice-button bdi") &&
 				document.querySelector(".balance")`, i))
 			total += c.evaluate(`new Promise(done => {
-				// what is typed is taken when the page has drawn it
+				// the page is interactive when it has drawn what was typed
 				const field = document.querySelector("#text")
 				field.value += "."
 				field.dispatchEvent(new Event("input", {bubbles: true}))

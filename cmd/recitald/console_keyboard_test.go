@@ -30,7 +30,7 @@ func (v *viewer) requireControls(where string) {
 		!e.matches("a[href], button, input, select, summary, dialog, .transcript[tabindex]")).map(e => e.outerHTML))`), where)
 }
 
-// zoomed shows what a window of 1,440 by 900 pixels does at twice the size.
+// zoomed gives the page the room that a window of 1,440 by 900 pixels has at 200 % zoom.
 func (v *viewer) zoomed() {
 	v.t.Helper()
 	v.call("Emulation.setDeviceMetricsOverride",

@@ -22,7 +22,7 @@ func (v *viewer) network(offline bool, latency int) {
 		"downloadThroughput": -1, "uploadThroughput": -1}, nil)
 }
 
-// watchingLoads keeps what is seen while a view loads, and what moves then.
+// watchingLoads records whether placeholders are shown while a view loads, and how many animations run.
 const watchingLoads = `
 	window.loads = 0
 	window.moves = 0

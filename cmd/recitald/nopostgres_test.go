@@ -43,7 +43,8 @@ func (d *detachable) hangUp() {
 	connection, err := pgx.Connect(d.t.Context(), d.direct)
 	require.NoError(d.t, err)
 	_, err = connection.Exec(d.t.Context(),
-		`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name like 'recitald%'`)
+		`select pg_terminate_backend(pid) from pg_stat_activity
+			where datname = current_database() and application_name like 'recitald%'`)
 	require.NoError(d.t, err)
 	require.NoError(d.t, connection.Close(d.t.Context()))
 }

@@ -128,7 +128,7 @@ const pause = 150 // without a movement, after which the scroll bar is put right
 
 type Draw = (clip: Clip, place: Place) => ComponentChildren
 
-// Drawn is a row in the document, which is drawn again when one of the others changes.
+// Drawn is a row in the document with what it was drawn from. It is drawn again when any of that changes.
 interface Drawn { clip: Clip | undefined; top: number; total: number; by: Draw; node: ComponentChildren }
 
 // List has only the rows in the document that are seen, and some around them.
