@@ -11,28 +11,17 @@ import (
 
 	"github.com/fasthttp/websocket"
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/process/procfs/procfstest"
 )
 
-// stop stops a process and its children without ending them (SIGSTOP), and returns when all are stopped.
+// stop stops a process and its children, and returns when it does nothing any more.
 func (p process) stop(t *testing.T) {
 	t.Helper()
-	require.NoError(t, syscall.Kill(p.pid, syscall.SIGSTOP))
+	procfstest.Stop(t, p.pid)
 	for _, child := range childrenOf(p.pid) {
 		_ = syscall.Kill(child.pid, syscall.SIGSTOP) // an error means that it has exited
 	}
-	require.Eventually(t, p.standsStill, patience, pause)
-}
-
-// standsStill reports whether each thread is in state T (proc_pid_stat(5)).
-func (p process) standsStill() bool {
-	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.pid))
-	for _, thread := range threads {
-		stat, _ := os.ReadFile(thread)
-		if !strings.Contains(string(stat), ") T ") {
-			return false
-		}
-	}
-	return len(threads) > 0
 }
 
 func TestACodecThatStallsCostsItsStreamsAlone(t *testing.T) {

@@ -10,14 +10,18 @@ import (
 	"strings"
 )
 
-// Stopped reports whether a process has been stopped by a signal (the state T): it does nothing until it is continued.
+// Stopped reports whether a signal has stopped each thread of a process (the state T): it does nothing until it is
+// continued. They do not stop at the same time.
 func Stopped(pid int) bool {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return false
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid)) // the pattern is well-formed
+	for _, thread := range threads {
+		stat, _ := os.ReadFile(thread)         // empty if the thread has ended
+		name := bytes.LastIndexByte(stat, ')') // it may contain anything
+		if name < 0 || !bytes.HasPrefix(stat[name:], []byte(") T ")) {
+			return false
+		}
 	}
-	name := bytes.LastIndexByte(stat, ')') // it may contain anything
-	return name >= 0 && bytes.HasPrefix(stat[name:], []byte(") T "))
+	return len(threads) > 0
 }
 
 // Children returns the children of a process, and none where the kernel does not list them.

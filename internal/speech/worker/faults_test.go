@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/recital-tts/recital/internal/process/procfs/procfstest"
 	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/engineproto"
@@ -94,7 +95,7 @@ func TestAWorkerThatIsKilledWhileIdleIsReplaced(t *testing.T) {
 func TestAWorkerThatStallsIsKilledAfterTheTimeLimit(t *testing.T) {
 	pool := openConfig(t, worker.Config{Size: 1, JobTimeout: time.Second})
 	stalled := engineProcesses(t)
-	signalAll(stalled, syscall.SIGSTOP)
+	procfstest.Stop(t, stalled...)
 
 	_, err := enginetest.Speak(t.Context(), pool, enginetest.Job(enginetest.Sentence))
 
@@ -117,7 +118,7 @@ func TestAFrozenWorkerIsReplacedAndItsJobRepeated(t *testing.T) {
 			pool := openConfig(t, worker.Config{Size: 1, JobTimeout: time.Hour})
 			var stopped []int
 			require.Eventually(t, func() bool { stopped = frozen(t); return len(stopped) > 0 }, patience, time.Millisecond)
-			signalAll(stopped, syscall.SIGSTOP)
+			procfstest.Stop(t, stopped...)
 
 			job := enginetest.Job(enginetest.Sentence)
 			ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -4,11 +4,9 @@ package codec_test
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -16,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/recital-tts/recital/internal/process/procfs/procfstest"
 	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/audio/codec"
@@ -47,23 +46,6 @@ func requireStreams(t testing.TB, pool *codec.Pool, streams int) {
 func requireRestarts(t testing.TB, pool *codec.Pool, restarts uint64) {
 	t.Helper()
 	require.Eventually(t, func() bool { return pool.Stats().Restarts == restarts }, soon, 5*time.Millisecond)
-}
-
-// stopProcess stops a process and waits until each of its threads is stopped (proc_pid_stat(5): state T).
-func stopProcess(t testing.TB, pid int) {
-	t.Helper()
-	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
-	require.Eventually(t, func() bool {
-		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
-		require.NoError(t, err)
-		for _, thread := range threads {
-			stat, err := os.ReadFile(thread)
-			if err != nil || !strings.Contains(string(stat), ") T ") {
-				return false
-			}
-		}
-		return true
-	}, soon, time.Millisecond)
 }
 
 func TestStreamsAreSpreadAndRunSideBySide(t *testing.T) {
@@ -148,7 +130,7 @@ func TestAStalledProcessIsReplaced(t *testing.T) {
 	pool := openPool(t, 2, 2*time.Second)
 	input := tone(engineRate, 0.5)
 	streams := []audio.Encoder{openStream(t, pool), openStream(t, pool), openStream(t, pool), openStream(t, pool)}
-	stopProcess(t, pool.PIDs()[0])
+	procfstest.Stop(t, pool.PIDs()[0])
 
 	// when all continue, then those of the stopped process fail instead of waiting for ever
 	failed := 0
@@ -167,7 +149,7 @@ func TestAStalledProcessIsNoticedWhenItsCallersHaveLeft(t *testing.T) {
 	t.Parallel() // it waits for the timeout
 	pool := openPool(t, 1, 2*time.Second)
 	stream := openStream(t, pool)
-	stopProcess(t, pool.PIDs()[0])
+	procfstest.Stop(t, pool.PIDs()[0])
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
 
@@ -315,7 +297,7 @@ func TestAPoolWithoutProcessesRecovers(t *testing.T) {
 func TestAFrozenProcessIsReplaced(t *testing.T) {
 	pool := openPool(t, 1, time.Hour)
 	lost := openStream(t, pool)
-	stopProcess(t, pool.PIDs()[0])
+	procfstest.Stop(t, pool.PIDs()[0])
 
 	_, err := lost.Encode(context.Background(), tone(engineRate, 0.1))
 	require.ErrorIs(t, err, codec.ErrCodecFailed)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/process/procfs"
+	"github.com/recital-tts/recital/internal/process/procfs/procfstest"
 	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/audio/decode"
@@ -153,7 +154,7 @@ func TestACallerThatLeavesEndsTheProcess(t *testing.T) {
 func TestAnUploadHasATimeout(t *testing.T) {
 	stopped := &upload{
 		Reader: bytes.NewReader(tone(t, kinds()[0].encoder, 1, 48000, 1)),
-		second: func() { signalDecoder(t, syscall.SIGSTOP) },
+		second: func() { procfstest.Stop(t, decoder(t)) },
 	}
 	pool := decode.NewPool(decode.Config{Command: command(), Timeout: 500 * time.Millisecond})
 	_, err := pool.Decode(t.Context(), stopped, &bytes.Buffer{}, limits())

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/recital-tts/recital/internal/process/procfs"
+	"github.com/recital-tts/recital/internal/process/procfs/procfstest"
 	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech/japanese/reader"
 	"github.com/recital-tts/recital/internal/testing/bintest"
@@ -90,7 +91,7 @@ func TestTheProcessStartsWithTheFirstTextAndIsReplaced(t *testing.T) {
 func TestAProcessThatHangsIsReplaced(t *testing.T) {
 	r := open(t, reader.Config{})
 	requireRead(t, r)
-	require.NoError(t, syscall.Kill(running(t), syscall.SIGSTOP))
+	procfstest.Stop(t, running(t))
 	requireRead(t, r)
 	require.EqualValues(t, 2, r.Stats().Starts)
 }
