@@ -2,8 +2,8 @@
 import { useState } from 'preact/hooks'
 import { duration, number, unix } from '../format'
 import { announce } from '../live'
-import { Empty, Header, Icon, Loaded, Time, undoable, useResource } from '../ui'
-import { api, type Alert, type Doctor, type Figure, type Overview as Models } from './api'
+import { Empty, Header, Icon, Loaded, Skeleton, Time, undoable, useResource, type Resource } from '../ui'
+import { api, type Alert, type Doctor, type Figure, type Figures, type Overview as Models } from './api'
 import { useChanges } from './app'
 import { Lines } from './lines'
 import { SectionHeader, State, Table, usePolling } from './parts'
@@ -13,19 +13,21 @@ const w = words.overview
 const hour = 3600
 const often = 10_000, seldom = 60_000 // milliseconds: the doctor tries each part
 
+// Overview shows nothing before both of what stands at its top are there, so that neither moves what is read already.
 export function Overview() {
+  const alerts = useResource(api.alerts, ['operators'])
+  const figures = useResource(api.figures, ['operators'])
+  usePolling(alerts.reload, often)
+  usePolling(figures.reload, often)
+  const ready = [alerts, figures].every(one => one.data !== undefined || one.error !== undefined)
   return <>
     <Header title={w.title} lead={w.lead} />
-    <Alerts />
-    <LastHour />
-    <Parts />
+    {ready ? <><Alerts of={alerts} /><LastHour of={figures} /><Parts /></> : <Skeleton rows={10} />}
   </>
 }
 
-function Alerts() {
-  const alerts = useResource(api.alerts, ['operators'])
+function Alerts({ of: alerts }: { of: Resource<Alert[]> }) {
   const [cleared, setCleared] = useState<ReadonlySet<string>>(new Set())
-  usePolling(alerts.reload, often)
   const clear = (one: Alert) => {
     setCleared(old => new Set(old).add(one.id))
     const undone = () => setCleared(old => new Set([...old].filter(id => id !== one.id)))
@@ -33,7 +35,7 @@ function Alerts() {
   }
   return <section aria-labelledby="alerts">
     <SectionHeader id="alerts" title={w.alerts} />
-    <Loaded of={alerts} rows={2}>{list => {
+    <Loaded of={alerts}>{list => {
       const open = list.filter(one => !cleared.has(one.id))
       if (open.length === 0) return <div class="card calm"><Icon name="check" /><span>{w.noAlert}</span></div>
       return <ul class="alerts card">{open.map(one =>
@@ -55,12 +57,10 @@ function AlertRow({ alert, onClear }: { alert: Alert; onClear: () => void }) {
   </li>
 }
 
-function LastHour() {
-  const figures = useResource(api.figures, ['operators'])
-  usePolling(figures.reload, often)
+function LastHour({ of }: { of: Resource<Figures> }) {
   return <section aria-labelledby="hour">
     <SectionHeader id="hour" title={w.hour} lead={w.hourLead} />
-    <Loaded of={figures} rows={4}>{({ figures: all, every }) => <Plots figures={all} every={every} />}</Loaded>
+    <Loaded of={of}>{({ figures: all, every }) => <Plots figures={all} every={every} />}</Loaded>
   </section>
 }
 
