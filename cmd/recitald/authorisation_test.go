@@ -81,6 +81,7 @@ func authorisation() map[string]grant {
 		"GET /v1/account/sessions":            {access: reads},
 		"GET /v1/account/billing_history":     {access: reads},
 		"GET /v1/account/daily_usage_history": {access: reads},
+		"GET /v1/account/key_usage":           {access: reads},
 		"DELETE /v1/account/sessions/{session_public_id}": {access: writes, foreign: named(func(s stranger) string {
 			return "/v1/account/sessions/" + s.session
 		})},

@@ -171,6 +171,9 @@ func (b books) rows() []string {
 		if characters > 0 {
 			rows = append(rows, fmt.Sprintf("day %s %s %s %d", d.account, d.date, d.source, characters))
 		}
+		if characters > 0 && d.source == ledger.API { // is of one key or another
+			rows = append(rows, fmt.Sprintf("keys %s %s %d", d.account, d.date, characters))
+		}
 	}
 	return rows
 }
@@ -188,6 +191,8 @@ union all
 select format('day %s %s %s %s', account_id, day, source, characters)
 	from read_v1.daily_usage, lateral (values ('api', api_characters), ('playground', playground_characters)) as used (source, characters)
 	where characters > 0
+union all
+select format('keys %s %s %s', account_id, day, sum(characters)) from read_v1.key_usage group by account_id, day
 union all
 select format('reservation %s %s %s %s %s', reservation_id, stream, account_id, characters,
 	(extract(epoch from expires_at) * 1000000)::bigint) from read_v1.open_reservations`

@@ -334,6 +334,8 @@ func (v *viewer) usesKeys() {
 	v.look("keys")
 	v.seesOtherTabs()
 	v.seesOtherChanges()
+	_, err := customer{server: v.server, key: key}.speak(9)
+	require.NoError(v.t, err)
 
 	v.press("Revoke")
 	v.await(`document.querySelector("dialog .danger").disabled`)
@@ -368,13 +370,15 @@ func (s *server) accountBy(key string) int {
 
 func (v *viewer) usesUsage() {
 	v.seeing("Used in this period")
-	v.await(`document.querySelectorAll("tbody tr").length === 1`)
-	require.Equal(v.t, "41 characters", v.evaluate(`document.querySelector("tbody td:last-child").innerText`))
+	v.await(`document.querySelectorAll("tbody tr").length === 2`)
+	require.Equal(v.t, []any{"9 characters", "50 characters"},
+		v.evaluate(`[...document.querySelectorAll("tbody td:last-child")].map(e => e.innerText)`))
+	v.requireText("tbody bdi", "Revoked")
 	v.await(`[...document.querySelectorAll(".bar .browser")].at(-1).getAttribute("height") > 10`)
 	v.look("usage")
 	v.press("Period")
 	v.await(`document.querySelectorAll(".bar").length === 1 && document.querySelectorAll("tbody time").length === 1`)
-	v.press("Download CSV")
+	v.evaluate(`document.querySelectorAll(".section-header button").forEach(e => e.click())`)
 }
 
 func (v *viewer) usesClips() {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/fasthttp/websocket"
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/domain/account"
 )
 
 // asked sends a request as a caller, and returns the reply, read to its end.
@@ -104,6 +106,12 @@ func TestWhatABrowserSpeaksIsOfThePlayground(t *testing.T) {
 	}
 	require.Equal(t, map[string]float64{"api": float64(shown.Usage.Characters),
 		"playground": float64(shown.Usage.PlaygroundCharacters)}, sum)
+	var keys []map[string]any
+	_, text = g.asked(http.MethodGet, "/v1/account/key_usage", nil, key)
+	require.NoError(t, json.Unmarshal(text, &keys))
+	require.Len(t, keys, 1)
+	require.Equal(t, account.MaskAPIKey(c.key), keys[0]["api_key"])
+	require.InDelta(t, shown.Usage.Characters, keys[0]["chars_used"], 0)
 
 	// and each result is a clip that its owner can hear
 	said := map[string]string{}

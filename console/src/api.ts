@@ -24,6 +24,7 @@ export interface Voice {
   gender: string | null; starred: boolean | null; tags: string[] | null; preview_url: string | null; reason?: string
 }
 export interface Day { day: string; api_chars_used: number; playground_chars_used: number }
+export interface KeyUsage { api_key: string; chars_used: number; last_day: string }
 export interface Period { plan: string; period_end: number; chars_used: number; playground_chars_used: number }
 export interface Cap { amount: number | null; currency: string | null; spent: number | null }
 export interface Clip {
@@ -98,6 +99,7 @@ export const api = {
   account: () => get<Account>('v1/account'),
   voices: () => get<Voice[]>('v1/ai/voice/list'),
   days: () => get<Day[]>('v1/account/daily_usage_history'),
+  keyUsage: () => get<KeyUsage[]>('v1/account/key_usage'),
   periods: () => get<Period[]>('v1/account/billing_history'),
   cap: () => get<Cap>('payments/spending-cap'),
   clips: (query: string) => get<ClipPage>('v1/account/clips?' + query),

@@ -318,6 +318,12 @@ export const words = {
     noneLead: 'What you and your programs speak is counted here.',
     table: 'As a table',
     csv: 'Download CSV',
+    byKey: 'By API key, in the last 30 days',
+    key: 'Key',
+    masked: 'Masked',
+    lastDay: 'Last day (UTC)',
+    revoked: 'Revoked',
+    unnamed: 'Without a name',
     plans: {
       free: 'Free', indie: 'Indie', pro: 'Pro', premium: 'Premium', enterprise: 'Enterprise',
     } as Record<string, string>,

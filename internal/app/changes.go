@@ -42,7 +42,7 @@ func changesSlice(core *coreParts, shared *sharedParts) slice {
 // is open, and what the others show is told.
 func (c *coreParts) awaitShown(ctx context.Context, position eventlog.Position) error {
 	err := c.projector.Wait(ctx, position, readmodel.Account, readmodel.Billing, readmodel.Clips, readmodel.Sessions,
-		readmodel.Usage, readmodel.Voices)
+		readmodel.Usage, readmodel.UsageByKey, readmodel.Voices)
 	if errors.Is(err, feed.ErrStopped) {
 		return nil
 	}

@@ -26,6 +26,12 @@ func ReadModels() []feed.Projection {
 			readmodel.ToDoClosePeriodView.View, readmodel.ToDoBillOverageView.View,
 		},
 		Handle: handle,
+	}, {
+		Model:   readmodel.UsageByKey,
+		Streams: eventlog.Streams{ledger.StreamPrefix},
+		Tables:  []*table.Table{readmodel.KeyUsageView.Table},
+		Views:   []readmodel.View{readmodel.KeyUsageView.View},
+		Handle:  settledByKey,
 	}}
 }
 

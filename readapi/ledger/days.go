@@ -23,7 +23,7 @@ var daysQuery = readapi.From(readmodel.DailyUsageView,
 	`where account_id = $1 and day >= $2`, "reading the usage of days")
 
 func (a *API) days(call *web.Call, _ struct{}) (web.Reply, error) {
-	rows, err := daysQuery.Read(call, a.Models, call.Principal.Account, firstDay(a.Now()))
+	rows, err := daysQuery.Read(call, a.Models, call.Principal.Account, firstOf(shownDays, a.Now()))
 	if err != nil {
 		return web.Reply{}, err
 	}
@@ -35,7 +35,7 @@ func (a *API) days(call *web.Call, _ struct{}) (web.Reply, error) {
 	return web.JSON(items), nil
 }
 
-// firstDay returns the first day of the history, at midnight.
-func firstDay(now time.Time) time.Time {
-	return now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-shownDays)
+// firstOf returns the first of the last days, at midnight.
+func firstOf(days int, now time.Time) time.Time {
+	return now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-days)
 }

@@ -162,3 +162,41 @@ func TestTheHistoryOfDays(t *testing.T) {
 	require.Equal(t, dailyUsageHistoryItem{30, 0, today.Format(time.DateOnly)}, w.days(t, "a1")[2])
 	require.Equal(t, 401, w.get(t, "/v1/account/daily_usage_history", "", nil))
 }
+
+func TestWhatEachKeyHasUsed(t *testing.T) {
+	w := newWorld(t)
+	today := time.Now().UTC().Truncate(24 * time.Hour)
+	keys := func(query string) (list []keyUsageItem) {
+		require.Equal(t, 200, w.get(t, "/v1/account/key_usage"+query, "a1", &list))
+		return list
+	}
+	require.Empty(t, keys(""))
+
+	// given use by keys and in a browser, on several days
+	start, last := today.AddDate(0, 0, -400), eventlog.NoStream
+	settle := func(id, key string, day time.Time, characters int64) {
+		last = w.AppendOf(t, eventlog.Actor{Kind: eventlog.ActorAccount, Account: "a1", Key: key},
+			fmt.Sprintf("usage-a1-%d", start.Unix()), last,
+			ledger.Reserved{Account: "a1", Reservation: id, Characters: 1000, At: day, ExpiresAt: day},
+			ledger.Settled{Account: "a1", Reservation: id, Characters: characters, Start: start, At: day})
+	}
+	settle("1", "rk_…one", today.AddDate(0, 0, -30), 900)
+	settle("2", "rk_…one", today.AddDate(0, 0, -29), 5)
+	settle("3", "rk_…two", today.AddDate(0, 0, -1), 3)
+	settle("4", "rk_…two", today.Add(24*time.Hour-1), 4)
+	settle("5", "", today, 70)
+	settle("6", "rk_…idle", today, 0)
+
+	// then each key has a sum, the most first, of as many days as were asked for
+	two := keyUsageItem{"rk_…two", 7, today.Format(time.DateOnly)}
+	require.Equal(t, []keyUsageItem{two, {"rk_…one", 5, today.AddDate(0, 0, -29).Format(time.DateOnly)}}, keys(""))
+	require.Equal(t, []keyUsageItem{{"rk_…one", 905, today.AddDate(0, 0, -29).Format(time.DateOnly)}, two}, keys("?days=31"))
+	require.Equal(t, []keyUsageItem{{"rk_…two", 4, two.LastDay}}, keys("?days=1"))
+	for _, days := range []string{"0", "367", "x"} {
+		require.Equal(t, 422, w.get(t, "/v1/account/key_usage?days="+days, "a1", nil))
+	}
+	require.Equal(t, 401, w.get(t, "/v1/account/key_usage", "", nil))
+	var others []keyUsageItem
+	require.Equal(t, 200, w.get(t, "/v1/account/key_usage", "a2", &others))
+	require.Empty(t, others)
+}

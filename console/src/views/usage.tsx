@@ -1,5 +1,6 @@
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { api, type Account, type Day, type Period } from '../api'
+import { api, type Account, type Day, type Key, type KeyUsage, type Period } from '../api'
 import { billing } from '../billing'
 import { leftOf, Meter, useSigned } from '../app'
 import { characters, csv, date, day, minorOf, money, number, save, utc } from '../format'
@@ -15,8 +16,8 @@ const cap = () => api.cap().catch(() => null)
 export function Usage() {
   const { account } = useSigned()
   const history = useResource(async () => {
-    const [days, periods, spending] = await Promise.all([api.days(), api.periods(), cap()])
-    return { days, periods, spending, pastCap: await charactersOf(spending) }
+    const [days, periods, keys, spending] = await Promise.all([api.days(), api.periods(), api.keyUsage(), cap()])
+    return { days, periods, keys, spending, pastCap: await charactersOf(spending) }
   }, ['usage', 'billing'])
   return <>
     <Header title={w.title} lead={w.lead} />
@@ -24,9 +25,10 @@ export function Usage() {
       {shown => <Figures account={shown} spending={history.data?.spending ?? null} />}
     </Loaded>
     <Loaded of={history} rows={5}>
-      {({ days, periods, pastCap }) => days.length === 0
+      {({ days, periods, keys, pastCap }) => days.length === 0
         ? <Empty icon="usage" title={w.none} lead={w.noneLead} />
-        : <History days={days} periods={periods} limit={account.data?.plan.character_limit ?? null}
+        : <History days={days} periods={periods} keys={<ByKey used={keys} known={account.data?.apikeys ?? []} />}
+          limit={account.data?.plan.character_limit ?? null}
           pastCap={pastCap} credit={account.data?.usage.credit_characters ?? 0} />}
     </Loaded>
   </>
@@ -75,8 +77,8 @@ function Figures({ account, spending }: { account: Account; spending: Spending }
 
 type By = 'day' | 'period'
 
-function History({ days, periods, limit, pastCap, credit }: {
-  days: Day[]; periods: Period[]; limit: number | null; pastCap: number | null; credit: number
+function History({ days, periods, keys, limit, pastCap, credit }: {
+  days: Day[]; periods: Period[]; keys: ComponentChildren; limit: number | null; pastCap: number | null; credit: number
 }) {
   const [by, setBy] = useState<By>('day')
   const [span, setSpan] = useState('30')
@@ -95,6 +97,7 @@ function History({ days, periods, limit, pastCap, credit }: {
       <Plot key={by + span} bars={bars} label={label} limit={by === 'period' ? limit : null}
         cap={by === 'period' && limit !== null && pastCap !== null ? limit + credit + pastCap : null} />
     </section>
+    {keys}
     <Table by={by} bars={bars} />
   </>
 }
@@ -120,27 +123,48 @@ function periodBars(periods: Period[]): Bar[] {
 function Table({ by, bars }: { by: By; bars: Bar[] }) {
   const rows = bars.filter(bar => by === 'period' || bar.api + bar.browser > 0).reverse()
   const head = by === 'day' ? w.day : w.ends
-  const download = () => {
-    const named = (bar: Bar) => by === 'day' ? bar.key : new Date(Number(bar.key) * 1000).toISOString()
-    const lines = rows.map(bar => [named(bar), bar.api, bar.browser, bar.api + bar.browser])
-    save(new Blob([csv([[head, w.api, w.browser, w.total], ...lines])], { type: 'text/csv' }), `usage-by-${by}.csv`)
+  const named = (bar: Bar) => by === 'day' ? bar.key : new Date(Number(bar.key) * 1000).toISOString()
+  const lines = rows.map(bar => [named(bar), bar.api, bar.browser, bar.api + bar.browser])
+  return <Downloadable title={w.table} file={`usage-by-${by}.csv`} lines={[[head, w.api, w.browser, w.total], ...lines]}>
+    <thead><tr><th>{head}</th><th class="end">{w.api}</th><th class="end">{w.browser}</th><th class="end">{w.total}</th></tr></thead>
+    <tbody>
+      {rows.map(bar => <tr key={bar.key}>
+        <th scope="row">{by === 'day' ? bar.full : <Time at={Number(bar.key)} />}</th>
+        <td class="end">{number(bar.api)}</td><td class="end">{number(bar.browser)}</td>
+        <td class="end">{characters(bar.api + bar.browser)}</td>
+      </tr>)}
+    </tbody>
+  </Downloadable>
+}
+
+function ByKey({ used, known }: { used: KeyUsage[]; known: Key[] }) {
+  if (used.length === 0) return null
+  const nameOf = (masked: string) => {
+    const key = known.find(one => one.masked === masked)
+    return key ? key.name ?? w.unnamed : w.revoked
   }
+  const lines = used.map(one => [nameOf(one.api_key), one.api_key, one.last_day, one.chars_used])
+  return <Downloadable title={w.byKey} file="usage-by-key.csv" lines={[[w.key, w.masked, w.lastDay, w.total], ...lines]}>
+    <thead><tr><th>{w.key}</th><th>{w.masked}</th><th>{w.lastDay}</th><th class="end">{w.total}</th></tr></thead>
+    <tbody>
+      {used.map(one => <tr key={one.api_key}>
+        <th scope="row"><bdi>{nameOf(one.api_key)}</bdi></th><td><code>{one.api_key}</code></td>
+        <td>{day(one.last_day, 'full')}</td><td class="end">{characters(one.chars_used)}</td>
+      </tr>)}
+    </tbody>
+  </Downloadable>
+}
+
+// Downloadable is a table that can be had as CSV.
+function Downloadable({ title, file, lines, children }: {
+  title: string; file: string; lines: (string | number)[][]; children: ComponentChildren
+}) {
+  const download = () => save(new Blob([csv(lines)], { type: 'text/csv' }), file)
   return <section>
     <header class="section-header">
-      <h2>{w.table}</h2>
+      <h2>{title}</h2>
       <button class="button small" onClick={download}><Icon name="download" />{w.csv}</button>
     </header>
-    <div class="table" tabIndex={0} role="group" aria-label={w.table}>
-      <table>
-        <thead><tr><th>{head}</th><th class="end">{w.api}</th><th class="end">{w.browser}</th><th class="end">{w.total}</th></tr></thead>
-        <tbody>
-          {rows.map(bar => <tr key={bar.key}>
-            <th scope="row">{by === 'day' ? bar.full : <Time at={Number(bar.key)} />}</th>
-            <td class="end">{number(bar.api)}</td><td class="end">{number(bar.browser)}</td>
-            <td class="end">{characters(bar.api + bar.browser)}</td>
-          </tr>)}
-        </tbody>
-      </table>
-    </div>
+    <div class="table" tabIndex={0} role="group" aria-label={title}><table>{children}</table></div>
   </section>
 }

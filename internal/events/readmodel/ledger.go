@@ -52,6 +52,21 @@ type DailyUsageRow struct {
 // DailyUsageView shows all days.
 var DailyUsageView = Show(Usage, table.Of[DailyUsageRow]("daily_usage"))
 
+// UsageByKey is the read model of what accounts use by each of their API keys.
+var UsageByKey = Model{Name: "usage_by_key", Version: 1}
+
+// KeyUsageRow is what was settled on a day (UTC) of what a key has spoken, in characters. Days without a use have no
+// row.
+type KeyUsageRow struct {
+	Account    string    `col:"account_id,key"`
+	Key        string    `col:"api_key,key"` // masked
+	Day        time.Time `col:"day,key,date"`
+	Characters int64     `col:"characters"`
+}
+
+// KeyUsageView shows all days of all keys, revoked ones as well.
+var KeyUsageView = Show(UsageByKey, table.Of[KeyUsageRow]("key_usage"))
+
 // ReservationRow is a reservation that is neither settled nor expired.
 type ReservationRow struct {
 	ID         string    `col:"reservation_id,key"`

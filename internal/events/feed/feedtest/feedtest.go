@@ -153,9 +153,16 @@ func (w *World) Write(t require.TestingT, stream string, events ...any) {
 
 // Append appends events after a revision, waits until they are rows, and returns the revision of the last one.
 func (w *World) Append(t require.TestingT, stream string, expected eventlog.Revision, events ...any) eventlog.Revision {
+	return w.AppendOf(t, eventlog.Actor{Kind: eventlog.ActorSystem}, stream, expected, events...)
+}
+
+// AppendOf is Append of an actor's events.
+func (w *World) AppendOf(
+	t require.TestingT, actor eventlog.Actor, stream string, expected eventlog.Revision, events ...any,
+) eventlog.Revision {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: time.Now()}
+	meta := eventlog.Metadata{Actor: actor, Time: time.Now()}
 	proposed, err := w.Registry.Encode(uuid.New(), 0, meta, events...)
 	require.NoError(t, err)
 	appended, err := w.Log.Append(ctx, stream, expected, proposed)
