@@ -8,11 +8,11 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/recital-tts/recital/internal/events/eventlog"
-	"github.com/recital-tts/recital/internal/events/feed/pages"
 )
 
-// PageEvents is the default size of a page.
-const PageEvents = pages.DefaultEvents
+// BarePageEvents is the size of the pages that WriteBare is given. It does not follow the feed's, so that figures of
+// different releases can be compared.
+const BarePageEvents = 1000
 
 // WriteBare writes the rows that the pages become into tables of its own, a transaction for each page, from statements
 // that are ready in memory: no log, no decoding, no handler, no checkpoint. It gives the time and the number of rows.
@@ -38,7 +38,7 @@ func WriteBare(
 	for _, page := range pages {
 		batch := &pgx.Batch{}
 		for _, m := range members {
-			rows, err := m.turnedInto(page)
+			rows, err := m.turnedInto(page, m.parking)
 			if err != nil {
 				return 0, 0, err
 			}

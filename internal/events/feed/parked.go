@@ -131,7 +131,7 @@ func (p *Projector) retry(ctx context.Context, m *member, parked Parked) error {
 	if err != nil {
 		return err
 	}
-	page, err := m.turnedInto([]eventlog.Decoded{event})
+	page, err := m.turnedInto([]eventlog.Decoded{event}, m.parking)
 	if err == nil {
 		err = persist(ctx, p.logger, "trying a parked event again", func() error {
 			return inTransaction(ctx, p.config.Pool, func(tx pgx.Tx) error { return unpark(ctx, tx, m, parked, page) })

@@ -142,6 +142,7 @@ func (s *session) route(ctx context.Context) error {
 			After:  g.members[0].position,
 			Limits: s.config.Limits,
 			Decode: s.decode,
+			Ahead:  g.ahead,
 			Logger: s.logger,
 		})
 		if err != nil {
@@ -252,56 +253,103 @@ func (g *group) advance(ctx context.Context, page pages.Page) error {
 	if !alive {
 		return nil
 	}
-	events := page.After(position).Events
-	if len(events) == 0 {
+	page = page.After(position)
+	if len(page.Events) == 0 {
 		return nil
 	}
-	err := g.apply(ctx, g.members, events)
+	err := g.apply(ctx, g.members, page.Events, g.madeOf(page))
 	if errors.Is(err, errStopped) {
 		return nil
 	}
 	return err
 }
 
-// apply writes the events for the members in one transaction. If an event spoils that, each member goes on by itself. A
-// member that still fails goes event by event until the poison event, which it parks if it may; otherwise it stops
-// there, and the error is errStopped.
-func (g *group) apply(ctx context.Context, members []*member, events []eventlog.Decoded) error {
-	err := g.write(ctx, members, events)
+// apply writes the events for the members in one transaction, by the rows that were made of them, if they were. If an event spoils that, each member goes on by itself. A
+// member that still fails goes on with one half of them after the other, down to the poison event, which it parks if it
+// may; otherwise it stops there, and the error is errStopped.
+func (g *group) apply(ctx context.Context, members []*member, events []eventlog.Decoded, made []pageRows) error {
+	err := g.write(ctx, members, events, made)
 	if err == nil || transient(err) || errors.Is(err, errMoved) {
 		return err
 	}
 	if len(members) > 1 {
 		for _, m := range slices.Clone(members) {
-			if err := g.apply(ctx, []*member{m}, events); err != nil && !errors.Is(err, errStopped) {
+			if err := g.apply(ctx, []*member{m}, events, nil); err != nil && !errors.Is(err, errStopped) {
 				return err
 			}
 		}
 		return nil
 	}
-	if len(events) > 1 {
-		for i := range events {
-			if err := g.apply(ctx, members, events[i:i+1]); err != nil {
-				return err
-			}
+	if half := len(events) / 2; half > 0 {
+		if err := g.apply(ctx, members, events[:half], nil); err != nil {
+			return err
 		}
-		return nil
+		return g.apply(ctx, members, events[half:], nil)
 	}
 	return g.poisoned(ctx, members[0], events[0], err)
 }
 
-// write turns the events into rows and commits them with the members' checkpoints, which all stand at one position. It
-// repeats transient failures. When it returns nil the members stand at the last event.
-func (g *group) write(ctx context.Context, members []*member, events []eventlog.Decoded) error {
+// write turns the events into rows, unless they are made already, and commits them with the members' checkpoints, which
+// all stand at one position. It repeats transient failures. When it returns nil the members stand at the last event.
+func (g *group) write(ctx context.Context, members []*member, events []eventlog.Decoded, made []pageRows) error {
 	p := newPageWrite(members, events)
-	for _, m := range members {
-		rows, err := m.turnedInto(events)
-		if err != nil {
+	if p.rows = made; made == nil {
+		var err error
+		if p.rows, err = turnedInto(events, members, parkingsOf(members)); err != nil {
 			return err
 		}
-		p.rows = append(p.rows, rows)
 	}
 	return g.writePage(ctx, p)
+}
+
+// rowsAhead are the rows that a page becomes for members that leave out what they left out when it was read ahead.
+type rowsAhead struct {
+	members  []*member
+	parkings []*parking
+	rows     []pageRows
+}
+
+// ahead turns a page into rows while the page before it is committed. Whoever it fails for fails again when the page is
+// handled.
+func (g *group) ahead(events []eventlog.Decoded) any {
+	g.session.mu.Lock()
+	made := rowsAhead{members: g.members, parkings: parkingsOf(g.members)}
+	g.session.mu.Unlock()
+	var err error
+	if made.rows, err = turnedInto(events, made.members, made.parkings); err != nil {
+		return nil
+	}
+	return made
+}
+
+// madeOf returns the rows that were made of a page ahead, or nil if they are not what the members would make of it now.
+func (g *group) madeOf(page pages.Page) []pageRows {
+	made, ok := page.Ahead.(rowsAhead)
+	if !ok || !slices.Equal(made.members, g.members) || !slices.Equal(made.parkings, parkingsOf(g.members)) {
+		return nil
+	}
+	return made.rows
+}
+
+// parkingsOf returns what the members leave out. They are replaced as a whole when that changes.
+func parkingsOf(members []*member) []*parking {
+	parkings := make([]*parking, len(members))
+	for i, m := range members {
+		parkings[i] = m.parking
+	}
+	return parkings
+}
+
+// turnedInto returns the rows that the events become for each member.
+func turnedInto(events []eventlog.Decoded, members []*member, parkings []*parking) ([]pageRows, error) {
+	all := make([]pageRows, len(members))
+	for i, m := range members {
+		var err error
+		if all[i], err = m.turnedInto(events, parkings[i]); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
 // writePage commits a page, and repeats transient failures.
@@ -397,15 +445,15 @@ type pageRows struct {
 	parked []parkedEvent
 }
 
-// turnedInto returns the rows that the events become.
-func (m *member) turnedInto(events []eventlog.Decoded) (pageRows, error) {
+// turnedInto returns the rows that the events become without those that are left out.
+func (m *member) turnedInto(events []eventlog.Decoded, parking *parking) (pageRows, error) {
 	page := pageRows{Rows: table.NewRows(m.projection.Tables)}
 	for _, event := range events {
 		_, skipped := event.Event.(eventlog.Skipped)
 		switch {
 		case skipped, !m.projection.Streams.Include(event.Stream):
 			continue
-		case m.parking.streams[event.Stream]:
+		case parking.streams[event.Stream]:
 			page.parked = append(page.parked, parkedEvent{event.Recorded, behind(event.Stream)})
 			continue
 		}

@@ -16,6 +16,7 @@ import (
 // Page is a run of consecutive events of the log, decoded once for all projections that take it.
 type Page struct {
 	Events []eventlog.Decoded
+	Ahead  any // what Config.Ahead made of these events; nil for a page that was not full
 }
 
 // Last is the position of the page's last decoded event.
@@ -24,7 +25,10 @@ func (p Page) Last() eventlog.Position { return p.Events[len(p.Events)-1].Positi
 // After is the page without the events up to a position.
 func (p Page) After(position eventlog.Position) Page {
 	first := slices.IndexFunc(p.Events, func(e eventlog.Decoded) bool { return e.Position.Compare(position) > 0 })
-	if first < 0 {
+	switch first {
+	case 0:
+		return p
+	case -1:
 		first = len(p.Events)
 	}
 	return Page{Events: p.Events[first:]}
@@ -33,23 +37,29 @@ func (p Page) After(position eventlog.Position) Page {
 // Split cuts the page behind a position.
 func (p Page) Split(position eventlog.Position) (upTo, after Page) {
 	after = p.After(position)
+	if len(after.Events) == 0 {
+		return p, after
+	}
 	return Page{Events: p.Events[:len(p.Events)-len(after.Events)]}, after
 }
 
-// Limits bound a page. A page also ends as soon as the log is drained, so that a live page is often one event.
+// Limits bound a page. Once the subscription has caught up, a page also ends as soon as the log is drained, so that a
+// live page is often one event. Until then pages are as large as they may be: the larger a page, the fewer rows are
+// written more than once.
 type Limits struct {
-	Events int           // 1 to 2,000; 0 means 1,000
+	Events int           // 1 to 10,000; 0 means 5,000
 	Bytes  int           // of data and metadata; 0 means 8 MiB. One event may be larger
-	Age    time.Duration // since the page's first event; 0 means 50 ms
+	Age    time.Duration // since the page's first event; 0 means 50 ms. Ten times as long until the first catch-up
 }
 
 // DefaultEvents is how many events a page has at most, unless its limits say otherwise.
-const DefaultEvents = 1000
+const DefaultEvents = 5000
 
 const (
-	maxPageEvents    = 2000
+	maxPageEvents    = 10_000
 	defaultPageBytes = 8 << 20
 	defaultPageAge   = 50 * time.Millisecond
+	agesBehind       = 10 // of a page before the first catch-up
 )
 
 func (l Limits) withDefaults() Limits {
@@ -79,6 +89,7 @@ type pager struct {
 	limits     Limits
 	decode     func(eventlog.Recorded) eventlog.Decoded
 	take       func(eventlog.Recorded) bool // nil takes every event
+	ahead      func([]eventlog.Decoded) any // see Config
 	deliveries <-chan eventlog.Delivery
 	pages      chan<- Page
 
@@ -86,6 +97,8 @@ type pager struct {
 	page   Page
 	bytes  int
 	opened time.Time
+	live   bool             // the subscription has caught up at least once
+	aged   <-chan time.Time // receives when a page from before that is old enough
 }
 
 // run sends pages until ctx ends or the deliveries do. While nobody takes a page it goes on collecting up to the
@@ -103,7 +116,8 @@ func (p *pager) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case pages <- p.page:
-			p.page, p.bytes = Page{}, 0
+			p.page, p.bytes, p.aged = Page{}, 0, nil
+		case <-p.aged:
 		case delivery, open := <-deliveries:
 			if !open {
 				return
@@ -113,12 +127,17 @@ func (p *pager) run(ctx context.Context) {
 	}
 }
 
-// due reports whether the page may be taken: the log is drained, or the page is full or old enough.
+// due reports whether the page may be taken: it is full or old enough, or the log is drained.
 func (p *pager) due() bool {
-	if len(p.page.Events) == 0 {
+	switch {
+	case len(p.page.Events) == 0:
 		return false
+	case p.full():
+		return true
+	case p.live:
+		return len(p.deliveries) == 0 || time.Since(p.opened) >= p.limits.Age
 	}
-	return p.full() || len(p.deliveries) == 0 || time.Since(p.opened) >= p.limits.Age
+	return time.Since(p.opened) >= agesBehind*p.limits.Age
 }
 
 func (p *pager) full() bool {
@@ -126,6 +145,7 @@ func (p *pager) full() bool {
 }
 
 func (p *pager) add(delivery eventlog.Delivery) {
+	p.live = p.live || delivery.Kind == eventlog.KindCaughtUp
 	// A subscription that resumed may deliver an event again.
 	if delivery.Kind != eventlog.KindEvent || delivery.Event.Position.Compare(p.after) <= 0 {
 		return
@@ -136,10 +156,21 @@ func (p *pager) add(delivery eventlog.Delivery) {
 		return
 	}
 	if len(p.page.Events) == 0 {
-		p.opened = time.Now()
+		p.open()
 	}
 	p.page.Events = append(p.page.Events, p.decode(event))
 	p.bytes += len(event.Data) + len(event.Metadata)
+	if p.ahead != nil && p.full() {
+		p.page.Ahead = p.ahead(p.page.Events)
+	}
+}
+
+// open begins a page.
+func (p *pager) open() {
+	p.opened = time.Now()
+	if !p.live {
+		p.aged = time.After(agesBehind * p.limits.Age)
+	}
 }
 
 // Metadata keys of a message. A message of several events has the keys of its last one.

@@ -33,7 +33,12 @@ func cut(limits Limits, deliveries ...eventlog.Delivery) []Page {
 		p.run(ctx)
 	}()
 	var pages []Page
-	last := deliveries[len(deliveries)-1].Event.Position
+	var last eventlog.Position
+	for _, d := range deliveries {
+		if d.Kind == eventlog.KindEvent {
+			last = d.Event.Position
+		}
+	}
 	for page := range out {
 		pages = append(pages, page)
 		if page.Last() == last {
@@ -73,7 +78,8 @@ func TestPagesStayWithinTheirLimits(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			require.Equal(t, test.want, sizes(cut(test.limits, many(10)...)))
+			deliveries := append(many(10), eventlog.Delivery{Kind: eventlog.KindCaughtUp})
+			require.Equal(t, test.want, sizes(cut(test.limits, deliveries...)))
 		})
 	}
 }
@@ -99,7 +105,8 @@ func TestPagesTogetherAreTheLog(t *testing.T) {
 		deliveries = append(deliveries, delivered(next))
 
 		// when they are cut into pages
-		limits := Limits{Events: rapid.IntRange(1, 9).Draw(r, "events"), Bytes: rapid.IntRange(1, 60).Draw(r, "bytes")}
+		limits := Limits{Events: rapid.IntRange(1, 9).Draw(r, "events"), Bytes: rapid.IntRange(1, 60).Draw(r, "bytes"),
+			Age: time.Millisecond / 2}
 		var got []uint64
 		for _, page := range cut(limits, deliveries...) {
 			require.LessOrEqual(r, len(page.Events), limits.Events)
@@ -136,6 +143,44 @@ func TestThePageIsReadAheadUpToItsLimits(t *testing.T) {
 	case page := <-out:
 		require.Len(t, page.Events, 5)
 	}
+}
+
+// Until the subscription has caught up, a page is not taken because no event is there for a moment.
+func TestPagesAreLargeUntilTheSubscriptionHasCaughtUp(t *testing.T) {
+	// given a pager whose pages are wanted, and events that come one by one
+	source, out := make(chan eventlog.Delivery), make(chan Page)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	p := &pager{limits: Limits{Age: time.Hour}.withDefaults(), decode: undecoded, deliveries: source, pages: out}
+	go p.run(ctx)
+	taken := make(chan Page)
+	go func() {
+		for range 2 {
+			taken <- <-out
+		}
+	}()
+	for i := range uint64(5) {
+		source <- delivered(i + 1)
+	}
+
+	// when the subscription has caught up, then they are one page
+	source <- eventlog.Delivery{Kind: eventlog.KindCaughtUp}
+	require.Len(t, (<-taken).Events, 5)
+
+	// and the next event does not wait for others
+	source <- delivered(6)
+	require.Len(t, (<-taken).Events, 1)
+}
+
+// A subscription that never says that it has caught up holds no event back for long.
+func TestAPageIsTakenWhenItIsOldEnough(t *testing.T) {
+	source, out := make(chan eventlog.Delivery, 1), make(chan Page)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	p := &pager{limits: Limits{Age: time.Millisecond}.withDefaults(), decode: undecoded, deliveries: source, pages: out}
+	go p.run(ctx)
+	source <- delivered(1)
+	require.Len(t, (<-out).Events, 1)
 }
 
 func TestCuttingAPage(t *testing.T) {

@@ -29,6 +29,10 @@ type Config struct {
 	// Decode returns an event with its Go value. Nil leaves events undecoded.
 	Decode func(eventlog.Recorded) eventlog.Decoded
 
+	// Ahead is called with the events of a full page while the page before it is handled. The page carries the result.
+	// It may be nil.
+	Ahead func([]eventlog.Decoded) any
+
 	// ResendAfter is the pause before a message that was refused (Nack) is sent again; 0 means 10 ms.
 	ResendAfter time.Duration
 
@@ -150,6 +154,7 @@ func (s *subscription) read(ctx context.Context) error {
 		limits:     s.config.Limits,
 		decode:     s.config.Decode,
 		take:       s.filter(),
+		ahead:      s.config.Ahead,
 		deliveries: source.Deliveries(),
 		pages:      pages,
 		after:      s.after,
