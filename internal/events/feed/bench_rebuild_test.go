@@ -50,8 +50,8 @@ func benchSizes(b *testing.B) []int {
 }
 
 // BenchmarkRebuild builds all read models of the service from a log of mixed events, in one pass, beside writing the
-// same rows from memory with unnest, in pages of 1,000 events. Both run with recitald's GOGC. Memory is the heap in use after a collection, at a tenth of the way and at the
-// end.
+// same rows from memory with unnest, in pages of 1,000 events. Both run with recitald's GOGC. Memory is the heap in use
+// after a collection, at a tenth of the way and at the end.
 func BenchmarkRebuild(b *testing.B) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	for _, n := range benchSizes(b) {

@@ -264,9 +264,9 @@ func (g *group) advance(ctx context.Context, page pages.Page) error {
 	return err
 }
 
-// apply writes the events for the members in one transaction, by the rows that were made of them, if they were. If an event spoils that, each member goes on by itself. A
-// member that still fails goes on with one half of them after the other, down to the poison event, which it parks if it
-// may; otherwise it stops there, and the error is errStopped.
+// apply writes the events for the members in one transaction, with the rows that were made of them ahead, if any. If an
+// event spoils that, each member goes on by itself. A member that still fails goes on with one half of them after the
+// other, down to the poison event, which it parks if it may; otherwise it stops there, and the error is errStopped.
 func (g *group) apply(ctx context.Context, members []*member, events []eventlog.Decoded, made []pageRows) error {
 	err := g.write(ctx, members, events, made)
 	if err == nil || transient(err) || errors.Is(err, errMoved) {
