@@ -21,7 +21,7 @@ RUN --mount=type=cache,target=/go/pkg/mod go mod download
 COPY . .
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/go/build \
     CGO_ENABLED=0 go build -trimpath -o /out/ ./cmd/recitald ./cmd/recitalctl ./cmd/japanesereader \
- && CGO_ENABLED=1 go build -trimpath -o /out/ ./cmd/speechworker
+ && CGO_ENABLED=1 go build -trimpath -o /out/ ./cmd/speechworker ./cmd/neuralworker
 
 
 FROM debian:bookworm-slim
@@ -39,7 +39,7 @@ RUN apt-get update \
  && useradd --system --uid 10001 --gid recital --home-dir /var/lib/recital --no-create-home --shell /usr/sbin/nologin recital \
  && install --directory --owner=recital --group=recital --mode=0711 /var/lib/recital
 
-# speechworker and japanesereader have to lie beside recitald, which looks for them there.
+# speechworker, neuralworker and japanesereader have to lie beside recitald, which looks for them there.
 COPY --from=build /out/ /usr/local/bin/
 COPY LICENSE NOTICE /usr/share/doc/recital/
 

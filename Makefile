@@ -65,7 +65,7 @@ deps-long: ## install what the longest tests need as well
 build: ## build the binaries into bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/ ./cmd/recitald ./cmd/recitalctl ./cmd/standins \
 		./cmd/japanesereader
-	CGO_ENABLED=1 $(GO) build -trimpath -o bin/ ./cmd/speechworker
+	CGO_ENABLED=1 $(GO) build -trimpath -o bin/ ./cmd/speechworker ./cmd/neuralworker
 
 run: deps build ## install, build and start everything on an embedded default; Ctrl-C stops it
 	@exec bin/recitald

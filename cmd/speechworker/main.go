@@ -25,6 +25,7 @@ type mode struct {
 func modes() []mode {
 	return []mode{
 		{"engine", "synthesise speech with espeak-ng", espeak.Serve},
+		{"phonemes", "transcribe text with espeak-ng, for voices that speak phonemes", espeak.Transcribe},
 		{"flite", "synthesise American English with flite", flite.Serve},
 		{"codec", "encode audio with libav", serveCodec},
 		{"decode", "decode one upload with libav, confined", serveDecode},

@@ -31,6 +31,20 @@ func TestRecitaldContainsNoDictionaryOfJapanese(t *testing.T) {
 	require.Contains(t, string(dockerfile), "./cmd/japanesereader", "and images of production contain the program")
 }
 
+// A fault in ONNX Runtime or in a voice costs a neuralworker alone.
+func TestOnlyNeuralworkerLoadsONNXRuntime(t *testing.T) {
+	for program, contains := range map[string]bool{
+		"recitald": false, "recitalctl": false, "speechworker": false, "neuralworker": true,
+	} {
+		list := exec.Command("go", "list", "-deps", module+"cmd/"+program)
+		list.Env = append(os.Environ(), "CGO_ENABLED=1")
+		linked, err := list.Output()
+		require.NoError(t, err)
+		require.Equal(t, contains, strings.Contains(string(linked), "onnxruntime_go"), program)
+		require.False(t, contains && strings.Contains(string(linked), module+"internal/speech/espeak"), "nor the GPL's code")
+	}
+}
+
 // What takes the place of providers in mode dev is a program of its own: production does without it.
 func TestRecitaldContainsNoStandIn(t *testing.T) {
 	linked, err := exec.Command("go", "list", "-deps", module+"cmd/recitald", module+"cmd/recitalctl").Output()

@@ -23,8 +23,11 @@ const (
 	KindMarks byte = 'm' // from the worker: pairs of uint32, code point index (Silence for a pause) and sample
 	// From the worker, of a job that asks for them: pairs of a sample, uint32, and a name of 8 bytes.
 	KindPhonemes byte = 'p'
-	KindEnd      byte = 'e' // from the worker: the number of samples sent, uint32
-	KindRefused  byte = 'r' // from the worker: the reason why it refuses the job, text that quotes nothing of the job
+	// From a worker that transcribes: the code point index at which a phrase begins, uint32, and the phonemes of its next
+	// clause in the International Phonetic Alphabet. The marks of its words follow; their samples mean nothing.
+	KindClause  byte = 't'
+	KindEnd     byte = 'e' // from the worker: the number of samples sent, uint32
+	KindRefused byte = 'r' // from the worker: why it refuses the job, or cannot start; text that quotes nothing of the job
 )
 
 // Silence takes the place of a code point index where the engine falls silent.
@@ -139,8 +142,11 @@ func HelloFrame(sampleRate int) workers.Frame {
 	return workers.Frame{Kind: KindHello, Payload: binary.LittleEndian.AppendUint32(nil, uint32(sampleRate))}
 }
 
-// ParseHello returns the sample rate in Hz.
+// ParseHello returns the sample rate in Hz. A worker that cannot start sends the reason in place of a hello.
 func ParseHello(frame workers.Frame) (int, error) {
+	if frame.Kind == KindRefused {
+		return 0, fmt.Errorf("the worker cannot start: %s", strings.ToValidUTF8(string(frame.Payload), ""))
+	}
 	if frame.Kind != KindHello || len(frame.Payload) != 4 {
 		return 0, errors.New("the worker's first frame is no hello")
 	}
@@ -213,4 +219,19 @@ func ParsePhonemes(frame workers.Frame) ([]speech.Mark, error) {
 		}
 	}
 	return marks, nil
+}
+
+// Clause is what a worker has transcribed: phonemes with stress, words separated by spaces.
+type Clause struct {
+	Phrase int    // the code point index at which its phrase begins
+	IPA    string // valid UTF-8
+}
+
+// ParseClause returns the clause of a frame.
+func ParseClause(frame workers.Frame) (Clause, error) {
+	if frame.Kind != KindClause || len(frame.Payload) < 4 {
+		return Clause{}, errors.New("the frame holds no clause")
+	}
+	text := strings.ToValidUTF8(string(frame.Payload[4:]), "")
+	return Clause{Phrase: int(binary.LittleEndian.Uint32(frame.Payload)), IPA: text}, nil
 }

@@ -25,6 +25,24 @@ type Config struct {
 	// Open returns an engine with this many workers. The suite does not close it.
 	Open      func(t *testing.T, workers int) speech.Engine
 	Languages []string // engine languages that it supports; includes "en-us"
+	// Voices are those that it has; none means the system voices.
+	Voices []speech.Voice
+	// FixedPitch means that it changes neither the pitch of a phrase nor its range.
+	FixedPitch bool
+}
+
+func (c Config) voices() []speech.Voice {
+	if len(c.Voices) == 0 {
+		return speech.Voices()
+	}
+	return c.Voices
+}
+
+// job returns a job for a text in English with the first voice.
+func (c Config) job(text string) speech.Job {
+	job := Job(text)
+	job.Voice = c.voices()[0]
+	return job
 }
 
 // Sentence has 20 words, two clauses and a pause.
@@ -42,7 +60,7 @@ func (s Speech) Seconds(e speech.Engine) float64 {
 	return float64(len(s.PCM)/2) / float64(e.SampleRate())
 }
 
-// Job returns a job for a text in English with the first voice.
+// Job returns a job for a text in English with the first system voice.
 func Job(text string) speech.Job {
 	return speech.Job{Text: text, Voice: speech.Voices()[0], Language: "en-us", Speed: 1}
 }
@@ -104,7 +122,7 @@ func Run(t *testing.T, config Config) {
 
 func speaks(t *testing.T, config Config) {
 	e := config.Open(t, 1)
-	s := mustSpeak(t, e, Job(Sentence))
+	s := mustSpeak(t, e, config.job(Sentence))
 
 	require.Greater(t, s.Seconds(e), 2.0)
 	require.Less(t, s.Seconds(e), 15.0)
@@ -130,14 +148,14 @@ func phrasesInLanguages(t *testing.T, config Config) {
 	}
 	e := config.Open(t, 1)
 	const text = "Taxi 12"
-	german := Job(text)
+	german := config.job(text)
 	german.Language = "de"
 	phrase := speech.OwnPhrase(len(text))
 	phrase.Language = "de"
-	within := Job(text)
+	within := config.job(text)
 	within.Phrases = []speech.Phrase{phrase}
 	require.Equal(t, mustSpeak(t, e, german).PCM, mustSpeak(t, e, within).PCM)
-	require.NotEqual(t, mustSpeak(t, e, Job(text)).PCM, mustSpeak(t, e, within).PCM)
+	require.NotEqual(t, mustSpeak(t, e, config.job(text)).PCM, mustSpeak(t, e, within).PCM)
 	within.Phrases[0].Language = "../de"
 	_, err := Speak(t.Context(), e, within)
 	require.Error(t, err)
@@ -147,7 +165,7 @@ func speaksLanguages(t *testing.T, config Config) {
 	e := config.Open(t, 2)
 	require.Contains(t, config.Languages, "en-us")
 	for _, language := range config.Languages {
-		job := Job("Taxi 12")
+		job := config.job("Taxi 12")
 		job.Language = language
 		s := mustSpeak(t, e, job)
 		require.Greater(t, s.Seconds(e), 0.3, language)
@@ -157,8 +175,8 @@ func speaksLanguages(t *testing.T, config Config) {
 func voicesDiffer(t *testing.T, config Config) {
 	e := config.Open(t, 2)
 	seen := map[string]string{}
-	for _, voice := range speech.Voices() {
-		job := Job(Sentence)
+	for _, voice := range config.voices() {
+		job := config.job(Sentence)
 		job.Voice = voice
 		pcm := string(mustSpeak(t, e, job).PCM)
 		require.Empty(t, seen[pcm], "%s sounds like another voice", voice.ID)
@@ -168,9 +186,9 @@ func voicesDiffer(t *testing.T, config Config) {
 
 func speedChangesLength(t *testing.T, config Config) {
 	e := config.Open(t, 1)
-	normal := mustSpeak(t, e, Job(Sentence)).Seconds(e)
+	normal := mustSpeak(t, e, config.job(Sentence)).Seconds(e)
 	for _, speed := range []float64{speech.MinSpeed, 0.4, 0.5, 0.8, 1.3, speech.MaxSpeed} {
-		job := Job(Sentence)
+		job := config.job(Sentence)
 		job.Speed = speed
 		s := mustSpeak(t, e, job)
 		require.InEpsilon(t, normal/speed, s.Seconds(e), 0.2, "speed %v", speed)
@@ -180,7 +198,7 @@ func speedChangesLength(t *testing.T, config Config) {
 
 func pauses(t *testing.T, config Config) {
 	e := config.Open(t, 1)
-	inner, last := Job("This is the end."), Job("This is the end.")
+	inner, last := config.job("This is the end."), config.job("This is the end.")
 	last.NoPause = true
 	require.Greater(t, mustSpeak(t, e, inner).Seconds(e), mustSpeak(t, e, last).Seconds(e)+0.1)
 }
@@ -195,24 +213,16 @@ func phrase(change func(*speech.Phrase)) []speech.Phrase {
 func phrases(t *testing.T, config Config) {
 	e := config.Open(t, 2)
 	say := func(change func(*speech.Phrase)) Speech {
-		job := Job(Sentence)
+		job := config.job(Sentence)
 		job.Phrases = phrase(change)
 		return mustSpeak(t, e, job)
 	}
-	own := mustSpeak(t, e, Job(Sentence))
+	own := mustSpeak(t, e, config.job(Sentence))
 	require.Equal(t, own.PCM, say(func(*speech.Phrase) {}).PCM, "in the voice's own way")
 
-	ownPitches := pitches(own.PCM, e.SampleRate())
-	for _, semitones := range []float64{-4, 4} {
-		changed := pitches(say(func(p *speech.Phrase) { p.Pitch = semitones }).PCM, e.SampleRate())
-		require.InDelta(t, quantile(ownPitches, 0.5)+semitones, quantile(changed, 0.5), 1.5, "pitch %v", semitones)
+	if !config.FixedPitch {
+		changesPitch(t, own, e.SampleRate(), say)
 	}
-	spread := func(s Speech) float64 {
-		p := pitches(s.PCM, e.SampleRate())
-		return quantile(p, 0.9) - quantile(p, 0.1)
-	}
-	require.Less(t, spread(say(func(p *speech.Phrase) { p.Range = 0 })), 0.7*spread(own), "monotone")
-	require.Greater(t, spread(say(func(p *speech.Phrase) { p.Range = 2 })), 1.2*spread(own), "lively")
 	for _, rate := range []float64{speech.MinRate, speech.MaxRate} {
 		require.InEpsilon(t, own.Seconds(e)/rate, say(func(p *speech.Phrase) { p.Rate = rate }).Seconds(e), 0.1, "rate %v",
 			rate)
@@ -228,10 +238,24 @@ func phrases(t *testing.T, config Config) {
 	require.GreaterOrEqual(t, say(func(p *speech.Phrase) { p.Gap = 0.05 }).Seconds(e), own.Seconds(e), "gaps")
 }
 
+func changesPitch(t *testing.T, own Speech, rate int, say func(func(*speech.Phrase)) Speech) {
+	ownPitches := pitches(own.PCM, rate)
+	for _, semitones := range []float64{-4, 4} {
+		changed := pitches(say(func(p *speech.Phrase) { p.Pitch = semitones }).PCM, rate)
+		require.InDelta(t, quantile(ownPitches, 0.5)+semitones, quantile(changed, 0.5), 1.5, "pitch %v", semitones)
+	}
+	spread := func(s Speech) float64 {
+		p := pitches(s.PCM, rate)
+		return quantile(p, 0.9) - quantile(p, 0.1)
+	}
+	require.Less(t, spread(say(func(p *speech.Phrase) { p.Range = 0 })), 0.7*spread(own), "monotone")
+	require.Greater(t, spread(say(func(p *speech.Phrase) { p.Range = 2 })), 1.2*spread(own), "lively")
+}
+
 func marksOfPhrases(t *testing.T, config Config) {
 	e := config.Open(t, 1)
 	const first, second = "One cold night, ", "the second half follows."
-	job := Job(first + second)
+	job := config.job(first + second)
 	a, b := speech.OwnPhrase(len(first)), speech.OwnPhrase(len(second))
 	a.Pause, b.Pitch = 1.5, 2
 	job.Phrases = []speech.Phrase{a, b}
@@ -255,7 +279,7 @@ func marksOfPhrases(t *testing.T, config Config) {
 // isDeterministic runs each of several jobs alone on a fresh engine and then all of them, several times, in any order
 // on two workers at once.
 func isDeterministic(t *testing.T, config Config) {
-	jobs := variedJobs(config.Languages)
+	jobs := variedJobs(config)
 	alone := config.Open(t, 1)
 	want := make([]Speech, len(jobs))
 	for i, job := range jobs {
@@ -288,7 +312,7 @@ func isDeterministic(t *testing.T, config Config) {
 	readers.Wait()
 }
 
-func variedJobs(languages []string) []speech.Job {
+func variedJobs(config Config) []speech.Job {
 	texts := []string{
 		Sentence, "Hello.", "1,234,567 and 3.14!", "Why? Because… (it is) \"so\".", "Привет, мир. 你好 😀",
 	}
@@ -297,8 +321,8 @@ func variedJobs(languages []string) []speech.Job {
 	for i := range cap(jobs) {
 		jobs = append(jobs, speech.Job{
 			Text:     texts[i%len(texts)],
-			Voice:    speech.Voices()[i%len(speech.Voices())],
-			Language: languages[random.IntN(len(languages))],
+			Voice:    config.voices()[i%len(config.voices())],
+			Language: config.Languages[random.IntN(len(config.Languages))],
 			Speed:    []float64{0.3, 0.7, 1, 1.5, 2}[random.IntN(5)],
 			NoPause:  random.IntN(2) == 0,
 		})
@@ -331,12 +355,12 @@ func refuses(t *testing.T, config Config) {
 		"too many phrases":         func(j *speech.Job) { j.Phrases = make([]speech.Phrase, 1000) },
 	}
 	for name, spoil := range tests {
-		job := Job(Sentence)
+		job := config.job(Sentence)
 		spoil(&job)
 		_, err := Speak(t.Context(), e, job)
 		require.ErrorIs(t, err, speech.ErrRefused, name)
 	}
-	mustSpeak(t, e, Job(Sentence))
+	mustSpeak(t, e, config.job(Sentence))
 }
 
 func survivesTexts(t *testing.T, config Config) {
@@ -355,7 +379,7 @@ func survivesTexts(t *testing.T, config Config) {
 	}
 	for _, language := range languages {
 		for _, text := range texts {
-			job := Job(text)
+			job := config.job(text)
 			if testing.Short() {
 				job.Speed = speech.MaxSpeed // the shortest audio of a long text
 			}
@@ -368,14 +392,14 @@ func survivesTexts(t *testing.T, config Config) {
 	}
 	random := rand.New(rand.NewPCG(5, 6))
 	for range 60 {
-		job := Job(HostileText(random))
+		job := config.job(HostileText(random))
 		job.Speed = speech.MaxSpeed
 		job.Language = pick(random, config.Languages...)
 		if _, err := Speak(t.Context(), e, job); err != nil && !errors.Is(err, speech.ErrRefused) {
 			require.ErrorIs(t, err, speech.ErrEngineFailed, "%s %q", job.Language, job.Text)
 		}
 	}
-	mustSpeak(t, e, Job(Sentence))
+	mustSpeak(t, e, config.job(Sentence))
 }
 
 func contains(list []string, item string) bool {
@@ -391,12 +415,12 @@ func slowReader(t *testing.T, config Config) {
 	e := config.Open(t, 1)
 	unread := make([]speech.Utterance, 5)
 	for i := range unread {
-		u, err := e.Speak(t.Context(), Job(Sentence))
+		u, err := e.Speak(t.Context(), config.job(Sentence))
 		require.NoError(t, err)
 		defer u.Close()
 		unread[i] = u
 	}
-	want := mustSpeak(t, e, Job(Sentence))
+	want := mustSpeak(t, e, config.job(Sentence))
 	for _, u := range unread {
 		var got []byte
 		for {
@@ -414,7 +438,7 @@ func slowReader(t *testing.T, config Config) {
 func endsWithContext(t *testing.T, config Config) {
 	e := config.Open(t, 1)
 	ctx, cancel := context.WithCancel(t.Context())
-	u, err := e.Speak(ctx, Job(longText))
+	u, err := e.Speak(ctx, config.job(longText))
 	require.NoError(t, err)
 	defer u.Close()
 	cancel()
@@ -423,9 +447,9 @@ func endsWithContext(t *testing.T, config Config) {
 	}
 	require.ErrorIs(t, err, context.Canceled)
 
-	_, err = e.Speak(ctx, Job(Sentence))
+	_, err = e.Speak(ctx, config.job(Sentence))
 	require.ErrorIs(t, err, context.Canceled)
-	mustSpeak(t, e, Job(Sentence))
+	mustSpeak(t, e, config.job(Sentence))
 }
 
 // longText takes every engine much longer than the test waits before it gives up.
@@ -434,7 +458,7 @@ var longText = strings.Repeat("nine hundred and ninety-nine thousand, ", 50)
 func closes(t *testing.T, config Config) {
 	e := config.Open(t, 1)
 	for range 5 {
-		u, err := e.Speak(t.Context(), Job(longText))
+		u, err := e.Speak(t.Context(), config.job(longText))
 		require.NoError(t, err)
 		_, err = u.Next(t.Context())
 		require.NoError(t, err)
@@ -443,5 +467,5 @@ func closes(t *testing.T, config Config) {
 		_, err = u.Next(t.Context())
 		require.ErrorIs(t, err, context.Canceled)
 	}
-	mustSpeak(t, e, Job(Sentence))
+	mustSpeak(t, e, config.job(Sentence))
 }

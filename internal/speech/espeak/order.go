@@ -6,7 +6,9 @@ import "encoding/binary"
 type order struct {
 	rehearsal bool // its audio is discarded
 	phonemes  bool // are reported
-	parts     []part
+	// The phonemes of clauses are reported in IPA, and there is no audio.
+	transcription bool
+	parts         []part
 }
 
 // part corresponds to struct runner_part in runner.h.
@@ -31,6 +33,7 @@ func (o order) encode() []byte {
 	native := binary.NativeEndian
 	out := native.AppendUint32(nil, boolToUint32(o.rehearsal))
 	out = native.AppendUint32(out, boolToUint32(o.phonemes))
+	out = native.AppendUint32(out, boolToUint32(o.transcription))
 	out = native.AppendUint32(out, uint32(len(o.parts)))
 	for _, p := range o.parts {
 		for _, value := range []int{p.start, p.rate, p.pitch, p.width, p.volume, p.wordGap} {

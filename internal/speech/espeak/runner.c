@@ -41,6 +41,7 @@ static int started; // the first audio frame is out
 static uint32_t marks[MARKS][2];
 static int marked;
 static int wants_phonemes;
+static int transcribes;
 static unsigned char phonemes[MARKS][12]; // a sample, and a name
 static int phonemes_count;
 static int silent_from = NO_SAMPLE; // where the pause began that lasts up to here
@@ -182,6 +183,18 @@ static uint32_t source_index(int position)
 	return part->start + index - added;
 }
 
+// on_clause writes the phonemes of a clause, after the index at which its part begins. The marks of its words follow.
+static int on_clause(const char *text)
+{
+	static unsigned char frame[sizeof(batch)];
+	size_t size = strnlen(text, sizeof(frame) - 4);
+	flush_marks();
+	put_uint32(frame, part->start);
+	memcpy(frame + 4, text, size);
+	write_frame('t', frame, (uint32_t)size + 4);
+	return 0;
+}
+
 static void end_silence(void)
 {
 	if (silent_from == NO_SAMPLE)
@@ -230,7 +243,7 @@ static int on_samples(short *samples, int count, espeak_EVENT *events)
 
 	for (; events->type != espeakEVENT_LIST_TERMINATED; events++)
 		take_event(events);
-	if (samples == NULL)
+	if (samples == NULL || transcribes)
 		return 0;
 	note_quiet(samples + first, count - first);
 	add_samples(samples + first, count - first);
@@ -391,10 +404,15 @@ static void serve_one(int in, int out)
 	if (job.parts > MAX_PARTS)
 		_exit(EXIT_BAD_JOB);
 	wants_phonemes = job.phonemes;
+	transcribes = job.transcribe;
 	limit_cpu(job.rehearsal ? REHEARSAL_CPU_SECONDS : CPU_SECONDS);
 	keep_output(out);
 	if (job.rehearsal)
 		output = -1;
+	if (transcribes) {
+		espeak_SetPhonemeTrace(espeakPHONEMES_IPA, stderr); // which is nowhere
+		espeak_SetPhonemeCallback(on_clause);
+	}
 	for (uint32_t i = 0; i < job.parts; i++)
 		serve_part(in);
 	flush_audio();

@@ -10,8 +10,9 @@
 
 // A job on the pipe: this, then its parts.
 struct runner_job {
-	int32_t rehearsal; // 1: synthesise, but write no frames
-	int32_t phonemes;  // 1: write the phonemes, too
+	int32_t rehearsal;  // 1: synthesise, but write no frames
+	int32_t phonemes;   // 1: write the phonemes, too
+	int32_t transcribe; // 1: write the phonemes of clauses in IPA, and no audio
 	uint32_t parts;
 };
 

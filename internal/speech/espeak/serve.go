@@ -15,7 +15,12 @@ import (
 
 // Serve answers jobs until the input ends. An error means that a job could not be finished, or that recitald is gone;
 // the process should then exit.
-func Serve(in io.Reader, out *os.File) error {
+func Serve(in io.Reader, out *os.File) error { return serve(in, out, false) }
+
+// Transcribe answers jobs as Serve does, with the phonemes of their text in place of audio.
+func Transcribe(in io.Reader, out *os.File) error { return serve(in, out, true) }
+
+func serve(in io.Reader, out *os.File, transcribes bool) error {
 	// A child is killed when the thread that forked it ends.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -24,7 +29,10 @@ func Serve(in io.Reader, out *os.File) error {
 	if err != nil {
 		return err
 	}
-	s := &server{reader: workers.NewReader(in), writer: workers.NewWriter(out), out: out, sampleRate: sampleRate}
+	s := &server{
+		reader: workers.NewReader(in), writer: workers.NewWriter(out), out: out, sampleRate: sampleRate,
+		transcribes: transcribes,
+	}
 	if err := s.writer.Write(engineproto.HelloFrame(sampleRate)); err != nil {
 		return err
 	}
@@ -36,7 +44,9 @@ type server struct {
 	writer     *workers.Writer // used only while no child has a job
 	out        *os.File
 	sampleRate int
-	ready      *child // waits for a job
+	// It answers with phonemes.
+	transcribes bool
+	ready       *child // waits for a job
 }
 
 // serve always keeps a child ready, even while another one has a job, so that no job waits for a fork. The children
@@ -69,7 +79,7 @@ func (s *server) answer(t task) error {
 		}
 		o = safe
 	}
-	o.phonemes = t.phonemes
+	o.phonemes, o.transcription = t.phonemes, s.transcribes
 	return errors.Join(s.carryOut(o))
 }
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Variable names a folder with recitald, recitalctl, speechworker, japanesereader and standins. The Makefile sets it,
+// Variable names a folder with recitald, recitalctl, speechworker, neuralworker, japanesereader and standins. The Makefile sets it,
 // so that they are built once for all packages.
 const Variable = "RECITAL_TEST_BINARIES"
 
@@ -39,10 +39,10 @@ func Environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "RECITAL_") })
 }
 
-// build links C only into speechworker, as the Makefile does.
+// build links C only into the workers, as the Makefile does.
 func build(folder, program string) error {
 	cgo := "0"
-	if program == "speechworker" {
+	if program == "speechworker" || program == "neuralworker" {
 		cgo = "1"
 	}
 	command := exec.Command("go", "build", "-trimpath", "-o", folder, "github.com/recital-tts/recital/cmd/"+program)

@@ -1,0 +1,95 @@
+package neural
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/recital-tts/recital/internal/speech"
+)
+
+// clause is a part of a job's text up to and with a punctuation mark.
+type clause struct {
+	start, runes int
+	phrase       speech.Phrase // to which it belongs
+	ends         bool          // its phrase ends with it
+	mark         rune          // that it ends with, as models know it: , ; : . ? or !; 0 for none
+	words        []word
+}
+
+// word is a word in the International Phonetic Alphabet.
+type word struct {
+	rune int // index of its first code point in the job's text
+	ipa  string
+}
+
+// endsSentence reports whether the clause is the last one of a sentence.
+func (c clause) endsSentence() bool { return c.mark == '.' || c.mark == '?' || c.mark == '!' }
+
+// pause returns the seconds of silence after it at speed 1; speech.OwnPause leaves them to the model.
+func (c clause) pause() float64 {
+	if !c.ends {
+		return speech.OwnPause
+	}
+	return c.phrase.Pause
+}
+
+// marks are the characters that end clauses, and what models know in their place.
+var marks = strings.NewReplacer("…", ".", "。", ".", "！", "!", "？", "?", "，", ",", "、", ",", "；", ";", "：", ":", "—", ",", "–", ",")
+
+// cutClauses cuts a text where phrases end. Phrases of the front end are clauses; others are also cut after marks that
+// white space follows.
+func cutClauses(text []rune, phrases []speech.Phrase) (clauses []clause) {
+	start := 0
+	for i, p := range phrases {
+		end := min(start+p.Runes, len(text))
+		if i == len(phrases)-1 {
+			end = len(text)
+		}
+		for at := start; at < end; {
+			length, mark := nextClause(text[at:end])
+			if p.Pause != speech.OwnPause {
+				length, mark = end-at, lastMark(text[at:end])
+			}
+			clauses = append(clauses, clause{start: at, runes: length, phrase: p, mark: mark, ends: at+length == end})
+			at += length
+		}
+		start = end
+	}
+	return clauses
+}
+
+// nextClause returns the length of a text's first clause, with the white space after it.
+func nextClause(text []rune) (length int, mark rune) {
+	for i, r := range text {
+		known := []rune(marks.Replace(string(r)))[0]
+		if !strings.ContainsRune(",;:.?!", known) {
+			continue
+		}
+		end := i + 1
+		for end < len(text) && (unicode.In(text[end], unicode.Pe, unicode.Pf) || strings.ContainsRune(`"'.?!…`, text[end])) {
+			end++
+		}
+		if end < len(text) && !unicode.IsSpace(text[end]) && r < unicode.MaxASCII {
+			continue
+		}
+		for end < len(text) && unicode.IsSpace(text[end]) {
+			end++
+		}
+		return end, known
+	}
+	return len(text), 0
+}
+
+// lastMark returns the mark at the end of a text; 0 if there is none.
+func lastMark(text []rune) rune {
+	for i := len(text) - 1; i >= 0; i-- {
+		known := []rune(marks.Replace(string(text[i])))[0]
+		if strings.ContainsRune(",;:.?!", known) {
+			return known
+		}
+		if unicode.IsLetter(text[i]) || unicode.IsNumber(text[i]) {
+			return 0
+		}
+	}
+	return 0
+}

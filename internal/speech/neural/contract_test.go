@@ -1,0 +1,46 @@
+package neural_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/process/workers"
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/enginetest"
+	"github.com/recital-tts/recital/internal/speech/neural/neuraltest"
+	"github.com/recital-tts/recital/internal/speech/worker"
+	"github.com/recital-tts/recital/internal/speech/worker/workertest"
+)
+
+// binary is the real speechworker, beside which the neuralworker lies.
+var binary string
+
+func TestMain(m *testing.M) { workertest.Main(m, &binary, []string{"neuralworker"}) }
+
+var toy = speech.Voice{ID: "toy", Name: "Toy", Gender: "U", Variant: "toy"}
+
+// open returns a pool that speaks with the voice of a folder.
+func open(t *testing.T, folder string, size int) *worker.Pool {
+	t.Helper()
+	pool, err := worker.Open(worker.Config{Size: size, Command: command(t, folder)})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, pool.Close()) })
+	return pool
+}
+
+func command(t *testing.T, folder string) workers.Command {
+	return workers.Command{Path: filepath.Join(filepath.Dir(binary), "neuralworker"), Args: []string{
+		"--runtime", neuraltest.Runtime(t), "--phonemes", binary, "--voice", toy.Variant, "--languages", "en-us", folder,
+	}}
+}
+
+func TestNeuralVoicesKeepTheContract(t *testing.T) {
+	folder := neuraltest.Folder(t)
+	neuraltest.Runtime(t)
+	enginetest.Run(t, enginetest.Config{
+		Open:      func(t *testing.T, workers int) speech.Engine { return open(t, folder, workers) },
+		Languages: []string{"en-us"}, Voices: []speech.Voice{toy}, FixedPitch: true,
+	})
+}

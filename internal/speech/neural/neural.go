@@ -1,0 +1,150 @@
+// Package neural is the engine process of neural voices: it turns jobs of package engineproto into samples with models
+// that ONNX Runtime runs. Phonemes come from a child process that runs espeak-ng, so that its licence and its crashes
+// stay outside. Only cmd/neuralworker imports it.
+package neural
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/recital-tts/recital/internal/speech/neural/vits"
+)
+
+// The files of a voice's folder, as Piper names them.
+const (
+	modelFile  = "voice.onnx"
+	configFile = "voice.onnx.json"
+)
+
+// Limits of the files.
+const (
+	maxModel  = 512 << 20
+	maxConfig = 1 << 20
+)
+
+// Config is what Piper's file beside a model says of it.
+type Config struct {
+	Audio struct {
+		SampleRate int `json:"sample_rate"`
+	} `json:"audio"`
+	Inference struct {
+		Noise     float64 `json:"noise_scale"`
+		PaceNoise float64 `json:"noise_w"`
+		Length    float64 `json:"length_scale"`
+	} `json:"inference"`
+	Espeak struct {
+		Voice string `json:"voice"`
+	} `json:"espeak"`
+	Speakers int                `json:"num_speakers"`
+	IDs      map[string][]int64 `json:"phoneme_id_map"`
+}
+
+// The symbols that a sentence of ids begins with, ends with, and has between its phonemes.
+const (
+	beginSymbol = "^"
+	endSymbol   = "$"
+	padSymbol   = "_"
+	spaceSymbol = " "
+)
+
+func parseConfig(content []byte) (Config, error) {
+	var c Config
+	if err := json.Unmarshal(content, &c); err != nil {
+		return Config{}, errors.New("the voice's configuration is not readable")
+	}
+	if c.Speakers > 1 {
+		return Config{}, fmt.Errorf("the voice has %d speakers, and 1 is supported", c.Speakers)
+	}
+	if c.Audio.SampleRate < 8000 || c.Audio.SampleRate > 48000 {
+		return Config{}, fmt.Errorf("a sample rate of %d Hz is not supported", c.Audio.SampleRate)
+	}
+	if c.Inference.Length == 0 {
+		c.Inference.Length = 1
+	}
+	if !(c.Inference.Length > 0.2 && c.Inference.Length < 5) || !(c.Inference.Noise >= 0 && c.Inference.Noise <= 2) ||
+		!(c.Inference.PaceNoise >= 0 && c.Inference.PaceNoise <= 2) {
+		return Config{}, errors.New("the voice's noise or length is out of range")
+	}
+	for _, symbol := range []string{beginSymbol, endSymbol, padSymbol, spaceSymbol} {
+		if len(c.IDs[symbol]) != 1 {
+			return Config{}, fmt.Errorf("the voice has no symbol %q", symbol)
+		}
+	}
+	return c, nil
+}
+
+// id returns the id of a symbol.
+func (c Config) id(symbol string) (id int64, found bool) {
+	ids := c.IDs[symbol]
+	if len(ids) == 0 {
+		return 0, false
+	}
+	return ids[0], true
+}
+
+// symbols returns what an alphabet spells a word in the International Phonetic Alphabet with, and how many of its
+// symbols it lacks.
+func (c Config) symbols(word string) (ids []int64, missing int) {
+	for _, r := range norm.NFD.String(word) {
+		if id, found := c.id(string(r)); found {
+			ids = append(ids, id)
+			continue
+		}
+		missing++
+	}
+	return ids, missing
+}
+
+// Voice is a voice that is loaded.
+type Voice struct {
+	ID        string   // the variant of the jobs that it speaks
+	Languages []string // engine languages that it speaks
+	Config    Config
+	model     *vits.Voice
+}
+
+// Load loads the voice of a folder.
+func Load(folder fs.FS) (*Voice, error) {
+	content, err := read(folder, configFile, maxConfig)
+	if err != nil {
+		return nil, err
+	}
+	config, err := parseConfig(content)
+	if err != nil {
+		return nil, err
+	}
+	file, err := read(folder, modelFile, maxModel)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := vits.Split(file)
+	if err != nil {
+		return nil, err
+	}
+	model, err := vits.Load(parts)
+	if err != nil {
+		return nil, err
+	}
+	return &Voice{Config: config, model: model}, nil
+}
+
+func read(folder fs.FS, name string, limit int64) ([]byte, error) {
+	file, err := folder.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("reading a voice: %w", err)
+	}
+	defer file.Close()
+	content, err := io.ReadAll(io.LimitReader(file, limit+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading a voice: %w", err)
+	}
+	if int64(len(content)) > limit {
+		return nil, fmt.Errorf("reading a voice: %s is larger than %d bytes", name, limit)
+	}
+	return content, nil
+}

@@ -1,0 +1,54 @@
+package neuraltest
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// find returns the path of ONNX Runtime's library, or why it is not here.
+var find = sync.OnceValues(func() (string, error) {
+	module, err := exec.Command("go", "env", "GOMOD").Output()
+	if err != nil {
+		return "", fmt.Errorf("finding the module: %w", err)
+	}
+	script := exec.Command(filepath.Join(filepath.Dir(strings.TrimSpace(string(module))), "deploy", "onnxruntime.sh"))
+	var problems bytes.Buffer
+	script.Stderr = &problems
+	path, err := script.Output()
+	if err != nil {
+		return "", fmt.Errorf("%w: %s", err, problems.String())
+	}
+	library := strings.TrimSpace(string(path))
+	_, err = os.Stat(library)
+	return library, err
+})
+
+// Runtime returns the path of ONNX Runtime's library. Where it can neither be found nor downloaded, the test is skipped,
+// and the reason goes to the standard error.
+func Runtime(t testing.TB) string {
+	t.Helper()
+	library, err := find()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s is SKIPPED: NEURAL VOICES ARE NOT TESTED, for want of ONNX Runtime: %v\n", t.Name(), err)
+		t.Skip("there is no ONNX Runtime")
+	}
+	return library
+}
+
+// Folder returns the folder of a small voice for American English.
+func Folder(t testing.TB) string {
+	t.Helper()
+	folder := t.TempDir()
+	for name, content := range map[string][]byte{"voice.onnx": Toy(), "voice.onnx.json": Config()} {
+		if err := os.WriteFile(filepath.Join(folder, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder
+}

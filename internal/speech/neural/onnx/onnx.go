@@ -1,0 +1,361 @@
+// Package onnx reads the graph of an ONNX model and cuts parts out of it, without a library: a model is a protobuf
+// message, of which few fields matter, and weights are passed on as they are.
+package onnx
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// The numbers of the fields in onnx.proto3 that are read.
+const (
+	modelGraph = 7
+	modelOpset = 8
+
+	opsetDomain  = 1
+	opsetVersion = 2
+
+	graphNode              = 1
+	graphInitializer       = 5
+	graphInput             = 11
+	graphOutput            = 12
+	graphValueInfo         = 13
+	graphSparseInitializer = 15
+
+	nodeInput     = 1
+	nodeOutput    = 2
+	nodeOperator  = 4
+	nodeAttribute = 5
+	nodeDomain    = 7
+
+	attributeName   = 1
+	attributeInts   = 8
+	attributeTensor = 5
+	attributeGraph  = 6
+	attributeMany   = 11 // graphs
+
+	tensorName         = 8
+	tensorExternalData = 13
+	tensorLocation     = 14
+
+	valueName = 1
+)
+
+// Limits of what is read: a voice has thousands of nodes and some hundred weights.
+const (
+	maxNodes  = 100_000
+	maxTensor = 100_000
+)
+
+// Graph is a model whose graph can be cut. It refers to the bytes of the file.
+type Graph struct {
+	// Opset is the version of ONNX's own operators.
+	Opset   int64
+	Nodes   []Node
+	Inputs  []string
+	Outputs []string
+
+	model        []field // all but the graph
+	other        []field // of the graph: all but what is below
+	inputs       []field
+	outputs      []field
+	initializers map[string]field
+	weights      []string       // names of the initializers, as in the file
+	producers    map[string]int // by output
+	consumers    map[string][]int
+}
+
+// Node is one operation of a graph.
+type Node struct {
+	Operator string
+	Inputs   []string // "" for one that is left out
+	Outputs  []string
+
+	raw        field
+	attributes []field
+}
+
+// field is a field of a message, as it is in the file.
+type field struct {
+	number  protowire.Number
+	raw     []byte // with its tag
+	content []byte // of a field with a length
+	varint  uint64
+}
+
+// Parse reads a model. It refuses what is no model, and what reads files or runs code of others: tensors outside of
+// the file, operators of other domains than ONNX's, graphs within nodes.
+func Parse(file []byte) (*Graph, error) {
+	g := &Graph{initializers: map[string]field{}, producers: map[string]int{}, consumers: map[string][]int{}}
+	model, err := fieldsOf(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading a model: %w", err)
+	}
+	var graph []byte
+	for _, f := range model {
+		switch f.number {
+		case modelGraph:
+			if graph != nil {
+				return nil, errors.New("reading a model: it has two graphs")
+			}
+			graph = f.content
+			continue
+		case modelOpset:
+			if err := g.readOpset(f.content); err != nil {
+				return nil, err
+			}
+		}
+		g.model = append(g.model, f)
+	}
+	if graph == nil || g.Opset == 0 {
+		return nil, errors.New("reading a model: this is not an ONNX model")
+	}
+	if err := g.readGraph(graph); err != nil {
+		return nil, fmt.Errorf("reading a model's graph: %w", err)
+	}
+	return g, nil
+}
+
+func (g *Graph) readOpset(message []byte) error {
+	fields, err := fieldsOf(message)
+	if err != nil {
+		return fmt.Errorf("reading a model's operators: %w", err)
+	}
+	domain, version := "", int64(0)
+	for _, f := range fields {
+		switch f.number {
+		case opsetDomain:
+			domain = string(f.content)
+		case opsetVersion:
+			version = int64(f.varint)
+		}
+	}
+	if domain == "" {
+		g.Opset = version
+	}
+	return nil
+}
+
+func (g *Graph) readGraph(message []byte) error {
+	fields, err := fieldsOf(message)
+	if err != nil {
+		return err
+	}
+	for _, f := range fields {
+		switch f.number {
+		case graphNode:
+			err = g.readNode(f)
+		case graphInitializer:
+			err = g.readInitializer(f)
+		case graphInput:
+			g.Inputs, g.inputs = append(g.Inputs, nameOf(f, valueName)), append(g.inputs, f)
+		case graphOutput:
+			g.Outputs, g.outputs = append(g.Outputs, nameOf(f, valueName)), append(g.outputs, f)
+		case graphSparseInitializer:
+			err = errors.New("it has sparse weights, which are not supported")
+		case graphValueInfo: // of tensors between nodes: not needed, and wrong after a cut
+		default:
+			g.other = append(g.other, f)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *Graph) readNode(f field) error {
+	if len(g.Nodes) == maxNodes {
+		return errors.New("it has too many nodes")
+	}
+	node, err := parseNode(f)
+	if err != nil {
+		return err
+	}
+	index := len(g.Nodes)
+	for _, output := range node.Outputs {
+		if _, twice := g.producers[output]; twice {
+			return errors.New("two nodes have one output")
+		}
+		if output != "" {
+			g.producers[output] = index
+		}
+	}
+	for _, input := range node.Inputs {
+		g.consumers[input] = append(g.consumers[input], index)
+	}
+	g.Nodes = append(g.Nodes, node)
+	return nil
+}
+
+func parseNode(f field) (Node, error) {
+	fields, err := fieldsOf(f.content)
+	if err != nil {
+		return Node{}, err
+	}
+	node := Node{raw: f}
+	for _, f := range fields {
+		switch f.number {
+		case nodeInput:
+			node.Inputs = append(node.Inputs, string(f.content))
+		case nodeOutput:
+			node.Outputs = append(node.Outputs, string(f.content))
+		case nodeOperator:
+			node.Operator = string(f.content)
+		case nodeAttribute:
+			node.attributes = append(node.attributes, f)
+			if err := checkAttribute(f); err != nil {
+				return Node{}, err
+			}
+		case nodeDomain:
+			if domain := string(f.content); domain != "" && domain != "ai.onnx" {
+				return Node{}, errors.New("it has operators that are not ONNX's own")
+			}
+		}
+	}
+	return node, nil
+}
+
+func checkAttribute(f field) error {
+	if hasAny(f, attributeGraph, attributeMany) {
+		return errors.New("a node has a graph of its own, which is not supported")
+	}
+	fields, _ := fieldsOf(f.content)
+	for _, f := range fields {
+		if f.number == attributeTensor && hasAny(f, tensorExternalData, tensorLocation) {
+			return errExternal
+		}
+	}
+	return nil
+}
+
+var errExternal = errors.New("its weights are in other files")
+
+func (g *Graph) readInitializer(f field) error {
+	if len(g.initializers) == maxTensor {
+		return errors.New("it has too many weights")
+	}
+	if hasAny(f, tensorExternalData, tensorLocation) {
+		return errExternal
+	}
+	name := nameOf(f, tensorName)
+	if g.IsWeight(name) {
+		return errors.New("two weights have one name")
+	}
+	g.initializers[name], g.weights = f, append(g.weights, name)
+	return nil
+}
+
+// Producer returns the node that has an output.
+func (g *Graph) Producer(output string) (Node, bool) {
+	i, found := g.producers[output]
+	if !found {
+		return Node{}, false
+	}
+	return g.Nodes[i], true
+}
+
+// Consumers returns the nodes that have an input.
+func (g *Graph) Consumers(input string) []Node {
+	var nodes []Node
+	for _, i := range g.consumers[input] {
+		nodes = append(nodes, g.Nodes[i])
+	}
+	return nodes
+}
+
+// IsWeight reports whether a name is that of a weight.
+func (g *Graph) IsWeight(name string) bool {
+	_, found := g.initializers[name]
+	return found
+}
+
+// With returns the nodes of an operator.
+func (g *Graph) With(operator string) []Node {
+	return slices.DeleteFunc(slices.Clone(g.Nodes), func(n Node) bool { return n.Operator != operator })
+}
+
+// Ints returns an attribute of numbers; nil if the node has none of that name.
+func (n Node) Ints(name string) []int64 {
+	for _, a := range n.attributes {
+		if nameOf(a, attributeName) != name {
+			continue
+		}
+		fields, err := fieldsOf(a.content)
+		if err != nil {
+			return nil
+		}
+		return intsOf(fields)
+	}
+	return nil
+}
+
+func intsOf(fields []field) (values []int64) {
+	for _, f := range fields {
+		if f.number != attributeInts {
+			continue
+		}
+		if f.content == nil {
+			values = append(values, int64(f.varint))
+		}
+		for rest := f.content; len(rest) > 0; {
+			value, n := protowire.ConsumeVarint(rest)
+			if n < 0 {
+				return nil
+			}
+			values, rest = append(values, int64(value)), rest[n:]
+		}
+	}
+	return values
+}
+
+// fieldsOf returns the fields of a message.
+func fieldsOf(message []byte) ([]field, error) {
+	var fields []field
+	for len(message) > 0 {
+		number, kind, n := protowire.ConsumeTag(message)
+		if n < 0 {
+			return nil, errors.New("the message is damaged")
+		}
+		size := protowire.ConsumeFieldValue(number, kind, message[n:])
+		if size < 0 {
+			return nil, errors.New("the message is damaged")
+		}
+		f := field{number: number, raw: message[:n+size]}
+		switch kind {
+		case protowire.BytesType:
+			f.content, _ = protowire.ConsumeBytes(message[n:])
+		case protowire.VarintType:
+			f.varint, _ = protowire.ConsumeVarint(message[n:])
+		}
+		fields, message = append(fields, f), message[n+size:]
+	}
+	return fields, nil
+}
+
+// nameOf returns the text of a field of a message.
+func nameOf(f field, number protowire.Number) (name string) {
+	fields, err := fieldsOf(f.content)
+	if err != nil {
+		return ""
+	}
+	for _, f := range fields {
+		if f.number == number {
+			name = string(f.content)
+		}
+	}
+	return name
+}
+
+func hasAny(f field, numbers ...protowire.Number) bool {
+	fields, err := fieldsOf(f.content)
+	if err != nil {
+		return true
+	}
+	return slices.ContainsFunc(fields, func(f field) bool {
+		return slices.Contains(numbers, f.number) && (len(f.content) > 0 || f.varint != 0)
+	})
+}

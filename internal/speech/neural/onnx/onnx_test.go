@@ -1,0 +1,71 @@
+package onnx_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/recital-tts/recital/internal/speech/neural/neuraltest"
+	"github.com/recital-tts/recital/internal/speech/neural/onnx"
+)
+
+func message(number protowire.Number, content []byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), content)
+}
+
+func TestAPartHasWhatItNeeds(t *testing.T) {
+	g, err := onnx.Parse(neuraltest.Toy())
+	require.NoError(t, err)
+	require.Equal(t, int64(15), g.Opset)
+	latent := onnx.Value{Name: "latent", Element: onnx.Float, Rank: 3}
+	part, err := g.Cut([]onnx.Value{latent}, []onnx.Value{{Name: "output", Element: onnx.Float, Rank: 4}})
+	require.NoError(t, err)
+	cut, err := onnx.Parse(part)
+	require.NoError(t, err)
+	require.Equal(t, []string{"latent"}, cut.Inputs)
+	require.Equal(t, []string{"output"}, cut.Outputs)
+	require.True(t, cut.IsWeight("pre.weight"))
+	require.False(t, cut.IsWeight("flow.weight"))
+	require.Len(t, cut.With("ConvTranspose"), 1)
+
+	_, err = g.Cut(nil, []onnx.Value{{Name: "nothing of the graph", Element: onnx.Float, Rank: 3}})
+	require.Error(t, err)
+}
+
+func TestWhatIsNoModelIsRefused(t *testing.T) {
+	toy := neuraltest.Toy()
+	const graph, initializer, node, attribute = 7, 5, 1, 5
+	tensor := func(fields ...[]byte) []byte {
+		return message(graph, message(initializer, bytes.Join(fields, nil)))
+	}
+	opset := message(8, protowire.AppendVarint(protowire.AppendTag(nil, 2, protowire.VarintType), 15))
+	for name, file := range map[string][]byte{
+		"nothing":       nil,
+		"text":          []byte("this is not a model"),
+		"no graph":      opset,
+		"cut off":       toy[:len(toy)-1],
+		"two graphs":    append(bytes.Clone(toy), message(graph, nil)...),
+		"external data": append(bytes.Clone(opset), tensor(message(8, []byte("w")), message(13, []byte("x")))...),
+		"a graph within a node": append(bytes.Clone(opset), message(graph, message(node, message(attribute,
+			message(6, []byte("x")))))...),
+		"an operator of others": append(bytes.Clone(opset), message(graph, message(node, message(7, []byte("com.evil"))))...),
+	} {
+		_, err := onnx.Parse(file)
+		require.Error(t, err, name)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(neuraltest.Toy())
+	f.Fuzz(func(t *testing.T, file []byte) {
+		g, err := onnx.Parse(file)
+		if err != nil {
+			return
+		}
+		for _, output := range g.Outputs {
+			_, _ = g.Cut(nil, []onnx.Value{{Name: output, Element: onnx.Float, Rank: 3}})
+		}
+	})
+}

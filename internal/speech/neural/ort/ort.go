@@ -1,0 +1,123 @@
+// Package ort runs parts of models with ONNX Runtime (onnxruntime.ai), a shared library that is loaded when it is
+// needed. Only cmd/neuralworker and tests of voices import it: it links C.
+package ort
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	onnxruntime "github.com/yalue/onnxruntime_go"
+)
+
+// Open loads the library from a file, before the first session. A process has one: further calls do nothing.
+func Open(library string) error {
+	if onnxruntime.IsInitialized() {
+		return nil
+	}
+	if !filepath.IsAbs(library) {
+		return errors.New("loading ONNX Runtime: its path is not absolute")
+	}
+	if _, err := os.Stat(library); err != nil {
+		return fmt.Errorf("loading ONNX Runtime: %w", err)
+	}
+	onnxruntime.SetSharedLibraryPath(library)
+	if err := onnxruntime.InitializeEnvironment(onnxruntime.WithLogLevelFatal()); err != nil {
+		return fmt.Errorf("loading ONNX Runtime: %w", err)
+	}
+	return nil
+}
+
+// Tensor is an array of numbers, of which either Floats or Ints has them.
+type Tensor struct {
+	Shape  []int64
+	Floats []float32
+	Ints   []int64
+}
+
+// Floats returns a tensor of real numbers.
+func Floats(values []float32, shape ...int64) Tensor { return Tensor{Shape: shape, Floats: values} }
+
+// Ints returns a tensor of whole numbers.
+func Ints(values []int64, shape ...int64) Tensor { return Tensor{Shape: shape, Ints: values} }
+
+// Session runs one model. It is safe for concurrent use; each run takes one thread, that of the caller. The results of
+// one thread are the same each time, those of several are not.
+type Session struct {
+	session *onnxruntime.DynamicAdvancedSession
+	outputs int
+}
+
+// Load loads a model, whose inputs and outputs Run takes and returns in this order.
+func Load(model []byte, inputs, outputs []string) (*Session, error) {
+	options, err := onnxruntime.NewSessionOptions()
+	if err != nil {
+		return nil, fmt.Errorf("loading a model: %w", err)
+	}
+	defer options.Destroy()
+	if err := errors.Join(options.SetIntraOpNumThreads(1), options.SetInterOpNumThreads(1)); err != nil {
+		return nil, fmt.Errorf("loading a model: %w", err)
+	}
+	session, err := onnxruntime.NewDynamicAdvancedSessionWithONNXData(model, inputs, outputs, options)
+	if err != nil {
+		return nil, fmt.Errorf("loading a model: %w", err)
+	}
+	return &Session{session: session, outputs: len(outputs)}, nil
+}
+
+// Close frees the model. No run may be under way.
+func (s *Session) Close() error { return s.session.Destroy() }
+
+// Run computes the outputs.
+func (s *Session) Run(inputs ...Tensor) (outputs []Tensor, err error) {
+	in := make([]onnxruntime.Value, len(inputs))
+	out := make([]onnxruntime.Value, s.outputs)
+	defer func() { err = errors.Join(err, destroy(in), destroy(out)) }()
+	for i, t := range inputs {
+		if in[i], err = t.value(); err != nil {
+			return nil, fmt.Errorf("passing a tensor to a model: %w", err)
+		}
+	}
+	if err := s.session.Run(in, out); err != nil {
+		return nil, fmt.Errorf("running a model: %w", err)
+	}
+	for _, value := range out {
+		t, err := tensorOf(value)
+		if err != nil {
+			return nil, err
+		}
+		outputs = append(outputs, t)
+	}
+	return outputs, nil
+}
+
+func (t Tensor) value() (onnxruntime.Value, error) {
+	if t.Ints != nil {
+		return onnxruntime.NewTensor(t.Shape, t.Ints)
+	}
+	return onnxruntime.NewTensor(t.Shape, t.Floats)
+}
+
+// tensorOf copies a tensor of the library.
+func tensorOf(value onnxruntime.Value) (Tensor, error) {
+	t := Tensor{Shape: append([]int64(nil), value.GetShape()...)}
+	switch v := value.(type) {
+	case *onnxruntime.Tensor[float32]:
+		t.Floats = append([]float32(nil), v.GetData()...)
+	case *onnxruntime.Tensor[int64]:
+		t.Ints = append([]int64(nil), v.GetData()...)
+	default:
+		return Tensor{}, errors.New("a model returned a tensor of an unknown type")
+	}
+	return t, nil
+}
+
+func destroy(values []onnxruntime.Value) (err error) {
+	for _, v := range values {
+		if v != nil {
+			err = errors.Join(err, v.Destroy())
+		}
+	}
+	return err
+}

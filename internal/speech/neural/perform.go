@@ -1,0 +1,269 @@
+package neural
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"math"
+
+	"github.com/recital-tts/recital/internal/process/workers"
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/engineproto"
+	"github.com/recital-tts/recital/internal/speech/neural/vits"
+)
+
+// ownPause is the pause after a sentence that leaves it to the engine, in seconds at speed 1.
+const ownPause = 0.25
+
+const (
+	// leadFrames is how much is kept of the silence with which a sentence begins, and tailFrames of that with which it
+	// ends.
+	leadFrames = 2
+	tailFrames = 2
+	// edge is the part of a pause at both ends in which words may still be heard, in seconds; between them is silence.
+	edge = 0.03
+	// fade is the time in which the loudness changes from none to all, in seconds: some voices stop abruptly.
+	fade = 0.005
+	// headroom is a factor on the samples, with which the loudest phrases are not clipped.
+	headroom = 0.5
+)
+
+// performance is the answer to a job.
+type performance struct {
+	voice  *Voice
+	job    engineproto.Job
+	writer *workers.Writer
+	total  int // samples written
+}
+
+// span is some ids of a sentence that have a length and a mark of their own.
+type span struct {
+	from, to int // ids
+	speed    float64
+	gain     float64 // a factor
+	rune     int     // of a word
+	gap      float64 // seconds of silence after a word
+	isPause  bool
+	pause    float64 // seconds that a pause lasts, or speech.OwnPause
+}
+
+// sentence speaks clauses in one run of the model.
+func (p *performance) sentence(clauses []clause, last bool) error {
+	ids, spans := p.spell(clauses)
+	if len(spans) == 0 {
+		return nil
+	}
+	config := p.voice.Config
+	encoded, err := p.voice.model.Encode(ids, vits.Noise{
+		Sound: config.Inference.Noise, Pace: config.Inference.PaceNoise, Seed: seedOf(p.job),
+	})
+	if err != nil {
+		return err
+	}
+	frames := vits.Round(p.lengths(encoded.Durations, spans))
+	envelope, err := p.announce(frames, spans)
+	if err != nil {
+		return err
+	}
+	if err := p.voice.model.Speak(encoded, frames, func(samples []float32) error {
+		return p.write(envelope.apply(samples))
+	}); err != nil {
+		return err
+	}
+	return p.rest(clauses[len(clauses)-1], last)
+}
+
+// seedOf makes a job's noise its own, so that the same job gives the same samples. The model has no input for the
+// pitch; what is drawn for it varies the noise.
+func seedOf(job engineproto.Job) uint64 {
+	hash := fnv.New64a()
+	hash.Write([]byte(job.Text))
+	for _, p := range job.Phrases {
+		hash.Write(binary.LittleEndian.AppendUint64(nil, math.Float64bits(p.Pitch)))
+	}
+	return hash.Sum64()
+}
+
+// spell returns the ids of a sentence, with a pad after each.
+func (p *performance) spell(clauses []clause) (ids []int64, spans []span) {
+	s := speller{config: p.voice.Config}
+	s.add(beginSymbol)
+	for i, c := range clauses {
+		like := span{speed: p.speedOf(c), gain: math.Pow(10, c.phrase.Gain/20)}
+		s.words(c, like)
+		like.from, like.isPause, like.pause = len(s.ids), true, c.pause()
+		s.add(string(c.mark))
+		if i < len(clauses)-1 {
+			s.add(spaceSymbol)
+			like.to = len(s.ids)
+			s.spans = append(s.spans, like)
+		}
+	}
+	if !s.spoken {
+		return nil, nil
+	}
+	s.add(endSymbol)
+	return s.ids[:len(s.ids)-1], s.spans
+}
+
+// speedOf returns a factor on what the model says: its frames are divided by it.
+func (p *performance) speedOf(c clause) float64 {
+	return p.job.Speed * c.phrase.Rate / p.voice.Config.Inference.Length
+}
+
+// speller collects the ids of a sentence.
+type speller struct {
+	config Config
+	ids    []int64
+	spans  []span
+	spoken bool // some of it is a word
+}
+
+// add adds a symbol, if the voice has it, and a pad.
+func (s *speller) add(symbol string) {
+	if id, found := s.config.id(symbol); found {
+		s.addIDs(id)
+	}
+}
+
+func (s *speller) addIDs(ids ...int64) {
+	pad, _ := s.config.id(padSymbol)
+	for _, id := range ids {
+		s.ids = append(s.ids, id, pad)
+	}
+}
+
+func (s *speller) words(c clause, like span) {
+	for i, w := range c.words {
+		symbols, _ := s.config.symbols(w.ipa)
+		if len(symbols) == 0 {
+			continue
+		}
+		word := like
+		word.from, word.rune = len(s.ids), w.rune
+		s.addIDs(symbols...)
+		if i < len(c.words)-1 {
+			s.add(spaceSymbol)
+			word.gap = c.phrase.Gap
+		}
+		word.to = len(s.ids)
+		s.spans, s.spoken = append(s.spans, word), true
+	}
+}
+
+// lengths returns the frames of each id: those of the model at the clause's speed, and those of pauses.
+func (p *performance) lengths(durations []float64, spans []span) []float64 {
+	wanted := make([]float64, len(durations))
+	for i := range min(leadFrames, len(wanted)) { // the beginning and its pad
+		wanted[i] = min(durations[i], 1)
+	}
+	for _, s := range spans {
+		if s.isPause && s.pause != speech.OwnPause {
+			wanted[s.from] = p.frames(s.pause / s.speedOfPause(p.voice.Config))
+			continue
+		}
+		for i := s.from; i < s.to; i++ {
+			wanted[i] = durations[i] / s.speed
+		}
+		wanted[s.to-1] += p.frames(s.gap)
+	}
+	for i, last := 0, spans[len(spans)-1].to; i < tailFrames && last+i < len(wanted); i++ {
+		wanted[last+i] = min(durations[last+i], 1)
+	}
+	return wanted
+}
+
+// speedOfPause leaves out the voice's own length: pauses are those of all engines.
+func (s span) speedOfPause(c Config) float64 { return s.speed * c.Inference.Length }
+
+func (p *performance) frames(seconds float64) float64 {
+	return seconds * float64(p.samples(1)) / float64(p.voice.model.Hop())
+}
+
+func (p *performance) samples(seconds float64) int {
+	return int(seconds * float64(p.voice.Config.Audio.SampleRate))
+}
+
+// announce writes the marks of a sentence, and returns how loud its parts are.
+func (p *performance) announce(frames []int, spans []span) (*envelope, error) {
+	starts := make([]int, len(frames)+1)
+	for i, n := range frames {
+		starts[i+1] = starts[i] + n*p.voice.model.Hop()
+	}
+	ramp := 1 / float64(p.samples(fade))
+	e := &envelope{level: spans[0].gain, ramp: ramp, end: starts[len(frames)]}
+	var marks []speech.Mark
+	for _, s := range spans {
+		from, to := starts[s.from], starts[s.to]
+		marks = append(marks, speech.Mark{Rune: s.rune, Sample: p.total + from, Silence: s.isPause})
+		if e.add(from, s.gain); s.isPause && to-from > 2*p.samples(edge) {
+			e.add(from+p.samples(edge), 0)
+			e.add(to-p.samples(edge), s.gain)
+		}
+	}
+	return e, p.writer.Write(engineproto.MarksFrame(marks))
+}
+
+// rest is silent after a sentence.
+func (p *performance) rest(c clause, last bool) error {
+	pause := c.pause()
+	if pause == speech.OwnPause {
+		pause = ownPause
+	}
+	if last && p.job.NoPause {
+		pause = 0
+	}
+	if err := p.writer.Write(engineproto.MarksFrame([]speech.Mark{{Silence: true, Sample: p.total}})); err != nil {
+		return err
+	}
+	silence := p.samples(pause/(p.job.Speed*c.phrase.Rate)) - tailFrames*p.voice.model.Hop()
+	return p.write(make([]float32, max(silence, 0)))
+}
+
+// maxSamples keeps frames within their bound.
+const maxSamples = 64 << 10
+
+func (p *performance) write(samples []float32) error {
+	for len(samples) > 0 {
+		n := min(len(samples), maxSamples)
+		pcm := make([]byte, 0, 2*n)
+		for _, s := range samples[:n] {
+			value := math.Round(float64(s) * math.MaxInt16)
+			pcm = binary.LittleEndian.AppendUint16(pcm, uint16(int16(max(math.MinInt16, min(math.MaxInt16, value)))))
+		}
+		if err := p.writer.Write(workers.Frame{Kind: engineproto.KindAudio, Payload: pcm}); err != nil {
+			return err
+		}
+		p.total += n
+		samples = samples[n:]
+	}
+	return nil
+}
+
+// envelope is how loud the samples of a sentence are.
+type envelope struct {
+	steps []step
+	level float64 // a factor
+	goal  float64 // of the level
+	ramp  float64 // by which the level changes from one sample to the next
+	end   int     // of the sentence, in samples
+	at    int     // samples before the next ones
+}
+
+type step struct {
+	at   int
+	gain float64
+}
+
+func (e *envelope) add(at int, gain float64) { e.steps = append(e.steps, step{at: at, gain: gain}) }
+
+func (e *envelope) apply(samples []float32) []float32 {
+	for i := range samples {
+		for len(e.steps) > 0 && e.steps[0].at <= e.at {
+			e.goal, e.steps = e.steps[0].gain, e.steps[1:]
+		}
+		e.level += max(-e.ramp, min(e.ramp, e.goal-e.level))
+		samples[i] = float32(headroom * float64(samples[i]) * e.level * min(1, e.ramp*float64(e.end-e.at)))
+		e.at++
+	}
+	return samples
+}

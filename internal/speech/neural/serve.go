@@ -1,0 +1,113 @@
+package neural
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/recital-tts/recital/internal/process/workers"
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/engineproto"
+)
+
+// maxSentence bounds the words that the model takes at once; longer sentences are cut between clauses.
+const maxSentence = 40
+
+// Serve answers jobs with the voice until the input ends. The command starts a speechworker in mode phonemes.
+func Serve(in io.Reader, out *os.File, voice *Voice, transcribe workers.Command) error {
+	s := &server{voice: voice, writer: workers.NewWriter(out), transcriber: transcriber{command: transcribe}}
+	defer s.transcriber.stop()
+	if err := s.transcriber.start(); err != nil {
+		return err
+	}
+	if err := s.writer.Write(engineproto.HelloFrame(voice.Config.Audio.SampleRate)); err != nil {
+		return err
+	}
+	reader := workers.NewReader(in)
+	for {
+		frame, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("reading a job: %w", err)
+		}
+		if err := s.answer(frame); err != nil {
+			return err
+		}
+	}
+}
+
+type server struct {
+	voice       *Voice
+	writer      *workers.Writer
+	transcriber transcriber
+}
+
+func (s *server) answer(frame workers.Frame) error {
+	job, err := s.prepare(frame)
+	if err != nil {
+		return s.refuse(err)
+	}
+	text := []rune(job.Text)
+	if len(job.Phrases) == 0 {
+		job.Phrases = []speech.Phrase{speech.OwnPhrase(len(text))}
+	}
+	clauses := cutClauses(text, job.Phrases)
+	if err := s.transcriber.transcribe(job, clauses); err != nil {
+		if errors.Is(err, errRefused) {
+			return s.refuse(err)
+		}
+		return err
+	}
+	p := &performance{voice: s.voice, job: job, writer: s.writer}
+	for len(clauses) > 0 {
+		n := sentenceOf(clauses)
+		if err := p.sentence(clauses[:n], n == len(clauses)); err != nil {
+			return err
+		}
+		clauses = clauses[n:]
+	}
+	return s.writer.Write(engineproto.EndFrame(p.total))
+}
+
+// prepare checks a job.
+func (s *server) prepare(frame workers.Frame) (engineproto.Job, error) {
+	job, err := engineproto.ParseJob(frame)
+	switch {
+	case err != nil:
+		return job, err
+	case job.Variant != s.voice.ID:
+		return job, errors.New("the voice is another one")
+	case job.Timbre != nil:
+		return job, errors.New("the voice has no timbre but its own")
+	case !slices.Contains(s.voice.Languages, job.Language):
+		return job, errors.New("the voice does not speak the language")
+	}
+	return job, job.Check()
+}
+
+func (s *server) refuse(why error) error { return refuse(s.writer, why) }
+
+// Refuse says in place of a hello why the voice cannot be loaded.
+func Refuse(out io.Writer, why error) error { return refuse(workers.NewWriter(out), why) }
+
+func refuse(writer *workers.Writer, why error) error {
+	return writer.Write(workers.Frame{Kind: engineproto.KindRefused, Payload: []byte(why.Error())})
+}
+
+// sentenceOf returns how many clauses are spoken in one run.
+func sentenceOf(clauses []clause) int {
+	words := 0
+	for i, c := range clauses {
+		if words += len(c.words); i > 0 && words > maxSentence {
+			return i
+		}
+		if c.endsSentence() {
+			return i + 1
+		}
+	}
+	return len(clauses)
+}

@@ -1,0 +1,180 @@
+package neural
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/recital-tts/recital/internal/process/workers"
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/engineproto"
+)
+
+// maxClauses is the number of clauses that are transcribed at once: a job has at most as many phrases.
+const maxClauses = 64
+
+// transcriber has a child process transcribe text. It starts another one when the text has ended it.
+type transcriber struct {
+	command workers.Command
+	process *workers.Process // nil when none runs
+}
+
+// transcribe fills in the words of clauses.
+func (t *transcriber) transcribe(job engineproto.Job, clauses []clause) error {
+	text := []rune(job.Text)
+	for len(clauses) > 0 {
+		batch := clauses[:min(len(clauses), maxClauses)]
+		clauses = clauses[len(batch):]
+		first := batch[0].start
+		part := speech.Job{
+			Text: string(text[first : batch[len(batch)-1].start+batch[len(batch)-1].runes]), Voice: speech.Voices()[0],
+			Language: job.Language, Speed: 1, Careful: job.Careful, Sounds: soundsWithin(job.Sounds, batch),
+		}
+		for _, c := range batch {
+			part.Phrases = append(part.Phrases, speech.OwnPhrase(c.runes))
+		}
+		if err := t.insist(part, batch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// insist asks a second time, carefully, if the child dies of a job. The model stays loaded meanwhile.
+func (t *transcriber) insist(job speech.Job, clauses []clause) error {
+	err := t.ask(job, clauses)
+	if err == nil || errors.Is(err, errRefused) {
+		return err
+	}
+	t.stop()
+	if job.Careful {
+		return fmt.Errorf("%w: it cannot be transcribed", errRefused)
+	}
+	for i := range clauses {
+		clauses[i].words = nil
+	}
+	job.Careful = true
+	return t.insist(job, clauses)
+}
+
+func soundsWithin(sounds []speech.Sound, clauses []clause) (within []speech.Sound) {
+	first, last := clauses[0], clauses[len(clauses)-1]
+	for _, s := range sounds {
+		if s.Start >= first.start && s.Start+s.Runes <= last.start+last.runes {
+			within = append(within, speech.Sound{Start: s.Start - first.start, Runes: s.Runes})
+		}
+	}
+	return within
+}
+
+// ask sends a job and takes the answer.
+func (t *transcriber) ask(job speech.Job, clauses []clause) error {
+	if err := t.start(); err != nil {
+		return err
+	}
+	frame, err := engineproto.JobFrame(job)
+	if err != nil {
+		return err
+	}
+	if err := t.process.In.Write(frame); err != nil {
+		return fmt.Errorf("asking for phonemes: %w", err)
+	}
+	a := answer{clauses: clauses, first: clauses[0].start, at: -1}
+	for {
+		frame, err := t.process.Out.Read()
+		if err != nil {
+			return fmt.Errorf("asking for phonemes: %w", err)
+		}
+		done, err := a.take(frame)
+		if done || err != nil {
+			return err
+		}
+	}
+}
+
+func (t *transcriber) start() error {
+	if t.process != nil {
+		return nil
+	}
+	process, err := workers.Start(t.command)
+	if err != nil {
+		return err
+	}
+	t.process = process
+	frame, err := process.Out.Read()
+	if err != nil {
+		t.stop()
+		return fmt.Errorf("starting a transcriber: %w", err)
+	}
+	if _, err := engineproto.ParseHello(frame); err != nil {
+		t.stop()
+		return fmt.Errorf("starting a transcriber: %w", err)
+	}
+	return nil
+}
+
+func (t *transcriber) stop() {
+	if t.process != nil {
+		t.process.Kill()
+		t.process = nil
+	}
+}
+
+// answer collects what comes back.
+type answer struct {
+	clauses []clause
+	first   int // code points before the text that was sent
+	at      int // of the clause that is being filled in
+	ipa     []string
+	starts  []int
+}
+
+func (a *answer) take(frame workers.Frame) (done bool, err error) {
+	switch frame.Kind {
+	case engineproto.KindClause:
+		heard, err := engineproto.ParseClause(frame)
+		if err != nil {
+			return true, err
+		}
+		a.finish()
+		for i, c := range a.clauses {
+			if c.start == heard.Phrase+a.first {
+				a.at = i
+			}
+		}
+		a.ipa = strings.Fields(heard.IPA)
+		return false, nil
+	case engineproto.KindMarks:
+		marks, err := engineproto.ParseMarks(frame)
+		for _, m := range marks {
+			if !m.Silence {
+				a.starts = append(a.starts, m.Rune+a.first)
+			}
+		}
+		return false, err
+	case engineproto.KindRefused:
+		return true, fmt.Errorf("%w: %s", errRefused, frame.Payload)
+	case engineproto.KindEnd:
+		a.finish()
+		return true, nil
+	}
+	return false, nil
+}
+
+// errRefused means that the child does not take the text; it goes on.
+var errRefused = errors.New("the text is refused")
+
+// finish gives the words their starts. There are as many, but for rare words that espeak-ng says in several parts.
+func (a *answer) finish() {
+	if a.at >= 0 {
+		c := &a.clauses[a.at]
+		for i, ipa := range a.ipa {
+			start := c.start
+			if n := len(a.starts); n > 0 {
+				start = a.starts[i*n/len(a.ipa)]
+			}
+			c.words = append(c.words, word{rune: start, ipa: ipa})
+		}
+	}
+	a.ipa, a.starts = nil, nil
+}

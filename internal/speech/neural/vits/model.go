@@ -1,0 +1,245 @@
+// Package vits speaks with voices of the family VITS (Kim, Kong and Son, 2021) as Piper exports them: one graph from
+// phonemes to samples. It is cut in three, so that the first samples come before the last are computed, durations are
+// known before any sample, and the noise is one's own.
+package vits
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/recital-tts/recital/internal/speech/neural/onnx"
+)
+
+// Parts are the parts of a model.
+type Parts struct {
+	Encoder, Flow, Decoder Part
+	Hop                    int // samples of a frame
+}
+
+// Part is a model with the names of its inputs and outputs.
+type Part struct {
+	Model           []byte
+	Inputs, Outputs []string
+}
+
+// places are the tensors at which a graph is cut.
+type places struct {
+	ids, lengths string // inputs of the model
+	pace         string // noise of the durations
+	durations    string // in frames, before they are scaled and rounded
+	mean, spread string // of the prior: of each phoneme, the spread as a logarithm
+	prior        string // of each frame, with noise
+	mask         string // of the frames
+	latent       string
+	samples      string
+	hop          int
+}
+
+// Split recognises a model by its structure and cuts it. The error says what was expected.
+func Split(file []byte) (Parts, error) {
+	g, err := onnx.Parse(file)
+	if err != nil {
+		return Parts{}, err
+	}
+	p, err := find(g)
+	if err != nil {
+		return Parts{}, fmt.Errorf("this is no VITS voice of Piper's kind with one speaker: %w", err)
+	}
+	parts := Parts{Hop: p.hop}
+	float := func(name string) onnx.Value { return onnx.Value{Name: name, Element: onnx.Float, Rank: 3} }
+	for _, cut := range []struct {
+		part            *Part
+		inputs, outputs []onnx.Value
+	}{
+		{&parts.Encoder, []onnx.Value{
+			{Name: p.ids, Element: onnx.Int64, Rank: 2}, {Name: p.lengths, Element: onnx.Int64, Rank: 1}, float(p.pace),
+		}, []onnx.Value{float(p.durations), float(p.mean), float(p.spread)}},
+		{&parts.Flow, []onnx.Value{float(p.prior), float(p.mask)}, []onnx.Value{float(p.latent)}},
+		{&parts.Decoder, []onnx.Value{float(p.latent)}, []onnx.Value{{Name: p.samples, Element: onnx.Float, Rank: 4}}},
+	} {
+		if cut.part.Model, err = g.Cut(cut.inputs, cut.outputs); err != nil {
+			return Parts{}, err
+		}
+		cut.part.Inputs, cut.part.Outputs = namesOf(cut.inputs), namesOf(cut.outputs)
+	}
+	return parts, nil
+}
+
+func namesOf(values []onnx.Value) (names []string) {
+	for _, v := range values {
+		names = append(names, v.Name)
+	}
+	return names
+}
+
+// finder looks for places, and keeps what it missed first.
+type finder struct {
+	*onnx.Graph
+	missed error
+}
+
+func find(g *onnx.Graph) (places, error) {
+	f := &finder{Graph: g}
+	if len(g.Inputs) < 3 || len(g.Outputs) != 1 {
+		return places{}, errors.New("it needs the inputs input, input_lengths and scales, and one output")
+	}
+	if len(g.Inputs) > 3 {
+		return places{}, errors.New("it has several speakers")
+	}
+	p := places{ids: g.Inputs[0], lengths: g.Inputs[1], samples: g.Outputs[0], hop: 1}
+	rounded := f.only("Ceil")
+	scaled := f.above(rounded.Inputs, "Mul")
+	p.durations = f.unscaled(scaled)
+	f.findNoise(&p)
+	f.findLatent(&p)
+	return p, f.missed
+}
+
+// findNoise finds the two sources of noise: that of the durations is scaled at once, that of the prior after it got its
+// spread.
+func (f *finder) findNoise(p *places) {
+	for _, source := range f.With("RandomNormalLike") {
+		product := f.below(source, "Mul")
+		if f.isScale(other(product, source.Outputs[0])) {
+			p.pace = product.Outputs[0]
+			continue
+		}
+		f.findPrior(p, source, product)
+	}
+	if p.pace == "" || p.prior == "" {
+		f.miss("two sources of noise, for durations and prior")
+	}
+}
+
+func (f *finder) findPrior(p *places, source, product onnx.Node) {
+	p.spread = f.ofPhonemes(f.above([]string{other(product, source.Outputs[0])}, "Exp"))
+	scaled := f.below(product, "Mul")
+	sum := f.below(scaled, "Add")
+	p.prior = first(sum.Outputs)
+	mean, _ := f.Producer(other(sum, first(scaled.Outputs)))
+	p.mean = f.ofPhonemes(onnx.Node{Inputs: mean.Inputs})
+}
+
+// ofPhonemes returns the tensor of phonemes from which a product with the alignment makes one of frames: both are
+// transposed.
+func (f *finder) ofPhonemes(below onnx.Node) string {
+	at := below
+	for range 4 {
+		if i := slices.IndexFunc(at.Inputs, func(name string) bool {
+			n, _ := f.Producer(name)
+			return n.Operator == "Split"
+		}); i >= 0 {
+			return at.Inputs[i]
+		}
+		next, found := f.first(at.Inputs, "MatMul", "Transpose")
+		if !found {
+			break
+		}
+		at = next
+	}
+	f.miss("mean and spread of the prior")
+	return ""
+}
+
+// findLatent finds what the decoder, which ends in convolutions that multiply the length, begins with.
+func (f *finder) findLatent(p *places) {
+	ups := f.With("ConvTranspose")
+	if len(ups) == 0 {
+		f.miss("a decoder with transposed convolutions")
+		return
+	}
+	for _, up := range ups {
+		for _, stride := range up.Ints("strides") {
+			p.hop *= int(stride)
+		}
+	}
+	before := f.above(ups[0].Inputs, "LeakyRelu")
+	entry := f.above(before.Inputs, "Conv")
+	p.latent = first(entry.Inputs)
+	last, _ := f.Producer(p.latent)
+	if last.Operator != "Mul" {
+		f.miss("a masked flow before the decoder")
+		return
+	}
+	mask := f.above(last.Inputs, "Cast")
+	p.mask = first(mask.Outputs)
+}
+
+// unscaled returns the factor of a product that is not one of the scales that the model is given.
+func (f *finder) unscaled(product onnx.Node) string {
+	for _, name := range product.Inputs {
+		if f.isScale(other(product, name)) {
+			return name
+		}
+	}
+	f.miss("durations that are scaled and rounded up")
+	return ""
+}
+
+// isScale reports whether a tensor is one of the model's three scales.
+func (f *finder) isScale(name string) bool {
+	n, _ := f.Producer(name)
+	return n.Operator == "Gather" && len(f.Inputs) > 2 && slices.Contains(n.Inputs, f.Inputs[2])
+}
+
+func (f *finder) only(operator string) onnx.Node {
+	nodes := f.With(operator)
+	if len(nodes) != 1 {
+		f.miss("one node " + operator)
+		return onnx.Node{}
+	}
+	return nodes[0]
+}
+
+// above returns the node of an operator that produces one of the tensors.
+func (f *finder) above(names []string, operator string) onnx.Node {
+	n, found := f.first(names, operator)
+	if !found {
+		f.miss("a node " + operator)
+	}
+	return n
+}
+
+func (f *finder) first(names []string, operators ...string) (onnx.Node, bool) {
+	for _, name := range names {
+		if n, found := f.Producer(name); found && slices.Contains(operators, n.Operator) {
+			return n, true
+		}
+	}
+	return onnx.Node{}, false
+}
+
+// below returns the node of an operator that takes what a node produces.
+func (f *finder) below(node onnx.Node, operator string) onnx.Node {
+	for _, n := range f.Consumers(first(node.Outputs)) {
+		if n.Operator == operator {
+			return n
+		}
+	}
+	f.miss("a node " + operator)
+	return onnx.Node{}
+}
+
+func (f *finder) miss(what string) {
+	if f.missed == nil {
+		f.missed = errors.New("it lacks " + what)
+	}
+}
+
+// other returns the input of a node of two that is not this one.
+func other(n onnx.Node, name string) string {
+	for _, input := range n.Inputs {
+		if input != name {
+			return input
+		}
+	}
+	return ""
+}
+
+func first(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return names[0]
+}

@@ -1,0 +1,101 @@
+package vits_test
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/speech/neural/neuraltest"
+	"github.com/recital-tts/recital/internal/speech/neural/ort"
+	"github.com/recital-tts/recital/internal/speech/neural/vits"
+)
+
+// model returns the toy, or the voice of the folder RECITAL_TEST_VOICE.
+func model(t *testing.T) []byte {
+	t.Helper()
+	require.NoError(t, ort.Open(neuraltest.Runtime(t)))
+	folder := os.Getenv("RECITAL_TEST_VOICE")
+	if folder == "" {
+		return neuraltest.Toy()
+	}
+	file, err := os.ReadFile(filepath.Join(folder, "voice.onnx"))
+	require.NoError(t, err)
+	return file
+}
+
+func load(t *testing.T, file []byte) *vits.Voice {
+	t.Helper()
+	parts, err := vits.Split(file)
+	require.NoError(t, err)
+	v, err := vits.Load(parts)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, v.Close()) })
+	return v
+}
+
+// speak returns the samples of ids, of which each has the frames that the model wants.
+func speak(t *testing.T, v *vits.Voice, ids []int64, noise vits.Noise) (samples []float32, frames int) {
+	t.Helper()
+	e, err := v.Encode(ids, noise)
+	require.NoError(t, err)
+	counts := vits.Round(e.Durations)
+	for _, n := range counts {
+		frames += n
+	}
+	require.NoError(t, v.Speak(e, counts, func(s []float32) error { samples = append(samples, s...); return nil }))
+	return samples, frames
+}
+
+func someIDs(count int) (ids []int64) {
+	random := rand.New(rand.NewPCG(1, uint64(count)))
+	for range count {
+		ids = append(ids, random.Int64N(16))
+	}
+	return ids
+}
+
+func TestThePartsAreTheWhole(t *testing.T) {
+	file := model(t)
+	whole, err := ort.Load(file, []string{"input", "input_lengths", "scales"}, []string{"output"})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, whole.Close()) }()
+	v := load(t, file)
+	for _, count := range []int{1, 2, 17, 90, 300} { // in one chunk, and in several
+		ids := someIDs(count)
+		want, err := whole.Run(ort.Ints(ids, 1, int64(count)), ort.Ints([]int64{int64(count)}, 1),
+			ort.Floats([]float32{0, 1, 0}, 3))
+		require.NoError(t, err)
+		got, _ := speak(t, v, ids, vits.Noise{})
+		require.Equal(t, len(want[0].Floats), len(got))
+		require.InDeltaSlice(t, want[0].Floats, got, 1e-4)
+	}
+}
+
+func TestTheNoiseIsThatOfTheSeed(t *testing.T) {
+	v := load(t, model(t))
+	ids := someIDs(60)
+	noise := vits.Noise{Sound: 0.6, Pace: 0.8, Seed: 7}
+	first, frames := speak(t, v, ids, noise)
+	require.Len(t, first, frames*v.Hop())
+	_, _ = speak(t, v, someIDs(20), noise)
+	again, _ := speak(t, v, ids, noise)
+	require.Equal(t, first, again)
+	noise.Seed++
+	other, _ := speak(t, v, ids, noise)
+	require.NotEqual(t, first, other)
+}
+
+func TestRoundingCarriesOn(t *testing.T) {
+	require.Equal(t, []int{0, 1, 0, 1}, vits.Round([]float64{0.4, 0.4, 0.4, 0.4}))
+	require.Equal(t, []int{2, 0, 3}, vits.Round([]float64{1.6, 0, 3}))
+}
+
+func TestWhatIsNoVoiceIsRefused(t *testing.T) {
+	_, err := vits.Split([]byte("no model"))
+	require.Error(t, err)
+	_, err = vits.Split(nil)
+	require.Error(t, err)
+}

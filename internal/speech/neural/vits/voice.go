@@ -1,0 +1,231 @@
+package vits
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/recital-tts/recital/internal/speech/neural/ort"
+)
+
+// Frames that a part has to see on each side of those that it computes, so that they come out as those of the whole
+// (measured: the flow's are within -119 dB, the decoder's receptive field ends at 10).
+const (
+	flowContext    = 32
+	decoderContext = 12
+)
+
+// The frames of a chunk: few in the first, for the first samples, then twice as many each time. They are part of the
+// result, as other chunks round otherwise.
+const (
+	firstChunk   = 20
+	largestChunk = 256
+)
+
+// Voice is a model that is loaded. It is safe for concurrent use: its parts are shared.
+type Voice struct {
+	encoder, flow, decoder *ort.Session
+	hop                    int
+}
+
+// Load loads the parts of a model.
+func Load(parts Parts) (v *Voice, err error) {
+	v = &Voice{hop: parts.Hop}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, v.Close())
+		}
+	}()
+	for _, load := range []struct {
+		name string
+		part Part
+		to   **ort.Session
+	}{{"encoder", parts.Encoder, &v.encoder}, {"flow", parts.Flow, &v.flow}, {"decoder", parts.Decoder, &v.decoder}} {
+		if *load.to, err = ort.Load(load.part.Model, load.part.Inputs, load.part.Outputs); err != nil {
+			return v, fmt.Errorf("the %s: %w", load.name, err)
+		}
+	}
+	return v, nil
+}
+
+// Close frees the model.
+func (v *Voice) Close() (err error) {
+	for _, s := range []*ort.Session{v.encoder, v.flow, v.decoder} {
+		if s != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}
+	return err
+}
+
+// Hop returns the samples of a frame.
+func (v *Voice) Hop() int { return v.hop }
+
+// Noise is how much a voice varies: 0 not at all, 1 as in training.
+type Noise struct {
+	Sound float64 // of the sound
+	Pace  float64 // of the durations
+	Seed  uint64  // of all of it
+}
+
+// streams of random numbers that belong to one seed.
+const (
+	paceStream  = 1
+	soundStream = 2
+)
+
+// Encoded is a sentence before it has a sound: how long its phonemes are, and what they are to become.
+type Encoded struct {
+	Durations    []float64 // of each id, in frames at speed 1
+	mean, spread []float32 // of the prior, by channel and id
+	channels     int
+	noise        Noise
+}
+
+// Encode reads the ids of a sentence.
+func (v *Voice) Encode(ids []int64, noise Noise) (Encoded, error) {
+	if len(ids) == 0 {
+		return Encoded{}, errors.New("encoding a sentence: it has no phonemes")
+	}
+	count := int64(len(ids))
+	pace := gaussian(noise.Seed, paceStream, 2*len(ids), noise.Pace)
+	out, err := v.encoder.Run(ort.Ints(ids, 1, count), ort.Ints([]int64{count}, 1), ort.Floats(pace, 1, 2, count))
+	if err != nil {
+		return Encoded{}, fmt.Errorf("encoding a sentence: %w", err)
+	}
+	e := Encoded{mean: out[1].Floats, spread: out[2].Floats, noise: noise}
+	if len(out[0].Floats) != len(ids) || len(e.mean) != len(e.spread) || len(e.mean)%len(ids) != 0 || len(e.mean) == 0 {
+		return Encoded{}, errors.New("encoding a sentence: the model returns tensors of other sizes")
+	}
+	e.channels = len(e.mean) / len(ids)
+	for _, d := range out[0].Floats {
+		e.Durations = append(e.Durations, math.Ceil(float64(d)))
+	}
+	return e, nil
+}
+
+func gaussian(seed, stream uint64, count int, scale float64) []float32 {
+	random := rand.New(rand.NewPCG(seed, stream))
+	values := make([]float32, count)
+	for i := range values {
+		values[i] = float32(random.NormFloat64() * scale)
+	}
+	return values
+}
+
+// Round returns whole frames for wanted ones. What rounding leaves is carried on, so that the whole is within half a
+// frame.
+func Round(wanted []float64) []int {
+	frames := make([]int, len(wanted))
+	var sum float64
+	given := 0
+	for i, d := range wanted {
+		sum += d
+		frames[i] = max(0, int(math.Round(sum))-given)
+		given += frames[i]
+	}
+	return frames
+}
+
+// Speak computes the samples of a sentence in which each id has that many frames, and passes them on chunk by chunk.
+// The slices belong to write.
+func (v *Voice) Speak(e Encoded, frames []int, write func(samples []float32) error) error {
+	s := &sentence{voice: v, channels: e.channels}
+	s.prior, s.frames = e.expand(frames)
+	for from, size := 0, firstChunk; from < s.frames; size = min(2*size, largestChunk) {
+		to := min(from+size, s.frames)
+		samples, err := s.decode(from, to)
+		if err != nil {
+			return err
+		}
+		if err := write(samples); err != nil {
+			return err
+		}
+		from = to
+	}
+	return nil
+}
+
+// expand returns the prior of each frame, by frame and channel.
+func (e Encoded) expand(frames []int) (prior []float32, count int) {
+	for _, n := range frames {
+		count += n
+	}
+	prior = gaussian(e.noise.Seed, soundStream, count*e.channels, e.noise.Sound)
+	at := 0
+	for id, n := range frames {
+		for range n {
+			for c := range e.channels {
+				i := c*len(frames) + id
+				prior[at] = e.mean[i] + prior[at]*float32(math.Exp(float64(e.spread[i])))
+				at++
+			}
+		}
+	}
+	return prior, count
+}
+
+// sentence is one that is being spoken.
+type sentence struct {
+	voice    *Voice
+	channels int
+	frames   int
+	prior    []float32 // by frame and channel
+	latent   []float32 // by frame and channel, as far as it is computed
+}
+
+// decode computes the samples of some frames.
+func (s *sentence) decode(from, to int) ([]float32, error) {
+	first, last := max(0, from-decoderContext), min(s.frames, to+decoderContext)
+	if err := s.flowUpTo(last); err != nil {
+		return nil, err
+	}
+	out, err := s.voice.decoder.Run(s.tensor(s.latent, first, last))
+	if err != nil {
+		return nil, fmt.Errorf("decoding a sentence: %w", err)
+	}
+	hop := s.voice.hop
+	if len(out[0].Floats) != (last-first)*hop {
+		return nil, errors.New("decoding a sentence: the model returns another number of samples")
+	}
+	return out[0].Floats[(from-first)*hop : (to-first)*hop], nil
+}
+
+// flowUpTo computes the latent of the frames before last that are not computed yet.
+func (s *sentence) flowUpTo(last int) error {
+	done := len(s.latent) / s.channels
+	if done >= last {
+		return nil
+	}
+	from, to := max(0, done-flowContext), min(s.frames, last+flowContext)
+	mask := make([]float32, to-from)
+	for i := range mask {
+		mask[i] = 1
+	}
+	out, err := s.voice.flow.Run(s.tensor(s.prior, from, to), ort.Floats(mask, 1, 1, int64(len(mask))))
+	if err != nil {
+		return fmt.Errorf("computing the flow of a sentence: %w", err)
+	}
+	if len(out[0].Floats) != (to-from)*s.channels {
+		return errors.New("computing the flow of a sentence: the model returns a tensor of another size")
+	}
+	for frame := done; frame < last; frame++ {
+		for c := range s.channels {
+			s.latent = append(s.latent, out[0].Floats[c*(to-from)+frame-from])
+		}
+	}
+	return nil
+}
+
+// tensor returns some frames by channel, as models take them.
+func (s *sentence) tensor(byFrame []float32, from, to int) ort.Tensor {
+	count := to - from
+	values := make([]float32, count*s.channels)
+	for frame := range count {
+		for c := range s.channels {
+			values[c*count+frame] = byFrame[(from+frame)*s.channels+c]
+		}
+	}
+	return ort.Floats(values, 1, int64(s.channels), int64(count))
+}
