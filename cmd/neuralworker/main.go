@@ -15,7 +15,8 @@ import (
 	"github.com/recital-tts/recital/internal/speech/neural/ort"
 )
 
-const usage = `usage: neuralworker --runtime LIBRARY --phonemes SPEECHWORKER --voice ID --languages CODES FOLDER | --version
+const usage = `usage: neuralworker --runtime LIBRARY --phonemes SPEECHWORKER --voice ID --languages CODES FOLDER
+       neuralworker --version
 
 recitald starts it; frames go over standard input and output. FOLDER has a voice: voice.onnx and voice.onnx.json.
 

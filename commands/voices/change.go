@@ -15,7 +15,6 @@ import (
 	"github.com/recital-tts/recital/domain/voice"
 	"github.com/recital-tts/recital/internal/access/keyring"
 	"github.com/recital-tts/recital/internal/events/eventlog"
-	"github.com/recital-tts/recital/internal/speech"
 )
 
 var (
@@ -52,7 +51,7 @@ func (c Change) apply(p voice.Profile) voice.Profile {
 // for a change of a system voice without a star.
 func (v *Voices) Update(ctx context.Context, account, id string, c Change, origin journal.Origin) (Voice, error) {
 	updated := Voice{ID: id}
-	if _, system := speech.LookupVoice(id); system {
+	if _, system := v.Catalogue.Lookup(id); system {
 		if c.Starred == nil {
 			return Voice{}, errForeign
 		}
@@ -127,7 +126,7 @@ func (v *Voices) profile(ctx context.Context, s voice.State) (p voice.Profile, e
 func (v *Voices) InvalidatePreview(
 	ctx context.Context, account, id string, origin journal.Origin,
 ) (eventlog.Position, error) {
-	if err := requireOwn(id); err != nil {
+	if err := v.requireOwn(id); err != nil {
 		return eventlog.Position{}, err
 	}
 	at := v.now()
@@ -144,8 +143,8 @@ func (v *Voices) InvalidatePreview(
 }
 
 // requireOwn refuses an id that no account's voice has.
-func requireOwn(id string) error {
-	if _, system := speech.LookupVoice(id); system {
+func (v *Voices) requireOwn(id string) error {
+	if _, system := v.Catalogue.Lookup(id); system {
 		return errSystem
 	}
 	if !voice.ValidID(id) {

@@ -13,7 +13,6 @@ import (
 	"github.com/recital-tts/recital/domain/voice"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/todo"
-	"github.com/recital-tts/recital/internal/speech"
 )
 
 // EraseProcess is the name of the to-do list of deleted voices of which something is left.
@@ -22,7 +21,7 @@ const EraseProcess = "erase_voice"
 // Delete deletes a voice of an account, and ends what is being done to make it. The to-do process EraseProcess removes
 // its blobs. Errors: domain.NotFound; domain.Denied for a system voice.
 func (v *Voices) Delete(ctx context.Context, account, id string, origin journal.Origin) (eventlog.Position, error) {
-	if err := requireOwn(id); err != nil {
+	if err := v.requireOwn(id); err != nil {
 		return eventlog.Position{}, err
 	}
 	position, err := v.delete(ctx, account, id, origin)
@@ -112,20 +111,13 @@ func (v *Voices) EraseFor(ctx context.Context, account string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := v.free(ctx, account, append(erased, systemVoices()...), false, journal.System()); err != nil {
+	if _, err := v.free(ctx, account, append(erased, v.Catalogue.IDs()...), false, journal.System()); err != nil {
 		return err
 	}
 	if len(erased) < len(state.Places) {
 		return &todo.NotYetError{}
 	}
 	return nil
-}
-
-func systemVoices() (ids []string) {
-	for _, v := range speech.Voices() {
-		ids = append(ids, v.ID)
-	}
-	return ids
 }
 
 // eraseSome brings voices to their end until the turn is over, and returns which.

@@ -32,7 +32,7 @@ type opened struct {
 // instance has changed it. Errors: domain.NotFound for a voice that the account does not have, or has deleted;
 // domain.Conflict for one that is not ready yet; domain.Rejected for one that never will be; domain.Unavailable.
 func (v *Voices) Speaking(ctx context.Context, account, id string) (speech.Voice, error) {
-	if system, found := speech.LookupVoice(id); found {
+	if system, found := v.Catalogue.Lookup(id); found {
 		return system, nil
 	}
 	if !voice.ValidID(id) {

@@ -40,6 +40,8 @@ type Config struct {
 	Decoder  audio.Decoder
 	Cloner   cloning.Cloner
 	Previews Previews
+	// of voices that every account has; nil has the system voices
+	Catalogue *speech.Catalogue
 	// of recordings while they are decoded and analysed; is created if missing, and belongs to this process alone
 	Folder string
 	Limits Limits

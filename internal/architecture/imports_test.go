@@ -37,7 +37,8 @@ const sealed = "internal/providers/blobs/sealed"
 // noEngines are the packages of the district of speech that are not adapters of the port of engines.
 var noEngines = []string{
 	"internal/speech/acoustics", "internal/speech/frontend", "internal/speech/generations", "internal/speech/loudness",
-	"internal/speech/mastering", "internal/speech/rendering", "internal/speech/voices", "internal/speech/wordtimes",
+	"internal/speech/mastering", "internal/speech/rendering", "internal/speech/voicepack", "internal/speech/voices",
+	"internal/speech/wordtimes",
 }
 
 // credentials is the room of API keys and whatever else lets somebody in; its subpackage is an adapter.
@@ -57,7 +58,8 @@ var rooms = []struct {
 	{
 		folder: "commands",
 		exactly: slices.Concat(ports, []string{todo, sealed, "internal/speech/wordtimes", "internal/events/readmodel",
-			"internal/speech/rendering", "internal/speech/generations", "internal/http/rates", "internal/http/spool",
+			"internal/speech/rendering", "internal/speech/generations", "internal/speech/voicepack",
+			"internal/http/rates", "internal/http/spool",
 			"internal/process/tracing", "internal/events/chain", "internal/events/logcopy"}),
 		below: []string{"domain"},
 		libraries: []string{uuid, "github.com/cenkalti/backoff/v5", "github.com/hashicorp/golang-lru/v2",
@@ -84,7 +86,7 @@ var rooms = []struct {
 	{
 		folder: "writeapi",
 		exactly: slices.Concat(ports, []string{"internal/http/links", "internal/events/logcopy",
-			"internal/events/readmodel", "internal/speech/voices", "internal/process/health"}),
+			"internal/events/readmodel", "internal/speech/voicepack", "internal/speech/voices", "internal/process/health"}),
 		below: []string{"internal/http/web", "commands", "domain"},
 		// operators manage the read models
 		besides:   map[string]string{"writeapi/operations": "internal/events/feed", "writeapi/skips": "internal/events/feed"},

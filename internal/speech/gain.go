@@ -58,7 +58,7 @@ func gainsOf(engine, language string) []float64 {
 
 // gainOf returns the gain of a system voice.
 func gainOf(engine, language string, voice Voice) float64 {
-	i := slices.IndexFunc(Voices(), func(v Voice) bool { return v.ID == voice.ID })
+	i := slices.IndexFunc(Voices(), func(v Voice) bool { return v.Variant == voice.Variant })
 	return gainsOf(engine, language)[max(i, 0)]
 }
 

@@ -46,6 +46,8 @@ type Piece struct {
 type Speaker struct {
 	engine spoken
 	second Engine // nil if there is none
+	// of voices that operators have installed; nil if there are none
+	installed InstalledEngines
 }
 
 // NewSpeaker returns a Speaker that uses an engine behind the front end.
@@ -53,13 +55,17 @@ func NewSpeaker(engine Engine) *Speaker { return &Speaker{engine: newSpoken(engi
 
 // WithJapanese returns a speaker that has Japanese read.
 func (s *Speaker) WithJapanese(reader JapaneseReader) *Speaker {
-	return &Speaker{engine: newSpoken(s.engine.Engine, reader), second: s.second}
+	with := *s
+	with.engine = newSpoken(s.engine.Engine, reader)
+	return &with
 }
 
 // WithSecondEngine returns a speaker that uses another engine, of the same sample rate, for the blizzard models'
 // American English.
 func (s *Speaker) WithSecondEngine(second Engine) *Speaker {
-	return &Speaker{engine: s.engine, second: spoken{Engine: second}}
+	with := *s
+	with.second = spoken{Engine: second}
+	return &with
 }
 
 // Speak starts a stream. The synthesis of the first segment starts at once; everything is cancelled when ctx ends.
@@ -96,11 +102,15 @@ func (s *Speaker) newStream(ctx context.Context, engine Engine, r Request, segme
 		chain: mastering.New(engine.SampleRate(), s.masteringOf(r)),
 	}
 	st.segments = r.Lexicon.Pronounce(segments, r.Language)
-	st.ctx, st.cancel = context.WithCancel(ctx)
+	st.ctx, st.cancel = context.WithCancel(context.WithValue(ctx, streamKey{}, st))
+	st.substitution = s.substitution(r)
 	return st
 }
 
 func (s *Speaker) engineFor(r Request) Engine {
+	if engine, found := s.installedEngine(r); found {
+		return engine
+	}
 	if s.usesSecond(r) {
 		return s.second
 	}
@@ -108,11 +118,17 @@ func (s *Speaker) engineFor(r Request) Engine {
 }
 
 func (s *Speaker) usesSecond(r Request) bool {
+	if _, found := s.installedEngine(r); found {
+		return false
+	}
 	return s.second != nil && r.Voice.Timbre == nil && usesSecondEngine(r.Model, r.Language)
 }
 
 // masteringOf returns the settings with which a voice is as loud as all others.
 func (s *Speaker) masteringOf(r Request) mastering.Settings {
+	if _, found := s.installedEngine(r); found {
+		return mastering.Settings{Gain: r.Voice.Installed.Gain}
+	}
 	settings := s.masteringAtOwnSpeed(r)
 	settings.Gain += speedGain(r.Speed, s.usesSecond(r))
 	return settings
@@ -141,9 +157,11 @@ type Stream struct {
 	masteringOf func(Request) mastering.Settings
 	fit         *fit      // nil unless a length was requested
 	audition    *audition // nil if the text is surely spoken
-	ctx         context.Context
-	cancel      context.CancelFunc
-	jobs        sync.WaitGroup
+	// the warning about another voice that speaks
+	substitution string
+	ctx          context.Context
+	cancel       context.CancelFunc
+	jobs         sync.WaitGroup
 
 	index   int      // of the segment that is being read
 	current *attempt // of that segment

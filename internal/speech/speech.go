@@ -179,6 +179,8 @@ var (
 	ErrRefused = domain.Refuse(domain.Invalid, "The speech engine refuses the text")
 	// ErrTooMuchAudio means that one segment became more audio than is held in memory.
 	ErrTooMuchAudio = domain.Refuse(domain.Invalid, "A segment of the text gives more audio than is permitted")
+	// ErrEngineBusy means that an installed voice speaks as many streams as this machine carries.
+	ErrEngineBusy = domain.Refuse(domain.Unavailable, "The voice speaks as much as it can at the moment")
 	// ErrEngineClosed means that the engine is shut down.
 	ErrEngineClosed = domain.Refuse(domain.Unavailable, "The speech engine is shut down")
 )

@@ -51,6 +51,9 @@ func (st *Stream) sounds(job Job) (bool, error) {
 // a sentence for the client; otherwise it returns "".
 func (st *Stream) Warning(ctx context.Context) (string, error) {
 	var warnings []string
+	if st.substitution != "" {
+		warnings = append(warnings, st.substitution)
+	}
 	if st.audition != nil {
 		if err := await(ctx, st.audition.over); err != nil {
 			return "", err

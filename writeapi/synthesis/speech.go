@@ -36,7 +36,9 @@ type API struct {
 	Links       links.Links
 	// OpenAIVoices has the ids of system voices by the names that clients of OpenAI's interface use, in lower case.
 	OpenAIVoices map[string]string
-	VoiceNames   VoiceNames
+	// Catalogue has the voices that every account may speak with; nil has the system voices.
+	Catalogue  *speech.Catalogue
+	VoiceNames VoiceNames
 }
 
 // VoiceNames finds voices by their names.

@@ -132,7 +132,7 @@ type previewRequest struct {
 
 // preview plays a voice in whatever plays audio by its address alone.
 func (a *API) preview(call *web.Call, in previewRequest) (web.Reply, error) {
-	if system, found := speech.LookupVoice(in.ID); found {
+	if system, found := a.Shower.Catalogue.Lookup(in.ID); found {
 		sound, err := a.Previews.Preview(call, system)
 		if err != nil {
 			return web.Reply{}, err
@@ -145,7 +145,7 @@ func (a *API) preview(call *web.Call, in previewRequest) (web.Reply, error) {
 	case a.Links.Verify(links.VoicePreview, in.ID, in.Signature):
 		listener = "" // whoever has the address
 	case listener == "":
-		_, err := speech.FindVoice(in.ID)
+		_, err := a.Shower.Catalogue.Find(in.ID)
 		return web.Reply{}, err
 	}
 	sound, err := a.Voices.Preview(call, listener, in.ID)

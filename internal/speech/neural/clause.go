@@ -34,7 +34,8 @@ func (c clause) pause() float64 {
 }
 
 // marks are the characters that end clauses, and what models know in their place.
-var marks = strings.NewReplacer("…", ".", "。", ".", "！", "!", "？", "?", "，", ",", "、", ",", "；", ";", "：", ":", "—", ",", "–", ",")
+var marks = strings.NewReplacer("…", ".", "。", ".", "！", "!", "？", "?", "，", ",", "、", ",", "；", ";", "：", ":",
+	"—", ",", "–", ",")
 
 // cutClauses cuts a text where phrases end. Phrases of the front end are clauses; others are also cut after marks that
 // white space follows.
@@ -66,7 +67,7 @@ func nextClause(text []rune) (length int, mark rune) {
 			continue
 		}
 		end := i + 1
-		for end < len(text) && (unicode.In(text[end], unicode.Pe, unicode.Pf) || strings.ContainsRune(`"'.?!…`, text[end])) {
+		for end < len(text) && isCloser(text[end]) {
 			end++
 		}
 		if end < len(text) && !unicode.IsSpace(text[end]) && r < unicode.MaxASCII {
@@ -78,6 +79,11 @@ func nextClause(text []rune) (length int, mark rune) {
 		return end, known
 	}
 	return len(text), 0
+}
+
+// isCloser reports whether a character belongs to the mark before it.
+func isCloser(r rune) bool {
+	return unicode.In(r, unicode.Pe, unicode.Pf) || strings.ContainsRune(`"'.?!…`, r)
 }
 
 // lastMark returns the mark at the end of a text; 0 if there is none.

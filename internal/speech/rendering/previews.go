@@ -3,6 +3,7 @@ package rendering
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/recital-tts/recital/internal/speech"
@@ -69,7 +70,11 @@ func (p *Previews) of(voice speech.Voice) *preview {
 
 // Render renders the preview of any voice, as MP3, and keeps nothing.
 func (p *Previews) Render(ctx context.Context, voice speech.Voice) ([]byte, error) {
-	stream := p.speaker.Speak(ctx, speech.Request{Text: previewText, Voice: voice, Language: "en-us", Speed: 1})
+	language := "en-us"
+	if of := voice.Installed; of != nil && !slices.Contains(of.Languages, language) {
+		language = of.Languages[0]
+	}
+	stream := p.speaker.Speak(ctx, speech.Request{Text: previewText, Voice: voice, Language: language, Speed: 1})
 	defer stream.Close()
 	encoder, err := p.encoders.Open(ctx, previewAudio(), stream.SampleRate())
 	if err != nil {

@@ -45,12 +45,14 @@ type Owned struct {
 type Shower struct {
 	Keys  keyring.Opener
 	Links links.Links
+	// nil has the system voices alone
+	Catalogue *speech.Catalogue
 }
 
 // System shows the system voices to a client that used a host and has starred some.
 func (s Shower) System(host string, starred []string) []Voice {
 	var shown []Voice
-	for _, v := range speech.Voices() {
+	for _, v := range s.Catalogue.Voices() {
 		preview := s.Links.VoicePreview(host, v.ID)
 		shown = append(shown, Voice{
 			ID: v.ID, Name: v.Name, State: string(voice.Speaking), Owner: "system", Type: "intrinsic",
@@ -61,13 +63,8 @@ func (s Shower) System(host string, starred []string) []Voice {
 	return shown
 }
 
-// SystemIDs returns the ids of the system voices.
-func SystemIDs() (ids []string) {
-	for _, v := range speech.Voices() {
-		ids = append(ids, v.ID)
-	}
-	return ids
-}
+// SystemIDs returns the ids of the voices that every account has.
+func (s Shower) SystemIDs() []string { return s.Catalogue.IDs() }
 
 // Owned shows a voice to its owner, who used a host. One whose profile cannot be read any more has no name.
 func (s Shower) Owned(ctx context.Context, host string, v Owned) (Voice, error) {

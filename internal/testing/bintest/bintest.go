@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Variable names a folder with recitald, recitalctl, speechworker, neuralworker, japanesereader and standins. The Makefile sets it,
-// so that they are built once for all packages.
+// Variable names a folder with recitald, recitalctl, speechworker, neuralworker, japanesereader and standins. The
+// Makefile sets it, so that they are built once for all packages.
 const Variable = "RECITAL_TEST_BINARIES"
 
 // Folder returns a folder with the programs. If Variable is not set, they are built into a temporary one, which

@@ -65,13 +65,13 @@ func (o OpenAI) ContentType() string {
 }
 
 // SystemVoice returns the id of the system voice that a client names, "" if it names none. voices has the ids of system
-// voices by other names, in lower case. The names of system voices are their ids with a capital.
-func (o OpenAI) SystemVoice(voices map[string]string) string {
+// voices by other names, in lower case. The names of system voices are their ids with a capital. catalogue has them.
+func (o OpenAI) SystemVoice(voices map[string]string, catalogue *speech.Catalogue) string {
 	name := strings.ToLower(o.Voice)
 	if id, mapped := voices[name]; mapped {
 		return id
 	}
-	if system, found := speech.LookupVoice(name); found {
+	if system, found := catalogue.Lookup(name); found {
 		return system.ID
 	}
 	return ""

@@ -36,7 +36,7 @@ func TestARequestInOpenAIsTermsReachesTheSpeaker(t *testing.T) {
 		t.Run(body, func(t *testing.T) {
 			in, err := decode([]byte(`{"input":"hi",` + body + `}`))
 			require.NoError(t, err)
-			named := in.SystemVoice(voices)
+			named := in.SystemVoice(voices, nil)
 			translated, warnings := in.Speech(named)
 			require.Equal(t, want.warnings, warnings)
 			require.Equal(t, want.contentType, in.ContentType())

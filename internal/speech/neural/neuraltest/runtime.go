@@ -2,6 +2,8 @@ package neuraltest
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -35,7 +37,8 @@ func Runtime(t testing.TB) string {
 	t.Helper()
 	library, err := find()
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "%s is SKIPPED: NEURAL VOICES ARE NOT TESTED, for want of ONNX Runtime: %v\n", t.Name(), err)
+		fmt.Fprintf(os.Stderr, "%s is SKIPPED: NEURAL VOICES ARE NOT TESTED, for want of ONNX Runtime: %v\n",
+			t.Name(), err)
 		t.Skip("there is no ONNX Runtime")
 	}
 	return library
@@ -51,4 +54,44 @@ func Folder(t testing.TB) string {
 		}
 	}
 	return folder
+}
+
+// Package returns the folder of a package with a small voice for American English that has an id.
+func Package(t testing.TB, id string) string {
+	t.Helper()
+	folder := Folder(t)
+	describe(t, folder, id)
+	return folder
+}
+
+// Break makes the model of a package one that is no voice, with the right hash.
+func Break(t testing.TB, folder string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(folder, "voice.onnx"), Toy()[:2000], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	describe(t, folder, "broken")
+}
+
+// describe writes the manifest.
+func describe(t testing.TB, folder, id string) {
+	t.Helper()
+	files := map[string]string{}
+	for _, name := range []string{"voice.onnx", "voice.onnx.json"} {
+		content, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = fmt.Sprintf("%x", sha256.Sum256(content))
+	}
+	manifest, err := json.Marshal(map[string]any{
+		"format": 1, "id": id, "name": "Toy", "gender": "U", "languages": []string{"en-us"}, "licence": "CC0-1.0",
+		"attribution": "Toy (made by tests)", "commercial": "yes", "files": files,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "manifest.json"), manifest, 0o600); err != nil {
+		t.Fatal(err)
+	}
 }

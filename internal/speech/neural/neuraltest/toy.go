@@ -86,7 +86,8 @@ func (m *model) encoder() {
 	m.byChannel("shape", "shape.channels")
 	m.node("RandomNormalLike", []string{"shape.channels"}, []string{"pace.random"})
 	m.node("Mul", []string{"pace.random", "pace"}, []string{"pace.noise"})
-	m.node("ReduceMean", []string{"pace.noise"}, []string{"pace.mean"}, intsAttribute("axes", 1), intAttribute("keepdims", 1))
+	m.node("ReduceMean", []string{"pace.noise"}, []string{"pace.mean"}, intsAttribute("axes", 1),
+		intAttribute("keepdims", 1))
 	m.byChannel("lengths", "lengths.channels")
 	m.node("Add", []string{"lengths.channels", "pace.mean"}, []string{"lengths.log"})
 	m.node("Exp", []string{"lengths.log"}, []string{"lengths.exp"})
@@ -102,8 +103,7 @@ func (m *model) byChannel(table, output string) {
 	m.node("Transpose", []string{table + ".rows"}, []string{output}, intsAttribute("perm", 0, 2, 1))
 }
 
-// alignment repeats each symbol for its frames: a frame is of the symbol after whose beginning, and before whose end, it
-// is.
+// alignment repeats each symbol for its frames: a frame belongs to the symbol that has begun and not ended.
 func (m *model) alignment() {
 	m.node("ReduceSum", []string{"frames"}, []string{"count.float"}, intAttribute("keepdims", 0))
 	m.node("Range", []string{"origin.float", "count.float", "step.float"}, []string{"range"})

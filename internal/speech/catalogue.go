@@ -1,0 +1,110 @@
+package speech
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+
+	"github.com/recital-tts/recital/domain"
+)
+
+// Installed is what makes a voice one that an operator has installed.
+type Installed struct {
+	Languages []string // engine languages that it speaks; another voice takes its place in others
+	Gain      float64  // dB, to the loudness of all voices
+}
+
+// InstalledEngines has the engines of installed voices.
+type InstalledEngines interface {
+	// Engine returns the engine of a voice by the voice's id, and whether it runs here.
+	Engine(id string) (Engine, bool)
+}
+
+// Catalogue has the voices that every account may speak with: the system voices, and those that operators have
+// installed. A nil one has the system voices. It is safe for concurrent use.
+type Catalogue struct{ installed atomic.Pointer[[]Voice] }
+
+// Install replaces the installed voices.
+func (c *Catalogue) Install(voices []Voice) { c.installed.Store(&voices) }
+
+// Voices returns the voices in the order in which they are listed.
+func (c *Catalogue) Voices() []Voice {
+	voices := Voices()
+	if c == nil {
+		return voices
+	}
+	if installed := c.installed.Load(); installed != nil {
+		voices = append(voices, *installed...)
+	}
+	return voices
+}
+
+// IDs returns the ids of the voices.
+func (c *Catalogue) IDs() (ids []string) {
+	for _, v := range c.Voices() {
+		ids = append(ids, v.ID)
+	}
+	return ids
+}
+
+// Lookup returns the voice with an id.
+func (c *Catalogue) Lookup(id string) (Voice, bool) {
+	voices := c.Voices()
+	i := slices.IndexFunc(voices, func(v Voice) bool { return v.ID == id })
+	if i < 0 {
+		return Voice{}, false
+	}
+	return voices[i], true
+}
+
+// Find is Lookup for an id that a client sent. Errors: domain.NotFound.
+func (c *Catalogue) Find(id string) (Voice, error) {
+	voice, found := c.Lookup(id)
+	if !found {
+		return Voice{}, domain.Refuse(domain.NotFound, "There is no such voice")
+	}
+	return voice, nil
+}
+
+// streamKey is the key of the stream in a context.
+type streamKey struct{}
+
+// StreamOf returns the stream for which an engine speaks; nil if there is none. It ends with the context.
+func StreamOf(ctx context.Context) *Stream {
+	stream, _ := ctx.Value(streamKey{}).(*Stream)
+	return stream
+}
+
+// WithInstalled returns a speaker that uses the engines of installed voices.
+func (s *Speaker) WithInstalled(engines InstalledEngines) *Speaker {
+	with := *s
+	with.installed = engines
+	return &with
+}
+
+// installedEngine returns the engine of a request for an installed voice, if it speaks the language and runs here.
+func (s *Speaker) installedEngine(r Request) (Engine, bool) {
+	of := r.Voice.Installed
+	if of == nil || s.installed == nil || !slices.Contains(of.Languages, r.Language) {
+		return nil, false
+	}
+	engine, found := s.installed.Engine(r.Voice.ID)
+	if !found {
+		return nil, false
+	}
+	return spoken{Engine: engine}, true
+}
+
+// substitution returns the warning about a voice in whose place another one speaks, or "".
+func (s *Speaker) substitution(r Request) string {
+	if r.Voice.Installed == nil {
+		return ""
+	}
+	if !slices.Contains(r.Voice.Installed.Languages, r.Language) {
+		return "voice: it does not speak this language, and another one speaks in its place"
+	}
+	if _, found := s.installedEngine(r); !found {
+		return "voice: it is not ready here, and another one speaks in its place"
+	}
+	return ""
+}

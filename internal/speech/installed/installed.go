@@ -1,0 +1,264 @@
+// Package installed runs the engines of voices that operators have installed, each voice in processes of its own.
+package installed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/recital-tts/recital/internal/process/workers"
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/loudness"
+	"github.com/recital-tts/recital/internal/speech/voicepack"
+	"github.com/recital-tts/recital/internal/speech/worker"
+)
+
+// Config configures Engines.
+type Config struct {
+	Runtime      string // the library of ONNX Runtime; "" runs no voice
+	Speechworker string // the binary, beside which the neuralworker lies
+	SampleRate   int    // of all engines, in Hz
+	// Patience is how long a new stream waits for one that ends; default 5 s.
+	Patience time.Duration
+	Logger   *slog.Logger
+}
+
+// Engines implements speech.InstalledEngines. It is safe for concurrent use.
+type Engines struct {
+	config Config
+
+	mu      sync.RWMutex
+	engines map[string]*engine // by the voice's id
+}
+
+// New returns an Engines that runs nothing yet.
+func New(config Config) *Engines {
+	if config.Patience == 0 {
+		config.Patience = 5 * time.Second
+	}
+	return &Engines{config: config, engines: map[string]*engine{}}
+}
+
+// Engine implements speech.InstalledEngines.
+func (e *Engines) Engine(id string) (speech.Engine, bool) {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	running, found := e.engines[id]
+	return running, found
+}
+
+// Open runs a voice, unless it runs. It takes as long as the voice needs to be loaded.
+func (e *Engines) Open(v voicepack.Voice) error {
+	if running, found := e.Engine(v.ID); found {
+		if running.(*engine).voice.Folder == v.Folder {
+			return nil
+		}
+		if err := e.Close(v.ID); err != nil {
+			return err
+		}
+	}
+	pool, err := e.pool(v, runtime.NumCPU())
+	if err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.engines[v.ID] = &engine{
+		pool: pool, voice: v, patience: e.config.Patience, places: make(chan struct{}, voicepack.Streams(v.Cost, runtime.NumCPU())),
+		admitted: map[*speech.Stream]*admission{},
+	}
+	return nil
+}
+
+func (e *Engines) pool(v voicepack.Voice, size int) (*worker.Pool, error) {
+	if e.config.Runtime == "" {
+		return nil, voicepack.ErrNoRuntime
+	}
+	pool, err := worker.Open(worker.Config{Size: size, Logger: e.config.Logger, Command: workers.Command{
+		Path: filepath.Join(filepath.Dir(e.config.Speechworker), "neuralworker"),
+		Args: []string{
+			"--runtime", e.config.Runtime, "--phonemes", e.config.Speechworker, "--voice", v.ID,
+			"--languages", strings.Join(v.Languages, ","), v.Folder,
+		},
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("running an installed voice: %w", err)
+	}
+	if rate := pool.SampleRate(); rate != e.config.SampleRate {
+		return nil, errors.Join(
+			fmt.Errorf("the voice speaks at %d Hz, and %d Hz is supported", rate, e.config.SampleRate), pool.Close())
+	}
+	return pool, nil
+}
+
+// Close ends a voice, and what it is saying.
+func (e *Engines) Close(id string) error {
+	e.mu.Lock()
+	running, found := e.engines[id]
+	delete(e.engines, id)
+	e.mu.Unlock()
+	if !found {
+		return nil
+	}
+	return running.pool.Close()
+}
+
+// CloseAll ends all voices.
+func (e *Engines) CloseAll() (err error) {
+	for _, id := range e.Running() {
+		err = errors.Join(err, e.Close(id))
+	}
+	return err
+}
+
+// Running returns the ids of the voices that run.
+func (e *Engines) Running() (ids []string) {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	for id := range e.engines {
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// Measure loads a voice and has it speak. The error says what is wrong with it.
+func (e *Engines) Measure(ctx context.Context, v voicepack.Voice) (m voicepack.Measured, err error) {
+	pool, err := e.pool(v, 1)
+	if err != nil {
+		return voicepack.Measured{}, err
+	}
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	engine := speech.WithFrontEnd(pool, nil)
+	meter := loudness.NewMeter(pool.SampleRate())
+	var samples int
+	var took time.Duration
+	for _, text := range sentences() {
+		job := speech.Job{Text: text, Voice: speech.Voice{Variant: v.ID}, Language: v.Languages[0], Speed: 1}
+		start := time.Now()
+		pcm, _, err := speech.Synthesise(ctx, engine, job)
+		if err != nil {
+			return voicepack.Measured{}, fmt.Errorf("measuring a voice: %w", err)
+		}
+		took += time.Since(start)
+		samples += len(pcm) / 2
+		meter.Add(pcm)
+	}
+	level := meter.Loudness()
+	if samples == 0 || math.IsInf(level, 0) || math.IsNaN(level) {
+		return voicepack.Measured{}, errors.New("measuring a voice: it says nothing")
+	}
+	return voicepack.Measured{
+		Gain: max(-maxGain, min(maxGain, loudness.Target-level)),
+		Cost: took.Seconds() / (float64(samples) / float64(pool.SampleRate())),
+	}, nil
+}
+
+// maxGain bounds the gain of a voice in dB.
+const maxGain = 24
+
+// sentences are what a voice is measured with.
+func sentences() []string {
+	return []string{
+		"The train to the coast leaves at a quarter past nine.", "Could you tell me where the library is?",
+		"She put the letter back into the drawer.", "Rain is expected in the north by the evening.",
+		"Nobody had seen the old map for years.", "We need three eggs, some flour and a little butter.",
+		"He laughed, and the whole room laughed with him.", "What a lovely garden you have!",
+		"The museum is closed on Mondays.", "Turn left at the bridge, and follow the river.",
+		"My brother works as a nurse in a small town.", "It was the first warm day of the year.",
+		"Please keep your ticket until the end of the journey.", "The answer was shorter than the question.",
+		"A black cat slept on the roof of the car.", "They painted the kitchen yellow last summer.",
+		"Is there anything else that I can do for you?", "The meeting starts in ten minutes.",
+		"Children were playing in the street below.", "Thank you for calling, and have a good day.",
+	}
+}
+
+// engine is the engine of a voice.
+type engine struct {
+	pool     *worker.Pool
+	voice    voicepack.Voice
+	patience time.Duration
+	places   chan struct{} // one for each stream
+
+	mu       sync.Mutex
+	admitted map[*speech.Stream]*admission
+}
+
+// admission is the place of a stream, once it is decided.
+type admission struct {
+	decided chan struct{}
+	err     error
+}
+
+// SampleRate implements speech.Engine.
+func (e *engine) SampleRate() int { return e.pool.SampleRate() }
+
+// Speak implements speech.Engine. A stream has a place from its first job to its end, so that those in progress are not
+// slowed down by new ones.
+func (e *engine) Speak(ctx context.Context, job speech.Job) (speech.Utterance, error) {
+	if stream := speech.StreamOf(ctx); stream != nil {
+		if err := e.admit(ctx, stream, job.First); err != nil {
+			return nil, err
+		}
+	}
+	job.Voice.Variant, job.Voice.Timbre = e.voice.ID, nil
+	return e.pool.Speak(ctx, job)
+}
+
+// admit waits for a place; that of a text of which something was spoken already, as long as it takes.
+func (e *engine) admit(ctx context.Context, stream *speech.Stream, first bool) error {
+	e.mu.Lock()
+	a, known := e.admitted[stream]
+	if !known {
+		a = &admission{decided: make(chan struct{})}
+		e.admitted[stream] = a
+	}
+	e.mu.Unlock()
+	if known {
+		select {
+		case <-a.decided:
+			return a.err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	a.err = e.wait(ctx, first)
+	context.AfterFunc(ctx, func() { e.forget(stream) })
+	close(a.decided)
+	return a.err
+}
+
+// wait takes a place.
+func (e *engine) wait(ctx context.Context, first bool) error {
+	var impatient <-chan time.Time
+	if first {
+		timer := time.NewTimer(e.patience)
+		defer timer.Stop()
+		impatient = timer.C
+	}
+	select {
+	case e.places <- struct{}{}:
+		return nil
+	case <-impatient:
+		return speech.ErrEngineBusy
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// forget gives the place of a stream back.
+func (e *engine) forget(stream *speech.Stream) {
+	e.mu.Lock()
+	a := e.admitted[stream]
+	delete(e.admitted, stream)
+	e.mu.Unlock()
+	if a != nil && a.err == nil {
+		<-e.places
+	}
+}

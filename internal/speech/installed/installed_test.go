@@ -1,0 +1,95 @@
+package installed_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/enginetest"
+	"github.com/recital-tts/recital/internal/speech/installed"
+	"github.com/recital-tts/recital/internal/speech/neural/neuraltest"
+	"github.com/recital-tts/recital/internal/speech/voicepack"
+	"github.com/recital-tts/recital/internal/speech/worker"
+	"github.com/recital-tts/recital/internal/speech/worker/workertest"
+)
+
+// binary is the real speechworker, beside which the neuralworker lies.
+var binary string
+
+func TestMain(m *testing.M) { workertest.Main(m, &binary, []string{"neuralworker"}) }
+
+func newEngines(t *testing.T, runtime string) *installed.Engines {
+	t.Helper()
+	e := installed.New(installed.Config{Runtime: runtime, Speechworker: binary, SampleRate: neuraltest.ToyRate,
+		Patience: 50 * time.Millisecond})
+	t.Cleanup(func() { require.NoError(t, e.CloseAll()) })
+	return e
+}
+
+func toy(t *testing.T) voicepack.Voice {
+	return voicepack.Voice{ID: "toy", Languages: []string{"en-us"}, Folder: neuraltest.Folder(t), Cost: 1000}
+}
+
+// read reads a stream to its end.
+func read(ctx context.Context, stream *speech.Stream) error {
+	for {
+		if _, err := stream.Next(ctx); err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+func TestStreamsHavePlaces(t *testing.T) {
+	e := newEngines(t, neuraltest.Runtime(t))
+	v := toy(t)
+	measured, err := e.Measure(t.Context(), v)
+	require.NoError(t, err)
+	require.Positive(t, measured.Cost)
+	require.NoError(t, e.Open(v)) // with a place for one stream: it costs much
+	require.NoError(t, e.Open(v))
+	first, err := worker.Open(worker.Config{Size: 1, Command: workertest.Command(binary)})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, first.Close()) }()
+	speaker := speech.NewSpeaker(first).WithInstalled(e)
+	request := speech.Request{Text: enginetest.Sentence, Language: "en-us", Voice: speech.Voice{
+		ID: "toy", Variant: "f2", Installed: &speech.Installed{Languages: v.Languages, Gain: measured.Gain}}}
+
+	one := speaker.Speak(t.Context(), request)
+	_, err = one.Next(t.Context())
+	require.NoError(t, err)
+	other := speaker.Speak(t.Context(), request)
+	require.Equal(t, domain.Unavailable, domain.CodeOf(read(t.Context(), other)), "the place is taken")
+	other.Close()
+	require.NoError(t, read(t.Context(), one), "and whoever has it is not disturbed")
+	one.Close()
+	require.Eventually(t, func() bool {
+		again := speaker.Speak(t.Context(), request)
+		defer again.Close()
+		return read(t.Context(), again) == nil
+	}, time.Minute, time.Millisecond, "the place is given back")
+
+	require.NoError(t, e.Close("toy"))
+	_, found := e.Engine("toy")
+	require.False(t, found)
+}
+
+func TestWithoutARuntimeNothingRuns(t *testing.T) {
+	e := newEngines(t, "")
+	require.ErrorIs(t, e.Open(toy(t)), voicepack.ErrNoRuntime)
+	_, err := e.Measure(t.Context(), toy(t))
+	require.ErrorIs(t, err, voicepack.ErrNoRuntime)
+}
+
+func TestAVoiceOfAnotherRateIsRefused(t *testing.T) {
+	e := installed.New(installed.Config{Runtime: neuraltest.Runtime(t), Speechworker: binary, SampleRate: 24000})
+	require.ErrorContains(t, e.Open(toy(t)), "22050 Hz")
+}

@@ -1,0 +1,33 @@
+package voicepack
+
+import (
+	"math"
+
+	"github.com/recital-tts/recital/domain"
+)
+
+// Voice is an installed voice that is to run.
+type Voice struct {
+	ID        string
+	Languages []string // engine languages
+	Folder    string   // of its files
+	Cost      float64  // seconds of a processor for a second of speech
+}
+
+// Measured is what was found out about a voice.
+type Measured struct {
+	Gain float64 // dB, to the loudness of all voices
+	Cost float64 // seconds for a second of speech, in one process
+}
+
+// ErrNoRuntime means that an instance runs no installed voices.
+var ErrNoRuntime = domain.Refuse(domain.Rejected,
+	"This instance has no ONNX Runtime: set RECITAL_ONNXRUNTIME to its library, libonnxruntime.so")
+
+// share is the part of the processors that the streams of a voice may take; the rest is for everything else.
+const share = 0.7
+
+// Streams returns how many streams of a voice a machine carries at the same time.
+func Streams(cost float64, processors int) int {
+	return max(1, int(math.Floor(share*float64(processors)/max(cost, 0.001))))
+}
