@@ -91,6 +91,7 @@ type commands struct {
 	Outbox      showOutbox      `cmd:"" help:"The notices that mode dev would have sent by e-mail, the newest first."`
 	Payments    paymentCommands `cmd:"" help:"The account at the payment provider: set it up, check it."`
 	Alerts      alertCommands   `cmd:"" help:"What is wrong: list it, clear what somebody has seen to."`
+	Voices      voiceCommands   `cmd:"" help:"Voices of neural networks: install, list, test and remove them."`
 	Keyring     keyrings        `cmd:"" help:"The keyring that belongs to the log: show it, abandon it when it is lost."`
 	Doctor      doctor          `cmd:"" help:"Check, in words, what recitalctl and recitald need."`
 	Backup      backUp          `cmd:"" help:"${commands_backup}"`

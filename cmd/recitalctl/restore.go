@@ -33,6 +33,7 @@ import (
 	"github.com/recital-tts/recital/internal/providers/blobs"
 	"github.com/recital-tts/recital/internal/providers/blobs/folder"
 	"github.com/recital-tts/recital/internal/providers/blobs/s3"
+	"github.com/recital-tts/recital/internal/speech/voicepack"
 )
 
 type restore struct {
@@ -225,7 +226,7 @@ func inPieces(from io.Reader, put func(offset int64, piece []byte) error) error 
 			return nil
 		}
 		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-			return fmt.Errorf("reading the copy of the keyring: %w", err)
+			return fmt.Errorf("reading what is sent: %w", err)
 		}
 		if err := put(offset, piece[:n]); err != nil {
 			return err
@@ -388,6 +389,9 @@ type needs struct{ journal *journal.Journal }
 
 // blob reports whether a blob is needed, as it may be where an event of its owner cannot be decoded.
 func (n *needs) blob(ctx context.Context, address blobs.Address) (bool, error) {
+	if strings.HasPrefix(string(address), voicepack.BlobPrefix) { // of everybody
+		return true, nil
+	}
 	account, err := n.owner(ctx, address)
 	if eventlog.IsUndecodable(err) {
 		return true, nil

@@ -26,6 +26,7 @@ import (
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/commands/ledger"
 	"github.com/recital-tts/recital/commands/notices"
+	"github.com/recital-tts/recital/commands/packages"
 	"github.com/recital-tts/recital/commands/pronunciations"
 	"github.com/recital-tts/recital/commands/sessions"
 	"github.com/recital-tts/recital/commands/signin"
@@ -189,7 +190,8 @@ func New(t testing.TB) *World {
 func NewOn(t testing.TB, log eventlog.Log) *World {
 	t.Helper()
 	registry, err := eventlog.NewRegistry(slices.Concat(accounts.Events(), alerts.Events(), billing.Events(),
-		clips.Events(), feedback.Events(), hosting.Events(), ledger.Events(), notices.Events(), sessions.Events(),
+		clips.Events(), feedback.Events(), hosting.Events(), ledger.Events(), notices.Events(), packages.Events(),
+		sessions.Events(),
 		pronunciations.Events(), signin.Events(), voices.Events())...)
 	require.NoError(t, err)
 	w := &World{T: t, Log: Watch(log), Clock: NewClock()}

@@ -22,6 +22,9 @@ const (
 	ActCopyKeyring   = "keyring-copy"
 	ActImportKeyring = "keyring-import"
 	ActDrain         = "drain"
+	ActInstallVoice  = "voice-install"
+	ActTestVoice     = "voice-test"
+	ActRemoveVoice   = "voice-remove"
 )
 
 // ActStream returns the name of an act's stream.

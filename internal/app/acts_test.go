@@ -20,8 +20,10 @@ import (
 func TestEveryRouteThatChangesOrCopiesDeclaresItsAct(t *testing.T) {
 	recordsNothing := map[string]string{
 		"PUT /admin/keyring/import": "pieces of a copy, which the POST that imports it records",
-		"POST /admin/session":       "a cookie in place of the token, whose holder each act names",
-		"DELETE /admin/session":     "the same",
+		"PUT /admin/voices/package": "pieces of a package, which the POST that installs it records",
+
+		"POST /admin/session":   "a cookie in place of the token, whose holder each act names",
+		"DELETE /admin/session": "the same",
 
 		"GET /admin/audit/verification": "what was found, which copies no event",
 	}

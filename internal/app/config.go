@@ -68,6 +68,7 @@ type Config struct {
 	AuditHeadInterval time.Duration `name:"audit-head-interval" default:"5m"`
 
 	SpeechWorker  string        `name:"speechworker" placeholder:"PATH"`
+	ONNXRuntime   string        `name:"onnxruntime" placeholder:"/PATH/libonnxruntime.so"`
 	Engines       int           `name:"engines" default:"0"`
 	Codecs        int           `name:"codecs" default:"0"`
 	Alignments    int           `name:"alignments" default:"2"`

@@ -25,7 +25,7 @@ import (
 var speechworker string
 
 func TestMain(m *testing.M) {
-	workertest.Main(openapitest.Checked(m), &speechworker, []string{"standins"}, ofLibraries()...)
+	workertest.Main(openapitest.Checked(m), &speechworker, []string{"standins", "neuralworker"}, ofLibraries()...)
 }
 
 // ofLibraries are what fasthttp leaves behind: one goroutine for the process, one for each server until its next tick.

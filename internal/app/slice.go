@@ -44,6 +44,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio/codec"
 	"github.com/recital-tts/recital/internal/speech/audio/decode"
 	"github.com/recital-tts/recital/internal/speech/generations"
+	"github.com/recital-tts/recital/internal/speech/installed"
 	"github.com/recital-tts/recital/internal/speech/japanese/reader"
 	"github.com/recital-tts/recital/internal/speech/wordtimes"
 	"github.com/recital-tts/recital/internal/speech/worker"
@@ -126,6 +127,7 @@ func allSlices(p *parts) []slice {
 		billingSlice(&p.coreParts, &p.providerParts, &p.sharedParts),
 		signinSlice(&p.coreParts, &p.providerParts, &p.sharedParts),
 		clipsSlice(&p.coreParts, &p.storeParts, &p.sharedParts),
+		packagesSlice(&p.coreParts, &p.storeParts, &p.workerParts),
 		voicesSlice(&p.coreParts, &p.storeParts, &p.workerParts, &p.sharedParts),
 		pronunciationsSlice(&p.coreParts, &p.sharedParts),
 		synthesisSlice(&p.coreParts, &p.statusParts, &p.storeParts, &p.workerParts, &p.sharedParts),
@@ -263,8 +265,11 @@ type workerParts struct {
 	codecs   *codec.Pool
 	japanese *reader.Reader
 	speaker  *speech.Speaker
-	encoders audio.Encoders
-	decoder  *decode.Pool // of uploads
+	// of voices that operators install, which the catalogue has beside the system voices
+	installed *installed.Engines
+	catalogue *speech.Catalogue
+	encoders  audio.Encoders
+	decoder   *decode.Pool // of uploads
 }
 
 // providerParts are the servers of others.

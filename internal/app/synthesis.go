@@ -22,6 +22,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/audio/codec"
 	"github.com/recital-tts/recital/internal/speech/audio/decode"
+	"github.com/recital-tts/recital/internal/speech/installed"
 	"github.com/recital-tts/recital/internal/speech/japanese/reader"
 	"github.com/recital-tts/recital/internal/speech/wordtimes"
 	"github.com/recital-tts/recital/internal/speech/worker"
@@ -60,7 +61,7 @@ func synthesisSlice(
 					Slots:      commands.NewSlots(limits), Rates: core.rates, Longest: core.cfg.LongestStream, Logger: core.log,
 					Observe: core.metrics.speech.observe,
 				},
-				Links: core.links(), OpenAIVoices: openAIVoices, VoiceNames: shared.voiceNames,
+				Links: core.links(), OpenAIVoices: openAIVoices, VoiceNames: shared.voiceNames, Catalogue: workers.catalogue,
 			}
 			read := readapi.API{
 				Shelf: shared.wordTimes, Links: core.links(), LongestReply: core.cfg.longestReservation(), Now: time.Now,
@@ -104,7 +105,12 @@ func (a *App) startWorkers(context.Context) error {
 	}
 	a.onClose("the codecs", func() error { a.codecs.Close(); return nil })
 	a.openJapanese(filepath.Join(filepath.Dir(binary), "japanesereader"))
-	a.speaker = speech.NewSpeaker(a.engines).WithSecondEngine(a.second).WithJapanese(a.japanese)
+	a.catalogue = &speech.Catalogue{}
+	a.installed = installed.New(installed.Config{
+		Runtime: a.cfg.ONNXRuntime, Speechworker: binary, SampleRate: a.engines.SampleRate(), Logger: a.log,
+	})
+	a.onClose("the installed voices", a.installed.CloseAll)
+	a.speaker = speech.NewSpeaker(a.engines).WithSecondEngine(a.second).WithJapanese(a.japanese).WithInstalled(a.installed)
 	a.encoders = audio.NewEncoders(a.codecs)
 	a.decoder = decode.NewPool(decode.Config{Command: command("decode"), Logger: a.log})
 	a.metrics.registry.MustRegister(workerMetrics(&a.workerParts)...)

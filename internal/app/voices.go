@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/recital-tts/recital/commands/packages"
 	commands "github.com/recital-tts/recital/commands/voices"
 	"github.com/recital-tts/recital/domain/roster"
 	"github.com/recital-tts/recital/internal/events/eventlog"
@@ -22,6 +23,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/voices"
 	projections "github.com/recital-tts/recital/projections/voices"
 	readapi "github.com/recital-tts/recital/readapi/voices"
+	packagesapi "github.com/recital-tts/recital/writeapi/packages"
 	writeapi "github.com/recital-tts/recital/writeapi/voices"
 )
 
@@ -36,13 +38,13 @@ func voicesSlice(core *coreParts, stores *storeParts, workers *workerParts, shar
 			var err error
 			shared.voices, err = commands.New(commands.Config{
 				Journal: core.journal, Keys: core.keys, Blobs: stores.blobs, Decoder: workers.decoder,
-				Cloner: formant.New(workers.engines), Previews: previews,
+				Cloner: formant.New(workers.engines), Previews: previews, Catalogue: workers.catalogue,
 				Folder: stores.folder.Path("cloning"), Limits: commands.Limits{Upload: maxUpload}, Now: time.Now, Logger: core.log,
 			})
 			if err != nil {
 				return service{}, err
 			}
-			shower := voices.Shower{Keys: core.keys, Links: core.links()}
+			shower := voices.Shower{Keys: core.keys, Links: core.links(), Catalogue: workers.catalogue}
 			read := readapi.API{Models: core.projector, Shower: shower}
 			shared.voiceNames = &read
 			write := writeapi.API{
@@ -95,3 +97,25 @@ func voiceSweep(log *slog.Logger, voices *commands.Voices) func(context.Context)
 
 // longestChecked is the maximum length of a recording that is checked.
 const longestChecked = time.Hour
+
+// followPackages is how often the installed voices are read, which costs little: there is hardly ever anything new.
+const followPackages = 2 * time.Second
+
+// packagesSlice returns the slice of voices that operators install.
+func packagesSlice(core *coreParts, stores *storeParts, workers *workerParts) slice {
+	return slice{
+		name:   "packages",
+		events: packages.Events(),
+		open: func() (service, error) {
+			installed := packages.New(packages.Config{
+				Journal: core.journal, Blobs: stores.blobs, Engines: workers.installed, Catalogue: workers.catalogue,
+				Folder: stores.folder.Path("voices"), Now: time.Now, Logger: core.log,
+			})
+			write := packagesapi.API{Packages: installed, Inbox: stores.folder.Incoming("voice-package")}
+			return service{
+				admin: write.AdminRoutes(),
+				jobs:  []job{{name: "the installed voices", every: followPackages, run: installed.Follow}},
+			}, nil
+		},
+	}
+}

@@ -172,6 +172,9 @@ var acts = map[string]string{
 	audit.ActCopyKeyring:   "The keyring is copied%.0s",
 	audit.ActImportKeyring: "A copy of the keyring is to be imported%.0s",
 	audit.ActDrain:         "An instance is to be drained%.0s",
+	audit.ActInstallVoice:  "A voice is to be installed from a package: %s",
+	audit.ActTestVoice:     "An installed voice is to be tested: %s",
+	audit.ActRemoveVoice:   "An installed voice is to be removed: %s",
 }
 
 // ofOperators returns the entries of changes to the service itself.

@@ -71,7 +71,7 @@ func appendText[T string | []byte](b []byte, text T) []byte {
 }
 
 // Newest is the version of the list of our streams that this release signs.
-const Newest = 3
+const Newest = 4
 
 // Streams returns a version of the list of our streams, whose events are in the chain, and nil for one that this
 // release does not know. A version that was released never changes: heads name it. When a release has further streams,
@@ -83,13 +83,16 @@ func Streams(version int) eventlog.Streams {
 		"log-identity", "payment-", "session-", "skips", "stars-", "subscription-", "usage-", "voice-", "voices-",
 	}
 	second := slices.Sorted(slices.Values(append(slices.Clone(first), "notices-")))
+	third := slices.Sorted(slices.Values(append(slices.Clone(second), "pronunciations-")))
 	switch version {
 	case 1:
 		return first
 	case 2:
 		return second
 	case 3:
-		return slices.Sorted(slices.Values(append(slices.Clone(second), "pronunciations-")))
+		return third
+	case 4:
+		return slices.Sorted(slices.Values(append(slices.Clone(third), "packages")))
 	default:
 		return nil
 	}

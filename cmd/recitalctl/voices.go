@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/recital-tts/recital/internal/speech/voicepack"
+)
+
+type voiceCommands struct {
+	List    listVoices   `cmd:"" default:"withargs" help:"List the voices that are installed beside the system voices."`
+	Install installVoice `cmd:"" help:"Install the voice of a folder, or another version of it."`
+	Test    testVoice    `cmd:"" help:"Have an installed voice speak twenty sentences, and measure it."`
+	Remove  removeVoice  `cmd:"" help:"Remove an installed voice."`
+}
+
+// installedVoice is the admin API's description of an installed voice.
+type installedVoice struct {
+	ID          string       `json:"id"`
+	Name        string       `json:"name"`
+	Languages   languageList `json:"languages"`
+	Licence     string       `json:"licence"`
+	Commercial  string       `json:"commercial"`
+	Attribution string       `json:"attribution" col:",wide"`
+	Base        string       `json:"base" col:",wide"`
+	SHA256      string       `json:"sha256" col:",wide"`
+	Gain        float64      `json:"gain" col:",wide"`
+	Cost        float64      `json:"cost"`
+	Streams     int          `json:"streams"`
+	Running     bool         `json:"running"`
+	InstalledAt *unixTime    `json:"installed_at" col:",wide"`
+}
+
+// languageList is a list that a table shows in a cell.
+type languageList []string
+
+func (w languageList) cell(bool) string { return strings.Join(w, " ") }
+
+type listVoices struct{ listForm }
+
+// Run lists the voices.
+func (c *listVoices) Run(ctx context.Context, admin *client, to terminal) error {
+	var all struct {
+		Voices []installedVoice `json:"voices"`
+	}
+	if err := admin.get(ctx, "listing the installed voices", "/admin/voices", &all); err != nil {
+		return err
+	}
+	return show(c.Format, to, all, all.Voices)
+}
+
+type installVoice struct {
+	Folder string `arg:"" help:"Folder of the package: manifest.json, voice.onnx.json and voice.onnx."`
+	SHA256 string `name:"sha256" required:"" placeholder:"HEX" help:"SHA-256 of manifest.json, which has those of the other files."`
+	valueForm
+}
+
+// Help is shown below the flags.
+func (*installVoice) Help() string {
+	return `Example:
+  recitalctl voices install ./joe --sha256 $(sha256sum ./joe/manifest.json | cut -d ' ' -f 1)
+
+recitald loads the voice and has it speak before it is installed, and says how many streams of it this machine carries.
+All instances that have ONNX Runtime (RECITAL_ONNXRUNTIME) run it a few seconds later, without a restart. Read the
+voice's licence first: you decide whether you may use it.`
+}
+
+// Run sends the package, and has it installed.
+func (c *installVoice) Run(ctx context.Context, admin *client, to terminal) error {
+	root, err := os.OpenRoot(c.Folder)
+	if err != nil {
+		return fmt.Errorf("opening the package: %w", err)
+	}
+	defer root.Close()
+	pack, err := voicepack.Open(root.FS())
+	if err != nil {
+		return err
+	}
+	if pack.SHA256 != c.SHA256 {
+		return fail(exitFailed, "the manifest has the SHA-256 %s", pack.SHA256)
+	}
+	if err := c.send(ctx, admin, root); err != nil {
+		return fmt.Errorf("sending the package: %w", err)
+	}
+	admin.http.Timeout = 0 // the voice speaks twenty sentences
+	var installed installedVoice
+	command := map[string]string{"sha256": c.SHA256}
+	if err := admin.post(ctx, "installing the voice", "/admin/voices", command, &installed); err != nil {
+		return err
+	}
+	if installed.Commercial != "yes" {
+		fmt.Fprintf(to.notes, "Its licence (%s) permits commercial use: %s.\n", printable(installed.Licence),
+			printable(installed.Commercial))
+	}
+	return showOne(c.Format, to, installed)
+}
+
+func (c *installVoice) send(ctx context.Context, admin *client, root *os.Root) error {
+	out, in := io.Pipe()
+	defer out.Close()
+	go func() { in.CloseWithError(voicepack.Write(in, root.FS())) }()
+	return inPieces(out, func(offset int64, piece []byte) error {
+		path := "/admin/voices/package?offset=" + strconv.FormatInt(offset, 10)
+		got, err := admin.do(ctx, http.MethodPut, path, piece)
+		if err != nil {
+			return err
+		}
+		return admin.refusal(got)
+	})
+}
+
+// someVoice identifies an installed voice.
+type someVoice struct {
+	ID string `arg:"" help:"Id of the voice, as voices list shows it."`
+}
+
+// path returns the voice's path in the admin API.
+func (v someVoice) path() (string, error) {
+	if v.ID == "" {
+		return "", errors.New("the id of the voice is empty")
+	}
+	return "/admin/voices/" + url.PathEscape(v.ID), nil
+}
+
+type testVoice struct {
+	someVoice
+	valueForm
+}
+
+// measuredVoice is the admin API's description of a test.
+type measuredVoice struct {
+	ID   string  `json:"id"`
+	Gain float64 `json:"gain"`
+	Cost float64 `json:"cost"`
+}
+
+// Run has the voice speak.
+func (c *testVoice) Run(ctx context.Context, admin *client, to terminal) error {
+	path, err := c.path()
+	if err != nil {
+		return err
+	}
+	admin.http.Timeout = 0
+	var measured measuredVoice
+	if err := admin.post(ctx, "testing the voice", path+"/test", struct{}{}, &measured); err != nil {
+		return err
+	}
+	return showOne(c.Format, to, measured)
+}
+
+type removeVoice struct {
+	someVoice
+	Yes bool `help:"Do not ask."`
+}
+
+// Run asks for confirmation and removes the voice.
+func (c *removeVoice) Run(ctx context.Context, admin *client, to terminal) error {
+	path, err := c.path()
+	if err != nil {
+		return err
+	}
+	question := fmt.Sprintf("Remove the voice %s, which ends what it is saying?", printable(c.ID))
+	if err := to.confirm(ctx, c.Yes, question); err != nil {
+		return err
+	}
+	var removed struct {
+		ID string `json:"id"`
+	}
+	if err := admin.remove(ctx, "removing the voice", path, &removed); err != nil {
+		return err
+	}
+	fmt.Fprintln(to.notes, "Removed.")
+	return nil
+}

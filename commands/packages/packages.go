@@ -1,0 +1,331 @@
+// Package packages installs and removes voices of neural networks, and makes each instance follow what is installed. A
+// package is kept in the store of blobs by its hash, and unpacked in the data folder of each instance.
+package packages
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/voice"
+	"github.com/recital-tts/recital/domain/voicepackage"
+	"github.com/recital-tts/recital/internal/providers/blobs"
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/voicepack"
+)
+
+// Engines run the voices of an instance.
+type Engines interface {
+	Open(v voicepack.Voice) error
+	Close(id string) error
+	Running() []string
+	Measure(ctx context.Context, v voicepack.Voice) (voicepack.Measured, error)
+}
+
+// Config configures Packages.
+type Config struct {
+	Journal   *journal.Journal
+	Blobs     blobs.Store
+	Engines   Engines
+	Catalogue *speech.Catalogue // is kept up to date
+	Folder    string            // of the unpacked packages; is created if missing, and belongs to this process alone
+	Now       func() time.Time
+	Logger    *slog.Logger
+}
+
+// Packages are the installed voices.
+type Packages struct {
+	Config
+
+	turn   sync.Mutex // of whoever installs or follows
+	stream *journal.Cached[voicepackage.State, voicepackage.Event]
+	failed map[string]bool // hashes of packages whose failure was logged
+}
+
+type command = journal.Decider[voicepackage.State, voicepackage.Event]
+
+func stream() journal.Stream[voicepackage.State, voicepackage.Event] {
+	return journal.Stream[voicepackage.State, voicepackage.Event]{Name: voicepackage.Stream, Evolve: voicepackage.Evolve}
+}
+
+// New returns a Packages.
+func New(config Config) *Packages {
+	return &Packages{Config: config, stream: journal.NewCached(config.Journal, stream()), failed: map[string]bool{}}
+}
+
+// Voice is an installed voice, with the streams that this machine carries.
+type Voice struct {
+	voicepackage.Installed
+	Streams int
+	Running bool // on this instance
+}
+
+// List returns what is installed.
+func (p *Packages) List(ctx context.Context) ([]Voice, error) {
+	state, _, err := journal.Load(ctx, p.Journal, stream())
+	if err != nil {
+		return nil, err
+	}
+	var all []Voice
+	for _, installed := range state.Packages {
+		all = append(all, p.shown(installed))
+	}
+	return all, nil
+}
+
+func (p *Packages) shown(installed voicepackage.Installed) Voice {
+	return Voice{Installed: installed, Streams: voicepack.Streams(installed.Cost, runtime.NumCPU()),
+		Running: slices.Contains(p.Engines.Running(), installed.Voice)}
+}
+
+// Install installs the package of an archive, after its voice has spoken here. The SHA-256 is that of its manifest.
+// Errors: domain.Rejected for what is no voice.
+func (p *Packages) Install(
+	ctx context.Context, archive io.Reader, sha256 string, origin journal.Origin,
+) (Voice, error) {
+	p.turn.Lock()
+	defer p.turn.Unlock()
+	folder, err := p.unpack(archive, sha256)
+	if err != nil {
+		return Voice{}, rejected(err)
+	}
+	defer os.RemoveAll(folder)
+	install, err := p.measure(ctx, folder)
+	if err != nil {
+		return Voice{}, rejected(err)
+	}
+	if install.Size, err = p.store(ctx, blobs.Address(install.Blob), os.DirFS(folder)); err != nil {
+		return Voice{}, err
+	}
+	install.At = p.Now().UTC()
+	state, _, err := journal.Execute(ctx, p.Journal, stream(), command(install), origin.Metadata(uuid.New(), install.At))
+	if err != nil {
+		return Voice{}, err
+	}
+	if err := p.follow(ctx); err != nil {
+		return Voice{}, err
+	}
+	return p.shown(state.Packages[state.Index(install.Voice)]), nil
+}
+
+// rejected makes a refusal of what is wrong with a package.
+func rejected(err error) error {
+	var refusal *domain.Error
+	if errors.As(err, &refusal) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", domain.Refuse(domain.Rejected, "The voice cannot be installed: "+firstLine(err)), err)
+}
+
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return strings.TrimSuffix(line, ".")
+}
+
+// unpack unpacks an archive into a folder with a name of its own.
+func (p *Packages) unpack(archive io.Reader, sha256 string) (folder string, err error) {
+	if err := os.MkdirAll(p.Folder, 0o700); err != nil {
+		return "", fmt.Errorf("making the folder of voices: %w", err)
+	}
+	folder = filepath.Join(p.Folder, "new-"+strings.ToLower(rand.Text()))
+	_, err = voicepack.Unpack(archive, folder, sha256)
+	return folder, err
+}
+
+// measure returns the command that installs the package of a folder.
+func (p *Packages) measure(ctx context.Context, folder string) (voicepackage.Install, error) {
+	pack, err := voicepack.Open(os.DirFS(folder))
+	if err != nil {
+		return voicepackage.Install{}, err
+	}
+	if voice.ValidID(pack.ID) {
+		return voicepackage.Install{}, errors.New("its id looks like that of an account's voice")
+	}
+	measured, err := p.Engines.Measure(ctx, voicepack.Voice{ID: pack.ID, Languages: pack.Languages, Folder: folder})
+	if err != nil {
+		return voicepackage.Install{}, err
+	}
+	return voicepackage.Install{
+		Voice: pack.ID, SHA256: pack.SHA256, Blob: string(addressOf(pack.SHA256)), Name: pack.Name, Gender: pack.Gender,
+		Description: pack.Description, Languages: pack.Languages, Licence: pack.Licence, Attribution: pack.Attribution,
+		Commercial: pack.Commercial, Base: pack.Base, Source: pack.Source, Gain: measured.Gain, Cost: measured.Cost,
+	}, nil
+}
+
+// addressOf returns where a package is stored: by its hash, so that one that is stored again replaces itself.
+func addressOf(sha256 string) blobs.Address {
+	return blobs.Address(blobs.Owner(voicepack.BlobPrefix+sha256[:32]).Prefix() + sha256)
+}
+
+// store stores the archive of a folder.
+func (p *Packages) store(ctx context.Context, address blobs.Address, folder fs.FS) (int64, error) {
+	size, err := voicepack.Size(folder)
+	if err != nil {
+		return 0, err
+	}
+	out, in := io.Pipe()
+	defer out.Close()
+	go func() { in.CloseWithError(voicepack.Write(in, folder)) }()
+	if _, err := p.Blobs.Put(ctx, address, out, size); err != nil {
+		return 0, fmt.Errorf("storing a package: %w", err)
+	}
+	return size, nil
+}
+
+// Remove removes a voice. What it is saying here ends. Errors: domain.NotFound.
+func (p *Packages) Remove(ctx context.Context, id string, origin journal.Origin) error {
+	p.turn.Lock()
+	defer p.turn.Unlock()
+	at := p.Now().UTC()
+	before, _, err := journal.Load(ctx, p.Journal, stream())
+	if err != nil {
+		return err
+	}
+	_, _, err = journal.Execute(ctx, p.Journal, stream(), command(voicepackage.Remove{Voice: id, At: at}),
+		origin.Metadata(uuid.New(), at))
+	if err != nil {
+		return err
+	}
+	if i := before.Index(id); i >= 0 {
+		if err := p.Blobs.Delete(ctx, blobs.Address(before.Packages[i].Blob)); err != nil {
+			p.Logger.WarnContext(ctx, "the blob of a removed voice is left", "blob", before.Packages[i].Blob, "error", err)
+		}
+	}
+	return p.follow(ctx)
+}
+
+// Test has an installed voice speak, and measures it again.
+func (p *Packages) Test(ctx context.Context, id string) (voicepack.Measured, error) {
+	p.turn.Lock()
+	defer p.turn.Unlock()
+	state, _, err := journal.Load(ctx, p.Journal, stream())
+	if err != nil {
+		return voicepack.Measured{}, err
+	}
+	i := state.Index(id)
+	if i < 0 {
+		return voicepack.Measured{}, voicepackage.ErrNotFound
+	}
+	v, err := p.local(ctx, state.Packages[i])
+	if err != nil {
+		return voicepack.Measured{}, err
+	}
+	measured, err := p.Engines.Measure(ctx, v)
+	if err != nil {
+		return voicepack.Measured{}, rejected(err)
+	}
+	return measured, nil
+}
+
+// Follow makes this instance run what is installed, on whichever instance that was. A voice that cannot run here is
+// logged once, and tried again.
+func (p *Packages) Follow(ctx context.Context) error {
+	p.turn.Lock()
+	defer p.turn.Unlock()
+	return p.follow(ctx)
+}
+
+func (p *Packages) follow(ctx context.Context) error {
+	if err := p.stream.Refresh(ctx); err != nil {
+		return fmt.Errorf("reading the installed voices: %w", err)
+	}
+	state := p.stream.State()
+	var voices []speech.Voice
+	for _, installed := range state.Packages {
+		voices = append(voices, voiceOf(installed))
+		if err := p.run(ctx, installed); err != nil && !p.failed[installed.SHA256] {
+			p.failed[installed.SHA256] = true
+			p.Logger.WarnContext(ctx, "an installed voice cannot run here, and others speak in its place",
+				"voice", installed.Voice, "error", err)
+		}
+	}
+	p.Catalogue.Install(voices)
+	for _, id := range p.Engines.Running() {
+		if state.Index(id) < 0 {
+			if err := p.Engines.Close(id); err != nil {
+				return fmt.Errorf("ending a removed voice: %w", err)
+			}
+		}
+	}
+	return p.sweep(state)
+}
+
+func (p *Packages) run(ctx context.Context, installed voicepackage.Installed) error {
+	v, err := p.local(ctx, installed)
+	if err != nil {
+		return err
+	}
+	if err := p.Engines.Open(v); err != nil {
+		return err
+	}
+	delete(p.failed, installed.SHA256)
+	return nil
+}
+
+// local returns a voice as it is in the data folder, and takes its package there if it is not.
+func (p *Packages) local(ctx context.Context, installed voicepackage.Installed) (voicepack.Voice, error) {
+	v := voicepack.Voice{ID: installed.Voice, Languages: installed.Languages, Cost: installed.Cost,
+		Folder: filepath.Join(p.Folder, installed.SHA256)}
+	if _, err := os.Stat(v.Folder); err == nil {
+		return v, nil
+	}
+	archive, err := p.Blobs.Open(ctx, blobs.Address(installed.Blob), 0, installed.Size)
+	if err != nil {
+		return v, fmt.Errorf("reading a package: %w", err)
+	}
+	defer archive.Close()
+	folder, err := p.unpack(archive, installed.SHA256)
+	if err != nil {
+		return v, err
+	}
+	if err := os.Rename(folder, v.Folder); err != nil {
+		return v, errors.Join(fmt.Errorf("keeping a package: %w", err), os.RemoveAll(folder))
+	}
+	return v, nil
+}
+
+// sweep removes the folders of packages that are not installed, also those that a crash has left.
+func (p *Packages) sweep(state voicepackage.State) error {
+	entries, err := os.ReadDir(p.Folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("looking for packages: %w", err)
+	}
+	for _, entry := range entries {
+		used := slices.ContainsFunc(state.Packages, func(i voicepackage.Installed) bool { return i.SHA256 == entry.Name() })
+		if used {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(p.Folder, entry.Name())); err != nil {
+			return fmt.Errorf("removing a package: %w", err)
+		}
+	}
+	return nil
+}
+
+// voiceOf returns the voice of the catalogue.
+func voiceOf(p voicepackage.Installed) speech.Voice {
+	variant := "f2"
+	if p.Gender == "M" {
+		variant = "m3"
+	}
+	description := strings.TrimSpace(p.Description + " " + p.Attribution)
+	return speech.Voice{
+		ID: p.Voice, Name: p.Name, Gender: p.Gender, Description: description, Variant: variant,
+		Installed: &speech.Installed{Languages: p.Languages, Gain: p.Gain},
+	}
+}

@@ -1,0 +1,109 @@
+package app_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/speech/neural/neuraltest"
+	"github.com/recital-tts/recital/internal/speech/voicepack"
+)
+
+// operator asks a recitald on both of its addresses.
+type operator struct {
+	*testing.T
+	public, admin, key, token string
+}
+
+func (o operator) ask(method, url string, body []byte) (*http.Response, []byte) {
+	o.Helper()
+	request, err := http.NewRequestWithContext(o.Context(), method, url, bytes.NewReader(body))
+	require.NoError(o, err)
+	request.Header.Set("X-API-Key", o.key)
+	request.Header.Set("Authorization", "Bearer "+o.token)
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(o, err)
+	defer response.Body.Close()
+	got, err := io.ReadAll(response.Body)
+	require.NoError(o, err)
+	return response, got
+}
+
+// install sends a package, and has it installed.
+func (o operator) install(folder string) (*http.Response, []byte) {
+	o.Helper()
+	var archive bytes.Buffer
+	require.NoError(o, voicepack.Write(&archive, os.DirFS(folder)))
+	p, err := voicepack.Open(os.DirFS(folder))
+	require.NoError(o, err)
+	response, got := o.ask(http.MethodPut, o.admin+"/admin/voices/package?offset=0", archive.Bytes())
+	require.Equal(o, 200, response.StatusCode, string(got))
+	return o.ask(http.MethodPost, o.admin+"/admin/voices", fmt.Appendf(nil, `{"sha256":%q}`, p.SHA256))
+}
+
+func (o operator) speak(voice, more string) (*http.Response, []byte) {
+	o.Helper()
+	return o.ask(http.MethodPost, o.public+"/v1/ai/speech/bytes",
+		fmt.Appendf(nil, `{"text":"The quick brown fox, and the lazy dog.","voice":%q,"format":"wav"%s}`, voice, more))
+}
+
+func TestAnInstalledVoiceSpeaks(t *testing.T) {
+	cfg := config(t)
+	cfg.ONNXRuntime = neuraltest.Runtime(t)
+	a := open(t, cfg)
+	o := operator{t, "http://" + a.PublicAddr(), "http://" + a.AdminAddr(), secret(t, cfg, "dev-api-key"),
+		secret(t, cfg, "operator-token")}
+	response, _ := o.speak("toy", "")
+	require.Equal(t, 404, response.StatusCode)
+
+	// when it is installed, without a restart
+	response, got := o.install(neuraltest.Package(t, "toy"))
+	require.Equal(t, 200, response.StatusCode, string(got))
+	var installed struct {
+		Streams int
+		Running bool
+	}
+	require.NoError(t, json.Unmarshal(got, &installed))
+	require.True(t, installed.Running && installed.Streams > 0, string(got))
+
+	// then it is listed with its attribution, and speaks, the same each time, at every speed
+	_, got = o.ask(http.MethodGet, o.public+"/v1/ai/voice/list", nil)
+	require.Contains(t, string(got), "Toy (made by tests)")
+	response, first := o.speak("toy", "")
+	require.Equal(t, 200, response.StatusCode, string(first))
+	require.Empty(t, response.Header.Get("x-warning"))
+	require.Greater(t, len(first), 20_000)
+	_, again := o.speak("toy", "")
+	require.Equal(t, first, again)
+	_, leah := o.speak("leah", "")
+	require.NotEqual(t, leah, first)
+	_, fast := o.speak("toy", `,"speed":2`)
+	require.InEpsilon(t, len(first)/2, len(fast), 0.05)
+	response, _ = o.speak("toy", `,"language":"de"`)
+	require.Equal(t, 200, response.StatusCode)
+	require.Contains(t, response.Header.Get("x-warning"), "does not speak this language")
+	response, _ = o.ask(http.MethodGet, o.public+"/v1/ai/voice/toy/preview", nil)
+	require.Equal(t, 200, response.StatusCode)
+
+	// and what is no voice is refused
+	broken := neuraltest.Package(t, "broken")
+	neuraltest.Break(t, broken)
+	response, got = o.install(broken)
+	require.Equal(t, 409, response.StatusCode, string(got))
+	require.Contains(t, string(got), "cannot be installed")
+
+	// and it is gone once it is removed
+	response, got = o.ask(http.MethodDelete, o.admin+"/admin/voices/toy", nil)
+	require.Equal(t, 200, response.StatusCode, string(got))
+	require.Eventually(t, func() bool {
+		response, _ := o.speak("toy", "")
+		return response.StatusCode == 404
+	}, patience, pause)
+}

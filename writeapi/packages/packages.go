@@ -1,0 +1,176 @@
+// Package packages serves the operators' hand on installed voices.
+package packages
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/commands/packages"
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/audit"
+	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/speech/voicepack"
+	"github.com/recital-tts/recital/writeapi"
+)
+
+// Packages are the installed voices. *packages.Packages has them.
+type Packages interface {
+	List(ctx context.Context) ([]packages.Voice, error)
+	Install(ctx context.Context, archive io.Reader, sha256 string, origin journal.Origin) (packages.Voice, error)
+	Remove(ctx context.Context, id string, origin journal.Origin) error
+	Test(ctx context.Context, id string) (voicepack.Measured, error)
+}
+
+// Inbox is a file that comes in pieces.
+type Inbox interface {
+	// Put writes a piece at an offset. It is refused where a piece before it is missing.
+	Put(offset int64, piece []byte) error
+	// Take calls use with the content, and removes the file when that returns nil.
+	Take(use func(io.Reader) error) (found bool, err error)
+	// Remove removes the file.
+	Remove() error
+}
+
+// API has the routes.
+type API struct {
+	Packages Packages
+	Inbox    Inbox
+}
+
+const (
+	maxPiece       = 1 << 20 // bytes of a package in a request
+	maxPackage     = 600 << 20
+	installTimeout = 10 * time.Minute
+)
+
+// AdminRoutes are the rows for the admin route table.
+func (a *API) AdminRoutes() []web.Route {
+	operator, tag := web.Role("operator"), web.Tag("Operators")
+	return []web.Route{
+		web.Get("/admin/voices", a.list, web.Role("operator", "auditor"), tag, web.Summary("The voices that are installed"),
+			web.Returns[installedVoicesReply]()),
+		web.Put("/admin/voices/package", a.receive, operator, tag, web.AppendsNothing(), web.MaxBody(maxPiece),
+			web.Summary("Send a piece of a package of a voice"), web.Returns[packagePieceReply](), web.Refuses(409)),
+		web.Post("/admin/voices", a.install, operator, tag, web.Timeout(installTimeout),
+			web.Acts(web.Act{Kind: audit.ActInstallVoice}),
+			web.Summary("Install the voice whose package was sent"),
+			web.Description("The voice is loaded and measured first. All instances run it a few seconds later."),
+			web.Returns[installedVoiceReply](), web.Refuses(409)),
+		web.Post("/admin/voices/{id}/test", a.test, operator, tag, web.Timeout(installTimeout), web.AppendsNothing(),
+			web.Acts(web.Act{Kind: audit.ActTestVoice, Anyway: true}),
+			web.Summary("Have an installed voice speak twenty sentences, and measure it"),
+			web.Returns[testedVoiceReply](), web.Refuses(404, 409)),
+		web.Delete("/admin/voices/{id}", a.remove, operator, tag, web.Acts(web.Act{Kind: audit.ActRemoveVoice}),
+			web.Summary("Remove an installed voice"), web.Returns[removedVoiceReply](), web.Refuses(404)),
+	}
+}
+
+type installedVoiceReply struct {
+	ID          string   `json:"id"`
+	Name        string   `json:"name"`
+	Languages   []string `json:"languages"`
+	Licence     string   `json:"licence"`
+	Attribution string   `json:"attribution"`
+	Commercial  string   `json:"commercial"`
+	Base        string   `json:"base"`
+	SHA256      string   `json:"sha256"`
+	Gain        float64  `json:"gain" doc:"dB, to the loudness of all voices"`
+	Cost        float64  `json:"cost" doc:"seconds of a processor for a second of speech"`
+	Streams     int      `json:"streams" doc:"that this instance carries at the same time"`
+	Running     bool     `json:"running" doc:"on this instance"`
+	InstalledAt int64    `json:"installed_at"`
+}
+
+func replyOf(v packages.Voice) installedVoiceReply {
+	return installedVoiceReply{ID: v.Voice, Name: v.Name, Languages: v.Languages, Licence: v.Licence, Attribution: v.Attribution,
+		Commercial: v.Commercial, Base: v.Base, SHA256: v.SHA256, Gain: v.Gain, Cost: v.Cost, Streams: v.Streams,
+		Running: v.Running, InstalledAt: v.At.Unix()}
+}
+
+type installedVoicesReply struct {
+	Voices []installedVoiceReply `json:"voices"`
+}
+
+func (a *API) list(call *web.Call, _ struct{}) (web.Reply, error) {
+	all, err := a.Packages.List(call)
+	reply := installedVoicesReply{Voices: []installedVoiceReply{}}
+	for _, v := range all {
+		reply.Voices = append(reply.Voices, replyOf(v))
+	}
+	return web.JSON(reply), err
+}
+
+type packagePieceRequest struct {
+	Offset int64  `query:"offset" ge:"0" le:"628097024" doc:"of the piece in the package, in bytes; at 0 another package begins"`
+	Piece  []byte `raw:"body"`
+}
+
+type packagePieceReply struct {
+	Size int64 `json:"size"` // of what has come, in bytes
+}
+
+func (a *API) receive(_ *web.Call, in packagePieceRequest) (web.Reply, error) {
+	if in.Offset+int64(len(in.Piece)) > maxPackage {
+		return web.Reply{}, errors.Join(domain.Refuse(domain.Rejected, "The package is too large"), a.Inbox.Remove())
+	}
+	if err := a.Inbox.Put(in.Offset, bytes.Clone(in.Piece)); err != nil {
+		return web.Reply{}, errors.Join(domain.Refuse(domain.Rejected, "The piece could not be kept: a piece before it is "+
+			"missing, or the disk failed"), err)
+	}
+	return web.JSON(packagePieceReply{Size: in.Offset + int64(len(in.Piece))}), nil
+}
+
+type installVoiceRequest struct {
+	SHA256 string `body:"sha256" pattern:"^[0-9a-f]{64}$" doc:"of the package's manifest.json, in hex"`
+}
+
+// Subject implements web.Subject.
+func (r installVoiceRequest) Subject() string { return r.SHA256 }
+
+// install installs the package that has come. One that is refused is dropped.
+func (a *API) install(call *web.Call, in installVoiceRequest) (web.Reply, error) {
+	var installed packages.Voice
+	found, err := a.Inbox.Take(func(from io.Reader) (err error) {
+		installed, err = a.Packages.Install(call, from, in.SHA256, writeapi.Origin(call.Caller))
+		return err
+	})
+	switch {
+	case err == nil && !found:
+		return web.Reply{}, domain.Refuse(domain.Rejected, "No package has been sent")
+	case domain.CodeOf(err) == domain.Rejected:
+		return web.Reply{}, errors.Join(err, a.Inbox.Remove())
+	case err != nil:
+		return web.Reply{}, err
+	}
+	return web.JSON(replyOf(installed)), nil
+}
+
+type installedVoiceRequest struct {
+	ID string `path:"id" maxlen:"32"`
+}
+
+// Subject implements web.Subject.
+func (r installedVoiceRequest) Subject() string { return r.ID }
+
+type testedVoiceReply struct {
+	ID   string  `json:"id"`
+	Gain float64 `json:"gain" doc:"dB, to the loudness of all voices"`
+	Cost float64 `json:"cost" doc:"seconds of a processor for a second of speech"`
+}
+
+func (a *API) test(call *web.Call, in installedVoiceRequest) (web.Reply, error) {
+	measured, err := a.Packages.Test(call, in.ID)
+	return web.JSON(testedVoiceReply{ID: in.ID, Gain: measured.Gain, Cost: measured.Cost}), err
+}
+
+type removedVoiceReply struct {
+	ID string `json:"id"`
+}
+
+func (a *API) remove(call *web.Call, in installedVoiceRequest) (web.Reply, error) {
+	return web.JSON(removedVoiceReply(in)), a.Packages.Remove(call, in.ID, writeapi.Origin(call.Caller))
+}
