@@ -71,7 +71,8 @@ func (e *Engines) Open(v voicepack.Voice) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.engines[v.ID] = &engine{
-		pool: pool, voice: v, patience: e.config.Patience, places: make(chan struct{}, voicepack.Streams(v.Cost, runtime.NumCPU())),
+		pool: pool, voice: v, patience: e.config.Patience,
+		places:   make(chan struct{}, voicepack.Streams(v.Cost, runtime.NumCPU())),
 		admitted: map[*speech.Stream]*admission{},
 	}
 	return nil
@@ -81,13 +82,16 @@ func (e *Engines) pool(v voicepack.Voice, size int) (*worker.Pool, error) {
 	if e.config.Runtime == "" {
 		return nil, voicepack.ErrNoRuntime
 	}
-	pool, err := worker.Open(worker.Config{Size: size, Logger: e.config.Logger, Command: workers.Command{
+	command := workers.Command{
 		Path: filepath.Join(filepath.Dir(e.config.Speechworker), "neuralworker"),
 		Args: []string{
 			"--runtime", e.config.Runtime, "--phonemes", e.config.Speechworker, "--voice", v.ID,
 			"--languages", strings.Join(v.Languages, ","), v.Folder,
 		},
-	}})
+	}
+	pool, err := worker.Open(worker.Config{
+		Size: size, HelloTimeout: loadTimeout, JobTimeout: jobTimeout, Logger: e.config.Logger, Command: command,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("running an installed voice: %w", err)
 	}
@@ -97,6 +101,12 @@ func (e *Engines) pool(v voicepack.Voice, size int) (*worker.Pool, error) {
 	}
 	return pool, nil
 }
+
+// loadTimeout bounds the time in which a voice is loaded: a second or two, on a machine that has time.
+const loadTimeout = time.Minute
+
+// jobTimeout bounds the time for a segment, whose audio lasts up to half a minute.
+const jobTimeout = time.Minute
 
 // Close ends a voice, and what it is saying.
 func (e *Engines) Close(id string) error {

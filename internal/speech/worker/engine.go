@@ -20,14 +20,14 @@ type engine struct {
 }
 
 // startEngine starts a process and waits for its hello.
-func startEngine(ctx context.Context, command workers.Command) (*engine, error) {
-	process, err := workers.Start(command)
+func startEngine(ctx context.Context, config Config) (*engine, error) {
+	process, err := workers.Start(config.Command)
 	if err != nil {
 		return nil, err
 	}
 	e := &engine{process: process, frames: make(chan workers.Frame, 16)}
 	e.reading.Go(e.read)
-	if err := e.waitForHello(ctx); err != nil {
+	if err := e.waitForHello(ctx, config.HelloTimeout); err != nil {
 		e.kill()
 		return nil, err
 	}
@@ -47,8 +47,8 @@ func (e *engine) read() {
 	}
 }
 
-func (e *engine) waitForHello(ctx context.Context) error {
-	timeout := time.NewTimer(helloTimeout)
+func (e *engine) waitForHello(ctx context.Context, patience time.Duration) error {
+	timeout := time.NewTimer(patience)
 	defer timeout.Stop()
 	select {
 	case frame, ok := <-e.frames:
@@ -59,7 +59,7 @@ func (e *engine) waitForHello(ctx context.Context) error {
 		e.sampleRate = rate
 		return err
 	case <-timeout.C:
-		return fmt.Errorf("the process did not say hello within %s", helloTimeout)
+		return fmt.Errorf("the process did not say hello within %s", patience)
 	case <-ctx.Done():
 		return ctx.Err()
 	}

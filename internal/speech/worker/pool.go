@@ -57,7 +57,7 @@ func Open(config Config) (*Pool, error) {
 	}
 	p := &Pool{config: config}
 	p.ctx, p.close = context.WithCancel(context.Background())
-	first, err := startEngine(p.ctx, config.Command)
+	first, err := startEngine(p.ctx, config)
 	if err != nil {
 		p.close()
 		return nil, fmt.Errorf("starting the first speech engine process: %w", err)
@@ -145,6 +145,8 @@ type Config struct {
 	Command workers.Command // starts one engine process: the speechworker binary in mode "engine"
 	Size    int             // engine processes; default: the number of CPUs, at least 2
 
+	// HelloTimeout bounds the time from the start of a process to its hello; default 10 s.
+	HelloTimeout time.Duration
 	// JobTimeout bounds the time from when a worker receives a segment; default 15 s. A worker that takes longer is
 	// killed.
 	JobTimeout time.Duration
@@ -157,7 +159,6 @@ type Config struct {
 
 // How long a process may take for what should take milliseconds, before it is killed.
 const (
-	helloTimeout   = 10 * time.Second       // from its start to its hello
 	abandonTimeout = 250 * time.Millisecond // to finish an abandoned job
 	exitTimeout    = time.Second            // to exit once its input is closed
 )
@@ -171,11 +172,14 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Command.Path == "" {
 		return c, errors.New("the path of the speechworker binary is not set")
 	}
-	if c.Size < 0 || c.JobTimeout < 0 || c.MaxAudioBytes < 0 {
+	if c.Size < 0 || c.HelloTimeout < 0 || c.JobTimeout < 0 || c.MaxAudioBytes < 0 {
 		return c, errors.New("a limit of the speech worker pool is negative")
 	}
 	if c.Size == 0 {
 		c.Size = max(runtime.NumCPU(), 2)
+	}
+	if c.HelloTimeout == 0 {
+		c.HelloTimeout = 10 * time.Second
 	}
 	if c.JobTimeout == 0 {
 		c.JobTimeout = 15 * time.Second
