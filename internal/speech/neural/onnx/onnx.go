@@ -12,8 +12,10 @@ import (
 
 // The numbers of the fields in onnx.proto3 that are read.
 const (
-	modelGraph = 7
-	modelOpset = 8
+	modelGraph     = 7
+	modelOpset     = 8
+	modelTraining  = 20
+	modelFunctions = 25
 
 	opsetDomain  = 1
 	opsetVersion = 2
@@ -31,11 +33,14 @@ const (
 	nodeAttribute = 5
 	nodeDomain    = 7
 
-	attributeName   = 1
-	attributeInts   = 8
-	attributeTensor = 5
-	attributeGraph  = 6
-	attributeMany   = 11 // graphs
+	attributeName    = 1
+	attributeTensor  = 5
+	attributeGraph   = 6
+	attributeInts    = 8
+	attributeTensors = 10
+	attributeGraphs  = 11
+	attributeSparse  = 22
+	attributeSparses = 23
 
 	tensorName         = 8
 	tensorExternalData = 13
@@ -87,7 +92,7 @@ type field struct {
 }
 
 // Parse reads a model. It refuses what is no model, and what reads files or runs code of others: tensors outside of
-// the file, operators of other domains than ONNX's, graphs within nodes.
+// the file, operators of other domains than ONNX's, functions, and graphs within nodes.
 func Parse(file []byte) (*Graph, error) {
 	g := &Graph{initializers: map[string]field{}, producers: map[string]int{}, consumers: map[string][]int{}}
 	model, err := fieldsOf(file)
@@ -103,6 +108,8 @@ func Parse(file []byte) (*Graph, error) {
 			}
 			graph = f.content
 			continue
+		case modelTraining, modelFunctions:
+			return nil, errors.New("reading a model: it has functions or graphs of its own, which are not supported")
 		case modelOpset:
 			if err := g.readOpset(f.content); err != nil {
 				return nil, err
@@ -220,8 +227,11 @@ func parseNode(f field) (Node, error) {
 }
 
 func checkAttribute(f field) error {
-	if hasAny(f, attributeGraph, attributeMany) {
+	if hasAny(f, attributeGraph, attributeGraphs) {
 		return errors.New("a node has a graph of its own, which is not supported")
+	}
+	if hasAny(f, attributeTensors, attributeSparse, attributeSparses) {
+		return errors.New("a node has lists of tensors or sparse ones, which are not supported")
 	}
 	fields, _ := fieldsOf(f.content)
 	for _, f := range fields {

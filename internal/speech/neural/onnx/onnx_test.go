@@ -51,6 +51,14 @@ func TestWhatIsNoModelIsRefused(t *testing.T) {
 		"a graph within a node": append(bytes.Clone(opset), message(graph, message(node, message(attribute,
 			message(6, []byte("x")))))...),
 		"an operator of others": append(bytes.Clone(opset), message(graph, message(node, message(7, []byte("com.evil"))))...),
+		"functions":             append(bytes.Clone(toy), message(25, message(1, []byte("Ceil")))...),
+		"graphs for training":   append(bytes.Clone(toy), message(20, []byte("x"))...),
+		"external data of a node": append(bytes.Clone(opset), message(graph, message(node, message(attribute,
+			message(5, message(13, []byte("x"))))))...),
+		"external data of a node's list": append(bytes.Clone(opset), message(graph, message(node, message(attribute,
+			message(10, message(13, []byte("x"))))))...),
+		"sparse data of a node": append(bytes.Clone(opset), message(graph, message(node, message(attribute,
+			message(22, message(1, []byte("x"))))))...),
 	} {
 		_, err := onnx.Parse(file)
 		require.Error(t, err, name)

@@ -73,6 +73,9 @@ func namesOf(values []onnx.Value) (names []string) {
 	return names
 }
 
+// maxHop is the largest number of samples of a frame.
+const maxHop = 4096
+
 // finder looks for places, and keeps what it missed first.
 type finder struct {
 	*onnx.Graph
@@ -101,8 +104,8 @@ func find(g *onnx.Graph) (places, error) {
 func (f *finder) findNoise(p *places) {
 	for _, source := range f.With("RandomNormalLike") {
 		product := f.below(source, "Mul")
-		if f.isScale(other(product, source.Outputs[0])) {
-			p.pace = product.Outputs[0]
+		if f.isScale(other(product, first(source.Outputs))) {
+			p.pace = first(product.Outputs)
 			continue
 		}
 		f.findPrior(p, source, product)
@@ -113,7 +116,7 @@ func (f *finder) findNoise(p *places) {
 }
 
 func (f *finder) findPrior(p *places, source, product onnx.Node) {
-	p.spread = f.ofPhonemes(f.above([]string{other(product, source.Outputs[0])}, "Exp"))
+	p.spread = f.ofPhonemes(f.above([]string{other(product, first(source.Outputs))}, "Exp"))
 	scaled := f.below(product, "Mul")
 	sum := f.below(scaled, "Add")
 	p.prior = first(sum.Outputs)
@@ -151,7 +154,10 @@ func (f *finder) findLatent(p *places) {
 	}
 	for _, up := range ups {
 		for _, stride := range up.Ints("strides") {
-			p.hop *= int(stride)
+			if p.hop *= int(stride); p.hop < 1 || p.hop > maxHop {
+				f.miss("a decoder that makes 1 to 4096 samples of a frame")
+				return
+			}
 		}
 	}
 	before := f.above(ups[0].Inputs, "LeakyRelu")

@@ -99,3 +99,12 @@ func TestWhatIsNoVoiceIsRefused(t *testing.T) {
 	_, err = vits.Split(nil)
 	require.Error(t, err)
 }
+
+func FuzzSplit(f *testing.F) {
+	f.Add(neuraltest.Toy())
+	f.Fuzz(func(t *testing.T, file []byte) {
+		if parts, err := vits.Split(file); err == nil && (parts.Hop < 1 || parts.Hop > 4096) {
+			t.Errorf("a frame has %d samples", parts.Hop)
+		}
+	})
+}

@@ -23,6 +23,12 @@ const (
 	largestChunk = 256
 )
 
+// Bounds of what a model may ask for.
+const (
+	maxDuration = 5_000   // frames of an id
+	maxFrames   = 100_000 // of a sentence: many minutes
+)
+
 // Voice is a model that is loaded. It is safe for concurrent use: its parts are shared.
 type Voice struct {
 	encoder, flow, decoder *ort.Session
@@ -100,6 +106,9 @@ func (v *Voice) Encode(ids []int64, noise Noise) (Encoded, error) {
 	}
 	e.channels = len(e.mean) / len(ids)
 	for _, d := range out[0].Floats {
+		if !(d >= 0 && d <= maxDuration) { // also refuses NaN
+			return Encoded{}, errors.New("encoding a sentence: the model returns a duration that is none")
+		}
 		e.Durations = append(e.Durations, math.Ceil(float64(d)))
 	}
 	return e, nil
@@ -132,7 +141,13 @@ func Round(wanted []float64) []int {
 // The slices belong to write.
 func (v *Voice) Speak(e Encoded, frames []int, write func(samples []float32) error) error {
 	s := &sentence{voice: v, channels: e.channels}
-	s.prior, s.frames = e.expand(frames)
+	for _, n := range frames {
+		s.frames += n
+	}
+	if s.frames > maxFrames {
+		return fmt.Errorf("speaking a sentence: it has more than %d frames", maxFrames)
+	}
+	s.prior = e.expand(frames, s.frames)
 	for from, size := 0, firstChunk; from < s.frames; size = min(2*size, largestChunk) {
 		to := min(from+size, s.frames)
 		samples, err := s.decode(from, to)
@@ -147,12 +162,9 @@ func (v *Voice) Speak(e Encoded, frames []int, write func(samples []float32) err
 	return nil
 }
 
-// expand returns the prior of each frame, by frame and channel.
-func (e Encoded) expand(frames []int) (prior []float32, count int) {
-	for _, n := range frames {
-		count += n
-	}
-	prior = gaussian(e.noise.Seed, soundStream, count*e.channels, e.noise.Sound)
+// expand returns the prior of each of the frames, of which there are count, by frame and channel.
+func (e Encoded) expand(frames []int, count int) []float32 {
+	prior := gaussian(e.noise.Seed, soundStream, count*e.channels, e.noise.Sound)
 	at := 0
 	for id, n := range frames {
 		for range n {
@@ -163,7 +175,7 @@ func (e Encoded) expand(frames []int) (prior []float32, count int) {
 			}
 		}
 	}
-	return prior, count
+	return prior
 }
 
 // sentence is one that is being spoken.
