@@ -7,8 +7,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"strings"
 
+	"github.com/recital-tts/recital/internal/process/confine"
 	"github.com/recital-tts/recital/internal/process/release"
 	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech/neural"
@@ -63,11 +65,19 @@ func run(args []string) int {
 	return 0
 }
 
+// loadVoice loads a voice. What it takes to load it is given back to the system.
 func loadVoice(library, folder string) (*neural.Voice, error) {
-	if err := ort.Open(library); err != nil {
+	files := os.DirFS(folder)
+	memory, err := neural.Memory(files)
+	if err != nil {
 		return nil, err
 	}
-	return neural.Load(os.DirFS(folder))
+	if err := errors.Join(confine.Memory(memory), ort.Open(library)); err != nil {
+		return nil, err
+	}
+	voice, err := neural.Load(files)
+	debug.FreeOSMemory()
+	return voice, err
 }
 
 // serve answers jobs. A voice that cannot be loaded is refused, with the reason, in place of a hello.

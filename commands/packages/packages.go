@@ -10,13 +10,14 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/google/uuid"
 
@@ -33,7 +34,7 @@ import (
 type Engines interface {
 	Open(v voicepack.Voice) error
 	Close(id string) error
-	Running() []string
+	Running() map[string]int // streams that they carry at the same time, by id
 	Measure(ctx context.Context, v voicepack.Voice) (voicepack.Measured, error)
 }
 
@@ -54,7 +55,13 @@ type Packages struct {
 
 	turn   sync.Mutex // of whoever installs or follows
 	stream *journal.Cached[voicepackage.State, voicepackage.Event]
-	failed map[string]bool // hashes of packages whose failure was logged
+	failed map[string]failure // by the hash of the package
+}
+
+// failure is how often a voice could not run here, and when that is tried again.
+type failure struct {
+	times int
+	next  time.Time
 }
 
 type command = journal.Decider[voicepackage.State, voicepackage.Event]
@@ -65,13 +72,13 @@ func stream() journal.Stream[voicepackage.State, voicepackage.Event] {
 
 // New returns a Packages.
 func New(config Config) *Packages {
-	return &Packages{Config: config, stream: journal.NewCached(config.Journal, stream()), failed: map[string]bool{}}
+	return &Packages{Config: config, stream: journal.NewCached(config.Journal, stream()), failed: map[string]failure{}}
 }
 
-// Voice is an installed voice, with the streams that this machine carries.
+// Voice is an installed voice.
 type Voice struct {
 	voicepackage.Installed
-	Streams int
+	Streams int  // that this instance carries at the same time
 	Running bool // on this instance
 }
 
@@ -89,8 +96,8 @@ func (p *Packages) List(ctx context.Context) ([]Voice, error) {
 }
 
 func (p *Packages) shown(installed voicepackage.Installed) Voice {
-	return Voice{Installed: installed, Streams: voicepack.Streams(installed.Cost, runtime.NumCPU()),
-		Running: slices.Contains(p.Engines.Running(), installed.Voice)}
+	streams, running := p.Engines.Running()[installed.Voice]
+	return Voice{Installed: installed, Streams: streams, Running: running}
 }
 
 // Install installs the package of an archive, after its voice has spoken here. The SHA-256 is that of its manifest.
@@ -100,27 +107,44 @@ func (p *Packages) Install(
 ) (Voice, error) {
 	p.turn.Lock()
 	defer p.turn.Unlock()
+	before, _, err := journal.Load(ctx, p.Journal, stream())
+	if err != nil {
+		return Voice{}, err
+	}
 	folder, err := p.unpack(archive, sha256)
 	if err != nil {
 		return Voice{}, rejected(err)
 	}
 	defer os.RemoveAll(folder)
-	install, err := p.measure(ctx, folder)
+	install, err := p.measured(ctx, folder, before)
 	if err != nil {
 		return Voice{}, rejected(err)
 	}
 	if install.Size, err = p.store(ctx, blobs.Address(install.Blob), os.DirFS(folder)); err != nil {
 		return Voice{}, err
 	}
-	install.At = p.Now().UTC()
 	state, _, err := journal.Execute(ctx, p.Journal, stream(), command(install), origin.Metadata(uuid.New(), install.At))
 	if err != nil {
 		return Voice{}, err
 	}
+	p.deleteBlobs(ctx, before, state)
 	if err := p.follow(ctx); err != nil {
 		return Voice{}, err
 	}
 	return p.shown(state.Packages[state.Index(install.Voice)]), nil
+}
+
+// deleteBlobs deletes the blobs of packages that are not installed any more. One that cannot be deleted is left.
+func (p *Packages) deleteBlobs(ctx context.Context, before, after voicepackage.State) {
+	for _, old := range before.Packages {
+		if slices.ContainsFunc(after.Packages, func(i voicepackage.Installed) bool { return i.Blob == old.Blob }) {
+			continue
+		}
+		if err := p.Blobs.Delete(ctx, blobs.Address(old.Blob)); err != nil {
+			p.Logger.WarnContext(ctx, "the blob of a voice that is not installed any more is left", "blob", old.Blob,
+				"error", err)
+		}
+	}
 }
 
 // rejected makes a refusal of what is wrong with a package.
@@ -132,9 +156,17 @@ func rejected(err error) error {
 	return fmt.Errorf("%w: %w", domain.Refuse(domain.Rejected, "The voice cannot be installed: "+firstLine(err)), err)
 }
 
+// firstLine returns what of an error can be shown: it may quote a model.
 func firstLine(err error) string {
+	const longest = 300
 	line, _, _ := strings.Cut(err.Error(), "\n")
-	return strings.TrimSuffix(line, ".")
+	shown := []rune(strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, line))
+	return strings.TrimRight(string(shown[:min(len(shown), longest)]), ". ")
 }
 
 // unpack unpacks an archive into a folder with a name of its own.
@@ -147,8 +179,10 @@ func (p *Packages) unpack(archive io.Reader, sha256 string) (folder string, err 
 	return folder, err
 }
 
-// measure returns the command that installs the package of a folder.
-func (p *Packages) measure(ctx context.Context, folder string) (voicepackage.Install, error) {
+// measured returns the command that installs the package of a folder, whose voice has spoken.
+func (p *Packages) measured(
+	ctx context.Context, folder string, state voicepackage.State,
+) (voicepackage.Install, error) {
 	pack, err := voicepack.Open(os.DirFS(folder))
 	if err != nil {
 		return voicepackage.Install{}, err
@@ -156,15 +190,17 @@ func (p *Packages) measure(ctx context.Context, folder string) (voicepackage.Ins
 	if voice.ValidID(pack.ID) {
 		return voicepackage.Install{}, errors.New("its id looks like that of an account's voice")
 	}
-	measured, err := p.Engines.Measure(ctx, voicepack.Voice{ID: pack.ID, Languages: pack.Languages, Folder: folder})
-	if err != nil {
-		return voicepackage.Install{}, err
-	}
-	return voicepackage.Install{
+	install := voicepackage.Install{
 		Voice: pack.ID, SHA256: pack.SHA256, Blob: string(addressOf(pack.SHA256)), Name: pack.Name, Gender: pack.Gender,
 		Description: pack.Description, Languages: pack.Languages, Licence: pack.Licence, Attribution: pack.Attribution,
-		Commercial: pack.Commercial, Base: pack.Base, Source: pack.Source, Gain: measured.Gain, Cost: measured.Cost,
-	}, nil
+		Commercial: pack.Commercial, Base: pack.Base, Source: pack.Source, At: p.Now().UTC(),
+	}
+	if _, err := install.Decide(state); err != nil { // before anything of it is stored
+		return voicepackage.Install{}, err
+	}
+	measured, err := p.Engines.Measure(ctx, voicepack.Voice{ID: pack.ID, Languages: pack.Languages, Folder: folder})
+	install.Gain, install.Cost = measured.Gain, measured.Cost
+	return install, err
 }
 
 // addressOf returns where a package is stored: by its hash, so that one that is stored again replaces itself.
@@ -196,16 +232,12 @@ func (p *Packages) Remove(ctx context.Context, id string, origin journal.Origin)
 	if err != nil {
 		return err
 	}
-	_, _, err = journal.Execute(ctx, p.Journal, stream(), command(voicepackage.Remove{Voice: id, At: at}),
+	after, _, err := journal.Execute(ctx, p.Journal, stream(), command(voicepackage.Remove{Voice: id, At: at}),
 		origin.Metadata(uuid.New(), at))
 	if err != nil {
 		return err
 	}
-	if i := before.Index(id); i >= 0 {
-		if err := p.Blobs.Delete(ctx, blobs.Address(before.Packages[i].Blob)); err != nil {
-			p.Logger.WarnContext(ctx, "the blob of a removed voice is left", "blob", before.Packages[i].Blob, "error", err)
-		}
-	}
+	p.deleteBlobs(ctx, before, after)
 	return p.follow(ctx)
 }
 
@@ -233,7 +265,7 @@ func (p *Packages) Test(ctx context.Context, id string) (voicepack.Measured, err
 }
 
 // Follow makes this instance run what is installed, on whichever instance that was. A voice that cannot run here is
-// logged once, and tried again.
+// logged once, and tried again, less and less often.
 func (p *Packages) Follow(ctx context.Context) error {
 	p.turn.Lock()
 	defer p.turn.Unlock()
@@ -248,14 +280,15 @@ func (p *Packages) follow(ctx context.Context) error {
 	var voices []speech.Voice
 	for _, installed := range state.Packages {
 		voices = append(voices, voiceOf(installed))
-		if err := p.run(ctx, installed); err != nil && !p.failed[installed.SHA256] {
-			p.failed[installed.SHA256] = true
-			p.Logger.WarnContext(ctx, "an installed voice cannot run here, and others speak in its place",
-				"voice", installed.Voice, "error", err)
-		}
 	}
-	p.Catalogue.Install(voices)
-	for _, id := range p.Engines.Running() {
+	p.Catalogue.Install(voices) // before they run, which may take long
+	for _, installed := range state.Packages {
+		p.run(ctx, installed)
+	}
+	maps.DeleteFunc(p.failed, func(sha256 string, _ failure) bool {
+		return !slices.ContainsFunc(state.Packages, func(i voicepackage.Installed) bool { return i.SHA256 == sha256 })
+	})
+	for id := range p.Engines.Running() {
 		if state.Index(id) < 0 {
 			if err := p.Engines.Close(id); err != nil {
 				return fmt.Errorf("ending a removed voice: %w", err)
@@ -265,15 +298,42 @@ func (p *Packages) follow(ctx context.Context) error {
 	return p.sweep(state)
 }
 
-func (p *Packages) run(ctx context.Context, installed voicepackage.Installed) error {
+// Voices that cannot run here are tried again after firstRetry, then after twice as long each time.
+const (
+	firstRetry  = 4 * time.Second
+	lastRetries = 6 // doublings
+)
+
+// run has a voice run here, unless that failed a short time ago.
+func (p *Packages) run(ctx context.Context, installed voicepackage.Installed) {
+	f := p.failed[installed.SHA256]
+	if p.Now().Before(f.next) {
+		return
+	}
+	err := p.open(ctx, installed)
+	if err == nil {
+		delete(p.failed, installed.SHA256)
+		return
+	}
+	if f.times == 0 {
+		p.Logger.WarnContext(ctx, "an installed voice cannot run here, and others speak in its place",
+			"voice", installed.Voice, "error", err)
+	}
+	p.failed[installed.SHA256] = failure{f.times + 1, p.Now().Add(firstRetry << min(f.times, lastRetries))}
+}
+
+// open runs a voice. Files that a crash has damaged are taken from the store of blobs again at the next time.
+func (p *Packages) open(ctx context.Context, installed voicepackage.Installed) error {
 	v, err := p.local(ctx, installed)
 	if err != nil {
 		return err
 	}
 	if err := p.Engines.Open(v); err != nil {
+		if _, damaged := voicepack.Open(os.DirFS(v.Folder)); errors.Is(damaged, voicepack.ErrPackage) {
+			err = errors.Join(err, os.RemoveAll(v.Folder))
+		}
 		return err
 	}
-	delete(p.failed, installed.SHA256)
 	return nil
 }
 

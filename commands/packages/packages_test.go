@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -42,11 +43,12 @@ func (e *engines) Open(v voicepack.Voice) error {
 
 func (e *engines) Close(id string) error { delete(e.running, id); return nil }
 
-func (e *engines) Running() (ids []string) {
+func (e *engines) Running() map[string]int {
+	streams := map[string]int{}
 	for id := range e.running {
-		ids = append(ids, id)
+		streams[id] = 7
 	}
-	return ids
+	return streams
 }
 
 func (e *engines) Measure(_ context.Context, v voicepack.Voice) (voicepack.Measured, error) {
@@ -59,6 +61,7 @@ type instance struct {
 	engines   *engines
 	catalogue *speech.Catalogue
 	folder    string
+	clock     *commandstest.Clock
 }
 
 func instances(t *testing.T, count int) (store blobs.Store, all []instance) {
@@ -68,7 +71,7 @@ func instances(t *testing.T, count int) (store blobs.Store, all []instance) {
 	require.NoError(t, err)
 	for range count {
 		i := instance{engines: &engines{running: map[string]string{}}, catalogue: &speech.Catalogue{},
-			folder: filepath.Join(t.TempDir(), "voices")}
+			folder: filepath.Join(t.TempDir(), "voices"), clock: w.Clock}
 		i.Packages = packages.New(packages.Config{Journal: w.Journal, Blobs: kept, Engines: i.engines,
 			Catalogue: i.catalogue, Folder: i.folder, Now: w.Clock.Now, Logger: slog.New(slog.DiscardHandler)})
 		all = append(all, i)
@@ -76,10 +79,15 @@ func instances(t *testing.T, count int) (store blobs.Store, all []instance) {
 	return kept, all
 }
 
-// archive returns the archive of a package with its hash.
+// archive returns the archive of a package with an id, and its hash.
 func archive(t *testing.T, id string) (content []byte, sha256 string) {
 	t.Helper()
-	from := os.DirFS(neuraltest.Package(t, id))
+	return archiveOf(t, neuraltest.Package(t, id))
+}
+
+func archiveOf(t *testing.T, folder string) (content []byte, sha256 string) {
+	t.Helper()
+	from := os.DirFS(folder)
 	p, err := voicepack.Open(from)
 	require.NoError(t, err)
 	var out bytes.Buffer
@@ -114,6 +122,7 @@ func TestWhatIsInstalledRunsOnEveryInstance(t *testing.T) {
 	installed, err := one.install(t, "toy")
 	require.NoError(t, err)
 	require.True(t, installed.Running)
+	require.Equal(t, 7, installed.Streams)
 	require.Equal(t, -3.0, installed.Gain)
 	v, found := one.catalogue.Lookup("toy")
 	require.True(t, found)
@@ -125,7 +134,7 @@ func TestWhatIsInstalledRunsOnEveryInstance(t *testing.T) {
 	require.NoError(t, other.Follow(t.Context()))
 	_, found = other.catalogue.Lookup("toy")
 	require.True(t, found)
-	require.Equal(t, []string{"toy"}, other.engines.Running())
+	require.Contains(t, other.engines.Running(), "toy")
 
 	// installing it again changes nothing
 	_, err = other.install(t, "toy")
@@ -171,11 +180,66 @@ func TestAVoiceThatCannotRunHereIsTriedAgain(t *testing.T) {
 	_, all := instances(t, 2)
 	_, err := all[0].install(t, "toy")
 	require.NoError(t, err)
-	all[1].engines.broken = errors.New("there is no runtime")
+	one := all[1]
+	one.engines.broken = errors.New("there is no runtime")
+	require.NoError(t, one.Follow(t.Context()))
+	require.True(t, slices.Contains(one.catalogue.IDs(), "toy"))
+	require.Empty(t, one.engines.running)
+	one.engines.broken = nil
+	require.NoError(t, one.Follow(t.Context()))
+	require.Empty(t, one.engines.running, "but not all the time")
+	one.clock.Advance(time.Minute)
+	require.NoError(t, one.Follow(t.Context()))
+	require.Len(t, one.engines.running, 1)
+}
+
+func TestAnotherPackageOfAVoiceTakesThePlaceOfTheFirst(t *testing.T) {
+	store, all := instances(t, 1)
+	one := all[0]
+	first, err := one.install(t, "toy")
+	require.NoError(t, err)
+	from := neuraltest.Package(t, "toy")
+	neuraltest.Describe(t, from, "toy", "Toy II")
+	content, sum := archiveOf(t, from)
+	second, err := one.Install(t.Context(), bytes.NewReader(content), sum, commandstest.Operator())
+	require.NoError(t, err)
+	require.NotEqual(t, first.Blob, second.Blob)
+	var addresses []string
+	for blob, err := range store.List(t.Context(), "") {
+		require.NoError(t, err)
+		addresses = append(addresses, string(blob.Address))
+	}
+	require.Equal(t, []string{second.Blob}, addresses)
+	v, _ := one.catalogue.Lookup("toy")
+	require.Equal(t, "Toy II", v.Name)
+	require.Equal(t, filepath.Join(one.folder, sum), one.engines.running["toy"])
+}
+
+// A crash may leave files that the disk has not got: they come from the store of blobs again.
+func TestDamagedFilesOfAVoiceAreReplaced(t *testing.T) {
+	_, all := instances(t, 2)
+	installed, err := all[0].install(t, "toy")
+	require.NoError(t, err)
+	one := all[1]
+	damaged := filepath.Join(one.folder, installed.SHA256)
+	require.NoError(t, os.MkdirAll(damaged, 0o700))
+	require.NoError(t, one.Follow(t.Context()))
+	require.Empty(t, one.engines.running)
+	one.clock.Advance(time.Minute)
+	require.NoError(t, one.Follow(t.Context()))
+	require.Contains(t, one.engines.running, "toy")
+}
+
+// Without its blob, a voice does not run, and all others do.
+func TestAMissingBlobCostsItsVoiceAlone(t *testing.T) {
+	store, all := instances(t, 2)
+	lost, err := all[0].install(t, "lost")
+	require.NoError(t, err)
+	_, err = all[0].install(t, "toy")
+	require.NoError(t, err)
+	require.NoError(t, store.Delete(t.Context(), blobs.Address(lost.Blob)))
 	require.NoError(t, all[1].Follow(t.Context()))
-	require.True(t, slices.Contains(all[1].catalogue.IDs(), "toy"))
-	require.Empty(t, all[1].engines.running)
-	all[1].engines.broken = nil
-	require.NoError(t, all[1].Follow(t.Context()))
-	require.Len(t, all[1].engines.running, 1)
+	require.NotContains(t, all[1].engines.running, "lost")
+	require.Contains(t, all[1].engines.running, "toy")
+	require.Subset(t, all[1].catalogue.IDs(), []string{"lost", "toy"})
 }

@@ -69,6 +69,7 @@ type Config struct {
 
 	SpeechWorker  string        `name:"speechworker" placeholder:"PATH"`
 	ONNXRuntime   string        `name:"onnxruntime" placeholder:"/PATH/libonnxruntime.so"`
+	NeuralMemory  int           `name:"neural-memory" default:"2048" least:"128"`
 	Engines       int           `name:"engines" default:"0"`
 	Codecs        int           `name:"codecs" default:"0"`
 	Alignments    int           `name:"alignments" default:"2"`

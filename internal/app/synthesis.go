@@ -107,7 +107,8 @@ func (a *App) startWorkers(context.Context) error {
 	a.openJapanese(filepath.Join(filepath.Dir(binary), "japanesereader"))
 	a.catalogue = &speech.Catalogue{}
 	a.installed = installed.New(installed.Config{
-		Runtime: a.cfg.ONNXRuntime, Speechworker: binary, SampleRate: a.engines.SampleRate(), Logger: a.log,
+		Runtime: a.cfg.ONNXRuntime, Speechworker: binary, SampleRate: a.engines.SampleRate(),
+		Memory: int64(a.cfg.NeuralMemory) * mib, Logger: a.log,
 	})
 	a.onClose("the installed voices", a.installed.CloseAll)
 	a.speaker = speech.NewSpeaker(a.engines).WithSecondEngine(a.second).WithJapanese(a.japanese).WithInstalled(a.installed)

@@ -24,6 +24,20 @@ func Process(limits Limits) error {
 	return errors.Join(prepareRuntime(), limit(limits), deny())
 }
 
+// Memory bounds the private writable memory of the calling process, and of each process that it starts, in bytes. It
+// takes nothing else from them.
+func Memory(bytes uint64) error {
+	for _, l := range []struct {
+		resource int
+		value    uint64
+	}{{unix.RLIMIT_DATA, bytes}, {unix.RLIMIT_CORE, 0}} {
+		if err := unix.Setrlimit(l.resource, &unix.Rlimit{Cur: l.value, Max: l.value}); err != nil {
+			return fmt.Errorf("limiting memory: %w", err)
+		}
+	}
+	return nil
+}
+
 // prepareRuntime has the Go runtime open what it needs to wait for a timer, which its garbage collector may set: it
 // would do so at the first use, and end the process if it cannot.
 func prepareRuntime() error {

@@ -25,6 +25,8 @@ type Config struct {
 	Runtime      string // the library of ONNX Runtime; "" runs no voice
 	Speechworker string // the binary, beside which the neuralworker lies
 	SampleRate   int    // of all engines, in Hz
+	// Memory bounds what the processes of all voices may take, in bytes, as voicepack.Voice.Memory estimates it.
+	Memory int64
 	// Patience is how long a new stream waits for one that ends; default 5 s.
 	Patience time.Duration
 	Logger   *slog.Logger
@@ -34,6 +36,7 @@ type Config struct {
 type Engines struct {
 	config Config
 
+	opening sync.Mutex // of whoever opens a voice
 	mu      sync.RWMutex
 	engines map[string]*engine // by the voice's id
 }
@@ -54,8 +57,11 @@ func (e *Engines) Engine(id string) (speech.Engine, bool) {
 	return running, found
 }
 
-// Open runs a voice, unless it runs. It takes as long as the voice needs to be loaded.
+// Open runs a voice, unless it runs. It takes as long as the voice needs to be loaded. A voice for which not enough
+// memory is left is refused.
 func (e *Engines) Open(v voicepack.Voice) error {
+	e.opening.Lock()
+	defer e.opening.Unlock()
 	if running, found := e.Engine(v.ID); found {
 		if running.(*engine).voice.Folder == v.Folder {
 			return nil
@@ -64,18 +70,46 @@ func (e *Engines) Open(v voicepack.Voice) error {
 			return err
 		}
 	}
-	pool, err := e.pool(v, runtime.NumCPU())
+	each, processes, err := e.room(v)
+	if err != nil {
+		return err
+	}
+	pool, err := e.pool(v, processes)
 	if err != nil {
 		return err
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.engines[v.ID] = &engine{
-		pool: pool, voice: v, patience: e.config.Patience,
-		places:   make(chan struct{}, voicepack.Streams(v.Cost, runtime.NumCPU())),
+		pool: pool, voice: v, patience: e.config.Patience, memory: each * int64(processes),
+		places:   make(chan struct{}, voicepack.Streams(v.Cost, processes)),
 		admitted: map[*speech.Stream]*admission{},
 	}
 	return nil
+}
+
+// mostProcesses bounds the processes of a voice, of which each holds its model.
+const mostProcesses = 4
+
+// room returns how many processes of a voice find room in the memory, and what each takes in bytes.
+func (e *Engines) room(v voicepack.Voice) (each int64, processes int, err error) {
+	if e.config.Runtime == "" {
+		return 0, 0, voicepack.ErrNoRuntime
+	}
+	if each, err = v.Memory(); err != nil {
+		return 0, 0, err
+	}
+	left := e.config.Memory
+	e.mu.RLock()
+	for _, running := range e.engines {
+		left -= running.memory
+	}
+	e.mu.RUnlock()
+	if left < each {
+		return 0, 0, fmt.Errorf("it needs %d MiB of memory, and %d MiB of RECITAL_NEURAL_MEMORY are left", each>>20,
+			max(left, 0)>>20)
+	}
+	return each, int(min(left/each, int64(runtime.NumCPU()), mostProcesses)), nil
 }
 
 func (e *Engines) pool(v voicepack.Voice, size int) (*worker.Pool, error) {
@@ -88,9 +122,11 @@ func (e *Engines) pool(v voicepack.Voice, size int) (*worker.Pool, error) {
 			"--runtime", e.config.Runtime, "--phonemes", e.config.Speechworker, "--voice", v.ID,
 			"--languages", strings.Join(v.Languages, ","), v.Folder,
 		},
+		Alone: true,
 	}
 	pool, err := worker.Open(worker.Config{
-		Size: size, HelloTimeout: loadTimeout, JobTimeout: jobTimeout, Logger: e.config.Logger, Command: command,
+		Size: size, HelloTimeout: loadTimeout, JobTimeout: jobTimeout, AbandonTimeout: abandonTimeout,
+		Logger: e.config.Logger, Command: command,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("running an installed voice: %w", err)
@@ -108,6 +144,10 @@ const loadTimeout = time.Minute
 // jobTimeout bounds the time for a segment, whose audio lasts up to half a minute.
 const jobTimeout = time.Minute
 
+// abandonTimeout bounds the time in which a process ends a segment that nobody listens to any more. Another process
+// would take as long to load the voice.
+const abandonTimeout = 2 * time.Second
+
 // Close ends a voice, and what it is saying.
 func (e *Engines) Close(id string) error {
 	e.mu.Lock()
@@ -122,20 +162,21 @@ func (e *Engines) Close(id string) error {
 
 // CloseAll ends all voices.
 func (e *Engines) CloseAll() (err error) {
-	for _, id := range e.Running() {
+	for id := range e.Running() {
 		err = errors.Join(err, e.Close(id))
 	}
 	return err
 }
 
-// Running returns the ids of the voices that run.
-func (e *Engines) Running() (ids []string) {
+// Running returns how many streams each running voice carries at the same time, by its id.
+func (e *Engines) Running() map[string]int {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
-	for id := range e.engines {
-		ids = append(ids, id)
+	streams := map[string]int{}
+	for id, running := range e.engines {
+		streams[id] = cap(running.places)
 	}
-	return ids
+	return streams
 }
 
 // Measure loads a voice and has it speak. The error says what is wrong with it.
@@ -153,6 +194,9 @@ func (e *Engines) Measure(ctx context.Context, v voicepack.Voice) (m voicepack.M
 		job := speech.Job{Text: text, Voice: speech.Voice{Variant: v.ID}, Language: v.Languages[0], Speed: 1}
 		start := time.Now()
 		pcm, _, err := speech.Synthesise(ctx, engine, job)
+		if errors.Is(err, speech.ErrEngineFailed) {
+			return voicepack.Measured{}, errors.New("measuring a voice: its process failed while it spoke")
+		}
 		if err != nil {
 			return voicepack.Measured{}, fmt.Errorf("measuring a voice: %w", err)
 		}
@@ -193,6 +237,7 @@ func sentences() []string {
 type engine struct {
 	pool     *worker.Pool
 	voice    voicepack.Voice
+	memory   int64 // bytes that its processes take
 	patience time.Duration
 	places   chan struct{} // one for each stream
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -27,7 +29,7 @@ func TestMain(m *testing.M) { workertest.Main(m, &binary, []string{"neuralworker
 func newEngines(t *testing.T, runtime string) *installed.Engines {
 	t.Helper()
 	e := installed.New(installed.Config{Runtime: runtime, Speechworker: binary, SampleRate: neuraltest.ToyRate,
-		Patience: 50 * time.Millisecond})
+		Memory: 1 << 30, Patience: 50 * time.Millisecond})
 	t.Cleanup(func() { require.NoError(t, e.CloseAll()) })
 	return e
 }
@@ -90,6 +92,31 @@ func TestWithoutARuntimeNothingRuns(t *testing.T) {
 }
 
 func TestAVoiceOfAnotherRateIsRefused(t *testing.T) {
-	e := installed.New(installed.Config{Runtime: neuraltest.Runtime(t), Speechworker: binary, SampleRate: 24000})
+	e := installed.New(installed.Config{Runtime: neuraltest.Runtime(t), Speechworker: binary, SampleRate: 24000,
+		Memory: 1 << 30})
 	require.ErrorContains(t, e.Open(toy(t)), "22050 Hz")
+}
+
+func TestVoicesForWhichThereIsNoMemoryDoNotRun(t *testing.T) {
+	each, err := toy(t).Memory()
+	require.NoError(t, err)
+	e := installed.New(installed.Config{Runtime: neuraltest.Runtime(t), Speechworker: binary,
+		SampleRate: neuraltest.ToyRate, Memory: each + each/2})
+	t.Cleanup(func() { require.NoError(t, e.CloseAll()) })
+	one, other := toy(t), toy(t)
+	other.ID = "other"
+	require.NoError(t, e.Open(one))
+	require.ErrorContains(t, e.Open(other), "RECITAL_NEURAL_MEMORY")
+	require.Contains(t, e.Running(), "toy")
+	require.NoError(t, e.Close("toy"))
+	require.NoError(t, e.Open(other))
+}
+
+func TestAVoiceThatDiesAsItSpeaksIsRefused(t *testing.T) {
+	v := toy(t)
+	e := newEngines(t, neuraltest.Runtime(t))
+	require.NoError(t, os.WriteFile(filepath.Join(v.Folder, "voice.onnx.json"), neuraltest.ConfigFrom(neuraltest.Symbols), 0o600))
+	_, err := e.Measure(t.Context(), v)
+	require.ErrorContains(t, err, "measuring a voice")
+	require.NotErrorIs(t, err, speech.ErrEngineFailed, "which would say that the service is at fault")
 }

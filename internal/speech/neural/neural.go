@@ -133,6 +133,16 @@ func Load(folder fs.FS) (*Voice, error) {
 	return &Voice{Config: config, model: model}, nil
 }
 
+// Memory returns the most memory that the voice of a folder may take, in bytes: while it is loaded, its model is there
+// several times.
+func Memory(folder fs.FS) (uint64, error) {
+	model, err := fs.Stat(folder, modelFile)
+	if err != nil {
+		return 0, fmt.Errorf("looking at a voice: %w", err)
+	}
+	return 512<<20 + 8*uint64(min(model.Size(), maxModel)), nil
+}
+
 func read(folder fs.FS, name string, limit int64) ([]byte, error) {
 	file, err := folder.Open(name)
 	if err != nil {

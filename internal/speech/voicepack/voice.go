@@ -1,7 +1,10 @@
 package voicepack
 
 import (
+	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 
 	"github.com/recital-tts/recital/domain"
 )
@@ -12,6 +15,16 @@ type Voice struct {
 	Languages []string // engine languages
 	Folder    string   // of its files
 	Cost      float64  // seconds of a processor for a second of speech
+}
+
+// Memory estimates what each process of the voice takes, in bytes: the model is in memory once, and what the library
+// prepares from it and computes with takes less than that again.
+func (v Voice) Memory() (int64, error) {
+	model, err := os.Stat(filepath.Join(v.Folder, ModelFile))
+	if err != nil {
+		return 0, fmt.Errorf("looking at a voice's model: %w", err)
+	}
+	return 2*model.Size() + 80<<20, nil
 }
 
 // Measured is what was found out about a voice.
@@ -27,7 +40,7 @@ var ErrNoRuntime = domain.Refuse(domain.Rejected,
 // share is the part of the processors that the streams of a voice may take; the rest is for everything else.
 const share = 0.7
 
-// Streams returns how many streams of a voice a machine carries at the same time.
+// Streams returns how many streams of a voice so many processors carry at the same time.
 func Streams(cost float64, processors int) int {
 	return max(1, int(math.Floor(share*float64(processors)/max(cost, 0.001))))
 }

@@ -3,6 +3,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -150,6 +151,9 @@ type Config struct {
 	// JobTimeout bounds the time from when a worker receives a segment; default 15 s. A worker that takes longer is
 	// killed.
 	JobTimeout time.Duration
+	// AbandonTimeout bounds the time in which a worker finishes a job that was given up, before it is killed; default
+	// 250 ms. It should be longer where a process takes long to start.
+	AbandonTimeout time.Duration
 	// MaxAudioBytes bounds the samples of one segment, which are held in memory until they are read; default 32 MiB,
 	// 12 minutes at 22,050 Hz.
 	MaxAudioBytes int
@@ -157,11 +161,8 @@ type Config struct {
 	Logger *slog.Logger // default: slog.Default()
 }
 
-// How long a process may take for what should take milliseconds, before it is killed.
-const (
-	abandonTimeout = 250 * time.Millisecond // to finish an abandoned job
-	exitTimeout    = time.Second            // to exit once its input is closed
-)
+// exitTimeout is how long a process may take to exit once its input is closed, before it is killed.
+const exitTimeout = time.Second
 
 // respawning is the policy for processes that exited without a job; one that died of its job is replaced at once.
 var respawning = supervise.Policy{
@@ -172,21 +173,14 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Command.Path == "" {
 		return c, errors.New("the path of the speechworker binary is not set")
 	}
-	if c.Size < 0 || c.HelloTimeout < 0 || c.JobTimeout < 0 || c.MaxAudioBytes < 0 {
+	if c.Size < 0 || c.HelloTimeout < 0 || c.JobTimeout < 0 || c.AbandonTimeout < 0 || c.MaxAudioBytes < 0 {
 		return c, errors.New("a limit of the speech worker pool is negative")
 	}
-	if c.Size == 0 {
-		c.Size = max(runtime.NumCPU(), 2)
-	}
-	if c.HelloTimeout == 0 {
-		c.HelloTimeout = 10 * time.Second
-	}
-	if c.JobTimeout == 0 {
-		c.JobTimeout = 15 * time.Second
-	}
-	if c.MaxAudioBytes == 0 {
-		c.MaxAudioBytes = 32 << 20
-	}
+	c.Size = cmp.Or(c.Size, max(runtime.NumCPU(), 2))
+	c.HelloTimeout = cmp.Or(c.HelloTimeout, 10*time.Second)
+	c.JobTimeout = cmp.Or(c.JobTimeout, 15*time.Second)
+	c.AbandonTimeout = cmp.Or(c.AbandonTimeout, 250*time.Millisecond)
+	c.MaxAudioBytes = cmp.Or(c.MaxAudioBytes, 32<<20)
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}

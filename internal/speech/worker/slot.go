@@ -128,7 +128,7 @@ func (s *slot) pass(e *engine, u *utterance) error {
 		case <-givenUp:
 			u.finish(u.ctx.Err())
 			givenUp = nil
-			timeout.Reset(abandonTimeout)
+			timeout.Reset(s.pool.config.AbandonTimeout)
 		case <-s.pool.ctx.Done():
 			u.finish(speech.ErrEngineClosed)
 			return s.pool.ctx.Err()

@@ -60,7 +60,7 @@ func Folder(t testing.TB) string {
 func Package(t testing.TB, id string) string {
 	t.Helper()
 	folder := Folder(t)
-	describe(t, folder, id)
+	Describe(t, folder, id, "Toy")
 	return folder
 }
 
@@ -70,11 +70,11 @@ func Break(t testing.TB, folder string) {
 	if err := os.WriteFile(filepath.Join(folder, "voice.onnx"), Toy()[:2000], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	describe(t, folder, "broken")
+	Describe(t, folder, "broken", "Broken")
 }
 
-// describe writes the manifest.
-func describe(t testing.TB, folder, id string) {
+// Describe writes the manifest of a folder: that of a voice with an id and a name.
+func Describe(t testing.TB, folder, id, name string) {
 	t.Helper()
 	files := map[string]string{}
 	for _, name := range []string{"voice.onnx", "voice.onnx.json"} {
@@ -85,7 +85,7 @@ func describe(t testing.TB, folder, id string) {
 		files[name] = fmt.Sprintf("%x", sha256.Sum256(content))
 	}
 	manifest, err := json.Marshal(map[string]any{
-		"format": 1, "id": id, "name": "Toy", "gender": "U", "languages": []string{"en-us"}, "licence": "CC0-1.0",
+		"format": 1, "id": id, "name": name, "gender": "U", "languages": []string{"en-us"}, "licence": "CC0-1.0",
 		"attribution": "Toy (made by tests)", "commercial": "yes", "files": files,
 	})
 	if err != nil {

@@ -44,10 +44,13 @@ func Toy() []byte {
 }
 
 // Config returns the file that describes the toy, as Piper writes it.
-func Config() []byte {
+func Config() []byte { return ConfigFrom(0) }
+
+// ConfigFrom is Config with ids from a first one: the toy has only Symbols.
+func ConfigFrom(first int64) []byte {
 	ids := map[string][]int64{}
 	for i, symbol := range []rune("_^$ ,.;:!?ˈˌːabdefhijklmnoprstuvwzæðŋɐɑɔəɚɛɜɡɪɹɾʃʊʌʒʔθᵻ") {
-		ids[string(symbol)] = []int64{int64(i)}
+		ids[string(symbol)] = []int64{first + int64(i)}
 	}
 	content, _ := json.Marshal(map[string]any{
 		"audio":          map[string]any{"sample_rate": ToyRate},
