@@ -4,7 +4,7 @@ GO ?= go
 
 # Folders with goroutines, processes or transactions at work: their tests run under the race detector, all of them by
 # make test-long, and by make test those for which it costs little.
-RACE = commands|internal/(access|app|events/(eventlog|eventnode|feed|todo)|http/web|process/(datafolder|lifecycle|postgres|supervise|workers)|providers/(blobs|hosting|payments)|standins|speech/(audio/(codec|decode)|engineproto|enginetest|espeak|flite|japanese/reader|loudness|mastering|stretch|worker)|speech$$)
+RACE = commands|internal/(access|app|events/(eventlog|eventnode|feed|todo)|http/web|process/(datafolder|lifecycle|postgres|supervise|workers)|providers/(blobs|hosting|payments)|standins|speech/(audio/(codec|decode)|engineproto|enginetest|espeak|flite|installed|japanese/reader|loudness|mastering|neural|stretch|worker)|speech$$)
 RACE_SHORT = commands/journal|internal/(access/(credentials|keyring)|process/(datafolder|lifecycle|supervise)|providers/blobs/(folder|sealed))
 # Billing's lives and crashes take long under it in full: they are shortened, and in full without it.
 RACE_SHORTENED = commands/billing|internal/providers/payments
@@ -75,6 +75,7 @@ console: ## build the console's page from its sources (needs Node and npm's regi
 	GO=$(GO) console/build.sh console internal/http/console/dist
 
 test: deps-test build ## run the tests, the longest ones shortened, some with the race detector (FULL=1: make test-long)
+	@deploy/onnxruntime.sh >/dev/null || echo "NEURAL VOICES ARE NOT TESTED, for want of ONNX Runtime"
 	@$(MAKE) --no-print-directory --keep-going --jobs $(if $(FULL),1,2) \
 		$(if $(FULL),test-long-race test-long-plain,test-race test-plain)
 

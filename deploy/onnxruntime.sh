@@ -1,6 +1,7 @@
 #!/bin/sh
-# Prints the path of ONNX Runtime's library, with which neuralworker runs voices: RECITAL_ONNXRUNTIME, or else the one in
-# a Go module, whose hash the go command checks (32 MB are downloaded once).
+# Prints the path of ONNX Runtime's library, with which neuralworker runs voices: RECITAL_ONNXRUNTIME, or else the one
+# in a Go module, whose hash the go command checks (32 MB are downloaded once). Only tests of neural voices need it:
+# nothing that is built or run does.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -14,5 +15,5 @@ arm64) folder=aarch64-unknown-linux-gnu ;;
 *) echo "onnxruntime: there is no library for this processor; set RECITAL_ONNXRUNTIME" >&2; exit 1 ;;
 esac
 module=github.com/k2-fsa/sherpa-onnx-go-linux
-go mod download -modfile=deploy/onnxruntime.mod "$module"
+timeout 300 go mod download -modfile=deploy/onnxruntime.mod "$module"
 echo "$(go list -m -modfile=deploy/onnxruntime.mod -f '{{.Dir}}' "$module")/lib/$folder/libonnxruntime.so"

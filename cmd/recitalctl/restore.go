@@ -18,6 +18,7 @@ import (
 	"github.com/recital-tts/recital/commands/accounts"
 	"github.com/recital-tts/recital/commands/clips"
 	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/commands/packages"
 	"github.com/recital-tts/recital/commands/skips"
 	"github.com/recital-tts/recital/commands/voices"
 	"github.com/recital-tts/recital/domain/clip"
@@ -337,11 +338,11 @@ func (r *restoring) openStore(ctx context.Context) (err error) {
 	return nil
 }
 
-// blobs copies the blobs that the restored log still needs. Those of deleted clips and voices, and of closed accounts,
-// are not brought back.
+// blobs copies the blobs that the restored log still needs. Those of deleted clips and voices, of removed packages, and
+// of closed accounts, are not brought back.
 func (r *restoring) blobs(ctx context.Context) error {
-	registry, err := eventlog.NewRegistry(slices.Concat(accounts.Events(), clips.Events(), voices.Events(),
-		skips.Events())...)
+	registry, err := eventlog.NewRegistry(slices.Concat(accounts.Events(), clips.Events(), packages.Events(),
+		voices.Events(), skips.Events())...)
 	if err != nil {
 		return err
 	}
@@ -390,7 +391,11 @@ type needs struct{ journal *journal.Journal }
 // blob reports whether a blob is needed, as it may be where an event of its owner cannot be decoded.
 func (n *needs) blob(ctx context.Context, address blobs.Address) (bool, error) {
 	if strings.HasPrefix(string(address), voicepack.BlobPrefix) { // of everybody
-		return true, nil
+		needed, err := packages.Needed(ctx, n.journal, address)
+		if eventlog.IsUndecodable(err) {
+			return true, nil
+		}
+		return needed, err
 	}
 	account, err := n.owner(ctx, address)
 	if eventlog.IsUndecodable(err) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,11 +32,21 @@ type installedVoice struct {
 	Attribution string       `json:"attribution" col:",wide"`
 	Base        string       `json:"base" col:",wide"`
 	SHA256      string       `json:"sha256" col:",wide"`
-	Gain        float64      `json:"gain" col:",wide"`
-	Cost        float64      `json:"cost"`
+	Gain        figure       `json:"gain" col:",wide"`
+	Cost        figure       `json:"cost"`
 	Streams     int          `json:"streams"`
 	Running     bool         `json:"running"`
 	InstalledAt *unixTime    `json:"installed_at" col:",wide"`
+}
+
+// figure is a measured number, of which people read two digits.
+type figure float64
+
+func (f figure) cell(people bool) string {
+	if !people {
+		return strconv.FormatFloat(float64(f), 'g', -1, 64)
+	}
+	return strconv.FormatFloat(float64(f), 'f', 2, 64)
 }
 
 // languageList is a list that a table shows in a cell.
@@ -136,9 +147,25 @@ type testVoice struct {
 
 // measuredVoice is the admin API's description of a test.
 type measuredVoice struct {
-	ID   string  `json:"id"`
-	Gain float64 `json:"gain"`
-	Cost float64 `json:"cost"`
+	ID   string `json:"id"`
+	Gain figure `json:"gain"`
+	Cost figure `json:"cost"`
+
+	Missing missingSymbols `json:"missing"`
+}
+
+// missingSymbols are symbols of the phonemes that a voice does not know, with how often the test needed them.
+type missingSymbols []struct {
+	Symbol string `json:"symbol"`
+	Count  int    `json:"count"`
+}
+
+func (m missingSymbols) cell(bool) string {
+	var all []string
+	for _, missing := range m {
+		all = append(all, fmt.Sprintf("%s (%d)", printable(missing.Symbol), missing.Count))
+	}
+	return cmp.Or(strings.Join(all, " "), "none")
 }
 
 // Run has the voice speak.

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode"
 
@@ -56,7 +57,11 @@ type Packages struct {
 	turn   sync.Mutex // of whoever installs or follows
 	stream *journal.Cached[voicepackage.State, voicepackage.Event]
 	failed map[string]failure // by the hash of the package
+	known  atomic.Bool        // what is installed was read
 }
+
+// Known reports whether this instance knows what is installed.
+func (p *Packages) Known() bool { return p.known.Load() }
 
 // failure is how often a voice could not run here, and when that is tried again.
 type failure struct {
@@ -241,6 +246,17 @@ func (p *Packages) Remove(ctx context.Context, id string, origin journal.Origin)
 	return p.follow(ctx)
 }
 
+// Needed reports whether a blob is that of an installed voice.
+func Needed(ctx context.Context, j *journal.Journal, address blobs.Address) (bool, error) {
+	state, _, err := journal.Load(ctx, j, stream())
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(state.Packages, func(i voicepackage.Installed) bool {
+		return i.Blob == string(address)
+	}), nil
+}
+
 // Test has an installed voice speak, and measures it again.
 func (p *Packages) Test(ctx context.Context, id string) (voicepack.Measured, error) {
 	p.turn.Lock()
@@ -282,6 +298,7 @@ func (p *Packages) follow(ctx context.Context) error {
 		voices = append(voices, voiceOf(installed))
 	}
 	p.Catalogue.Install(voices) // before they run, which may take long
+	p.known.Store(true)
 	for _, installed := range state.Packages {
 		p.run(ctx, installed)
 	}

@@ -210,6 +210,11 @@ func TestAnotherPackageOfAVoiceTakesThePlaceOfTheFirst(t *testing.T) {
 		addresses = append(addresses, string(blob.Address))
 	}
 	require.Equal(t, []string{second.Blob}, addresses)
+	for blob, wanted := range map[string]bool{first.Blob: false, second.Blob: true} { // by a restored service
+		needed, err := packages.Needed(t.Context(), one.Journal, blobs.Address(blob))
+		require.NoError(t, err)
+		require.Equal(t, wanted, needed)
+	}
 	v, _ := one.catalogue.Lookup("toy")
 	require.Equal(t, "Toy II", v.Name)
 	require.Equal(t, filepath.Join(one.folder, sum), one.engines.running["toy"])

@@ -92,6 +92,10 @@ func TestAnInstalledVoiceSpeaks(t *testing.T) {
 	response, _ = o.ask(http.MethodGet, o.public+"/v1/ai/voice/toy/preview", nil)
 	require.Equal(t, 200, response.StatusCode)
 
+	response, got = o.ask(http.MethodPost, o.admin+"/admin/voices/toy/test", []byte(`{}`))
+	require.Equal(t, 200, response.StatusCode, string(got))
+	require.Contains(t, string(got), `"missing":[]`, "it knows all symbols")
+
 	// and what is no voice is refused
 	broken := neuraltest.Package(t, "broken")
 	neuraltest.Break(t, broken)

@@ -17,7 +17,9 @@ import (
 	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/events/todo"
 	"github.com/recital-tts/recital/internal/http/web/quota"
+	"github.com/recital-tts/recital/internal/process/health"
 	"github.com/recital-tts/recital/internal/speech/cloning/formant"
+	"github.com/recital-tts/recital/internal/speech/installed"
 	"github.com/recital-tts/recital/internal/speech/precheck/classic"
 	"github.com/recital-tts/recital/internal/speech/rendering"
 	"github.com/recital-tts/recital/internal/speech/voices"
@@ -107,15 +109,76 @@ func packagesSlice(core *coreParts, stores *storeParts, workers *workerParts) sl
 		name:   "packages",
 		events: packages.Events(),
 		open: func() (service, error) {
-			installed := packages.New(packages.Config{
+			packs := packages.New(packages.Config{
 				Journal: core.journal, Blobs: stores.blobs, Engines: workers.installed, Catalogue: workers.catalogue,
 				Folder: stores.folder.Path("voices"), Now: time.Now, Logger: core.log,
 			})
-			write := packagesapi.API{Packages: installed, Inbox: stores.folder.Incoming("voice-package")}
+			write := packagesapi.API{Packages: packs, Inbox: stores.folder.Incoming("voice-package")}
 			return service{
-				admin: write.AdminRoutes(),
-				jobs:  []job{{name: "the installed voices", every: followPackages, run: installed.Follow}},
+				admin:      write.AdminRoutes(),
+				checks:     []health.Check{installedCheck(packs)},
+				collectors: installedMetrics(workers.installed),
+				jobs:       []job{{name: "the installed voices", every: followPackages, run: packs.Follow}},
 			}, nil
 		},
+	}
+}
+
+// installedCheck returns the check that installed voices run. An instance that does not know them would tell clients that
+// they do not exist.
+func installedCheck(packs *packages.Packages) health.Check {
+	look := func(ctx context.Context) health.Finding {
+		all, err := packs.List(ctx)
+		if err != nil {
+			return health.Broken(err.Error(), "see to the event store")
+		}
+		var silent []string
+		for _, v := range all {
+			if !v.Running {
+				silent = append(silent, v.Voice)
+			}
+		}
+		if len(silent) > 0 {
+			return health.Sound("%d of %d do not run here: %s", len(silent), len(all), strings.Join(silent, ", ")).
+				But(health.Warning, "other voices speak in their place; the log of recitald has the reason")
+		}
+		return health.Sound("all %d run", len(all))
+	}
+	return health.Check{
+		Name: "the installed voices run", Look: look,
+		Lacks: lack("the installed voices", func() bool { return !packs.Known() }),
+	}
+}
+
+func installedMetrics(engines *installed.Engines) []prometheus.Collector {
+	all := statistics[installed.Stats]{read: engines.Stats}
+	return []prometheus.Collector{
+		all.gauge("recital_neural_voices_running", "Installed voices that run here.",
+			func(s installed.Stats) float64 { return float64(s.Voices) }),
+		all.gauge("recital_neural_processes_configured", "Processes of installed voices that there should be.",
+			func(s installed.Stats) float64 { return float64(s.Size) }),
+		all.gauge("recital_neural_processes_alive", "Processes of installed voices that run.",
+			func(s installed.Stats) float64 { return float64(s.Alive) }),
+		all.counter("recital_neural_process_respawns_total", "Processes of installed voices that were started again.",
+			func(s installed.Stats) float64 { return float64(s.Respawns) }),
+		all.counter("recital_neural_jobs_failed_total", "Jobs of installed voices whose process died, or took too long.",
+			func(s installed.Stats) float64 { return float64(s.Failed) }),
+		all.counter("recital_neural_samples_total", "Samples that installed voices have made, 22,050 for a second.",
+			func(s installed.Stats) float64 { return float64(s.Samples) }),
+		all.counter("recital_neural_busy_seconds_total", "Time that processes of installed voices took for jobs.",
+			func(s installed.Stats) float64 { return s.BusyTime.Seconds() }),
+		all.gauge("recital_neural_streams", "Streams in which installed voices speak.",
+			func(s installed.Stats) float64 { return float64(s.Streams) }),
+		all.gauge("recital_neural_streams_possible", "Streams in which the running voices can speak at the same time.",
+			func(s installed.Stats) float64 { return float64(s.Places) }),
+		all.gauge("recital_neural_streams_waiting", "Streams that wait until an installed voice can speak in them.",
+			func(s installed.Stats) float64 { return float64(s.Waiting) }),
+		all.counter("recital_neural_streams_total", "Streams in which installed voices have begun to speak.",
+			func(s installed.Stats) float64 { return float64(s.Streamed) }),
+		all.counter("recital_neural_streams_refused_total", "Streams that waited for an installed voice in vain.",
+			func(s installed.Stats) float64 { return float64(s.Refused) }),
+		all.counter("recital_neural_substitutions_total",
+			"Streams in which another voice spoke, for want of the language, the process or the memory.",
+			func(s installed.Stats) float64 { return float64(s.Substituted) }),
 	}
 }

@@ -256,7 +256,9 @@ func TestOnlyCommandsAndTheAppKnowOfToDoWorkers(t *testing.T) {
 // It asks recitald for everything, but for logs that no recitald serves: it copies them, and a restore looks up there
 // what is still needed.
 func TestTheOperatorsToolIsAClientOfTheAdminAPI(t *testing.T) {
-	restores := []string{"commands/accounts", "commands/clips", "commands/journal", "commands/skips", "commands/voices"}
+	restores := []string{
+		"commands/accounts", "commands/clips", "commands/journal", "commands/packages", "commands/skips", "commands/voices",
+	}
 	for _, p := range packages(t) {
 		if !within(p.path(), "cmd/recitalctl") {
 			continue

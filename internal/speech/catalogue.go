@@ -18,6 +18,8 @@ type Installed struct {
 type InstalledEngines interface {
 	// Engine returns the engine of a voice by the voice's id, and whether it runs here.
 	Engine(id string) (Engine, bool)
+	// Substituted is called for each stream in which another voice speaks in the place of one of them.
+	Substituted()
 }
 
 // Catalogue has the voices that every account may speak with: the system voices, and those that operators have
@@ -97,14 +99,15 @@ func (s *Speaker) installedEngine(r Request) (Engine, bool) {
 
 // substitution returns the warning about a voice in whose place another one speaks, or "".
 func (s *Speaker) substitution(r Request) string {
-	if r.Voice.Installed == nil {
+	if r.Voice.Installed == nil || s.installed == nil {
 		return ""
 	}
+	if _, found := s.installedEngine(r); found {
+		return ""
+	}
+	s.installed.Substituted()
 	if !slices.Contains(r.Voice.Installed.Languages, r.Language) {
 		return "voice: it does not speak this language, and another one speaks in its place"
 	}
-	if _, found := s.installedEngine(r); !found {
-		return "voice: it is not ready here, and another one speaks in its place"
-	}
-	return ""
+	return "voice: it is not ready here, and another one speaks in its place"
 }

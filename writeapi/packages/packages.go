@@ -3,9 +3,12 @@ package packages
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/recital-tts/recital/commands/journal"
@@ -80,7 +83,7 @@ type installedVoiceReply struct {
 	SHA256      string   `json:"sha256"`
 	Gain        float64  `json:"gain" doc:"dB, to the loudness of all voices"`
 	Cost        float64  `json:"cost" doc:"seconds of a processor for a second of speech"`
-	Streams     int      `json:"streams" doc:"that this instance carries at the same time"`
+	Streams     int      `json:"streams" doc:"that this instance carries at the same time; 0 if the voice does not run on it"`
 	Running     bool     `json:"running" doc:"on this instance"`
 	InstalledAt int64    `json:"installed_at"`
 }
@@ -131,20 +134,18 @@ type installVoiceRequest struct {
 // Subject implements web.Subject.
 func (r installVoiceRequest) Subject() string { return r.SHA256 }
 
-// install installs the package that has come. One that is refused is dropped.
+// install installs the package that has come, and drops it whatever becomes of it.
 func (a *API) install(call *web.Call, in installVoiceRequest) (web.Reply, error) {
 	var installed packages.Voice
 	found, err := a.Inbox.Take(func(from io.Reader) (err error) {
 		installed, err = a.Packages.Install(call, from, in.SHA256, writeapi.Origin(call.Caller))
 		return err
 	})
-	switch {
-	case err == nil && !found:
-		return web.Reply{}, domain.Refuse(domain.Rejected, "No package has been sent")
-	case domain.CodeOf(err) == domain.Rejected:
+	if err != nil {
 		return web.Reply{}, errors.Join(err, a.Inbox.Remove())
-	case err != nil:
-		return web.Reply{}, err
+	}
+	if !found {
+		return web.Reply{}, domain.Refuse(domain.Rejected, "No package has been sent")
 	}
 	return web.JSON(replyOf(installed)), nil
 }
@@ -160,11 +161,30 @@ type testedVoiceReply struct {
 	ID   string  `json:"id"`
 	Gain float64 `json:"gain" doc:"dB, to the loudness of all voices"`
 	Cost float64 `json:"cost" doc:"seconds of a processor for a second of speech"`
+	// Missing symbols are silent. The most frequent come first.
+	Missing []missingSymbol `json:"missing" doc:"symbols of the phonemes that the voice does not know"`
+}
+
+type missingSymbol struct {
+	Symbol string `json:"symbol"`
+	Count  int    `json:"count"`
+}
+
+func missingOf(counts map[string]int) []missingSymbol {
+	missing := []missingSymbol{}
+	for symbol, count := range counts {
+		missing = append(missing, missingSymbol{symbol, count})
+	}
+	slices.SortFunc(missing, func(a, b missingSymbol) int {
+		return cmp.Or(b.Count-a.Count, strings.Compare(a.Symbol, b.Symbol))
+	})
+	return missing
 }
 
 func (a *API) test(call *web.Call, in installedVoiceRequest) (web.Reply, error) {
 	measured, err := a.Packages.Test(call, in.ID)
-	return web.JSON(testedVoiceReply{ID: in.ID, Gain: measured.Gain, Cost: measured.Cost}), err
+	return web.JSON(testedVoiceReply{ID: in.ID, Gain: measured.Gain, Cost: measured.Cost,
+		Missing: missingOf(measured.Missing)}), err
 }
 
 type removedVoiceReply struct {

@@ -25,7 +25,9 @@ const (
 	KindPhonemes byte = 'p'
 	// From a worker that transcribes: the code point index at which a phrase begins, uint32, and the phonemes of its next
 	// clause in the International Phonetic Alphabet. The marks of its words follow; their samples mean nothing.
-	KindClause  byte = 't'
+	KindClause byte = 't'
+	// To a worker with a model: Sentences in JSON; from it: Checked in JSON.
+	KindCheck   byte = 'c'
 	KindEnd     byte = 'e' // from the worker: the number of samples sent, uint32
 	KindRefused byte = 'r' // from the worker: why it refuses the job, or cannot start; text that quotes nothing of the job
 )

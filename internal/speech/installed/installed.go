@@ -6,16 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech"
-	"github.com/recital-tts/recital/internal/speech/loudness"
 	"github.com/recital-tts/recital/internal/speech/voicepack"
 	"github.com/recital-tts/recital/internal/speech/worker"
 )
@@ -39,6 +38,10 @@ type Engines struct {
 	opening sync.Mutex // of whoever opens a voice
 	mu      sync.RWMutex
 	engines map[string]*engine // by the voice's id
+	ended   worker.Stats       // what the voices that ended had counted
+
+	waiting                        atomic.Int64
+	refused, substituted, streamed atomic.Uint64
 }
 
 // New returns an Engines that runs nothing yet.
@@ -81,7 +84,7 @@ func (e *Engines) Open(v voicepack.Voice) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.engines[v.ID] = &engine{
-		pool: pool, voice: v, patience: e.config.Patience, memory: each * int64(processes),
+		of: e, pool: pool, voice: v, patience: e.config.Patience, memory: each * int64(processes),
 		places:   make(chan struct{}, voicepack.Streams(v.Cost, processes)),
 		admitted: map[*speech.Stream]*admission{},
 	}
@@ -116,17 +119,9 @@ func (e *Engines) pool(v voicepack.Voice, size int) (*worker.Pool, error) {
 	if e.config.Runtime == "" {
 		return nil, voicepack.ErrNoRuntime
 	}
-	command := workers.Command{
-		Path: filepath.Join(filepath.Dir(e.config.Speechworker), "neuralworker"),
-		Args: []string{
-			"--runtime", e.config.Runtime, "--phonemes", e.config.Speechworker, "--voice", v.ID,
-			"--languages", strings.Join(v.Languages, ","), v.Folder,
-		},
-		Alone: true,
-	}
 	pool, err := worker.Open(worker.Config{
 		Size: size, HelloTimeout: loadTimeout, JobTimeout: jobTimeout, AbandonTimeout: abandonTimeout,
-		Logger: e.config.Logger, Command: command,
+		Logger: e.config.Logger, Command: e.command(v),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("running an installed voice: %w", err)
@@ -136,6 +131,18 @@ func (e *Engines) pool(v voicepack.Voice, size int) (*worker.Pool, error) {
 			fmt.Errorf("the voice speaks at %d Hz, and %d Hz is supported", rate, e.config.SampleRate), pool.Close())
 	}
 	return pool, nil
+}
+
+// command returns the command that starts a process of a voice.
+func (e *Engines) command(v voicepack.Voice) workers.Command {
+	return workers.Command{
+		Path: filepath.Join(filepath.Dir(e.config.Speechworker), "neuralworker"),
+		Args: []string{
+			"--runtime", e.config.Runtime, "--phonemes", e.config.Speechworker, "--voice", v.ID,
+			"--languages", strings.Join(v.Languages, ","), v.Folder,
+		},
+		Logger: e.config.Logger, Alone: true,
+	}
 }
 
 // loadTimeout bounds the time in which a voice is loaded: a second or two, on a machine that has time.
@@ -157,7 +164,11 @@ func (e *Engines) Close(id string) error {
 	if !found {
 		return nil
 	}
-	return running.pool.Close()
+	err := running.pool.Close()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.ended = counted(e.ended, running.pool.Stats())
+	return err
 }
 
 // CloseAll ends all voices.
@@ -179,62 +190,9 @@ func (e *Engines) Running() map[string]int {
 	return streams
 }
 
-// Measure loads a voice and has it speak. The error says what is wrong with it.
-func (e *Engines) Measure(ctx context.Context, v voicepack.Voice) (m voicepack.Measured, err error) {
-	pool, err := e.pool(v, 1)
-	if err != nil {
-		return voicepack.Measured{}, err
-	}
-	defer func() { err = errors.Join(err, pool.Close()) }()
-	engine := speech.WithFrontEnd(pool, nil)
-	meter := loudness.NewMeter(pool.SampleRate())
-	var samples int
-	var took time.Duration
-	for _, text := range sentences() {
-		job := speech.Job{Text: text, Voice: speech.Voice{Variant: v.ID}, Language: v.Languages[0], Speed: 1}
-		start := time.Now()
-		pcm, _, err := speech.Synthesise(ctx, engine, job)
-		if errors.Is(err, speech.ErrEngineFailed) {
-			return voicepack.Measured{}, errors.New("measuring a voice: its process failed while it spoke")
-		}
-		if err != nil {
-			return voicepack.Measured{}, fmt.Errorf("measuring a voice: %w", err)
-		}
-		took += time.Since(start)
-		samples += len(pcm) / 2
-		meter.Add(pcm)
-	}
-	level := meter.Loudness()
-	if samples == 0 || math.IsInf(level, 0) || math.IsNaN(level) {
-		return voicepack.Measured{}, errors.New("measuring a voice: it says nothing")
-	}
-	return voicepack.Measured{
-		Gain: max(-maxGain, min(maxGain, loudness.Target-level)),
-		Cost: took.Seconds() / (float64(samples) / float64(pool.SampleRate())),
-	}, nil
-}
-
-// maxGain bounds the gain of a voice in dB.
-const maxGain = 24
-
-// sentences are what a voice is measured with.
-func sentences() []string {
-	return []string{
-		"The train to the coast leaves at a quarter past nine.", "Could you tell me where the library is?",
-		"She put the letter back into the drawer.", "Rain is expected in the north by the evening.",
-		"Nobody had seen the old map for years.", "We need three eggs, some flour and a little butter.",
-		"He laughed, and the whole room laughed with him.", "What a lovely garden you have!",
-		"The museum is closed on Mondays.", "Turn left at the bridge, and follow the river.",
-		"My brother works as a nurse in a small town.", "It was the first warm day of the year.",
-		"Please keep your ticket until the end of the journey.", "The answer was shorter than the question.",
-		"A black cat slept on the roof of the car.", "They painted the kitchen yellow last summer.",
-		"Is there anything else that I can do for you?", "The meeting starts in ten minutes.",
-		"Children were playing in the street below.", "Thank you for calling, and have a good day.",
-	}
-}
-
 // engine is the engine of a voice.
 type engine struct {
+	of       *Engines
 	pool     *worker.Pool
 	voice    voicepack.Voice
 	memory   int64 // bytes that its processes take
@@ -283,7 +241,9 @@ func (e *engine) admit(ctx context.Context, stream *speech.Stream, first bool) e
 			return ctx.Err()
 		}
 	}
+	e.of.waiting.Add(1)
 	a.err = e.wait(ctx, first)
+	e.of.waiting.Add(-1)
 	context.AfterFunc(ctx, func() { e.forget(stream) })
 	close(a.decided)
 	return a.err
@@ -299,8 +259,10 @@ func (e *engine) wait(ctx context.Context, first bool) error {
 	}
 	select {
 	case e.places <- struct{}{}:
+		e.of.streamed.Add(1)
 		return nil
 	case <-impatient:
+		e.of.refused.Add(1)
 		return speech.ErrEngineBusy
 	case <-ctx.Done():
 		return ctx.Err()

@@ -1,6 +1,7 @@
 package installed_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -73,15 +74,31 @@ func TestStreamsHavePlaces(t *testing.T) {
 	other.Close()
 	require.NoError(t, read(t.Context(), one), "and whoever has it is not disturbed")
 	one.Close()
+	stats := e.Stats()
+	require.Equal(t, 1, stats.Voices)
+	require.Equal(t, 1, stats.Places)
+	require.Equal(t, uint64(1), stats.Streamed)
+	require.Equal(t, uint64(1), stats.Refused)
+	require.Greater(t, stats.Samples, uint64(2*neuraltest.ToyRate), "of the sentence")
+	require.Positive(t, stats.BusyTime)
 	require.Eventually(t, func() bool {
 		again := speaker.Speak(t.Context(), request)
 		defer again.Close()
 		return read(t.Context(), again) == nil
 	}, time.Minute, time.Millisecond, "the place is given back")
 
+	german := request
+	german.Language = "de"
+	substituted := speaker.Speak(t.Context(), german)
+	require.NoError(t, read(t.Context(), substituted))
+	substituted.Close()
+	require.Equal(t, uint64(1), e.Stats().Substituted)
+
 	require.NoError(t, e.Close("toy"))
 	_, found := e.Engine("toy")
 	require.False(t, found)
+	require.Zero(t, e.Stats().Places)
+	require.GreaterOrEqual(t, e.Stats().Samples, stats.Samples, "what was counted is kept")
 }
 
 func TestWithoutARuntimeNothingRuns(t *testing.T) {
@@ -112,11 +129,29 @@ func TestVoicesForWhichThereIsNoMemoryDoNotRun(t *testing.T) {
 	require.NoError(t, e.Open(other))
 }
 
-func TestAVoiceThatDiesAsItSpeaksIsRefused(t *testing.T) {
+func TestAVoiceThatCannotSpeakIsRefused(t *testing.T) {
 	v := toy(t)
 	e := newEngines(t, neuraltest.Runtime(t))
 	require.NoError(t, os.WriteFile(filepath.Join(v.Folder, "voice.onnx.json"), neuraltest.ConfigFrom(neuraltest.Symbols), 0o600))
 	_, err := e.Measure(t.Context(), v)
-	require.ErrorContains(t, err, "measuring a voice")
+	require.ErrorContains(t, err, "checking a voice")
 	require.NotErrorIs(t, err, speech.ErrEngineFailed, "which would say that the service is at fault")
+}
+
+func TestSymbolsThatAVoiceLacksAreCounted(t *testing.T) {
+	v := toy(t)
+	e := newEngines(t, neuraltest.Runtime(t))
+	measured, err := e.Measure(t.Context(), v)
+	require.NoError(t, err)
+	require.Empty(t, measured.Missing)
+
+	path := filepath.Join(v.Folder, voicepack.ConfigFile)
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	content = bytes.ReplaceAll(content, []byte(`"ʃ"`), []byte(`"x"`))
+	require.NoError(t, os.WriteFile(path, content, 0o600))
+	measured, err = e.Measure(t.Context(), v)
+	require.NoError(t, err)
+	require.Len(t, measured.Missing, 1)
+	require.Positive(t, measured.Missing["ʃ"])
 }

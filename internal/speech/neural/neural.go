@@ -87,15 +87,15 @@ func (c Config) id(symbol string) (id int64, found bool) {
 	return ids[0], true
 }
 
-// symbols returns what an alphabet spells a word in the International Phonetic Alphabet with, and how many of its
-// symbols it lacks.
-func (c Config) symbols(word string) (ids []int64, missing int) {
+// symbols returns what an alphabet spells a word in the International Phonetic Alphabet with, and the symbols that it
+// lacks.
+func (c Config) symbols(word string) (ids []int64, missing []rune) {
 	for _, r := range norm.NFD.String(word) {
 		if id, found := c.id(string(r)); found {
 			ids = append(ids, id)
 			continue
 		}
-		missing++
+		missing = append(missing, r)
 	}
 	return ids, missing
 }
@@ -106,6 +106,7 @@ type Voice struct {
 	Languages []string // engine languages that it speaks
 	Config    Config
 	model     *vits.Voice
+	folder    fs.FS
 }
 
 // Load loads the voice of a folder.
@@ -118,11 +119,7 @@ func Load(folder fs.FS) (*Voice, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := read(folder, modelFile, maxModel)
-	if err != nil {
-		return nil, err
-	}
-	parts, err := vits.Split(file)
+	parts, err := split(folder)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +127,16 @@ func Load(folder fs.FS) (*Voice, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Voice{Config: config, model: model}, nil
+	return &Voice{Config: config, model: model, folder: folder}, nil
+}
+
+// split cuts the model of a folder.
+func split(folder fs.FS) (vits.Parts, error) {
+	file, err := read(folder, modelFile, maxModel)
+	if err != nil {
+		return vits.Parts{}, err
+	}
+	return vits.Split(file)
 }
 
 // Memory returns the most memory that the voice of a folder may take, in bytes: while it is loaded, its model is there

@@ -47,6 +47,9 @@ type server struct {
 }
 
 func (s *server) answer(frame workers.Frame) error {
+	if frame.Kind == engineproto.KindCheck {
+		return s.check(frame)
+	}
 	job, err := s.prepare(frame)
 	if err != nil {
 		return s.refuse(err)

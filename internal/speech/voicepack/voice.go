@@ -30,7 +30,9 @@ func (v Voice) Memory() (int64, error) {
 // Measured is what was found out about a voice.
 type Measured struct {
 	Gain float64 // dB, to the loudness of all voices
-	Cost float64 // seconds for a second of speech, in one process
+	Cost float64 // seconds of a processor for a second of speech
+	// How often its phonemes had a symbol that it does not know, and says nothing for.
+	Missing map[string]int
 }
 
 // ErrNoRuntime means that an instance runs no installed voices.

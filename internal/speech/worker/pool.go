@@ -37,17 +37,21 @@ type Pool struct {
 type counts struct {
 	alive, busy               atomic.Int64
 	respawns, failed, started atomic.Uint64
+	busyTime                  atomic.Int64 // nanoseconds
+	samples                   atomic.Uint64
 }
 
 // Stats are figures for readiness and metrics.
 type Stats struct {
-	Size     int    // configured number of processes
-	Alive    int    // running processes that have sent their hello
-	Busy     int    // processes with a job
-	Queued   int    // jobs that wait for a process
-	Jobs     uint64 // jobs that were started
-	Failed   uint64 // jobs that ended with ErrEngineFailed
-	Respawns uint64 // processes started in place of one that had exited
+	Size     int           // configured number of processes
+	Alive    int           // running processes that have sent their hello
+	Busy     int           // processes with a job
+	Queued   int           // jobs that wait for a process
+	Jobs     uint64        // jobs that were started
+	Failed   uint64        // jobs that ended with ErrEngineFailed
+	Respawns uint64        // processes started in place of one that had exited
+	Samples  uint64        // that processes have made
+	BusyTime time.Duration // of all processes together, with jobs that have ended
 }
 
 // Open starts the processes and returns when the first one is ready for jobs, or the error if none is.
@@ -124,6 +128,8 @@ func (p *Pool) Stats() Stats {
 		Jobs:     p.counts.started.Load(),
 		Failed:   p.counts.failed.Load(),
 		Respawns: p.counts.respawns.Load(),
+		Samples:  p.counts.samples.Load(),
+		BusyTime: time.Duration(p.counts.busyTime.Load()),
 	}
 }
 

@@ -86,7 +86,11 @@ func (s *slot) feed(ctx context.Context, e *engine) (useful bool, err error) {
 func (s *slot) serve(e *engine, t *task) error {
 	s.pool.counts.started.Add(1)
 	s.pool.counts.busy.Add(1)
-	defer s.pool.counts.busy.Add(-1)
+	start := time.Now()
+	defer func() {
+		s.pool.counts.busy.Add(-1)
+		s.pool.counts.busyTime.Add(int64(time.Since(start)))
+	}()
 	u := t.utterance
 	defer u.cancel()
 	if u.ctx.Err() != nil {
@@ -141,6 +145,7 @@ func (s *slot) pass(e *engine, u *utterance) error {
 func (s *slot) take(u *utterance, frame workers.Frame) (done bool, err error) {
 	switch frame.Kind {
 	case engineproto.KindAudio:
+		s.pool.counts.samples.Add(uint64(len(frame.Payload) / 2))
 		return false, s.fail(u, u.addAudio(frame.Payload))
 	case engineproto.KindMarks:
 		marks, err := engineproto.ParseMarks(frame)

@@ -26,8 +26,13 @@ type model struct {
 }
 
 // Toy returns a model of some kilobytes with the cut points of a VITS voice of Piper's.
-func Toy() []byte {
-	m := &model{random: rand.New(rand.NewPCG(1, 2))}
+func Toy() []byte { return toy(1) }
+
+// OtherToy returns a model like Toy's with other weights.
+func OtherToy() []byte { return toy(2) }
+
+func toy(seed uint64) []byte {
+	m := &model{random: rand.New(rand.NewPCG(seed, 2))}
 	m.constants()
 	m.encoder()
 	m.alignment()

@@ -14,7 +14,8 @@ import (
 // Parts are the parts of a model.
 type Parts struct {
 	Encoder, Flow, Decoder Part
-	Hop                    int // samples of a frame
+	Whole                  Part // the model as it was
+	Hop                    int  // samples of a frame
 }
 
 // Part is a model with the names of its inputs and outputs.
@@ -46,7 +47,7 @@ func Split(file []byte) (Parts, error) {
 	if err != nil {
 		return Parts{}, fmt.Errorf("this is no VITS voice of Piper's kind with one speaker: %w", err)
 	}
-	parts := Parts{Hop: p.hop}
+	parts := Parts{Hop: p.hop, Whole: Part{Model: file, Inputs: g.Inputs, Outputs: g.Outputs}}
 	float := func(name string) onnx.Value { return onnx.Value{Name: name, Element: onnx.Float, Rank: 3} }
 	for _, cut := range []struct {
 		part            *Part

@@ -88,6 +88,22 @@ func TestTheNoiseIsThatOfTheSeed(t *testing.T) {
 	require.NotEqual(t, first, other)
 }
 
+func TestADifferenceFromTheWholeIsMeasured(t *testing.T) {
+	file := model(t)
+	parts, err := vits.Split(file)
+	require.NoError(t, err)
+	v := load(t, file)
+	decibels, err := v.Difference(parts.Whole, [][]int64{someIDs(90), someIDs(20)})
+	require.NoError(t, err)
+	require.Less(t, decibels, -80.0)
+
+	// another voice than the parts
+	parts, err = vits.Split(neuraltest.OtherToy())
+	require.NoError(t, err)
+	decibels, err = load(t, neuraltest.Toy()).Difference(parts.Whole, [][]int64{someIDs(90)})
+	require.True(t, err != nil || decibels > -20, "%v dB", decibels)
+}
+
 func TestRoundingCarriesOn(t *testing.T) {
 	require.Equal(t, []int{0, 1, 0, 1}, vits.Round([]float64{0.4, 0.4, 0.4, 0.4}))
 	require.Equal(t, []int{2, 0, 3}, vits.Round([]float64{1.6, 0, 3}))

@@ -1,0 +1,42 @@
+package installed
+
+import "github.com/recital-tts/recital/internal/speech/worker"
+
+// Stats are figures for metrics: those of all voices together.
+type Stats struct {
+	worker.Stats        // of the processes, of which those that ended have counted, too
+	Voices       int    // that run
+	Places       int    // streams that voices carry at the same time
+	Streams      int    // that have a place
+	Waiting      int    // streams that wait for a place
+	Streamed     uint64 // streams that got a place
+	Refused      uint64 // streams that waited in vain
+	Substituted  uint64 // streams in which another voice spoke
+}
+
+// Stats returns the figures.
+func (e *Engines) Stats() Stats {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	s := Stats{
+		Stats: e.ended, Voices: len(e.engines), Waiting: int(e.waiting.Load()), Streamed: e.streamed.Load(),
+		Refused: e.refused.Load(), Substituted: e.substituted.Load(),
+	}
+	for _, running := range e.engines {
+		now := running.pool.Stats()
+		s.Stats = counted(s.Stats, now)
+		s.Size, s.Alive, s.Busy, s.Queued = s.Size+now.Size, s.Alive+now.Alive, s.Busy+now.Busy, s.Queued+now.Queued
+		s.Places, s.Streams = s.Places+cap(running.places), s.Streams+len(running.places)
+	}
+	return s
+}
+
+// Substituted implements speech.InstalledEngines.
+func (e *Engines) Substituted() { e.substituted.Add(1) }
+
+// counted returns the sums of what only grows.
+func counted(a, b worker.Stats) worker.Stats {
+	a.Jobs, a.Failed, a.Respawns = a.Jobs+b.Jobs, a.Failed+b.Failed, a.Respawns+b.Respawns
+	a.Samples, a.BusyTime = a.Samples+b.Samples, a.BusyTime+b.BusyTime
+	return a
+}

@@ -1,0 +1,115 @@
+package neural
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/recital-tts/recital/internal/process/workers"
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/engineproto"
+	"github.com/recital-tts/recital/internal/speech/neural/vits"
+)
+
+// compared is the number of sentences of which the samples are compared with those of the whole model.
+const compared = 3
+
+// check looks for symbols that the voice lacks, and compares its samples with those of the whole model.
+func (s *server) check(frame workers.Frame) error {
+	sentences, err := engineproto.ParseSentences(frame)
+	if err != nil {
+		return s.refuse(err)
+	}
+	checked := engineproto.Checked{Missing: map[string]int{}}
+	var spelt [][]int64
+	for _, text := range sentences.Texts {
+		ids, err := s.spell(text, sentences.Language, checked.Missing)
+		if errors.Is(err, errRefused) {
+			return s.refuse(err)
+		}
+		if err != nil {
+			return err
+		}
+		if len(ids) > 0 {
+			spelt = append(spelt, ids)
+		}
+	}
+	if checked.Cost, err = s.cost(spelt); err != nil {
+		return s.refuse(err)
+	}
+	if checked.Difference, err = s.difference(spelt[:min(len(spelt), compared)]); err != nil {
+		return s.refuse(err)
+	}
+	reply, err := engineproto.CheckFrame(checked)
+	if err != nil {
+		return err
+	}
+	return s.writer.Write(reply)
+}
+
+// spell returns the ids of a sentence, and counts the symbols that the voice lacks.
+func (s *server) spell(text, language string, missing map[string]int) ([]int64, error) {
+	runes := []rune(text)
+	job := engineproto.Job{Text: text, Language: language, Speed: 1}
+	clauses := cutClauses(runes, []speech.Phrase{speech.OwnPhrase(len(runes))})
+	if err := s.transcriber.transcribe(job, clauses); err != nil {
+		return nil, err
+	}
+	for _, c := range clauses {
+		for _, w := range c.words {
+			_, lacking := s.voice.Config.symbols(w.ipa)
+			for _, r := range lacking {
+				missing[string(r)]++
+			}
+		}
+	}
+	ids, _ := (&performance{voice: s.voice, job: job}).spell(clauses)
+	return ids, nil
+}
+
+// cost returns the seconds of a processor that a second of speech takes, which other processes hardly change.
+func (s *server) cost(sentences [][]int64) (float64, error) {
+	samples := 0
+	start, err := processorTime()
+	if err != nil {
+		return 0, err
+	}
+	for _, ids := range sentences {
+		encoded, err := s.voice.model.Encode(ids, vits.Noise{})
+		if err != nil {
+			return 0, err
+		}
+		err = s.voice.model.Speak(encoded, vits.Round(encoded.Durations), func(chunk []float32) error {
+			samples += len(chunk)
+			return nil
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	end, err := processorTime()
+	if err != nil || samples == 0 {
+		return 0, errors.Join(err, errors.New("the voice says nothing"))
+	}
+	return (end - start).Seconds() * float64(s.voice.Config.Audio.SampleRate) / float64(samples), nil
+}
+
+// processorTime returns the time that processors have spent on this process.
+func processorTime() (time.Duration, error) {
+	var used unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {
+		return 0, fmt.Errorf("reading the processor time: %w", err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano()), nil
+}
+
+// difference returns how far the voice is from the whole model, which is loaded for it, in decibels.
+func (s *server) difference(sentences [][]int64) (float64, error) {
+	parts, err := split(s.voice.folder)
+	if err != nil {
+		return 0, err
+	}
+	return s.voice.model.Difference(parts.Whole, sentences)
+}
