@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asTool) != "" {
 		main()
 	}
-	folder, remove, err := bintest.Folder("recitald", "speechworker", "standins")
+	folder, remove, err := bintest.Folder("recitald", "speechworker", "neuralworker", "standins")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -61,14 +61,19 @@ func recitalctl(t *testing.T, environment []string, args ...string) ran {
 	return ran{code: tool.ProcessState.ExitCode(), out: out.String(), notes: notes.String()}
 }
 
-// startRecitald starts a real recitald in a data folder of its own. Its log is shown where the test fails.
-func startRecitald(t *testing.T) (a *app.App, dataDir string) {
+// startRecitald starts a real recitald in a data folder of its own, with changed settings. Its log is shown where the
+// test fails.
+func startRecitald(t *testing.T, changes ...func(*app.Config)) (a *app.App, dataDir string) {
 	t.Helper()
 	dataDir = pgtest.DataDir(t)
-	a, err := app.Open(t.Context(), app.Config{
+	config := app.Config{
 		Mode: "dev", HTTPAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", StandInsAddr: "127.0.0.1:0", DataDir: dataDir,
 		SpeechWorker: speechworker, LongestStream: time.Minute, Engines: 1, Codecs: 1,
-	}, t.Output())
+	}
+	for _, change := range changes {
+		change(&config)
+	}
+	a, err := app.Open(t.Context(), config, t.Output())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, a.Close()) })
 	return a, dataDir
