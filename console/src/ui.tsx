@@ -274,17 +274,19 @@ export function Toasts() {
     }
   }, [])
   const undo = (one: Toast) => { hide(one.id); one.undo!() }
+  const shown = useRef(toasts)
+  shown.current = toasts // an effect would come after the paint, and a key before it
   useEffect(() => {
     const pressed = (event: KeyboardEvent) => {
       const undoes = event.key === 'z' && (event.ctrlKey || event.metaKey) && !event.shiftKey
-      const latest = undoes && !isWritten(event.target) ? toasts.findLast(one => one.undo) : undefined
+      const latest = undoes && !isWritten(event.target) ? shown.current.findLast(one => one.undo) : undefined
       if (!latest) return
       event.preventDefault()
       undo(latest)
     }
     addEventListener('keydown', pressed)
     return () => removeEventListener('keydown', pressed)
-  }, [toasts])
+  }, [])
   return <div class="toasts" role="status" aria-live="polite">
     {toasts.map(one => <div key={one.id} class={`toast ${one.failed ? 'failed' : ''}`}>
       <span>{one.text}</span>
