@@ -124,8 +124,8 @@ func packagesSlice(core *coreParts, stores *storeParts, workers *workerParts) sl
 	}
 }
 
-// installedCheck returns the check that installed voices run. An instance that does not know them would tell clients that
-// they do not exist.
+// installedCheck returns the check that installed voices run. An instance that does not know them would tell clients
+// that they do not exist.
 func installedCheck(packs *packages.Packages) health.Check {
 	look := func(ctx context.Context) health.Finding {
 		all, err := packs.List(ctx)

@@ -51,12 +51,7 @@ func (c *Catalogue) IDs() (ids []string) {
 
 // Lookup returns the voice with an id.
 func (c *Catalogue) Lookup(id string) (Voice, bool) {
-	voices := c.Voices()
-	i := slices.IndexFunc(voices, func(v Voice) bool { return v.ID == id })
-	if i < 0 {
-		return Voice{}, false
-	}
-	return voices[i], true
+	return lookup(c.Voices(), id)
 }
 
 // Find is Lookup for an id that a client sent. Errors: domain.NotFound.

@@ -38,7 +38,10 @@ func Voices() []Voice {
 
 // LookupVoice returns the system voice with an id.
 func LookupVoice(id string) (Voice, bool) {
-	voices := Voices()
+	return lookup(Voices(), id)
+}
+
+func lookup(voices []Voice, id string) (Voice, bool) {
 	i := slices.IndexFunc(voices, func(v Voice) bool { return v.ID == id })
 	if i < 0 {
 		return Voice{}, false

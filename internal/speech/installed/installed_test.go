@@ -132,7 +132,8 @@ func TestVoicesForWhichThereIsNoMemoryDoNotRun(t *testing.T) {
 func TestAVoiceThatCannotSpeakIsRefused(t *testing.T) {
 	v := toy(t)
 	e := newEngines(t, neuraltest.Runtime(t))
-	require.NoError(t, os.WriteFile(filepath.Join(v.Folder, "voice.onnx.json"), neuraltest.ConfigFrom(neuraltest.Symbols), 0o600))
+	strange := neuraltest.ConfigFrom(neuraltest.Symbols)
+	require.NoError(t, os.WriteFile(filepath.Join(v.Folder, voicepack.ConfigFile), strange, 0o600))
 	_, err := e.Measure(t.Context(), v)
 	require.ErrorContains(t, err, "checking a voice")
 	require.NotErrorIs(t, err, speech.ErrEngineFailed, "which would say that the service is at fault")

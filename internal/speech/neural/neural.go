@@ -7,24 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/recital-tts/recital/internal/speech/neural/vits"
-)
-
-// The files of a voice's folder, as Piper names them.
-const (
-	modelFile  = "voice.onnx"
-	configFile = "voice.onnx.json"
-)
-
-// Limits of the files.
-const (
-	maxModel  = 512 << 20
-	maxConfig = 1 << 20
+	"github.com/recital-tts/recital/internal/speech/voicepack"
 )
 
 // Config is what Piper's file beside a model says of it.
@@ -111,7 +99,7 @@ type Voice struct {
 
 // Load loads the voice of a folder.
 func Load(folder fs.FS) (*Voice, error) {
-	content, err := read(folder, configFile, maxConfig)
+	content, err := voicepack.Read(folder, voicepack.ConfigFile)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +120,7 @@ func Load(folder fs.FS) (*Voice, error) {
 
 // split cuts the model of a folder.
 func split(folder fs.FS) (vits.Parts, error) {
-	file, err := read(folder, modelFile, maxModel)
+	file, err := voicepack.Read(folder, voicepack.ModelFile)
 	if err != nil {
 		return vits.Parts{}, err
 	}
@@ -142,25 +130,9 @@ func split(folder fs.FS) (vits.Parts, error) {
 // Memory returns the most memory that the voice of a folder may take, in bytes: while it is loaded, its model is there
 // several times.
 func Memory(folder fs.FS) (uint64, error) {
-	model, err := fs.Stat(folder, modelFile)
+	model, err := fs.Stat(folder, voicepack.ModelFile)
 	if err != nil {
 		return 0, fmt.Errorf("looking at a voice: %w", err)
 	}
-	return 512<<20 + 8*uint64(min(model.Size(), maxModel)), nil
-}
-
-func read(folder fs.FS, name string, limit int64) ([]byte, error) {
-	file, err := folder.Open(name)
-	if err != nil {
-		return nil, fmt.Errorf("reading a voice: %w", err)
-	}
-	defer file.Close()
-	content, err := io.ReadAll(io.LimitReader(file, limit+1))
-	if err != nil {
-		return nil, fmt.Errorf("reading a voice: %w", err)
-	}
-	if int64(len(content)) > limit {
-		return nil, fmt.Errorf("reading a voice: %s is larger than %d bytes", name, limit)
-	}
-	return content, nil
+	return 512<<20 + 8*uint64(model.Size()), nil
 }

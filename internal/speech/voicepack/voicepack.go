@@ -126,7 +126,7 @@ type Package struct {
 
 // Open reads the package of a folder, and compares the hashes. Errors: ErrPackage.
 func Open(folder fs.FS) (Package, error) {
-	content, err := read(folder, limits[0].name, limits[0].size)
+	content, err := Read(folder, ManifestFile)
 	if err != nil {
 		return Package{}, err
 	}
@@ -147,7 +147,9 @@ func Open(folder fs.FS) (Package, error) {
 	return Package{Manifest: m, SHA256: hex.EncodeToString(sum[:])}, nil
 }
 
-func read(folder fs.FS, name string, limit int64) ([]byte, error) {
+// Read returns the content of a file of a package. Errors: ErrPackage.
+func Read(folder fs.FS, name string) ([]byte, error) {
+	limit := limitOf(name)
 	file, err := open(folder, name, limit)
 	if err != nil {
 		return nil, err
@@ -158,6 +160,16 @@ func read(folder fs.FS, name string, limit int64) ([]byte, error) {
 		return nil, fmt.Errorf("reading a package: %w", err)
 	}
 	return content, nil
+}
+
+// limitOf returns the largest size of a file in bytes; 0 for one that packages do not have.
+func limitOf(name string) int64 {
+	for _, file := range limits {
+		if file.name == name {
+			return file.size
+		}
+	}
+	return 0
 }
 
 func sumOf(folder fs.FS, name string, limit int64) (string, error) {

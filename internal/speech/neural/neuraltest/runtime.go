@@ -31,15 +31,15 @@ var find = sync.OnceValues(func() (string, error) {
 	return library, err
 })
 
-// Runtime returns the path of ONNX Runtime's library. Where it can neither be found nor downloaded, the test is skipped,
-// and the reason goes to the standard error.
+// Runtime returns the path of ONNX Runtime's library. Where it can neither be found nor downloaded, the test is
+// skipped, and the reason goes to the standard error.
 func Runtime(t testing.TB) string {
 	t.Helper()
 	library, err := find()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s is SKIPPED: NEURAL VOICES ARE NOT TESTED, for want of ONNX Runtime: %v\n",
 			t.Name(), err)
-		t.Skip("there is no ONNX Runtime")
+		t.Skipf("ONNX Runtime cannot be had here: %v", err)
 	}
 	return library
 }
