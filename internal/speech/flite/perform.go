@@ -10,7 +10,11 @@ import (
 	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/engineproto"
+	"github.com/recital-tts/recital/internal/speech/resample"
 )
+
+// outputRate is espeak-ng's rate in Hz, so that one stream may contain speech of both engines.
+const outputRate = 22050
 
 const (
 	// flite begins and ends each utterance with a pause of about 0.2 s, of which this much is kept, in seconds.
@@ -46,7 +50,7 @@ type performance struct {
 	skipped  int  // samples that were left out at its beginning
 	quiet    int  // samples at its end that are not heard
 	base     int  // samples of the job before it
-	resample *resampler
+	resample *resample.Resampler
 	from, to int // flite's samples that are kept
 	seen     int // samples that flite has produced
 }
@@ -96,7 +100,7 @@ func (p *performance) phrase(t task, phrase speech.Phrase, text []byte) error {
 	if err := errors.Join(err, p.err); err != nil || len(p.words) == 0 {
 		return err
 	}
-	p.say(p.resample.finish())
+	p.say(p.resample.Finish())
 	p.mark(speech.Mark{Silence: true, Sample: min(p.sample(p.words[len(p.words)-1].end), p.total)})
 	if left := int(phrase.Pause/speed*outputRate) - p.quiet - edge; left > 0 {
 		p.write(make([]float64, left))
@@ -137,7 +141,7 @@ func (p *performance) samples(pcm []int16) error {
 	first, last := max(p.from-p.seen, 0), min(p.to-p.seen, len(pcm))
 	p.seen += len(pcm)
 	if first < last {
-		p.say(p.resample.add(p.amplify(pcm[first:last])))
+		p.say(p.resample.Add(p.amplify(pcm[first:last])))
 	}
 	if p.seen >= p.to {
 		return errEnough
@@ -178,7 +182,7 @@ func (p *performance) begin() bool {
 	if len(p.words) == 0 {
 		return false
 	}
-	p.base, p.resample = p.total, newResampler(p.rate)
+	p.base, p.resample = p.total, resample.New(p.rate, outputRate)
 	p.from = max(p.samplesOf(p.words[0].start-lead), 0)
 	p.to = math.MaxInt
 	if p.trims {

@@ -10,7 +10,7 @@ import (
 	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/engineproto"
-	"github.com/recital-tts/recital/internal/speech/neural/vits"
+	"github.com/recital-tts/recital/internal/speech/neural/family"
 )
 
 // compared is the number of sentences of which the samples are compared with those of the whole model.
@@ -59,13 +59,14 @@ func (s *server) spell(text, language string, missing map[string]int) ([]int64, 
 	}
 	for _, c := range clauses {
 		for _, w := range c.words {
-			_, lacking := s.voice.Config.symbols(w.ipa)
+			_, lacking := s.voice.Config.symbols(language, w.ipa)
 			for _, r := range lacking {
 				missing[string(r)]++
 			}
 		}
 	}
-	ids, _ := (&performance{voice: s.voice, job: job}).spell(clauses)
+	p := &performance{voice: s.voice, job: job}
+	ids, _ := p.spell(s.voice.Config.units.cut(clauses))
 	return ids, nil
 }
 
@@ -77,17 +78,15 @@ func (s *server) cost(sentences [][]int64) (float64, error) {
 		return 0, err
 	}
 	for _, ids := range sentences {
-		encoded, err := s.voice.model.Encode(ids, vits.Noise{})
+		encoded, err := s.voice.model.Encode(ids, family.Noise{})
 		if err != nil {
 			return 0, err
 		}
-		err = s.voice.model.Speak(encoded, vits.Round(encoded.Durations), func(chunk []float32) error {
-			samples += len(chunk)
-			return nil
-		})
+		spoken, err := encoded.Samples(family.Round(encoded.Durations))
 		if err != nil {
 			return 0, err
 		}
+		samples += len(spoken)
 	}
 	end, err := processorTime()
 	if err != nil || samples == 0 {
@@ -111,5 +110,5 @@ func (s *server) difference(sentences [][]int64) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return s.voice.model.Difference(parts.Whole, sentences)
+	return s.voice.model.Difference(parts.whole, sentences)
 }

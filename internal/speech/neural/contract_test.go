@@ -45,3 +45,13 @@ func TestNeuralVoicesKeepTheContract(t *testing.T) {
 		Languages: []string{"en-us"}, Voices: []speech.Voice{toy}, FixedPitch: true,
 	})
 }
+
+func TestVoicesOfKokoroKeepTheContract(t *testing.T) {
+	neuraltest.Runtime(t)
+	enginetest.Run(t, enginetest.Config{
+		Open: func(t *testing.T, workers int) speech.Engine {
+			return open(t, neuraltest.KokoroFolder(t, toy.ID), workers)
+		},
+		Languages: []string{"en-us"}, Voices: []speech.Voice{toy}, FixedPitch: true,
+	})
+}

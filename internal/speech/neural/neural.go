@@ -11,6 +11,9 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/recital-tts/recital/internal/speech/neural/family"
+	"github.com/recital-tts/recital/internal/speech/neural/kokoro"
+	"github.com/recital-tts/recital/internal/speech/neural/onnx"
 	"github.com/recital-tts/recital/internal/speech/neural/vits"
 	"github.com/recital-tts/recital/internal/speech/voicepack"
 )
@@ -30,6 +33,11 @@ type Config struct {
 	} `json:"espeak"`
 	Speakers int                `json:"num_speakers"`
 	IDs      map[string][]int64 `json:"phoneme_id_map"`
+
+	units units
+	tail  int // frames that are kept of the silence with which a sentence ends
+	// respell turns a word of a language into the alphabet of the ids.
+	respell func(language, ipa string) string
 }
 
 // The symbols that a sentence of ids begins with, ends with, and has between its phonemes.
@@ -40,8 +48,13 @@ const (
 	spaceSymbol = " "
 )
 
-func parseConfig(content []byte) (Config, error) {
-	var c Config
+// piperConfig reads the configuration of a voice of Piper's.
+func piperConfig(content []byte) (Config, error) {
+	c := Config{
+		units:   units{words: 40},
+		tail:    2,
+		respell: func(_, ipa string) string { return norm.NFD.String(ipa) },
+	}
 	if err := json.Unmarshal(content, &c); err != nil {
 		return Config{}, errors.New("the voice's configuration is not readable")
 	}
@@ -77,8 +90,8 @@ func (c Config) id(symbol string) (id int64, found bool) {
 
 // symbols returns what an alphabet spells a word in the International Phonetic Alphabet with, and the symbols that it
 // lacks.
-func (c Config) symbols(word string) (ids []int64, missing []rune) {
-	for _, r := range norm.NFD.String(word) {
+func (c Config) symbols(language, word string) (ids []int64, missing []rune) {
+	for _, r := range c.respell(language, word) {
 		if id, found := c.id(string(r)); found {
 			ids = append(ids, id)
 			continue
@@ -93,7 +106,7 @@ type Voice struct {
 	ID        string   // the variant of the jobs that it speaks
 	Languages []string // engine languages that it speaks
 	Config    Config
-	model     *vits.Voice
+	model     family.Model
 	folder    fs.FS
 }
 
@@ -103,28 +116,43 @@ func Load(folder fs.FS) (*Voice, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, err := parseConfig(content)
-	if err != nil {
-		return nil, err
-	}
 	parts, err := split(folder)
 	if err != nil {
 		return nil, err
 	}
-	model, err := vits.Load(parts)
+	config, err := parts.config(content)
+	if err != nil {
+		return nil, err
+	}
+	model, err := parts.load()
 	if err != nil {
 		return nil, err
 	}
 	return &Voice{Config: config, model: model, folder: folder}, nil
 }
 
-// split cuts the model of a folder.
-func split(folder fs.FS) (vits.Parts, error) {
+// parts is a model that was recognised and cut, and how to go on with it.
+type parts struct {
+	whole  onnx.Part
+	load   func() (family.Model, error)
+	config func(content []byte) (Config, error)
+}
+
+// split recognises the model of a folder and cuts it.
+func split(folder fs.FS) (parts, error) {
 	file, err := voicepack.Read(folder, voicepack.ModelFile)
 	if err != nil {
-		return vits.Parts{}, err
+		return parts{}, err
 	}
-	return vits.Split(file)
+	if kokoro.Like(file) {
+		return splitKokoro(folder, file)
+	}
+	cut, err := vits.Split(file)
+	if err != nil {
+		return parts{}, err
+	}
+	load := func() (family.Model, error) { return vits.Load(cut) }
+	return parts{whole: cut.Whole, load: load, config: piperConfig}, nil
 }
 
 // Memory returns the most memory that the voice of a folder may take, in bytes: while it is loaded, its model is there

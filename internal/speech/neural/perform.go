@@ -8,17 +8,15 @@ import (
 	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/engineproto"
-	"github.com/recital-tts/recital/internal/speech/neural/vits"
+	"github.com/recital-tts/recital/internal/speech/neural/family"
 )
 
 // ownPause is the pause after a sentence that leaves it to the engine, in seconds at speed 1.
 const ownPause = 0.25
 
 const (
-	// leadFrames is how much is kept of the silence with which a sentence begins, and tailFrames of that with which it
-	// ends.
+	// leadFrames is how much is kept of the silence with which a sentence begins.
 	leadFrames = 2
-	tailFrames = 2
 	// edge is the part of a pause at both ends in which words may still be heard, in seconds; between them is silence.
 	edge = 0.03
 	// fade is the time in which the loudness changes from none to all, in seconds: some voices stop abruptly.
@@ -53,18 +51,18 @@ func (p *performance) sentence(clauses []clause, last bool) error {
 		return nil
 	}
 	config := p.voice.Config
-	encoded, err := p.voice.model.Encode(ids, vits.Noise{
+	encoded, err := p.voice.model.Encode(ids, family.Noise{
 		Sound: config.Inference.Noise, Pace: config.Inference.PaceNoise, Seed: seedOf(p.job),
 	})
 	if err != nil {
 		return err
 	}
-	frames := vits.Round(p.lengths(encoded.Durations, spans))
+	frames := family.Round(p.lengths(encoded.Durations, spans))
 	envelope, err := p.announce(frames, spans)
 	if err != nil {
 		return err
 	}
-	if err := p.voice.model.Speak(encoded, frames, func(samples []float32) error {
+	if err := encoded.Speak(frames, func(samples []float32) error {
 		return p.write(envelope.apply(samples))
 	}); err != nil {
 		return err
@@ -83,9 +81,9 @@ func seedOf(job engineproto.Job) uint64 {
 	return hash.Sum64()
 }
 
-// spell returns the ids of a sentence, with a pad after each.
+// spell returns the ids of a sentence, with a pad between them if the voice has one.
 func (p *performance) spell(clauses []clause) (ids []int64, spans []span) {
-	s := speller{config: p.voice.Config}
+	s := speller{config: p.voice.Config, language: p.job.Language}
 	s.add(beginSymbol)
 	for i, c := range clauses {
 		like := span{speed: p.speedOf(c), gain: math.Pow(10, c.phrase.Gain/20)}
@@ -101,8 +99,10 @@ func (p *performance) spell(clauses []clause) (ids []int64, spans []span) {
 	if !s.spoken {
 		return nil, nil
 	}
-	s.add(endSymbol)
-	return s.ids[:len(s.ids)-1], s.spans
+	if id, found := s.config.id(endSymbol); found {
+		s.ids = append(s.ids, id)
+	}
+	return s.ids, s.spans
 }
 
 // speedOf returns a factor on what the model says: its frames are divided by it.
@@ -112,10 +112,11 @@ func (p *performance) speedOf(c clause) float64 {
 
 // speller collects the ids of a sentence.
 type speller struct {
-	config Config
-	ids    []int64
-	spans  []span
-	spoken bool // some of it is a word
+	config   Config
+	language string
+	ids      []int64
+	spans    []span
+	spoken   bool // some of it is a word
 }
 
 // add adds a symbol, if the voice has it, and a pad.
@@ -126,15 +127,17 @@ func (s *speller) add(symbol string) {
 }
 
 func (s *speller) addIDs(ids ...int64) {
-	pad, _ := s.config.id(padSymbol)
+	pad, padded := s.config.id(padSymbol)
 	for _, id := range ids {
-		s.ids = append(s.ids, id, pad)
+		if s.ids = append(s.ids, id); padded {
+			s.ids = append(s.ids, pad)
+		}
 	}
 }
 
 func (s *speller) words(c clause, like span) {
 	for i, w := range c.words {
-		symbols, _ := s.config.symbols(w.ipa)
+		symbols, _ := s.config.symbols(s.language, w.ipa)
 		if len(symbols) == 0 {
 			continue
 		}
@@ -166,7 +169,7 @@ func (p *performance) lengths(durations []float64, spans []span) []float64 {
 		}
 		wanted[s.to-1] += p.frames(s.gap)
 	}
-	for i, last := 0, spans[len(spans)-1].to; i < tailFrames && last+i < len(wanted); i++ {
+	for i, last := 0, spans[len(spans)-1].to; i < p.voice.Config.tail && last+i < len(wanted); i++ {
 		wanted[last+i] = min(durations[last+i], 1)
 	}
 	return wanted
@@ -176,7 +179,7 @@ func (p *performance) lengths(durations []float64, spans []span) []float64 {
 func (s span) speedOfPause(c Config) float64 { return s.speed * c.Inference.Length }
 
 func (p *performance) frames(seconds float64) float64 {
-	return seconds * float64(p.samples(1)) / float64(p.voice.model.Hop())
+	return seconds * float64(p.samples(1)) / p.voice.model.Hop()
 }
 
 func (p *performance) samples(seconds float64) int {
@@ -186,8 +189,10 @@ func (p *performance) samples(seconds float64) int {
 // announce writes the marks of a sentence, and returns how loud its parts are.
 func (p *performance) announce(frames []int, spans []span) (*envelope, error) {
 	starts := make([]int, len(frames)+1)
+	before := 0
 	for i, n := range frames {
-		starts[i+1] = starts[i] + n*p.voice.model.Hop()
+		before += n
+		starts[i+1] = int(math.Round(float64(before) * p.voice.model.Hop()))
 	}
 	ramp := 1 / float64(p.samples(fade))
 	e := &envelope{level: spans[0].gain, ramp: ramp, end: starts[len(frames)]}
@@ -209,13 +214,13 @@ func (p *performance) rest(c clause, last bool) error {
 	if pause == speech.OwnPause {
 		pause = ownPause
 	}
-	if last && p.job.NoPause {
+	if last && p.job.NoPause || !c.ends && c.mark == 0 {
 		pause = 0
 	}
 	if err := p.writer.Write(engineproto.MarksFrame([]speech.Mark{{Silence: true, Sample: p.total}})); err != nil {
 		return err
 	}
-	silence := p.samples(pause/(p.job.Speed*c.phrase.Rate)) - tailFrames*p.voice.model.Hop()
+	silence := p.samples(pause/(p.job.Speed*c.phrase.Rate)) - int(float64(p.voice.Config.tail)*p.voice.model.Hop())
 	return p.write(make([]float32, max(silence, 0)))
 }
 

@@ -12,9 +12,6 @@ import (
 	"github.com/recital-tts/recital/internal/speech/engineproto"
 )
 
-// maxSentence bounds the words that the model takes at once; longer sentences are cut between clauses.
-const maxSentence = 40
-
 // Serve answers jobs with the voice until the input ends. The command starts a speechworker in mode phonemes.
 func Serve(in io.Reader, out *os.File, voice *Voice, transcribe workers.Command) error {
 	s := &server{voice: voice, writer: workers.NewWriter(out), transcriber: transcriber{command: transcribe}}
@@ -66,8 +63,10 @@ func (s *server) answer(frame workers.Frame) error {
 		return err
 	}
 	p := &performance{voice: s.voice, job: job, writer: s.writer}
+	bounds := s.voice.Config.units
+	clauses = bounds.cut(clauses)
 	for len(clauses) > 0 {
-		n := sentenceOf(clauses)
+		n := bounds.next(clauses)
 		if err := p.sentence(clauses[:n], n == len(clauses)); err != nil {
 			return err
 		}
@@ -99,18 +98,4 @@ func Refuse(out io.Writer, why error) error { return refuse(workers.NewWriter(ou
 
 func refuse(writer *workers.Writer, why error) error {
 	return writer.Write(workers.Frame{Kind: engineproto.KindRefused, Payload: []byte(why.Error())})
-}
-
-// sentenceOf returns how many clauses are spoken in one run.
-func sentenceOf(clauses []clause) int {
-	words := 0
-	for i, c := range clauses {
-		if words += len(c.words); i > 0 && words > maxSentence {
-			return i
-		}
-		if c.endsSentence() {
-			return i + 1
-		}
-	}
-	return len(clauses)
 }

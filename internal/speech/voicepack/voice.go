@@ -18,14 +18,22 @@ type Voice struct {
 }
 
 // Memory estimates what each process of the voice takes, in bytes: the model is in memory once, and what the library
-// prepares from it and computes with takes less than that again.
+// prepares from it and computes with takes less than that again. A model with styles computes whole sentences, of which
+// the longest take more.
 func (v Voice) Memory() (int64, error) {
 	model, err := os.Stat(filepath.Join(v.Folder, ModelFile))
 	if err != nil {
 		return 0, fmt.Errorf("looking at a voice's model: %w", err)
 	}
-	return 2*model.Size() + 80<<20, nil
+	memory := 2*model.Size() + 80<<20
+	if _, err := os.Stat(filepath.Join(v.Folder, StylesFile)); err == nil {
+		memory += sentenceMemory
+	}
+	return memory, nil
 }
+
+// sentenceMemory is what a model computes a whole sentence with, in bytes.
+const sentenceMemory = 256 << 20
 
 // Measured is what was found out about a voice.
 type Measured struct {

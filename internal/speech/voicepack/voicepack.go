@@ -23,18 +23,29 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 )
 
-// The files of a package, in the order of its archive. The last two are those of a voice of Piper's.
+// The files of a package, in the order of its archive. A voice has the last one if its model speaks with several styles.
 const (
 	ManifestFile = "manifest.json"
 	ConfigFile   = "voice.onnx.json"
 	ModelFile    = "voice.onnx"
+	StylesFile   = "voice.styles.bin"
 )
 
-// limits are the largest sizes of the files in bytes.
-var limits = []struct {
+// limit is the largest size of a file in bytes.
+type limit struct {
 	name string
 	size int64
-}{{ManifestFile, 64 << 10}, {ConfigFile, 1 << 20}, {ModelFile, 512 << 20}}
+}
+
+var limits = []limit{{ManifestFile, 64 << 10}, {ConfigFile, 1 << 20}, {ModelFile, 512 << 20}, {StylesFile, 1 << 20}}
+
+// filesOf returns the files of a package whose manifest has these hashes.
+func filesOf(hashes map[string]string) []limit {
+	if _, found := hashes[StylesFile]; found {
+		return limits
+	}
+	return limits[:len(limits)-1]
+}
 
 // BlobPrefix is that of the addresses at which packages are stored.
 const BlobPrefix = "package-"
@@ -92,7 +103,7 @@ func (m Manifest) check() error {
 		return errors.New("does not say yes, no or unknown to commercial use")
 	case len(m.Languages) == 0 || len(m.Languages) > 16 || !all(m.Languages, speech.IsEngineLanguage):
 		return errors.New("has a language that the engines do not know")
-	case len(m.Files) != len(limits)-1:
+	case len(m.Files) != len(filesOf(m.Files))-1:
 		return errors.New("has other files than a voice")
 	}
 	for _, text := range []string{m.Name, m.Description, m.Licence, m.Attribution, m.Base, m.Source} {
@@ -100,7 +111,7 @@ func (m Manifest) check() error {
 			return errors.New("has a text that is not one line of at most 500 characters")
 		}
 	}
-	for _, file := range limits[1:] {
+	for _, file := range filesOf(m.Files)[1:] {
 		if sum, err := hex.DecodeString(m.Files[file.name]); err != nil || len(sum) != sha256.Size {
 			return fmt.Errorf("has no SHA-256 of %s", file.name)
 		}
@@ -134,7 +145,7 @@ func Open(folder fs.FS) (Package, error) {
 	if err != nil {
 		return Package{}, err
 	}
-	for _, file := range limits[1:] {
+	for _, file := range filesOf(m.Files)[1:] {
 		sum, err := sumOf(folder, file.name, file.size)
 		if err != nil {
 			return Package{}, err
@@ -145,6 +156,14 @@ func Open(folder fs.FS) (Package, error) {
 	}
 	sum := sha256.Sum256(content)
 	return Package{Manifest: m, SHA256: hex.EncodeToString(sum[:])}, nil
+}
+
+func manifest(folder fs.FS) (Manifest, error) {
+	content, err := Read(folder, ManifestFile)
+	if err != nil {
+		return Manifest{}, err
+	}
+	return Parse(content)
 }
 
 // Read returns the content of a file of a package. Errors: ErrPackage.
@@ -211,8 +230,12 @@ func open(folder fs.FS, name string, limit int64) (fs.File, error) {
 
 // Write writes the archive of a package's folder.
 func Write(to io.Writer, folder fs.FS) error {
+	m, err := manifest(folder)
+	if err != nil {
+		return err
+	}
 	out := tar.NewWriter(to)
-	for _, file := range limits {
+	for _, file := range filesOf(m.Files) {
 		if err := add(out, folder, file.name, file.size); err != nil {
 			return err
 		}
@@ -255,7 +278,14 @@ func Unpack(from io.Reader, folder, sha256 string) (p Package, err error) {
 		}
 	}()
 	in := tar.NewReader(from)
-	for _, file := range limits {
+	if err := extract(in, folder, ManifestFile, limitOf(ManifestFile)); err != nil {
+		return Package{}, err
+	}
+	m, err := manifest(os.DirFS(folder))
+	if err != nil {
+		return Package{}, err
+	}
+	for _, file := range filesOf(m.Files)[1:] {
 		if err := extract(in, folder, file.name, file.size); err != nil {
 			return Package{}, err
 		}
@@ -302,9 +332,13 @@ func extract(in *tar.Reader, folder, name string, limit int64) error {
 
 // Size returns the size of the archive of a package's folder in bytes.
 func Size(folder fs.FS) (int64, error) {
+	m, err := manifest(folder)
+	if err != nil {
+		return 0, err
+	}
 	const block = 512
 	size := int64(2 * block) // the end
-	for _, file := range limits {
+	for _, file := range filesOf(m.Files) {
 		info, err := fs.Stat(folder, file.name)
 		if err != nil {
 			return 0, fmt.Errorf("reading a package: %w", err)

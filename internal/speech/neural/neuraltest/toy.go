@@ -42,6 +42,10 @@ func toy(seed uint64) []byte {
 	m.value(11, "input_lengths", 7, 1)
 	m.value(11, "scales", 1, 1)
 	m.value(12, "output", 1, 4)
+	return m.file()
+}
+
+func (m *model) file() []byte {
 	opset := protowire.AppendVarint(protowire.AppendTag(nil, 2, protowire.VarintType), 15)
 	file := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), 8)
 	file = message(file, 8, opset)

@@ -20,8 +20,11 @@ const (
 type Value struct {
 	Name    string
 	Element Element
-	Rank    int // its dimensions, of any size
+	Rank    int // its dimensions, of any size, or AnyRank
 }
+
+// AnyRank leaves the number of dimensions open.
+const AnyRank = -1
 
 // Cut returns a model that computes the outputs from the inputs: the nodes that are needed for it and their weights,
 // each as it was. Inputs of the whole graph that are needed too stay inputs.
@@ -97,12 +100,14 @@ func (g *Graph) needed(given map[string]bool, outputs []string) (nodes []int, us
 // encode returns the ValueInfoProto.
 func (v Value) encode() []byte {
 	var shape []byte
-	for range v.Rank {
+	for range max(v.Rank, 0) {
 		shape = appendMessage(shape, 1, nil) // a dimension of any size
 	}
 	tensor := protowire.AppendTag(nil, 1, protowire.VarintType)
 	tensor = protowire.AppendVarint(tensor, uint64(v.Element))
-	tensor = appendMessage(tensor, 2, shape)
+	if v.Rank != AnyRank {
+		tensor = appendMessage(tensor, 2, shape)
+	}
 	info := protowire.AppendTag(nil, valueName, protowire.BytesType)
 	info = protowire.AppendString(info, v.Name)
 	return appendMessage(info, 2, appendMessage(nil, 1, tensor))

@@ -203,7 +203,7 @@ func parseNode(f field) (Node, error) {
 	if err != nil {
 		return Node{}, err
 	}
-	node := Node{raw: f}
+	node, domain := Node{raw: f}, ""
 	for _, f := range fields {
 		switch f.number {
 		case nodeInput:
@@ -218,12 +218,20 @@ func parseNode(f field) (Node, error) {
 				return Node{}, err
 			}
 		case nodeDomain:
-			if domain := string(f.content); domain != "" && domain != "ai.onnx" {
-				return Node{}, errors.New("it has operators that are not ONNX's own")
-			}
+			domain = string(f.content)
 		}
 	}
-	return node, nil
+	return node, checkDomain(domain, node.Operator)
+}
+
+// runtimeOperators are those of ONNX Runtime into which it fuses several of ONNX's own. They only compute.
+var runtimeOperators = []string{"DynamicQuantizeLSTM", "FastGelu", "FusedMatMul", "SkipLayerNormalization"}
+
+func checkDomain(domain, operator string) error {
+	if domain == "" || domain == "ai.onnx" || domain == "com.microsoft" && slices.Contains(runtimeOperators, operator) {
+		return nil
+	}
+	return errors.New("it has operators that are not ONNX's own")
 }
 
 func checkAttribute(f field) error {

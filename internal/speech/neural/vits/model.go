@@ -13,15 +13,9 @@ import (
 
 // Parts are the parts of a model.
 type Parts struct {
-	Encoder, Flow, Decoder Part
-	Whole                  Part // the model as it was
-	Hop                    int  // samples of a frame
-}
-
-// Part is a model with the names of its inputs and outputs.
-type Part struct {
-	Model           []byte
-	Inputs, Outputs []string
+	Encoder, Flow, Decoder onnx.Part
+	Whole                  onnx.Part // the model as it was
+	Hop                    int       // samples of a frame
 }
 
 // places are the tensors at which a graph is cut.
@@ -47,10 +41,10 @@ func Split(file []byte) (Parts, error) {
 	if err != nil {
 		return Parts{}, fmt.Errorf("this is no VITS voice of Piper's kind with one speaker: %w", err)
 	}
-	parts := Parts{Hop: p.hop, Whole: Part{Model: file, Inputs: g.Inputs, Outputs: g.Outputs}}
+	parts := Parts{Hop: p.hop, Whole: onnx.Part{Model: file, Inputs: g.Inputs, Outputs: g.Outputs}}
 	float := func(name string) onnx.Value { return onnx.Value{Name: name, Element: onnx.Float, Rank: 3} }
 	for _, cut := range []struct {
-		part            *Part
+		part            *onnx.Part
 		inputs, outputs []onnx.Value
 	}{
 		{&parts.Encoder, []onnx.Value{
@@ -59,32 +53,21 @@ func Split(file []byte) (Parts, error) {
 		{&parts.Flow, []onnx.Value{float(p.prior), float(p.mask)}, []onnx.Value{float(p.latent)}},
 		{&parts.Decoder, []onnx.Value{float(p.latent)}, []onnx.Value{{Name: p.samples, Element: onnx.Float, Rank: 4}}},
 	} {
-		if cut.part.Model, err = g.Cut(cut.inputs, cut.outputs); err != nil {
+		if *cut.part, err = g.Part(cut.inputs, cut.outputs); err != nil {
 			return Parts{}, err
 		}
-		cut.part.Inputs, cut.part.Outputs = namesOf(cut.inputs), namesOf(cut.outputs)
 	}
 	return parts, nil
-}
-
-func namesOf(values []onnx.Value) (names []string) {
-	for _, v := range values {
-		names = append(names, v.Name)
-	}
-	return names
 }
 
 // maxHop is the largest number of samples of a frame.
 const maxHop = 4096
 
-// finder looks for places, and keeps what it missed first.
-type finder struct {
-	*onnx.Graph
-	missed error
-}
+// finder looks for places.
+type finder struct{ onnx.Finder }
 
 func find(g *onnx.Graph) (places, error) {
-	f := &finder{Graph: g}
+	f := &finder{onnx.Finder{Graph: g}}
 	if len(g.Inputs) < 3 || len(g.Outputs) != 1 {
 		return places{}, errors.New("it needs the inputs input, input_lengths and scales, and one output")
 	}
@@ -92,36 +75,36 @@ func find(g *onnx.Graph) (places, error) {
 		return places{}, errors.New("it has several speakers")
 	}
 	p := places{ids: g.Inputs[0], lengths: g.Inputs[1], samples: g.Outputs[0], hop: 1}
-	rounded := f.only("Ceil")
-	scaled := f.above(rounded.Inputs, "Mul")
+	rounded := f.Only("Ceil")
+	scaled := f.Above(rounded.Inputs, "Mul")
 	p.durations = f.unscaled(scaled)
 	f.findNoise(&p)
 	f.findLatent(&p)
-	return p, f.missed
+	return p, f.Missed
 }
 
 // findNoise finds the two sources of noise: that of the durations is scaled at once, that of the prior after it got its
 // spread.
 func (f *finder) findNoise(p *places) {
 	for _, source := range f.With("RandomNormalLike") {
-		product := f.below(source, "Mul")
-		if f.isScale(other(product, first(source.Outputs))) {
-			p.pace = first(product.Outputs)
+		product := f.Below(source, "Mul")
+		if f.isScale(product.Other(source.Output())) {
+			p.pace = product.Output()
 			continue
 		}
 		f.findPrior(p, source, product)
 	}
 	if p.pace == "" || p.prior == "" {
-		f.miss("two sources of noise, for durations and prior")
+		f.Miss("two sources of noise, for durations and prior")
 	}
 }
 
 func (f *finder) findPrior(p *places, source, product onnx.Node) {
-	p.spread = f.ofPhonemes(f.above([]string{other(product, first(source.Outputs))}, "Exp"))
-	scaled := f.below(product, "Mul")
-	sum := f.below(scaled, "Add")
-	p.prior = first(sum.Outputs)
-	mean, _ := f.Producer(other(sum, first(scaled.Outputs)))
+	p.spread = f.ofPhonemes(f.Above([]string{product.Other(source.Output())}, "Exp"))
+	scaled := f.Below(product, "Mul")
+	sum := f.Below(scaled, "Add")
+	p.prior = sum.Output()
+	mean, _ := f.Producer(sum.Other(scaled.Output()))
 	p.mean = f.ofPhonemes(onnx.Node{Inputs: mean.Inputs})
 }
 
@@ -136,13 +119,13 @@ func (f *finder) ofPhonemes(below onnx.Node) string {
 		}); i >= 0 {
 			return at.Inputs[i]
 		}
-		next, found := f.first(at.Inputs, "MatMul", "Transpose")
+		next, found := f.First(at.Inputs, "MatMul", "Transpose")
 		if !found {
 			break
 		}
 		at = next
 	}
-	f.miss("mean and spread of the prior")
+	f.Miss("mean and spread of the prior")
 	return ""
 }
 
@@ -150,37 +133,37 @@ func (f *finder) ofPhonemes(below onnx.Node) string {
 func (f *finder) findLatent(p *places) {
 	ups := f.With("ConvTranspose")
 	if len(ups) == 0 {
-		f.miss("a decoder with transposed convolutions")
+		f.Miss("a decoder with transposed convolutions")
 		return
 	}
 	for _, up := range ups {
 		for _, stride := range up.Ints("strides") {
 			if p.hop *= int(stride); p.hop < 1 || p.hop > maxHop {
-				f.miss("a decoder that makes 1 to 4096 samples of a frame")
+				f.Miss("a decoder that makes 1 to 4096 samples of a frame")
 				return
 			}
 		}
 	}
-	before := f.above(ups[0].Inputs, "LeakyRelu")
-	entry := f.above(before.Inputs, "Conv")
-	p.latent = first(entry.Inputs)
+	before := f.Above(ups[0].Inputs, "LeakyRelu")
+	entry := f.Above(before.Inputs, "Conv")
+	p.latent = entry.Input()
 	last, _ := f.Producer(p.latent)
 	if last.Operator != "Mul" {
-		f.miss("a masked flow before the decoder")
+		f.Miss("a masked flow before the decoder")
 		return
 	}
-	mask := f.above(last.Inputs, "Cast")
-	p.mask = first(mask.Outputs)
+	mask := f.Above(last.Inputs, "Cast")
+	p.mask = mask.Output()
 }
 
 // unscaled returns the factor of a product that is not one of the scales that the model is given.
 func (f *finder) unscaled(product onnx.Node) string {
 	for _, name := range product.Inputs {
-		if f.isScale(other(product, name)) {
+		if f.isScale(product.Other(name)) {
 			return name
 		}
 	}
-	f.miss("durations that are scaled and rounded up")
+	f.Miss("durations that are scaled and rounded up")
 	return ""
 }
 
@@ -188,65 +171,4 @@ func (f *finder) unscaled(product onnx.Node) string {
 func (f *finder) isScale(name string) bool {
 	n, _ := f.Producer(name)
 	return n.Operator == "Gather" && len(f.Inputs) > 2 && slices.Contains(n.Inputs, f.Inputs[2])
-}
-
-func (f *finder) only(operator string) onnx.Node {
-	nodes := f.With(operator)
-	if len(nodes) != 1 {
-		f.miss("one node " + operator)
-		return onnx.Node{}
-	}
-	return nodes[0]
-}
-
-// above returns the node of an operator that produces one of the tensors.
-func (f *finder) above(names []string, operator string) onnx.Node {
-	n, found := f.first(names, operator)
-	if !found {
-		f.miss("a node " + operator)
-	}
-	return n
-}
-
-func (f *finder) first(names []string, operators ...string) (onnx.Node, bool) {
-	for _, name := range names {
-		if n, found := f.Producer(name); found && slices.Contains(operators, n.Operator) {
-			return n, true
-		}
-	}
-	return onnx.Node{}, false
-}
-
-// below returns the node of an operator that takes what a node produces.
-func (f *finder) below(node onnx.Node, operator string) onnx.Node {
-	for _, n := range f.Consumers(first(node.Outputs)) {
-		if n.Operator == operator {
-			return n
-		}
-	}
-	f.miss("a node " + operator)
-	return onnx.Node{}
-}
-
-func (f *finder) miss(what string) {
-	if f.missed == nil {
-		f.missed = errors.New("it lacks " + what)
-	}
-}
-
-// other returns the input of a node of two that is not this one.
-func other(n onnx.Node, name string) string {
-	for _, input := range n.Inputs {
-		if input != name {
-			return input
-		}
-	}
-	return ""
-}
-
-func first(names []string) string {
-	if len(names) == 0 {
-		return ""
-	}
-	return names[0]
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/recital-tts/recital/internal/speech/neural/family"
 	"github.com/recital-tts/recital/internal/speech/neural/neuraltest"
 	"github.com/recital-tts/recital/internal/speech/neural/ort"
 	"github.com/recital-tts/recital/internal/speech/neural/vits"
@@ -37,15 +38,16 @@ func load(t *testing.T, file []byte) *vits.Voice {
 }
 
 // speak returns the samples of ids, of which each has the frames that the model wants.
-func speak(t *testing.T, v *vits.Voice, ids []int64, noise vits.Noise) (samples []float32, frames int) {
+func speak(t *testing.T, v *vits.Voice, ids []int64, noise family.Noise) (samples []float32, frames int) {
 	t.Helper()
 	e, err := v.Encode(ids, noise)
 	require.NoError(t, err)
-	counts := vits.Round(e.Durations)
+	counts := family.Round(e.Durations)
 	for _, n := range counts {
 		frames += n
 	}
-	require.NoError(t, v.Speak(e, counts, func(s []float32) error { samples = append(samples, s...); return nil }))
+	samples, err = e.Samples(counts)
+	require.NoError(t, err)
 	return samples, frames
 }
 
@@ -68,7 +70,7 @@ func TestThePartsAreTheWhole(t *testing.T) {
 		want, err := whole.Run(ort.Ints(ids, 1, int64(count)), ort.Ints([]int64{int64(count)}, 1),
 			ort.Floats([]float32{0, 1, 0}, 3))
 		require.NoError(t, err)
-		got, _ := speak(t, v, ids, vits.Noise{})
+		got, _ := speak(t, v, ids, family.Noise{})
 		require.Equal(t, len(want[0].Floats), len(got))
 		require.InDeltaSlice(t, want[0].Floats, got, 1e-4)
 	}
@@ -77,9 +79,9 @@ func TestThePartsAreTheWhole(t *testing.T) {
 func TestTheNoiseIsThatOfTheSeed(t *testing.T) {
 	v := load(t, model(t))
 	ids := someIDs(60)
-	noise := vits.Noise{Sound: 0.6, Pace: 0.8, Seed: 7}
+	noise := family.Noise{Sound: 0.6, Pace: 0.8, Seed: 7}
 	first, frames := speak(t, v, ids, noise)
-	require.Len(t, first, frames*v.Hop())
+	require.Len(t, first, frames*int(v.Hop()))
 	_, _ = speak(t, v, someIDs(20), noise)
 	again, _ := speak(t, v, ids, noise)
 	require.Equal(t, first, again)
@@ -105,8 +107,8 @@ func TestADifferenceFromTheWholeIsMeasured(t *testing.T) {
 }
 
 func TestRoundingCarriesOn(t *testing.T) {
-	require.Equal(t, []int{0, 1, 0, 1}, vits.Round([]float64{0.4, 0.4, 0.4, 0.4}))
-	require.Equal(t, []int{2, 0, 3}, vits.Round([]float64{1.6, 0, 3}))
+	require.Equal(t, []int{0, 1, 0, 1}, family.Round([]float64{0.4, 0.4, 0.4, 0.4}))
+	require.Equal(t, []int{2, 0, 3}, family.Round([]float64{1.6, 0, 3}))
 }
 
 func TestWhatIsNoVoiceIsRefused(t *testing.T) {

@@ -4,8 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 
+	"github.com/recital-tts/recital/internal/speech/neural/family"
+	"github.com/recital-tts/recital/internal/speech/neural/onnx"
 	"github.com/recital-tts/recital/internal/speech/neural/ort"
 )
 
@@ -23,11 +24,8 @@ const (
 	largestChunk = 256
 )
 
-// Bounds of what a model may ask for.
-const (
-	maxDuration = 5_000   // frames of an id
-	maxFrames   = 100_000 // of a sentence: many minutes
-)
+// maxDuration bounds the frames of an id.
+const maxDuration = 5_000
 
 // Voice is a model that is loaded. It is safe for concurrent use: its parts are shared.
 type Voice struct {
@@ -45,7 +43,7 @@ func Load(parts Parts) (v *Voice, err error) {
 	}()
 	for _, load := range []struct {
 		name string
-		part Part
+		part onnx.Part
 		to   **ort.Session
 	}{{"encoder", parts.Encoder, &v.encoder}, {"flow", parts.Flow, &v.flow}, {"decoder", parts.Decoder, &v.decoder}} {
 		if *load.to, err = ort.Load(load.part.Model, load.part.Inputs, load.part.Outputs); err != nil {
@@ -65,15 +63,8 @@ func (v *Voice) Close() (err error) {
 	return err
 }
 
-// Hop returns the samples of a frame.
-func (v *Voice) Hop() int { return v.hop }
-
-// Noise is how much a voice varies: 0 not at all, 1 as in training.
-type Noise struct {
-	Sound float64 // of the sound
-	Pace  float64 // of the durations
-	Seed  uint64  // of all of it
-}
+// Hop implements family.Model.
+func (v *Voice) Hop() float64 { return float64(v.hop) }
 
 // streams of random numbers that belong to one seed.
 const (
@@ -81,72 +72,48 @@ const (
 	soundStream = 2
 )
 
-// Encoded is a sentence before it has a sound: how long its phonemes are, and what they are to become.
-type Encoded struct {
-	Durations    []float64 // of each id, in frames at speed 1
-	mean, spread []float32 // of the prior, by channel and id
+// prior is what the frames of a sentence are drawn from.
+type prior struct {
+	mean, spread []float32 // by channel and id; the spread as a logarithm
 	channels     int
-	noise        Noise
+	noise        family.Noise
 }
 
-// Encode reads the ids of a sentence.
-func (v *Voice) Encode(ids []int64, noise Noise) (Encoded, error) {
+// Encode implements family.Model.
+func (v *Voice) Encode(ids []int64, noise family.Noise) (family.Sentence, error) {
 	if len(ids) == 0 {
-		return Encoded{}, errors.New("encoding a sentence: it has no phonemes")
+		return family.Sentence{}, errors.New("encoding a sentence: it has no phonemes")
 	}
 	count := int64(len(ids))
-	pace := gaussian(noise.Seed, paceStream, 2*len(ids), noise.Pace)
+	pace := family.Gaussian(noise.Seed, paceStream, 2*len(ids), noise.Pace)
 	out, err := v.encoder.Run(ort.Ints(ids, 1, count), ort.Ints([]int64{count}, 1), ort.Floats(pace, 1, 2, count))
 	if err != nil {
-		return Encoded{}, fmt.Errorf("encoding a sentence: %w", err)
+		return family.Sentence{}, fmt.Errorf("encoding a sentence: %w", err)
 	}
-	e := Encoded{mean: out[1].Floats, spread: out[2].Floats, noise: noise}
-	if len(out[0].Floats) != len(ids) || len(e.mean) != len(e.spread) || len(e.mean)%len(ids) != 0 || len(e.mean) == 0 {
-		return Encoded{}, errors.New("encoding a sentence: the model returns tensors of other sizes")
+	durations, err := family.Durations(out[0].Floats, len(ids), maxDuration)
+	if err != nil {
+		return family.Sentence{}, err
+	}
+	for i, d := range durations {
+		durations[i] = math.Ceil(d)
+	}
+	e := prior{mean: out[1].Floats, spread: out[2].Floats, noise: noise}
+	if len(e.mean) != len(e.spread) || len(e.mean)%len(ids) != 0 || len(e.mean) == 0 {
+		return family.Sentence{}, errors.New("encoding a sentence: the model returns tensors of other sizes")
 	}
 	e.channels = len(e.mean) / len(ids)
-	for _, d := range out[0].Floats {
-		if !(d >= 0 && d <= maxDuration) { // also refuses NaN
-			return Encoded{}, errors.New("encoding a sentence: the model returns a duration that is none")
-		}
-		e.Durations = append(e.Durations, math.Ceil(float64(d)))
-	}
-	return e, nil
+	return family.Sentence{Durations: durations, Speak: func(frames []int, write func([]float32) error) error {
+		return v.speak(e, frames, write)
+	}}, nil
 }
 
-func gaussian(seed, stream uint64, count int, scale float64) []float32 {
-	random := rand.New(rand.NewPCG(seed, stream))
-	values := make([]float32, count)
-	for i := range values {
-		values[i] = float32(random.NormFloat64() * scale)
+// speak computes the samples of a sentence, and passes them on chunk by chunk.
+func (v *Voice) speak(e prior, frames []int, write func(samples []float32) error) error {
+	count, err := family.Count(frames)
+	if err != nil {
+		return err
 	}
-	return values
-}
-
-// Round returns whole frames for wanted ones. What rounding leaves is carried on, so that the whole is within half a
-// frame.
-func Round(wanted []float64) []int {
-	frames := make([]int, len(wanted))
-	var sum float64
-	given := 0
-	for i, d := range wanted {
-		sum += d
-		frames[i] = max(0, int(math.Round(sum))-given)
-		given += frames[i]
-	}
-	return frames
-}
-
-// Speak computes the samples of a sentence in which each id has that many frames, and passes them on chunk by chunk.
-// The slices belong to write.
-func (v *Voice) Speak(e Encoded, frames []int, write func(samples []float32) error) error {
-	s := &sentence{voice: v, channels: e.channels}
-	for _, n := range frames {
-		s.frames += n
-	}
-	if s.frames > maxFrames {
-		return fmt.Errorf("speaking a sentence: it has more than %d frames", maxFrames)
-	}
+	s := &sentence{voice: v, channels: e.channels, frames: count}
 	s.prior = e.expand(frames, s.frames)
 	for from, size := 0, firstChunk; from < s.frames; size = min(2*size, largestChunk) {
 		to := min(from+size, s.frames)
@@ -163,8 +130,8 @@ func (v *Voice) Speak(e Encoded, frames []int, write func(samples []float32) err
 }
 
 // expand returns the prior of each of the frames, of which there are count, by frame and channel.
-func (e Encoded) expand(frames []int, count int) []float32 {
-	prior := gaussian(e.noise.Seed, soundStream, count*e.channels, e.noise.Sound)
+func (e prior) expand(frames []int, count int) []float32 {
+	prior := family.Gaussian(e.noise.Seed, soundStream, count*e.channels, e.noise.Sound)
 	at := 0
 	for id, n := range frames {
 		for range n {

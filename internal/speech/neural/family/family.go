@@ -1,0 +1,139 @@
+// Package family is the port of model families: what a model of any kind does for a voice.
+package family
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/recital-tts/recital/internal/speech/neural/onnx"
+)
+
+// Model is a model that is loaded. It is safe for concurrent use.
+type Model interface {
+	// Hop returns the samples of a frame.
+	Hop() float64
+	// Encode reads the ids of a sentence.
+	Encode(ids []int64, noise Noise) (Sentence, error)
+	// Difference returns how far its samples are from those of the whole model from which its parts were cut, without
+	// noise, in decibels: that of the sentence that differs most.
+	Difference(whole onnx.Part, sentences [][]int64) (decibels float64, err error)
+}
+
+// Noise is how much a voice varies: 0 not at all, 1 as in training.
+type Noise struct {
+	Sound float64 // of the sound
+	Pace  float64 // of the durations
+	Seed  uint64  // of all of it
+}
+
+// Sentence is a sentence that was encoded and has no sound yet.
+type Sentence struct {
+	Durations []float64 // of each id, in frames at speed 1
+	// Speak computes the samples of the sentence in which each id has that many frames, and passes them on. The slices
+	// belong to write.
+	Speak func(frames []int, write func(samples []float32) error) error
+}
+
+// Samples returns the samples of the sentence.
+func (s Sentence) Samples(frames []int) (samples []float32, err error) {
+	err = s.Speak(frames, func(chunk []float32) error {
+		samples = append(samples, chunk...)
+		return nil
+	})
+	return samples, err
+}
+
+// Gaussian returns normally distributed numbers of a stream of a seed.
+func Gaussian(seed, stream uint64, count int, scale float64) []float32 {
+	random := rand.New(rand.NewPCG(seed, stream))
+	values := make([]float32, count)
+	for i := range values {
+		values[i] = float32(random.NormFloat64() * scale)
+	}
+	return values
+}
+
+// Round returns whole frames for wanted ones. What rounding leaves is carried on, so that the whole is within half a
+// frame.
+func Round(wanted []float64) []int {
+	frames := make([]int, len(wanted))
+	var sum float64
+	given := 0
+	for i, d := range wanted {
+		sum += d
+		frames[i] = max(0, int(math.Round(sum))-given)
+		given += frames[i]
+	}
+	return frames
+}
+
+// maxFrames bounds the frames of a sentence: many minutes.
+const maxFrames = 100_000
+
+// Count returns the number of frames of a sentence, which is bounded.
+func Count(frames []int) (count int, err error) {
+	for _, n := range frames {
+		count += n
+	}
+	if count > maxFrames {
+		return 0, fmt.Errorf("speaking a sentence: it has more than %d frames", maxFrames)
+	}
+	return count, nil
+}
+
+// Equal is the difference of equal samples, in decibels.
+const Equal = -200
+
+// Difference compares the samples that two ways of computing give for sentences.
+func Difference(sentences [][]int64, whole, parts func(ids []int64) ([]float32, error)) (decibels float64, err error) {
+	decibels = Equal
+	for _, ids := range sentences {
+		wanted, err := whole(ids)
+		if err != nil {
+			return 0, fmt.Errorf("running the whole model: %w", err)
+		}
+		got, err := parts(ids)
+		if err != nil {
+			return 0, err
+		}
+		if len(got) != len(wanted) {
+			return 0, fmt.Errorf("the parts of the model give %d samples, and the whole gives %d", len(got), len(wanted))
+		}
+		decibels = max(decibels, apart(wanted, got))
+	}
+	return decibels, nil
+}
+
+// apart returns the energy of a difference, compared with that of what is wanted, in decibels.
+func apart(wanted, got []float32) float64 {
+	var energy, difference float64
+	for i, w := range wanted {
+		d := float64(got[i]) - float64(w)
+		energy, difference = energy+float64(w)*float64(w), difference+d*d
+	}
+	if difference == 0 {
+		return Equal
+	}
+	decibels := 10 * math.Log10(difference/energy)
+	if math.IsNaN(decibels) || decibels > -Equal {
+		return -Equal
+	}
+	return max(Equal, decibels)
+}
+
+// Durations checks the durations that a model gives for ids. In frames, those of an id are at most a bound.
+func Durations(values []float32, ids int, most float64) ([]float64, error) {
+	if len(values) != ids {
+		return nil, errors.New("encoding a sentence: the model returns tensors of other sizes")
+	}
+	durations := make([]float64, ids)
+	for i, d := range values {
+		if !(d >= 0 && float64(d) <= most) { // also refuses NaN
+			return nil, errors.New("encoding a sentence: the model returns a duration that is none")
+		}
+		durations[i] = float64(d)
+	}
+	return durations, nil
+}

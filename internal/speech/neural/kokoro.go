@@ -1,0 +1,57 @@
+package neural
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"unicode/utf8"
+
+	"github.com/recital-tts/recital/internal/speech/neural/family"
+	"github.com/recital-tts/recital/internal/speech/neural/kokoro"
+	"github.com/recital-tts/recital/internal/speech/voicepack"
+)
+
+// splitKokoro cuts a model that speaks with the styles beside it.
+func splitKokoro(folder fs.FS, file []byte) (parts, error) {
+	cut, err := kokoro.Split(file)
+	if err != nil {
+		return parts{}, err
+	}
+	load := func() (family.Model, error) {
+		styles, err := voicepack.Read(folder, voicepack.StylesFile)
+		if err != nil {
+			return nil, err
+		}
+		return kokoro.Load(cut, styles)
+	}
+	return parts{whole: cut.Whole, load: load, config: kokoroConfig}, nil
+}
+
+// kokoroConfig reads the configuration of a Kokoro, of which the vocabulary matters. A sentence begins and ends with id
+// 0, and nothing is between its phonemes.
+func kokoroConfig(content []byte) (Config, error) {
+	var file struct {
+		Vocabulary map[string]int64 `json:"vocab"`
+	}
+	if err := json.Unmarshal(content, &file); err != nil || len(file.Vocabulary) == 0 {
+		return Config{}, errors.New("the voice's configuration has no vocabulary that can be read")
+	}
+	c := Config{units: kokoroUnits, tail: 1, respell: kokoro.Respell, IDs: map[string][]int64{}}
+	c.Audio.SampleRate, c.Inference.Noise, c.Inference.Length = kokoro.Rate, 1, 1
+	for symbol, id := range file.Vocabulary {
+		if id < 1 || id > kokoro.MaxID || utf8.RuneCountInString(symbol) != 1 {
+			return Config{}, errors.New("the voice's vocabulary has an id that is out of range, or a long symbol")
+		}
+		c.IDs[symbol] = []int64{id}
+	}
+	if _, found := c.id(spaceSymbol); !found {
+		return Config{}, errors.New("the voice's vocabulary has no space")
+	}
+	c.IDs[beginSymbol], c.IDs[endSymbol] = []int64{0}, []int64{0}
+	delete(c.IDs, padSymbol)
+	return c, nil
+}
+
+// kokoroUnits are what a Kokoro speaks at once. Its memory grows with them, and no sample comes before the last; long
+// silence in it changes the sound of all of it.
+var kokoroUnits = units{words: 40, symbols: 240, pause: 0.5}

@@ -1,0 +1,168 @@
+// Package kokoro speaks with voices of the family StyleTTS 2 (Li et al., 2023) as Kokoro-82M is exported: one graph
+// from phonemes, a style and a speed to samples. It is cut in three, so that durations are known before any sample, and
+// the noise is one's own. A sentence cannot be streamed: the model normalises over all of it.
+package kokoro
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/recital-tts/recital/internal/speech/neural/onnx"
+)
+
+// Parts are the parts of a model.
+type Parts struct {
+	Encoder onnx.Part // ids and style to durations and features
+	Source  onnx.Part // those, and frames, to the harmonics of the voice
+	Decoder onnx.Part // all that, and the harmonics with noise, to samples
+	Whole   onnx.Part // the model as it was, but that it is given its noise
+	Phases  bool      // it is given the phases of its harmonics
+}
+
+// The inputs of the model but for the ids.
+const (
+	styleInput = "style"
+	speedInput = "speed"
+)
+
+// places are the tensors at which a graph is cut.
+type places struct {
+	ids       string
+	durations string   // in frames, before they are divided by the speed and rounded
+	frames    string   // of each id
+	features  []string // of the ids, from which the alignment makes those of frames
+	harmonics string   // of each sample, without noise
+	excited   string   // the same with noise
+	phases    string   // random, of the harmonics; "" if the model has none
+	noise     string   // random, of each sample and harmonic; "" if the model has none
+	samples   string
+}
+
+// Like reports whether a file is a model with the inputs of this family rather than those of another one.
+func Like(file []byte) bool {
+	g, err := onnx.Parse(file)
+	return err == nil && slices.Contains(g.Inputs, styleInput)
+}
+
+// Split recognises a model by its structure and cuts it. The error says what was expected.
+func Split(file []byte) (Parts, error) {
+	g, err := onnx.Parse(file)
+	if err != nil {
+		return Parts{}, err
+	}
+	p, err := find(g)
+	if err != nil {
+		return Parts{}, fmt.Errorf("this is no Kokoro: %w", err)
+	}
+	parts := Parts{Phases: p.phases != ""}
+	tokens := []onnx.Value{{Name: p.ids, Element: onnx.Int64, Rank: 2}, float(styleInput)}
+	middle := floats(append([]string{styleInput, p.frames}, p.features...)...)
+	phases := floats(p.phases)
+	for _, cut := range []struct {
+		part            *onnx.Part
+		inputs, outputs []onnx.Value
+	}{
+		{&parts.Encoder, tokens, floats(append([]string{p.durations}, p.features...)...)},
+		{&parts.Source, slices.Concat(middle, phases), floats(p.harmonics)},
+		{&parts.Decoder, slices.Concat(middle, floats(p.excited)), floats(p.samples)},
+		{&parts.Whole, slices.Concat(tokens, floats(speedInput), phases, floats(p.noise)), floats(p.samples)},
+	} {
+		if *cut.part, err = g.Part(cut.inputs, cut.outputs); err != nil {
+			return Parts{}, fmt.Errorf("this is no Kokoro: %w", err)
+		}
+	}
+	return parts, nil
+}
+
+func float(name string) onnx.Value {
+	return onnx.Value{Name: name, Element: onnx.Float, Rank: onnx.AnyRank}
+}
+
+// floats returns the tensors that there are.
+func floats(names ...string) (values []onnx.Value) {
+	for _, name := range names {
+		if name != "" {
+			values = append(values, float(name))
+		}
+	}
+	return values
+}
+
+func find(g *onnx.Graph) (places, error) {
+	f := &onnx.Finder{Graph: g}
+	ids := slices.DeleteFunc(slices.Clone(g.Inputs), func(name string) bool {
+		return name == styleInput || name == speedInput || g.IsWeight(name)
+	})
+	if len(ids) != 1 || len(g.Outputs) != 1 || !slices.Contains(g.Inputs, styleInput) ||
+		!slices.Contains(g.Inputs, speedInput) {
+		return places{}, errors.New("it needs the inputs tokens, style and speed, and one output")
+	}
+	p := places{ids: ids[0], samples: g.Outputs[0]}
+	rounded := f.Only("Round")
+	p.durations = f.Above(rounded.Inputs, "Div").Input()
+	p.frames = f.Below(rounded, "Clip").Output()
+	if p.features = featuresOf(f, p.frames); len(p.features) != 2 {
+		f.Miss("two products of the alignment with features of the phonemes")
+	}
+	findSource(f, &p)
+	return p, f.Missed
+}
+
+// featuresOf returns what is multiplied with the alignment that follows from frames.
+func featuresOf(f *onnx.Finder, frames string) (features []string) {
+	seen := map[string]bool{frames: true}
+	for open := []string{frames}; len(open) > 0; {
+		name := open[0]
+		open = open[1:]
+		for _, n := range f.Consumers(name) {
+			if n.Operator == "MatMul" || n.Operator == "FusedMatMul" {
+				features = append(features, n.Other(name))
+				continue
+			}
+			for _, output := range n.Outputs {
+				if !seen[output] {
+					seen[output], open = true, append(open, output)
+				}
+			}
+		}
+	}
+	return features
+}
+
+// findSource finds the source of the voice: sines where it is voiced, and noise.
+func findSource(f *onnx.Finder, p *places) {
+	for _, n := range f.With("Greater") {
+		for _, voiced := range f.Consumers(n.Output()) {
+			for _, product := range f.Consumers(voiced.Output()) {
+				if product.Operator == "Mul" && hasSine(f, product.Other(voiced.Output())) {
+					p.harmonics, p.excited = product.Output(), product.Output()
+				}
+			}
+		}
+	}
+	if p.harmonics == "" {
+		f.Miss("a source of sines where the voice is voiced")
+	}
+	for _, n := range f.Nodes {
+		switch {
+		case !onnx.IsRandom(n):
+		case n.Operator == "RandomUniformLike" && p.phases == "":
+			p.phases = n.Output()
+		case n.Operator == "RandomNormalLike" && p.noise == "":
+			p.noise = n.Output()
+		default:
+			f.Miss("known sources of noise")
+		}
+	}
+	if p.noise != "" {
+		p.excited = f.Below(onnx.Node{Outputs: []string{p.harmonics}}, "Add").Output()
+	}
+}
+
+// hasSine reports whether a tensor is a product of a sine.
+func hasSine(f *onnx.Finder, name string) bool {
+	product, _ := f.First([]string{name}, "Mul")
+	_, found := f.First(product.Inputs, "Sin")
+	return found
+}

@@ -1,0 +1,223 @@
+package kokoro
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/recital-tts/recital/internal/speech/neural/family"
+	"github.com/recital-tts/recital/internal/speech/neural/onnx"
+	"github.com/recital-tts/recital/internal/speech/neural/ort"
+	"github.com/recital-tts/recital/internal/speech/resample"
+)
+
+// Rate is the sample rate of the voice, which is that of all engines.
+const Rate = 22050
+
+// What Kokoro computes.
+const (
+	ownRate   = 24000
+	ownHop    = 600 // samples of a frame
+	harmonics = 9
+	// MaxIDs bounds the ids of a sentence, with the two at its ends.
+	MaxIDs = 512
+	// MaxID bounds the ids themselves.
+	MaxID = 511
+	// maxDuration bounds the frames of an id.
+	maxDuration = 200
+)
+
+// The noise of the source where the voice is voiced and where it is not, as in training.
+const (
+	voicedNoise   = 0.003
+	unvoicedNoise = 0.1 / 3
+)
+
+// A file of styles has a row for each number of phonemes.
+const (
+	styleRows = 510
+	styleSize = 256
+	// StyleBytes is its size.
+	StyleBytes = 4 * styleRows * styleSize
+)
+
+// Voice is a model with the styles of one voice. It is safe for concurrent use.
+type Voice struct {
+	encoder, source, decoder *ort.Session
+	styles                   []float32
+	hasPhases                bool // it is given the phases of its harmonics
+}
+
+// Load loads a voice.
+func Load(parts Parts, styles []byte) (v *Voice, err error) {
+	v = &Voice{hasPhases: parts.Phases}
+	if v.styles, err = readStyles(styles); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, v.Close())
+		}
+	}()
+	for _, load := range []struct {
+		part onnx.Part
+		to   **ort.Session
+	}{{parts.Encoder, &v.encoder}, {parts.Source, &v.source}, {parts.Decoder, &v.decoder}} {
+		if *load.to, err = ort.Load(load.part.Model, load.part.Inputs, load.part.Outputs); err != nil {
+			return v, err
+		}
+	}
+	return v, nil
+}
+
+// Close frees the model.
+func (v *Voice) Close() (err error) {
+	for _, s := range []*ort.Session{v.encoder, v.source, v.decoder} {
+		if s != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}
+	return err
+}
+
+// maxStyle bounds the numbers of styles.
+const maxStyle = 100
+
+func readStyles(file []byte) ([]float32, error) {
+	if len(file) != StyleBytes {
+		return nil, fmt.Errorf("the voice's styles have %d bytes, and %d are expected", len(file), StyleBytes)
+	}
+	styles := make([]float32, len(file)/4)
+	for i := range styles {
+		styles[i] = math.Float32frombits(binary.LittleEndian.Uint32(file[4*i:]))
+		if !(math.Abs(float64(styles[i])) <= maxStyle) { // also refuses NaN
+			return nil, errors.New("the voice's styles have a number that is out of range")
+		}
+	}
+	return styles, nil
+}
+
+// style returns the style of a sentence.
+func (v *Voice) style(ids int) ort.Tensor {
+	row := max(0, min(ids-2, styleRows-1))
+	return ort.Floats(v.styles[row*styleSize:][:styleSize], 1, styleSize)
+}
+
+// Hop implements family.Model.
+func (v *Voice) Hop() float64 { return float64(ownHop) * Rate / ownRate }
+
+// Encode implements family.Model.
+func (v *Voice) Encode(ids []int64, noise family.Noise) (family.Sentence, error) {
+	s, durations, err := v.encode(ids, noise)
+	return family.Sentence{Durations: durations, Speak: s.speak}, err
+}
+
+func (v *Voice) encode(ids []int64, noise family.Noise) (s sentence, durations []float64, err error) {
+	if len(ids) == 0 || len(ids) > MaxIDs {
+		return s, nil, fmt.Errorf("encoding a sentence: it has %d phonemes", len(ids))
+	}
+	style := v.style(len(ids))
+	out, err := v.encoder.Run(ort.Ints(ids, 1, int64(len(ids))), style)
+	if err != nil {
+		return s, nil, fmt.Errorf("encoding a sentence: %w", err)
+	}
+	durations, err = family.Durations(out[0].Floats, len(ids), maxDuration)
+	return sentence{voice: v, style: style, features: out[1:], noise: noise}, durations, err
+}
+
+// sentence is one that was encoded.
+type sentence struct {
+	voice    *Voice
+	style    ort.Tensor
+	features []ort.Tensor
+	noise    family.Noise
+}
+
+// speak computes all samples, at the rate of all engines.
+func (s sentence) speak(frames []int, write func(samples []float32) error) error {
+	own, err := s.samples(frames)
+	if err != nil {
+		return err
+	}
+	input := make([]float64, len(own))
+	for i, v := range own {
+		input[i] = float64(v)
+	}
+	r := resample.New(ownRate, Rate)
+	output := append(r.Add(input), r.Finish()...)
+	samples := make([]float32, int(math.Round(float64(len(own))*Rate/ownRate)))
+	for i := range min(len(samples), len(output)) {
+		samples[i] = float32(output[i])
+	}
+	return write(samples)
+}
+
+// samples computes all samples as the model gives them.
+func (s sentence) samples(frames []int) ([]float32, error) {
+	count, err := family.Count(frames)
+	if err != nil || count == 0 {
+		return nil, err
+	}
+	wanted := make([]float32, len(frames))
+	for i, n := range frames {
+		wanted[i] = float32(n)
+	}
+	given := append([]ort.Tensor{s.style, ort.Floats(wanted, 1, int64(len(wanted)))}, s.features...)
+	excitation, err := s.excitation(given, count*ownHop)
+	if err != nil {
+		return nil, err
+	}
+	out, err := s.voice.decoder.Run(append(given, excitation)...)
+	if err != nil {
+		return nil, fmt.Errorf("decoding a sentence: %w", err)
+	}
+	if len(out[0].Floats) != count*ownHop {
+		return nil, errors.New("decoding a sentence: the model returns another number of samples")
+	}
+	return out[0].Floats, nil
+}
+
+// streams of random numbers that belong to one seed.
+const (
+	phaseStream = 1
+	soundStream = 2
+)
+
+// excitation returns the harmonics of each sample with the noise of the seed.
+func (s sentence) excitation(given []ort.Tensor, samples int) (ort.Tensor, error) {
+	if s.voice.hasPhases {
+		given = append(slices.Clone(given), s.phases())
+	}
+	out, err := s.voice.source.Run(given...)
+	if err != nil {
+		return ort.Tensor{}, fmt.Errorf("exciting a sentence: %w", err)
+	}
+	values := out[0].Floats
+	if len(values) != samples*harmonics {
+		return ort.Tensor{}, errors.New("exciting a sentence: the model returns a tensor of another size")
+	}
+	noise := family.Gaussian(s.noise.Seed, soundStream, len(values), s.noise.Sound)
+	for at := 0; at < len(values); at += harmonics {
+		level := float32(unvoicedNoise)
+		if slices.ContainsFunc(values[at:at+harmonics], func(v float32) bool { return v != 0 }) {
+			level = voicedNoise
+		}
+		for i := range harmonics {
+			values[at+i] += level * noise[at+i]
+		}
+	}
+	return out[0], nil
+}
+
+// phases returns where in their period the harmonics begin, as parts of it.
+func (s sentence) phases() ort.Tensor {
+	phases := make([]float32, harmonics)
+	random := rand.New(rand.NewPCG(s.noise.Seed, phaseStream))
+	for i := range phases {
+		phases[i] = float32(random.Float64() * min(s.noise.Sound, 1))
+	}
+	return ort.Floats(phases, 1, harmonics)
+}

@@ -1,0 +1,63 @@
+package kokoro
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/recital-tts/recital/internal/speech/neural/family"
+	"github.com/recital-tts/recital/internal/speech/neural/onnx"
+	"github.com/recital-tts/recital/internal/speech/neural/ort"
+)
+
+// Difference implements family.Model.
+func (v *Voice) Difference(whole onnx.Part, sentences [][]int64) (decibels float64, err error) {
+	session, err := ort.Load(whole.Model, whole.Inputs, whole.Outputs)
+	if err != nil {
+		return 0, fmt.Errorf("loading the whole model: %w", err)
+	}
+	defer func() { err = errors.Join(err, session.Close()) }()
+	return family.Difference(sentences, func(ids []int64) ([]float32, error) {
+		return v.whole(session, len(whole.Inputs), ids)
+	}, func(ids []int64) ([]float32, error) {
+		s, frames, err := v.quiet(ids)
+		if err != nil {
+			return nil, err
+		}
+		return s.samples(frames)
+	})
+}
+
+// quiet encodes a sentence without noise, with the frames that the whole model gives it.
+func (v *Voice) quiet(ids []int64) (s sentence, frames []int, err error) {
+	s, durations, err := v.encode(ids, family.Noise{})
+	for _, d := range durations {
+		frames = append(frames, int(max(1, math.RoundToEven(d))))
+	}
+	return s, frames, err
+}
+
+// whole runs the whole model, which takes some inputs, without noise.
+func (v *Voice) whole(session *ort.Session, inputs int, ids []int64) ([]float32, error) {
+	s, frames, err := v.quiet(ids)
+	if err != nil {
+		return nil, err
+	}
+	given := []ort.Tensor{ort.Ints(ids, 1, int64(len(ids))), s.style, ort.Floats([]float32{1}, 1)}
+	if v.hasPhases {
+		given = append(given, s.phases())
+	}
+	if len(given) < inputs {
+		count, err := family.Count(frames)
+		if err != nil {
+			return nil, err
+		}
+		samples := count * ownHop
+		given = append(given, ort.Floats(make([]float32, samples*harmonics), 1, int64(samples), harmonics))
+	}
+	out, err := session.Run(given...)
+	if err != nil {
+		return nil, err
+	}
+	return out[0].Floats, nil
+}

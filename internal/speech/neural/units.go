@@ -1,0 +1,67 @@
+package neural
+
+import "github.com/recital-tts/recital/internal/speech"
+
+// units bounds what a model speaks in one run. Zero is no bound.
+type units struct {
+	words   int     // of several clauses
+	symbols int     // of all words
+	pause   float64 // seconds: it ends with a clause after which a phrase asks for a longer pause
+}
+
+// next returns how many clauses are spoken in one run.
+func (u units) next(clauses []clause) int {
+	words, symbols := 0, 0
+	for i, c := range clauses {
+		words, symbols = words+len(c.words), symbols+c.symbols()
+		if i > 0 && (words > u.words || u.symbols > 0 && symbols > u.symbols) {
+			return i
+		}
+		long := u.pause > 0 && c.pause() != speech.OwnPause && c.pause() > u.pause
+		if c.endsSentence() || long {
+			return i + 1
+		}
+	}
+	return len(clauses)
+}
+
+// cut cuts clauses that are too long for one run between words, and words that are.
+func (u units) cut(clauses []clause) (short []clause) {
+	if u.symbols == 0 {
+		return clauses
+	}
+	for _, c := range clauses {
+		piece := c
+		piece.words, piece.ends, piece.mark = nil, false, 0
+		for _, w := range u.cutWords(c.words) {
+			if n := piece.symbols() + len([]rune(w.ipa)) + 1; n > u.symbols {
+				short = append(short, piece)
+				piece.words = nil
+			}
+			piece.words = append(piece.words, w)
+		}
+		c.words = piece.words
+		short = append(short, c)
+	}
+	return short
+}
+
+func (u units) cutWords(words []word) (short []word) {
+	for _, w := range words {
+		ipa := []rune(w.ipa)
+		for len(ipa) >= u.symbols {
+			short = append(short, word{rune: w.rune, ipa: string(ipa[:u.symbols-1])})
+			ipa = ipa[u.symbols-1:]
+		}
+		short = append(short, word{rune: w.rune, ipa: string(ipa)})
+	}
+	return short
+}
+
+// symbols returns the symbols of the words, with a space after each.
+func (c clause) symbols() (count int) {
+	for _, w := range c.words {
+		count += len([]rune(w.ipa)) + 1
+	}
+	return count
+}
