@@ -18,8 +18,9 @@ import (
 // heard; what rounding makes of correct parts is below -100.
 const maxDifference = -60
 
-// checkTimeout bounds the time for a check, in which the whole model is loaded, too.
-const checkTimeout = 2 * time.Minute
+// checkTimeout bounds the time for a check, in which the whole model is loaded, too. Models that need a second of a
+// processor for a second of speech take a minute on a machine that has time.
+const checkTimeout = 10 * time.Minute
 
 // Measure loads a voice and has it speak. The error says what is wrong with it.
 func (e *Engines) Measure(ctx context.Context, v voicepack.Voice) (m voicepack.Measured, err error) {

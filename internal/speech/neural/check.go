@@ -13,8 +13,12 @@ import (
 	"github.com/recital-tts/recital/internal/speech/neural/family"
 )
 
-// compared is the number of sentences of which the samples are compared with those of the whole model.
-const compared = 3
+// compared is the number of sentences of which the samples are compared with those of the whole model, and costed that
+// of those whose time is taken.
+const (
+	compared = 3
+	costed   = 5
+)
 
 // check looks for symbols that the voice lacks, and compares its samples with those of the whole model.
 func (s *server) check(frame workers.Frame) error {
@@ -36,7 +40,7 @@ func (s *server) check(frame workers.Frame) error {
 			spelt = append(spelt, ids)
 		}
 	}
-	if checked.Cost, err = s.cost(spelt); err != nil {
+	if checked.Cost, err = s.cost(spelt[:min(len(spelt), costed)]); err != nil {
 		return s.refuse(err)
 	}
 	if checked.Difference, err = s.difference(spelt[:min(len(spelt), compared)]); err != nil {

@@ -36,7 +36,7 @@ func kokoroConfig(content []byte) (Config, error) {
 	if err := json.Unmarshal(content, &file); err != nil || len(file.Vocabulary) == 0 {
 		return Config{}, errors.New("the voice's configuration has no vocabulary that can be read")
 	}
-	c := Config{units: kokoroUnits, tail: 1, respell: kokoro.Respell, IDs: map[string][]int64{}}
+	c := Config{units: kokoroUnits, edges: kokoroEdges, respell: kokoro.Respell, IDs: map[string][]int64{}}
 	c.Audio.SampleRate, c.Inference.Noise, c.Inference.Length = kokoro.Rate, 1, 1
 	for symbol, id := range file.Vocabulary {
 		if id < 1 || id > kokoro.MaxID || utf8.RuneCountInString(symbol) != 1 {
@@ -55,3 +55,8 @@ func kokoroConfig(content []byte) (Config, error) {
 // kokoroUnits are what a Kokoro speaks at once. Its memory grows with them, and no sample comes before the last; long
 // silence in it changes the sound of all of it.
 var kokoroUnits = units{words: 40, symbols: 240, pause: 0.5}
+
+// kokoroEdges are those of a Kokoro, measured with the durations that it gives itself: a sound is two frames before its
+// symbol, what follows the last sound is within its symbol, and a sentence whose first silence is shorter than the model
+// has it loses its first word.
+var kokoroEdges = edges{whole: true, shift: 2, before: 2, last: 6}

@@ -35,7 +35,7 @@ type Config struct {
 	IDs      map[string][]int64 `json:"phoneme_id_map"`
 
 	units units
-	tail  int // frames that are kept of the silence with which a sentence ends
+	edges edges
 	// respell turns a word of a language into the alphabet of the ids.
 	respell func(language, ipa string) string
 }
@@ -52,7 +52,7 @@ const (
 func piperConfig(content []byte) (Config, error) {
 	c := Config{
 		units:   units{words: 40},
-		tail:    2,
+		edges:   edges{lead: 2, tail: 2},
 		respell: func(_, ipa string) string { return norm.NFD.String(ipa) },
 	}
 	if err := json.Unmarshal(content, &c); err != nil {
@@ -156,11 +156,14 @@ func split(folder fs.FS) (parts, error) {
 }
 
 // Memory returns the most memory that the voice of a folder may take, in bytes: while it is loaded, its model is there
-// several times.
+// several times. One with styles computes whole sentences.
 func Memory(folder fs.FS) (uint64, error) {
 	model, err := fs.Stat(folder, voicepack.ModelFile)
 	if err != nil {
 		return 0, fmt.Errorf("looking at a voice: %w", err)
+	}
+	if _, err := fs.Stat(folder, voicepack.StylesFile); err == nil {
+		return 2<<30 + 8*uint64(model.Size()), nil
 	}
 	return 512<<20 + 8*uint64(model.Size()), nil
 }

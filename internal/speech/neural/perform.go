@@ -15,8 +15,6 @@ import (
 const ownPause = 0.25
 
 const (
-	// leadFrames is how much is kept of the silence with which a sentence begins.
-	leadFrames = 2
 	// edge is the part of a pause at both ends in which words may still be heard, in seconds; between them is silence.
 	edge = 0.03
 	// fade is the time in which the loudness changes from none to all, in seconds: some voices stop abruptly.
@@ -58,12 +56,16 @@ func (p *performance) sentence(clauses []clause, last bool) error {
 		return err
 	}
 	frames := family.Round(p.lengths(encoded.Durations, spans))
-	envelope, err := p.announce(frames, spans)
+	cut := p.cut(frames, spans)
+	envelope, err := p.announce(cut, spans)
 	if err != nil {
 		return err
 	}
+	computed := 0
 	if err := encoded.Speak(frames, func(samples []float32) error {
-		return p.write(envelope.apply(samples))
+		heard := cut.heard(samples, computed)
+		computed += len(samples)
+		return p.write(envelope.apply(heard))
 	}); err != nil {
 		return err
 	}
@@ -153,28 +155,6 @@ func (s *speller) words(c clause, like span) {
 	}
 }
 
-// lengths returns the frames of each id: those of the model at the clause's speed, and those of pauses.
-func (p *performance) lengths(durations []float64, spans []span) []float64 {
-	wanted := make([]float64, len(durations))
-	for i := range min(leadFrames, len(wanted)) { // the beginning and its pad
-		wanted[i] = min(durations[i], 1)
-	}
-	for _, s := range spans {
-		if s.isPause && s.pause != speech.OwnPause {
-			wanted[s.from] = p.frames(s.pause / s.speedOfPause(p.voice.Config))
-			continue
-		}
-		for i := s.from; i < s.to; i++ {
-			wanted[i] = durations[i] / s.speed
-		}
-		wanted[s.to-1] += p.frames(s.gap)
-	}
-	for i, last := 0, spans[len(spans)-1].to; i < p.voice.Config.tail && last+i < len(wanted); i++ {
-		wanted[last+i] = min(durations[last+i], 1)
-	}
-	return wanted
-}
-
 // speedOfPause leaves out the voice's own length: pauses are those of all engines.
 func (s span) speedOfPause(c Config) float64 { return s.speed * c.Inference.Length }
 
@@ -187,18 +167,12 @@ func (p *performance) samples(seconds float64) int {
 }
 
 // announce writes the marks of a sentence, and returns how loud its parts are.
-func (p *performance) announce(frames []int, spans []span) (*envelope, error) {
-	starts := make([]int, len(frames)+1)
-	before := 0
-	for i, n := range frames {
-		before += n
-		starts[i+1] = int(math.Round(float64(before) * p.voice.model.Hop()))
-	}
+func (p *performance) announce(cut cut, spans []span) (*envelope, error) {
 	ramp := 1 / float64(p.samples(fade))
-	e := &envelope{level: spans[0].gain, ramp: ramp, end: starts[len(frames)]}
+	e := &envelope{level: spans[0].gain, ramp: ramp, end: cut.to - cut.from}
 	var marks []speech.Mark
 	for _, s := range spans {
-		from, to := starts[s.from], starts[s.to]
+		from, to := cut.starts[s.from], cut.starts[s.to]
 		marks = append(marks, speech.Mark{Rune: s.rune, Sample: p.total + from, Silence: s.isPause})
 		if e.add(from, s.gain); s.isPause && to-from > 2*p.samples(edge) {
 			e.add(from+p.samples(edge), 0)
@@ -220,7 +194,7 @@ func (p *performance) rest(c clause, last bool) error {
 	if err := p.writer.Write(engineproto.MarksFrame([]speech.Mark{{Silence: true, Sample: p.total}})); err != nil {
 		return err
 	}
-	silence := p.samples(pause/(p.job.Speed*c.phrase.Rate)) - int(float64(p.voice.Config.tail)*p.voice.model.Hop())
+	silence := p.samples(pause/(p.job.Speed*c.phrase.Rate)) - int(float64(p.voice.Config.edges.tail)*p.voice.model.Hop())
 	return p.write(make([]float32, max(silence, 0)))
 }
 

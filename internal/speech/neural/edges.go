@@ -1,0 +1,90 @@
+package neural
+
+import (
+	"math"
+
+	"github.com/recital-tts/recital/internal/speech"
+)
+
+// edges is how the silence around the words of a sentence becomes short. In frames.
+type edges struct {
+	// lead is kept of each of the first ids, and tail is the number of those after the last word of which one is kept,
+	// unless the model needs its silence whole.
+	lead, tail int
+
+	whole  bool    // the silence is computed as long as the model has it, and then cut off
+	shift  float64 // from a sound to the symbol that it belongs to
+	before float64 // that is kept before the first word, at speed 1
+	last   float64 // that is kept of the last symbol before a pause, at speed 1
+}
+
+// lengths returns the frames of each id: those of the model at the clause's speed, and those of pauses.
+func (p *performance) lengths(durations []float64, spans []span) []float64 {
+	wanted := p.silences(durations, spans)
+	edges := p.voice.Config.edges
+	for _, s := range spans {
+		if s.isPause && s.pause != speech.OwnPause {
+			wanted[s.from] = p.frames(s.pause / s.speedOfPause(p.voice.Config))
+			if edges.whole && s.from > 0 {
+				wanted[s.from-1] = min(wanted[s.from-1], edges.last/s.speed)
+			}
+			continue
+		}
+		for i := s.from; i < s.to; i++ {
+			wanted[i] = durations[i] / s.speed
+		}
+		wanted[s.to-1] += p.frames(s.gap)
+	}
+	return wanted
+}
+
+// silences returns the frames of the ids before the first word and after the last.
+func (p *performance) silences(durations []float64, spans []span) []float64 {
+	wanted := make([]float64, len(durations))
+	edges, last := p.voice.Config.edges, spans[len(spans)-1].to
+	if edges.whole {
+		copy(wanted[:spans[0].from], durations)
+		copy(wanted[last:], durations[last:])
+		return wanted
+	}
+	for i := range min(edges.lead, len(wanted)) { // the beginning and its pad
+		wanted[i] = min(durations[i], 1)
+	}
+	for i := 0; i < edges.tail && last+i < len(wanted); i++ {
+		wanted[last+i] = min(durations[last+i], 1)
+	}
+	return wanted
+}
+
+// cut is the part of a sentence's samples that is heard.
+type cut struct {
+	starts   []int // where each id begins, and the last one ends, from the first sample that is heard on
+	from, to int   // samples of the sentence
+}
+
+func (p *performance) cut(frames []int, spans []span) cut {
+	edges, hop := p.voice.Config.edges, p.voice.model.Hop()
+	c := cut{starts: make([]int, len(frames)+1)}
+	before := 0.0
+	for i, n := range append(frames, 0) {
+		c.starts[i] = int(math.Round(max(before-edges.shift, 0) * hop))
+		before += float64(n)
+	}
+	c.to = int(math.Round(before * hop))
+	if !edges.whole {
+		return c
+	}
+	last := spans[len(spans)-1]
+	c.from = max(c.starts[spans[0].from]-int(edges.before/spans[0].speed*hop), 0)
+	c.to = min(c.to, c.starts[last.to], c.starts[last.to-1]+int(edges.last/last.speed*hop))
+	for i, start := range c.starts {
+		c.starts[i] = max(min(start, c.to)-c.from, 0)
+	}
+	return c
+}
+
+// heard returns what is heard of some samples, of which at were before.
+func (c cut) heard(samples []float32, at int) []float32 {
+	from, to := max(c.from-at, 0), min(c.to-at, len(samples))
+	return samples[min(from, len(samples)):max(to, min(from, len(samples)))]
+}
