@@ -20,7 +20,8 @@ import (
 const usage = `usage: neuralworker --runtime LIBRARY --phonemes SPEECHWORKER --voice ID --languages CODES FOLDER
        neuralworker --version
 
-recitald starts it; frames go over standard input and output. FOLDER has a voice: voice.onnx and voice.onnx.json.
+recitald starts it; frames go over standard input and output. FOLDER has a voice: voice.onnx, voice.onnx.json
+and, if its model speaks with several styles, voice.styles.bin.
 
 `
 

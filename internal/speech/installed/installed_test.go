@@ -101,6 +101,18 @@ func TestStreamsHavePlaces(t *testing.T) {
 	require.GreaterOrEqual(t, e.Stats().Samples, stats.Samples, "what was counted is kept")
 }
 
+func TestAVoiceWithStylesIsMeasured(t *testing.T) {
+	v := voicepack.Voice{ID: "toy", Languages: []string{"en-us"}, Folder: neuraltest.KokoroFolder(t, "toy")}
+	e := newEngines(t, neuraltest.Runtime(t))
+	measured, err := e.Measure(t.Context(), v)
+	require.NoError(t, err)
+	require.Positive(t, measured.Cost)
+	require.Empty(t, measured.Missing)
+	require.NoError(t, os.WriteFile(filepath.Join(v.Folder, voicepack.StylesFile), neuraltest.Styles(2)[8:], 0o600))
+	_, err = e.Measure(t.Context(), v)
+	require.ErrorContains(t, err, "styles")
+}
+
 func TestWithoutARuntimeNothingRuns(t *testing.T) {
 	e := newEngines(t, "")
 	require.ErrorIs(t, e.Open(toy(t)), voicepack.ErrNoRuntime)

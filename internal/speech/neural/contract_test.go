@@ -47,6 +47,9 @@ func TestNeuralVoicesKeepTheContract(t *testing.T) {
 }
 
 func TestVoicesOfKokoroKeepTheContract(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a minute; TestAVoiceWithStylesIsMeasured speaks with such a voice, too")
+	}
 	neuraltest.Runtime(t)
 	enginetest.Run(t, enginetest.Config{
 		Open: func(t *testing.T, workers int) speech.Engine {

@@ -108,6 +108,48 @@ func TestWhatIsNoPackageIsRefusedAndLeavesNothing(t *testing.T) {
 	require.NoDirExists(t, to)
 }
 
+func TestStylesBelongToAPackageThatNamesThem(t *testing.T) {
+	folder := neuraltest.KokoroFolder(t, "toy")
+	var archive bytes.Buffer
+	require.NoError(t, voicepack.Write(&archive, os.DirFS(folder)))
+	size, err := voicepack.Size(os.DirFS(folder))
+	require.NoError(t, err)
+	require.Equal(t, int(size), archive.Len())
+	p, err := voicepack.Open(os.DirFS(folder))
+	require.NoError(t, err)
+	to := filepath.Join(t.TempDir(), "unpacked")
+	_, err = voicepack.Unpack(bytes.NewReader(archive.Bytes()), to, p.SHA256)
+	require.NoError(t, err)
+	got, err := os.ReadFile(filepath.Join(to, voicepack.StylesFile))
+	require.NoError(t, err)
+	require.Equal(t, neuraltest.Styles(1), got)
+
+	var files []entry
+	for _, name := range []string{"manifest.json", "voice.onnx.json", "voice.onnx"} {
+		content, err := os.ReadFile(filepath.Join(folder, name))
+		require.NoError(t, err)
+		files = append(files, entry{name: name, content: string(content)})
+	}
+	for name, hostile := range map[string][]byte{
+		"no styles":      archived(t, files...),
+		"other styles":   archived(t, append(files, entry{name: voicepack.StylesFile, content: "x"})...),
+		"a path":         archived(t, append(files, entry{name: "../" + voicepack.StylesFile, content: string(got)})...),
+		"large styles":   archived(t, append(files, entry{name: voicepack.StylesFile, size: 1 << 30})...),
+		"two of them":    append(archive.Bytes()[:size-1024:size-1024], archive.Bytes()[size-1024-523264:]...),
+		"half a package": archive.Bytes()[:size-4096],
+	} {
+		to := filepath.Join(t.TempDir(), "unpacked")
+		_, err := voicepack.Unpack(bytes.NewReader(hostile), to, p.SHA256)
+		require.ErrorIs(t, err, voicepack.ErrPackage, name)
+		require.NoDirExists(t, to, name)
+	}
+	_, plain, sum := pack(t)
+	surplus := append(plain[:len(plain)-1024:len(plain)-1024],
+		archived(t, entry{name: voicepack.StylesFile, content: string(got)})...)
+	_, err = voicepack.Unpack(bytes.NewReader(surplus), filepath.Join(t.TempDir(), "unpacked"), sum)
+	require.ErrorIs(t, err, voicepack.ErrPackage, "styles that the manifest does not name")
+}
+
 func TestAManifestSaysWhatAVoiceIs(t *testing.T) {
 	folder, _, _ := pack(t)
 	content, err := os.ReadFile(filepath.Join(folder, "manifest.json"))
