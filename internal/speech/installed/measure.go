@@ -39,7 +39,7 @@ func (e *Engines) Measure(ctx context.Context, v voicepack.Voice) (m voicepack.M
 	engine := speech.WithFrontEnd(pool, nil)
 	meter := loudness.NewMeter(pool.SampleRate())
 	samples := 0
-	for _, text := range sentences() {
+	for _, text := range enough(sentences(), checked.Cost) {
 		job := speech.Job{Text: text, Voice: speech.Voice{Variant: v.ID}, Language: v.Languages[0], Speed: 1}
 		pcm, _, err := speech.Synthesise(ctx, engine, job)
 		if errors.Is(err, speech.ErrEngineFailed) || errors.Is(err, speech.ErrRefused) {
@@ -60,6 +60,16 @@ func (e *Engines) Measure(ctx context.Context, v voicepack.Voice) (m voicepack.M
 		Cost:    checked.Cost,
 		Missing: checked.Missing,
 	}, nil
+}
+
+// enough returns as many of the sentences as a voice of a cost is measured with: a slow one with fewer, so that it is
+// installed within the time of a request on a machine that has other work, too.
+func enough(sentences []string, cost float64) []string {
+	const slow, few = 0.5, 6
+	if cost < slow {
+		return sentences
+	}
+	return sentences[:few]
 }
 
 // check asks a process of the voice whether it knows all symbols, and whether its parts give what the whole model does.

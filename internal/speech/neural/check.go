@@ -16,8 +16,8 @@ import (
 // compared is the number of sentences of which the samples are compared with those of the whole model, and costed that
 // of those whose time is taken.
 const (
-	compared = 3
-	costed   = 5
+	compared = 2
+	costed   = 3
 )
 
 // check looks for symbols that the voice lacks, and compares its samples with those of the whole model.
