@@ -1,6 +1,8 @@
 package main
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,8 +31,21 @@ func TestAVoiceIsInstalledTestedAndRemoved(t *testing.T) {
 	require.Equal(t, 1, got.code)
 	require.Contains(t, got.notes, p.SHA256, "it says which hash the package has")
 
-	got = recitalctl(t, environment, "voices", "install", folder, "--sha256", p.SHA256)
+	archive := filepath.Join(t.TempDir(), "toy.tar.gz")
+	require.NoError(t, exec.Command("tar", "-czf", archive, "-C", filepath.Dir(folder), filepath.Base(folder)).Run())
+	content, err := os.ReadFile(archive)
+	require.NoError(t, err)
+	got = recitalctl(t, environment, "voices", "install", archive, "--sha256", p.SHA256)
+	require.Equal(t, 1, got.code, "the hash is that of the archive")
+	unpacking := t.TempDir()
+	got = recitalctl(t, append(environment, "TMPDIR="+unpacking), "voices", "install", archive, "--sha256",
+		fmt.Sprintf("%x", sha256.Sum256(content)))
 	require.Zero(t, got.code, got.notes)
+	left, err := os.ReadDir(unpacking)
+	require.NoError(t, err)
+	require.Empty(t, left)
+	got = recitalctl(t, environment, "voices", "install", folder, "--sha256", p.SHA256)
+	require.Zero(t, got.code, "the same again: %s", got.notes)
 	got = recitalctl(t, environment, "voices", "list")
 	require.Zero(t, got.code, got.notes)
 	require.Regexp(t, `(?m)^toy +Toy +en-us +CC0-1.0 +yes +0.\d\d +\d+ +true$`, got.out)
