@@ -22,23 +22,27 @@ type voiceCommands struct {
 	Install installVoice `cmd:"" help:"Install the voice of a package, or another version of it."`
 	Test    testVoice    `cmd:"" help:"Have an installed voice speak twenty sentences, and measure it."`
 	Remove  removeVoice  `cmd:"" help:"Remove an installed voice."`
+
+	Assign   assignVoice   `cmd:"" help:"Have an installed voice speak for a system voice."`
+	Unassign unassignVoice `cmd:"" help:"Have a system voice speak for itself again."`
 }
 
 // installedVoice is the admin API's description of an installed voice.
 type installedVoice struct {
-	ID          string       `json:"id"`
-	Name        string       `json:"name"`
-	Languages   languageList `json:"languages"`
-	Licence     string       `json:"licence"`
-	Commercial  string       `json:"commercial"`
-	Attribution string       `json:"attribution" col:",wide"`
-	Base        string       `json:"base" col:",wide"`
-	SHA256      string       `json:"sha256" col:",wide"`
-	Gain        figure       `json:"gain" col:",wide"`
-	Cost        figure       `json:"cost"`
-	Streams     int          `json:"streams"`
-	Running     bool         `json:"running"`
-	InstalledAt *unixTime    `json:"installed_at" col:",wide"`
+	ID          string    `json:"id"`
+	Name        string    `json:"name"`
+	Languages   wordList  `json:"languages"`
+	Licence     string    `json:"licence"`
+	Commercial  string    `json:"commercial"`
+	Attribution string    `json:"attribution" col:",wide"`
+	Base        string    `json:"base" col:",wide"`
+	SHA256      string    `json:"sha256" col:",wide"`
+	Gain        figure    `json:"gain" col:",wide"`
+	Cost        figure    `json:"cost"`
+	Streams     int       `json:"streams"`
+	Running     bool      `json:"running"`
+	SpeaksFor   wordList  `json:"speaks_for"`
+	InstalledAt *unixTime `json:"installed_at" col:",wide"`
 }
 
 // figure is a measured number, of which people read two digits.
@@ -51,10 +55,10 @@ func (f figure) cell(people bool) string {
 	return strconv.FormatFloat(float64(f), 'f', 2, 64)
 }
 
-// languageList is a list that a table shows in a cell.
-type languageList []string
+// wordList is a list of words that a table shows in a cell.
+type wordList []string
 
-func (w languageList) cell(bool) string { return strings.Join(w, " ") }
+func (w wordList) cell(bool) string { return strings.Join(w, " ") }
 
 type listVoices struct{ listForm }
 
@@ -245,4 +249,44 @@ func (c *removeVoice) Run(ctx context.Context, admin *client, to terminal) error
 	}
 	fmt.Fprintln(to.notes, "Removed.")
 	return nil
+}
+
+// systemVoice identifies a system voice.
+type systemVoice struct {
+	System string `arg:"" help:"Id of the system voice, such as leah."`
+}
+
+func (v systemVoice) assign(ctx context.Context, admin *client, to terminal, voice string) error {
+	if v.System == "" {
+		return errors.New("the id of the system voice is empty")
+	}
+	var assigned struct {
+		System string `json:"system"`
+	}
+	path, command := "/admin/system-voices/"+url.PathEscape(v.System), map[string]string{"voice": voice}
+	if err := admin.post(ctx, "assigning the voice", path, command, &assigned); err != nil {
+		return err
+	}
+	fmt.Fprintln(to.notes, "Done.")
+	return nil
+}
+
+type assignVoice struct {
+	systemVoice
+	someVoice
+}
+
+// Run assigns the voice.
+func (c *assignVoice) Run(ctx context.Context, admin *client, to terminal) error {
+	if c.ID == "" {
+		return errors.New("the id of the voice is empty")
+	}
+	return c.assign(ctx, admin, to, c.ID)
+}
+
+type unassignVoice struct{ systemVoice }
+
+// Run assigns no voice.
+func (c *unassignVoice) Run(ctx context.Context, admin *client, to terminal) error {
+	return c.assign(ctx, admin, to, "")
 }

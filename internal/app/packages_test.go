@@ -102,6 +102,21 @@ func TestAnInstalledVoiceSpeaks(t *testing.T) {
 	require.Equal(t, 200, response.StatusCode, string(got))
 	require.Contains(t, string(got), `"missing":[]`, "it knows all symbols")
 
+	// and it may speak for a system voice, whose name it then has
+	response, got = o.ask(http.MethodPost, o.admin+"/admin/system-voices/leah", []byte(`{"voice":"toy"}`))
+	require.Equal(t, 200, response.StatusCode, string(got))
+	response, got = o.speak("leah", "")
+	require.Equal(t, first, got)
+	require.Empty(t, response.Header.Get("x-warning"))
+	_, got = o.ask(http.MethodGet, o.public+"/v1/ai/voice/list", nil)
+	require.Contains(t, string(got), "the default voice. Toy (made by tests)")
+	response, _ = o.ask(http.MethodPost, o.admin+"/admin/system-voices/toy", []byte(`{"voice":"toy"}`))
+	require.Equal(t, 404, response.StatusCode, "it is no system voice")
+	response, _ = o.ask(http.MethodPost, o.admin+"/admin/system-voices/leah", []byte(`{"voice":""}`))
+	require.Equal(t, 200, response.StatusCode)
+	_, got = o.speak("leah", "")
+	require.Equal(t, leah, got)
+
 	// and what is no voice is refused
 	broken := neuraltest.Package(t, "broken")
 	neuraltest.Break(t, broken)
