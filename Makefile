@@ -35,12 +35,13 @@ SEED ?= 1
 ROOT ?= /
 MINUTES ?= 5
 FIXTURE ?= 1.0
+VOICES ?= joe
 
 # folders_with lists the packages whose tests match a regular expression.
 folders_with = $$(grep -rlE --include='*_test.go' '$(1)' . | xargs -r -n 1 dirname | sort -u)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-test deps-long build console run test test-plain test-race test-long test-long-plain \
+.PHONY: help deps deps-test deps-long build console run voices test test-plain test-race test-long test-long-plain \
 	test-long-race lint bench align-report clone-report normalise-report nemo-report precheck-report loudness \
 	loudness-report soak storm clients \
 	fixture pydantic govulncheck fuzz clean
@@ -69,6 +70,12 @@ build: ## build the binaries into bin/
 
 run: deps build ## install, build and start everything on an embedded default; Ctrl-C stops it
 	@exec bin/recitald
+
+voices: ## fetch voices of neural networks, and install them in what make run runs (VOICES="joe jenny", FROM=folder: offline)
+	@deploy/voices.sh describe $(VOICES)
+	@[ -n "$(FROM)" ] || deploy/deps.sh voices
+	@$(MAKE) --no-print-directory deps build
+	@deploy/voices.sh install "$(FROM)" $(VOICES)
 
 console: ## build the console's page from its sources (needs Node and npm's registry; what it builds is committed)
 	cd console && npm ci --ignore-scripts --no-audit --no-fund

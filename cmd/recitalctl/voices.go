@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -17,26 +19,30 @@ import (
 
 type voiceCommands struct {
 	List    listVoices   `cmd:"" default:"withargs" help:"List the voices that are installed beside the system voices."`
-	Install installVoice `cmd:"" help:"Install the voice of a folder, or another version of it."`
+	Install installVoice `cmd:"" help:"Install the voice of a package, or another version of it."`
 	Test    testVoice    `cmd:"" help:"Have an installed voice speak twenty sentences, and measure it."`
 	Remove  removeVoice  `cmd:"" help:"Remove an installed voice."`
+
+	Assign   assignVoice   `cmd:"" help:"Have an installed voice speak for a system voice."`
+	Unassign unassignVoice `cmd:"" help:"Have a system voice speak for itself again."`
 }
 
 // installedVoice is the admin API's description of an installed voice.
 type installedVoice struct {
-	ID          string       `json:"id"`
-	Name        string       `json:"name"`
-	Languages   languageList `json:"languages"`
-	Licence     string       `json:"licence"`
-	Commercial  string       `json:"commercial"`
-	Attribution string       `json:"attribution" col:",wide"`
-	Base        string       `json:"base" col:",wide"`
-	SHA256      string       `json:"sha256" col:",wide"`
-	Gain        figure       `json:"gain" col:",wide"`
-	Cost        figure       `json:"cost"`
-	Streams     int          `json:"streams"`
-	Running     bool         `json:"running"`
-	InstalledAt *unixTime    `json:"installed_at" col:",wide"`
+	ID          string    `json:"id"`
+	Name        string    `json:"name"`
+	Languages   wordList  `json:"languages"`
+	Licence     string    `json:"licence"`
+	Commercial  string    `json:"commercial"`
+	Attribution string    `json:"attribution" col:",wide"`
+	Base        string    `json:"base" col:",wide"`
+	SHA256      string    `json:"sha256" col:",wide"`
+	Gain        figure    `json:"gain" col:",wide"`
+	Cost        figure    `json:"cost"`
+	Streams     int       `json:"streams"`
+	Running     bool      `json:"running"`
+	SpeaksFor   wordList  `json:"speaks_for"`
+	InstalledAt *unixTime `json:"installed_at" col:",wide"`
 }
 
 // figure is a measured number, of which people read two digits.
@@ -49,10 +55,10 @@ func (f figure) cell(people bool) string {
 	return strconv.FormatFloat(float64(f), 'f', 2, 64)
 }
 
-// languageList is a list that a table shows in a cell.
-type languageList []string
+// wordList is a list of words that a table shows in a cell.
+type wordList []string
 
-func (w languageList) cell(bool) string { return strings.Join(w, " ") }
+func (w wordList) cell(bool) string { return strings.Join(w, " ") }
 
 type listVoices struct{ listForm }
 
@@ -68,14 +74,15 @@ func (c *listVoices) Run(ctx context.Context, admin *client, to terminal) error 
 }
 
 type installVoice struct {
-	Folder string `arg:"" help:"Folder of the package: manifest.json, voice.onnx.json and voice.onnx."`
-	SHA256 string `name:"sha256" required:"" placeholder:"HEX" help:"SHA-256 of manifest.json, which has those of the other files."`
+	Package string `arg:"" help:"Folder of the package (manifest.json, voice.onnx.json and voice.onnx), or a zip, tar or tar.gz of it."`
+	SHA256  string `name:"sha256" required:"" placeholder:"HEX" help:"SHA-256 of the zip or tar; of a folder: of manifest.json, which has those of the other files."`
 	valueForm
 }
 
 // Help is shown below the flags.
 func (*installVoice) Help() string {
 	return `Example:
+  recitalctl voices install joe.zip --sha256 $(sha256sum joe.zip | cut -d ' ' -f 1)
   recitalctl voices install ./joe --sha256 $(sha256sum ./joe/manifest.json | cut -d ' ' -f 1)
 
 recitald loads the voice and has it speak before it is installed, and says how many streams of it this machine carries.
@@ -85,7 +92,12 @@ voice's licence first: you decide whether you may use it.`
 
 // Run sends the package, and has it installed.
 func (c *installVoice) Run(ctx context.Context, admin *client, to terminal) error {
-	root, err := os.OpenRoot(c.Folder)
+	folder, remove, err := c.folder()
+	if err != nil {
+		return err
+	}
+	defer remove()
+	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return fmt.Errorf("opening the package: %w", err)
 	}
@@ -94,7 +106,7 @@ func (c *installVoice) Run(ctx context.Context, admin *client, to terminal) erro
 	if err != nil {
 		return err
 	}
-	if pack.SHA256 != c.SHA256 {
+	if folder == c.Package && pack.SHA256 != c.SHA256 {
 		return fail(exitFailed, "the manifest has the SHA-256 %s", pack.SHA256)
 	}
 	if err := c.send(ctx, admin, root); err != nil {
@@ -102,7 +114,7 @@ func (c *installVoice) Run(ctx context.Context, admin *client, to terminal) erro
 	}
 	admin.http.Timeout = 0 // the voice speaks twenty sentences
 	var installed installedVoice
-	command := map[string]string{"sha256": c.SHA256}
+	command := map[string]string{"sha256": pack.SHA256}
 	if err := admin.post(ctx, "installing the voice", "/admin/voices", command, &installed); err != nil {
 		return err
 	}
@@ -111,6 +123,38 @@ func (c *installVoice) Run(ctx context.Context, admin *client, to terminal) erro
 			printable(installed.Commercial))
 	}
 	return showOne(c.Format, to, installed)
+}
+
+// folder returns the folder of the package, which is a new one if the package is an archive, and what removes that.
+func (c *installVoice) folder() (folder string, remove func(), err error) {
+	file, err := os.Open(c.Package)
+	if err != nil {
+		return "", nil, fmt.Errorf("opening the package: %w", err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return "", nil, fmt.Errorf("opening the package: %w", err)
+	}
+	if info.IsDir() {
+		return c.Package, func() {}, nil
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(sum, io.LimitReader(file, voicepack.MaxArchive)); err != nil {
+		return "", nil, fmt.Errorf("reading the package: %w", err)
+	}
+	if found := hex.EncodeToString(sum.Sum(nil)); found != c.SHA256 {
+		return "", nil, fail(exitFailed, "the file has the SHA-256 %s", found)
+	}
+	if folder, err = os.MkdirTemp("", "recital-voice-"); err != nil {
+		return "", nil, fmt.Errorf("unpacking the package: %w", err)
+	}
+	remove = func() { _ = os.RemoveAll(folder) }
+	if err := voicepack.UnpackAny(file, info.Size(), folder); err != nil {
+		remove()
+		return "", nil, err
+	}
+	return folder, remove, nil
 }
 
 func (c *installVoice) send(ctx context.Context, admin *client, root *os.Root) error {
@@ -205,4 +249,44 @@ func (c *removeVoice) Run(ctx context.Context, admin *client, to terminal) error
 	}
 	fmt.Fprintln(to.notes, "Removed.")
 	return nil
+}
+
+// systemVoice identifies a system voice.
+type systemVoice struct {
+	System string `arg:"" help:"Id of the system voice, such as leah."`
+}
+
+func (v systemVoice) assign(ctx context.Context, admin *client, to terminal, voice string) error {
+	if v.System == "" {
+		return errors.New("the id of the system voice is empty")
+	}
+	var assigned struct {
+		System string `json:"system"`
+	}
+	path, command := "/admin/system-voices/"+url.PathEscape(v.System), map[string]string{"voice": voice}
+	if err := admin.post(ctx, "assigning the voice", path, command, &assigned); err != nil {
+		return err
+	}
+	fmt.Fprintln(to.notes, "Done.")
+	return nil
+}
+
+type assignVoice struct {
+	systemVoice
+	someVoice
+}
+
+// Run assigns the voice.
+func (c *assignVoice) Run(ctx context.Context, admin *client, to terminal) error {
+	if c.ID == "" {
+		return errors.New("the id of the voice is empty")
+	}
+	return c.assign(ctx, admin, to, c.ID)
+}
+
+type unassignVoice struct{ systemVoice }
+
+// Run assigns no voice.
+func (c *unassignVoice) Run(ctx context.Context, admin *client, to terminal) error {
+	return c.assign(ctx, admin, to, "")
 }

@@ -195,6 +195,7 @@ func (b *till) cutShort(s *server, e payday, name string, nth int, after bool, h
 		*halves = append(*halves, c)
 		return true
 	case <-ended:
+		b.hold(0, false)
 		require.True(b.t, e.done(b.billing(p.id)), name)
 		return false
 	}

@@ -2,9 +2,9 @@ package billing
 
 import (
 	"context"
-	"hash/maphash"
 	"log/slog"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -124,30 +124,63 @@ func New(config Config) (*Billing, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Billing{Config: config, refreshed: refreshed, looks: newTurns(), requests: newTurns()}, nil
+	return &Billing{Config: config, refreshed: refreshed}, nil
 }
 
-// turns has what concerns one account done one after the other. Accounts of one hash share a lane.
+// turns has what concerns one account done one after the other.
 type turns struct {
-	lanes [64]*semaphore.Weighted
-	seed  maphash.Seed
+	mu    sync.Mutex
+	lanes map[string]*lane // by account
 }
 
-func newTurns() turns {
-	t := turns{seed: maphash.MakeSeed()}
-	for i := range t.lanes {
-		t.lanes[i] = semaphore.NewWeighted(1)
-	}
-	return t
+// lane is the turn of an account that somebody has or waits for.
+type lane struct {
+	*semaphore.Weighted
+	users int
 }
 
 // take waits for the turn of an account. release must follow, unless an error is returned.
 func (t *turns) take(ctx context.Context, account string) (release func(), err error) {
-	lane := t.lanes[maphash.String(t.seed, account)%uint64(len(t.lanes))]
-	if err := lane.Acquire(ctx, 1); err != nil {
+	turn := t.enter(account)
+	if err := turn.Acquire(ctx, 1); err != nil {
+		t.leave(account)
 		return nil, err
 	}
-	return func() { lane.Release(1) }, nil
+	return func() { turn.Release(1); t.leave(account) }, nil
+}
+
+// tryTake takes the turn of an account if nobody has it. release must follow then.
+func (t *turns) tryTake(account string) (release func(), free bool) {
+	turn := t.enter(account)
+	if !turn.TryAcquire(1) {
+		t.leave(account)
+		return nil, false
+	}
+	return func() { turn.Release(1); t.leave(account) }, true
+}
+
+func (t *turns) enter(account string) *lane {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.lanes == nil {
+		t.lanes = map[string]*lane{}
+	}
+	turn := t.lanes[account]
+	if turn == nil {
+		turn = &lane{Weighted: semaphore.NewWeighted(1)}
+		t.lanes[account] = turn
+	}
+	turn.users++
+	return turn
+}
+
+func (t *turns) leave(account string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	turn := t.lanes[account]
+	if turn.users--; turn.users == 0 {
+		delete(t.lanes, account)
+	}
 }
 
 // State returns the subscription of an account, from its stream.

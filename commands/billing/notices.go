@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/payment"
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/todo"
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
@@ -40,7 +42,7 @@ func (b *Billing) RecordNotice(ctx context.Context, e payments.Event, analytics 
 }
 
 // HandleNotice records what a notice is about as the provider has it now, and ends the notice. The stream is that of
-// the notice, and the cause its event.
+// the notice, and the cause its event. It returns a *todo.NotYetError while a request of the account is under way.
 func (b *Billing) HandleNotice(ctx context.Context, name string, cause uuid.UUID) (eventlog.Position, error) {
 	kept := journal.NewCached(b.Journal, notice(name))
 	if err := kept.Refresh(ctx); err != nil {
@@ -81,16 +83,20 @@ func (b *Billing) follow(
 		return "", err
 	}
 	return account, b.fresh(ctx, account, received, func(ctx context.Context) error {
-		// A request that is under way changes yet more, and its own look would be in conflict with this one.
-		release, err := b.requests.take(ctx, account)
-		if err != nil {
-			return err
+		// A request that is under way changes yet more, and its own look would be in conflict with this one. The provider
+		// may let it wait long, and the notices about others do not wait with it.
+		release, free := b.requests.tryTake(account)
+		if !free {
+			return &todo.NotYetError{After: requestPatience}
 		}
 		defer release()
-		_, _, err = b.refresh(ctx, account, origin)
+		_, _, err := b.refresh(ctx, account, origin)
 		return err
 	})
 }
+
+// requestPatience is how long a notice rests while a request of its account is under way.
+const requestPatience = 500 * time.Millisecond
 
 // catalogueLook is what looks at the catalogue are remembered by: no account has this id.
 const catalogueLook = "catalogue"

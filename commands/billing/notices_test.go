@@ -417,6 +417,45 @@ func TestAnOlderLookNeverWins(t *testing.T) {
 	require.Len(t, s.events(account), recorded)
 }
 
+// during is a provider that lets something happen while it is asked to cancel.
+type during struct {
+	payments.Gateway
+	happens func()
+}
+
+func (d *during) SetCancelAtPeriodEnd(
+	ctx context.Context, a payments.Attempt, subscription string, cancel bool,
+) (payments.Subscription, error) {
+	d.happens()
+	return d.Gateway.SetCancelAtPeriodEnd(ctx, a, subscription, cancel)
+}
+
+// A provider may take long to carry out a request. The notices about its account rest meanwhile, instead of waiting for
+// it where the notices about others are handled.
+func TestANoticeRestsWhileARequestIsUnderWay(t *testing.T) {
+	s := newShop(t)
+	account := s.subscribed(pro)
+	e := payments.Event{ID: "evt_during", Type: "customer.subscription.updated", Customer: s.state(account).Customer}
+	gateway := &during{Gateway: s.Gateway}
+	b := s.instance(s.Log, gateway, "")
+	_, err := b.RecordNotice(t.Context(), e, false)
+	require.NoError(t, err)
+	handle := func() error {
+		_, err := b.HandleNotice(t.Context(), payment.Stream(e.ID), cause())
+		return err
+	}
+	gateway.happens = func() {
+		var notYet *todo.NotYetError
+		assert.ErrorAs(t, handle(), &notYet)
+	}
+	_, err = b.Cancel(t.Context(), account, none, origin)
+	require.NoError(t, err)
+	require.False(t, s.notice(e.ID).Handled)
+
+	require.NoError(t, handle())
+	require.True(t, s.notice(e.ID).Handled)
+}
+
 func TestAnErrorOfTheProviderIsNotTakenForAnAnswer(t *testing.T) {
 	s := newShop(t)
 	odd := s.instance(s.Log, &failing{s.Gateway}, "")

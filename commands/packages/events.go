@@ -10,5 +10,6 @@ func Events() []eventlog.Type {
 	return eventlog.In(voicepackage.Stream,
 		eventlog.Define[voicepackage.Installed]("voice-package-installed", 1),
 		eventlog.Define[voicepackage.Removed]("voice-package-removed", 1),
+		eventlog.Define[voicepackage.Assigned]("voice-package-assigned", 1),
 	)
 }

@@ -17,6 +17,12 @@ func TestEventsAreReadForEver(t *testing.T) {
 			Description: "A calm voice.", Languages: []string{"en-us"}, Licence: "CC0-1.0", Attribution: "Joe (Thorsten)",
 			Commercial: "yes", Base: "lessac", Source: "https://example.com/joe", Gain: -2.5, Cost: 0.09, At: noon,
 		}),
+		eventtest.Of("voice-package-installed", 1, voicepackage.Installed{
+			Voice: "jenny", SHA256: "cd34", Blob: "package-cd34.cd34", Size: 1024, Name: "Jenny (Dioco)", Gender: "F",
+			Languages: []string{"en-gb"}, Licence: "Jenny (Dioco)", Commercial: "unknown", OwnName: true, Gain: 5,
+			Cost: 0.09, At: noon,
+		}).As("named"),
 		eventtest.Of("voice-package-removed", 1, voicepackage.Removed{Voice: "joe", At: noon}),
+		eventtest.Of("voice-package-assigned", 1, voicepackage.Assigned{System: "leah", Voice: "joe", At: noon}),
 	)
 }

@@ -83,8 +83,9 @@ func New(config Config) *Packages {
 // Voice is an installed voice.
 type Voice struct {
 	voicepackage.Installed
-	Streams int  // that this instance carries at the same time
-	Running bool // on this instance
+	Streams   int      // that this instance carries at the same time
+	Running   bool     // on this instance
+	SpeaksFor []string // system voices
 }
 
 // List returns what is installed.
@@ -95,14 +96,20 @@ func (p *Packages) List(ctx context.Context) ([]Voice, error) {
 	}
 	var all []Voice
 	for _, installed := range state.Packages {
-		all = append(all, p.shown(installed))
+		all = append(all, p.shown(state, installed))
 	}
 	return all, nil
 }
 
-func (p *Packages) shown(installed voicepackage.Installed) Voice {
+func (p *Packages) shown(state voicepackage.State, installed voicepackage.Installed) Voice {
 	streams, running := p.Engines.Running()[installed.Voice]
-	return Voice{Installed: installed, Streams: streams, Running: running}
+	v := Voice{Installed: installed, Streams: streams, Running: running}
+	for _, system := range slices.Sorted(maps.Keys(state.Assigned)) {
+		if state.Assigned[system] == installed.Voice {
+			v.SpeaksFor = append(v.SpeaksFor, system)
+		}
+	}
+	return v
 }
 
 // Install installs the package of an archive, after its voice has spoken here. The SHA-256 is that of its manifest.
@@ -136,7 +143,7 @@ func (p *Packages) Install(
 	if err := p.follow(ctx); err != nil {
 		return Voice{}, err
 	}
-	return p.shown(state.Packages[state.Index(install.Voice)]), nil
+	return p.shown(state, state.Packages[state.Index(install.Voice)]), nil
 }
 
 // deleteBlobs deletes the blobs of packages that are not installed any more. One that cannot be deleted is left.
@@ -198,7 +205,7 @@ func (p *Packages) measured(
 	install := voicepackage.Install{
 		Voice: pack.ID, SHA256: pack.SHA256, Blob: string(addressOf(pack.SHA256)), Name: pack.Name, Gender: pack.Gender,
 		Description: pack.Description, Languages: pack.Languages, Licence: pack.Licence, Attribution: pack.Attribution,
-		Commercial: pack.Commercial, Base: pack.Base, Source: pack.Source, At: p.Now().UTC(),
+		Commercial: pack.Commercial, Base: pack.Base, Source: pack.Source, OwnName: pack.OwnName, At: p.Now().UTC(),
 	}
 	if _, err := install.Decide(state); err != nil { // before anything of it is stored
 		return voicepackage.Install{}, err
@@ -243,6 +250,22 @@ func (p *Packages) Remove(ctx context.Context, id string, origin journal.Origin)
 		return err
 	}
 	p.deleteBlobs(ctx, before, after)
+	return p.follow(ctx)
+}
+
+// Assign has an installed voice speak for a system voice, on every instance; without a voice, the system voice speaks for
+// itself again. Errors: domain.NotFound, and domain.Rejected for a voice that its licence or this machine forbids.
+func (p *Packages) Assign(ctx context.Context, system, voice string, origin journal.Origin) error {
+	if _, found := speech.LookupVoice(system); !found {
+		return domain.Refuse(domain.NotFound, "There is no such system voice")
+	}
+	p.turn.Lock()
+	defer p.turn.Unlock()
+	assign := voicepackage.Assign{System: system, Voice: voice, Streams: p.Engines.Running()[voice], At: p.Now().UTC()}
+	if _, _, err := journal.Execute(ctx, p.Journal, stream(), command(assign),
+		origin.Metadata(uuid.New(), assign.At)); err != nil {
+		return err
+	}
 	return p.follow(ctx)
 }
 
@@ -293,11 +316,7 @@ func (p *Packages) follow(ctx context.Context) error {
 		return fmt.Errorf("reading the installed voices: %w", err)
 	}
 	state := p.stream.State()
-	var voices []speech.Voice
-	for _, installed := range state.Packages {
-		voices = append(voices, voiceOf(installed))
-	}
-	p.Catalogue.Install(voices) // before they run, which may take long
+	p.Catalogue.Install(voicesOf(state)) // before they run, which may take long
 	p.known.Store(true)
 	for _, installed := range state.Packages {
 		p.run(ctx, installed)
@@ -394,7 +413,25 @@ func (p *Packages) sweep(state voicepackage.State) error {
 	return nil
 }
 
-// voiceOf returns the voice of the catalogue.
+// voicesOf returns the voices of the catalogue: those that are installed, and the system voices for which they speak.
+func voicesOf(state voicepackage.State) (voices []speech.Voice) {
+	for _, installed := range state.Packages {
+		voices = append(voices, voiceOf(installed))
+	}
+	for _, system := range speech.Voices() {
+		i := state.Index(state.Assigned[system.ID])
+		if i < 0 {
+			continue
+		}
+		installed := state.Packages[i]
+		system.Gender, system.Installed = installed.Gender, voiceOf(installed).Installed
+		system.Description = strings.TrimSpace(system.Description + " " + installed.Attribution)
+		voices = append(voices, system)
+	}
+	return voices
+}
+
+// voiceOf returns an installed voice of the catalogue.
 func voiceOf(p voicepackage.Installed) speech.Voice {
 	variant := "f2"
 	if p.Gender == "M" {
@@ -403,6 +440,6 @@ func voiceOf(p voicepackage.Installed) speech.Voice {
 	description := strings.TrimSpace(p.Description + " " + p.Attribution)
 	return speech.Voice{
 		ID: p.Voice, Name: p.Name, Gender: p.Gender, Description: description, Variant: variant,
-		Installed: &speech.Installed{Languages: p.Languages, Gain: p.Gain},
+		Installed: &speech.Installed{ID: p.Voice, Languages: p.Languages, Gain: p.Gain},
 	}
 }

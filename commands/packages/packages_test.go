@@ -147,6 +147,22 @@ func TestWhatIsInstalledRunsOnEveryInstance(t *testing.T) {
 	_, err = other.Test(t.Context(), "joe")
 	require.Equal(t, domain.NotFound, domain.CodeOf(err))
 
+	// it speaks for a system voice everywhere
+	require.NoError(t, one.Assign(t.Context(), "leah", "toy", commandstest.Operator()))
+	require.NoError(t, other.Follow(t.Context()))
+	for _, i := range all {
+		leah, err := i.catalogue.Find("leah")
+		require.NoError(t, err)
+		require.Equal(t, "toy", leah.Installed.ID)
+		require.Equal(t, "Leah", leah.Name)
+		require.Contains(t, leah.Description, "Toy (made by tests)", "and its licence is kept")
+		require.Len(t, i.catalogue.Voices(), len(speech.Voices())+1)
+	}
+	list, err = other.List(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"leah"}, list[0].SpeaksFor)
+	require.Equal(t, domain.NotFound, domain.CodeOf(one.Assign(t.Context(), "toy", "toy", commandstest.Operator())))
+
 	// and it is removed everywhere
 	require.NoError(t, other.Remove(t.Context(), "toy", commandstest.Operator()))
 	require.NoError(t, one.Follow(t.Context()))

@@ -25,6 +25,7 @@ const (
 	ActInstallVoice  = "voice-install"
 	ActTestVoice     = "voice-test"
 	ActRemoveVoice   = "voice-remove"
+	ActAssignVoice   = "voice-assign"
 )
 
 // ActStream returns the name of an act's stream.

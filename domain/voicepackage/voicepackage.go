@@ -2,6 +2,7 @@
 package voicepackage
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -29,8 +30,9 @@ type Installed struct {
 	Commercial  string    `json:"commercial"`
 	Base        string    `json:"base,omitempty"`
 	Source      string    `json:"source,omitempty"`
-	Gain        float64   `json:"gain"` // dB, to the loudness of all voices
-	Cost        float64   `json:"cost"` // seconds of a processor for a second of speech, where it was measured
+	OwnName     bool      `json:"own_name,omitempty"` // its licence has us call it by its name
+	Gain        float64   `json:"gain"`               // dB, to the loudness of all voices
+	Cost        float64   `json:"cost"`               // seconds of a processor for a second of speech, where it was measured
 	At          time.Time `json:"at"`
 }
 
@@ -40,8 +42,17 @@ type Removed struct {
 	At    time.Time `json:"at"`
 }
 
+// Assigned records that an installed voice speaks for a system voice from now on, or, without a voice, that the system
+// voice speaks for itself again.
+type Assigned struct {
+	System string    `json:"system"`
+	Voice  string    `json:"voice,omitempty"`
+	At     time.Time `json:"at"`
+}
+
 func (Installed) packageEvent() {}
 func (Removed) packageEvent()   {}
+func (Assigned) packageEvent()  {}
 
 // MaxPackages is how many voices may be installed.
 const MaxPackages = 50
@@ -49,8 +60,15 @@ const MaxPackages = 50
 // ErrNotFound is the refusal of a voice that is not installed.
 var ErrNotFound = domain.Refuse(domain.NotFound, "No such voice is installed")
 
-// State is what is installed, in the order of its installation.
-type State struct{ Packages []Installed }
+// MinStreams is how many streams of a voice a machine has to carry for the voice to speak for a system voice, which all
+// accounts use.
+const MinStreams = 2
+
+// State is what is installed, in the order of its installation, and which of the voices speak for system voices.
+type State struct {
+	Packages []Installed
+	Assigned map[string]string // ids of installed voices by those of the system voices for which they speak
+}
 
 // Index returns the place of a voice, or -1.
 func (s State) Index(voice string) int {
@@ -62,10 +80,29 @@ func Evolve(s State, event Event) State {
 	switch e := event.(type) {
 	case Installed:
 		s.Packages = append(without(s, e.Voice), e)
+		if e.OwnName {
+			s.Assigned = unassigned(s, e.Voice)
+		}
 	case Removed:
-		s.Packages = without(s, e.Voice)
+		s.Packages, s.Assigned = without(s, e.Voice), unassigned(s, e.Voice)
+	case Assigned:
+		s.Assigned = maps.Clone(s.Assigned)
+		if s.Assigned == nil {
+			s.Assigned = map[string]string{}
+		}
+		s.Assigned[e.System] = e.Voice
+		if e.Voice == "" {
+			delete(s.Assigned, e.System)
+		}
 	}
 	return s
+}
+
+// unassigned returns the assignments without those of a voice.
+func unassigned(s State, voice string) map[string]string {
+	left := maps.Clone(s.Assigned)
+	maps.DeleteFunc(left, func(_, assigned string) bool { return assigned == voice })
+	return left
 }
 
 func without(s State, voice string) []Installed {
@@ -101,4 +138,29 @@ func (c Remove) Decide(s State) ([]Event, error) {
 		return nil, ErrNotFound
 	}
 	return []Event{Removed(c)}, nil
+}
+
+// Assign has an installed voice speak for a system voice; without a voice, the system voice speaks for itself again.
+type Assign struct {
+	System  string
+	Voice   string
+	Streams int // of the voice that this machine carries at the same time
+	At      time.Time
+}
+
+// Decide refuses a voice whose licence has us call it by its name, or of which the machine carries too few streams.
+func (c Assign) Decide(s State) ([]Event, error) {
+	i := s.Index(c.Voice)
+	switch {
+	case c.Voice != "" && i < 0:
+		return nil, ErrNotFound
+	case s.Assigned[c.System] == c.Voice:
+		return nil, nil
+	case c.Voice != "" && s.Packages[i].OwnName:
+		return nil, domain.Refuse(domain.Rejected, "The licence of this voice has it called by its own name")
+	case c.Voice != "" && c.Streams < MinStreams:
+		return nil, domain.Refuse(domain.Rejected,
+			"This instance carries fewer than two streams of this voice, too few for a system voice")
+	}
+	return []Event{Assigned{System: c.System, Voice: c.Voice, At: c.At}}, nil
 }

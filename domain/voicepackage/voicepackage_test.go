@@ -2,6 +2,7 @@ package voicepackage_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -36,5 +37,32 @@ func TestPackages(t *testing.T) {
 			Then: []voicepackage.Event{voicepackage.Removed(remove)}},
 		{Name: "once, too", Given: []voicepackage.Event{installed("joe", "a"), voicepackage.Removed(remove)}, When: remove,
 			Refused: domain.NotFound},
+	})
+
+	named := installed("jenny", "a").(voicepackage.Installed)
+	named.OwnName = true
+	given := []voicepackage.Event{installed("joe", "a"), named}
+	assign := func(voice string, streams int) voicepackage.Assign {
+		return voicepackage.Assign{System: "leah", Voice: voice, Streams: streams, At: noon}
+	}
+	assigned := func(voice string) voicepackage.Event {
+		return voicepackage.Assigned{System: "leah", Voice: voice, At: noon}
+	}
+	more := func(events ...voicepackage.Event) []voicepackage.Event { return append(slices.Clone(given), events...) }
+	namedLater := installed("joe", "b").(voicepackage.Installed)
+	namedLater.OwnName = true
+	spec.Run(t, voicepackage.Evolve, []spec.Case[voicepackage.State, voicepackage.Event]{
+		{Name: "a voice speaks for a system voice", Given: given, When: assign("joe", 2),
+			Then: []voicepackage.Event{assigned("joe")}},
+		{Name: "from then on", Given: more(assigned("joe")), When: assign("joe", 0)},
+		{Name: "until that speaks for itself", Given: more(assigned("joe")), When: assign("", 0),
+			Then: []voicepackage.Event{assigned("")}},
+		{Name: "which has no effect twice", Given: more(assigned("joe"), assigned("")), When: assign("", 0)},
+		{Name: "or the voice is removed", Given: more(assigned("joe"), voicepackage.Removed(remove)),
+			When: assign("", 0)},
+		{Name: "or gets a licence with a name", Given: more(assigned("joe"), namedLater), When: assign("", 0)},
+		{Name: "not with a licence that names it", Given: given, When: assign("jenny", 9), Refused: domain.Rejected},
+		{Name: "not on a machine that is too small", Given: given, When: assign("joe", 1), Refused: domain.Rejected},
+		{Name: "not if it is not installed", Given: given, When: assign("ann", 9), Refused: domain.NotFound},
 	})
 }

@@ -221,6 +221,10 @@ func (a *App) Welcome(out io.Writer, secrets bool) {
 	case !secrets:
 		key, example = "in "+a.folder.Path(devKeyFile), "$KEY"
 	}
+	better := ""
+	if !a.installed.HasRuntime() {
+		better = "\nmake voices brings voices that sound better, of neural networks (75 MB).\n"
+	}
 	fmt.Fprintf(out, `
 Recital is running.
 
@@ -237,7 +241,7 @@ Make hello.mp3:
 
   curl -sS http://%[1]s/v1/ai/speech/bytes -H 'x-api-key: %[5]s' -H 'content-type: application/json' \
     -d '{"text": "Hello world. This is Recital.", "voice": "leah"}' -o hello.mp3
-
+%[8]s
 Ctrl-C stops everything; the data stays.
-`, a.PublicAddr(), a.AdminAddr(), a.cfg.DataDir, key, example, a.paymentsAt(), a.platformAt())
+`, a.PublicAddr(), a.AdminAddr(), a.cfg.DataDir, key, example, a.paymentsAt(), a.platformAt(), better)
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -56,15 +57,20 @@ func (o operator) speak(voice, more string) (*http.Response, []byte) {
 
 func TestAnInstalledVoiceSpeaks(t *testing.T) {
 	cfg := config(t)
-	cfg.ONNXRuntime = neuraltest.Runtime(t)
+	library := neuraltest.Runtime(t)
 	a := open(t, cfg)
 	o := operator{t, "http://" + a.PublicAddr(), "http://" + a.AdminAddr(), secret(t, cfg, "dev-api-key"),
 		secret(t, cfg, "operator-token")}
 	response, _ := o.speak("toy", "")
 	require.Equal(t, 404, response.StatusCode)
 
-	// when it is installed, without a restart
+	// when the library has come, as make voices brings it, and it is installed, without a restart
 	response, got := o.install(neuraltest.Package(t, "toy"))
+	require.Equal(t, 409, response.StatusCode, string(got))
+	require.Contains(t, string(got), "no ONNX Runtime")
+	require.NoError(t, os.Mkdir(filepath.Join(cfg.DataDir, "onnxruntime"), 0o755))
+	require.NoError(t, os.Symlink(library, filepath.Join(cfg.DataDir, "onnxruntime", "libonnxruntime.so")))
+	response, got = o.install(neuraltest.Package(t, "toy"))
 	require.Equal(t, 200, response.StatusCode, string(got))
 	var installed struct {
 		Streams int
@@ -95,6 +101,21 @@ func TestAnInstalledVoiceSpeaks(t *testing.T) {
 	response, got = o.ask(http.MethodPost, o.admin+"/admin/voices/toy/test", []byte(`{}`))
 	require.Equal(t, 200, response.StatusCode, string(got))
 	require.Contains(t, string(got), `"missing":[]`, "it knows all symbols")
+
+	// and it may speak for a system voice, whose name it then has
+	response, got = o.ask(http.MethodPost, o.admin+"/admin/system-voices/leah", []byte(`{"voice":"toy"}`))
+	require.Equal(t, 200, response.StatusCode, string(got))
+	response, got = o.speak("leah", "")
+	require.Equal(t, first, got)
+	require.Empty(t, response.Header.Get("x-warning"))
+	_, got = o.ask(http.MethodGet, o.public+"/v1/ai/voice/list", nil)
+	require.Contains(t, string(got), "the default voice. Toy (made by tests)")
+	response, _ = o.ask(http.MethodPost, o.admin+"/admin/system-voices/toy", []byte(`{"voice":"toy"}`))
+	require.Equal(t, 404, response.StatusCode, "it is no system voice")
+	response, _ = o.ask(http.MethodPost, o.admin+"/admin/system-voices/leah", []byte(`{"voice":""}`))
+	require.Equal(t, 200, response.StatusCode)
+	_, got = o.speak("leah", "")
+	require.Equal(t, leah, got)
 
 	// and what is no voice is refused
 	broken := neuraltest.Package(t, "broken")

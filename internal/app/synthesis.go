@@ -107,7 +107,7 @@ func (a *App) startWorkers(context.Context) error {
 	a.openJapanese(filepath.Join(filepath.Dir(binary), "japanesereader"))
 	a.catalogue = &speech.Catalogue{}
 	a.installed = installed.New(installed.Config{
-		Runtime: a.cfg.ONNXRuntime, Speechworker: binary, SampleRate: a.engines.SampleRate(),
+		Runtime: a.onnxRuntime(), Speechworker: binary, SampleRate: a.engines.SampleRate(),
 		Memory: int64(a.cfg.NeuralMemory) * mib, Logger: a.log,
 	})
 	a.onClose("the installed voices", a.installed.CloseAll)
@@ -116,6 +116,14 @@ func (a *App) startWorkers(context.Context) error {
 	a.decoder = decode.NewPool(decode.Config{Command: command("decode"), Logger: a.log})
 	a.metrics.registry.MustRegister(workerMetrics(&a.workerParts)...)
 	return nil
+}
+
+// onnxRuntime returns the path of ONNX Runtime's library: in mode dev, where make voices puts it, unless it is set.
+func (a *App) onnxRuntime() string {
+	if a.cfg.ONNXRuntime == "" && a.cfg.Mode != modeProd {
+		return a.folder.Path("onnxruntime", "libonnxruntime.so")
+	}
+	return a.cfg.ONNXRuntime
 }
 
 // openJapanese prepares the process that reads Japanese, which lies beside speechworker. recitald runs without it.

@@ -8,8 +8,9 @@ import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// Installed is what makes a voice one that an operator has installed.
+// Installed is what makes a voice one that an operator has installed, or for which such a voice speaks.
 type Installed struct {
+	ID        string   // of the voice that the operator has installed
 	Languages []string // engine languages that it speaks; another voice takes its place in others
 	Gain      float64  // dB, to the loudness of all voices
 }
@@ -26,7 +27,7 @@ type InstalledEngines interface {
 // installed. A nil one has the system voices. It is safe for concurrent use.
 type Catalogue struct{ installed atomic.Pointer[[]Voice] }
 
-// Install replaces the installed voices.
+// Install replaces the installed voices. One with the id of a system voice takes that one's place.
 func (c *Catalogue) Install(voices []Voice) { c.installed.Store(&voices) }
 
 // Voices returns the voices in the order in which they are listed.
@@ -35,8 +36,16 @@ func (c *Catalogue) Voices() []Voice {
 	if c == nil {
 		return voices
 	}
-	if installed := c.installed.Load(); installed != nil {
-		voices = append(voices, *installed...)
+	installed := c.installed.Load()
+	if installed == nil {
+		return voices
+	}
+	for _, v := range *installed {
+		if i := slices.IndexFunc(voices, func(known Voice) bool { return known.ID == v.ID }); i >= 0 {
+			voices[i] = v
+		} else {
+			voices = append(voices, v)
+		}
 	}
 	return voices
 }
@@ -85,7 +94,7 @@ func (s *Speaker) installedEngine(r Request) (Engine, bool) {
 	if of == nil || s.installed == nil || !slices.Contains(of.Languages, r.Language) {
 		return nil, false
 	}
-	engine, found := s.installed.Engine(r.Voice.ID)
+	engine, found := s.installed.Engine(of.ID)
 	if !found {
 		return nil, false
 	}

@@ -17,7 +17,8 @@ type Voice struct {
 	Description string
 	Variant     string  // of espeak-ng, such as "f2"; never anything that a client sent
 	Timbre      *Timbre // nil for a system voice
-	// Of a voice that an operator has installed, whose Variant is that of the voice that speaks in its place; else nil.
+	// Of a voice that an operator has installed, or for which one speaks; else nil. The Variant is then that of the voice
+	// that speaks in its place.
 	Installed *Installed
 }
 

@@ -175,6 +175,7 @@ var acts = map[string]string{
 	audit.ActInstallVoice:  "A voice is to be installed from a package: %s",
 	audit.ActTestVoice:     "An installed voice is to be tested: %s",
 	audit.ActRemoveVoice:   "An installed voice is to be removed: %s",
+	audit.ActAssignVoice:   "An installed voice is to speak for a system voice, or no longer: %s",
 }
 
 // ofOperators returns the entries of changes to the service itself.

@@ -25,6 +25,7 @@ type Packages interface {
 	List(ctx context.Context) ([]packages.Voice, error)
 	Install(ctx context.Context, archive io.Reader, sha256 string, origin journal.Origin) (packages.Voice, error)
 	Remove(ctx context.Context, id string, origin journal.Origin) error
+	Assign(ctx context.Context, system, voice string, origin journal.Origin) error
 	Test(ctx context.Context, id string) (voicepack.Measured, error)
 }
 
@@ -69,6 +70,9 @@ func (a *API) AdminRoutes() []web.Route {
 			web.Returns[testedVoiceReply](), web.Refuses(404, 409)),
 		web.Delete("/admin/voices/{id}", a.remove, operator, tag, web.Acts(web.Act{Kind: audit.ActRemoveVoice}),
 			web.Summary("Remove an installed voice"), web.Returns[removedVoiceReply](), web.Refuses(404)),
+		web.Post("/admin/system-voices/{system}", a.assign, operator, tag, web.Acts(web.Act{Kind: audit.ActAssignVoice}),
+			web.Summary("Have an installed voice speak for a system voice, or that for itself again"),
+			web.Returns[assignedVoiceReply](), web.Refuses(404, 409)),
 	}
 }
 
@@ -85,13 +89,14 @@ type installedVoiceReply struct {
 	Cost        float64  `json:"cost" doc:"seconds of a processor for a second of speech"`
 	Streams     int      `json:"streams" doc:"that this instance carries at the same time; 0 if the voice does not run on it"`
 	Running     bool     `json:"running" doc:"on this instance"`
+	SpeaksFor   []string `json:"speaks_for" doc:"system voices"`
 	InstalledAt int64    `json:"installed_at"`
 }
 
 func replyOf(v packages.Voice) installedVoiceReply {
 	return installedVoiceReply{ID: v.Voice, Name: v.Name, Languages: v.Languages, Licence: v.Licence, Attribution: v.Attribution,
 		Commercial: v.Commercial, Base: v.Base, SHA256: v.SHA256, Gain: v.Gain, Cost: v.Cost, Streams: v.Streams,
-		Running: v.Running, InstalledAt: v.At.Unix()}
+		Running: v.Running, SpeaksFor: append([]string{}, v.SpeaksFor...), InstalledAt: v.At.Unix()}
 }
 
 type installedVoicesReply struct {
@@ -193,4 +198,21 @@ type removedVoiceReply struct {
 
 func (a *API) remove(call *web.Call, in installedVoiceRequest) (web.Reply, error) {
 	return web.JSON(removedVoiceReply(in)), a.Packages.Remove(call, in.ID, writeapi.Origin(call.Caller))
+}
+
+type assignVoiceRequest struct {
+	System string `path:"system" maxlen:"32"`
+	Voice  string `body:"voice" maxlen:"32" doc:"of the installed voice; empty if the system voice is to speak for itself"`
+}
+
+// Subject implements web.Subject.
+func (r assignVoiceRequest) Subject() string { return strings.TrimSpace(r.System + " " + r.Voice) }
+
+type assignedVoiceReply struct {
+	System string `json:"system"`
+	Voice  string `json:"voice"`
+}
+
+func (a *API) assign(call *web.Call, in assignVoiceRequest) (web.Reply, error) {
+	return web.JSON(assignedVoiceReply(in)), a.Packages.Assign(call, in.System, in.Voice, writeapi.Origin(call.Caller))
 }

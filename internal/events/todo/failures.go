@@ -51,6 +51,13 @@ func (fs *failures) postpone(item Item, again time.Time) error {
 	return nil
 }
 
+// delay has an item that is remembered not be tried before a time, as long as it is being tried, or after that at once.
+func (fs *failures) delay(item Item, again time.Time) {
+	if f, known := fs.items[item.key()]; known {
+		f.again = again
+	}
+}
+
 func (fs *failures) remember(item Item) *failing {
 	f, known := fs.items[item.key()]
 	if known {

@@ -12,11 +12,14 @@
 //
 // A Worker starts when the read models have caught up, and sleeps until the next item is due or the read models have
 // advanced (Notifier). It reads the list again only when the list shows the previous outcomes, so that items are not
-// repeated needlessly. An item that fails is tried again after a pause that doubles, and is given up after
-// Limits.Attempts: an alert is raised, and the item is tried only every Limits.Rest, so that it is done without further
-// intervention once the cause of the failure is removed. An outage of the log, of Postgres or of anything else that
-// items need pauses the whole process and does not count as an attempt. Attempts are counted in memory: after a restart
-// the count begins anew, and giving an item up again raises no second alert.
+// repeated needlessly. An item that takes long does not keep those that are listed later waiting, as long as fewer than
+// Limits.Concurrency do.
+//
+// An item that fails is tried again after a pause that doubles, and is given up after Limits.Attempts: an alert is
+// raised, and the item is tried only every Limits.Rest, so that it is done without further intervention once the cause
+// of the failure is removed. An outage of the log, of Postgres or of anything else that items need pauses the whole
+// process and does not count as an attempt. Attempts are counted in memory: after a restart the count begins anew, and
+// giving an item up again raises no second alert.
 //
 // One of several instances works a process (Config.IsLeader). That avoids duplicate work, but correctness does not
 // depend on it: the other instances take over what has been due for longer than Limits.Takeover.

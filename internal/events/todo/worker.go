@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/events/eventlog"
@@ -30,7 +31,12 @@ type Worker struct {
 	outage   *backoff.ExponentialBackOff // pauses of the whole process
 	paused   bool                        // for an outage, which is logged once
 	failures *failures
-	done     map[key]bool      // the items of the last batch that have an outcome
+	begun    map[key]Item // is being carried out
+	ended    chan attempt // of those; has room for all
+	trouble  error        // why the process has to pause
+	pauses   int          // for outages, so far
+
+	done     map[key]bool      // the items that have an outcome since the list was read
 	lastDone eventlog.Position // where in the log the last outcome is
 	unshown  bool              // the list may not show lastDone yet
 }
@@ -48,6 +54,9 @@ func NewWorker(config Config) (*Worker, error) {
 		notified: config.Notifier.listen(),
 		outage:   doubling(config.Limits.FirstPause, config.Limits.OutagePause),
 		failures: newFailures(config.Limits),
+		begun:    map[key]Item{},
+		ended:    make(chan attempt, config.Limits.Concurrency),
+		done:     map[key]bool{},
 	}, nil
 }
 
@@ -63,18 +72,28 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	for ctx.Err() == nil {
 		wait, err := w.round(ctx)
-		if err == nil {
-			w.outage.Reset()
-			w.paused = false
-			w.sleep(ctx, wait)
+		if err != nil {
+			w.pause(ctx, err)
 			continue
 		}
-		w.pause(ctx, err)
+		if len(w.begun) == 0 {
+			w.answered()
+		}
+		w.sleep(ctx, wait)
+	}
+	for len(w.begun) > 0 {
+		w.settle(ctx, <-w.ended)
 	}
 	return nil
 }
 
-// round carries out what is due, and returns how long there is nothing to do.
+// answered ends an outage.
+func (w *Worker) answered() {
+	w.outage.Reset()
+	w.paused = false
+}
+
+// round begins what is due, and returns how long there is nothing to begin.
 func (w *Worker) round(ctx context.Context) (time.Duration, error) {
 	leads, err := w.config.IsLeader(ctx)
 	if err != nil {
@@ -85,28 +104,31 @@ func (w *Worker) round(ctx context.Context) (time.Duration, error) {
 		overdue = w.limits.Takeover
 	}
 	for {
+		if err := w.settleEnded(ctx); err != nil {
+			return 0, err
+		}
 		items, err := w.due(ctx, overdue)
 		if err != nil {
 			return 0, err
 		}
-		if len(items) == 0 {
-			w.done = nil
-			return w.untilNext(ctx, overdue)
-		}
-		if err := w.workOff(ctx, items); err != nil {
+		if err := w.begin(ctx, items); err != nil {
 			return 0, err
+		}
+		if len(items) < w.limits.Batch {
+			return w.untilNext(ctx, overdue)
 		}
 	}
 }
 
-// due returns the items that have been due for a while, once the list shows all outcomes.
+// due returns the items that have been due for a while and are not being carried out, once the list shows all outcomes.
 func (w *Worker) due(ctx context.Context, overdue time.Duration) ([]Item, error) {
 	if err := w.awaitList(ctx); err != nil {
 		return nil, err
 	}
 	now := time.Now()
 	by := w.config.Now().Add(-overdue)
-	items, err := w.config.Process.List.Due(ctx, by, w.failures.resting(now), w.limits.Batch)
+	except := slices.AppendSeq(w.failures.resting(now), maps.Values(w.begun))
+	items, err := w.config.Process.List.Due(ctx, by, except, w.limits.Batch)
 	if err != nil {
 		return nil, fmt.Errorf("reading what is due: %w", err)
 	}
@@ -143,7 +165,7 @@ func (w *Worker) untilNext(ctx context.Context, overdue time.Duration) (time.Dur
 	return wait, nil
 }
 
-// sleep ends early when the worker is notified.
+// sleep ends early when the worker is notified, and when an attempt has ended.
 func (w *Worker) sleep(ctx context.Context, wait time.Duration) {
 	timer := time.NewTimer(max(wait, minSleep))
 	defer timer.Stop()
@@ -154,6 +176,8 @@ func (w *Worker) sleep(ctx context.Context, wait time.Duration) {
 	case <-ctx.Done():
 	case <-timer.C:
 	case <-w.notified:
+	case a := <-w.ended:
+		w.settle(ctx, a)
 	}
 }
 
@@ -162,6 +186,7 @@ func (w *Worker) pause(ctx context.Context, cause error) {
 	if ctx.Err() != nil {
 		return
 	}
+	w.pauses++
 	wait := w.outage.NextBackOff()
 	w.config.Logger.Log(ctx, levelOf(w.paused), "a to-do list cannot be worked off now, trying again",
 		"process", w.config.Process.Name, "after", wait, "error", cause)
@@ -224,73 +249,89 @@ var errLingers = errors.New("the item has an outcome and is still on the list")
 
 // attempt is the result of trying an item.
 type attempt struct {
-	made     bool
+	item     Item
+	pauses   int // of the process, before it was begun
+	at       time.Time
 	position eventlog.Position
 	err      error
 }
 
-// workOff carries a batch out. An error means that the process has to pause; the items that were not begun then wait.
-func (w *Worker) workOff(ctx context.Context, items []Item) error {
-	attempts := w.tryAll(ctx, items)
-	outcomes := map[key]bool{}
-	var outage error
-	for i, a := range attempts {
-		var notYet *NotYetError
-		switch {
-		case !a.made:
-		case a.err == nil:
-			outcomes[items[i].key()] = true
-			w.advance(a.position)
-		case ctx.Err() != nil, unavailable(a.err):
-			outage = a.err
-		case errors.As(a.err, &notYet):
-			outage = errors.Join(outage, w.failures.postpone(items[i], time.Now().Add(notYet.After)))
+// begin begins to carry items out. Where too many are being carried out, it waits until one of them has ended. One that
+// hangs holds up no other. An error means that the process has to pause; the items that were not begun then wait.
+func (w *Worker) begin(ctx context.Context, items []Item) error {
+	lingering := w.done
+	w.done = map[key]bool{}
+	for _, item := range items {
+		if lingering[item.key()] {
+			w.settle(ctx, attempt{item: item, pauses: w.pauses, at: time.Now(), err: errLingers})
+			continue
+		}
+		if len(w.begun) == w.limits.Concurrency {
+			ended := <-w.ended
+			w.settle(ctx, ended)
+			if unavailable(ended.err) {
+				break
+			}
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		w.begun[item.key()] = item
+		w.failures.delay(item, time.Now().Add(2*w.limits.Timeout))
+		go func(pauses int) {
+			position, err := w.try(ctx, item)
+			w.ended <- attempt{item, pauses, time.Now(), position, err}
+		}(w.pauses)
+	}
+	return w.settleEnded(ctx)
+}
+
+// settleEnded takes note of the attempts that have ended. An error means that the process has to pause.
+func (w *Worker) settleEnded(ctx context.Context) error {
+	for {
+		select {
+		case a := <-w.ended:
+			w.settle(ctx, a)
 		default:
-			outage = errors.Join(outage, w.failed(ctx, items[i], a.err))
+			trouble := w.trouble
+			w.trouble = nil
+			return trouble
 		}
 	}
-	w.done = outcomes
-	return outage
 }
 
-// tryAll carries items out concurrently. After an outage it begins no more.
-func (w *Worker) tryAll(ctx context.Context, items []Item) []attempt {
-	attempts := make([]attempt, len(items))
-	var stop atomic.Bool
-	var group errgroup.Group
-	group.SetLimit(w.limits.Concurrency)
-	for i, item := range items {
-		group.Go(func() error {
-			if stop.Load() || ctx.Err() != nil {
-				return nil
-			}
-			attempts[i] = w.try(ctx, item)
-			if unavailable(attempts[i].err) {
-				stop.Store(true)
-			}
-			return nil
-		})
+// settle takes note of an attempt that has ended. That of an outage for which the process has paused already is no news.
+func (w *Worker) settle(ctx context.Context, a attempt) {
+	delete(w.begun, a.item.key())
+	w.failures.delay(a.item, a.at)
+	var notYet *NotYetError
+	switch {
+	case ctx.Err() != nil:
+	case unavailable(a.err):
+		if a.pauses == w.pauses {
+			w.trouble = a.err
+		}
+	case a.err == nil:
+		w.done[a.item.key()] = true
+		w.advance(a.position)
+		w.answered()
+	case errors.As(a.err, &notYet):
+		w.trouble = errors.Join(w.trouble, w.failures.postpone(a.item, a.at.Add(notYet.After)))
+	default:
+		w.trouble = errors.Join(w.trouble, w.failed(ctx, a))
 	}
-	_ = group.Wait() // no function returns an error
-	return attempts
 }
 
-func (w *Worker) try(ctx context.Context, item Item) (a attempt) {
-	a.made = true
-	if w.done[item.key()] {
-		a.err = errLingers
-		return a
-	}
+func (w *Worker) try(ctx context.Context, item Item) (position eventlog.Position, err error) {
 	w.config.Metrics.attempts.WithLabelValues(w.config.Process.Name).Inc()
 	ctx, cancel := context.WithTimeout(ctx, w.limits.Timeout)
 	defer cancel()
 	defer func() {
 		if cause := recover(); cause != nil {
-			a.err = panicked(cause)
+			err = panicked(cause)
 		}
 	}()
-	a.position, a.err = w.config.Process.Do(ctx, item)
-	return a
+	return w.config.Process.Do(ctx, item)
 }
 
 // panicked keeps the text of the runtime's own panics only: other values may contain personal data.
@@ -312,18 +353,18 @@ func (w *Worker) advance(position eventlog.Position) {
 }
 
 // failed counts a failed attempt, and gives the item up after too many. An error means that the process has to pause.
-func (w *Worker) failed(ctx context.Context, item Item, cause error) error {
+func (w *Worker) failed(ctx context.Context, a attempt) error {
 	name := w.config.Process.Name
 	w.config.Metrics.failures.WithLabelValues(name).Inc()
-	f := w.failures.add(item, time.Now())
+	f := w.failures.add(a.item, a.at)
 	if f == nil {
-		return fmt.Errorf("%d items fail; one more: item %s: %w", len(w.failures.items), item.ID, cause)
+		return fmt.Errorf("%d items fail; one more: item %s: %w", len(w.failures.items), a.item.ID, a.err)
 	}
 	if f.attempts >= w.limits.Attempts && !f.givenUp {
-		return w.giveUp(ctx, f, cause)
+		return w.giveUp(ctx, f, a.err)
 	}
-	w.config.Logger.WarnContext(ctx, "an item of a to-do list failed, trying again", "process", name, "item", item.ID,
-		"stream", item.Stream, "attempts", f.attempts, "after", time.Until(f.again), "error", cause)
+	w.config.Logger.WarnContext(ctx, "an item of a to-do list failed, trying again", "process", name, "item", a.item.ID,
+		"stream", a.item.Stream, "attempts", f.attempts, "after", time.Until(f.again), "error", a.err)
 	return nil
 }
 

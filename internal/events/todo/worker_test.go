@@ -407,6 +407,40 @@ func TestAnAttemptThatTakesTooLongHasFailed(t *testing.T) {
 	})
 }
 
+func TestAnItemThatHangsHoldsUpNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		// given an item that hangs until its time is up, again and again
+		b := newBoard(t)
+		b.do = func(ctx context.Context, _ int, id string) error {
+			if id == "hangs" {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			return nil
+		}
+		b.put("hangs", -time.Hour)
+		for i := range 100 {
+			b.put(fmt.Sprint(i), time.Duration(i)*time.Second)
+		}
+		b.run(todo.Limits{Timeout: 10 * time.Second, Attempts: 3, FirstPause: time.Second, Poll: time.Hour, Concurrency: 2})
+		live(10 * time.Minute)
+
+		// then all others are done when they are due, it is tried one attempt after another, and is given up
+		require.Equal(t, []string{"hangs"}, b.left())
+		for i := range 100 {
+			tries := b.triedAt(fmt.Sprint(i))
+			require.Len(t, tries, 1)
+			require.LessOrEqual(t, tries[0], time.Duration(i)*time.Second+aMoment)
+		}
+		tries := b.triedAt("hangs")
+		require.Len(t, tries, 3)
+		require.Greater(t, tries[1], 10*time.Second)
+		require.Len(t, b.alerts(), 1)
+		require.Equal(t, 3, b.alerts()[0].Attempts)
+		require.Less(t, len(b.looks()), 500, "it does not poll while something hangs")
+	})
+}
+
 func TestAWorkerThatDoesNotLeadWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		// given a worker of an instance that does not lead

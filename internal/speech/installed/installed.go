@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -21,7 +22,7 @@ import (
 
 // Config configures Engines.
 type Config struct {
-	Runtime      string // the library of ONNX Runtime; "" runs no voice
+	Runtime      string // the library of ONNX Runtime, an absolute path; while there is none, no voice runs
 	Speechworker string // the binary, beside which the neuralworker lies
 	SampleRate   int    // of all engines, in Hz
 	// Memory bounds what the processes of all voices may take, in bytes, as voicepack.Voice.Memory estimates it.
@@ -50,6 +51,12 @@ func New(config Config) *Engines {
 		config.Patience = 5 * time.Second
 	}
 	return &Engines{config: config, engines: map[string]*engine{}}
+}
+
+// HasRuntime reports whether the library of ONNX Runtime is there. It may come while recitald works.
+func (e *Engines) HasRuntime() bool {
+	_, err := os.Stat(e.config.Runtime)
+	return err == nil
 }
 
 // Engine implements speech.InstalledEngines.
@@ -96,7 +103,7 @@ const mostProcesses = 4
 
 // room returns how many processes of a voice find room in the memory, and what each takes in bytes.
 func (e *Engines) room(v voicepack.Voice) (each int64, processes int, err error) {
-	if e.config.Runtime == "" {
+	if !e.HasRuntime() {
 		return 0, 0, voicepack.ErrNoRuntime
 	}
 	if each, err = v.Memory(); err != nil {
@@ -116,7 +123,7 @@ func (e *Engines) room(v voicepack.Voice) (each int64, processes int, err error)
 }
 
 func (e *Engines) pool(v voicepack.Voice, size int) (*worker.Pool, error) {
-	if e.config.Runtime == "" {
+	if !e.HasRuntime() {
 		return nil, voicepack.ErrNoRuntime
 	}
 	pool, err := worker.Open(worker.Config{

@@ -64,7 +64,7 @@ func TestStreamsHavePlaces(t *testing.T) {
 	defer func() { require.NoError(t, first.Close()) }()
 	speaker := speech.NewSpeaker(first).WithInstalled(e)
 	request := speech.Request{Text: enginetest.Sentence, Language: "en-us", Voice: speech.Voice{
-		ID: "toy", Variant: "f2", Installed: &speech.Installed{Languages: v.Languages, Gain: measured.Gain}}}
+		ID: "toy", Variant: "f2", Installed: &speech.Installed{ID: "toy", Languages: v.Languages, Gain: measured.Gain}}}
 
 	one := speaker.Speak(t.Context(), request)
 	_, err = one.Next(t.Context())

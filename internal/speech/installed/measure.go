@@ -24,7 +24,7 @@ const checkTimeout = 10 * time.Minute
 
 // Measure loads a voice and has it speak. The error says what is wrong with it.
 func (e *Engines) Measure(ctx context.Context, v voicepack.Voice) (m voicepack.Measured, err error) {
-	if e.config.Runtime == "" {
+	if !e.HasRuntime() {
 		return voicepack.Measured{}, voicepack.ErrNoRuntime
 	}
 	checked, err := e.check(ctx, v)

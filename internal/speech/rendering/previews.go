@@ -23,7 +23,7 @@ type Previews struct {
 	encoders audio.Encoders
 
 	mu   sync.Mutex
-	made map[string]*preview // by voice id
+	made map[string]*preview // by the voice's id, and that of the installed voice that speaks for it
 }
 
 // NewPreviews returns a Previews.
@@ -60,10 +60,14 @@ func (p *Previews) Preview(ctx context.Context, voice speech.Voice) ([]byte, err
 func (p *Previews) of(voice speech.Voice) *preview {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	one, known := p.made[voice.ID]
+	key := voice.ID
+	if voice.Installed != nil {
+		key += " " + voice.Installed.ID
+	}
+	one, known := p.made[key]
 	if !known {
 		one = &preview{turn: make(chan struct{}, 1)}
-		p.made[voice.ID] = one
+		p.made[key] = one
 	}
 	return one
 }

@@ -66,6 +66,7 @@ type Manifest struct {
 	Commercial  string   `json:"commercial"`            // whether the licence permits commercial use: yes, no or unknown
 	Base        string   `json:"base,omitempty"`        // what the voice was trained from
 	Source      string   `json:"source,omitempty"`
+	OwnName     bool     `json:"own_name,omitempty"` // whether the licence has us call the voice by its name
 	// Files are the SHA-256 of the other files, in hex.
 	Files map[string]string `json:"files"`
 }

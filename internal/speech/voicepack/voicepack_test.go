@@ -53,7 +53,7 @@ type entry struct {
 }
 
 // archived returns an archive as hostile as the test wants it.
-func archived(t *testing.T, entries ...entry) []byte {
+func archived(t testing.TB, entries ...entry) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)

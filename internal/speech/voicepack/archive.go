@@ -1,0 +1,162 @@
+package voicepack
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// MaxArchive is the largest size of an archive in bytes, and of what a compressed tar unpacks to.
+const MaxArchive = 600 << 20
+
+// maxEntries is the largest number of files and folders in an archive.
+const maxEntries = 64
+
+// UnpackAny unpacks the package of an archive as people make them into an empty folder: a zip or a tar, also one that
+// gzip has compressed, with the files at its top or in one folder. Other files in it are left out. The caller removes
+// the folder, also after an error. Errors: ErrPackage.
+func UnpackAny(from io.ReaderAt, size int64, folder string) error {
+	if size > MaxArchive {
+		return fmt.Errorf("%w: it is larger than %d bytes", ErrPackage, MaxArchive)
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return fmt.Errorf("unpacking a package: %w", err)
+	}
+	defer root.Close()
+	u := &unpacker{root: root}
+	start := make([]byte, 2)
+	if _, err := from.ReadAt(start, 0); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("reading a package: %w", err)
+	}
+	content := io.NewSectionReader(from, 0, size)
+	switch {
+	case bytes.Equal(start, []byte("PK")):
+		return u.zip(from, size)
+	case bytes.Equal(start, []byte{0x1f, 0x8b}):
+		plain, err := gzip.NewReader(content)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrPackage, err)
+		}
+		return u.tar(io.LimitReader(plain, MaxArchive))
+	default:
+		return u.tar(content)
+	}
+}
+
+// unpacker writes the files of a package.
+type unpacker struct {
+	root    *os.Root
+	entries int
+	place   string // the folder of the archive in which the package is
+	found   bool
+}
+
+func (u *unpacker) zip(from io.ReaderAt, size int64) error {
+	in, err := zip.NewReader(from, size)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrPackage, err)
+	}
+	for _, file := range in.File {
+		wanted, err := u.wants(file.Name, file.Mode().Type())
+		if err != nil {
+			return err
+		}
+		if wanted == "" {
+			continue
+		}
+		content, err := file.Open()
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrPackage, err)
+		}
+		if err := errors.Join(u.write(wanted, content), content.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (u *unpacker) tar(from io.Reader) error {
+	for in := tar.NewReader(from); ; {
+		head, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%w: it is no zip and no tar, or damaged: %w", ErrPackage, err)
+		}
+		kind := head.FileInfo().Mode().Type()
+		switch head.Typeflag {
+		case tar.TypeXGlobalHeader: // which git writes
+			continue
+		case tar.TypeLink:
+			kind = fs.ModeIrregular
+		}
+		wanted, err := u.wants(head.Name, kind)
+		if err != nil {
+			return err
+		}
+		if wanted == "" {
+			continue
+		}
+		if err := u.write(wanted, in); err != nil {
+			return err
+		}
+	}
+}
+
+// wants returns the name of the package's file that an entry is, "" if it is none, and an error for an entry that no
+// honest archive has.
+func (u *unpacker) wants(name string, kind fs.FileMode) (string, error) {
+	u.entries++
+	name = strings.TrimSuffix(strings.TrimPrefix(name, "./"), "/")
+	place, base := path.Split(name)
+	switch {
+	case u.entries > maxEntries:
+		return "", fmt.Errorf("%w: it has more than %d entries", ErrPackage, maxEntries)
+	case kind.IsDir() && (name == "" || filepath.IsLocal(name)):
+		return "", nil
+	case !filepath.IsLocal(name) || path.Clean(name) != name || strings.ContainsAny(name, "\\\x00"):
+		return "", fmt.Errorf("%w: it has a path that leads out of it", ErrPackage)
+	case !kind.IsRegular():
+		return "", fmt.Errorf("%w: it has a link or a device", ErrPackage)
+	case limitOf(base) == 0 || strings.Count(place, "/") > 1:
+		return "", nil
+	case u.found && place != u.place:
+		return "", fmt.Errorf("%w: it has more than one voice", ErrPackage)
+	}
+	u.place, u.found = place, true
+	return base, nil
+}
+
+// write writes a file, whatever size the archive says it has.
+func (u *unpacker) write(name string, content io.Reader) error {
+	file, err := u.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%w: it has %s twice", ErrPackage, name)
+	}
+	if err != nil {
+		return fmt.Errorf("unpacking a package: %w", err)
+	}
+	limit := limitOf(name)
+	written, err := io.Copy(file, io.LimitReader(content, limit+1))
+	var wrote *fs.PathError
+	switch {
+	case errors.As(err, &wrote):
+		err = fmt.Errorf("unpacking a package: %w", err)
+	case err != nil:
+		err = fmt.Errorf("%w: %s is damaged: %w", ErrPackage, name, err)
+	case written > limit:
+		err = fmt.Errorf("%w: %s is larger than %d bytes", ErrPackage, name, limit)
+	}
+	return errors.Join(err, file.Close())
+}
