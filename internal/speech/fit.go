@@ -104,7 +104,7 @@ func (st *Stream) speakAtSpeed(ctx context.Context, job Job) (Utterance, error) 
 
 // countSamples returns the number of samples of a job at speed 1.
 func (st *Stream) countSamples(ctx context.Context, job Job) (int, error) {
-	job.Speed = 1
+	job.Speed, job.Faint = 1, st.ownFaint
 	pcm, _, err := Synthesise(ctx, st.engine, job)
 	return len(pcm) / 2, err
 }
