@@ -16,9 +16,6 @@ const (
 	maxPace = 2.5
 )
 
-// slowestOwn is the slowest speed of the engines' own; slower speech is stretched from that.
-const slowestOwn = 0.5
-
 // fit fits a stream to a requested length. All segments are synthesised once to measure them, then again at the
 // resulting speed, and the small remaining difference is removed by stretching each segment. So audio starts when the
 // whole text has been measured, and its length is exact if the pace is possible.
@@ -111,7 +108,7 @@ func (st *Stream) countSamples(ctx context.Context, job Job) (int, error) {
 
 // speakFor synthesises a job at about a pace, so that it lasts a number of samples.
 func (st *Stream) speakFor(ctx context.Context, job Job, pace float64, samples int) (Utterance, error) {
-	job.Speed = clamp(pace, slowestOwn, MaxSpeed)
+	job.Speed = clamp(pace, SlowSpeed, MaxSpeed)
 	pcm, marks, err := Synthesise(ctx, st.engine, job)
 	if err != nil {
 		return nil, err

@@ -141,7 +141,11 @@ func (s *Speaker) masteringOf(r Request) mastering.Settings {
 		return mastering.Settings{Gain: r.Voice.Installed.Gain}
 	}
 	settings := s.masteringAtOwnSpeed(r)
-	settings.Gain += speedGain(r.Speed, s.usesSecond(r))
+	if s.usesSecond(r) {
+		settings.Gain += speedGain(SecondEngine, secondEngineLanguage, r.Voice, r.Speed)
+	} else {
+		settings.Gain += speedGain(FirstEngine, r.Language, r.Voice, r.Speed)
+	}
 	return settings
 }
 
