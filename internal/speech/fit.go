@@ -16,9 +16,6 @@ const (
 	maxPace = 2.5
 )
 
-// slowestOwn is the slowest speed of the engines' own; slower speech is stretched from that.
-const slowestOwn = 0.5
-
 // fit fits a stream to a requested length. All segments are synthesised once to measure them, then again at the
 // resulting speed, and the small remaining difference is removed by stretching each segment. So audio starts when the
 // whole text has been measured, and its length is exact if the pace is possible.
@@ -104,14 +101,14 @@ func (st *Stream) speakAtSpeed(ctx context.Context, job Job) (Utterance, error) 
 
 // countSamples returns the number of samples of a job at speed 1.
 func (st *Stream) countSamples(ctx context.Context, job Job) (int, error) {
-	job.Speed = 1
+	job.Speed, job.Faint = 1, st.ownFaint
 	pcm, _, err := Synthesise(ctx, st.engine, job)
 	return len(pcm) / 2, err
 }
 
 // speakFor synthesises a job at about a pace, so that it lasts a number of samples.
 func (st *Stream) speakFor(ctx context.Context, job Job, pace float64, samples int) (Utterance, error) {
-	job.Speed = clamp(pace, slowestOwn, MaxSpeed)
+	job.Speed = clamp(pace, SlowSpeed, MaxSpeed)
 	pcm, marks, err := Synthesise(ctx, st.engine, job)
 	if err != nil {
 		return nil, err

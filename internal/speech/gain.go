@@ -2,6 +2,7 @@ package speech
 
 import (
 	_ "embed"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -17,8 +18,20 @@ const (
 	SecondEngine = "flite"
 )
 
+// SlowSpeed is the slowest speed of the engines' own; slower speech is stretched from that.
+const SlowSpeed = 0.5
+
+// EngineAt returns the name of an engine at a speed, as the table of gains has it.
+func EngineAt(engine string, speed float64) string {
+	if speed == 1 {
+		return engine
+	}
+	return fmt.Sprintf("%s@%v", engine, speed)
+}
+
 // gainTable is written by make loudness. A row has an engine, a language, and the gain in decibels that brings each of
-// Voices to the loudness loudness.Target: an engine is quieter in some languages than in others, and voices differ.
+// Voices to the loudness loudness.Target: an engine is quieter in some languages and at some speeds than in others, and
+// voices differ.
 //
 //go:embed gains.tsv
 var gainTable string
@@ -75,18 +88,20 @@ func languageGain(language string) float64 {
 // isAudible reports whether samples contain sound.
 func isAudible(pcm []byte) bool { return audio.TrailingSilence(pcm) < len(pcm)/2 }
 
-// speedGain returns what makes speech as loud at a speed as at 1, in dB: the engines are louder when they speak slowly,
-// down to their slowest, and espeak-ng is quieter when it speaks fast.
-func speedGain(speed float64, second bool) float64 {
-	const slowFirst, slowSecond, fastFirst = 1.2, 0.6, 1.5 // dB for an octave
-	octaves := math.Log2(max(speed, slowestOwn))
-	switch {
-	case octaves < 0 && second:
-		return slowSecond * octaves
-	case octaves < 0:
-		return slowFirst * octaves
-	case second:
+// speedGain returns what makes a voice as loud at a speed as at 1, in dB: a part of what does so at the engine's slowest
+// or fastest. A language that was not measured there is taken for English.
+func speedGain(engine, language string, voice Voice, speed float64) float64 {
+	if speed == 1 {
 		return 0
 	}
-	return fastFirst * octaves
+	farthest := SlowSpeed
+	if speed > 1 {
+		farthest = MaxSpeed
+	}
+	name := EngineAt(engine, farthest)
+	if !slices.ContainsFunc(gainRows(), func(r gainRow) bool { return r.engine == name && r.language == language }) {
+		language = secondEngineLanguage
+	}
+	part := math.Log2(max(speed, SlowSpeed)) / math.Log2(farthest)
+	return part * (gainOf(name, language, voice) - gainOf(engine, language, voice))
 }

@@ -49,12 +49,17 @@ func TestPausesAreThoseOfTheTable(t *testing.T) {
 		} {
 			r.Voice = speech.Voices()[4]
 			what := fmt.Sprintf("%q, %s in %s", text, r.Model, r.Language)
-			assert.InDelta(t, want, longestSilence(speakWith(t, speaker, r).pcm, speaker.SampleRate()), 30, what)
+			assert.InDelta(t, want, longestSilence(speakWith(t, speaker, r).pcm, speaker.SampleRate()), 15, what)
 		}
 	}
-	for _, speed := range []float64{0.5, 1.6} {
-		r := speech.Request{Text: "one meal. One hour.", Language: "en-us", Voice: speech.Voices()[0], Speed: speed}
-		assert.InDelta(t, 250/speed, longestSilence(speakWith(t, speaker, r).pcm, speaker.SampleRate()), 30/speed, "at %v", speed)
+	for _, speed := range []float64{speech.MinSpeed, 0.5, 1.6, speech.MaxSpeed} {
+		for _, text := range []string{"one meal, one hour", "one meal. One hour.", "1. one meal\n2. one hour"} {
+			for _, model := range []string{speech.ModelAurora, speech.ModelBlizzard} {
+				r := speech.Request{Text: text, Language: "en-us", Voice: speech.Voices()[0], Model: model, Speed: speed}
+				assert.InDelta(t, pauses()[text]/speed, longestSilence(speakWith(t, speaker, r).pcm, speaker.SampleRate()), 40,
+					"%q, %s at %v", text, model, speed)
+			}
+		}
 	}
 	for text, language := range map[string]string{"你好，你好": "cmn", "こんにちは、まいにち": "ja"} {
 		r := speech.Request{Text: text, Language: language, Voice: speech.Voices()[0]}

@@ -174,17 +174,18 @@ func TestAllVoicesAreEquallyLoud(t *testing.T) {
 
 func TestAllSpeedsAreEquallyLoud(t *testing.T) {
 	speaker := speech.NewSpeaker(openPool(t, 2)).WithSecondEngine(openFlite(t, 2))
-	for _, language := range []string{"en-us", "vi"} {
+	for _, language := range []string{"en-us", "de", "ru", "vi"} {
 		for _, model := range []string{speech.ModelAurora, speech.ModelBlizzard} {
 			if model == speech.ModelBlizzard && language != "en-us" {
 				continue
 			}
 			for _, speed := range []float64{speech.MinSpeed, speech.MaxSpeed} {
 				r := speech.Request{Text: report(language), Language: language, Model: model, Speed: speed}
-				r.Voice = speech.Voices()[3]
-				pcm := speakWith(t, speaker, r).pcm
-				what := fmt.Sprintf("%s, %s at %v", language, model, speed)
-				require.InDelta(t, loudness.Target, loudness.Of(pcm, speaker.SampleRate()), 1.1, what)
+				for _, r.Voice = range speech.Voices()[3:5] {
+					pcm := speakWith(t, speaker, r).pcm
+					what := fmt.Sprintf("%s in %s, %s at %v", r.Voice.ID, language, model, speed)
+					require.InDelta(t, loudness.Target, loudness.Of(pcm, speaker.SampleRate()), 1.1, what)
+				}
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"sync"
 
 	"github.com/recital-tts/recital/internal/process/tracing"
@@ -12,6 +13,12 @@ import (
 
 // silenceOfNothing is the length of a segment that cannot be spoken, in seconds.
 const silenceOfNothing = 0.1
+
+// faintest is the sample below which speech fades into its pauses, 44 dB below full scale.
+const faintest = 200
+
+// faintOf returns the sample of an engine that becomes the faintest.
+func faintOf(s mastering.Settings) int { return int(faintest / math.Pow(10, s.Gain/20)) }
 
 // Request is a text to be spoken.
 type Request struct {
@@ -101,6 +108,10 @@ func (s *Speaker) newStream(ctx context.Context, engine Engine, r Request, segme
 		engine: engine, request: r, manner: newManner(r.Prosody, r.Model),
 		chain: mastering.New(engine.SampleRate(), s.masteringOf(r)),
 	}
+	st.faint = faintOf(s.masteringOf(r))
+	own := r
+	own.Speed = 1
+	st.ownFaint = faintOf(s.masteringOf(own))
 	st.segments = r.Lexicon.Pronounce(segments, r.Language)
 	st.ctx, st.cancel = context.WithCancel(context.WithValue(ctx, streamKey{}, st))
 	st.substitution = s.substitution(r)
@@ -130,7 +141,11 @@ func (s *Speaker) masteringOf(r Request) mastering.Settings {
 		return mastering.Settings{Gain: r.Voice.Installed.Gain}
 	}
 	settings := s.masteringAtOwnSpeed(r)
-	settings.Gain += speedGain(r.Speed, s.usesSecond(r))
+	if s.usesSecond(r) {
+		settings.Gain += speedGain(SecondEngine, secondEngineLanguage, r.Voice, r.Speed)
+	} else {
+		settings.Gain += speedGain(FirstEngine, r.Language, r.Voice, r.Speed)
+	}
 	return settings
 }
 
@@ -155,6 +170,8 @@ type Stream struct {
 	chain    *mastering.Chain
 	// The settings of the chain for a request; nil without markup, where all segments have one chain.
 	masteringOf func(Request) mastering.Settings
+	faint       int       // see Job
+	ownFaint    int       // the same at speed 1
 	fit         *fit      // nil unless a length was requested
 	audition    *audition // nil if the text is surely spoken
 	// the warning about another voice that speaks
@@ -341,6 +358,7 @@ func (st *Stream) job(index int, careful bool) Job {
 		First:    index == 0,
 		NoPause:  index == len(st.segments)-1,
 		Careful:  careful,
+		Faint:    st.faint,
 		Phrases:  st.manner.phrasesOf(text, st.request.Seed),
 	}
 	job.Continues = !job.NoPause && pauseAfter(text) == 0

@@ -65,8 +65,42 @@ func voices(frames []frame, scores, levels []float64, loudest float64) (speech [
 			peak := slices.Max(levels[s.from:s.to])
 			return peak < loudest-quietSpeech || peak < quietest
 		})
+		for i := range speech {
+			if low == steady {
+				speech[i].widen(scores)
+			}
+		}
 	}
 	return speech
+}
+
+// What fades into noise that is steady: the frames beside speech that are above the noise together, though none is alone.
+const (
+	steady      = 0.5 // the least low threshold
+	faintScore  = 0.25
+	faintFrames = 8
+	mostFaint   = 12
+)
+
+// widen adds the frames beside a stretch while the mean score of the next ones is that of faint speech.
+func (s *span) widen(scores []float64) {
+	for limit := max(s.from-mostFaint, 0); s.from > limit; s.from-- {
+		if mean(scores[max(s.from-faintFrames, 0):s.from]) < faintScore {
+			break
+		}
+	}
+	for limit := min(s.to+mostFaint, len(scores)); s.to < limit; s.to++ {
+		if mean(scores[s.to:min(s.to+faintFrames, len(scores))]) < faintScore {
+			break
+		}
+	}
+}
+
+func mean(values []float64) (mean float64) {
+	for _, v := range values {
+		mean += v / float64(len(values))
+	}
+	return mean
 }
 
 // mark sets which frames are speech, and which are far from it.
@@ -158,7 +192,7 @@ func thresholds(frames []frame, scores []float64, part float64) (low, high float
 		return 0.8, 1.6
 	}
 	middle, lower := quantile(values, 0.5), quantile(values, 0.05)
-	return max(0.5, middle+part*1.2*(middle-lower)), max(1.2, middle+part*2.4*(middle-lower))
+	return max(steady, middle+part*1.2*(middle-lower)), max(1.2, middle+part*2.4*(middle-lower))
 }
 
 type span struct{ from, to int }

@@ -30,6 +30,7 @@ type pitchTracker struct {
 	shape    []float64
 	frame    []float64
 	whole    []complex128
+	powers   []float64 // of the bins below voiceBand, one frame after the other
 	cut      []complex128
 	repeated []float64
 	window   []float64 // its autocorrelation
@@ -55,22 +56,20 @@ func newPitchTracker(rate int) *pitchTracker {
 	}
 	p.lag = 1 / (lags * p.each)
 	copy(p.frame, p.shape)
-	p.fft.Coefficients(p.whole, p.frame)
-	p.window = append(p.window, p.correlate(0)...)
+	p.window = append(p.window, p.correlate(p.spectrum(), 0)...)
 	return p
 }
 
-// correlate returns the normalised autocorrelation of the spectrum that is there, from a frequency on.
-func (p *pitchTracker) correlate(lowest float64) []float64 {
+// correlate returns the normalised autocorrelation of a spectrum, from a frequency on.
+func (p *pitchTracker) correlate(powers []float64, lowest float64) []float64 {
 	clear(p.cut)
-	for bin := range p.cut {
+	for bin, power := range powers[:min(len(powers), len(p.cut))] {
 		hertz := float64(bin) * p.each
-		if bin >= len(p.whole) || hertz > pitchBand {
+		if hertz > pitchBand {
 			break
 		}
 		if hertz >= lowest {
-			c := p.whole[bin]
-			p.cut[bin] = complex(real(c)*real(c)+imag(c)*imag(c), 0)
+			p.cut[bin] = complex(power, 0)
 		}
 	}
 	p.back.Sequence(p.repeated, p.cut)
@@ -84,33 +83,43 @@ func (p *pitchTracker) correlate(lowest float64) []float64 {
 
 // track sets the pitch of the frames of speech.
 func (p *pitchTracker) track(b *block) {
-	choices := make([][]candidate, len(b.frames))
+	choices, powers := make([][]candidate, len(b.frames)), make([][]float64, len(b.frames))
+	p.powers = p.powers[:0]
 	for i := range b.frames {
 		choices[i] = []candidate{{0, unvoiced}}
 		if b.frames[i].speech {
-			choices[i] = p.candidates(b, i)
+			powers[i] = p.transform(b.samples, b.frames[i].centre)
+			choices[i] = p.candidates(powers[i])
 		}
 	}
 	for i, chosen := range bestPath(choices) {
 		f := &b.frames[i]
 		if f.pitch = chosen.pitch; f.pitch > 0 {
-			f.harmonic = p.harmonic(b.samples, f.centre, f.pitch)
+			f.harmonic = p.harmonic(powers[i], f.pitch)
 		}
 	}
 }
 
-func (p *pitchTracker) transform(samples []float64, centre int) {
+func (p *pitchTracker) transform(samples []float64, centre int) []float64 {
 	from := centre - len(p.shape)/2
 	for i, w := range p.shape {
 		p.frame[i] = w * samples[from+i]
 	}
 	clear(p.frame[len(p.shape):])
-	p.fft.Coefficients(p.whole, p.frame)
+	return p.spectrum()
 }
 
-func (p *pitchTracker) candidates(b *block, frame int) []candidate {
-	p.transform(b.samples, b.frames[frame].centre)
-	r := p.correlate(lowestPitch * 0.7)
+// spectrum returns the powers of the frame, which hold until the next block.
+func (p *pitchTracker) spectrum() []float64 {
+	from := len(p.powers)
+	for _, c := range p.fft.Coefficients(p.whole, p.frame)[:min(int(voiceBand/p.each)+1, len(p.whole))] {
+		p.powers = append(p.powers, real(c)*real(c)+imag(c)*imag(c))
+	}
+	return p.powers[from:]
+}
+
+func (p *pitchTracker) candidates(powers []float64) []candidate {
+	r := p.correlate(powers, lowestPitch*0.7)
 	at := func(lag int) float64 { return r[lag] / max(p.window[lag], 0.1) }
 	found := []candidate{{0, unvoiced}}
 	for lag := max(int(1/(highestPitch*p.lag)), 1); float64(lag) < 1/(lowestPitch*p.lag) && lag+1 < lags/2; lag++ {
@@ -186,19 +195,13 @@ func transition(before, after float64) float64 {
 }
 
 // harmonic returns the share of the power below voiceBand that repeats with a pitch.
-func (p *pitchTracker) harmonic(samples []float64, centre int, pitch float64) float64 {
-	p.transform(samples, centre)
+func (p *pitchTracker) harmonic(powers []float64, pitch float64) float64 {
 	repeats, all := 0.0, 0.0
-	for bin := range p.whole {
+	for bin, power := range powers {
 		hertz := float64(bin) * p.each
-		if hertz > voiceBand {
-			break
-		}
 		if hertz < lowestPitch*0.7 {
 			continue
 		}
-		c := p.whole[bin]
-		power := real(c)*real(c) + imag(c)*imag(c)
 		repeats += power * math.Cos(2*math.Pi*hertz/pitch)
 		all += power
 	}

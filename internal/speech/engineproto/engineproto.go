@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"unicode/utf8"
 
@@ -57,6 +58,7 @@ type Job struct {
 	NoPause  bool            `json:"no_pause,omitempty"`
 	Careful  bool            `json:"careful,omitempty"`
 	Phonemes bool            `json:"phonemes,omitempty"`
+	Faint    int             `json:"faint,omitempty"`
 	Phrases  []speech.Phrase `json:"phrases,omitempty"`
 	Sounds   []speech.Sound  `json:"sounds,omitempty"`
 }
@@ -81,6 +83,9 @@ func (j Job) Check() error {
 	}
 	if j.Timbre != nil && !j.Timbre.Valid() {
 		return errors.New("the timbre is out of range")
+	}
+	if j.Faint < 0 || j.Faint > math.MaxInt16 {
+		return errors.New("what is faint is out of range")
 	}
 	if len(j.Phrases) > maxPhrases {
 		return errors.New("there are too many phrases")
@@ -120,6 +125,7 @@ func JobFrame(job speech.Job) (workers.Frame, error) {
 	payload, err := json.Marshal(Job{
 		Text: job.Text, Variant: job.Voice.Variant, Timbre: job.Voice.Timbre, Language: job.Language, Speed: EngineSpeed(job),
 		NoPause: job.NoPause, Careful: job.Careful, Phonemes: job.Phonemes, Phrases: job.Phrases, Sounds: job.Sounds,
+		Faint: job.Faint,
 	})
 	if err != nil {
 		return workers.Frame{}, fmt.Errorf("encoding a job: %w", err)

@@ -22,6 +22,7 @@ type part struct {
 	wordGap  int
 	endPause bool
 	trimmed  bool // see runner.h
+	faint    int  // see runner.h
 	silence  int  // samples
 	sounds   bool // the text has phonemes in double brackets
 	text     string
@@ -42,7 +43,7 @@ func (o order) encode() []byte {
 		out = native.AppendUint32(out, boolToUint32(p.endPause))
 		out = native.AppendUint32(out, boolToUint32(p.trimmed))
 		out = native.AppendUint32(out, boolToUint32(p.sounds))
-		for _, value := range []int{p.silence, len(p.voice.name) + 1, len(p.voice.lines), len(p.text) + 1, len(p.breaks)} {
+		for _, value := range []int{p.faint, p.silence, len(p.voice.name) + 1, len(p.voice.lines), len(p.text) + 1, len(p.breaks)} {
 			out = native.AppendUint32(out, uint32(value))
 		}
 		out = append(append(out, p.voice.name...), 0)

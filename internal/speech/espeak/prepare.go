@@ -18,6 +18,9 @@ const normalRate = 175
 // normalVolume is what is asked for of espeak-ng's own volume, in percent: at its own, loud languages reach full scale.
 const normalVolume = 40
 
+// faint is what is not heard at the end of a part, unless the job tells.
+const faint = 60
+
 // wordGapUnit is espeak-ng's unit of word gaps in seconds.
 const wordGapUnit = 0.01
 
@@ -33,6 +36,7 @@ type task struct {
 	noPause  bool
 	careful  bool
 	phonemes bool
+	faint    int
 }
 
 // prepare checks everything that is passed to espeak-ng: SetVoiceByName accepts any name, overflows a buffer on long
@@ -54,7 +58,7 @@ func prepare(frame workers.Frame) (task, error) {
 	t := task{
 		language: job.Language, variant: job.Variant, timbre: job.Timbre, text: []rune(job.Text), phrases: job.Phrases,
 		speed:   job.Speed,
-		noPause: job.NoPause, phonemes: job.Phonemes, sounds: job.Sounds,
+		noPause: job.NoPause, phonemes: job.Phonemes, sounds: job.Sounds, faint: cmp.Or(job.Faint, faint),
 	}
 	t.careful = job.Careful || isRisky(job.Language, withoutSounds(t.text, t.sounds))
 	if len(t.phrases) == 0 {
@@ -106,6 +110,7 @@ func (t task) part(voice voice, p speech.Phrase, start int, last bool, sampleRat
 		wordGap:  int(math.Round(p.Gap / wordGapUnit)),
 		endPause: p.Pause == speech.OwnPause,
 		trimmed:  p.Pause != speech.OwnPause,
+		faint:    t.faint,
 	}
 	if out.trimmed {
 		out.silence = int(p.Pause / (t.speed * p.Rate) * float64(sampleRate))

@@ -25,7 +25,7 @@
 #define MARKS 64
 #define SILENCE 0xFFFFFFFFu
 #define NO_SAMPLE (-1)
-#define QUIET 60        // samples below it are not heard
+#define QUIET 60        // samples below it are not heard at the start
 #define EDGE 110        // samples that are kept before the first that is heard
 
 // The exit codes of a child.
@@ -142,9 +142,9 @@ static int place(int sample)
 	return sample > skipped ? sample - skipped : 0;
 }
 
-static int is_quiet(short sample)
+static int is_below(short sample, int limit)
 {
-	return sample > -QUIET && sample < QUIET;
+	return sample > -limit && sample < limit;
 }
 
 // lead_of returns how many of the samples are left out, because the part has not begun to be heard.
@@ -154,7 +154,7 @@ static int lead_of(const short *samples, int count)
 
 	if (!part->trimmed || heard)
 		return 0;
-	while (first < count && is_quiet(samples[first]))
+	while (first < count && is_below(samples[first], QUIET))
 		first++;
 	heard = first < count;
 	if (heard)
@@ -167,7 +167,7 @@ static void note_quiet(const short *samples, int count)
 {
 	int last = count;
 
-	while (last > 0 && is_quiet(samples[last - 1]))
+	while (last > 0 && is_below(samples[last - 1], part->faint))
 		last--;
 	quiet = last > 0 ? count - last : quiet + count;
 }

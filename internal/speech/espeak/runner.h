@@ -28,6 +28,7 @@ struct runner_part {
 	int32_t end_pause;     // 1: end with the pause that belongs to the last punctuation
 	int32_t trimmed;       // 1: begin where it is heard, and count what is quiet at the end as silence
 	int32_t sounds;        // 1: what is in double brackets is in phonemes
+	int32_t faint;         // samples below it are quiet at the end
 	uint32_t silence;      // samples of silence at the end
 	uint32_t voice_size;   // bytes, with the closing NUL
 	uint32_t lines_size;   // bytes of a voice file that describes the voice; 0: it has a name

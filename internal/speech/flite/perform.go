@@ -2,6 +2,7 @@ package flite
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"math"
@@ -21,7 +22,8 @@ const (
 	lead = 0.02
 	// headroom is a factor on flite's samples, with which the loudest phrases are not clipped.
 	headroom = 0.5
-	// quietest is the lowest sample that is heard, and edge how many samples are kept before the first one that is.
+	// quietest is the lowest sample that is heard, at the end unless the job tells, and edge how many samples are kept
+	// before the first one that is.
 	quietest = 60
 	edge     = outputRate / 200
 	// shortestPause is the length from which a gap between words is reported as a silence, in seconds.
@@ -49,7 +51,8 @@ type performance struct {
 	told     bool // where they are
 	skipped  int  // samples that were left out at its beginning
 	quiet    int  // samples at its end that are not heard
-	base     int  // samples of the job before it
+	faint    float64
+	base     int // samples of the job before it
 	resample *resample.Resampler
 	from, to int // flite's samples that are kept
 	seen     int // samples that flite has produced
@@ -92,6 +95,7 @@ func (p *performance) phrase(t task, phrase speech.Phrase, text []byte) error {
 	speed := t.Speed * phrase.Rate
 	p.text, p.cursor, p.words, p.seen, p.from, p.to = text, 0, nil, 0, 0, 0
 	p.told, p.skipped, p.quiet = false, 0, 0
+	p.faint = float64(cmp.Or(t.Faint, quietest))
 	p.gain, p.trims = headroom*math.Pow(10, phrase.Gain/20), phrase.Pause != speech.OwnPause
 	err := utterance{
 		text: string(text), phones: p.phones, voice: t.voice, pitch: math.Exp2(phrase.Pitch / 12), width: phrase.Range, stretch: 1 / speed,
@@ -165,7 +169,7 @@ func (p *performance) say(samples []float64) {
 		p.tell()
 	}
 	last := len(samples)
-	for last > 0 && !isHeard(samples[last-1]) {
+	for last > 0 && math.Abs(samples[last-1]) < p.faint {
 		last--
 	}
 	if last > 0 {

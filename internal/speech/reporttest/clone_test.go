@@ -29,9 +29,9 @@ func (t *tools) reportClones(ctx context.Context) error {
 		if err := printClones(ctx, table, t.first, r); err != nil {
 			return fmt.Errorf("%s: %w", r.name, err)
 		}
-	}
-	if err := table.Flush(); err != nil {
-		return err
+		if err := table.Flush(); err != nil { // each takes a minute
+			return err
+		}
 	}
 	for _, name := range missing {
 		fmt.Println("missing:", name)

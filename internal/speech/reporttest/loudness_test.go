@@ -30,7 +30,7 @@ func (t *tools) reportLoudness(ctx context.Context) error {
 	for _, language := range slices.Sorted(maps.Keys(texts)) {
 		byEngine := models(language)
 		for _, engine := range slices.Sorted(maps.Keys(byEngine)) {
-			for _, speed := range speeds(language) {
+			for _, speed := range []float64{1, speech.MinSpeed, 0.5, speech.MaxSpeed} {
 				r := speech.Request{Text: texts[language], Language: language, Model: byEngine[engine], Speed: speed}
 				off, err := reportLoudnessOf(ctx, table, speaker, r, engine)
 				if err != nil {
@@ -38,6 +38,7 @@ func (t *tools) reportLoudness(ctx context.Context) error {
 				}
 				farthest = max(farthest, off)
 			}
+			fmt.Fprintf(os.Stderr, "%s is measured in %s: so far at most %.2f LU away\n", engine, language, farthest)
 		}
 	}
 	if err := table.Flush(); err != nil {
@@ -45,15 +46,6 @@ func (t *tools) reportLoudness(ctx context.Context) error {
 	}
 	fmt.Printf("in LUFS, with %.0f as the target: at most %.1f LU away from it\n", loudness.Target, farthest)
 	return nil
-}
-
-// speeds returns at which speeds a language is measured.
-func speeds(language string) []float64 {
-	switch language {
-	case "en-us", "ja", "vi":
-		return []float64{1, speech.MinSpeed, speech.MaxSpeed}
-	}
-	return []float64{1}
 }
 
 // models returns a model for each engine of a language.
@@ -92,21 +84,44 @@ const numbersAreQuieter = 1.0
 func (t *tools) writeGains(ctx context.Context) error {
 	var out bytes.Buffer
 	for _, language := range speech.EngineLanguages() {
-		if err := writeGainsOf(ctx, &out, speech.FirstEngine, t.first, language); err != nil {
+		if err := writeGainsOf(ctx, &out, speech.FirstEngine, t.first, language, 1); err != nil {
 			return err
 		}
 	}
-	if err := writeGainsOf(ctx, &out, speech.SecondEngine, t.second, "en-us"); err != nil {
+	if err := writeGainsOf(ctx, &out, speech.SecondEngine, t.second, "en-us", 1); err != nil {
+		return err
+	}
+	if err := t.writeGainsOfSpeeds(ctx, &out); err != nil {
 		return err
 	}
 	return os.WriteFile(gains, out.Bytes(), 0o644)
 }
 
-func writeGainsOf(ctx context.Context, out io.Writer, name string, engine speech.Engine, language string) error {
+// writeGainsOfSpeeds measures both engines at other speeds, in the languages that have a text of their own.
+func (t *tools) writeGainsOfSpeeds(ctx context.Context, out io.Writer) error {
+	for _, speed := range []float64{speech.SlowSpeed, speech.MaxSpeed} {
+		for _, line := range linesOf("calibration.tsv") {
+			language, _, _ := strings.Cut(line, "\t")
+			name := speech.EngineAt(speech.FirstEngine, speed)
+			if err := writeGainsOf(ctx, out, name, t.first, language, speed); err != nil {
+				return err
+			}
+		}
+		name := speech.EngineAt(speech.SecondEngine, speed)
+		if err := writeGainsOf(ctx, out, name, t.second, "en-us", speed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeGainsOf(
+	ctx context.Context, out io.Writer, name string, engine speech.Engine, language string, speed float64,
+) error {
 	text, numbers := calibrationText(language)
 	fmt.Fprint(out, name, "\t", language)
 	for _, voice := range speech.Voices() {
-		job := speech.Job{Text: text, Voice: voice, Language: language, Speed: 1}
+		job := speech.Job{Text: text, Voice: voice, Language: language, Speed: speed}
 		pcm, _, err := speech.Synthesise(ctx, speech.WithFrontEnd(engine, nil), job)
 		if err != nil {
 			return fmt.Errorf("%s in %s: %w", voice.ID, language, err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/enginetest"
+	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
 // BenchmarkFirstAudio measures the time from a request of 20 words to its first samples, with one client.
@@ -33,6 +34,40 @@ func BenchmarkFirstAudio(b *testing.B) {
 	slices.Sort(waits)
 	b.ReportMetric(waits[len(waits)/2].Seconds()*1000, "p50-ms")
 	b.ReportMetric(waits[len(waits)*99/100].Seconds()*1000, "p99-ms")
+}
+
+// BenchmarkFrontEnd measures by how much the front end delays the first samples of an engine, which says the same text
+// in turn with it and without it.
+func BenchmarkFrontEnd(b *testing.B) {
+	pool := openPool(b, 1)
+	front := speech.WithFrontEnd(pool, nil)
+	var ours, bare []time.Duration
+	for b.Loop() {
+		ours = append(ours, firstAudio(b, front))
+		bare = append(bare, firstAudio(b, pool))
+	}
+	slices.Sort(ours)
+	slices.Sort(bare)
+	with, without := ours[len(ours)/2], bare[len(bare)/2]
+	benchtest.Compare(b, "p50-ms", with.Seconds()*1000, without.Seconds()*1000)
+	b.ReportMetric((with-without).Seconds()*1000, "more-ms")
+	benchtest.Finish(b)
+}
+
+func firstAudio(b *testing.B, engine speech.Engine) time.Duration {
+	job := enginetest.Job(enginetest.Sentence)
+	job.First = true
+	start := time.Now()
+	utterance, err := engine.Speak(b.Context(), job)
+	require.NoError(b, err)
+	defer utterance.Close()
+	_, err = utterance.Next(b.Context())
+	wait := time.Since(start)
+	for err == nil {
+		_, err = utterance.Next(b.Context())
+	}
+	require.ErrorIs(b, err, io.EOF)
+	return wait
 }
 
 // BenchmarkThroughput measures how many seconds of audio the workers synthesise per second when they are fully

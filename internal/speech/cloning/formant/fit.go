@@ -33,7 +33,7 @@ func (c *Cloner) Fit(
 	variants := naturalVariants(profile.Gender, target.Statistics.PitchQuantile(0.5))
 	f := &fitting{
 		cloner: c, target: target, calibration: calibrationFor(profile.Accent),
-		total: len(variants) + 1 + tunings + equalising + fallbacks, progress: progress,
+		total: 2*len(variants) + 1 + tunings + equalising + fallbacks, progress: progress,
 	}
 	if err := f.fit(ctx, variants); err != nil {
 		return cloning.Model{}, err
@@ -94,7 +94,7 @@ func (f *fitting) fit(ctx context.Context, variants []string) error {
 			return err
 		}
 	}
-	if err := f.settle(ctx); err != nil {
+	if err := f.settle(ctx, variants); err != nil {
 		return err
 	}
 	f.level()
@@ -125,11 +125,16 @@ func (f *fitting) listen(ctx context.Context, readings []reading) error {
 		return err
 	}
 	f.now = now
+	f.advance()
+	return nil
+}
+
+// advance reports that one more rendering is measured.
+func (f *fitting) advance() {
 	f.done++
 	if f.progress != nil {
 		f.progress(f.done, f.total)
 	}
-	return nil
 }
 
 // mismatch is how much an equaliser would have to do, in dB.
@@ -199,11 +204,10 @@ func formantRatio(a, b *acoustics.Statistics) float64 {
 // spectrum, in which the loud moments count, and half by the mean of all moments, unless noise fills the quiet ones.
 func (f *fitting) differences() (out [acoustics.Bands]float64) {
 	out = f.apart(f.target.Statistics.LongTermSpectrum(), f.now.LongTermSpectrum())
-	means := f.target.Statistics.MeanLevels()
-	if f.target.SNR < cleanSNR || means == [acoustics.Bands]float64{} {
+	if !f.isClean() {
 		return out
 	}
-	for band, difference := range f.apart(means, f.now.MeanLevels()) {
+	for band, difference := range f.apart(f.target.Statistics.MeanLevels(), f.now.MeanLevels()) {
 		out[band] = 0.5*out[band] + 0.5*difference
 	}
 	return out
@@ -211,6 +215,11 @@ func (f *fitting) differences() (out [acoustics.Bands]float64) {
 
 // cleanSNR is the ratio of speech to noise in dB from which the quiet moments of a recording are those of the voice.
 const cleanSNR = 30
+
+// isClean reports whether the mean levels of the target are those of the voice.
+func (f *fitting) isClean() bool {
+	return f.target.SNR >= cleanSNR && f.target.Statistics.MeanLevels() != [acoustics.Bands]float64{}
+}
 
 // apart returns the differences of spectra in dB without their mean, and 0 where the target is not known: what is above
 // the bandwidth of a telephone is as the variant has it.

@@ -32,18 +32,19 @@ func TestTheEqualiserDoesNothingWhereNothingIsKnown(t *testing.T) {
 }
 
 func TestACandidateIsFartherBeyondChance(t *testing.T) {
-	base, chance := gap{pitch: 0.1, spectrum: 4}, gap{pitch: 0.3, spectrum: 0.5}
+	limit := gap{0.1, 4, 2}.plus(gap{0.3, 0.5, 0.5})
 	for name, c := range map[string]struct {
 		candidate gap
 		farther   bool
 	}{
-		"nearer":                {gap{0, 1}, false},
-		"farther by chance":     {gap{0.3, 4.4}, false},
-		"another pitch":         {gap{0.5, 1}, true},
-		"another colour":        {gap{0, 4.6}, true},
-		"farther in everything": {gap{2, 9}, true},
+		"nearer":                {gap{0, 1, 1}, false},
+		"farther by chance":     {gap{0.3, 4.4, 2.4}, false},
+		"another pitch":         {gap{0.5, 1, 1}, true},
+		"another colour":        {gap{0, 4.6, 1}, true},
+		"other cepstra":         {gap{0, 1, 2.6}, true},
+		"farther in everything": {gap{2, 9, 9}, true},
 	} {
-		require.Equal(t, c.farther, c.candidate.farther(base, chance), name)
+		require.Equal(t, c.farther, c.candidate.farther(limit), name)
 	}
 }
 
