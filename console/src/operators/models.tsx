@@ -5,7 +5,7 @@ import { bytes, dateTime, duration, number, unix } from '../format'
 import { Meter } from '../frame'
 import { announce } from '../live'
 import { ConfirmByTyping, Dialog, Empty, Header, Icon, Loaded, Time, toast, toastFailure, useResource } from '../ui'
-import { api, type Figure, type Generation, type GenerationID, type Parked, type Skip } from './api'
+import { api, type Figure, type Generation, type GenerationID, type Overview, type Parked, type Skip } from './api'
 import { useChanges } from './app'
 import { Lines } from './lines'
 import { Act, Details, EventDialog, Facts, SectionHeader, State, Table, usePolling } from './parts'
@@ -34,7 +34,7 @@ export function Models() {
     </Header>
     <ParkedEvents />
     <Loaded of={models} rows={6}>{({ projections, head }) => projections.length === 0 ? <Empty icon="models" title={w.none} /> : <>
-      <Loaded of={figures} rows={5}>{({ figures: all }) => <Lags figures={all} />}</Loaded>
+      <Loaded of={figures} rows={5}>{({ figures: all }) => <Lags figures={all} now={models.data!} />}</Loaded>
       <p class="faint">{w.head} <code>{head}</code></p>
       <Generations all={projections} onOpen={setOpen} />
     </>}</Loaded>
@@ -43,10 +43,13 @@ export function Models() {
   </>
 }
 
-function Lags({ figures }: { figures: Figure[] }) {
-  return <Lines title={w.lag} times={figures.map(one => unix(one.at))} span={hour} shown={duration} lines={[
-    { name: w.ofLive, kind: 'first', values: figures.map(one => one.lag) },
-    { name: w.ofBuilding, kind: 'second', values: figures.map(one => one.lag_building) }]} />
+// Lags plots what the instance has noted, and what is known now.
+function Lags({ figures, now }: { figures: Figure[]; now: Overview }) {
+  const most = (of: Generation[]) => of.length > 0 ? Math.max(...of.map(one => one.lag)) : null
+  const live = most(now.projections.filter(one => one.live)), building = most(now.projections.filter(one => one.state === 'building'))
+  return <Lines title={w.lag} times={[...figures.map(one => unix(one.at)), Date.now() / 1000]} span={hour} shown={duration} lines={[
+    { name: w.ofLive, kind: 'first', values: [...figures.map(one => one.lag), live] },
+    { name: w.ofBuilding, kind: 'second', values: [...figures.map(one => one.lag_building), building] }]} />
 }
 
 // hasOlder reports whether a live generation has one before it to go back to.
