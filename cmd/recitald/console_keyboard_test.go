@@ -153,7 +153,9 @@ func (v *viewer) walksByKeyboard() {
 	v.hit("Enter", 0)
 	v.await(`document.querySelector(".voices .starred")`)
 
+	v.makesAVoiceByKeyboard()
 	v.speaksByKeyboard()
+	v.typesLiveByKeyboard()
 	v.looksAfterClipsByKeyboard()
 	v.looksAfterKeysByKeyboard()
 	v.changesSettingsByKeyboard()
@@ -181,6 +183,39 @@ func (v *viewer) speaksByKeyboard() {
 	v.hit("ArrowRight", 0)
 	v.enters("As code")
 	v.leavesDialog("header .button")
+}
+
+// makesAVoiceByKeyboard records a voice, and hears it.
+func (v *viewer) makesAVoiceByKeyboard() {
+	v.open("voices")
+	v.enters("Create a voice")
+	v.await(`document.activeElement.matches("dialog input")`)
+	v.types("By keyboard")
+	v.enters("Start recording")
+	v.await(`parseInt(document.querySelector(".recording output")?.innerText.split(":")[1]) >= 5`)
+	v.enters("Stop recording")
+	v.await(`document.querySelector(".checked")`)
+	v.enters("Create a voice")
+	v.enters("The voice")
+	v.enters("Stop: The voice")
+	v.enters("Done")
+	v.await(`document.activeElement.innerText?.trim() === "Create a voice"`)
+	v.requireText(".voices bdi", "By keyboard")
+}
+
+func (v *viewer) typesLiveByKeyboard() {
+	v.open("playground")
+	v.enters("Live")
+	v.enters("Begin")
+	v.await(`document.activeElement.id === "live" || !document.querySelector("#live").disabled`)
+	v.reach(`e.id === "live"`)
+	v.call("Input.insertText", map[string]any{"text": "Spoken by keys"}, nil)
+	v.hit("Enter", 0)
+	v.seeing("Spoken by keys")
+	v.enters("Finish")
+	v.seeing("Cost 15 characters.")
+	v.enters("Text")
+	v.await(`document.querySelector("#text")`)
 }
 
 func (v *viewer) looksAfterClipsByKeyboard() {

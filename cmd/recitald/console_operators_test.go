@@ -129,7 +129,7 @@ func (v *viewer) usesReadModels() {
 
 func (v *viewer) usesTheOverview() {
 	v.visit(v.server.admin + "/console?again")
-	v.seeing("the event store answers")
+	v.seeing("event store answers")
 	v.await(`document.querySelectorAll(".lines svg").length === 3`)
 	v.seeing("This one")
 	require.LessOrEqual(v.t, v.evaluate(`shift`), mostShift)

@@ -51,7 +51,7 @@ func (s *server) clipsLeft(c customer) (left int) {
 	database := s.postgres()
 	defer database.Close(s.t.Context())
 	require.NoError(s.t, database.QueryRow(s.t.Context(),
-		`select coalesce(sum(clips), 0) from read_v2.clips_by_time where account_id = $1`, c.id).Scan(&left))
+		`select coalesce(sum(clips), 0) from read_v3.clips_by_time where account_id = $1`, c.id).Scan(&left))
 	return left
 }
 

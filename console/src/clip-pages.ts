@@ -7,16 +7,16 @@ import { useRecovery } from './ui'
 // Filter chooses clips. The service knows all of it but what is searched for: texts are sealed, so that only whoever reads
 // them can search in them.
 export interface Filter {
-  order: string; voice: string; language: string; since: string; until: string // the last two are days
-  search: string; media: string
+  order: string; voice: string; language: string; media: string; since: string; until: string // the last two are days
+  search: string
 }
 
 export const everything: Filter = {
-  order: 'timestamp desc', voice: '', language: '', since: '', until: '', search: '', media: '',
+  order: 'timestamp desc', voice: '', language: '', media: '', since: '', until: '', search: '',
 }
 
 export const isFiltered = (f: Filter) => Object.entries(f).some(([key, value]) => key !== 'order' && value !== '')
-export const isSearch = (f: Filter) => f.search.trim() !== '' || f.media !== ''
+export const isSearch = (f: Filter) => f.search.trim() !== ''
 
 // searched is how many of the newest clips are searched.
 export const searched = 500
@@ -37,6 +37,7 @@ export function queryOf(f: Filter): URLSearchParams {
   const [by, direction] = (bounded && !isByTime(f) ? 'timestamp desc' : f.order).split(' ')
   return new URLSearchParams({
     sort_by: by!, sort_order: direction!, ...(f.language && { language: f.language }), ...(f.voice && { voice: f.voice }),
+    ...(f.media && { media_type: f.media }),
     ...(f.since && { since: String(startOf(f.since)) }), ...(f.until && { until: String(startOf(f.until, 1)) }),
   })
 }
@@ -114,7 +115,7 @@ export function usePages(query: string, idle: boolean): Rows {
 }
 
 // useSearch looks for words in the newest clips, which it reads once.
-export function useSearch(query: string, { search, media }: Filter, idle: boolean): Rows {
+export function useSearch(query: string, { search }: Filter, idle: boolean): Rows {
   const [found, setFound] = useState<{ query: string; clips?: Clip[]; error?: unknown }>({ query: '' })
   const latest = useRef(0)
   const reload = useCallback(() => {
@@ -130,17 +131,16 @@ export function useSearch(query: string, { search, media }: Filter, idle: boolea
     return () => { latest.current++; end() }
   }, [reload, idle])
   useRecovery(found.error, reload)
-  const clips = found.query === query ? matching(found.clips, search, media) : undefined
+  const clips = found.query === query ? matching(found.clips, search) : undefined
   return { total: clips?.length, at: rank => clips?.[rank], want: () => {}, error: found.query === query ? found.error : undefined, reload }
 }
 
 const folded = (text: string) => text.normalize('NFKD').replace(/\p{M}/gu, '').toLocaleLowerCase()
 
-function matching(clips: Clip[] | undefined, search: string, media: string): Clip[] | undefined {
+function matching(clips: Clip[] | undefined, search: string): Clip[] | undefined {
   const parts = folded(search).split(/\s+/).filter(part => part !== '')
   return clips?.filter(clip => {
-    if (media !== '' && clip.media_type !== media) return false
-    const text = parts.length > 0 ? folded(clip.text ?? '') : ''
+    const text = folded(clip.text ?? '')
     return parts.every(part => text.includes(part))
   })
 }

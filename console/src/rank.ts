@@ -39,9 +39,11 @@ export function to(rank: number, sizes: Sizes): Scroll {
   return { at, top: settled({ at, top: 0 }, sizes) }
 }
 
-const spare = 8 // rows that are there above and below what is seen
+const spare = 8 // rows that are there above and below what is seen, at least
+const step = 8 // rows come and go together, so that most movements change nothing in the document
 
 // seen returns the ranks of the rows that are in the document: from the first to before the last.
 export function seen({ at }: Scroll, { row, view, rows }: Sizes): [number, number] {
-  return [within(Math.floor(at / row) - spare, rows), within(Math.ceil((at + view) / row) + spare, rows)]
+  const first = Math.floor((at / row - spare) / step), end = Math.ceil(((at + view) / row + spare) / step)
+  return [within(first * step, rows), within(end * step, rows)]
 }

@@ -12,6 +12,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/recital-tts/recital/commands/synthesis"
+	"github.com/recital-tts/recital/internal/events/feed"
 	"github.com/recital-tts/recital/internal/http/web"
 )
 
@@ -30,6 +31,8 @@ type figure struct {
 	Characters int64     `json:"characters" doc:"Characters that were spoken and count."`
 	FirstAudio *float64  `json:"first_audio" doc:"The median of the time until first audio, in seconds."`
 	SlowAudio  *float64  `json:"first_audio_p95" doc:"Its 95th percentile."`
+	Lag        *float64  `json:"lag" doc:"The age of the oldest event that a live read model lacks at the end of the interval, in seconds; null while that is unknown."`
+	LagBuilt   *float64  `json:"lag_building" doc:"The same of the read models that are being built; null where none is."`
 }
 
 type figuresReply struct {
@@ -39,7 +42,8 @@ type figuresReply struct {
 
 // figures remembers the last hour of some metrics.
 type figures struct {
-	from *prometheus.Registry // of these metrics alone, so reading them asks neither Postgres nor the log
+	from     *prometheus.Registry // of these metrics alone, so reading them asks neither Postgres nor the log
+	overview *recent[feed.Overview]
 
 	mu   sync.Mutex
 	last totals
@@ -47,7 +51,7 @@ type figures struct {
 }
 
 func newFigures(m *metrics) *figures {
-	f := &figures{from: prometheus.NewRegistry()}
+	f := &figures{from: prometheus.NewRegistry(), overview: m.projections.overview}
 	f.from.MustRegister(m.requests, m.speech.ended, m.speech.characters, m.speech.firstAudio)
 	return f
 }
@@ -74,13 +78,27 @@ func (f *figures) note(now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("gathering metrics: %w", err)
 	}
+	overview, _ := f.overview.get() // which has no generations while it is unknown
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	all := totalsOf(families)
-	f.kept = append(f.kept, all.since(f.last, now))
+	figure := all.since(f.last, now)
+	figure.Lag = longestLag(overview.Generations, func(g feed.Generation) bool { return g.Live })
+	figure.LagBuilt = longestLag(overview.Generations, func(g feed.Generation) bool { return g.State == feed.GenerationBuilding })
+	f.kept = append(f.kept, figure)
 	f.kept = f.kept[max(0, len(f.kept)-figuresKept):]
 	f.last = all
 	return nil
+}
+
+// longestLag returns the longest lag of the generations that are asked for, in seconds, or nil if there are none.
+func longestLag(generations []feed.Generation, is func(feed.Generation) bool) (longest *float64) {
+	for _, g := range generations {
+		if lag := g.Lag.Seconds(); is(g) && (longest == nil || lag > *longest) {
+			longest = &lag
+		}
+	}
+	return longest
 }
 
 // totals are counts since the start.

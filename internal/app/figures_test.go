@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"math"
 	"testing"
 	"time"
@@ -8,15 +9,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/commands/synthesis"
+	"github.com/recital-tts/recital/internal/events/feed"
 	"github.com/recital-tts/recital/internal/http/web"
 )
 
 func TestTheFiguresOfTheLastHourAreThoseOfEachInterval(t *testing.T) {
-	m := newMetrics(nil)
+	generations := []feed.Generation{
+		{Live: true, Lag: time.Second}, {Live: true, Lag: 3 * time.Second}, {State: feed.GenerationUnfed, Lag: time.Hour},
+		{State: feed.GenerationBuilding, Lag: time.Minute},
+	}
+	m := newMetrics(func(context.Context) (feed.Overview, error) { return feed.Overview{Generations: generations}, nil })
 	f := newFigures(m)
 	at := time.Date(2030, 1, 2, 12, 0, 0, 0, time.UTC)
 	require.NoError(t, f.note(at))
-	require.Equal(t, []figure{{At: at}}, f.kept)
+	require.Equal(t, []figure{{At: at, Lag: new(3.0), LagBuilt: new(60.0)}}, f.kept)
 
 	m.observeRequest("public")(web.Observation{Status: 200})
 	m.observeRequest("public")(web.Observation{Status: 503})
@@ -35,6 +41,7 @@ func TestTheFiguresOfTheLastHourAreThoseOfEachInterval(t *testing.T) {
 	require.Equal(t, figure{
 		At: at, Requests: 2, Errors: 1, Syntheses: 21, Failures: 1, Characters: 140,
 		FirstAudio: new(math.Ldexp(0.001, 2)), SlowAudio: new(math.Ldexp(0.001, 14)),
+		Lag: new(3.0), LagBuilt: new(60.0),
 	}, f.kept[1])
 
 	// the next interval begins at zero, and the first is forgotten after an hour
@@ -42,5 +49,5 @@ func TestTheFiguresOfTheLastHourAreThoseOfEachInterval(t *testing.T) {
 		require.NoError(t, f.note(at.Add(time.Hour)))
 	}
 	require.Len(t, f.kept, figuresKept)
-	require.Equal(t, figure{At: at.Add(time.Hour)}, f.kept[0])
+	require.Equal(t, figure{At: at.Add(time.Hour), Lag: new(3.0), LagBuilt: new(60.0)}, f.kept[0])
 }

@@ -27,7 +27,7 @@ func TestAClipThatAReplyHasNamedIsNeverMissing(t *testing.T) {
 	lock, err := pool.Begin(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = lock.Rollback(context.Background()) }) // where the test has failed before
-	_, err = lock.Exec(t.Context(), "lock table rm_clips_v2_g1.clips in exclusive mode")
+	_, err = lock.Exec(t.Context(), "lock table rm_clips_v3_g1.clips in exclusive mode")
 	require.NoError(t, err)
 
 	// when a reply names a clip

@@ -63,13 +63,13 @@ var formerSuite = feedtest.Suite{Events: suite.Events, Projections: []feed.Proje
 
 // This is the pattern of an upgrade to another version of a read model: each version has tables and views of its own,
 // and nobody moves rows by hand.
-func TestVersionTwoStartsBesideVersionOne(t *testing.T) {
+func TestThisVersionStartsBesideVersionOne(t *testing.T) {
 	// given rows of version 1, which goes on
 	w := formerSuite.World(t)
 	earlier := w.Projector
 	w.Write(t, "clip-c1", saved(1))
 
-	// when version 2 starts on the same data, then it has all rows without a hand
+	// when the present version starts on the same data, then it has all rows without a hand
 	w.Project(t, clips.ReadModels()...)
 	require.Equal(t, []readmodel.ClipRow{row(1)}, shown(t, w, "a1"))
 

@@ -47,7 +47,7 @@ func TestClosedAccountsAreListedAsLongAsTheyHaveClips(t *testing.T) {
 	w := suite.World(t)
 	type listed struct{ Account string }
 	list := func() []listed {
-		return feedtest.Rows[listed](t, w, `select item from read_v2.todo_erase_clips order by item`)
+		return feedtest.Rows[listed](t, w, `select item from read_v3.todo_erase_clips order by item`)
 	}
 	save := func(id string) {
 		w.Write(t, clip.Stream(id), clip.Saved{Clip: id, Account: "a1", Blob: "b", Bytes: 1, Sealed: []byte{1}, At: now})
@@ -71,7 +71,7 @@ func TestClosedAccountsAreListedAsLongAsTheyHaveClips(t *testing.T) {
 	w.Append(t, account.Stream("a1"), closed, account.ErasureRepeated{Account: "a1", At: now})
 	for _, table := range []string{"clips", "clips_by_time", "clips_by_length", "clips_by_voice"} {
 		require.Empty(t, feedtest.Rows[listed](t, w,
-			`select account_id from rm_clips_v2_g1.`+table+` where account_id = 'a1'`), table)
+			`select account_id from rm_clips_v3_g1.`+table+` where account_id = 'a1'`), table)
 	}
-	require.Empty(t, feedtest.Rows[listed](t, w, `select item from rm_clips_v2_g1.todo_erase_clips where item = 'a1'`))
+	require.Empty(t, feedtest.Rows[listed](t, w, `select item from rm_clips_v3_g1.todo_erase_clips where item = 'a1'`))
 }

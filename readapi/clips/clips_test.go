@@ -205,10 +205,11 @@ func TestWhatListsAreFilteredBy(t *testing.T) {
 	s.save("a1", "british", language("en-gb"))
 	s.save("a1", "german", language("de"))
 	s.save("a1", "played", language("en-us"), func(c *clip.Saved) { c.Debug = false })
+	s.save("a1", "raw", language("fr"), func(c *clip.Saved) { c.Debug, c.MediaType, c.Voice = false, "audio/wav", "zeke" })
 	s.save("a2", "of another", language("en-us"))
 	for query, want := range map[string][]string{
-		"":                         {"played", "german", "british", "american"},
-		"?debug=false":             {"played", "german", "british", "american"},
+		"":                         {"raw", "played", "german", "british", "american"},
+		"?debug=false":             {"raw", "played", "german", "british", "american"},
 		"?debug=true":              {"german", "british", "american"},
 		"?language=en":             {"played", "british", "american"},
 		"?language=en-us":          {"played", "american"},
@@ -216,13 +217,18 @@ func TestWhatListsAreFilteredBy(t *testing.T) {
 		"?language=de":             {"german"},
 		"?language=e":              nil,
 		"?language=%25":            nil,
-		"?language=fr":             nil,
-		"?language=":               {"played", "german", "british", "american"},
+		"?language=pl":             nil,
+		"?language=":               {"raw", "played", "german", "british", "american"},
 		"?language=en&debug=true":  {"british", "american"},
 		"?language=en&page_size=1": {"played"},
 		"?voice=leah":              {"played", "german", "british", "american"},
 		"?voice=ava":               nil,
-		fmt.Sprintf("?since=%d", noon.Unix()+3*60):                                              {"played", "german"},
+		"?media_type=audio/wav":    {"raw"},
+		"?media_type=audio/aac":    nil,
+		"?media_type=audio/mpeg&sort_by=text_length&language=en&page_size=2":                    {"american", "british"},
+		fmt.Sprintf("?since=%d&media_type=audio/mpeg", noon.Unix()+3*60):                        {"played", "german"},
+		fmt.Sprintf("?since=%d&media_type=audio/wav&voice=zeke", noon.Unix()+3*60):              {"raw"},
+		fmt.Sprintf("?since=%d", noon.Unix()+3*60):                                              {"raw", "played", "german"},
 		fmt.Sprintf("?until=%d", noon.Unix()+3*60):                                              {"british", "american"},
 		fmt.Sprintf("?since=%d&until=%d&voice=leah&language=en", noon.Unix(), noon.Unix()+4*60): {"british", "american"},
 	} {
@@ -432,7 +438,7 @@ func TestTheAudioIsForThoseWhoHaveItsAddressWhileTheClipIsThere(t *testing.T) {
 
 func (s *shelf) blobOf(id string) (address blobs.Address) {
 	s.t.Helper()
-	require.NoError(s.t, s.Pool.QueryRow(s.t.Context(), `select blob from read_v2.clips where clip_id = $1`,
+	require.NoError(s.t, s.Pool.QueryRow(s.t.Context(), `select blob from read_v3.clips where clip_id = $1`,
 		id).Scan(&address))
 	return address
 }

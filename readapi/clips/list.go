@@ -19,6 +19,7 @@ type clipsRequest struct {
 	SortBy    string  `query:"sort_by" default:"timestamp" literal:"timestamp,text_length,voice" doc:"What the clips are sorted by: the time at which they were made, the length of their text, or the id of their voice." example:"timestamp"`
 	SortOrder string  `query:"sort_order" default:"desc" literal:"asc,desc" doc:"Ascending or descending." example:"desc"`
 	Debug     bool    `query:"debug" default:"false" doc:"only clips that a request saved by debug"`
+	MediaType string  `query:"media_type" maxlen:"100" doc:"Only clips whose audio is this, such as audio/wav."`
 	Voice     string  `query:"voice" maxlen:"200" doc:"Only clips of the voice with this id. They are sorted by timestamp."`
 	Since     *int64  `query:"since" ge:"0" le:"253402300799" doc:"Only clips that were made then or later, in Unix seconds. With it they are sorted by timestamp."`
 	Until     *int64  `query:"until" ge:"0" le:"253402300799" doc:"Only clips that were made earlier, in Unix seconds. With it they are sorted by timestamp."`
@@ -62,24 +63,24 @@ type clipsResponse struct {
 type clipOrder struct {
 	ranges readmodel.View
 	by     string
-	// begins and ends compare a row with the bounds ($6 and $7 in Unix seconds, $8 a voice): it comes before them; ""
+	// begins and ends compare a row with the bounds ($7 and $8 in Unix seconds, $9 a voice): it comes before them; ""
 	// where the order has no bounds
 	begins, ends string
 }
 
 var clipOrders = map[string]clipOrder{
 	"timestamp": {readmodel.ClipsByTimeView.View, `saved_at, clip_id`,
-		`saved_at < to_timestamp($6::float8)`, `saved_at < to_timestamp($7::float8)`},
+		`saved_at < to_timestamp($7::float8)`, `saved_at < to_timestamp($8::float8)`},
 	"text_length": {readmodel.ClipsByLengthView.View, `characters, saved_at, clip_id`, ``, ``},
 	"voice": {readmodel.ClipsByVoiceView.View, `voice, saved_at, clip_id`,
-		`(voice, saved_at) < ($8::text, to_timestamp($6::float8))`,
-		`(voice, saved_at) < ($8::text, to_timestamp($7::float8))`},
+		`(voice, saved_at) < ($9::text, to_timestamp($7::float8))`,
+		`(voice, saved_at) < ($9::text, to_timestamp($8::float8))`},
 }
 
 // pageQuery is a query of pages.
 type pageQuery struct {
 	sortBy, sortOrder string
-	filtered          bool // by language or debug
+	filtered          bool // by language, debug or media type
 	bounded           bool // by time or voice
 }
 
@@ -105,8 +106,8 @@ var pageQueries = func() map[pageQuery]readapi.Rows[clipsPage] {
 var fromClips = ` from ` + readmodel.ClipsView.SQL()
 
 // filter selects the clips of an account ($1), in a language with all of its regions or in one region ($2, "" for any),
-// and only those of debug requests if $3 is true.
-const filter = ` where account_id = $1 and (debug or not $3::boolean)
+// only those of debug requests if $3 is true, and of a media type ($6, "" for any).
+const filter = ` where account_id = $1 and (debug or not $3::boolean) and ($6::text = '' or media_type = $6)
 	and ($2::text = '' or language = $2 or starts_with(language, $2 || '-'))`
 
 // page returns the query of a page of $4 clips after the first $5 of those in the bounds, and of how many clips these
@@ -116,9 +117,9 @@ func (o clipOrder) page(filtered, bounded, descending bool) readapi.Rows[clipsPa
 	after := `account_id = $1 and (` + o.by + `) >= (select ` + o.by + ` from start) order by ` + o.by
 	ids := `select clip_id` + fromClips + ` where ` + after + `
 		offset (select skip from start) limit (select size from page)`
-	if filtered { // the clips of each language and debug have an index in this order
+	if filtered { // the clips of each language, debug and media type have an index in this order
 		ids = `select clip_id from (` + o.facets() + ` cross join lateral (
-				select ` + o.by + fromClips + ` where language = facets.language and debug = facets.debug and ` + after + `
+				select ` + o.by + fromClips + ` where ` + inFacet + ` and ` + after + `
 				limit (select skip + size from start, page)) as found) as found
 			order by ` + o.by + ` offset (select skip from start) limit (select size from page)`
 	}
@@ -142,9 +143,11 @@ func (o clipOrder) page(filtered, bounded, descending bool) readapi.Rows[clipsPa
 			order by `+strings.ReplaceAll(o.by, ",", direction+",")+direction)}
 }
 
-// facets returns the start of a query that begins with the combinations of language and debug.
+const inFacet = `language = facets.language and debug = facets.debug and media_type = facets.media_type`
+
+// facets returns the start of a query that begins with the combinations of language, debug and media type.
 func (o clipOrder) facets() string {
-	return `select found.* from (select distinct language, debug` + o.fromRanges() + `) as facets`
+	return `select found.* from (select distinct language, debug, media_type` + o.fromRanges() + `) as facets`
 }
 
 // bounds returns a query of how many clips come before the first one that is asked for, and before what follows the
@@ -165,8 +168,7 @@ func (o clipOrder) before(condition string, filtered bool) string {
 	within := `select count(*)` + fromClips + ` where ` + some
 	if filtered {
 		within = `select coalesce(sum(clips), 0) from (` + o.facets() + ` cross join lateral (
-			select count(*) as clips` + fromClips + ` where language = facets.language
-				and debug = facets.debug and ` + some + `) as found) as counts`
+			select count(*) as clips` + fromClips + ` where ` + inFacet + ` and ` + some + `) as found) as counts`
 	}
 	return `select (before + (` + within + `))::bigint
 		from (select * from placed where ` + condition + ` order by ` + o.by + ` desc limit 1) as last`
@@ -180,11 +182,14 @@ func (a *API) list(call *web.Call, in clipsRequest) (web.Reply, error) {
 	}
 	in.PageSize = min(in.PageSize, maxPageSize)
 	language := languageFilter(in.Language)
-	parameters := []any{call.Principal.Account, language, in.Debug, int64(in.PageSize), offset(in.Page, in.PageSize)}
+	parameters := []any{
+		call.Principal.Account, language, in.Debug, int64(in.PageSize), offset(in.Page, in.PageSize), in.MediaType,
+	}
 	if in.bounded() {
 		parameters = append(parameters, in.bounds()...)
 	}
-	query := pageQueries[pageQuery{in.order(), in.SortOrder, language != "" || in.Debug, in.bounded()}]
+	filtered := language != "" || in.Debug || in.MediaType != ""
+	query := pageQueries[pageQuery{in.order(), in.SortOrder, filtered, in.bounded()}]
 	page, err := query.One(call, a.Models, nil, parameters...)
 	if err != nil {
 		return web.Reply{}, err

@@ -17,9 +17,9 @@ import (
 
 // plainPage selects a page in the plain way: it counts all, and skips what comes before.
 const plainPage = `with filtered as (
-	select clip_id, characters, saved_at, voice from read_v2.clips
+	select clip_id, characters, saved_at, voice from read_v3.clips
 	where account_id = 'big' and ($1 = '' or language = $1 or starts_with(language, $1 || '-')) and (debug or not $2)
-	and ($5 = '' or voice = $5) and saved_at >= to_timestamp($6) and saved_at < to_timestamp($7))
+	and ($5 = '' or voice = $5) and ($8 = '' or media_type = $8) and saved_at >= to_timestamp($6) and saved_at < to_timestamp($7))
 select (select count(*) from filtered), array(select clip_id from filtered order by %s limit $3 offset $4)`
 
 func TestPagesOfManyClipsAreThoseOfAPlainQuery(t *testing.T) {
@@ -28,6 +28,9 @@ func TestPagesOfManyClipsAreThoseOfAPlainQuery(t *testing.T) {
 	s := newShelf(t)
 	n := 0
 	ids := s.fill(12_000, func(c *clip.Saved) {
+		if n%7 == 0 {
+			c.MediaType = "audio/wav"
+		}
 		if n++; n%3 == 0 {
 			c.At, c.Voice, c.Characters = noon, "leah", 20
 		}
@@ -48,6 +51,7 @@ func TestPagesOfManyClipsAreThoseOfAPlainQuery(t *testing.T) {
 		direction := rapid.SampledFrom([]string{"asc", "desc"}).Draw(rt, "sort_order")
 		language := rapid.SampledFrom([]string{"", "", "en", "en-us", "de", "fr", "e"}).Draw(rt, "language")
 		debug := rapid.Bool().Draw(rt, "debug")
+		media := rapid.SampledFrom([]string{"", "", "audio/mpeg", "audio/wav", "audio/aac"}).Draw(rt, "media_type")
 		bounds := drawBounds(rt, by)
 		size := rapid.SampledFrom([]int{1, 7, 12, 333, 1000}).Draw(rt, "page_size")
 		page := 1 + rapid.IntRange(0, 8000).Draw(rt, "after")/size
@@ -56,10 +60,10 @@ func TestPagesOfManyClipsAreThoseOfAPlainQuery(t *testing.T) {
 		var want []string
 		sorted := strings.ReplaceAll(clipOrders[by].by, ",", " "+direction+",") + " " + direction
 		row := s.Pool.QueryRow(t.Context(), fmt.Sprintf(plainPage, sorted), language, debug, size, (page-1)*size,
-			bounds.voice, bounds.since, bounds.until)
+			bounds.voice, bounds.since, bounds.until, media)
 		require.NoError(rt, row.Scan(&total, &want))
-		shown := s.list("big", fmt.Sprintf("?sort_by=%s&sort_order=%s&language=%s&debug=%t&page_size=%d&page=%d%s",
-			by, direction, language, debug, size, page, bounds.query()))
+		shown := s.list("big", fmt.Sprintf("?sort_by=%s&sort_order=%s&language=%s&debug=%t&media_type=%s&page_size=%d&page=%d%s",
+			by, direction, language, debug, media, size, page, bounds.query()))
 		require.Equal(rt, total, shown.TotalClips)
 		require.Equal(rt, (total+int64(size)-1)/int64(size), shown.TotalPages)
 		got := make([]string, 0, len(want))
@@ -72,7 +76,7 @@ func TestPagesOfManyClipsAreThoseOfAPlainQuery(t *testing.T) {
 	// and no page reads far: however alike clips are, ranges are short
 	var longest int64
 	require.NoError(t, s.Pool.QueryRow(t.Context(), `select max(clips)::bigint from (
-		select sum(clips) as clips from read_v2.clips_by_voice group by voice, saved_at, clip_id) as ranges`).Scan(&longest))
+		select sum(clips) as clips from read_v3.clips_by_voice group by voice, saved_at, clip_id) as ranges`).Scan(&longest))
 	require.LessOrEqual(t, longest, int64(4000))
 }
 

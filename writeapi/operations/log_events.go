@@ -3,7 +3,9 @@ package operations
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/recital-tts/recital/domain/audit"
@@ -84,14 +86,62 @@ func (p *eventPage) fill(ctx context.Context) error {
 		}
 		return nil
 	case p.wanted.isOneStream():
-		for event, err := range p.log.ReadStreamBackwards(ctx, p.wanted.Stream) {
-			if err != nil || p.add(event) {
-				return err
-			}
-		}
-		return nil
+		return p.fillFromStream(ctx)
 	}
 	return p.fillFromParts(ctx)
+}
+
+// fillFromStream reads the stream downwards, in parts of the size of a page.
+func (p *eventPage) fillFromStream(ctx context.Context) error {
+	end, err := p.countBefore(ctx)
+	for part := []eventlog.Recorded(nil); end > 0 && err == nil; end -= min(end, uint64(p.wanted.Limit)) {
+		if part, err = p.readPart(ctx, end-min(end, uint64(p.wanted.Limit)), end); err != nil {
+			return err
+		}
+		for _, event := range slices.Backward(part) {
+			if p.add(event) {
+				return nil
+			}
+		}
+	}
+	return err
+}
+
+// countBefore returns how many events of the stream come before the end of the page. A page is asked for by a position
+// and a stream is read by revisions, so the revision is searched for.
+func (p *eventPage) countBefore(ctx context.Context) (count uint64, err error) {
+	for last, err := range p.log.ReadStreamBackwards(ctx, p.wanted.Stream) {
+		if count = last.Revision + 1; err != nil {
+			return 0, err
+		}
+		break
+	}
+	before := p.wanted.Before.Position
+	if before == eventlog.Start() {
+		return count, nil
+	}
+	found := sort.Search(int(count), func(revision int) bool { //nolint:gosec // no stream has so many events
+		for event, failure := range p.log.ReadStream(ctx, p.wanted.Stream, uint64(revision)) { //nolint:gosec // not negative
+			err = errors.Join(err, failure)
+			return failure != nil || event.Position.Compare(before) >= 0
+		}
+		return true
+	})
+	return uint64(found), err //nolint:gosec // not negative
+}
+
+// readPart returns the events of the stream from a revision on and before another.
+func (p *eventPage) readPart(ctx context.Context, first, end uint64) (part []eventlog.Recorded, err error) {
+	for event, err := range p.log.ReadStream(ctx, p.wanted.Stream, first) {
+		if err != nil {
+			return nil, err
+		}
+		if event.Revision >= end {
+			break
+		}
+		part = append(part, event)
+	}
+	return part, nil
 }
 
 // add adds an event that is wanted, and reports whether the page is full: then the event is the last one of it.

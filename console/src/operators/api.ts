@@ -7,7 +7,7 @@ export interface Finding { check: string; state: string; since?: string; found?:
 export interface Doctor { instance: string; version: string; at: string; findings: Finding[] }
 export interface Figure {
   at: string; requests: number; errors: number; syntheses: number; failures: number; characters: number
-  first_audio: number | null; first_audio_p95: number | null
+  first_audio: number | null; first_audio_p95: number | null; lag: number | null; lag_building: number | null
 }
 export interface Figures { every: number; figures: Figure[] }
 export interface GenerationID { name: string; version: number; generation: number }

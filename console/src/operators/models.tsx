@@ -1,11 +1,11 @@
 // The read models, and the events that they could not handle.
 import { useCallback, useState } from 'preact/hooks'
 import { ApiError } from '../api'
-import { bytes, dateTime, duration, number } from '../format'
+import { bytes, dateTime, duration, number, unix } from '../format'
 import { Meter } from '../frame'
 import { announce } from '../live'
 import { ConfirmByTyping, Dialog, Empty, Header, Icon, Loaded, Time, toast, toastFailure, useResource } from '../ui'
-import { api, type Generation, type GenerationID, type Overview, type Parked, type Skip } from './api'
+import { api, type Figure, type Generation, type GenerationID, type Overview, type Parked, type Skip } from './api'
 import { useChanges } from './app'
 import { Lines } from './lines'
 import { Act, Details, EventDialog, Facts, SectionHeader, State, Table, usePolling } from './parts'
@@ -13,21 +13,8 @@ import { words } from './words'
 
 const w = words.models
 const every = 2000 // milliseconds
-const minutes = 10, kept = minutes * 60_000 / every
-
-// lags are what this page has seen, whichever view was shown meanwhile.
-const lags: { at: number; live: number; building: number | null }[] = []
-
-async function look(): Promise<Overview> {
-  const seen = await api.models()
-  const most = (of: Generation[]) => of.length ? Math.max(...of.map(one => one.lag)) : null
-  lags.push({
-    at: seen.at ?? Date.now() / 1000, live: most(seen.projections.filter(one => one.live)) ?? 0,
-    building: most(seen.projections.filter(one => one.state === 'building')),
-  })
-  lags.splice(0, Math.max(0, lags.length - kept))
-  return seen
-}
+const seldom = 10_000
+const hour = 3600 // seconds
 
 const nameOf = (one: GenerationID) => w.generation(one.name, one.version, one.generation)
 
@@ -35,25 +22,34 @@ type Open = { kind: 'rebuild'; of: Generation | null } | { kind: 'inspect' | 'pr
 
 export function Models() {
   const changes = useChanges()
-  const models = useResource(look, ['operators'])
+  const models = useResource(api.models, ['operators'])
+  const figures = useResource(api.figures, ['operators'])
   const [open, setOpen] = useState<Open | null>(null)
   const close = () => setOpen(null)
   usePolling(models.reload, every)
+  usePolling(figures.reload, seldom)
   return <>
     <Header title={w.title} lead={w.lead}>
       {changes && <button class="button primary" onClick={() => setOpen({ kind: 'rebuild', of: null })}>{w.rebuild}</button>}
     </Header>
     <ParkedEvents />
     <Loaded of={models} rows={6}>{({ projections, head }) => projections.length === 0 ? <Empty icon="models" title={w.none} /> : <>
-      <Lines title={w.lag} times={lags.map(one => one.at)} span={minutes * 60} shown={duration} lines={[
-        { name: w.ofLive, kind: 'first', values: lags.map(one => one.live) },
-        { name: w.ofBuilding, kind: 'second', values: lags.map(one => one.building) }]} />
+      <Loaded of={figures} rows={5}>{({ figures: all }) => <Lags figures={all} now={models.data!} />}</Loaded>
       <p class="faint">{w.head} <code>{head}</code></p>
       <Generations all={projections} onOpen={setOpen} />
     </>}</Loaded>
     <SkippedEvents />
     {open && <Dialogs open={open} all={models.data?.projections ?? []} onClose={close} />}
   </>
+}
+
+// Lags plots what the instance has noted, and what is known now.
+function Lags({ figures, now }: { figures: Figure[]; now: Overview }) {
+  const most = (of: Generation[]) => of.length > 0 ? Math.max(...of.map(one => one.lag)) : null
+  const live = most(now.projections.filter(one => one.live)), building = most(now.projections.filter(one => one.state === 'building'))
+  return <Lines title={w.lag} times={[...figures.map(one => unix(one.at)), Date.now() / 1000]} span={hour} shown={duration} lines={[
+    { name: w.ofLive, kind: 'first', values: [...figures.map(one => one.lag), live] },
+    { name: w.ofBuilding, kind: 'second', values: [...figures.map(one => one.lag_building), building] }]} />
 }
 
 // hasOlder reports whether a live generation has one before it to go back to.

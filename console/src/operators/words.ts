@@ -54,7 +54,7 @@ export const words = {
   models: {
     title: 'Read models', lead: 'What is made from the log, and how far each is.',
     none: 'There are no read models yet', head: 'The log ends at',
-    lag: 'Lag in the last 10 minutes, while this page was open', ofLive: 'Live, the slowest', ofBuilding: 'Being built, the slowest',
+    lag: 'Lag in the last hour', ofLive: 'Live, the slowest', ofBuilding: 'Being built, the slowest',
     model: 'Read model', state: 'State', live: 'Live', position: 'Position', lagShort: 'Lag', rows: 'Rows', size: 'Size',
     parked: 'Parked', percent: (n: number) => `${n} %`,
     number: (version: number, generation: number) => `version ${version}, generation ${generation}`,

@@ -64,7 +64,7 @@ export function Clips() {
       : rows.total === 0 ? <None filtered={isFiltered(filter)} onAll={() => change(everything)} />
         : <>
           {rows.error !== undefined && <Notice kind="warning" onRetry={rows.reload}>{messageOf(rows.error)}</Notice>}
-          <List key={query + filter.search + filter.media} rows={rows} total={rows.total} goTo={rank}>
+          <List key={query + filter.search} rows={rows} total={rows.total} goTo={rank}>
             {(clip, place) => <Row key={clip.id} clip={clip} place={place} name={nameOf(clip)} removed={removed.has(clip.id)}
               selected={selected.has(clip.id)} onSelect={() => select(clip.id)} onOpen={() => { silence(); setOpen(clip) }}
               onRemove={() => remove([clip.id])} />}
@@ -124,7 +124,7 @@ interface Place { rank: number; total: number; top: number }
 
 // rowHeight is that of .clips li, in pixels.
 const rowHeight = 72
-const pause = 150 // without a movement, after which the scroll bar is put right, in milliseconds
+const pause = 400 // without a movement, after which the scroll bar is put right, in milliseconds
 
 type Draw = (clip: Clip, place: Place) => ComponentChildren
 
@@ -152,11 +152,12 @@ function List({ rows, total, goTo, children }: {
     return () => clearTimeout(soon)
   }, [first, end, rows.want])
   useEffect(() => { if (goTo) setScroll(to(goTo.rank, sizes)) }, [goTo])
+  const known = useRef(0) // where the element has scrolled to: it is not asked after a change, which costs a layout
   useLayoutEffect(() => {
-    if (Math.abs(box.current!.scrollTop - scroll.top) > 1) box.current!.scrollTop = scroll.top
+    if (Math.abs(known.current - scroll.top) > 1) box.current!.scrollTop = known.current = scroll.top
   }, [scroll])
   const follow = () => {
-    const top = box.current!.scrollTop
+    const top = known.current = box.current!.scrollTop
     setScroll(old => Math.abs(top - old.top) < 1 ? old : moved(old, top, sizes))
     clearTimeout(rest.current)
     rest.current = setTimeout(() => setScroll(old => {
@@ -166,7 +167,7 @@ function List({ rows, total, goTo, children }: {
   }
   const next = new Map<number, Drawn>()
   for (let rank = first; rank < end; rank++) {
-    const top = scroll.top + rank * rowHeight - scroll.at, clip = rows.at(rank), old = drawn.current.get(rank)
+    const top = Math.round(scroll.top + rank * rowHeight - scroll.at), clip = rows.at(rank), old = drawn.current.get(rank)
     const same = old && old.clip === clip && old.top === top && old.total === total && old.by === children
     next.set(rank, same ? old : { clip, top, total, by: children, node: clip && children(clip, { rank, total, top }) })
   }

@@ -8,8 +8,8 @@ import (
 )
 
 // Clips is the read model of saved clips. What was said stays sealed. Version 2 counts clips, and knows whose account
-// was closed.
-var Clips = Model{Name: "clips", Version: 2}
+// was closed. Version 3 counts them by their media types, too.
+var Clips = Model{Name: "clips", Version: 3}
 
 // ClipRow is a clip that was not deleted.
 type ClipRow struct {
@@ -34,7 +34,7 @@ func (r ClipRow) ContentUse() string { return clip.SealedFor(r.Clip) }
 var ClipsView = Show(Clips, table.Of[ClipRow]("clips").Index("clips_by_blob", "blob"))
 
 // ClipsByTimeView, ClipsByLengthView and ClipsByVoiceView show the ranges of an account's clips in an order, and count
-// the clips of each language and debug in them: see table.Ranking. The clip at which a range begins may be deleted.
+// the clips of each language, debug and media type in them: see table.Ranking. The clip at which a range begins may be deleted.
 var (
 	ClipsByTimeView   = rankClips("clips_by_time", "saved_at", "clip_id")
 	ClipsByLengthView = rankClips("clips_by_length", "characters", "saved_at", "clip_id")
@@ -42,7 +42,7 @@ var (
 )
 
 func rankClips(name string, by ...string) RankingView {
-	return ShowRanking(Clips, ClipsView.Ranked(name, "account_id", by, []string{"language", "debug"}), "clips")
+	return ShowRanking(Clips, ClipsView.Ranked(name, "account_id", by, []string{"language", "debug", "media_type"}), "clips")
 }
 
 // ToDoEraseClipsView lists the closed accounts that have clips, those included that a request saves which was still
