@@ -185,7 +185,7 @@ func (v *viewer) speaksByKeyboard() {
 	v.leavesDialog("header .button")
 }
 
-// makesAVoiceByKeyboard records a voice, and hears it.
+// makesAVoiceByKeyboard records a voice, hears it, edits it, and deletes it.
 func (v *viewer) makesAVoiceByKeyboard() {
 	v.open("voices")
 	v.enters("Create a voice")
@@ -200,7 +200,19 @@ func (v *viewer) makesAVoiceByKeyboard() {
 	v.enters("Stop: The voice")
 	v.enters("Done")
 	v.await(`document.activeElement.innerText?.trim() === "Create a voice"`)
-	v.requireText(".voices bdi", "By keyboard")
+	v.reach(`e.closest("li")?.innerText.startsWith("By keyboard") && e.innerText === "Edit"`)
+	v.hit("Enter", 0)
+	v.await(`document.activeElement.matches("dialog input")`)
+	v.types("Renamed voice")
+	v.hit("Enter", 0)
+	v.unseen("dialog")
+	v.requireText(".voices bdi", "Renamed voice")
+	v.reach(`e.closest("li")?.innerText.startsWith("Renamed voice") && e.innerText === "Delete"`)
+	v.hit("Enter", 0)
+	v.reach(`e.matches("dialog input")`)
+	v.types("delete")
+	v.hit("Enter", 0)
+	v.await(`![...document.querySelectorAll(".voices bdi")].some(e => e.innerText === "Renamed voice")`)
 }
 
 func (v *viewer) typesLiveByKeyboard() {

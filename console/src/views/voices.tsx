@@ -72,7 +72,7 @@ function Edit({ voice, onClose }: { voice: Voice; onClose: () => void }) {
       toast(words.security.saved)
     }}>
       <Field label={w.name}>
-        <input value={name} maxLength={200} autocomplete="off" onInput={e => setName(e.currentTarget.value)} />
+        <input value={name} maxLength={200} autofocus autocomplete="off" onInput={e => setName(e.currentTarget.value)} />
       </Field>
       <Field label={w.description}>
         <textarea rows={3} maxLength={5000} value={description} onInput={e => setDescription(e.currentTarget.value)} />
