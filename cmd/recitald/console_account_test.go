@@ -316,8 +316,8 @@ func (v *viewer) owes() {
 	v.await(`document.querySelector(".plans") && !document.querySelector(".notice.error")`)
 }
 
-// stripeScript is what Stripe.js does for the page of cards, as far as the page needs it: a form in a frame of Stripe's,
-// a card that is refused, and one that pays.
+// stripeScript is what Stripe.js does for the page of cards, as far as the page needs it: a form in a frame of
+// Stripe's, a card that is refused, and one that pays.
 const stripeScript = `window.Stripe = key => ({
 	elements: options => ({ create: () => {
 		const handlers = {}

@@ -55,8 +55,8 @@ func TestManyStreamsOfOneAccountAreNoConflictStorm(t *testing.T) {
 	}
 }
 
-// A month of heavy use: more than 10,000 events, ten sums. A starting instance reads no more than the events since the last
-// snapshot.
+// A month of heavy use: more than 10,000 events, ten sums. A starting instance reads no more than the events since the
+// last snapshot.
 func TestAMonthOfHeavyUseIsReadInBoundedTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a month takes a while to write; make test-long runs it")

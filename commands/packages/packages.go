@@ -253,8 +253,8 @@ func (p *Packages) Remove(ctx context.Context, id string, origin journal.Origin)
 	return p.follow(ctx)
 }
 
-// Assign has an installed voice speak for a system voice, on every instance; without a voice, the system voice speaks for
-// itself again. Errors: domain.NotFound, and domain.Rejected for a voice that its licence or this machine forbids.
+// Assign has an installed voice speak for a system voice, on every instance; without a voice, the system voice speaks
+// for itself again. Errors: domain.NotFound, and domain.Rejected for a voice that its licence or this machine forbids.
 func (p *Packages) Assign(ctx context.Context, system, voice string, origin journal.Origin) error {
 	if _, found := speech.LookupVoice(system); !found {
 		return domain.Refuse(domain.NotFound, "There is no such system voice")

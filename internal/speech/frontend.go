@@ -55,8 +55,8 @@ func (s spoken) Speak(ctx context.Context, job Job) (Utterance, error) {
 	return &writtenUtterance{utterance, writtenPlaces(spans)}, nil
 }
 
-// pause gives a job the pauses of what is spoken. Where the sentence goes on in the next segment, it does not sound as if
-// it ended.
+// pause gives a job the pauses of what is spoken. Where the sentence goes on in the next segment, it does not sound as
+// if it ended.
 func pause(job *Job, spans []frontend.Span) {
 	text, found := clausesOf(spans)
 	if text == "" || len(found) == 0 {

@@ -88,8 +88,8 @@ func languageGain(language string) float64 {
 // isAudible reports whether samples contain sound.
 func isAudible(pcm []byte) bool { return audio.TrailingSilence(pcm) < len(pcm)/2 }
 
-// speedGain returns what makes a voice as loud at a speed as at 1, in dB: a part of what does so at the engine's slowest
-// or fastest. A language that was not measured there is taken for English.
+// speedGain returns what makes a voice as loud at a speed as at 1, in dB: a part of what does so at the engine's
+// slowest or fastest. A language that was not measured there is taken for English.
 func speedGain(engine, language string, voice Voice, speed float64) float64 {
 	if speed == 1 {
 		return 0

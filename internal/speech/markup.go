@@ -269,8 +269,8 @@ func (p *passageOfMarkup) add(r ssml.Run) {
 	p.ends = max(p.ends, r.Ends)
 }
 
-// segments splits the passage, which begins at a byte offset in the text. The cuts depend on the spoken form, because an
-// alias may be longer than its text. A run with an alias or a class is not cut.
+// segments splits the passage, which begins at a byte offset in the text. The cuts depend on the spoken form, because
+// an alias may be longer than its text. A run with an alias or a class is not cut.
 func (p passageOfMarkup) segments(start int, first bool) []Segment {
 	var written, said strings.Builder
 	for _, r := range p.runs {

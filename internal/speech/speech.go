@@ -31,7 +31,8 @@ type Job struct {
 	// Readings are the parts of the text that are spoken otherwise than they are written, in order. Only the front end
 	// knows them.
 	Readings []Reading
-	// Sounds are the parts of the text that are in the International Phonetic Alphabet, in order. The front end makes them.
+	// Sounds are the parts of the text that are in the International Phonetic Alphabet, in order. The front end makes
+	// them.
 	Sounds []Sound
 }
 

@@ -63,8 +63,8 @@ func (a *API) speakOpenAI(call *web.Call, in request.OpenAI) (web.Reply, error) 
 	}), nil
 }
 
-// openAIVoice returns the id of the voice that a client names: a system voice's comes before an own voice's. A name that
-// no voice has is returned as it is.
+// openAIVoice returns the id of the voice that a client names: a system voice's comes before an own voice's. A name
+// that no voice has is returned as it is.
 func (a *API) openAIVoice(call *web.Call, in request.OpenAI) (string, error) {
 	if id := in.SystemVoice(a.OpenAIVoices, a.Catalogue); id != "" {
 		return id, nil

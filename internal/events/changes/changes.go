@@ -130,8 +130,8 @@ func (n *Notifier) Run(ctx context.Context) error {
 	}
 }
 
-// tell has the streams tell what was noted until now, once reads show it. What is noted meanwhile is for the next round,
-// so a part that changes all the time is told, too.
+// tell has the streams tell what was noted until now, once reads show it. What is noted meanwhile is for the next
+// round, so a part that changes all the time is told, too.
 func (n *Notifier) tell(ctx context.Context) error {
 	streams, until := n.hold()
 	if err := n.cfg.Wait(ctx, until); ctx.Err() != nil {

@@ -34,7 +34,8 @@ func (r ClipRow) ContentUse() string { return clip.SealedFor(r.Clip) }
 var ClipsView = Show(Clips, table.Of[ClipRow]("clips").Index("clips_by_blob", "blob"))
 
 // ClipsByTimeView, ClipsByLengthView and ClipsByVoiceView show the ranges of an account's clips in an order, and count
-// the clips of each language, debug and media type in them: see table.Ranking. The clip at which a range begins may be deleted.
+// the clips of each language, debug and media type in them: see table.Ranking. The clip at which a range begins may be
+// deleted.
 var (
 	ClipsByTimeView   = rankClips("clips_by_time", "saved_at", "clip_id")
 	ClipsByLengthView = rankClips("clips_by_length", "characters", "saved_at", "clip_id")

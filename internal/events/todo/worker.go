@@ -300,7 +300,8 @@ func (w *Worker) settleEnded(ctx context.Context) error {
 	}
 }
 
-// settle takes note of an attempt that has ended. That of an outage for which the process has paused already is no news.
+// settle takes note of an attempt that has ended. That of an outage for which the process has paused already is no
+// news.
 func (w *Worker) settle(ctx context.Context, a attempt) {
 	delete(w.begun, a.item.key())
 	w.failures.delay(a.item, a.at)

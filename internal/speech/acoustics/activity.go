@@ -74,7 +74,8 @@ func voices(frames []frame, scores, levels []float64, loudest float64) (speech [
 	return speech
 }
 
-// What fades into noise that is steady: the frames beside speech that are above the noise together, though none is alone.
+// What fades into noise that is steady: the frames beside speech that are above the noise together, though none is
+// alone.
 const (
 	steady      = 0.5 // the least low threshold
 	faintScore  = 0.25

@@ -86,8 +86,8 @@ func listen(sound Sound) activity {
 	return activityOf(levels)
 }
 
-// extract returns mel-frequency cepstra (Davis and Mermelstein, 1980) of the frames that are looked at, and zeros in the
-// others.
+// extract returns mel-frequency cepstra (Davis and Mermelstein, 1980) of the frames that are looked at, and zeros in
+// the others.
 func extract(sound Sound, looked func(activity) iter.Seq2[int, int]) features {
 	l := layoutOf(sound)
 	f := features{rows: make([]row, l.frames), activity: listen(sound)}

@@ -30,8 +30,8 @@ func compose(text string) composition {
 	return c
 }
 
-// spans returns the spans of the text by those of its composed form. The letters of plain text that are not composed are
-// spans of their own.
+// spans returns the spans of the text by those of its composed form. The letters of plain text that are not composed
+// are spans of their own.
 func (c composition) spans(language string, given []Reading) (out []Span) {
 	given = slices.Clone(given)
 	for i := range given {
@@ -53,8 +53,8 @@ func (c composition) spans(language string, given []Reading) (out []Span) {
 	return out
 }
 
-// run returns the end and the kind of what begins at a place in the composed form: a letter that is written otherwise, or
-// plain text up to the next of these.
+// run returns the end and the kind of what begins at a place in the composed form: a letter that is written otherwise,
+// or plain text up to the next of these.
 func (c composition) run(at, end int) (int, Kind) {
 	for to := at; to < end; {
 		_, size := utf8.DecodeRuneInString(c.composed[to:])

@@ -7,8 +7,8 @@ import (
 )
 
 // slavic has what is known of a language whose nouns and numbers have cases, Polish or Russian, beside the tables that
-// all languages have. A case is a letter: nominative, genitive, dative, accusative, instrumental, or prepositional, which
-// Polish calls locative. The rows of its table are of these kinds, too:
+// all languages have. A case is a letter: nominative, genitive, dative, accusative, instrumental, or prepositional,
+// which Polish calls locative. The rows of its table are of these kinds, too:
 //
 //	case              a case, and how the names of the rules for numbers in it end
 //	prep, clock       cases, and prepositions that govern them, and that govern them before an hour
@@ -55,8 +55,8 @@ type reading struct {
 	noun   *noun // nil if it is guessed
 }
 
-// slavicUnit is a unit or a currency. In its template, "_" is the noun. Texts with strokes between them are for one, few,
-// many, and a part of it.
+// slavicUnit is a unit or a currency. In its template, "_" is the noun. Texts with strokes between them are for one,
+// few, many, and a part of it.
 type slavicUnit struct {
 	noun     *noun
 	template string
@@ -369,8 +369,8 @@ func (g *slavic) corrected(set, spoken string) string {
 	return spoken
 }
 
-// dotted returns a pattern of texts, of which a full stop at the end may be missing, and one within may be followed by a
-// space.
+// dotted returns a pattern of texts, of which a full stop at the end may be missing, and one within may be followed by
+// a space.
 func dotted(texts []string) string {
 	return strings.TrimSuffix(strings.NewReplacer(`\.|`, `\.?|`, `\.`, `\.\s?`).Replace(alternatives(texts)+"|"), "|")
 }

@@ -48,8 +48,9 @@ type measure struct {
 }
 
 // abbreviation is an abbreviation's long form, which may have another one for women after a stroke. The conditions are
-// letters: t if no sentence ends with it, 1, X, N, D, Y and R if a number, one that may be Roman, a name, a date, a year or
-// a name of rulers must follow, # if a number must precede it, I if no initial may, and = if it has no full stop.
+// letters: t if no sentence ends with it, 1, X, N, D, Y and R if a number, one that may be Roman, a name, a date, a
+// year or a name of rulers must follow, # if a number must precede it, I if no initial may, and = if it has no full
+// stop.
 type abbreviation struct{ long, conditions string }
 
 // rows yields the lines of a table, each with n fields.
@@ -104,8 +105,8 @@ func newTabled(numbers, emoji string, names ...string) *locale {
 	return l
 }
 
-// newTables makes a locale without rules of the CLDR's rules for numbers of one language, its names of emoji of another,
-// and of tables, of which a later one replaces rows of the earlier ones.
+// newTables makes a locale without rules of the CLDR's rules for numbers of one language, its names of emoji of
+// another, and of tables, of which a later one replaces rows of the earlier ones.
 func newTables(numbers, emoji string, names ...string) *locale {
 	l := &locale{
 		speller:  parseRules(file("rules/" + numbers + ".txt")),
@@ -274,9 +275,9 @@ func spacedWord(text string) (word, rest string) {
 	return word, text[size+len(word):]
 }
 
-// amountOf divides a number into its digits before and after the decimal mark, and that mark, or 0 if there is none. The
-// mark of the language between three digits each separates thousands if it is there more than once, the other one if it
-// is there at all.
+// amountOf divides a number into its digits before and after the decimal mark, and that mark, or 0 if there is none.
+// The mark of the language between three digits each separates thousands if it is there more than once, the other one
+// if it is there at all.
 func (t *tables) amountOf(written string) (whole, decimals string, mark rune) {
 	written = strings.Map(func(r rune) rune {
 		if isDigit(r) || r == '.' || r == ',' {

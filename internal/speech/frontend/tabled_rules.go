@@ -22,8 +22,8 @@ const noText = `[^\x00-\x{10FFFF}]`
 // rangeAfter matches the second number of a range.
 var rangeAfter = regexp.MustCompile(`^(?:\s?[-–]\s?|\s\pL{1,3}\s)\d+`)
 
-// tabledRules returns the rules that languages share, with those that a language has of its own before the ones of dates
-// and before the ones of numbers.
+// tabledRules returns the rules that languages share, with those that a language has of its own before the ones of
+// dates and before the ones of numbers.
 func (l *locale) tabledRules(beforeDates, beforeNumbers []rule) []rule {
 	t := l.tables
 	suffix := alternatives(slices.Collect(maps.Keys(t.ordinals)))

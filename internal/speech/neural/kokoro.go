@@ -57,6 +57,6 @@ func kokoroConfig(content []byte) (Config, error) {
 var kokoroUnits = units{words: 40, symbols: 240, pause: 0.5}
 
 // kokoroEdges are those of a Kokoro, measured with the durations that it gives itself: a sound is two frames before its
-// symbol, what follows the last sound is within its symbol, and a sentence whose first silence is shorter than the model
-// has it loses its first word.
+// symbol, what follows the last sound is within its symbol, and a sentence whose first silence is shorter than the
+// model has it loses its first word.
 var kokoroEdges = edges{whole: true, shift: 2, before: 2, last: 7}

@@ -1,6 +1,6 @@
-// Package reporttest measures the speech of this service and prints the figures: how well alignment finds words, how near
-// clones are to the voices of their recordings, what the precheck finds in noise, how loud the voices are, and how many
-// texts are said as they should be. It also writes the gains that bring all voices to one loudness.
+// Package reporttest measures the speech of this service and prints the figures: how well alignment finds words, how
+// near clones are to the voices of their recordings, what the precheck finds in noise, how loud the voices are, and how
+// many texts are said as they should be. It also writes the gains that bring all voices to one loudness.
 package reporttest
 
 import (

@@ -27,8 +27,8 @@ func New(from, to int) *Resampler {
 	return r
 }
 
-// sinc returns the filter for a position at a fraction after a sample; its middle is at index taps-1. It keeps a part of
-// the band.
+// sinc returns the filter for a position at a fraction after a sample; its middle is at index taps-1. It keeps a part
+// of the band.
 func sinc(fraction, band float64) []float64 {
 	filter := make([]float64, 2*taps)
 	sum := 0.0

@@ -1,6 +1,6 @@
 // Package voicepack reads and writes packages of voices that operators install: a folder with a manifest and the files
-// of a voice, or a tar archive of it. Packages are hostile until their worker has loaded them: names and sizes are fixed,
-// and hashes are compared.
+// of a voice, or a tar archive of it. Packages are hostile until their worker has loaded them: names and sizes are
+// fixed, and hashes are compared.
 package voicepack
 
 import (
@@ -23,7 +23,8 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 )
 
-// The files of a package, in the order of its archive. A voice has the last one if its model speaks with several styles.
+// The files of a package, in the order of its archive. A voice has the last one if its model speaks with several
+// styles.
 const (
 	ManifestFile = "manifest.json"
 	ConfigFile   = "voice.onnx.json"

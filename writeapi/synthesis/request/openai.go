@@ -22,8 +22,8 @@ type OpenAI struct {
 // fastest is the maximum of Speech.Speed.
 const fastest = 2
 
-// Speech returns the request in our own terms, spoken by the voice with an id, and a warning for each part that cannot be
-// carried out.
+// Speech returns the request in our own terms, spoken by the voice with an id, and a warning for each part that cannot
+// be carried out.
 func (o OpenAI) Speech(voice string) (translated Speech, warnings []string) {
 	if !slices.Contains(speech.Models(), o.Model) {
 		o.Model = speech.ModelAurora

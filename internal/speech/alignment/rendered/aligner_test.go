@@ -108,8 +108,8 @@ func silenceTable() map[string]silences {
 	return table
 }
 
-// No word is farther than a quarter of a second from where it is, wherever a recording is silent, and for how long. Each
-// voice is heard with each silence, and in each noise, which take turns.
+// No word is farther than a quarter of a second from where it is, wherever a recording is silent, and for how long.
+// Each voice is heard with each silence, and in each noise, which take turns.
 func TestSilences(t *testing.T) {
 	engine, flite := start(t, workertest.Command(binary)), start(t, workertest.Flite(binary))
 	voices, noises := []string{"leah", "zeke"}, []float64{-90, -60, -40}

@@ -76,8 +76,8 @@ func (f *fitting) gap() gap {
 // numbers are the cepstra that are compared, without the first, which is the level.
 const numbers = 12
 
-// cepstrum returns the distance of the mean mel-frequency cepstra, as a root mean square over the known bands; 0 if noise
-// fills the quiet moments of the target.
+// cepstrum returns the distance of the mean mel-frequency cepstra, as a root mean square over the known bands; 0 if
+// noise fills the quiet moments of the target.
 func (f *fitting) cepstrum() float64 {
 	if !f.isClean() {
 		return 0

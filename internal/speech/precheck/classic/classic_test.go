@@ -41,8 +41,8 @@ func utterances(t *testing.T) (all []acousticstest.Utterance) {
 }
 
 // More noise never makes a recording better, whatever the noise and the voice; and at 20 dB it does not hide where the
-// speech is. The end of a word may drown among other people's. Each voice says one of its sentences in every other noise,
-// and the next voice another in the noises between.
+// speech is. The end of a word may drown among other people's. Each voice says one of its sentences in every other
+// noise, and the next voice another in the noises between.
 func TestMoreNoiseIsWorse(t *testing.T) {
 	all := utterances(t)
 	for n, noise := range acousticstest.Noises() {
