@@ -84,7 +84,9 @@ func (f *figures) note(now time.Time) error {
 	all := totalsOf(families)
 	figure := all.since(f.last, now)
 	figure.Lag = longestLag(overview.Generations, func(g feed.Generation) bool { return g.Live })
-	figure.LagBuilt = longestLag(overview.Generations, func(g feed.Generation) bool { return g.State == feed.GenerationBuilding })
+	figure.LagBuilt = longestLag(overview.Generations, func(g feed.Generation) bool {
+		return g.State == feed.GenerationBuilding
+	})
 	f.kept = append(f.kept, figure)
 	f.kept = f.kept[max(0, len(f.kept)-figuresKept):]
 	f.last = all

@@ -109,7 +109,8 @@ func findBreaks(text string, atoms []atom) {
 			if lines > 0 {
 				line = i + 1
 			}
-			if a.after = max(strength, breakSpace); strength == breakNone && (isOpening(next) || isLoneDash(atoms, i+1)) || next == '=' && lines == 1 {
+			a.after = max(strength, breakSpace)
+			if strength == breakNone && (isOpening(next) || isLoneDash(atoms, i+1)) || next == '=' && lines == 1 {
 				a.after = breakNone // the pause depends on what comes next
 			}
 			strength, lines = breakNone, 0

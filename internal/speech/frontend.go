@@ -103,7 +103,8 @@ func apart(word, before, after string) string {
 		word = " " + word
 	}
 	r, _ := utf8.DecodeRuneInString(after)
-	if after != "" && !unicode.IsSpace(r) && !isSentenceMark(r) && !isClauseMark(r) && !(isCloser(r) && r != '\'' && r != '’') {
+	closes := isCloser(r) && r != '\'' && r != '’'
+	if after != "" && !unicode.IsSpace(r) && !isSentenceMark(r) && !isClauseMark(r) && !closes {
 		word += " "
 	}
 	return word

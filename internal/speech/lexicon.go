@@ -112,8 +112,9 @@ func (p Pronunciation) speaks(engine string) bool {
 
 // Lexicon is a list of pronunciations, for all texts of an account. It is immutable.
 type Lexicon struct {
-	words   map[string][]Pronunciation // by the folded word
-	lengths map[rune][]int             // of the words that begin with a folded character, in code points, the longest first
+	words map[string][]Pronunciation // by the folded word
+	// lengths are those of the words that begin with a folded character, in code points, the longest first.
+	lengths map[rune][]int
 }
 
 // NewLexicon returns a lexicon of pronunciations in normal form, or nil if there are none.
@@ -262,7 +263,8 @@ func choose(all []Pronunciation, written, language string) (best Pronunciation, 
 		if !p.speaks(language) {
 			continue
 		}
-		if !ok || cmp.Or(rank(p)-rank(best), strings.Compare(best.Language, p.Language), strings.Compare(best.Word, p.Word)) > 0 {
+		if !ok || cmp.Or(rank(p)-rank(best), strings.Compare(best.Language, p.Language),
+			strings.Compare(best.Word, p.Word)) > 0 {
 			best, ok = p, true
 		}
 	}

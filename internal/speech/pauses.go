@@ -172,7 +172,8 @@ func (c *clauses) space(r rune) {
 func (c *clauses) stop(r rune) {
 	after := c.atoms[c.at+1:]
 	if r == '.' && !endsSentence(c.text[:c.atoms[c.at].start], after) {
-		if len(after) > 1 && c.at > 0 && !isSentenceMark(c.atoms[c.at-1].first) && unicode.IsSpace(after[0].first) && after[0].first != '\n' && !unicode.IsLower(after[1].first) {
+		if len(after) > 1 && c.at > 0 && !isSentenceMark(c.atoms[c.at-1].first) && unicode.IsSpace(after[0].first) &&
+			after[0].first != '\n' && !unicode.IsLower(after[1].first) {
 			c.replace(c.at, ' ')
 		}
 		return
@@ -279,7 +280,9 @@ func (c *clauses) wordsOf(from, to int) []string {
 	if to < len(c.atoms) {
 		end = c.atoms[to].start
 	}
-	words := strings.FieldsFunc(c.text[c.atoms[from].start:end], func(r rune) bool { return !unicode.IsLetter(r) && r != '\'' })
+	words := strings.FieldsFunc(c.text[c.atoms[from].start:end], func(r rune) bool {
+		return !unicode.IsLetter(r) && r != '\''
+	})
 	return words[:min(len(words), 3)]
 }
 

@@ -23,7 +23,8 @@ type Job struct {
 	Continues bool    // the sentence continues in the next segment
 	Phonemes  bool    // Marks has the phonemes, too, of engines that know them
 	Careful   bool    // an engine has died of this job before: find out what it can synthesise first
-	Faint     int     // samples below it, with which a phrase fades out, are a part of its pause; 0 leaves it to the engine
+	// Faint is the sample below which what a phrase fades out with is a part of its pause; 0 leaves it to the engine.
+	Faint int
 
 	// Phrases describe how the parts of the text are spoken, in order; none means all of it in the voice's own way.
 	// Each phrase ends as a clause does. Their code points add up to the text's.

@@ -136,7 +136,8 @@ func ofInvoice(event any) (entry, bool) {
 			e.sentence = fmt.Sprintf("The payment of invoice %s of account %s is not disputed any more", s.Invoice, s.Account)
 		}
 	case subscription.Collected:
-		e.of(s.Account, "What account %s owed was charged to the card of its subscription, or is lost where none goes on", s.Account)
+		e.of(s.Account, "What account %s owed was charged to the card of its subscription, or is lost where none goes on",
+			s.Account)
 	case subscription.Lost:
 		e.of(s.Account, "%s of account %s will not be collected (%s): %s, for %d characters past the plan",
 			amount(s.Amount, s.Currency), s.Account, s.Object, losses[s.Reason], s.Characters)

@@ -135,7 +135,9 @@ func current(subscriptions []readmodel.AccountSubscriptionRow) (current readmode
 // it is spent. It is counted over all periods, so that it does not seem lost between the end of a period and the moment
 // when it is carried into the next one.
 func (v accountView) usage(current plan.Period) usageInfo {
-	u := usageInfo{PeriodEnd: new(current.End.Unix()), InstantVoices: v.InstantVoices, ProfessionalVoices: v.ProfessionalVoices}
+	u := usageInfo{
+		PeriodEnd: new(current.End.Unix()), InstantVoices: v.InstantVoices, ProfessionalVoices: v.ProfessionalVoices,
+	}
 	if v.FreePeriodUsed != nil && current.Start.Equal(v.PeriodsFrom) {
 		u.Characters = *v.FreePeriodUsed
 	}

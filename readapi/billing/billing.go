@@ -34,8 +34,8 @@ func (a *API) Routes() []web.Route {
 			web.Description("A page that has a `client_secret` takes the card with Stripe.js and the publishable key, or in "+
 				"mode dev by opening the page of the payment sandbox."), web.Returns[CardForm]()),
 		web.Get("/payments/billing", a.overview, tag,
-			web.Reads(readmodel.SubscriptionsView.View, readmodel.CardsView.View, readmodel.InvoicesView.View, readmodel.RefundsView.View,
-				readmodel.DisputesView.View,
+			web.Reads(readmodel.SubscriptionsView.View, readmodel.CardsView.View, readmodel.InvoicesView.View,
+				readmodel.RefundsView.View, readmodel.DisputesView.View,
 				readmodel.PricesView.View),
 			web.Summary("The subscription, the card that pays, and the invoices"),
 			web.Description("The invoices are the latest 100, the newest first. Amounts are integers in "+

@@ -123,7 +123,8 @@ func (r overview) subscription() subscriptionResponse {
 	}
 	s := r.Subscriptions[0]
 	shown := subscriptionResponse{
-		SubscriptionID: &s.Subscription, PriceID: &s.Price, Status: &s.Status, CurrentPeriodEnd: new(s.PeriodEnd.Unix()), CancelAtPeriodEnd: s.CancelAt != nil,
+		SubscriptionID: &s.Subscription, PriceID: &s.Price, Status: &s.Status, CurrentPeriodEnd: new(s.PeriodEnd.Unix()),
+		CancelAtPeriodEnd: s.CancelAt != nil,
 	}
 	if price := r.price(s.Price); price != nil {
 		shown.Amount, shown.Currency = &price.Amount, &price.Currency

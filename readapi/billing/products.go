@@ -21,7 +21,8 @@ type product struct {
 	CharsPerUnit       *int64   `json:"chars_per_unit" ge:"0" doc:"How many characters additional_unit_cost pays for."`
 }
 
-var onSale = readapi.From(readmodel.PricesView, `where on_sale order by currency, amount, price_id`, "reading the prices")
+var onSale = readapi.From(readmodel.PricesView, `where on_sale order by currency, amount, price_id`,
+	"reading the prices")
 
 func (a *API) products(call *web.Call, _ struct{}) (web.Reply, error) {
 	prices, err := onSale.Read(call, a.Models)

@@ -94,9 +94,11 @@ type installedVoiceReply struct {
 }
 
 func replyOf(v packages.Voice) installedVoiceReply {
-	return installedVoiceReply{ID: v.Voice, Name: v.Name, Languages: v.Languages, Licence: v.Licence, Attribution: v.Attribution,
+	return installedVoiceReply{
+		ID: v.Voice, Name: v.Name, Languages: v.Languages, Licence: v.Licence, Attribution: v.Attribution,
 		Commercial: v.Commercial, Base: v.Base, SHA256: v.SHA256, Gain: v.Gain, Cost: v.Cost, Streams: v.Streams,
-		Running: v.Running, SpeaksFor: append([]string{}, v.SpeaksFor...), InstalledAt: v.At.Unix()}
+		Running: v.Running, SpeaksFor: append([]string{}, v.SpeaksFor...), InstalledAt: v.At.Unix(),
+	}
 }
 
 type installedVoicesReply struct {

@@ -22,7 +22,8 @@ const parkedColumns = `name, version, generation, event_id, event_type, stream, 
 // them, and those at the same position as the last one.
 func (p *Projector) Parked(ctx context.Context, after eventlog.Position, limit int) ([]Parked, error) {
 	return p.listParked(ctx, `(commit_position, prepare_position) > ($1, $2)
-		order by commit_position, prepare_position fetch first $3 rows with ties`, int64(after.Commit), int64(after.Prepare), limit)
+		order by commit_position, prepare_position fetch first $3 rows with ties`,
+		int64(after.Commit), int64(after.Prepare), limit)
 }
 
 func scanParked(row pgx.CollectableRow) (Parked, error) {

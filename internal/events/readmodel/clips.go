@@ -43,7 +43,8 @@ var (
 )
 
 func rankClips(name string, by ...string) RankingView {
-	return ShowRanking(Clips, ClipsView.Ranked(name, "account_id", by, []string{"language", "debug", "media_type"}), "clips")
+	facets := []string{"language", "debug", "media_type"}
+	return ShowRanking(Clips, ClipsView.Ranked(name, "account_id", by, facets), "clips")
 }
 
 // ToDoEraseClipsView lists the closed accounts that have clips, those included that a request saves which was still

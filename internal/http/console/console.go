@@ -67,7 +67,8 @@ func AdminRoutes() ([]web.Route, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the operators' console: %w", err)
 	}
-	return append(s.rows("A page for operators and auditors. It uses these routes with the cookie of an operator's session."),
+	const about = "A page for operators and auditors. It uses these routes with the cookie of an operator's session."
+	return append(s.rows(about),
 		web.Get("/", adminHome, web.Public(), tag, web.Summary("Leads to the console"),
 			web.ReturnsNothing(302, web.Sends("location", "cache-control")))), nil
 }

@@ -43,7 +43,9 @@ func (o order) encode() []byte {
 		out = native.AppendUint32(out, boolToUint32(p.endPause))
 		out = native.AppendUint32(out, boolToUint32(p.trimmed))
 		out = native.AppendUint32(out, boolToUint32(p.sounds))
-		for _, value := range []int{p.faint, p.silence, len(p.voice.name) + 1, len(p.voice.lines), len(p.text) + 1, len(p.breaks)} {
+		for _, value := range []int{
+			p.faint, p.silence, len(p.voice.name) + 1, len(p.voice.lines), len(p.text) + 1, len(p.breaks),
+		} {
 			out = native.AppendUint32(out, uint32(value))
 		}
 		out = append(append(out, p.voice.name...), 0)

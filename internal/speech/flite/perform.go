@@ -98,8 +98,9 @@ func (p *performance) phrase(t task, phrase speech.Phrase, text []byte) error {
 	p.faint = float64(cmp.Or(t.Faint, quietest))
 	p.gain, p.trims = headroom*math.Pow(10, phrase.Gain/20), phrase.Pause != speech.OwnPause
 	err := utterance{
-		text: string(text), phones: p.phones, voice: t.voice, pitch: math.Exp2(phrase.Pitch / 12), width: phrase.Range, stretch: 1 / speed,
-		rises: phrase.Question,
+		text: string(text), phones: p.phones, voice: t.voice, pitch: math.Exp2(phrase.Pitch / 12), width: phrase.Range,
+		stretch: 1 / speed,
+		rises:   phrase.Question,
 	}.speak(p)
 	if err := errors.Join(err, p.err); err != nil || len(p.words) == 0 {
 		return err

@@ -105,7 +105,8 @@ func sayMoney(c *context) (string, bool) {
 	case to != "" && scale == "" && strings.Contains(from+to, "."):
 		return c.locale.priced(from, spoken, m) + " to " + c.locale.priced(to, spoken, m), true
 	case to != "":
-		return c.locale.cardinal(from) + " to " + c.locale.cardinal(to) + c.locale.scaleName(scale) + " " + spoken + m.many, true
+		return c.locale.cardinal(from) + " to " + c.locale.cardinal(to) + c.locale.scaleName(scale) + " " + spoken +
+			m.many, true
 	case scale != "":
 		return c.locale.cardinal(from) + c.locale.scaleName(scale) + " " + spoken + m.many, true
 	default:

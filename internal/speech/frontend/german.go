@@ -49,7 +49,8 @@ func (t *tables) hasCapitals() bool { return t.words["nouns"] == "capital" }
 
 // isOrdered reports whether a noun follows ordinal numbers without an article: "2. Auflage".
 func (t *tables) isOrdered(noun string) bool {
-	return startsUpper(noun) && slices.ContainsFunc(t.formsOf(noun), func(form string) bool { return t.sets["ordered"][form] })
+	isListed := func(form string) bool { return t.sets["ordered"][form] }
+	return startsUpper(noun) && slices.ContainsFunc(t.formsOf(noun), isListed)
 }
 
 // isMonth reports whether a word is the name of a month or the beginning of one.
@@ -256,7 +257,8 @@ func (c *context) germanRegnal(n int64) string {
 	next := c.next()
 	ending, _ := c.ordinalEnding(c.locale.tables.genderOf(next), next)
 	spoken := c.locale.ordinal(n) + ending
-	if earlier := c.earlier(c.before()).before(); startsUpper(earlier) && c.locale.tables.sets["name"][strings.ToLower(earlier)] {
+	earlier := c.earlier(c.before()).before()
+	if startsUpper(earlier) && c.locale.tables.sets["name"][strings.ToLower(earlier)] {
 		spoken = capital(spoken)
 	}
 	return spoken + c.stop(c.groups[0], c.after)

@@ -311,8 +311,8 @@ func (c *context) amount(written string, gender byte) string {
 	case mark == ',' && l.tables.words["decimals"] == "digits":
 		return l.integer(whole) + " " + l.tables.words["comma"] + " " + l.digits(decimals)
 	default:
-		return l.integer(whole) + " " + map[rune]string{',': l.tables.words["comma"], '.': l.tables.words["point"]}[mark] + " " +
-			l.decimals(decimals)
+		words := map[rune]string{',': l.tables.words["comma"], '.': l.tables.words["point"]}
+		return l.integer(whole) + " " + words[mark] + " " + l.decimals(decimals)
 	}
 }
 

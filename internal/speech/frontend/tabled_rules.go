@@ -60,7 +60,8 @@ func (l *locale) tabledAmountRules() []rule {
 	unit, coin, scale := alternatives(units), alternatives(money), alternatives(slices.Collect(maps.Keys(t.scales)))
 	first := slices.DeleteFunc(slices.Clone(money), startsLower)
 	return []rule{
-		on(Phone, `(?:\+\d{1,3}|\(\d{1,4}\)|\d{2,5})(?:[ ./\x{a0}\x{202f}-]{1,2}\(?\d{1,9}\)?\d{0,4}){1,6}|\d{9,11}`, sayTabledPhone),
+		on(Phone, `(?:\+\d{1,3}|\(\d{1,4}\)|\d{2,5})(?:[ ./\x{a0}\x{202f}-]{1,2}\(?\d{1,9}\)?\d{0,4}){1,6}|\d{9,11}`,
+			sayTabledPhone),
 		on(Money, `(`+alternatives(first)+`)\s?(`+tabledNumeral+`)(?:,[-–—])?(?:\s?(`+scale+`)\b)?`, sayTabledMoney),
 		on(Money, `()(`+tabledNumeral+`)(?:,[-–—])?(?:\s?(`+scale+`))?\s?(`+coin+`)`, sayTabledMoney),
 		unlessAfter(oneOf("/"), on(Fraction, `()(\d{1,4})/(\d{1,4})(?:\s?(`+unit+`)\b)?`, sayTabledFraction)),
@@ -289,7 +290,8 @@ func sayTabledFraction(c *context) (string, bool) {
 		spoken = c.count(top, 'm') + " " + parts[0]
 	}
 	if whole != "" {
-		spoken = c.beforeFraction(whole, c.counted(whole)) + cmp.Or(l.tables.words["and part"], " "+l.tables.words["and"]+" ") + spoken
+		and := cmp.Or(l.tables.words["and part"], " "+l.tables.words["and"]+" ")
+		spoken = c.beforeFraction(whole, c.counted(whole)) + and + spoken
 	}
 	if unit, ok := l.units[c.groups[4]]; ok {
 		spoken += " " + l.tables.of(unit.one)
@@ -352,7 +354,8 @@ func sayTabledRoman(c *context) (string, bool) {
 	n, before, next := roman(numeral), strings.ToLower(c.before()), c.next()
 	gender := t.genderOf(strings.ToLower(next))
 	switch {
-	case n == 0 || strings.ContainsRune("'’", firstOf(c.after)) || isWord(c.previous()) || numeral == "L" || numeral == "C":
+	case n == 0 || numeral == "L" || numeral == "C" || strings.ContainsRune("'’", firstOf(c.after)) ||
+		isWord(c.previous()):
 		return "", false
 	case suffix != "":
 		return c.locale.spell(t.ordinals[suffix], n), !t.sets["first"][suffix] || n == 1 // not "Ver"

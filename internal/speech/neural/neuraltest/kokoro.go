@@ -80,7 +80,8 @@ func (m *model) kokoroAlignment() {
 }
 
 func (m *model) kokoroSource(noise bool) {
-	m.node("ConvTranspose", []string{"prosody.frames", "pitch.weight"}, []string{"pitch"}, intsAttribute("strides", ownHop))
+	m.node("ConvTranspose", []string{"prosody.frames", "pitch.weight"}, []string{"pitch"},
+		intsAttribute("strides", ownHop))
 	m.node("Transpose", []string{"pitch"}, []string{"pitch.rows"}, intsAttribute("perm", 0, 2, 1))
 	m.node("Mul", []string{"pitch.rows", "harmonics.rate"}, []string{"rates"})
 	rates := "rates"
