@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/internal/process/procfs/procfstest"
 	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
@@ -84,7 +85,7 @@ func TestAnInstanceThatWasFrozenAcceptsNoRevokedKey(t *testing.T) {
 		require.Zero(t, c.at(second).usage(t))
 
 		// when an instance is frozen for longer than it may trust what it knows, and a key is revoked meanwhile
-		require.NoError(t, syscall.Kill(second.command.Process.Pid, syscall.SIGSTOP))
+		procfstest.Stop(t, second.command.Process.Pid)
 		over := time.After(200 * time.Millisecond) // twice that
 		revoked := do(t, c.request(http.MethodDelete, "/v1/account/api_key/"+account.MaskAPIKey(c.key), nil))
 		require.Equal(t, 200, revoked.status, revoked.text())
@@ -111,7 +112,7 @@ func TestWhilePostgresHangs(t *testing.T) {
 	backends := childrenOf(s.postmaster().pid)
 	require.NotEmpty(t, backends)
 	for _, b := range backends {
-		require.NoError(t, syscall.Kill(b.pid, syscall.SIGSTOP))
+		procfstest.Stop(t, b.pid)
 	}
 	// A read ends by its own deadline, long before the 30 s of other requests. What it is answered depends on whether a
 	// connection was left.
@@ -136,7 +137,7 @@ func TestAPostgresThatIsAwayIsNamed(t *testing.T) {
 	s := start(t, dataFolder(t))
 	s.eventually(func() bool { return len(s.missing()) == 0 })
 	postmaster := s.postmaster()
-	require.NoError(t, syscall.Kill(postmaster.pid, syscall.SIGSTOP))
+	procfstest.Stop(t, postmaster.pid) // it starts no further backend
 	for _, backend := range childrenOf(postmaster.pid) {
 		_ = syscall.Kill(backend.pid, syscall.SIGKILL) // no connection is left, and no new one is made
 	}
