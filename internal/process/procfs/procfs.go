@@ -6,22 +6,25 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // Stopped reports whether a signal has stopped each thread of a process (the state T): it does nothing until it is
-// continued. They do not stop at the same time.
+// continued. They do not stop at the same time. Listing them costs most, so the first one is asked before.
 func Stopped(pid int) bool {
-	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid)) // the pattern is well-formed
-	for _, thread := range threads {
-		stat, _ := os.ReadFile(thread)         // empty if the thread has ended
-		name := bytes.LastIndexByte(stat, ')') // it may contain anything
-		if name < 0 || !bytes.HasPrefix(stat[name:], []byte(") T ")) {
-			return false
-		}
+	if !stopped(fmt.Sprintf("/proc/%d/stat", pid)) {
+		return false
 	}
-	return len(threads) > 0
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid)) // the pattern is well-formed
+	return len(threads) > 0 && !slices.ContainsFunc(threads, func(thread string) bool { return !stopped(thread) })
+}
+
+func stopped(stat string) bool {
+	content, _ := os.ReadFile(stat)           // empty if the thread has ended
+	name := bytes.LastIndexByte(content, ')') // it may contain anything
+	return name >= 0 && bytes.HasPrefix(content[name:], []byte(") T "))
 }
 
 // Children returns the children of a process, and none where the kernel does not list them.
