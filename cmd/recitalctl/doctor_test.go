@@ -68,7 +68,8 @@ func TestTheDoctorExaminesAnInstallation(t *testing.T) {
 		manifest, err := json.Marshal(map[string]any{"begun": time.Now().Add(-age)})
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(backup, "manifest.json"), manifest, 0o600))
-		require.Eventually(t, func() bool { _, code = examine("--backup", backup); return code == want }, patience, pause, age)
+		require.Eventually(t, func() bool { _, code = examine("--backup", backup); return code == want }, patience, pause,
+			age)
 	}
 	require.Eventually(t, func() bool {
 		_, code = examine("--backup", backup, "--backup-age", "31h")
@@ -98,7 +99,9 @@ func TestTheDoctorExaminesAnInstallation(t *testing.T) {
 	// and people read the same
 	got := recitalctl(t, environment, "doctor")
 	assert.Equal(t, exitFailed, got.code)
-	assert.Regexp(t, `(?m)^FAULT    the read models are up to date\n         an event stops account version 1 generation 1.*\n         recitalctl projections list says why`, got.out)
+	assert.Regexp(t, `(?m)^FAULT    the read models are up to date\n`+
+		`         an event stops account version 1 generation 1.*\n`+
+		`         recitalctl projections list says why`, got.out)
 	assert.Regexp(t, `(?m)^ok       Postgres keeps what it is given: version`, got.out)
 }
 
@@ -124,7 +127,8 @@ func TestTheDoctorAsksTheAdminAddressForThePublicOne(t *testing.T) {
 			filepath.Join(dataDir, "operator-token"))
 		return got.code == 0
 	}, patience, pause)
-	require.Regexp(t, `(?m)^skipped  the public address answers\n +the public address of the recitald on `+a.AdminAddr()+` is not known; give it with --http-addr`, got.out)
+	require.Regexp(t, `(?m)^skipped  the public address answers\n +the public address of the recitald on `+a.AdminAddr()+
+		` is not known; give it with --http-addr`, got.out)
 
 	for value, want := range map[string]string{
 		"192.0.2.1:8080": "192.0.2.1:8080", "0.0.0.0:8080": "10.0.0.7:8080", "[::]:8080": "10.0.0.7:8080",

@@ -45,7 +45,8 @@ func newReader(t *testing.T, name string) *reader {
 	}
 	require.NoError(t, os.Symlink(os.Args[0], filepath.Join(here, "bin", "recitalctl")))
 	require.NoError(t, os.WriteFile(r.server.settings,
-		[]byte(r.place("RECITAL_DATA_DIR=/var/lib/recital\nRECITAL_HTTP_ADDR=127.0.0.1:8080\nRECITAL_ADMIN_ADDR=127.0.0.1:8081\n")), 0o600))
+		[]byte(r.place("RECITAL_DATA_DIR=/var/lib/recital\nRECITAL_HTTP_ADDR=127.0.0.1:8080\n"+
+			"RECITAL_ADMIN_ADDR=127.0.0.1:8081\n")), 0o600))
 	for _, f := range r.guide.files {
 		require.NoError(t, os.WriteFile(r.place(f.path), []byte(r.place(f.text)), 0o600))
 	}

@@ -270,7 +270,8 @@ func TestAPersonAtATerminal(t *testing.T) {
 		hostileServer := impostor(t, func(w http.ResponseWriter, _ *http.Request) {
 			one := `"name":"` + hostile + `","version":1,"generation":2`
 			_, _ = io.WriteString(w,
-				`{"generations":[{`+one+`}],"head":"9/9","projections":[{`+one+`,"state":"stopped","reason":"`+hostile+`","position":"1/1"}]}`)
+				`{"generations":[{`+one+`}],"head":"9/9","projections":[{`+one+`,"state":"stopped","reason":"`+hostile+
+					`","position":"1/1"}]}`)
 		})
 		code, screen := onTerminal(t, hostileServer, "projections", "rebuild", "account").ends()
 		assert.Equal(t, exitFailed, code)

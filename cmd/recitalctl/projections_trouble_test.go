@@ -196,8 +196,11 @@ func TestNothingThatAServerTellsReachesTheTerminal(t *testing.T) {
 			`{"generations":[{`+one+`}],"head":"`+hostile+`","projections":[{`+one+`,"state":"stopped","reason":"`+hostile+
 				`","position":"`+hostile+`"}],"parked":[{`+one+`,"event_id":"`+hostile+`","type":"`+hostile+`","stream":"`+hostile+
 				`","position":"`+hostile+`","state":"`+hostile+`","reason":"`+hostile+`"}],"next":"`+hostile+
-				`","account_id":"`+hostile+`","plan":"`+hostile+`","apikey":"`+hostile+`","applied":1,"success":true,"stream":"account-`+hostile+`","unconfirmed":true,"event_id":"`+hostile+`","rebuild":["`+hostile+
-				`"],"skips":[{"event_id":"`+hostile+`","stream":"`+hostile+`","type":"`+hostile+`","by":"`+hostile+`","reason":"`+hostile+`"}]}`)
+				`","account_id":"`+hostile+`","plan":"`+hostile+`","apikey":"`+hostile+
+				`","applied":1,"success":true,"stream":"account-`+hostile+`","unconfirmed":true,"event_id":"`+hostile+
+				`","rebuild":["`+hostile+
+				`"],"skips":[{"event_id":"`+hostile+`","stream":"`+hostile+`","type":"`+hostile+`","by":"`+hostile+`","reason":"`+
+				hostile+`"}]}`)
 	})
 	for _, environment := range [][]string{refusing, telling} {
 		for _, command := range []string{

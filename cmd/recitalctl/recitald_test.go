@@ -82,7 +82,8 @@ func TestAgainstARecitald(t *testing.T) {
 			got = recitalctl(t, environment, "alerts", "--wide")
 			return strings.Count(got.out, "\n") == 2 && strings.Contains(got.out, id)
 		}, patience, pause)
-		assert.Regexp(t, `^ID +SOURCE +REASON +SINCE +CLEARS ITSELF +ALERT\n`+id+` +todo/dunning +unpaid .* false +Account a1 has lost its plan`, got.out)
+		assert.Regexp(t, `^ID +SOURCE +REASON +SINCE +CLEARS ITSELF +ALERT\n`+id+
+			` +todo/dunning +unpaid .* false +Account a1 has lost its plan`, got.out)
 		got = recitalctl(t, environment, "alerts", "list", "--format", "csv")
 		assert.Contains(t, got.out, "\n"+id+",todo/dunning,unpaid,")
 		var listed openAlerts

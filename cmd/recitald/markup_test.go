@@ -53,9 +53,11 @@ func TestMarkupWithAnErrorIsRefused(t *testing.T) {
 	t.Parallel()
 	c := share(t).openAccount("enterprise")
 	for text, message := range map[string]string{
-		"<speak>a\n <audio src='x'/></speak>":          "line 2, column 2: <audio> is not supported",
-		"<speak><!DOCTYPE a>b</speak>":                 "line 1, column 8: a document type or another declaration is not permitted",
-		"<speak>a<break time='11s'/></speak>":          "line 1, column 9: the time of <break> is a number of s or ms, up to 10 seconds",
+		"<speak>a\n <audio src='x'/></speak>": "line 2, column 2: <audio> is not supported",
+		"<speak><!DOCTYPE a>b</speak>": "line 1, column 8: " +
+			"a document type or another declaration is not permitted",
+		"<speak>a<break time='11s'/></speak>": "line 1, column 9: " +
+			"the time of <break> is a number of s or ms, up to 10 seconds",
 		"<speak>" + strings.Repeat("<p>", 17) + "</p>": "line 1, column 53: <p> is more than 16 elements deep",
 	} {
 		for _, route := range []string{bytesRoute, detailedRoute} {
@@ -65,7 +67,8 @@ func TestMarkupWithAnErrorIsRefused(t *testing.T) {
 			requireInvalid(t, send("1.0"), send("1.1"), "value_error", "text", "Value error, "+message)
 		}
 	}
-	tooLong := c.post(t, bytesRoute, order{"text": "<speak>a" + strings.Repeat("<break/>", 700) + "</speak>", "voice": "leah"})
+	tooLong := c.post(t, bytesRoute, order{"text": "<speak>a" + strings.Repeat("<break/>", 700) + "</speak>",
+		"voice": "leah"})
 	require.Equal(t, 422, tooLong.status)
 	require.Contains(t, tooLong.text(), "5000")
 	require.Zero(t, c.usage(t))
@@ -77,9 +80,11 @@ func TestADialogueIsOneRequest(t *testing.T) {
 	c := share(t).openAccount("enterprise")
 	const text = `<speak>Ready? <voice name="zeke">Yes.</voice> <voice name="ava">Not yet!</voice></speak>`
 	said := map[string]bool{}
-	for _, document := range []string{text, strings.ReplaceAll(text, "zeke", "leah"), strings.ReplaceAll(text, "ava", "leah")} {
+	for _, document := range []string{text, strings.ReplaceAll(text, "zeke", "leah"),
+		strings.ReplaceAll(text, "ava", "leah")} {
 		for _, model := range []string{"aurora", "blizzard"} {
-			answer := c.post(t, bytesRoute, order{"text": document, "voice": "leah", "model": model, "format": "raw", "language": "en"})
+			answer := c.post(t, bytesRoute, order{"text": document, "voice": "leah", "model": model, "format": "raw",
+				"language": "en"})
 			require.Equal(t, 200, answer.status, answer.text())
 			require.Equal(t, strconv.Itoa(len("Ready? Yes. Not yet!")), answer.header.Get("x-character-count"))
 			said[string(answer.body)] = true

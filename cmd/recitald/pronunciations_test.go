@@ -83,7 +83,8 @@ func TestAPronunciationListChangesWhatIsHeard(t *testing.T) {
 	c.pronounces(t, order{"word": "xyzzyquux", "ipa": "təˈmeɪtoʊ", "language": "en"})
 	for _, model := range []string{"aurora", "blizzard"} {
 		for _, said := range []string{"an xyzzyquux.", `<speak>an <phoneme ph="təˈmeɪtoʊ">xyzzyquux</phoneme>.</speak>`} {
-			answer := c.post(t, bytesRoute, order{"text": said, "voice": "leah", "format": "raw", "model": model, "language": "en"})
+			answer := c.post(t, bytesRoute, order{"text": said, "voice": "leah", "format": "raw", "model": model,
+				"language": "en"})
 			require.Equal(t, 200, answer.status, answer.text())
 			same := other.post(t, bytesRoute, order{"text": `<speak>an <phoneme ph="təˈmeɪtoʊ">xyzzyquux</phoneme>.</speak>`,
 				"voice": "leah", "format": "raw", "model": model, "language": "en"})

@@ -26,10 +26,11 @@ type erasures struct {
 
 func (e *erasures) with() accounts.Closing {
 	ends := func(context.Context, string) error { return e.ends }
-	return accounts.Closing{Longest: time.Hour, End: ends, Patience: time.Hour, Erase: func(_ context.Context, id string) error {
-		e.of = append(e.of, id)
-		return e.fail
-	}}
+	return accounts.Closing{Longest: time.Hour, End: ends, Patience: time.Hour,
+		Erase: func(_ context.Context, id string) error {
+			e.of = append(e.of, id)
+			return e.fail
+		}}
 }
 
 func TestClosingAnAccount(t *testing.T) {

@@ -47,7 +47,8 @@ func TestEventsAreReadForEver(t *testing.T) {
 			Facts: account.Facts{
 				Account: "a1", OpenedOn: plan.Free, Identity: "5e884898", FreePeriod: free, OpenedAt: noon,
 				Entitlement: bought, Version: 2, Followed: 7,
-				Before:        []account.Former{{Period: plan.Period{Plan: plan.Free, Start: free.Start, End: free.End}, Next: noon}},
+				Before: []account.Former{{Period: plan.Period{Plan: plan.Free, Start: free.Start, End: free.End},
+					Next: noon}},
 				Keys:          []account.Key{{Hash: "9f86d081", Masked: "rk_abcd****wxyz", SealedName: []byte("\x01name")}},
 				ProfileDigest: "d1ce", TermsAccepted: true,
 				WantsEmail: new(true), Operator: true, SessionsRevokedAt: noon, Closing: account.ErasedOnce, EraseAgainAt: noon,

@@ -95,7 +95,8 @@ func TestEventsAreReadForEver(t *testing.T) {
 			Facts: subscription.Facts{
 				Account: "a1", Customer: "cus_1", Open: &requested,
 				Answered: []subscription.Answered{{Requested: requested, Object: "sub_1", EffectiveAt: month,
-					Reason: subscription.Unconfirmed, Decline: "authentication_required", Invoice: "in_2", First: &first, EndedAt: noon}},
+					Reason: subscription.Unconfirmed, Decline: "authentication_required", Invoice: "in_2", First: &first,
+					EndedAt: noon}},
 				Subscriptions: []subscription.Subscription{{
 					Terms: terms, CancelAt: month, Scheduled: &subscription.Change{Price: "price_indie", Plan: plan.Indie,
 						EffectiveAt: month},

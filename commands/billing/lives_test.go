@@ -48,8 +48,9 @@ func TestALifeIsPaidToTheCent(t *testing.T) {
 		steps := map[string]func(){
 			"subscribes": l.subscribe, "speaks": l.speaks, "speaks more": l.speaks, "changes": l.change,
 			"changes again": l.change,
-			"cancels":       l.cancel, "uncancels": l.uncancel, "drops": l.drop, "replaces the card": l.card, "declines": l.decline,
-			"passes": l.pass, "passes more": l.pass, "reaches a border": l.border, "hears": l.hear, "works": l.works,
+			"cancels":       l.cancel, "uncancels": l.uncancel, "drops": l.drop, "replaces the card": l.card,
+			"declines": l.decline, "passes": l.pass, "passes more": l.pass, "reaches a border": l.border, "hears": l.hear,
+			"works": l.works,
 		}
 		names := make([]string, 0, len(steps))
 		for name := range steps {

@@ -29,7 +29,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-var ada = signin.Person{Issuer: "https://idp.example", Subject: "subject-1815", Name: "Ada Lovelace", Email: "ada@example.com"}
+var ada = signin.Person{Issuer: "https://idp.example", Subject: "subject-1815", Name: "Ada Lovelace",
+	Email: "ada@example.com"}
 
 // house signs people in, with real accounts, sessions and keys. The free periods are what a test says.
 type house struct {

@@ -20,7 +20,8 @@ async function form<T>(path: string, fields: Record<string, string>): Promise<T>
 }
 
 export const pronunciations = {
-  list: (page: number, size: number) => get<PronunciationPage>(`v1/account/pronunciations?page=${page}&page_size=${size}`),
+  list: (page: number, size: number) =>
+    get<PronunciationPage>(`v1/account/pronunciations?page=${page}&page_size=${size}`),
   set: (entry: Omit<Pronunciation, 'id'>) => send('PUT', 'v1/account/pronunciations', entry),
   remove: (id: string) => send('DELETE', `v1/account/pronunciations/${part(id)}`),
 }
@@ -30,8 +31,10 @@ export const activity = (area: Area, limit: number, page: string) =>
 
 export const hosting = {
   projects: (config: string, code: string) =>
-    form<{ projects: Project[]; complete: boolean }>('v1/account/hosting/projects', { config_id: config, ...(code && { code }) }),
+    form<{ projects: Project[]; complete: boolean }>('v1/account/hosting/projects',
+      { config_id: config, ...(code && { code }) }),
   // set puts a key into a project, or takes it away.
-  set: (config: string, project: string, on: boolean) => form<{ failed: { message: string }[] }>('v1/account/hosting/env_vars',
-    { config_id: config, [on ? 'add_project_names' : 'remove_projects']: JSON.stringify([project]) }),
+  set: (config: string, project: string, on: boolean) =>
+    form<{ failed: { message: string }[] }>('v1/account/hosting/env_vars',
+      { config_id: config, [on ? 'add_project_names' : 'remove_projects']: JSON.stringify([project]) }),
 }

@@ -39,8 +39,8 @@ export interface Session {
 export interface Precheck { dnsmos: number; start_s: number; end_s: number }
 export interface WordTime { text: string; start: number; duration: number }
 
-// ApiError is a refusal of the service, or a failure to reach it (status 0). A payment that its owner has to confirm has
-// a client secret for that.
+// ApiError is a refusal of the service, or a failure to reach it (status 0). A payment that its owner has to confirm
+// has a client secret for that.
 export class ApiError extends Error {
   constructor(readonly status: number, message: string, readonly clientSecret = '') { super(message) }
   get offline() { return this.status === 0 }
@@ -61,7 +61,9 @@ export function messageOf(error: unknown): string {
 
 async function refusal(response: Response): Promise<ApiError> {
   const body = await response.json().catch(() => null)
-  const wrong = Array.isArray(body?.detail) ? body.detail[0]?.msg?.replace(/^Value error, (.)/, (_: string, first: string) => first.toUpperCase()) : undefined
+  const wrong = Array.isArray(body?.detail)
+    ? body.detail[0]?.msg?.replace(/^Value error, (.)/, (_: string, first: string) => first.toUpperCase())
+    : undefined
   const text = wrong ?? body?.error?.message ?? body?.error ?? body?.detail
   const secret = body?.client_secret ?? body?.error?.client_secret ?? ''
   return new ApiError(response.status, typeof text === 'string' ? text : words.refused(response.status), secret)
@@ -75,7 +77,8 @@ export async function send(
   let response: Response
   try {
     response = await fetch(new URL(path, base), {
-      method, signal: signal ?? null, keepalive: method === 'DELETE', body: body === undefined || form ? body as BodyInit | null ?? null : JSON.stringify(body),
+      method, signal: signal ?? null, keepalive: method === 'DELETE',
+      body: body === undefined || form ? body as BodyInit | null ?? null : JSON.stringify(body),
       headers: body === undefined || form ? headers : { ...headers, 'content-type': 'application/json' },
     })
   } catch (error) {
@@ -109,7 +112,8 @@ export const api = {
   revokeKey: (masked: string) => send('DELETE', `v1/account/api_key/${part(masked)}`),
   updateVoice: (id: string, change: Partial<Voice>) => send('PUT', `v1/ai/voice/${part(id)}`, change),
   createVoice: async (form: FormData): Promise<Voice> => await (await send('POST', 'v1/ai/voice', form)).json(),
-  precheck: async (form: FormData): Promise<Precheck> => await (await send('POST', 'v1/ai/voice/precheck', form)).json(),
+  precheck: async (form: FormData): Promise<Precheck> =>
+    await (await send('POST', 'v1/ai/voice/precheck', form)).json(),
   deleteVoice: (id: string) => send('DELETE', `v1/ai/voice/${part(id)}`),
   deleteClip: (id: string) => send('DELETE', `v1/account/clip/${part(id)}`),
   endSession: (id: string) => send('DELETE', `v1/account/sessions/${part(id)}`),

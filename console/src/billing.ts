@@ -8,7 +8,9 @@ export interface Product {
 export interface Subscription {
   subscription_id: string | null; price_id: string | null; amount: number | null; currency: string | null
   status: string | null; current_period_end: number | null; cancel_at_period_end: boolean
-  scheduled_change: { price_id: string; plan_name: string | null; amount: number | null; currency: string | null; effective_at: number } | null
+  scheduled_change: {
+    price_id: string; plan_name: string | null; amount: number | null; currency: string | null; effective_at: number
+  } | null
   pending_change: { price_id: string; plan_name: string | null; expires_at: number } | null
 }
 export interface Invoice {
@@ -18,7 +20,9 @@ export interface Invoice {
 }
 export interface Overview {
   subscription: Subscription
-  other_subscriptions: { subscription_id: string; amount: number | null; currency: string | null; current_period_end: number }[]
+  other_subscriptions: {
+    subscription_id: string; amount: number | null; currency: string | null; current_period_end: number
+  }[]
   payment_method: { brand: string; last4: string } | null
   invoices: Invoice[]
 }

@@ -13,7 +13,11 @@ const w = words.card
 // Intent is what Stripe.js, and the page of the sandbox, say of a payment or the registration of a card.
 interface Intent { id: string; status: string; payment_method?: string | { id: string } | null }
 interface Result { error?: { message?: string }; paymentIntent?: Intent; setupIntent?: Intent }
-interface Elements { create: (kind: 'payment') => { mount: (box: HTMLElement) => void; on: (what: 'ready' | 'loaderror', then: () => void) => void } }
+interface Elements {
+  create: (kind: 'payment') => {
+    mount: (box: HTMLElement) => void; on: (what: 'ready' | 'loaderror', then: () => void) => void
+  }
+}
 interface Stripe {
   elements: (options: object) => Elements
   retrievePaymentIntent: (secret: string) => Promise<Result>
@@ -42,8 +46,10 @@ function CardPage() {
           {task.purpose === 'register' ? <p class="faint">{w.register}</p>
             : task.amount !== null && task.currency && <p class="price">{w.pay(money(task.amount, task.currency))}</p>}
         </header>
-        <Loaded of={form} rows={3}>{({ publishable_key: key, page }) => key ? <AtStripe task={task} publishableKey={key} />
-          : page ? <AtSandbox task={task} page={page} /> : <Empty icon="billing" title={w.noForm} lead={w.noFormLead} />}</Loaded>
+        <Loaded of={form} rows={3}>{({ publishable_key: key, page }) => key ? <AtStripe task={task}
+          publishableKey={key} />
+          : page ? <AtSandbox task={task} page={page} /> : <Empty icon="billing" title={w.noForm}
+            lead={w.noFormLead} />}</Loaded>
       </>}
     </section>
     <footer><a href="../console#/billing" onClick={event => { event.preventDefault(); leaveCard() }}>{w.back}</a>
@@ -64,7 +70,8 @@ function useFinish(task: CardTask): [(intent: Intent) => Promise<void>, Componen
       setFailed({ intent, error })
     }
   }
-  return [finish, failed && <Notice kind="error" onRetry={() => finish(failed.intent)}>{messageOf(failed.error)}</Notice>]
+  return [finish, failed && <Notice kind="error"
+    onRetry={() => finish(failed.intent)}>{messageOf(failed.error)}</Notice>]
 }
 
 const over = (intent: Intent | undefined) => intent !== undefined && ['succeeded', 'processing'].includes(intent.status)
@@ -73,11 +80,13 @@ const over = (intent: Intent | undefined) => intent !== undefined && ['succeeded
 function AtSandbox({ task, page }: { task: CardTask; page: string }) {
   const [done, setDone] = useState(false)
   const [finish, failure] = useFinish(task)
-  const address = page.replace('{client_secret}', encodeURIComponent(task.secret)) + '?opener=' + encodeURIComponent(location.origin)
+  const address = page.replace('{client_secret}', encodeURIComponent(task.secret)) + '?opener='
+    + encodeURIComponent(location.origin)
   useEffect(() => {
     const told = (event: MessageEvent<Result>) => {
       const intent = event.data?.setupIntent ?? event.data?.paymentIntent
-      if (event.origin !== new URL(page).origin || !intent || !over(intent) || !task.secret.startsWith(intent.id + '_secret')) return
+      if (event.origin !== new URL(page).origin || !intent || !over(intent)
+        || !task.secret.startsWith(intent.id + '_secret')) return
       setDone(true)
       finish(intent)
     }
@@ -93,8 +102,8 @@ function AtSandbox({ task, page }: { task: CardTask; page: string }) {
 
 type State = 'loading' | 'form' | 'bank' | 'done' | 'failed'
 
-// AtStripe shows Stripe's own form. Where the bank asks, and sends the browser back here, the state of the payment tells
-// how that ended.
+// AtStripe shows Stripe's own form. Where the bank asks, and sends the browser back here, the state of the payment
+// tells how that ended.
 function AtStripe({ task, publishableKey }: { task: CardTask; publishableKey: string }) {
   const [state, setState] = useState<State>('loading')
   const [notice, setNotice] = useState('')
@@ -121,12 +130,14 @@ function AtStripe({ task, publishableKey }: { task: CardTask; publishableKey: st
   }
   useEffect(() => {
     loadStripe(publishableKey).then(async stripe => {
-      look(stripe, await (registers ? stripe.retrieveSetupIntent(task.secret) : stripe.retrievePaymentIntent(task.secret)))
+      look(stripe, await (registers ? stripe.retrieveSetupIntent(task.secret)
+        : stripe.retrievePaymentIntent(task.secret)))
     }).catch(() => setState('failed'))
   }, [])
   const confirm = async () => {
     const { stripe, elements } = parts.current!
-    const options = { elements, redirect: 'if_required', confirmParams: { return_url: location.origin + location.pathname } }
+    const options = { elements, redirect: 'if_required',
+      confirmParams: { return_url: location.origin + location.pathname } }
     const result = await (registers ? stripe.confirmSetup(options) : stripe.confirmPayment(options))
     if (result.error) throw new ApiError(402, result.error.message ?? w.notDone)
     setState('done')
@@ -150,7 +161,8 @@ function AtStripe({ task, publishableKey }: { task: CardTask; publishableKey: st
     {state === 'done' && !failure && <p role="status">{w.done}</p>}
     {state === 'bank' && <Form submit={w.confirm} action={atBank}><p>{w.bank}</p></Form>}
     <div ref={box} class="stripe-box" />
-    {state === 'form' && <Form submit={registers ? w.submitRegister : amount ? w.submitPay(amount) : w.confirm} action={confirm}><></></Form>}
+    {state === 'form' && <Form submit={registers ? w.submitRegister : amount ? w.submitPay(amount) : w.confirm}
+      action={confirm}><></></Form>}
   </>
 }
 

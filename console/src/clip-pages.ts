@@ -4,8 +4,8 @@ import { api, type Clip } from './api'
 import { listen } from './live'
 import { useRecovery } from './ui'
 
-// Filter chooses clips. The service knows all of it but what is searched for: texts are sealed, so that only whoever reads
-// them can search in them.
+// Filter chooses clips. The service knows all of it but what is searched for: texts are sealed, so that only whoever
+// reads them can search in them.
 export interface Filter {
   order: string; voice: string; language: string; media: string; since: string; until: string // the last two are days
   search: string
@@ -36,7 +36,8 @@ export function queryOf(f: Filter): URLSearchParams {
   const bounded = f.voice || f.since || f.until || isSearch(f) // the service sorts these by time only
   const [by, direction] = (bounded && !isByTime(f) ? 'timestamp desc' : f.order).split(' ')
   return new URLSearchParams({
-    sort_by: by!, sort_order: direction!, ...(f.language && { language: f.language }), ...(f.voice && { voice: f.voice }),
+    sort_by: by!, sort_order: direction!, ...(f.language && { language: f.language }),
+    ...(f.voice && { voice: f.voice }),
     ...(f.media && { media_type: f.media }),
     ...(f.since && { since: String(startOf(f.since)) }), ...(f.until && { until: String(startOf(f.until, 1)) }),
   })
@@ -45,7 +46,8 @@ export function queryOf(f: Filter): URLSearchParams {
 // rankOf returns how many clips come before those of a day.
 export async function rankOf(day: string, f: Filter): Promise<number> {
   const query = queryOf(f)
-  if (f.order === 'timestamp desc') query.set('since', String(Math.max(startOf(day, 1), Number(query.get('since') ?? 0))))
+  if (f.order === 'timestamp desc')
+    query.set('since', String(Math.max(startOf(day, 1), Number(query.get('since') ?? 0))))
   else query.set('until', String(Math.min(startOf(day), Number(query.get('until') ?? Infinity))))
   query.set('page_size', '1')
   return (await api.clips(query.toString())).total_clips
@@ -62,7 +64,8 @@ export interface Rows {
 // usePages reads pages as they are wanted, and again after changes.
 export function usePages(query: string, idle: boolean): Rows {
   const [, show] = useState(0)
-  const state = useRef({ query, pages: new Map<number, Clip[]>(), total: undefined as number | undefined, error: undefined as unknown })
+  const state = useRef({ query, pages: new Map<number, Clip[]>(), total: undefined as number | undefined,
+    error: undefined as unknown })
   const reading = useRef(new Map<number, number>())
   const wanted = useRef<[number, number]>([0, 0])
   const turn = useRef(0)
@@ -132,7 +135,8 @@ export function useSearch(query: string, { search }: Filter, idle: boolean): Row
   }, [reload, idle])
   useRecovery(found.error, reload)
   const clips = found.query === query ? matching(found.clips, search) : undefined
-  return { total: clips?.length, at: rank => clips?.[rank], want: () => {}, error: found.query === query ? found.error : undefined, reload }
+  return { total: clips?.length, at: rank => clips?.[rank], want: () => {},
+    error: found.query === query ? found.error : undefined, reload }
 }
 
 const folded = (text: string) => text.normalize('NFKD').replace(/\p{M}/gu, '').toLocaleLowerCase()

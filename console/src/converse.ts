@@ -84,7 +84,9 @@ export async function converse(
     socket.close()
     fail(new DOMException('', 'AbortError'))
   })
-  const patience = setTimeout(() => { if (!isReady) { socket.onmessage = null; socket.close(); fail(new NoSocketError()) } }, toOpen)
+  const patience = setTimeout(() => {
+    if (!isReady) { socket.onmessage = null; socket.close(); fail(new NoSocketError()) }
+  }, toOpen)
   await ready.promise.finally(() => clearTimeout(patience)).catch(error => { track.release(); throw error })
   return {
     track, begun: begun.promise, over: over.promise,

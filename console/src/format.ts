@@ -98,7 +98,8 @@ const sizes = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
 // bytes is a size with a unit.
 export function bytes(n: number): string {
   const power = Math.min(sizes.length - 1, Math.floor(Math.log2(Math.max(1, n)) / 10))
-  return `${new Intl.NumberFormat(locale, { maximumFractionDigits: power && 1 }).format(n / 1024 ** power)} ${sizes[power]}`
+  return `${new Intl.NumberFormat(locale, { maximumFractionDigits: power && 1 })
+    .format(n / 1024 ** power)} ${sizes[power]}`
 }
 
 // duration is a time in the unit that suits it.
@@ -106,8 +107,9 @@ export function duration(seconds: number): string {
   const [value, unit] = seconds >= 172800 ? [seconds / 86400, 'day'] as const
     : seconds >= 7200 ? [seconds / 3600, 'hour'] as const : seconds >= 120 ? [seconds / 60, 'minute'] as const
       : seconds >= 1 || seconds === 0 ? [seconds, 'second'] as const : [seconds * 1000, 'millisecond'] as const
-  return new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'short', maximumFractionDigits: value < 10 ? 1 : 0 })
-    .format(value)
+  return new Intl.NumberFormat(locale, {
+    style: 'unit', unit, unitDisplay: 'short', maximumFractionDigits: value < 10 ? 1 : 0,
+  }).format(value)
 }
 
 // unix is a time of RFC 3339 in seconds.

@@ -62,10 +62,12 @@ export function Frame({ entries, view, foot, children }: {
   }, [view])
   return <div class="frame">
     <aside>
-      <a class="skip" href={`#/${view}`} onClick={event => { event.preventDefault(); main.current?.focus() }}>{words.skip}</a>
+      <a class="skip" href={`#/${view}`}
+        onClick={event => { event.preventDefault(); main.current?.focus() }}>{words.skip}</a>
       <div class="brand"><Logo />{words.product}</div>
       <nav aria-label={words.menu}>
-        {entries.map(({ name, label, icon }) => <a key={name} href={`#/${name}`} aria-current={name === view ? 'page' : undefined}>
+        {entries.map(({ name, label, icon }) => <a key={name} href={`#/${name}`}
+          aria-current={name === view ? 'page' : undefined}>
           <Icon name={icon} /><span>{label}</span>
         </a>)}
       </nav>

@@ -3,7 +3,8 @@ import type { Clip } from './api'
 import { words } from './words'
 
 const extensions: Record<string, string> = {
-  'audio/mpeg': 'mp3', 'audio/wav': 'wav', 'audio/aac': 'aac', 'audio/webm': 'webm', 'audio/ogg': 'ogg', 'audio/flac': 'flac',
+  'audio/mpeg': 'mp3', 'audio/wav': 'wav', 'audio/aac': 'aac', 'audio/webm': 'webm', 'audio/ogg': 'ogg',
+  'audio/flac': 'flac',
   'application/vnd.lmnt.audio-int16': 'pcm', 'application/vnd.lmnt.audio-fp32': 'pcm',
 }
 

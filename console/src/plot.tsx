@@ -14,7 +14,9 @@ export function ceiling(n: number): number {
   return [1, 2, 4, 8, 10].map(step => step * power).find(round => round >= n)!
 }
 
-export function Plot({ bars, limit, cap = null, label }: { bars: Bar[]; limit: number | null; cap?: number | null; label: string }) {
+export function Plot({ bars, limit, cap = null, label }: {
+  bars: Bar[]; limit: number | null; cap?: number | null; label: string
+}) {
   const box = useRef<HTMLDivElement>(null)
   const [width, setWidth] = useState(600)
   const [at, setAt] = useState(-1)
@@ -62,7 +64,8 @@ export function Plot({ bars, limit, cap = null, label }: { bars: Bar[]; limit: n
         <rect class="hover" x={left + i * slot} y={top} width={slot} height={inner} />
         <rect class="api" x={x(i)} y={y(bar.api)} width={thick} height={inner * bar.api / end} />
         <rect class="browser" x={x(i)} y={y(bar.api + bar.browser)} width={thick} height={inner * bar.browser / end} />
-        {(bars.length - 1 - i) % labels === 0 && <text x={Math.min(width - 22, x(i) + thick / 2)} y={height - 6} text-anchor="middle">{bar.label}</text>}
+        {(bars.length - 1 - i) % labels === 0 && <text x={Math.min(width - 22, x(i) + thick / 2)} y={height - 6}
+          text-anchor="middle">{bar.label}</text>}
       </g>)}
       {shownLimit !== null && <line class="limit" x1={left} x2={width} y1={y(shownLimit)} y2={y(shownLimit)} />}
       {shownCap !== null && <line class="limit cap" x1={left} x2={width} y1={y(shownCap)} y2={y(shownCap)} />}

@@ -1,11 +1,11 @@
-// A list of any length in an element of a bounded height: browsers cut elements off at 16 to 33 million pixels. The scroll
-// bar leads to ranks in proportion, while wheels, keys and fingers move by the pixels that they say.
+// A list of any length in an element of a bounded height: browsers cut elements off at 16 to 33 million pixels. The
+// scroll bar leads to ranks in proportion, while wheels, keys and fingers move by the pixels that they say.
 
 // tallest is the height of what scrolls, in pixels.
 export const tallest = 8_000_000
 
-// Scroll is where a list is: top is that of the element that scrolls, and at is the place in the list, in pixels as if it
-// were as tall as it is long.
+// Scroll is where a list is: top is that of the element that scrolls, and at is the place in the list, in pixels as if
+// it were as tall as it is long.
 export interface Scroll { top: number; at: number }
 
 // Sizes are the height of a row, that of the part that is seen, and how many rows there are.

@@ -24,7 +24,8 @@ export function useRecorder(onRecorded: (file: File, seconds: number) => void): 
   const start = async () => {
     let stream: MediaStream
     try {
-      stream = await navigator.mediaDevices.getUserMedia({ audio: { channelCount: 1, noiseSuppression: false, echoCancellation: false, autoGainControl: false } })
+      stream = await navigator.mediaDevices.getUserMedia({ audio: { channelCount: 1, noiseSuppression: false,
+        echoCancellation: false, autoGainControl: false } })
     } catch {
       setState({ kind: 'refused' })
       return

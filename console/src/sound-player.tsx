@@ -32,7 +32,8 @@ function usePeaks({ track, blob }: Playable, length: number): number[] | undefin
   const [peaks, setPeaks] = useState<number[]>()
   const own = useMemo(() => track instanceof SampleTrack ? track.peaks(bars) : undefined, [track, length])
   useEffect(() => {
-    if (blob && !(track instanceof SampleTrack)) outlineOf(blob, bars).then(({ peaks }) => setPeaks(peaks), () => setPeaks(undefined))
+    if (blob && !(track instanceof SampleTrack))
+      outlineOf(blob, bars).then(({ peaks }) => setPeaks(peaks), () => setPeaks(undefined))
   }, [track, blob])
   return own ?? peaks
 }
@@ -45,13 +46,16 @@ export function SoundPlayer({ of, silent }: { of: Playable; silent?: boolean }) 
   const from = (to: number) => { track.seek(to); track.play() }
   return <>
     <div class="player">
-      <button class="round" aria-label={playing ? w.pause : w.play} onClick={() => playing ? track.pause() : track.play()}>
+      <button class="round" aria-label={playing ? w.pause : w.play}
+        onClick={() => playing ? track.pause() : track.play()}>
         <Icon name={playing ? 'pause' : 'play'} />
       </button>
       <div class="wave">
         <Wave peaks={peaks} share={length ? at / length : 0} />
-        <input type="range" min="0" max={length || 1} step="0.05" value={length ? at : 0} disabled={!length} aria-label={w.position}
-          aria-valuetext={w.ofSeconds(clock(at), clock(length))} onInput={e => track.seek(Number(e.currentTarget.value))} />
+        <input type="range" min="0" max={length || 1} step="0.05" value={length ? at : 0} disabled={!length}
+          aria-label={w.position}
+          aria-valuetext={w.ofSeconds(clock(at), clock(length))}
+          onInput={e => track.seek(Number(e.currentTarget.value))} />
       </div>
       <span class="time">{clock(at)} / {length ? clock(length) : '–:––'}</span>
     </div>
@@ -65,7 +69,8 @@ function Wave({ peaks, share }: { peaks: number[] | undefined; share: number }) 
   return <svg viewBox={`0 0 ${bars * 4} 48`} preserveAspectRatio="none" aria-hidden="true">
     {Array.from({ length: bars }, (_, i) => {
       const tall = Math.max(3, (peaks?.[i] ?? 0.06) * 44)
-      return <rect key={i} class={i / bars < share ? 'past' : ''} x={i * 4 + 0.75} y={24 - tall / 2} width={2.5} height={tall} rx={1.2} />
+      return <rect key={i} class={i / bars < share ? 'past' : ''} x={i * 4 + 0.75} y={24 - tall / 2} width={2.5}
+        height={tall} rx={1.2} />
     })}
   </svg>
 }
@@ -85,7 +90,9 @@ export function spoken(times: WordTime[], at: number): number {
 
 // Transcript marks words on the elements themselves, as rendering thousands of them in each frame would be slow. What
 // has no times yet follows them.
-function Transcript({ times, text, at, onSeek }: { times: WordTime[]; text: string; at: number; onSeek: (to: number) => void }) {
+function Transcript({ times, text, at, onSeek }: {
+  times: WordTime[]; text: string; at: number; onSeek: (to: number) =>
+  void }) {
   const box = useRef<HTMLParagraphElement>(null)
   const lit = useRef(-1)
   const now = spoken(times, at)
@@ -96,7 +103,8 @@ function Transcript({ times, text, at, onSeek }: { times: WordTime[]; text: stri
   useLayoutEffect(() => {
     const spans = box.current!.children
     spans[lit.current]?.classList.remove('now')
-    for (let i = Math.min(lit.current, now) + 1; i <= Math.max(lit.current, now); i++) spans[i]?.classList.toggle('said', i <= now)
+    for (let i = Math.min(lit.current, now) + 1; i <= Math.max(lit.current, now); i++)
+      spans[i]?.classList.toggle('said', i <= now)
     spans[now]?.classList.add('now')
     lit.current = now
   }, [now])
@@ -110,7 +118,8 @@ function Transcript({ times, text, at, onSeek }: { times: WordTime[]; text: stri
     if (times[to]) onSeek(times[to]!.start + 0.001)
   }
   return <>
-    <p ref={box} class="transcript live" dir="auto" tabIndex={0} role="group" aria-label={w.spoken} onKeyDown={move} onClick={event => {
+    <p ref={box} class="transcript live" dir="auto" tabIndex={0} role="group" aria-label={w.spoken} onKeyDown={move}
+      onClick={event => {
       const i = (event.target as HTMLElement).dataset['i']
       if (i !== undefined) onSeek(times[Number(i)]!.start + 0.001)
     }}>{list}</p>

@@ -38,7 +38,8 @@ const mp3 = 'audio/mpeg'
 export const isMarkup = (text: string) => text.trimStart().startsWith('<speak')
 
 // speak returns when audio begins. more is called with the times of words that are known before the sound is complete.
-export async function speak(settings: Settings, signal: AbortSignal, more: (times: WordTime[]) => void): Promise<Sound> {
+export async function speak(settings: Settings, signal: AbortSignal, more: (times: WordTime[]) => void):
+  Promise<Sound> {
   if (canStream() && socketsWork && !isMarkup(settings.text)) { // on the socket markup is a text like any other
     try {
       return await throughSocket(settings, signal, more)
@@ -52,7 +53,8 @@ export async function speak(settings: Settings, signal: AbortSignal, more: (time
 
 let socketsWork = true
 
-async function throughSocket(settings: Settings, signal: AbortSignal, more: (times: WordTime[]) => void): Promise<Sound> {
+async function throughSocket(settings: Settings, signal: AbortSignal, more: (times: WordTime[]) => void):
+  Promise<Sound> {
   const { sound, talk } = await live(settings, signal, more)
   talk.say(settings.text)
   talk.finish()
@@ -156,7 +158,8 @@ export async function outlineOf(blob: Blob, parts: number): Promise<Outline> {
   const length = Math.max(1, Math.floor(samples.length / parts))
   const peaks = Array.from({ length: parts }, (_, i) => {
     let peak = 0
-    for (let k = i * length; k < Math.min(samples.length, (i + 1) * length); k += 4) peak = Math.max(peak, Math.abs(samples[k]!))
+    for (let k = i * length; k < Math.min(samples.length, (i + 1) * length); k += 4)
+      peak = Math.max(peak, Math.abs(samples[k]!))
     return peak
   })
   const loudest = Math.max(...peaks, 0.01)

@@ -1,8 +1,10 @@
-// The parts of a text with markup, for its colours. What is not markup is text, so that a half-written tag has no colour.
+// The parts of a text with markup, for its colours. What is not markup is text, so that a half-written tag has no
+// colour.
 export type Kind = 'text' | 'mark' | 'tag' | 'attribute' | 'value' | 'entity' | 'comment'
 export type Piece = [Kind, string]
 
-const parts = /(<!--[\s\S]*?(?:-->|$))|<(\/?)([A-Za-z][\w:.-]*)((?:\s+[\w:.-]+(?:\s*=\s*(?:"[^"<]*"|'[^'<]*'))?)*\s*)(\/?>)|(&(?:\w{1,10}|#\d{1,7}|#x[\da-f]{1,6});)/gi
+const parts =
+  /(<!--[\s\S]*?(?:-->|$))|<(\/?)([A-Za-z][\w:.-]*)((?:\s+[\w:.-]+(?:\s*=\s*(?:"[^"<]*"|'[^'<]*'))?)*\s*)(\/?>)|(&(?:\w{1,10}|#\d{1,7}|#x[\da-f]{1,6});)/gi
 const attributes = /(\s+)([\w:.-]+)(?:(\s*=\s*)("[^"<]*"|'[^'<]*'))?/g
 
 // coloured divides a text: the pieces together are the text.

@@ -151,7 +151,8 @@ function header(bytes: number): Uint8Array<ArrayBuffer> {
   const text = (at: number, name: string) => [...name].forEach((c, i) => view.setUint8(at + i, c.charCodeAt(0)))
   text(0, 'RIFF'); view.setUint32(4, headerSize - 8 + bytes, true); text(8, 'WAVEfmt ')
   view.setUint32(16, 16, true); view.setUint16(20, 1, true); view.setUint16(22, 1, true)
-  view.setUint32(24, rate, true); view.setUint32(28, rate * 2, true); view.setUint16(32, 2, true); view.setUint16(34, 16, true)
+  view.setUint32(24, rate, true); view.setUint32(28, rate * 2, true); view.setUint16(32, 2, true)
+  view.setUint16(34, 16, true)
   text(36, 'data'); view.setUint32(40, bytes, true)
   return new Uint8Array(view.buffer)
 }

@@ -33,8 +33,8 @@ export function useResource<T>(load: () => Promise<T>, topics: readonly Topic[],
 // between is the time between two attempts to reach a service that cannot be reached, in milliseconds.
 const between = 3000
 
-// useRecovery tries again by itself after a failure that passes. The browser tells when its network is back, but not when
-// the service is.
+// useRecovery tries again by itself after a failure that passes. The browser tells when its network is back, but not
+// when the service is.
 export function useRecovery(error: unknown, again: () => void) {
   useEffect(() => {
     if (!(error instanceof ApiError && error.passes)) return
@@ -151,7 +151,8 @@ export function Form({ action, submit, danger, disabled, onCancel, children }: {
     {state.error !== undefined && <Notice kind="error">{messageOf(state.error)}</Notice>}
     <footer>
       {onCancel && <button type="button" class="button" onClick={onCancel}>{words.cancel}</button>}
-      <button class={`button ${danger ? 'danger' : 'primary'}`} disabled={disabled || state.busy} aria-busy={state.busy}>
+      <button class={`button ${danger ? 'danger' : 'primary'}`} disabled={disabled || state.busy}
+        aria-busy={state.busy}>
         {state.busy && <span class="spinner" />}{submit}
       </button>
     </footer>
@@ -240,8 +241,8 @@ const undoTime = 6000
 // isHeld reports whether somebody points at a message, or has come to it by the keyboard.
 const isHeld = () => document.querySelector('.toasts:is(:hover, :focus-within)') !== null
 
-// undoable carries an act out after a while in which it can be undone, or earlier when the page is left. The while lasts
-// longer when its message is held.
+// undoable carries an act out after a while in which it can be undone, or earlier when the page is left. The while
+// lasts longer when its message is held.
 export function undoable(text: string, act: () => Promise<unknown>, undone: () => void) {
   let open = true
   const finish = () => {
@@ -290,7 +291,8 @@ export function Toasts() {
   return <div class="toasts" role="status" aria-live="polite">
     {toasts.map(one => <div key={one.id} class={`toast ${one.failed ? 'failed' : ''}`}>
       <span>{one.text}</span>
-      {one.undo && <button class="link" aria-label={words.undo} aria-keyshortcuts="Control+Z Meta+Z" onClick={() => undo(one)}>
+      {one.undo && <button class="link" aria-label={words.undo} aria-keyshortcuts="Control+Z Meta+Z"
+        onClick={() => undo(one)}>
         {words.undo} <kbd aria-hidden="true">{words.undoKeys}</kbd></button>}
     </div>)}
   </div>
@@ -331,10 +333,12 @@ export type IconName = keyof typeof icons
 
 export function Icon({ name }: { name: IconName }) {
   const filled = name === 'play' || name === 'stop'
-  return <svg class={filled ? 'glyph filled' : 'glyph'} viewBox="0 0 24 24" width="18" height="18" aria-hidden="true"><path d={icons[name]} /></svg>
+  return <svg class={filled ? 'glyph filled' : 'glyph'} viewBox="0 0 24 24" width="18" height="18" aria-hidden="true">
+    <path d={icons[name]} /></svg>
 }
 
 export function StarButton({ on, name, onClick }: { on: boolean; name: string; onClick: () => void }) {
   return <button type="button" class={`icon ${on ? 'starred' : ''}`} aria-pressed={on}
-    aria-label={on ? words.voices.unstar(name) : words.voices.star(name)} onClick={onClick}><Icon name="star" /></button>
+    aria-label={on ? words.voices.unstar(name) : words.voices.star(name)} onClick={onClick}>
+      <Icon name="star" /></button>
 }

@@ -17,7 +17,8 @@ export function found(voices: Voice[], filter: Filter, search: string): Voice[] 
   const parts = search.toLocaleLowerCase().split(/\s+/)
   return voices.filter(voice => {
     if (filter === 'starred' ? !voice.starred : filter !== 'all' && voice.owner !== filter) return false
-    const text = [voice.name, voice.description, w.genders[voice.gender ?? ''], ...voice.tags ?? []].join(' ').toLocaleLowerCase()
+    const text = [voice.name, voice.description, w.genders[voice.gender ?? ''],
+      ...voice.tags ?? []].join(' ').toLocaleLowerCase()
     return parts.every(part => text.includes(part))
   })
 }
@@ -34,12 +35,14 @@ export function Search({ value, onChange, label, focused }: {
 }) {
   return <div class="search">
     <Icon name="search" />
-    <input type="search" placeholder={label} aria-label={label} value={value} autofocus={focused} onInput={e => onChange(e.currentTarget.value)} />
+    <input type="search" placeholder={label} aria-label={label} value={value} autofocus={focused}
+      onInput={e => onChange(e.currentTarget.value)} />
   </div>
 }
 
 export function VoiceFilter({ filter, search, onFilter, onSearch, focused }: {
-  filter: Filter; search: string; onFilter: (filter: Filter) => void; onSearch: (text: string) => void; focused?: boolean
+  filter: Filter; search: string; onFilter: (filter: Filter) => void; onSearch: (text: string) => void;
+    focused?: boolean
 }) {
   return <div class="filters">
     <Search value={search} onChange={onSearch} label={w.find} focused={focused} />
@@ -62,7 +65,8 @@ export function PreviewButton({ voice }: { voice: Voice }) {
 
 export function State({ voice }: { voice: Voice }) {
   if (voice.state === 'ready') return null
-  return <span class={`badge ${voice.state === 'broken' ? 'bad' : ''}`} title={voice.reason}>{w.state[voice.state] ?? voice.state}</span>
+  return <span class={`badge ${voice.state === 'broken' ? 'bad' : ''}`}
+    title={voice.reason}>{w.state[voice.state] ?? voice.state}</span>
 }
 
 // About is what a row says of a voice.
@@ -71,7 +75,8 @@ export function About({ voice, children }: { voice: Voice; children?: ComponentC
     <Avatar name={voice.name} />
     <span class="about">
       <span class="line"><bdi>{voice.name}</bdi><State voice={voice} />{children}</span>
-      <small><bdi>{voice.reason || voice.description || (voice.tags ?? []).join(', ') || w.genders[voice.gender ?? 'U']}</bdi></small>
+      <small><bdi>{voice.reason || voice.description || (voice.tags ?? []).join(', ') || w.genders[voice.gender ?? 'U']}
+        </bdi></small>
     </span>
   </>
 }

@@ -1,9 +1,10 @@
 // The times of words, as files.
 import { send, type WordTime } from './api'
 
-// timesOf asks the service where the words of a text are in a recording of it. What is between them, such as spaces, has no
-// length.
-export async function timesOf(text: string, language: string | null, sound: Blob, signal: AbortSignal): Promise<WordTime[]> {
+// timesOf asks the service where the words of a text are in a recording of it. What is between them, such as spaces,
+// has no length.
+export async function timesOf(text: string, language: string | null, sound: Blob,
+  signal: AbortSignal): Promise<WordTime[]> {
   const form = new FormData()
   form.set('text', text)
   if (language) form.set('language', language)
@@ -50,7 +51,8 @@ export function asSRT(times: WordTime[]): string {
     now.text += word.text
     now.end = Math.max(now.end, word.start + word.duration)
   }
-  return titles.map((title, i) => `${i + 1}\n${stamp(title.start)} --> ${stamp(title.end)}\n${title.text.replace(/\s+/g, ' ').trim()}\n`).join('\n')
+  return titles.map((title, i) => `${i + 1}\n${stamp(title.start)} --> ${stamp(title.end)}\n${title.text.replace(/\s+/g,
+    ' ').trim()}\n`).join('\n')
 }
 
 // stamp writes a time as SubRip has it.

@@ -160,7 +160,8 @@ export const words = {
     editTitle: 'Edit the voice',
     remove: 'Delete',
     removeTitle: (name: string) => `Delete ${isolated(name)}?`,
-    removeLead: 'The voice and its recordings are erased for good. Programs that speak with it get an error from then on.',
+    removeLead:
+      'The voice and its recordings are erased for good. Programs that speak with it get an error from then on.',
     removed: (name: string) => `${isolated(name)} is deleted.`,
     name: 'Name',
     description: 'Description',
@@ -174,11 +175,15 @@ export const words = {
     source: 'Where the recording comes from',
     record: 'Record',
     fromFiles: 'Files',
-    guide: 'Read this aloud, as you would to a friend, in a quiet room and a hand\u2019s width from the microphone. Thirty seconds are good, ten are enough.',
-    passage: 'The lighthouse keeper kept two clocks. One told the time of the harbour, where boats left before the sun was up; the ' +
-      'other told the time of a town she had never seen. When the fog came in, thick as wool, she rang the bell every minute and ' +
-      'counted under her breath. Sailors said they could tell from the sound alone whether she was cheerful, tired, or thinking of ' +
-      'something else. \u201cHow could you know that?\u201d she asked. They only laughed, and brought her oranges in autumn.',
+    guide:
+      'Read this aloud, as you would to a friend, in a quiet room and a hand\u2019s width from ' +
+      'the microphone. Thirty seconds are good, ten are enough.',
+    passage:
+      'The lighthouse keeper kept two clocks. One told the time of the harbour, where boats left before the sun was ' +
+      'up; the other told the time of a town she had never seen. When the fog came in, thick as wool, she rang the ' +
+      'bell every minute and counted under her breath. Sailors said they could tell from the sound alone whether she ' +
+      'was cheerful, tired, or thinking of something else. \u201cHow could you know that?\u201d she asked. They ' +
+      'only laughed, and brought her oranges in autumn.',
     start: 'Start recording',
     stop: 'Stop recording',
     again: 'Record again',
@@ -223,7 +228,8 @@ export const words = {
     format: 'Format',
     anyFormat: 'All formats',
     media: {
-      'audio/mpeg': 'MP3', 'audio/wav': 'WAV', 'audio/aac': 'AAC', 'audio/webm': 'WebM', 'application/vnd.lmnt.audio-int16': 'PCM, 16 bit',
+      'audio/mpeg': 'MP3', 'audio/wav': 'WAV', 'audio/aac': 'AAC', 'audio/webm': 'WebM',
+      'application/vnd.lmnt.audio-int16': 'PCM, 16 bit',
       'application/vnd.lmnt.audio-fp32': 'PCM, 32 bit',
     } as Record<string, string>,
     dates: 'Dates',
@@ -415,7 +421,8 @@ export const words = {
     previewing: 'Working out what this costs',
     chargedNow: 'Charged now',
     nothingNow: 'Nothing is charged now.',
-    beginsNow: (name: string, price: string) => `${name} begins now. From the next period on it costs ${price} a month.`,
+    beginsNow: (name: string, price: string) =>
+      `${name} begins now. From the next period on it costs ${price} a month.`,
     beginsLater: (name: string, when: string, price: string) =>
       `You keep your plan until ${when}. Then ${name} begins, for ${price} a month.`,
     confirmCharge: (amount: string) => `Change and pay ${amount}`,
@@ -425,7 +432,8 @@ export const words = {
 
     cancel: 'Cancel the subscription',
     cancelTitle: 'Cancel the subscription?',
-    cancelLead: (when: string) => `You keep your plan until ${when}, and can resume it until then. After that your account ` +
+    cancelLead: (when: string) =>
+      `You keep your plan until ${when}, and can resume it until then. After that your account ` +
       'is on the free plan: your keys, voices and clips stay.',
     cancelled: (when: string) => `The subscription ends on ${when}.`,
     resumed: 'The subscription goes on.',
@@ -438,14 +446,16 @@ export const words = {
       unpaid: (amount: string) => `An invoice of ${amount} is not paid. A new card pays it at once.`,
       openInvoice: 'Open the invoice',
       replaceCard: 'Replace the card',
-      pending: (name: string, when: string) => `${name} begins when you have confirmed its payment, which your bank asks for. ` +
+      pending: (name: string, when: string) =>
+        `${name} begins when you have confirmed its payment, which your bank asks for. ` +
         `You can until ${when}.`,
       confirm: 'Confirm the payment',
       scheduled: (name: string, when: string) => `${name} begins on ${when}.`,
       keepPlan: 'Keep my plan',
       ending: (when: string) => `Your subscription ends on ${when}. Your account is on the free plan from then on.`,
       resume: 'Resume it',
-      second: (amount: string, when: string) => `You pay a second subscription (${amount} a month, until ${when} at least). ` +
+      second: (amount: string, when: string) =>
+        `You pay a second subscription (${amount} a month, until ${when} at least). ` +
         'To end this one, cancel: the other one goes on.',
       paid: 'The payment is made. Your plan follows in a moment.',
       registered: 'The new card pays from now on.',
@@ -482,10 +492,12 @@ export const words = {
     submitPay: (amount: string) => `Pay ${amount}`,
     submitRegister: 'Save the card',
     loadingForm: 'Loading the form of the payment provider',
-    notLoaded: 'The form of the payment provider cannot be loaded. Check the connection, and that nothing blocks js.stripe.com.',
+    notLoaded:
+      'The form of the payment provider cannot be loaded. Check the connection, and that nothing blocks js.stripe.com.',
     bank: 'Your bank asks whether it is you.',
     confirm: 'Confirm at the bank',
-    sandbox: 'This service is in development: no money moves. Cards are entered on the page of the sandbox, in another tab.',
+    sandbox:
+      'This service is in development: no money moves. Cards are entered on the page of the sandbox, in another tab.',
     openSandbox: 'Open the page for test cards',
     waiting: 'Continues here when you are done there.',
     done: 'Done. One moment.',

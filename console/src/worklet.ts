@@ -1,5 +1,5 @@
-// The part of the player that runs beside the page, where audio does not wait for what the page does. It holds the whole
-// sound, so that seeking needs nobody.
+// The part of the player that runs beside the page, where audio does not wait for what the page does. It holds the
+// whole sound, so that seeking needs nobody.
 interface Port { onmessage: (event: { data: Told }) => void; postMessage: (told: Position) => void }
 declare class AudioWorkletProcessor { readonly port: Port }
 declare function registerProcessor(name: string, processor: new () => AudioWorkletProcessor): void

@@ -452,7 +452,8 @@ func TestTheImageHasThePackagesOfTheBuild(t *testing.T) {
 	for _, need := range regexp.MustCompile(`(?m)^\s*need (\S+) `).FindAllStringSubmatch(string(read(t, "../deps.sh")),
 		-1) {
 		switch need[1] {
-		case "chromium", "curl", "ffmpeg", "haproxy", "nodejs", "python3-pip", "python3-venv", "sox", "zstd": // of tests and make voices
+		case "chromium", "curl", "ffmpeg", "haproxy", "nodejs", "python3-pip", "python3-venv", "sox",
+			"zstd": // of tests and make voices
 		case "postgresql":
 			assert.NotContains(t, dockerfile, "postgresql", "recitald uses one that runs elsewhere")
 		case `"$library-dev"`:

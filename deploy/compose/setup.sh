@@ -21,7 +21,8 @@ data=$here/data
 env=$here/../../.env
 
 if [ -e "$env" ]; then
-	echo "setup: there is an .env already; it is kept. Remove it to write it anew (passwords of stores that have data stay as they were)." >&2
+	echo "setup: there is an .env already; it is kept. Remove it to write it anew" \
+		"(passwords of stores that have data stay as they were)." >&2
 	exit 1
 fi
 
@@ -62,7 +63,8 @@ fi
 admin=$(cat "$secrets/eventstore-admin-password")
 if [ "$profile" = cluster ]; then
 	# The user admin, because reading all streams at once is not for others by default.
-	eventstore="esdb://admin:$admin@eventstore-1:2113,eventstore-2:2113,eventstore-3:2113?tls=true&tlsCAFile=/run/eventstore/ca.crt"
+	nodes=eventstore-1:2113,eventstore-2:2113,eventstore-3:2113
+	eventstore="esdb://admin:$admin@$nodes?tls=true&tlsCAFile=/run/eventstore/ca.crt"
 fi
 
 cat >"$env" <<END

@@ -44,7 +44,8 @@ func changing(seen *subscription.Observed) {
 
 // asking has a change to premium wait for the owner of the card.
 func asking(seen *subscription.Observed) {
-	seen.Pending = &subscription.Pending{Price: "premium", Plan: plan.Premium, Invoice: "i2", ExpiresAt: noon.Add(time.Hour)}
+	seen.Pending = &subscription.Pending{Price: "premium", Plan: plan.Premium, Invoice: "i2",
+		ExpiresAt: noon.Add(time.Hour)}
 }
 
 func entitle(of plan.Type, start, end time.Time, then plan.Type) subscription.Event {

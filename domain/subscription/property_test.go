@@ -67,7 +67,8 @@ func (p *provider) end(s *subscription.Observed) {
 
 func (p *provider) ask(s *subscription.Observed) {
 	of := p.plan()
-	s.Pending = &subscription.Pending{Price: string(of), Plan: of, Invoice: fmt.Sprint("p", p.now.Unix()), ExpiresAt: p.now}
+	s.Pending = &subscription.Pending{Price: string(of), Plan: of, Invoice: fmt.Sprint("p", p.now.Unix()),
+		ExpiresAt: p.now}
 }
 
 func (p *provider) confirm(s *subscription.Observed) {

@@ -31,7 +31,8 @@ func TestWelcomeTellsWhatAPersonNeeds(t *testing.T) {
 	key := secret(t, cfg, "dev-api-key")
 	for _, part := range []string{
 		"http://" + a.PublicAddr(), "http://" + a.AdminAddr(), cfg.DataDir, key, filepath.Join(cfg.DataDir, "dev-api-key"),
-		"curl -sS http://" + a.PublicAddr() + "/v1/ai/speech/bytes -H 'x-api-key: " + key + "'", "-o hello.mp3", "make voices", "Ctrl-C",
+		"curl -sS http://" + a.PublicAddr() + "/v1/ai/speech/bytes -H 'x-api-key: " + key + "'", "-o hello.mp3",
+		"make voices", "Ctrl-C",
 	} {
 		assert.Contains(t, welcome.String(), part)
 	}

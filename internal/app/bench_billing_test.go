@@ -198,8 +198,10 @@ func BenchmarkBillingOverview(b *testing.B) {
 	var ours, its times
 	askOurs := ask(dialAll(b, clients, a.PublicAddr()),
 		"GET /payments/billing HTTP/1.1\r\nHost: recital\r\nx-api-key: "+secret(b, cfg, "dev-api-key")+"\r\n\r\n", &ours)
-	askBare := ask(dialAll(b, clients, serveRows[bareInvoice](b, pool, `select invoice_id, status, amount_paid, currency, extract(epoch from created_at)::bigint
-		from read_v1.invoices where account_id = $1 order by created_at desc limit 100`)), "GET / HTTP/1.1\r\nHost: recital\r\nx-account: operator\r\n\r\n", &its)
+	askBare := ask(dialAll(b, clients, serveRows[bareInvoice](b, pool,
+		`select invoice_id, status, amount_paid, currency, extract(epoch from created_at)::bigint
+		from read_v1.invoices where account_id = $1 order by created_at desc limit 100`)),
+		"GET / HTTP/1.1\r\nHost: recital\r\nx-account: operator\r\n\r\n", &its)
 	var oursRate, itsRate rate
 	for b.Loop() {
 		require.NoError(b, oursRate.window(clients, each, askOurs))

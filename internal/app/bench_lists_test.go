@@ -123,7 +123,8 @@ func BenchmarkLists(b *testing.B) {
 
 	for route, bare := range map[string]func(*testing.B) string{
 		"billing_history": func(b *testing.B) string {
-			return serveRows[barePeriod](b, pool, `select plan, extract(epoch from period_end)::bigint, characters, playground_characters
+			return serveRows[barePeriod](b, pool,
+				`select plan, extract(epoch from period_end)::bigint, characters, playground_characters
 				from read_v1.usage_periods where account_id = $1 order by period_start desc`)
 		},
 		"daily_usage_history": func(b *testing.B) string {
@@ -131,7 +132,8 @@ func BenchmarkLists(b *testing.B) {
 				from read_v1.daily_usage where account_id = $1 order by day`)
 		},
 		"sessions": func(b *testing.B) string { // whose devices stay sealed
-			return serveRows[bareSession](b, pool, `select session_id, country, extract(epoch from opened_at)::bigint, extract(epoch from seen_at)::bigint
+			return serveRows[bareSession](b, pool,
+				`select session_id, country, extract(epoch from opened_at)::bigint, extract(epoch from seen_at)::bigint
 				from read_v1.sessions where account_id = $1 order by opened_at desc`)
 		},
 	} {

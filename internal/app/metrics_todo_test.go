@@ -18,7 +18,8 @@ func TestWhatIsDueIsShownAndScrapesCostOneQuery(t *testing.T) {
 	// given two lists, in one of which two items are due and one is not
 	pool := pgtest.Empty(t)
 	_, err := pool.Exec(t.Context(), `create schema read_v1;
-		create view read_v1.todo_chores as select 'item' || n as item, 'chore-' || n as stream, now() - n * interval '30 minutes' as due_at, '' as cause
+		create view read_v1.todo_chores as select 'item' || n as item, 'chore-' || n as stream,
+			now() - n * interval '30 minutes' as due_at, '' as cause
 			from generate_series(-1, 2) as n where n <> 0;
 		create view read_v1.todo_idle as select item, stream, due_at, cause from read_v1.todo_chores where false`)
 	require.NoError(t, err)

@@ -30,20 +30,21 @@ func clausesIn(text string) string {
 
 func TestClauses(t *testing.T) {
 	for given, then := range map[string]string{
-		"one, two; three: four":                                      "one, 140 / two; 220 / three: 220 / four 0",
-		"One. Two! Three?":                                           "One. 250 / Two! 250 / Three? 250*",
-		"one — two—three - four":                                     "one , 220 / two, 220 / three , 220 / four 0",
-		"one (two) three, (four).":                                   "one, 140 / two, 140 / three, 140 / four . 250",
-		"word(s) and f(x)":                                           "word(s) and f(x) 0",
-		"Mr. Day met J. Fox in Jan. at home.":                        "Mister Day met J  Fox in January at home. 250",
-		"See Fig. 3 and No. 5":                                       "See figure three and number five 0",
-		"one\ntwo\n\nthree":                                          "one 300 / two 500 / three 0",
-		"# One\n\ntwo\n===\nthree":                                   "One. 600 / two. 600 / three 0",
-		"- one\n- two. Three\n":                                      "one. 300 / two. 250 / Three. 300",
-		"\"One,\" he said. \"Two?\" she asked.":                      "\"One,\" 140 / he said. 250 / \"Two?\" 250* / she asked. 250",
-		"A line that is long enough to be broken\nwithin a sentence": "A line that is long enough to be broken\nwithin a sentence 0",
-		"你好，你好。":                                                     "你好， 140 / 你好。 250",
-		"... — !":                                                    "... , ! 0",
+		"one, two; three: four":                 "one, 140 / two; 220 / three: 220 / four 0",
+		"One. Two! Three?":                      "One. 250 / Two! 250 / Three? 250*",
+		"one — two—three - four":                "one , 220 / two, 220 / three , 220 / four 0",
+		"one (two) three, (four).":              "one, 140 / two, 140 / three, 140 / four . 250",
+		"word(s) and f(x)":                      "word(s) and f(x) 0",
+		"Mr. Day met J. Fox in Jan. at home.":   "Mister Day met J  Fox in January at home. 250",
+		"See Fig. 3 and No. 5":                  "See figure three and number five 0",
+		"one\ntwo\n\nthree":                     "one 300 / two 500 / three 0",
+		"# One\n\ntwo\n===\nthree":              "One. 600 / two. 600 / three 0",
+		"- one\n- two. Three\n":                 "one. 300 / two. 250 / Three. 300",
+		"\"One,\" he said. \"Two?\" she asked.": "\"One,\" 140 / he said. 250 / \"Two?\" 250* / she asked. 250",
+		"A line that is long enough to be broken\nwithin a sentence": "" +
+			"A line that is long enough to be broken\nwithin a sentence 0",
+		"你好，你好。":  "你好， 140 / 你好。 250",
+		"... — !": "... , ! 0",
 	} {
 		assert.Equal(t, then, clausesIn(given), "%q", given)
 	}
@@ -62,7 +63,8 @@ func TestQuestions(t *testing.T) {
 }
 
 func FuzzClauses(f *testing.F) {
-	for _, text := range []string{"one, two (three) — four. Five?\n\n# six\n- seven", "(((", "—\n-\n=", "a(b)c) d. \n e", "\u2029,"} {
+	for _, text := range []string{"one, two (three) — four. Five?\n\n# six\n- seven", "(((", "—\n-\n=", "a(b)c) d. \n e",
+		"\u2029,"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

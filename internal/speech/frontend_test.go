@@ -71,7 +71,8 @@ func TestPhrasesCoverWhatIsSpoken(t *testing.T) {
 	_, err := speech.WithFrontEnd(engine, nil).Speak(t.Context(), job)
 	require.NoError(t, err)
 	require.Equal(t, "Pay five dollars, or ten percent!", engine.jobs[0].Text)
-	require.Equal(t, []speech.Phrase{{Runes: 16}, {Runes: 2, Pause: 0.14}, {Runes: 15, Pause: 0.25}}, engine.jobs[0].Phrases)
+	require.Equal(t, []speech.Phrase{{Runes: 16}, {Runes: 2, Pause: 0.14}, {Runes: 15, Pause: 0.25}},
+		engine.jobs[0].Phrases)
 }
 
 // Marks alone are silent, and the text of other languages is left as it is.

@@ -92,8 +92,8 @@ func TestAWrongPronunciationIsNamed(t *testing.T) {
 	for field, p := range map[string]speech.Pronunciation{
 		"ipa: column 3: q is not a sound of the language":        {Word: "a", IPA: "e q", Language: "en"},
 		"ipa: a word has a respelling or phonemes, and not both": {Word: "a", IPA: "e", Spoken: "b", Language: "en"},
-		"language: phonemes need one of the languages that have them: cmn, de, en, es, fr, it, ja, nl, pl, pt, ru": {Word: "a",
-			IPA: "e"},
+		"language: phonemes need one of the languages that have them: cmn, de, en, es, fr, it, ja, nl, " +
+			"pl, pt, ru": {Word: "a", IPA: "e"},
 		"word: it needs a letter or a digit":                {Word: " . ", Spoken: "dot"},
 		"word: it is too long":                              {Word: strings.Repeat("a", 101), Spoken: "a"},
 		"word: it has control characters":                   {Word: "a\x00b", Spoken: "a"},

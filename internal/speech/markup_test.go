@@ -161,7 +161,8 @@ func TestAnyMarkupIsSpoken(t *testing.T) {
 	pool := openPool(t, 2)
 	rapid.Check(t, func(rt *rapid.T) {
 		parts := rapid.SliceOfN(rapid.SampledFrom([]string{
-			"Hello", " ", ", ", "\n", "東京", "5 kg ", "😀", `<break time="20ms"/>`, "<s>One.</s>", "<p>Two</p>", "un<emphasis>be</emphasis>",
+			"Hello", " ", ", ", "\n", "東京", "5 kg ", "😀", `<break time="20ms"/>`, "<s>One.</s>", "<p>Two</p>",
+			"un<emphasis>be</emphasis>",
 			`<sub alias="other words">W3C</sub>`, `<sub alias="東">e</sub>`, `<say-as interpret-as="characters">ab</say-as>`,
 			`<say-as interpret-as="date">x</say-as>`, `<prosody rate="150%" volume="+3dB">fast </prosody>`,
 			`<lang xml:lang="ja">東京</lang>`, `<prosody pitch="+3st">&amp;</prosody>`, strings.Repeat("long words ", 40),
@@ -180,7 +181,8 @@ func TestAnyMarkupIsSpoken(t *testing.T) {
 // A dialogue is one text: each part has its voice, and sounds as it does alone.
 func TestEachPartOfADialogueHasItsVoice(t *testing.T) {
 	zeke, _ := speech.LookupVoice("zeke")
-	r, engine := markedUp(t, `<speak>One. <voice name="Zeke">Two.</voice> <voice name="gone">Three.</voice></speak>`), &reader{}
+	r, engine := markedUp(t, `<speak>One. <voice name="Zeke">Two.</voice> <voice name="gone">Three.</voice></speak>`),
+		&reader{}
 	cast, err := speech.Cast(r.Markup, func(id string) (speech.Voice, error) {
 		if id == "gone" {
 			return r.Voice, nil

@@ -16,16 +16,19 @@ import (
 )
 
 const (
-	subscriptionRows = `select subscription_id, account_id, number, price_id, plan, status, period_start, period_end, cancel_at, scheduled_price, scheduled_plan, scheduled_from,
+	subscriptionRows = `select subscription_id, account_id, number, price_id, plan, status, period_start, period_end,
+		cancel_at, scheduled_price, scheduled_plan, scheduled_from,
 		pending_price, pending_plan, pending_until, ended_at
 		from read_v1.subscriptions where account_id = $1 order by number`
 	cardRows    = `select payment_method, brand, last4 from read_v1.cards where account_id = $1`
-	invoiceRows = `select invoice_id, number, status, amount_due, amount_paid, currency, page, pdf, created_at from read_v1.invoices where account_id = $1 order by invoice_id`
-	priceRows   = `select price_id, name, plan, amount, currency, overage_millis, overage_unit, on_sale from read_v1.prices order by price_id`
-	requestDue  = `select item, stream, due_at, cause from read_v1.todo_complete_request order by item`
-	dunningDue  = `select item, stream, due_at, cause from read_v1.todo_dunning order by item`
-	disputeDue  = `select item, stream, due_at, cause from read_v1.todo_end_disputed order by item`
-	paymentDue  = `select item, stream, due_at, cause from read_v1.todo_payment order by item`
+	invoiceRows = `select invoice_id, number, status, amount_due, amount_paid, currency, page, pdf, created_at
+		from read_v1.invoices where account_id = $1 order by invoice_id`
+	priceRows = `select price_id, name, plan, amount, currency, overage_millis, overage_unit, on_sale
+		from read_v1.prices order by price_id`
+	requestDue = `select item, stream, due_at, cause from read_v1.todo_complete_request order by item`
+	dunningDue = `select item, stream, due_at, cause from read_v1.todo_dunning order by item`
+	disputeDue = `select item, stream, due_at, cause from read_v1.todo_end_disputed order by item`
+	paymentDue = `select item, stream, due_at, cause from read_v1.todo_payment order by item`
 )
 
 type subscriptionRow struct {

@@ -326,8 +326,10 @@ func TestWhatPostgresCannotDoNowMayBeAskedAgain(t *testing.T) {
 	} {
 		exec(`create or replace function refuse() returns text language plpgsql as $$ begin raise sqlstate '` + code +
 			`'; end $$`)
-		exec(`create or replace view read_v1.accounts as select refuse() as account_id, now() as opened_at, 'free' as opened_on, now() as periods_from,
-			'free' as plan, now() as entitled_from, null::timestamptz as entitled_until, null::text as next_plan, null::timestamptz as anchor, 0::bigint as followed, false as subscribed,
+		exec(`create or replace view read_v1.accounts as select refuse() as account_id, now() as opened_at, 'free'
+			as opened_on, now() as periods_from,
+			'free' as plan, now() as entitled_from, null::timestamptz as entitled_until, null::text as next_plan,
+			null::timestamptz as anchor, 0::bigint as followed, false as subscribed,
 			null::timestamptz as free_period_end, null::bigint as free_period_characters,
 			false as accepted_tos, null::boolean as wants_email, false as operator,
 			0::bigint as instant_voices, 0::bigint as professional_voices`)

@@ -130,13 +130,17 @@ func TestTheOverview(t *testing.T) {
 			Invoice: "in_3", ExpiresAt: now.Add(23 * time.Hour), At: now},
 		subscription.CancellationScheduled{Account: "a1", Subscription: "sub_1", CancelAt: now.AddDate(0, 1, 0), At: now})
 	require.JSONEq(t, fmt.Sprintf(`{
-		"subscription":{"subscription_id":"sub_1","price_id":"price_pro","amount":null,"currency":null,"status":"active","current_period_end":%[1]d,"cancel_at_period_end":true,
-			"scheduled_change":{"price_id":"price_indie","plan_name":"Indie plan","amount":1000,"currency":"usd","effective_at":%[1]d},
-			"pending_change":{"price_id":"price_premium","plan_name":"premium","amount":null,"currency":null,"expires_at":%[4]d}},
+		"subscription":{"subscription_id":"sub_1","price_id":"price_pro","amount":null,"currency":null,"status":"active",
+		"current_period_end":%[1]d,"cancel_at_period_end":true,
+			"scheduled_change":{"price_id":"price_indie","plan_name":"Indie plan","amount":1000,"currency":"usd",
+			"effective_at":%[1]d},
+			"pending_change":{"price_id":"price_premium","plan_name":"premium","amount":null,"currency":null,
+			"expires_at":%[4]d}},
 		"other_subscriptions":[],
 		"payment_method":{"brand":"visa","last4":"4242"},
 		"invoices":[
-			{"id":"in_2","number":null,"status":"open","amount_due":100,"amount_paid":0,"amount_refunded":0,"dispute":null,"currency":"usd","created":%[3]d,"hosted_invoice_url":null,"invoice_pdf":null},
+			{"id":"in_2","number":null,"status":"open","amount_due":100,"amount_paid":0,"amount_refunded":0,"dispute":null,
+			"currency":"usd","created":%[3]d,"hosted_invoice_url":null,"invoice_pdf":null},
 			{"id":"in_1","number":"R-1","status":"paid","amount_due":4900,"amount_paid":4900,"amount_refunded":100,
 				"dispute":{"status":"lost","amount":4800},"currency":"usd","created":%[2]d,
 				"hosted_invoice_url":"https://pay.example/in_1","invoice_pdf":"https://pay.example/in_1.pdf"}]}`,

@@ -19,7 +19,8 @@ import (
 const plainPage = `with filtered as (
 	select clip_id, characters, saved_at, voice from read_v3.clips
 	where account_id = 'big' and ($1 = '' or language = $1 or starts_with(language, $1 || '-')) and (debug or not $2)
-	and ($5 = '' or voice = $5) and ($8 = '' or media_type = $8) and saved_at >= to_timestamp($6) and saved_at < to_timestamp($7))
+	and ($5 = '' or voice = $5) and ($8 = '' or media_type = $8) and saved_at >= to_timestamp($6)
+	and saved_at < to_timestamp($7))
 select (select count(*) from filtered), array(select clip_id from filtered order by %s limit $3 offset $4)`
 
 func TestPagesOfManyClipsAreThoseOfAPlainQuery(t *testing.T) {
@@ -62,8 +63,9 @@ func TestPagesOfManyClipsAreThoseOfAPlainQuery(t *testing.T) {
 		row := s.Pool.QueryRow(t.Context(), fmt.Sprintf(plainPage, sorted), language, debug, size, (page-1)*size,
 			bounds.voice, bounds.since, bounds.until, media)
 		require.NoError(rt, row.Scan(&total, &want))
-		shown := s.list("big", fmt.Sprintf("?sort_by=%s&sort_order=%s&language=%s&debug=%t&media_type=%s&page_size=%d&page=%d%s",
-			by, direction, language, debug, media, size, page, bounds.query()))
+		shown := s.list("big",
+			fmt.Sprintf("?sort_by=%s&sort_order=%s&language=%s&debug=%t&media_type=%s&page_size=%d&page=%d%s",
+				by, direction, language, debug, media, size, page, bounds.query()))
 		require.Equal(rt, total, shown.TotalClips)
 		require.Equal(rt, (total+int64(size)-1)/int64(size), shown.TotalPages)
 		got := make([]string, 0, len(want))

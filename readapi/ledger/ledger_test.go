@@ -190,7 +190,8 @@ func TestWhatEachKeyHasUsed(t *testing.T) {
 	// then each key has a sum, the most first, of as many days as were asked for
 	two := keyUsageItem{"rk_…two", 7, today.Format(time.DateOnly)}
 	require.Equal(t, []keyUsageItem{two, {"rk_…one", 5, today.AddDate(0, 0, -29).Format(time.DateOnly)}}, keys(""))
-	require.Equal(t, []keyUsageItem{{"rk_…one", 905, today.AddDate(0, 0, -29).Format(time.DateOnly)}, two}, keys("?days=31"))
+	require.Equal(t, []keyUsageItem{{"rk_…one", 905, today.AddDate(0, 0, -29).Format(time.DateOnly)}, two},
+		keys("?days=31"))
 	require.Equal(t, []keyUsageItem{{"rk_…two", 4, two.LastDay}}, keys("?days=1"))
 	for _, days := range []string{"0", "367", "x"} {
 		require.Equal(t, 422, w.get(t, "/v1/account/key_usage?days="+days, "a1", nil))

@@ -133,10 +133,13 @@ func TestTheListOfGenerations(t *testing.T) {
 	status, body := d.ask("au", "", "")
 	require.Equal(t, http.StatusOK, status, body)
 	require.JSONEq(t, `{"head":"200/200","at":1700000000.25,"instances":["one","two"],"projections":[
-		{"name":"account","version":1,"generation":1,"live":true,"promote":false,"state":"current","instance":"","position":"200/200","progress":1,
+		{"name":"account","version":1,"generation":1,"live":true,"promote":false,"state":"current","instance":"",
+		"position":"200/200","progress":1,
 		 "events":7,"lag":0,"rows":5,"size":8192,"parked":0,"moved_at":1700000000.25,"created_at":1700000000.25},
-		{"name":"account","version":1,"generation":2,"live":false,"promote":true,"state":"stopped","reason":"it fails","instance":"one",
-		 "position":"50/50","progress":0.25,"events":0,"lag":1.5,"rows":0,"size":0,"parked":1,"moved_at":null,"created_at":1700000000.25}]}`, body)
+		{"name":"account","version":1,"generation":2,"live":false,"promote":true,"state":"stopped","reason":"it fails",
+		"instance":"one",
+		 "position":"50/50","progress":0.25,"events":0,"lag":1.5,"rows":0,"size":0,"parked":1,"moved_at":null,
+		 "created_at":1700000000.25}]}`, body)
 }
 
 func TestAnEmptyLogIsReadToItsEnd(t *testing.T) {

@@ -48,8 +48,9 @@ func TestRefusalsInOpenAIsDialect(t *testing.T) {
 		status            int
 		kind, param, code string
 	}{
-		"no key":        {"", `{}`, 401, "invalid_request_error", "", "invalid_api_key"},
-		"no model":      {"any", `{"input":"hi","voice":"leah"}`, 400, "invalid_request_error", "model", "missing_required_parameter"},
+		"no key": {"", `{}`, 401, "invalid_request_error", "", "invalid_api_key"},
+		"no model": {"any", `{"input":"hi","voice":"leah"}`, 400, "invalid_request_error", "model",
+			"missing_required_parameter"},
 		"no such voice": {"any", `{"model":"tts-1","input":"hi","voice":"nobody"}`, 404, "invalid_request_error", "", ""},
 		"no such format": {"any", `{"model":"tts-1","input":"hi","voice":"leah","response_format":"ogg"}`, 400,
 			"invalid_request_error", "response_format", "invalid_value"},

@@ -44,9 +44,10 @@ func (c *Creator) Routes() []web.Route {
 	}
 }
 
-const description = `From 1 to 20 recordings of one speaker (wav, mp3, aac, m4a, mp4, ogg, opus, webm or flac, recognised by their content).
-An instant voice is answered when it is ready or broken, after 30 seconds as it is then; a professional one, which needs five
-minutes of speech, at once: its state says how far it is. A request whose length is not announced (chunked) has at most 1 MiB.`
+const description = `From 1 to 20 recordings of one speaker (wav, mp3, aac, m4a, mp4, ogg, opus, webm or flac,
+recognised by their content). An instant voice is answered when it is ready or broken, after 30 seconds as it is then;
+a professional one, which needs five minutes of speech, immediately: its state says how far it is. A request whose
+length is not announced (chunked) has at most 1 MiB.`
 
 // profile is what a client says of a voice, in fields of the form or in the field metadata.
 type profile struct {

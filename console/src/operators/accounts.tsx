@@ -23,15 +23,19 @@ function Find() {
     <div class="pair">
       <section class="card">
         <h2>{w.byID}</h2>
-        <Form submit={w.open} disabled={!id.trim()} action={async () => { location.hash = `/accounts/${encodeURIComponent(id.trim())}` }}>
-          <Field label={w.id}><input value={id} maxLength={64} autocomplete="off" spellcheck={false} onInput={e => setID(e.currentTarget.value)} /></Field>
+        <Form submit={w.open} disabled={!id.trim()}
+          action={async () => { location.hash = `/accounts/${encodeURIComponent(id.trim())}` }}>
+          <Field label={w.id}><input value={id} maxLength={64} autocomplete="off" spellcheck={false}
+            onInput={e => setID(e.currentTarget.value)} /></Field>
         </Form>
       </section>
       <ByEmail onFound={setFound} />
     </div>
     {found && <section aria-labelledby="found">
-      <SectionHeader id="found" title={w.found}><button class="button small" onClick={() => setFound(undefined)}>{shared.clear}</button></SectionHeader>
-      {found.length === 0 ? <Empty icon="accounts" title={w.noneFound} lead={w.noneFoundLead} /> : <List accounts={found} label={w.found} />}
+      <SectionHeader id="found" title={w.found}><button class="button small"
+        onClick={() => setFound(undefined)}>{shared.clear}</button></SectionHeader>
+      {found.length === 0 ? <Empty icon="accounts" title={w.noneFound}
+        lead={w.noneFoundLead} /> : <List accounts={found} label={w.found} />}
     </section>}
     <All />
   </>
@@ -44,7 +48,8 @@ function ByEmail({ onFound }: { onFound: (found: Listed[]) => void }) {
     <h2>{w.byEmail}</h2>
     <Form submit={w.find} disabled={!email.trim() || !reason.trim()}
       action={async () => onFound(await api.accountsOf(email.trim(), reason.trim()))}>
-      <Field label={w.email}><input type="email" value={email} maxLength={320} autocomplete="off" onInput={e => setEmail(e.currentTarget.value)} /></Field>
+      <Field label={w.email}><input type="email" value={email} maxLength={320} autocomplete="off"
+        onInput={e => setEmail(e.currentTarget.value)} /></Field>
       <Reason value={reason} onChange={setReason} needed hint={w.lookUpHint} />
     </Form>
   </section>
@@ -62,7 +67,8 @@ function All() {
         <List accounts={[...page.accounts, ...more?.accounts ?? []]} label={w.all} />
         {next && <More action={async () => {
           const following = await api.accounts(next)
-          setMore(old => ({ accounts: [...old?.accounts ?? [], ...following.accounts], next: following.next_page_token }))
+          setMore(old => ({ accounts: [...old?.accounts ?? [], ...following.accounts],
+            next: following.next_page_token }))
         }} />}
       </>
     }}</Loaded>
@@ -105,7 +111,8 @@ function One({ id }: { id: string }) {
     </section>
     {open === 'credit' && <Credit id={id} onClose={() => setOpen(null)} />}
     {open === 'operator' && <Act title={isOperator ? w.withdrawTitle : w.grantRoleTitle} needed danger={isOperator}
-      lead={isOperator ? w.withdrawLead : w.grantRoleLead} submit={isOperator ? w.withdraw : w.grantRole} done={w.roleChanged}
+      lead={isOperator ? w.withdrawLead : w.grantRoleLead} submit={isOperator ? w.withdraw : w.grantRole}
+      done={w.roleChanged}
       action={reason => api.setOperator(id, !isOperator, reason)} onClose={() => setOpen(null)} />}
   </>
 }
@@ -117,16 +124,20 @@ export function AccountFacts({ of }: { of: Account }) {
     <Facts of={[
       [w.state, <State of={of.state} />],
       [w.opened, <Time at={unix(of.opened_at)} />],
-      [w.plan, <>{words.plans[of.plan] ?? of.plan}{of.entitled_until && <small> · {words.until} <Time at={unix(of.entitled_until)} /></small>}</>],
+      [w.plan, <>{words.plans[of.plan] ?? of.plan}{of.entitled_until
+        && <small> · {words.until} <Time at={unix(of.entitled_until)} /></small>}</>],
       [w.role, of.operator ? <span class="badge">{w.operator}</span> : w.noRole],
       [w.terms, of.accepted_tos ? w.accepted : w.notAccepted],
       [w.mail, of.wants_email === null ? w.neverSaid : of.wants_email ? w.wanted : w.unwanted],
-      [w.keys, of.api_keys.length ? <span class="list">{of.api_keys.map(key => <code key={key}>{key}</code>)}</span> : w.noKeys],
+      [w.keys, of.api_keys.length ? <span class="list">{of.api_keys.map(key => <code key={key}>{key}</code>)}</span>
+        : w.noKeys],
       [w.voices, w.voiceCount(number(of.instant_voices), number(of.professional_voices))],
       [w.subscription, subscription
-        ? <>{words.plans[subscription.plan] ?? subscription.plan}, {subscription.status} <small>· {words.until} <Time at={unix(subscription.period_end)} /></small> <code>{subscription.id}</code></>
+        ? <>{words.plans[subscription.plan] ?? subscription.plan}, {subscription.status} <small>· {words.until} <Time
+          at={unix(subscription.period_end)} /></small> <code>{subscription.id}</code></>
         : w.noSubscription],
-      !!usage && [w.used, <>{characters(usage.characters)}{usage.character_limit !== null && <small> {w.ofLimit(number(usage.character_limit))}</small>}
+      !!usage && [w.used, <>{characters(usage.characters)}{usage.character_limit !== null
+        && <small> {w.ofLimit(number(usage.character_limit))}</small>}
         {usage.reserved > 0 && <small> · {w.reserved(characters(usage.reserved))}</small>}</>],
       [w.credit, characters(usage?.credit_left ?? 0)],
       !!usage && [w.period, <><Time at={unix(usage.period_start)} /> – <Time at={unix(usage.period_end)} /></>],
@@ -149,11 +160,13 @@ function ErasureFacts({ of }: { of: Erasure }) {
 function Credit({ id, onClose }: { id: string; onClose: () => void }) {
   const [count, setCount] = useState('')
   // A repetition with the same id, after a lost reply, grants nothing more.
-  const [grant] = useState(() => `console-${Array.from(crypto.getRandomValues(new Uint8Array(8)), b => b.toString(16).padStart(2, '0')).join('')}`)
+  const [grant] = useState(() =>
+    `console-${Array.from(crypto.getRandomValues(new Uint8Array(8)), b => b.toString(16).padStart(2, '0')).join('')}`)
   return <Act title={w.creditTitle} lead={w.creditLead} submit={w.grantCredit} done={w.granted}
     action={reason => api.credit(id, Number(count), grant, reason)} onClose={onClose}>
     <Field label={w.howMany}>
-      <input type="number" min={1} max={1_000_000_000} step={1} required value={count} onInput={e => setCount(e.currentTarget.value)} />
+      <input type="number" min={1} max={1_000_000_000} step={1} required value={count}
+        onInput={e => setCount(e.currentTarget.value)} />
     </Field>
   </Act>
 }

@@ -31,7 +31,9 @@ export interface LogEvent {
 }
 export interface EventPage { events: LogEvent[]; next: string | null; read: number }
 export interface Kinds { types: string[]; streams: string[] }
-export interface Listed { account_id: string; opened_at: string; plan: string; subscribed?: boolean; operator?: boolean }
+export interface Listed {
+  account_id: string; opened_at: string; plan: string; subscribed?: boolean; operator?: boolean
+}
 export interface AccountPage { accounts: Listed[]; next_page_token: string | null }
 export interface Account {
   account_id: string; as_of: string; opened_at: string; state: string; plan: string; entitled_until: string | null
@@ -50,13 +52,17 @@ export interface Erasure {
 }
 export interface Entry {
   at: string; kind: string; account_id: string | null; session_id: string | null; sentence: string
-  actor: { kind: string; name?: string; role?: string; address?: string; reason?: string; key?: string; session?: string }
+  actor: {
+    kind: string; name?: string; role?: string; address?: string; reason?: string; key?: string; session?: string
+  }
   correlation: string; causation: string; event_id: string; stream: string; revision: number; position: string
   personal?: Record<string, string>
 }
 export interface EntryPage { entries: Entry[]; next_page_token: string | null; position: string }
 export interface Head { log: string; count: number; hash: string; streams: number; at: string; key: string }
-export interface HeadPage { log: string; heads: { revision: number; position: string; head: Head }[]; next: number | null }
+export interface HeadPage {
+  log: string; heads: { revision: number; position: string; head: Head }[]; next: number | null
+}
 export interface Verification {
   part: number; intact: boolean; events: number; foreign: number; heads: number; uncovered: number; findings: string[]
   last?: Head

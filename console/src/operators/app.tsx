@@ -87,7 +87,8 @@ function SignIn({ ended, onSignedIn }: { ended: boolean; onSignedIn: () => Promi
     {!isSecureContext && <Notice kind="warning">{words.insecure}</Notice>}
     <section class="card">
       <div><h1>{words.signIn}</h1><p class="faint">{words.signInLead}</p></div>
-      <Form submit={words.signIn} disabled={!token.trim()} action={async () => { await accepted(token); await onSignedIn() }}>
+      <Form submit={words.signIn} disabled={!token.trim()}
+        action={async () => { await accepted(token); await onSignedIn() }}>
         <Field label={words.token} hint={words.tokenHint}>
           <input type="password" value={token} ref={field} autocomplete="off" spellcheck={false} maxLength={500}
             onInput={event => setToken(event.currentTarget.value)} />
@@ -120,7 +121,8 @@ function Signed({ who, onSignOut }: { who: Who; onSignOut: () => Promise<void> }
       </button>
       {failure && <Notice kind="error">{failure}</Notice>}
       <div class="who"><bdi>{who.operator}</bdi>
-        <small>{words.roles[who.role]}{who.expires_at && <>, {words.until} <Time at={unix(who.expires_at)} /></>}</small>
+        <small>{words.roles[who.role]}{who.expires_at && <>, {words.until} <Time at={unix(who.expires_at)} /></>}
+          </small>
       </div>
     </>}>
       {!isSecureContext && <Notice kind="warning">{words.insecure}</Notice>}

@@ -49,7 +49,8 @@ export function Lines({ title, times, span, lines, shown, least = 1 }: {
     event.preventDefault()
     setAt(Math.max(0, Math.min(times.length - 1, at < 0 ? times.length - 1 : at + step)))
   }
-  const valueOf = (line: Line, i: number) => line.values[i] === null || line.values[i] === undefined ? words.nothing : shown(line.values[i])
+  const valueOf = (line: Line, i: number) => line.values[i] === null || line.values[i] === undefined
+    ? words.nothing : shown(line.values[i])
   const now = at < 0 ? times.length - 1 : Math.min(at, times.length - 1)
   const text = times.length === 0 ? words.nothing
     : `${dateTime(times[now]!)}: ${lines.map(line => `${line.name} ${valueOf(line, now)}`).join(', ')}`
@@ -59,7 +60,8 @@ export function Lines({ title, times, span, lines, shown, least = 1 }: {
     <figcaption>
       <strong>{title}</strong>
       <span class="legend">
-        {lines.map(line => <span key={line.name}><span class={`dot ${line.kind}`} />{line.name} <b>{now < 0 ? words.nothing : valueOf(line, now)}</b></span>)}
+        {lines.map(line => <span key={line.name}>
+          <span class={`dot ${line.kind}`} />{line.name} <b>{now < 0 ? words.nothing : valueOf(line, now)}</b></span>)}
       </span>
       <small title={now < 0 ? '' : utc(times[now]!)}>{at < 0 || now < 0 ? words.latest : clock(times[now]!)}</small>
     </figcaption>
@@ -71,7 +73,8 @@ export function Lines({ title, times, span, lines, shown, least = 1 }: {
         <line x1={left} x2={width - right} y1={y(most * share)} y2={y(most * share)} />
         <text x={left - 8} y={y(most * share) + 4} text-anchor="end">{shown(most * share)}</text>
       </g>)}
-      {marks.map((time, i) => <text key={i} x={xOf(time)} y={height - 6} text-anchor={i === 0 ? 'start' : i === steps ? 'end' : 'middle'}>{clock(time)}</text>)}
+      {marks.map((time, i) => <text key={i} x={xOf(time)} y={height - 6}
+        text-anchor={i === 0 ? 'start' : i === steps ? 'end' : 'middle'}>{clock(time)}</text>)}
       {lines.map(line => <path key={line.name} class={line.kind} d={pathOf(line.values, x, y)} />)}
       {lines.map(line => line.values.map((value, i) =>
         value !== null && (i === at || line.values[i - 1] == null && line.values[i + 1] == null)

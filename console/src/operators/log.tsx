@@ -30,20 +30,23 @@ function Events() {
   const kinds = useResource(api.kinds, [])
   const [draft, setDraft] = useState<Filter>({ stream: '', type: '', account: '' })
   const [filter, setFilter] = useState(draft)
-  const field = (name: keyof Filter, label: string, list?: string, hint?: string) => <Field label={label} hint={hint ?? ''}>
+  const field = (name: keyof Filter, label: string, list?: string, hint?: string) => <Field label={label}
+    hint={hint ?? ''}>
     <input value={draft[name]} list={list} maxLength={200} autocomplete="off" spellcheck={false}
       onInput={event => setDraft({ ...draft, [name]: event.currentTarget.value })} />
   </Field>
   return <>
     <section class="card filter-card">
-      <Form submit={w.show} action={async () => setFilter({ stream: draft.stream.trim(), type: draft.type.trim(), account: draft.account.trim() })}>
+      <Form submit={w.show} action={async () =>
+        setFilter({ stream: draft.stream.trim(), type: draft.type.trim(), account: draft.account.trim() })}>
         <div class="fields">
           {field('type', words.event.type, 'types')}
           {field('stream', words.event.stream, 'streams', w.streamHint)}
           {field('account', w.account, undefined, w.accountHint)}
         </div>
         <datalist id="types">{kinds.data?.types.map(one => <option key={one} value={one} />)}</datalist>
-        <datalist id="streams">{kinds.data?.streams.map(one => <option key={one} value={one.endsWith('-') ? one + '*' : one} />)}</datalist>
+        <datalist id="streams">{kinds.data?.streams.map(one => <option key={one}
+          value={one.endsWith('-') ? one + '*' : one} />)}</datalist>
       </Form>
     </section>
     <EventList key={JSON.stringify(filter)} filter={filter} />
@@ -62,7 +65,8 @@ function EventList({ filter }: { filter: Filter }) {
       setFailure('')
       try {
         const following = await api.events({ ...filter, before: next! })
-        setOlder(old => ({ ...following, events: [...old?.events ?? [], ...following.events], read: (old?.read ?? 0) + following.read }))
+        setOlder(old => ({ ...following, events: [...old?.events ?? [], ...following.events],
+          read: (old?.read ?? 0) + following.read }))
       } catch (error) {
         setFailure(messageOf(error))
       }
@@ -73,12 +77,15 @@ function EventList({ filter }: { filter: Filter }) {
           {events.map(event => <tr key={event.id}>
             <td><Time at={unix(event.created)} /></td>
             <th scope="row"><code>{event.type}</code></th>
-            <td><code class="name" title={event.stream}>{event.stream}</code> <small>{words.event.revision(event.revision)}</small></td>
-            <td class="end"><button class="button small" aria-label={w.showEvent(event.type)} onClick={() => setShown(event)}>{words.show}</button></td>
+            <td><code class="name" title={event.stream}>{event.stream}</code> <small>
+              {words.event.revision(event.revision)}</small></td>
+            <td class="end"><button class="button small" aria-label={w.showEvent(event.type)}
+              onClick={() => setShown(event)}>{words.show}</button></td>
           </tr>)}
         </Table>}
       {failure && <Notice kind="error">{failure}</Notice>}
-      {next ? <><More action={load} label={w.older} /><p class="faint centre">{w.read(number(page.read + (older?.read ?? 0)))}</p></>
+      {next ? <><More action={load} label={w.older} />
+        <p class="faint centre">{w.read(number(page.read + (older?.read ?? 0)))}</p></>
         : events.length > 0 && <p class="faint centre">{w.beginning}</p>}
       {shown && <EventDialog of={shown} onClose={() => setShown(null)} />}
     </>
@@ -109,12 +116,15 @@ function Life({ account }: { account: string }) {
         location.hash = `/log/${encodeURIComponent(draft.trim())}`
       }}>
         <div class="fields">
-          <Field label={w.account}><input value={draft} maxLength={64} autocomplete="off" spellcheck={false} onInput={e => setDraft(e.currentTarget.value)} /></Field>
-          <Field label={w.asOf} hint={w.asOfHint}><input type="datetime-local" step={1} value={time} onInput={e => setTime(e.currentTarget.value)} /></Field>
+          <Field label={w.account}><input value={draft} maxLength={64} autocomplete="off" spellcheck={false}
+            onInput={e => setDraft(e.currentTarget.value)} /></Field>
+          <Field label={w.asOf} hint={w.asOfHint}><input type="datetime-local" step={1} value={time}
+            onInput={e => setTime(e.currentTarget.value)} /></Field>
         </div>
       </Form>
     </section>
-    {account ? <Timeline key={account + asOf} account={account} asOf={asOf} /> : <Empty icon="accounts" title={w.noAccount} lead={w.noAccountLead} />}
+    {account ? <Timeline key={account + asOf} account={account} asOf={asOf} /> : <Empty icon="accounts"
+      title={w.noAccount} lead={w.noAccountLead} />}
   </>
 }
 
@@ -124,16 +134,19 @@ function Timeline({ account, asOf }: { account: string; asOf: string }) {
   const [shown, setShown] = useState<EventName | null>(null)
   return <>
     <section aria-labelledby="then">
-      <SectionHeader id="then" title={asOf ? w.then(dateTime(unix(asOf))) : w.now}><AccountLink id={account} /></SectionHeader>
+      <SectionHeader id="then" title={asOf ? w.then(dateTime(unix(asOf))) : w.now}>
+        <AccountLink id={account} /></SectionHeader>
       <Loaded of={state} rows={4}>{found => <AccountFacts of={found} />}</Loaded>
     </section>
     <section aria-labelledby="happened">
       <SectionHeader id="happened" title={w.happened} />
-      <Loaded of={life} rows={6}>{({ entries, soFar }) => entries.length === 0 ? <Empty icon="log" title={w.nothingHappened} /> : <>
+      <Loaded of={life} rows={6}>{({ entries, soFar }) => entries.length === 0 ? <Empty icon="log"
+        title={w.nothingHappened} /> : <>
         <ol class="timeline">{entries.map(entry => <li key={entry.event_id}>
           <time dateTime={entry.at} title={utc(unix(entry.at))}>{dateTime(unix(entry.at))}</time>
           <p><bdi>{entry.sentence}</bdi></p>
-          <button class="button small" aria-label={w.showEvent(entry.kind)} onClick={() => setShown(entry)}><Icon name="search" /><code>{entry.kind}</code></button>
+          <button class="button small" aria-label={w.showEvent(entry.kind)} onClick={() => setShown(entry)}>
+            <Icon name="search" /><code>{entry.kind}</code></button>
         </li>)}</ol>
         {soFar && <Notice kind="info">{w.soFar}</Notice>}
       </>}</Loaded>

@@ -18,7 +18,8 @@ const hour = 3600 // seconds
 
 const nameOf = (one: GenerationID) => w.generation(one.name, one.version, one.generation)
 
-type Open = { kind: 'rebuild'; of: Generation | null } | { kind: 'inspect' | 'promote' | 'rollBack' | 'retire'; of: Generation }
+type Open = { kind: 'rebuild'; of: Generation | null }
+  | { kind: 'inspect' | 'promote' | 'rollBack' | 'retire'; of: Generation }
 
 export function Models() {
   const changes = useChanges()
@@ -30,10 +31,12 @@ export function Models() {
   usePolling(figures.reload, seldom)
   return <>
     <Header title={w.title} lead={w.lead}>
-      {changes && <button class="button primary" onClick={() => setOpen({ kind: 'rebuild', of: null })}>{w.rebuild}</button>}
+      {changes && <button class="button primary"
+        onClick={() => setOpen({ kind: 'rebuild', of: null })}>{w.rebuild}</button>}
     </Header>
     <ParkedEvents />
-    <Loaded of={models} rows={6}>{({ projections, head }) => projections.length === 0 ? <Empty icon="models" title={w.none} /> : <>
+    <Loaded of={models} rows={6}>{({ projections, head }) => projections.length === 0 ? <Empty icon="models"
+      title={w.none} /> : <>
       <Loaded of={figures} rows={5}>{({ figures: all }) => <Lags figures={all} now={models.data!} />}</Loaded>
       <p class="faint">{w.head} <code>{head}</code></p>
       <Generations all={projections} onOpen={setOpen} />
@@ -46,8 +49,10 @@ export function Models() {
 // Lags plots what the instance has noted, and what is known now.
 function Lags({ figures, now }: { figures: Figure[]; now: Overview }) {
   const most = (of: Generation[]) => of.length > 0 ? Math.max(...of.map(one => one.lag)) : null
-  const live = most(now.projections.filter(one => one.live)), building = most(now.projections.filter(one => one.state === 'building'))
-  return <Lines title={w.lag} times={[...figures.map(one => unix(one.at)), Date.now() / 1000]} span={hour} shown={duration} lines={[
+  const live = most(now.projections.filter(one => one.live)),
+    building = most(now.projections.filter(one => one.state === 'building'))
+  return <Lines title={w.lag} times={[...figures.map(one => unix(one.at)), Date.now() / 1000]} span={hour}
+    shown={duration} lines={[
     { name: w.ofLive, kind: 'first', values: [...figures.map(one => one.lag), live] },
     { name: w.ofBuilding, kind: 'second', values: [...figures.map(one => one.lag_building), building] }]} />
 }
@@ -58,11 +63,13 @@ const hasOlder = (one: Generation, all: Generation[]) =>
 
 function Generations({ all, onOpen }: { all: Generation[]; onOpen: (open: Open) => void }) {
   const changes = useChanges()
-  return <Table label={w.title} head={[w.model, w.state, w.position, w.lagShort, w.rows, w.size, w.parked, words.actions]}
+  return <Table label={w.title}
+    head={[w.model, w.state, w.position, w.lagShort, w.rows, w.size, w.parked, words.actions]}
     ends={[w.rows, w.size, w.parked]}>
     {all.map(one => {
       const button = (kind: 'inspect' | 'promote' | 'rollBack' | 'retire') =>
-        <button class="button small" aria-label={`${w[kind]} ${nameOf(one)}`} onClick={() => onOpen({ kind, of: one })}>{w[kind]}</button>
+        <button class="button small" aria-label={`${w[kind]} ${nameOf(one)}`}
+          onClick={() => onOpen({ kind, of: one })}>{w[kind]}</button>
       return <tr key={nameOf(one)}>
         <th scope="row"><span class="name">{one.name}</span> <small>{w.number(one.version, one.generation)}</small></th>
         <td><span class="states">{one.live && <span class="badge">{w.live}</span>}<State of={one.state} /></span></td>
@@ -82,7 +89,8 @@ function Generations({ all, onOpen }: { all: Generation[]; onOpen: (open: Open) 
 }
 
 function Progress({ of }: { of: Generation }) {
-  return <span class="progress"><Meter value={of.progress} max={1} plain /><span>{w.percent(Math.floor(of.progress * 100))}</span></span>
+  return <span class="progress"><Meter value={of.progress} max={1} plain />
+    <span>{w.percent(Math.floor(of.progress * 100))}</span></span>
 }
 
 function Dialogs({ open, all, onClose }: { open: Open; all: Generation[]; onClose: () => void }) {
@@ -110,7 +118,8 @@ function Dialogs({ open, all, onClose }: { open: Open; all: Generation[]; onClos
 function Rebuild({ names, onClose }: { names: string[]; onClose: () => void }) {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const [promote, setPromote] = useState(true)
-  const toggle = (name: string) => setChosen(old => old.has(name) ? new Set([...old].filter(one => one !== name)) : new Set(old).add(name))
+  const toggle = (name: string) =>
+    setChosen(old => old.has(name) ? new Set([...old].filter(one => one !== name)) : new Set(old).add(name))
   return <Act title={w.rebuildTitle} lead={w.rebuildLead} submit={w.rebuild} done={w.rebuilding} onClose={onClose}
     action={async reason => {
       if (chosen.size === 0) throw new ApiError(400, w.chooseOne)
@@ -166,11 +175,13 @@ function ParkedEvents() {
   }, [])
   return <section aria-labelledby="parked">
     <SectionHeader id="parked" title={w.parkedEvents} lead={w.parkedLead} />
-    <Loaded of={parked} rows={2}>{list => list.length === 0 ? <div class="card calm"><Icon name="check" /><span>{w.noneParked}</span></div>
+    <Loaded of={parked} rows={2}>{list => list.length === 0 ? <div class="card calm"><Icon name="check" />
+      <span>{w.noneParked}</span></div>
       : <ul class="parked card">{list.map(one => <li key={one.event_id + nameOf(one)}>
         <div class="about">
           <span class="line"><code>{one.type}</code><State of={one.state} /></span>
-          <small><code>{one.stream}</code> {words.event.revision(one.revision)} · {nameOf(one)} · <Time at={one.parked_at} relative /></small>
+          <small><code>{one.stream}</code> {words.event.revision(one.revision)} · {nameOf(one)} · <Time
+            at={one.parked_at} relative /></small>
           <p class="reason"><bdi>{one.reason}</bdi></p>
         </div>
         <span class="buttons">
@@ -199,20 +210,26 @@ function SkippedEvents() {
     <SectionHeader id="skipped" title={w.skippedEvents} lead={w.skippedLead} />
     <Loaded of={skips} rows={1}>{list => <ul class="parked card">{list.map(one => <li key={one.event_id}>
       <div class="about">
-        <span class="line"><code>{one.type}</code>{one.unconfirmed && <span class="badge bad">{w.unconfirmed}</span>}</span>
-        <small><code>{one.stream}</code> {words.event.revision(one.revision)} · {dateTime(one.skipped_at)} · <bdi>{one.by}</bdi></small>
+        <span class="line"><code>{one.type}</code>{one.unconfirmed && 
+          <span class="badge bad">{w.unconfirmed}</span>}</span>
+        <small><code>{one.stream}</code> {words.event.revision(one.revision)} · {dateTime(one.skipped_at)} · <bdi>
+          {one.by}</bdi></small>
         <p class="reason"><bdi>{one.reason}</bdi></p>
       </div>
       <span class="buttons">
         <Details onClick={() => setShown(one)} label={w.showEvent(one.type)} />
-        {changes && one.unconfirmed && <button class="button small" onClick={() => setAct({ kind: 'confirm', of: one })}>{w.confirm}</button>}
-        {changes && <button class="button small" onClick={() => setAct({ kind: 'unskip', of: one })}>{w.unskip}</button>}
+        {changes && one.unconfirmed && <button class="button small"
+          onClick={() => setAct({ kind: 'confirm', of: one })}>{w.confirm}</button>}
+        {changes && <button class="button small" onClick={() => setAct({ kind: 'unskip', of: one })}>{w.unskip}</button>
+          }
       </span>
     </li>)}</ul>}</Loaded>
     {shown && <EventDialog of={shown} onClose={() => setShown(null)} />}
-    {act?.kind === 'confirm' && <Act title={w.confirmTitle} lead={w.confirmLead} submit={w.confirm} done={w.confirmed} needed
+    {act?.kind === 'confirm' && <Act title={w.confirmTitle} lead={w.confirmLead} submit={w.confirm}
+      done={w.confirmed} needed
       action={reason => api.confirmSkip(act.of.event_id, reason)} onClose={() => setAct(null)} />}
-    {act?.kind === 'unskip' && <Act title={w.unskipTitle} lead={w.unskipLead} submit={w.unskip} done={w.unskipped} needed
+    {act?.kind === 'unskip' && <Act title={w.unskipTitle} lead={w.unskipLead} submit={w.unskip}
+      done={w.unskipped} needed
       action={reason => api.unskip(act.of.event_id, reason)} onClose={() => setAct(null)} />}
   </section>
 }

@@ -114,7 +114,8 @@ function Findings({ of }: { of: Doctor }) {
 // feedsOf counts what each instance feeds. A long name that was cut off is the beginning of one that is known.
 function feedsOf(here: Doctor, models: Models | undefined): Map<string, number> {
   const counts = new Map([[here.instance, 0]])
-  for (const { instance } of models?.projections ?? []) if (instance) counts.set(instance, (counts.get(instance) ?? 0) + 1)
+  for (const { instance } of models?.projections ?? [])
+    if (instance) counts.set(instance, (counts.get(instance) ?? 0) + 1)
   for (const name of models?.instances ?? []) {
     if (![...counts.keys()].some(known => known.startsWith(name))) counts.set(name, 0)
   }
@@ -124,7 +125,8 @@ function feedsOf(here: Doctor, models: Models | undefined): Map<string, number> 
 function Instances({ here, models }: { here: Doctor; models: Models | undefined }) {
   return <Table label={w.instances} head={[w.instance, w.feeds, w.version]}>
     {[...feedsOf(here, models)].map(([name, feeds]) => <tr key={name}>
-      <th scope="row"><bdi class="name">{name}</bdi>{name === here.instance && <span class="badge good here">{w.here}</span>}</th>
+      <th scope="row"><bdi class="name">{name}</bdi>{name === here.instance
+        && <span class="badge good here">{w.here}</span>}</th>
       <td>{feeds > 0 ? w.generations(feeds, number(feeds)) : <span class="faint">{w.idle}</span>}</td>
       <td>{name === here.instance ? here.version : words.nothing}</td>
     </tr>)}

@@ -20,7 +20,8 @@ const bad = ['fault', 'stopped', 'blocking', 'unfed', 'closed', 'erased']
 
 // State is the state of something, in words and in a colour.
 export function State({ of }: { of: string }) {
-  return <span class={`badge ${good.includes(of) ? 'good' : bad.includes(of) ? 'bad' : 'neutral'}`}>{words.states[of] ?? of}</span>
+  return <span class={`badge ${good.includes(of) ? 'good' : bad.includes(of) ? 'bad' : 'neutral'}`}>{words.states[of]
+    ?? of}</span>
 }
 
 export function Reason({ value, onChange, needed, hint = words.reasonHint }: {
@@ -39,7 +40,8 @@ export function Act({ title, lead, submit, done, danger, needed, action, onClose
 }) {
   const [reason, setReason] = useState('')
   return <Dialog title={title} onClose={onClose}>
-    <Form submit={submit} danger={danger ?? false} disabled={!!needed && !reason.trim()} onCancel={onClose} action={async () => {
+    <Form submit={submit} danger={danger ?? false} disabled={!!needed && !reason.trim()} onCancel={onClose}
+      action={async () => {
       await action(reason)
       announce('operators')
       onClose()
@@ -104,7 +106,8 @@ export function Table({ label, head, ends = [], children }: {
 }) {
   return <div class="table" tabIndex={0} role="group" aria-label={label}>
     <table>
-      <thead><tr>{head.map(name => <th key={name} class={ends.includes(name) ? 'end' : ''}>{name === words.actions ? <span class="hidden">{name}</span> : name}</th>)}</tr></thead>
+      <thead><tr>{head.map(name => <th key={name} class={ends.includes(name) ? 'end' : ''}>{name === words.actions
+        ? <span class="hidden">{name}</span> : name}</th>)}</tr></thead>
       <tbody>{children}</tbody>
     </table>
   </div>

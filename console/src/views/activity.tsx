@@ -23,8 +23,10 @@ export function Activity() {
       : <>
         <Table acts={entries} />
         {(next !== null || tokens.length > 1) && <div class="pager">
-          <button class="button small" disabled={tokens.length === 1} onClick={() => setTokens(tokens.slice(0, -1))}>{w.newer}</button>
-          <button class="button small" disabled={next === null} onClick={() => setTokens([...tokens, next!])}>{w.older}</button>
+          <button class="button small" disabled={tokens.length === 1}
+            onClick={() => setTokens(tokens.slice(0, -1))}>{w.newer}</button>
+          <button class="button small" disabled={next === null}
+            onClick={() => setTokens([...tokens, next!])}>{w.older}</button>
         </div>}
       </>}</Loaded>
   </section>

@@ -5,7 +5,8 @@ import { leftOf, Meter, useSigned } from '../app'
 import { billing, enterCard, takeDone, type Change, type Invoice, type Overview, type Product } from '../billing'
 import { characters, date, dateTime, fraction, minorOf, money, number, utc } from '../format'
 import { announce } from '../live'
-import { Choice, Dialog, Empty, Field, Form, Header, Icon, Loaded, Notice, Select, Skeleton, Time, toast, useResource } from '../ui'
+import { Choice, Dialog, Empty, Field, Form, Header, Icon, Loaded, Notice, Select, Skeleton, Time, toast,
+  useResource } from '../ui'
 import { words } from '../words'
 import '../styles/billing.css'
 
@@ -23,7 +24,8 @@ export function Billing() {
   const [open, setOpen] = useState<Open | null>(null)
   const [error, setError] = useState<unknown>()
   const shown = useResource<Shown>(async () => {
-    const [overview, products, cap] = await Promise.all([billing.overview(), billing.products(), billing.cap().catch(() => null)])
+    const [overview, products, cap] =
+      await Promise.all([billing.overview(), billing.products(), billing.cap().catch(() => null)])
     return { overview, products, cap }
   }, ['billing'])
   useEffect(() => {
@@ -62,9 +64,12 @@ export function Billing() {
 type Act = (what: () => Promise<unknown>, said?: string) => Promise<void>
 type Part = Shown & { act: Act; onOpen: (open: Open) => void }
 
-const runs = (overview: Overview) => ['active', 'trialing', 'past_due', 'unpaid'].includes(overview.subscription.status ?? '')
-const productOf = (products: Product[], price: string | null) => price === null ? undefined : products.find(one => one.price_id === price)
-const nameOf = (products: Product[], price: string | null, name?: string | null) => name ?? productOf(products, price)?.name ?? w.plan
+const runs = (overview: Overview) => ['active', 'trialing', 'past_due', 'unpaid'].includes(overview.subscription.status
+  ?? '')
+const productOf = (products: Product[], price: string | null) => price === null ? undefined : products.find(one =>
+  one.price_id === price)
+const nameOf = (products: Product[], price: string | null, name?: string | null) => name ?? productOf(products,
+  price)?.name ?? w.plan
 
 async function register() {
   const { client_secret: secret } = await billing.newCard()
@@ -96,24 +101,33 @@ function Attention({ overview, products, act }: Shown & { act: Act }) {
   const unpaid = invoices.find(one => one.status === 'open')
   const n = w.notices
   return <>
-    {s.status === 'incomplete' && s.price_id && <Asks kind="warning" text={n.incomplete(name)} does={n.pay} run={() => act(() => subscribe(s.price_id!, name))} />}
-    {unpaid && s.status !== 'incomplete' && !pending && <Asks kind="error" does={overview.payment_method ? n.replaceCard : w.addCard} run={() => act(register)}
-      text={s.status === 'past_due' || s.status === 'unpaid' ? n.pastDue : n.unpaid(money(unpaid.amount_due - unpaid.amount_paid, unpaid.currency))}>
+    {s.status === 'incomplete' && s.price_id && <Asks kind="warning" text={n.incomplete(name)} does={n.pay}
+      run={() => act(() => subscribe(s.price_id!, name))} />}
+    {unpaid && s.status !== 'incomplete' && !pending && <Asks kind="error"
+      does={overview.payment_method ? n.replaceCard : w.addCard} run={() => act(register)}
+      text={s.status === 'past_due' || s.status === 'unpaid'
+        ? n.pastDue : n.unpaid(money(unpaid.amount_due - unpaid.amount_paid, unpaid.currency))}>
       <Outside class="button small" address={unpaid.hosted_invoice_url}>{n.openInvoice}</Outside>
     </Asks>}
-    {pending && <Asks kind="warning" text={n.pending(nameOf(products, pending.price_id, pending.plan_name), dateTime(pending.expires_at))}
-      does={n.confirm} run={() => act(() => change(pending.price_id, nameOf(products, pending.price_id, pending.plan_name)))} />}
-    {next && <Asks kind="info" text={n.scheduled(nameOf(products, next.price_id, next.plan_name), date(next.effective_at))}
+    {pending && <Asks kind="warning"
+      text={n.pending(nameOf(products, pending.price_id, pending.plan_name), dateTime(pending.expires_at))}
+      does={n.confirm} run={() =>
+        act(() => change(pending.price_id, nameOf(products, pending.price_id, pending.plan_name)))} />}
+    {next && <Asks kind="info"
+      text={n.scheduled(nameOf(products, next.price_id, next.plan_name), date(next.effective_at))}
       does={n.keepPlan} run={() => act(billing.keepPlan, w.kept)} />}
-    {s.cancel_at_period_end && s.current_period_end !== null && <Asks kind="warning" text={n.ending(date(s.current_period_end))}
+    {s.cancel_at_period_end && s.current_period_end !== null && <Asks kind="warning"
+      text={n.ending(date(s.current_period_end))}
       does={n.resume} run={() => act(billing.resume, w.resumed)} />}
     {others.map(one => <Asks key={one.subscription_id} kind="warning"
-      text={n.second(one.amount === null || !one.currency ? words.unknown : money(one.amount, one.currency), date(one.current_period_end))} />)}
+      text={n.second(one.amount === null || !one.currency ? words.unknown : money(one.amount, one.currency),
+        date(one.current_period_end))} />)}
   </>
 }
 
 function Asks({ kind, text, does, run, children }: {
-  kind: 'info' | 'warning' | 'error'; text: string; does?: string; run?: () => Promise<void>; children?: ComponentChildren
+  kind: 'info' | 'warning' | 'error'; text: string; does?: string; run?: () => Promise<void>
+  children?: ComponentChildren
 }) {
   const [busy, setBusy] = useState(false)
   return <div class={`notice asks ${kind}`} role={kind === 'info' ? 'status' : 'alert'}>
@@ -148,17 +162,21 @@ function Figures({ overview, products, cap, act, onOpen }: Part) {
       <dd class="detail"><small>
         {paid && s.amount !== null && s.currency !== null && <>{w.aMonth(money(s.amount, s.currency))}<br /></>}
         {paid && s.current_period_end !== null
-          ? <span title={utc(s.current_period_end)}>{(s.cancel_at_period_end ? w.endsOn : w.renews)(date(s.current_period_end))}</span>
-          : account?.usage.period_end && <span title={utc(account.usage.period_end)}>{w.periodEnds(date(account.usage.period_end))}</span>}
+          ? <span title={utc(s.current_period_end)}>
+            {(s.cancel_at_period_end ? w.endsOn : w.renews)(date(s.current_period_end))}</span>
+          : account?.usage.period_end && <span title={utc(account.usage.period_end)}>
+            {w.periodEnds(date(account.usage.period_end))}</span>}
       </small></dd>
     </div>
     {account && <div class="card">
       <dt>{w.left}</dt>
       <dd>{left === null ? w.unlimited : number(left)}</dd>
       <dd class="detail">
-        {account.plan.character_limit !== null && <Meter value={account.plan.character_limit - Math.min(left!, account.plan.character_limit)} max={account.plan.character_limit} />}
+        {account.plan.character_limit !== null && <Meter value={account.plan.character_limit - Math.min(left!,
+          account.plan.character_limit)} max={account.plan.character_limit} />}
         {account.plan.character_limit !== null && <small>{w.ofLimit(characters(account.plan.character_limit))}</small>}
-        {account.usage.credit_characters > 0 && <small><br />{w.credit(characters(account.usage.credit_characters))}</small>}
+        {account.usage.credit_characters > 0 && <small>
+          <br />{w.credit(characters(account.usage.credit_characters))}</small>}
       </dd>
     </div>}
     {(paid || card) && <div class="card">
@@ -170,16 +188,20 @@ function Figures({ overview, products, cap, act, onOpen }: Part) {
     {currency && <div class="card">
       <dt>{w.cap}</dt>
       <dd class="acts">{cap?.amount != null ? money(cap.amount, currency) : w.noCap}
-        <button class="button small" aria-label={`${w.editCap}: ${w.cap}`} onClick={() => onOpen({ kind: 'cap', currency })}>{w.editCap}</button></dd>
+        <button class="button small" aria-label={`${w.editCap}: ${w.cap}`}
+          onClick={() => onOpen({ kind: 'cap', currency })}>{w.editCap}</button></dd>
       <dd class="detail"><small>{cap?.spent != null ? w.capSpent(money(cap.spent, currency)) : w.capHint}</small></dd>
     </div>}
   </dl>
 }
 
 // Busy is a button that waits for what it does.
-function Busy({ run, class: kind = 'button small', children }: { run: () => Promise<unknown>; class?: string; children: string }) {
+function Busy({ run, class: kind = 'button small', children }: {
+  run: () => Promise<unknown>; class?: string; children: string
+}) {
   const [busy, setBusy] = useState(false)
-  return <button class={kind} disabled={busy} aria-busy={busy} onClick={async () => { setBusy(true); await run(); setBusy(false) }}>
+  return <button class={kind} disabled={busy} aria-busy={busy}
+    onClick={async () => { setBusy(true); await run(); setBusy(false) }}>
     {busy && <span class="spinner" />}{children}
   </button>
 }
@@ -191,20 +213,24 @@ function Plans({ overview, products, act, onOpen }: Part) {
   const currencies = [...new Set(products.flatMap(one => one.currency ?? []))]
   const [chosen, setChosen] = useState('')
   const currency = (paid && s.currency) || chosen || currencies[0]
-  if (currencies.length === 0) return <section><h2>{w.plans}</h2><div class="card"><Empty icon="billing" title={w.noPlans} /></div></section>
+  if (currencies.length === 0)
+    return <section><h2>{w.plans}</h2><div class="card"><Empty icon="billing" title={w.noPlans} /></div></section>
   const offered = products.filter(one => one.price_id === null || one.currency === currency)
-  const isCurrent = (one: Product) => one.price_id === null ? !paid && account?.plan.type === 'free' : paid && one.price_id === s.price_id
+  const isCurrent = (one: Product) => one.price_id === null ? !paid && account?.plan.type === 'free' : paid
+    && one.price_id === s.price_id
   return <section aria-labelledby="plans">
     <header class="section-header">
       <h2 id="plans">{w.plans}</h2>
-      {!paid && currencies.length > 1 && <Select label={w.currency} value={currency!} options={currencies.map(one => [one, one.toUpperCase()])} onChange={setChosen} />}
+      {!paid && currencies.length > 1 && <Select label={w.currency} value={currency!}
+        options={currencies.map(one => [one, one.toUpperCase()])} onChange={setChosen} />}
     </header>
     <ul class="plans">
       {offered.map(one => <li key={one.price_id ?? ''} class={`card ${isCurrent(one) ? 'current' : ''}`}>
         <h3><bdi>{one.name}</bdi></h3>
         <p class="price">{money(one.amount, currency!)} <small>{w.perMonth}</small></p>
         <ul class="points-of">
-          <li><Icon name="check" />{one.char_limit === null ? w.allIncluded : w.included(characters(one.char_limit))}</li>
+          <li><Icon name="check" />
+            {one.char_limit === null ? w.allIncluded : w.included(characters(one.char_limit))}</li>
           {one.char_limit !== null && <li><Icon name="check" />{past(one)}</li>}
         </ul>
         <PlanAction of={one} {...{ overview, act, onOpen }} current={isCurrent(one)} />
@@ -218,7 +244,8 @@ function past(one: Product): string {
   return w.past(fraction(one.additional_unit_cost, one.currency), characters(one.chars_per_unit))
 }
 
-function PlanAction({ of, overview, current, act, onOpen }: Omit<Part, 'products' | 'cap'> & { of: Product; current: boolean }) {
+function PlanAction({ of, overview, current, act, onOpen }: Omit<Part,
+  'products' | 'cap'> & { of: Product; current: boolean }) {
   const s = overview.subscription
   const paid = runs(overview)
   const next = s.scheduled_change
@@ -227,15 +254,20 @@ function PlanAction({ of, overview, current, act, onOpen }: Omit<Part, 'products
   }
   if (of.price_id === null) {
     if (!paid) return null
-    if (s.cancel_at_period_end) return <div class="plan-action"><span class="badge">{w.from(date(s.current_period_end!))}</span></div>
-    return <div class="plan-action"><button class="button danger-text" onClick={() => onOpen({ kind: 'cancel' })}>{w.cancel}</button></div>
+    if (s.cancel_at_period_end)
+      return <div class="plan-action"><span class="badge">{w.from(date(s.current_period_end!))}</span></div>
+    return <div class="plan-action"><button class="button danger-text"
+      onClick={() => onOpen({ kind: 'cancel' })}>{w.cancel}</button></div>
   }
-  if (next?.price_id === of.price_id) return <div class="plan-action"><span class="badge">{w.from(date(next.effective_at))}</span></div>
+  if (next?.price_id === of.price_id)
+    return <div class="plan-action"><span class="badge">{w.from(date(next.effective_at))}</span></div>
   if (!paid) {
-    return <div class="plan-action"><Busy class="button primary" run={() => act(() => subscribe(of.price_id!, of.name))}>{w.subscribe(of.name)}</Busy></div>
+    return <div class="plan-action"><Busy class="button primary"
+      run={() => act(() => subscribe(of.price_id!, of.name))}>{w.subscribe(of.name)}</Busy></div>
   }
   const dearer = of.amount > (s.amount ?? 0)
-  return <div class="plan-action"><button class={`button ${dearer ? 'primary' : ''}`} onClick={() => onOpen({ kind: 'change', to: of })}>
+  return <div class="plan-action"><button class={`button ${dearer ? 'primary' : ''}`}
+    onClick={() => onOpen({ kind: 'change', to: of })}>
     {(dearer ? w.upgrade : w.downgrade)(of.name)}</button></div>
 }
 
@@ -255,11 +287,13 @@ function ChangePlan({ to, onClose }: { to: Product; onClose: () => void }) {
     {preview.data === undefined ? preview.error === undefined
       ? <><p class="faint" role="status">{w.previewing}</p><Skeleton rows={3} /></>
       : <Notice kind="error" onRetry={preview.reload}>{messageOf(preview.error)}</Notice>
-      : <Form submit={charged ? w.confirmCharge(money(due.amount_due, due.currency)) : w.confirmLater} onCancel={onClose} action={confirm}>
+      : <Form submit={charged ? w.confirmCharge(money(due.amount_due, due.currency)) : w.confirmLater}
+        onCancel={onClose} action={confirm}>
         <p>{charged ? w.beginsNow(to.name, money(to.amount, to.currency!))
           : w.beginsLater(to.name, date(preview.data.effective_at), money(to.amount, to.currency!))}</p>
         {charged ? <dl class="preview">
-          {due.lines.map((line, i) => <div key={i}><dt><bdi>{line.description}</bdi></dt><dd>{money(line.amount, due.currency)}</dd></div>)}
+          {due.lines.map((line, i) => <div key={i}><dt><bdi>{line.description}</bdi></dt>
+            <dd>{money(line.amount, due.currency)}</dd></div>)}
           <div class="sum"><dt>{w.chargedNow}</dt><dd>{money(due.amount_due, due.currency)}</dd></div>
         </dl> : <p class="faint">{w.nothingNow}</p>}
       </Form>}
@@ -292,7 +326,8 @@ function SetCap({ cap, currency, onClose }: { cap: number | null; currency: stri
     }}>
       <p>{w.capLead}</p>
       <Choice label={w.capTitle} value={on} onChange={setOn} options={[['on', w.capOn], ['off', w.capOff]]} />
-      {on === 'on' && <Field label={w.capAmount(currency.toUpperCase())} {...(wrong && text !== '' && { hint: w.capWrong })}>
+      {on === 'on' && <Field label={w.capAmount(currency.toUpperCase())} {...(wrong && text !== ''
+        && { hint: w.capWrong })}>
         <input inputMode="decimal" autocomplete="off" maxLength={12} value={text} aria-invalid={wrong && text !== ''}
           onInput={e => setText(e.currentTarget.value)} />
       </Field>}
@@ -303,10 +338,12 @@ function SetCap({ cap, currency, onClose }: { cap: number | null; currency: stri
 function Invoices({ invoices }: { invoices: Invoice[] }) {
   return <section aria-labelledby="invoices">
     <h2 id="invoices">{w.invoices}</h2>
-    {invoices.length === 0 ? <div class="card"><Empty icon="billing" title={w.noInvoices} lead={w.noInvoicesLead} /></div>
+    {invoices.length === 0 ? <div class="card"><Empty icon="billing" title={w.noInvoices}
+      lead={w.noInvoicesLead} /></div>
       : <div class="table stack" tabIndex={0} role="group" aria-label={w.invoices}>
         <table>
-          <thead><tr><th>{w.number}</th><th>{w.date}</th><th>{w.status}</th><th class="end">{w.amount}</th><th class="end"><span class="hidden">{w.documents}</span></th></tr></thead>
+          <thead><tr><th>{w.number}</th><th>{w.date}</th><th>{w.status}</th><th class="end">{w.amount}</th>
+            <th class="end"><span class="hidden">{w.documents}</span></th></tr></thead>
           <tbody>{invoices.map(one => <Row key={one.id} invoice={one} />)}</tbody>
         </table>
       </div>}
@@ -319,9 +356,11 @@ function Row({ invoice: one }: { invoice: Invoice }) {
   return <tr>
     <th scope="row"><bdi class="name">{named}</bdi></th>
     <td><Time at={one.created} /></td>
-    <td class="badges"><span class={`badge ${good ? 'good' : bad ? 'bad' : ''}`}>{w.states[one.status ?? ''] ?? one.status ?? words.unknown}</span>
+    <td class="badges"><span class={`badge ${good ? 'good' : bad ? 'bad' : ''}`}>{w.states[one.status ?? '']
+      ?? one.status ?? words.unknown}</span>
       {one.amount_refunded > 0 && <span class="badge">{w.refunded(money(one.amount_refunded, one.currency))}</span>}
-      {one.dispute && <span class={`badge ${one.dispute.status === 'won' ? '' : 'bad'}`}>{w.dispute[one.dispute.status] ?? one.dispute.status}</span>}</td>
+      {one.dispute && <span class={`badge ${one.dispute.status === 'won' ? '' : 'bad'}`}>{w.dispute[one.dispute.status]
+        ?? one.dispute.status}</span>}</td>
     <td class="end">{money(good ? one.amount_paid : one.amount_due, one.currency)}</td>
     <td class="end">
       <Outside class="button small" address={one.hosted_invoice_url} label={w.viewOf(named)}>{w.view}</Outside>

@@ -42,7 +42,8 @@ export function ClipDialog({ clip, name, onClose }: { clip: Clip; name: string; 
         : <><p>{w.unplayable}</p><p class="transcript" dir="auto">{text}</p></>}
     {sound && <footer>
       {clip.text !== null && canPlay(clip) && <Times clip={clip} sound={sound.blob} times={times} onTimes={setTimes} />}
-      <button class="button" onClick={() => save(sound.blob, 'clip.' + extensionOf(clip))}><Icon name="download" />{w.sound}</button>
+      <button class="button" onClick={() => save(sound.blob, 'clip.' + extensionOf(clip))}>
+        <Icon name="download" />{w.sound}</button>
     </footer>}
   </Dialog>
 }
@@ -76,6 +77,7 @@ function Times({ clip, sound, times, onTimes }: {
   }
   return <>
     {state.error !== undefined && <Notice kind="error">{messageOf(state.error)}</Notice>}
-    <button class="button" disabled={state.busy} onClick={find}>{state.busy && <span class="spinner" />}{w.findTimes}</button>
+    <button class="button" disabled={state.busy}
+      onClick={find}>{state.busy && <span class="spinner" />}{w.findTimes}</button>
   </>
 }

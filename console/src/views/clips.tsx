@@ -1,14 +1,16 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { api, here, messageOf, type Clip, type Voice } from '../api'
-import { everything, isByTime, isFiltered, isSearch, queryOf, rankOf, searched, usePages, useSearch, type Filter, type Rows } from '../clip-pages'
+import { everything, isByTime, isFiltered, isSearch, queryOf, rankOf, searched, usePages, useSearch, type Filter,
+  type Rows } from '../clip-pages'
 import { byName, language, number } from '../format'
 import { announce } from '../live'
 import { silence, usePlayer } from '../player'
 import { heightOf, moved, seen, settled, to, type Scroll } from '../rank'
 import '../styles/clips.css'
 import { tongues } from '../tongues'
-import { Empty, Failed, Field, Header, Icon, Notice, Select, Skeleton, Time, toast, toastFailure, undoable, useResource } from '../ui'
+import { Empty, Failed, Field, Header, Icon, Notice, Select, Skeleton, Time, toast, toastFailure, undoable,
+  useResource } from '../ui'
 import { Avatar, Search } from '../voice-list'
 import { words } from '../words'
 import { canPlay, extensionOf, mediaTypes } from '../media'
@@ -31,7 +33,11 @@ export function Clips() {
   const rows = isSearch(filter) ? search : pages
   const voices = useResource(api.voices, ['voices'])
   const nameOf = (clip: Clip) => voices.data?.find(voice => voice.id === clip.voice)?.name ?? clip.voice
-  const change = (part: Partial<Filter>) => { setFilter(old => ({ ...old, ...part })); setSelected(new Set()); setRank(undefined) }
+  const change = (part: Partial<Filter>) => {
+    setFilter(old => ({ ...old, ...part }))
+    setSelected(new Set())
+    setRank(undefined)
+  }
   const remove = (ids: string[]) => {
     silence()
     setSelected(new Set())
@@ -60,13 +66,16 @@ export function Clips() {
         <button class="button small" onClick={() => setSelected(new Set())}>{words.clear}</button>
       </span>}
     </div>
-    {rows.total === undefined ? rows.error !== undefined ? <Failed error={rows.error} onRetry={rows.reload} /> : <Skeleton rows={6} />
+    {rows.total === undefined ? rows.error !== undefined ? <Failed error={rows.error}
+      onRetry={rows.reload} /> : <Skeleton rows={6} />
       : rows.total === 0 ? <None filtered={isFiltered(filter)} onAll={() => change(everything)} />
         : <>
           {rows.error !== undefined && <Notice kind="warning" onRetry={rows.reload}>{messageOf(rows.error)}</Notice>}
           <List key={query + filter.search} rows={rows} total={rows.total} goTo={rank}>
-            {(clip, place) => <Row key={clip.id} clip={clip} place={place} name={nameOf(clip)} removed={removed.has(clip.id)}
-              selected={selected.has(clip.id)} onSelect={() => select(clip.id)} onOpen={() => { silence(); setOpen(clip) }}
+            {(clip, place) => <Row key={clip.id} clip={clip} place={place} name={nameOf(clip)}
+              removed={removed.has(clip.id)}
+              selected={selected.has(clip.id)} onSelect={() => select(clip.id)}
+              onOpen={() => { silence(); setOpen(clip) }}
               onRemove={() => remove([clip.id])} />}
           </List>
         </>}
@@ -75,7 +84,8 @@ export function Clips() {
 }
 
 function Filters({ filter, voices, onChange, onJump }: {
-  filter: Filter; voices: Voice[] | undefined; onChange: (part: Partial<Filter>) => void; onJump: ((day: string) => void) | undefined
+  filter: Filter; voices: Voice[] | undefined; onChange: (part: Partial<Filter>) => void
+  onJump: ((day: string) => void) | undefined
 }) {
   const names = (voices ?? []).map(voice => [voice.id, voice.name] as [string, string])
   const byTime = filter.voice !== '' || filter.since !== '' || filter.until !== '' || isSearch(filter)
@@ -83,9 +93,12 @@ function Filters({ filter, voices, onChange, onJump }: {
   const order = byTime && !isByTime(filter) ? 'timestamp desc' : filter.order
   return <div class="clip-filters" role="search">
     <Search value={filter.search} onChange={search => onChange({ search })} label={w.find} />
-    <Select label={w.voice} value={filter.voice} options={[['', w.anyVoice], ...names]} onChange={voice => onChange({ voice })} />
-    <Select label={w.language} value={filter.language} options={[['', w.anyLanguage], ...sorted]} onChange={code => onChange({ language: code })} />
-    <Select label={w.format} value={filter.media} options={[['', w.anyFormat], ...mediaTypes]} onChange={media => onChange({ media })} />
+    <Select label={w.voice} value={filter.voice} options={[['', w.anyVoice], ...names]}
+      onChange={voice => onChange({ voice })} />
+    <Select label={w.language} value={filter.language} options={[['', w.anyLanguage], ...sorted]}
+      onChange={code => onChange({ language: code })} />
+    <Select label={w.format} value={filter.media} options={[['', w.anyFormat], ...mediaTypes]}
+      onChange={media => onChange({ media })} />
     <Select label={w.sort} value={order} options={orders} onChange={next => onChange({ order: next })} />
     <details>
       <summary>{w.dates}<Icon name="chevron" /></summary>
@@ -115,8 +128,10 @@ function Jump({ onJump }: { onJump: (day: string) => void }) {
 }
 
 function None({ filtered, onAll }: { filtered: boolean; onAll: () => void }) {
-  return filtered ? <Empty icon="clips" title={w.noneFiltered}><button class="button" onClick={onAll}>{w.all}</button></Empty>
-    : <Empty icon="clips" title={w.none} lead={w.noneLead}><a class="button primary" href="#/playground">{w.toPlayground}</a></Empty>
+  return filtered ? <Empty icon="clips" title={w.noneFiltered}><button class="button"
+    onClick={onAll}>{w.all}</button></Empty>
+    : <Empty icon="clips" title={w.none} lead={w.noneLead}><a class="button primary"
+      href="#/playground">{w.toPlayground}</a></Empty>
 }
 
 // Place is where a row is: its rank, how many there are, and the pixels from the top of what scrolls.
@@ -167,14 +182,16 @@ function List({ rows, total, goTo, children }: {
   }
   const next = new Map<number, Drawn>()
   for (let rank = first; rank < end; rank++) {
-    const top = Math.round(scroll.top + rank * rowHeight - scroll.at), clip = rows.at(rank), old = drawn.current.get(rank)
+    const top = Math.round(scroll.top + rank * rowHeight - scroll.at), clip = rows.at(rank),
+      old = drawn.current.get(rank)
     const same = old && old.clip === clip && old.top === top && old.total === total && old.by === children
     next.set(rank, same ? old : { clip, top, total, by: children, node: clip && children(clip, { rank, total, top }) })
   }
   drawn.current = next
   return <div class="clips card" ref={box} tabIndex={0} role="group" aria-label={w.title} onScroll={follow}>
     <ul style={{ height: `${heightOf(sizes)}px` }}>
-      {[...next].map(([rank, row]) => row.node ?? <li key={rank} class="blank" style={{ top: `${row.top}px` }} aria-hidden="true"><span /></li>)}
+      {[...next].map(([rank, row]) => row.node ?? <li key={rank} class="blank" style={{ top: `${row.top}px` }}
+        aria-hidden="true"><span /></li>)}
     </ul>
   </div>
 }
@@ -191,7 +208,8 @@ function Row({ clip, place, name, removed, selected, onSelect, onOpen, onRemove 
   if (removed) return <li class="removed" style={style} {...set}><span class="about faint">{w.isRemoved}</span></li>
   return <li style={style} class={selected ? 'selected' : ''} {...set}>
     <input type="checkbox" checked={selected} aria-label={w.select} onChange={onSelect} />
-    <button class="round small" disabled={!canPlay(clip)} aria-label={on ? w.pause : w.play} onClick={() => play(clip.id, address, () => toast(w.failed))}>
+    <button class="round small" disabled={!canPlay(clip)} aria-label={on ? w.pause : w.play}
+      onClick={() => play(clip.id, address, () => toast(w.failed))}>
       <Icon name={on ? 'stop' : 'play'} />
     </button>
     <button class="about" title={w.open} onClick={onOpen}>
@@ -199,7 +217,8 @@ function Row({ clip, place, name, removed, selected, onSelect, onOpen, onRemove 
       <small><Avatar name={name} /><bdi>{name}</bdi>
         {clip.language && <span>{language(clip.language)}</span>}<Time at={clip.timestamp} relative /></small>
     </button>
-    <a class="icon" href={address} download={`clip.${extensionOf(clip)}`} aria-label={words.download}><Icon name="download" /></a>
+    <a class="icon" href={address} download={`clip.${extensionOf(clip)}`} aria-label={words.download}>
+      <Icon name="download" /></a>
     <button class="icon" aria-label={w.remove} onClick={onRemove}><Icon name="trash" /></button>
   </li>
 }

@@ -19,10 +19,12 @@ export function Editor({ text, onChange, onSubmit }: {
   useLayoutEffect(follow, [text])
   return <div class={`writing ${marked ? 'marked' : ''}`}>
     {marked && <div class="copy" ref={copy} aria-hidden="true" dir="auto">
-      {pieces.map(([kind, piece], i) => kind === 'text' ? piece : <span key={i} class={`ssml-${kind}`}>{piece}</span>)}{'\n'}
+      {pieces.map(([kind, piece], i) => kind === 'text' ? piece : <span key={i} class={`ssml-${kind}`}>{piece}</span>)}
+        {'\n'}
     </div>}
     <label class="hidden" for="text">{w.text}</label>
-    <textarea id="text" ref={field} value={text} placeholder={w.placeholder} rows={7} dir="auto" spellcheck={!marked} onScroll={follow}
+    <textarea id="text" ref={field} value={text} placeholder={w.placeholder} rows={7} dir="auto" spellcheck={!marked}
+      onScroll={follow}
       onInput={e => onChange(e.currentTarget.value)}
       onKeyDown={e => { if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) { e.preventDefault(); onSubmit() } }} />
   </div>

@@ -32,7 +32,8 @@ export function FirstSteps() {
   return <section class="card first-steps" aria-labelledby="first-steps">
     <header>
       <h2 id="first-steps">{all ? w.allDone : w.title}</h2>
-      <button class="icon" aria-label={w.dismiss} onClick={() => keep({ ...kept, hidden: true })}><Icon name="close" /></button>
+      <button class="icon" aria-label={w.dismiss} onClick={() => keep({ ...kept, hidden: true })}>
+        <Icon name="close" /></button>
     </header>
     <ol>
       {steps.map(([step, address], i) => {

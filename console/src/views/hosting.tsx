@@ -11,7 +11,8 @@ const storageKey = 'hosting-config'
 // given is what the hosting platform puts into the address when the integration is installed.
 function given(): { config: string; code: string } {
   const query = new URLSearchParams(location.search)
-  return { config: query.get('configurationId') ?? localStorage.getItem(storageKey) ?? '', code: query.get('code') ?? '' }
+  return { config: query.get('configurationId') ?? localStorage.getItem(storageKey) ?? '',
+    code: query.get('code') ?? '' }
 }
 
 // Hosting connects an account of the hosting platform when its owner asks for it. A link alone must not: it might name
@@ -32,10 +33,12 @@ export function Hosting() {
     {found ? <Projects config={config.trim()} {...found} onChange={projects => setFound({ ...found, projects })} />
       : <div class="card hosting"><Form submit={w.connect} disabled={!config.trim()} action={connect}>
         <Field label={w.config} hint={w.configHint}>
-          <input value={config} maxLength={200} autocomplete="off" spellcheck={false} onInput={e => setConfig(e.currentTarget.value)} />
+          <input value={config} maxLength={200} autocomplete="off" spellcheck={false}
+            onInput={e => setConfig(e.currentTarget.value)} />
         </Field>
         <Field label={w.code} hint={w.codeHint}>
-          <input value={code} maxLength={1000} autocomplete="off" spellcheck={false} onInput={e => setCode(e.currentTarget.value)} />
+          <input value={code} maxLength={1000} autocomplete="off" spellcheck={false}
+            onInput={e => setCode(e.currentTarget.value)} />
         </Field>
       </Form></div>}
   </section>
@@ -62,14 +65,19 @@ function Projects({ config, projects, complete, onChange }: {
   }
   return <>
     {error !== undefined && <Notice kind="error">{messageOf(error)}</Notice>}
-    {projects.length === 0 ? <div class="card"><p class="faint">{w.none}</p></div> : <div class="table stack" tabIndex={0} role="group" aria-label={w.title}>
+    {projects.length === 0 ? <div class="card"><p class="faint">{w.none}</p></div> : <div class="table stack"
+      tabIndex={0} role="group" aria-label={w.title}>
       <table>
-        <thead><tr><th>{w.project}</th><th>{w.state}</th><th class="end"><span class="hidden">{words.keys.actions}</span></th></tr></thead>
+        <thead><tr><th>{w.project}</th><th>{w.state}</th><th class="end">
+          <span class="hidden">{words.keys.actions}</span></th></tr></thead>
         <tbody>{projects.map(one => <tr key={one.id}>
           <th scope="row"><bdi class="name">{one.name}</bdi></th>
-          <td>{one.has_api_key ? <span class="badge good"><Icon name="check" />{w.hasKey}</span> : <span class="faint">{w.hasNone}</span>}</td>
-          <td class="end"><button class={`button small ${one.has_api_key ? 'danger-text' : ''}`} disabled={busy !== ''} aria-busy={busy === one.id}
-            aria-label={(one.has_api_key ? w.takeFrom : w.putInto)(one.name)} onClick={() => put(one, !one.has_api_key)}>
+          <td>{one.has_api_key ? <span class="badge good">
+            <Icon name="check" />{w.hasKey}</span> : <span class="faint">{w.hasNone}</span>}</td>
+          <td class="end"><button class={`button small ${one.has_api_key ? 'danger-text' : ''}`} disabled={busy !== ''}
+            aria-busy={busy === one.id}
+            aria-label={(one.has_api_key ? w.takeFrom : w.putInto)(one.name)}
+            onClick={() => put(one, !one.has_api_key)}>
             {one.has_api_key ? w.take : w.add}</button></td>
         </tr>)}</tbody>
       </table>

@@ -17,7 +17,8 @@ export function Keys() {
   const { account } = useSigned()
   const [open, setOpen] = useState<Open | null>(null)
   const close = () => setOpen(null)
-  const create = <button class="button primary" onClick={() => setOpen({ kind: 'create' })}><Icon name="plus" />{w.create}</button>
+  const create = <button class="button primary" onClick={() => setOpen({ kind: 'create' })}>
+    <Icon name="plus" />{w.create}</button>
   return <>
     <Header title={w.title} lead={w.lead}>{create}</Header>
     <Loaded of={account}>
@@ -40,7 +41,8 @@ export function Keys() {
 function Table({ keys, onOpen }: { keys: Key[]; onOpen: (open: Open) => void }) {
   return <div class="table stack" tabIndex={0} role="group" aria-label={w.title}>
     <table>
-      <thead><tr><th>{w.name}</th><th>{w.key}</th><th>{w.created}</th><th class="end"><span class="hidden">{w.actions}</span></th></tr></thead>
+      <thead><tr><th>{w.name}</th><th>{w.key}</th><th>{w.created}</th><th class="end">
+        <span class="hidden">{w.actions}</span></th></tr></thead>
       <tbody>
         {keys.map(key => <tr key={key.masked}>
           <th scope="row"><bdi class={key.name ? 'name' : 'name faint'}>{nameOf(key)}</bdi></th>

@@ -11,7 +11,8 @@ import { SoundPlayer } from '../sound-player'
 import '../styles/playground.css'
 import { canStream } from '../track'
 import { Avatar, VoiceDialog } from '../voice-list'
-import { Choice, Copy, Dialog, Empty, Field, Failed, Header, Icon, Loaded, Notice, Select, Skeleton, Time, useResource } from '../ui'
+import { Choice, Copy, Dialog, Empty, Field, Failed, Header, Icon, Loaded, Notice, Select, Skeleton, Time,
+  useResource } from '../ui'
 import { words } from '../words'
 import { tongues } from '../tongues'
 import { Editor } from './editor'
@@ -54,14 +55,16 @@ function useSpeech(settings: Settings) {
   const sound = useRef<Sound>(undefined)
   const stop = () => { stopper.current?.abort(); sound.current?.track.pause(); setPhase({ kind: 'idle' }) }
   useEffect(() => () => { stopper.current?.abort(); sound.current?.track.release() }, [])
-  const follow = async (settings: Settings, make: (signal: AbortSignal, more: (times: WordTime[]) => void) => Promise<Sound>) => {
+  const follow = async (settings: Settings, make: (signal: AbortSignal, more: (times: WordTime[]) => void) =>
+    Promise<Sound>) => {
     stopper.current?.abort()
     sound.current?.track.pause()
     silence()
     const mine = stopper.current = new AbortController()
     setPhase({ kind: 'making' })
     let times: WordTime[] | undefined
-    const more = (known: WordTime[]) => { times = known; setMade(old => old && old.sound.id === own?.id ? { ...old, times: known } : old) }
+    const more = (known: WordTime[]) =>
+      { times = known; setMade(old => old && old.sound.id === own?.id ? { ...old, times: known } : old) }
     let own: Sound | undefined
     try {
       own = await make(mine.signal, more)
@@ -85,7 +88,8 @@ function useSpeech(settings: Settings) {
     return sound
   })
   const said = (text: string) => setMade(old => old && {
-    ...old, settings: { ...old.settings, text: old.settings.text + text }, sound: { ...old.sound, characters: old.sound.characters + countCharacters(text) },
+    ...old, settings: { ...old.settings, text: old.settings.text + text },
+    sound: { ...old.sound, characters: old.sound.characters + countCharacters(text) },
   })
   return { phase, made, start, stop, converse, said }
 }
@@ -133,16 +137,19 @@ export function Playground() {
         {phase.kind === 'failed' && <Notice kind="error">{messageOf(phase.error)}</Notice>}
         {made ? <Result key={made.sound.id} made={made} making={making} onSeed={seed => change({ seed })} />
           : making && mode === 'whole' ? <section class="card"><Skeleton rows={2} /></section>
-            : <section class="card"><Empty icon="playground" title={w.empty} lead={mode === 'live' ? w.emptyLive : w.emptyLead} /></section>}
+            : <section class="card"><Empty icon="playground" title={w.empty}
+              lead={mode === 'live' ? w.emptyLive : w.emptyLead} /></section>}
       </div>
       <section class="card settings" aria-label={w.settings}>
         {voices.data ? <VoiceField voices={voices.data} voice={voice} onChange={id => change({ voice: id })} />
-          : voices.error !== undefined ? <Failed error={voices.error} onRetry={voices.reload} /> : <div class="voice-button waiting" />}
+          : voices.error !== undefined ? <Failed error={voices.error}
+            onRetry={voices.reload} /> : <div class="voice-button waiting" />}
         <SettingFields settings={settings} onChange={change} />
       </section>
     </div>
     {open === 'code' && <Code settings={settings} onClose={close} />}
-    {open === 'history' && <History voices={voices.data} onClose={close} onTake={part => { setMode('whole'); change(part); close() }} />}
+    {open === 'history' && <History voices={voices.data} onClose={close}
+      onTake={part => { setMode('whole'); change(part); close() }} />}
   </>
 }
 
@@ -169,7 +176,8 @@ function Live({ speech }: { speech: ReturnType<typeof useSpeech> }) {
     <form class="typing" onSubmit={event => { event.preventDefault(); if (making) enter(); else begin() }}>
       <label class="hidden" for="live">{w.liveText}</label>
       <input id="live" value={text} dir="auto" autocomplete="off" maxLength={2000} disabled={!making} onInput={typed}
-        placeholder={making ? w.livePlaceholder : w.liveFirst} ref={field => { if (making && field && document.activeElement === document.body) field.focus() }} />
+        placeholder={making ? w.livePlaceholder : w.liveFirst}
+        ref={field => { if (making && field && document.activeElement === document.body) field.focus() }} />
     </form>
     <footer>
       <p class="cost"><span>{w.liveCost}</span></p>
@@ -226,7 +234,8 @@ function VoiceField({ voices, voice, onChange }: {
     <span aria-hidden="true">{w.voice}</span>
     <button type="button" class="voice-button" aria-haspopup="dialog" onClick={() => setOpen(true)}>
       <Avatar name={voice?.name ?? ''} />
-      <span><span class="hidden">{w.voice}: </span><bdi>{voice?.name ?? words.unknown}</bdi>{voice?.description && <small><bdi>{voice.description}</bdi></small>}</span>
+      <span><span class="hidden">{w.voice}: </span><bdi>{voice?.name ?? words.unknown}</bdi>{voice?.description
+        && <small><bdi>{voice.description}</bdi></small>}</span>
       <Icon name="chevron" />
     </button>
     {open && <VoiceDialog voices={voices} chosen={voice?.id} onClose={() => setOpen(false)}
@@ -242,16 +251,19 @@ function SettingFields({ settings, onChange }: { settings: Settings; onChange: (
       <Select value={settings.model} options={Object.entries(w.models)} onChange={model => onChange({ model })} />
     </Field>
     <Field label={w.language}>
-      <Select value={settings.language} options={[['auto', w.detect], ...sorted]} onChange={code => onChange({ language: code })} />
+      <Select value={settings.language} options={[['auto', w.detect], ...sorted]}
+        onChange={code => onChange({ language: code })} />
     </Field>
     <label class="field">
       <span class="row">{w.speed}<output>{settings.speed.toFixed(2)}×</output></span>
-      <input type="range" min="0.25" max="2" step="0.05" value={settings.speed} onInput={e => onChange({ speed: Number(e.currentTarget.value) })} />
+      <input type="range" min="0.25" max="2" step="0.05" value={settings.speed}
+        onInput={e => onChange({ speed: Number(e.currentTarget.value) })} />
     </label>
     <details open={settings.variation !== '' || settings.seed !== ''}>
       <summary>{w.more}<Icon name="chevron" /></summary>
       <Field label={w.variation}>
-        <Select value={settings.variation} options={Object.entries(w.variations).sort()} onChange={variation => onChange({ variation })} />
+        <Select value={settings.variation} options={Object.entries(w.variations).sort()}
+          onChange={variation => onChange({ variation })} />
       </Field>
       <Field label={w.seed} hint={w.seedHint}>
         <input inputMode="numeric" value={settings.seed} autocomplete="off" maxLength={15}
@@ -269,7 +281,8 @@ function Result({ made, making, onSeed }: { made: Made; making: boolean; onSeed:
     <SoundPlayer of={{ track: sound.track, text: settings.text, blob, times }} />
     <footer>
       <p class="cost">
-        <span>{left === null ? w.spentOnly(characters(sound.characters)) : w.spent(characters(sound.characters), characters(left))}</span>
+        <span>{left === null ? w.spentOnly(characters(sound.characters)) : w.spent(characters(sound.characters),
+          characters(left))}</span>
         {sound.seed && settings.variation && <button class="link" onClick={() => onSeed(sound.seed)}>{w.reuse}</button>}
       </p>
       {blob && <Download made={made} blob={blob} />}
@@ -297,7 +310,8 @@ function Download({ made, blob }: { made: Made; blob: Blob }) {
   }
   return <div class="download">
     <Select label={w.format} value={format} options={Object.entries(w.formats)} onChange={setFormat} />
-    <button class="button" disabled={busy || tooLong} onClick={take}>{busy ? <span class="spinner" /> : <Icon name="download" />}{words.download}</button>
+    <button class="button" disabled={busy || tooLong}
+      onClick={take}>{busy ? <span class="spinner" /> : <Icon name="download" />}{words.download}</button>
     <small>{format === own ? w.free : tooLong ? w.tooLongAgain : w.again(characters(made.sound.characters))}</small>
     {error !== undefined && <Notice kind="error">{messageOf(error)}</Notice>}
   </div>

@@ -32,7 +32,8 @@ export function Pronunciations() {
     <Loaded of={list} rows={4}>{({ pronunciations: entries, total }) => {
       const shown = entries.filter(one => !removed.has(one.id))
       const pages = Math.max(1, Math.ceil(total / pageSize))
-      if (shown.length === 0 && page === 1) return <div class="card"><Empty icon="pronunciations" title={w.none} lead={w.noneLead} /></div>
+      if (shown.length === 0 && page === 1)
+        return <div class="card"><Empty icon="pronunciations" title={w.none} lead={w.noneLead} /></div>
       return <>
         <Table entries={shown} onEdit={entry => setOpen({ entry })} onRemove={remove} />
         {pages > 1 && <nav class="pager" aria-label={w.page(number(page), number(pages))}>
@@ -51,14 +52,16 @@ function Table({ entries, onEdit, onRemove }: {
 }) {
   return <div class="table stack" tabIndex={0} role="group" aria-label={w.title}>
     <table>
-      <thead><tr><th>{w.word}</th><th>{w.spokenAs}</th><th>{w.language}</th><th class="end"><span class="hidden">{words.keys.actions}</span></th></tr></thead>
+      <thead><tr><th>{w.word}</th><th>{w.spokenAs}</th><th>{w.language}</th><th class="end">
+        <span class="hidden">{words.keys.actions}</span></th></tr></thead>
       <tbody>{entries.map(one => <tr key={one.id}>
         <th scope="row"><bdi class="name">{one.word}</bdi></th>
         <td><bdi class="spoken">{one.ipa !== null ? `/${one.ipa}/` : one.spoken}</bdi></td>
         <td>{one.language === null ? w.everyLanguage : language(one.language)}</td>
         <td class="end">
           <button class="button small" aria-label={w.editOf(one.word)} onClick={() => onEdit(one)}>{w.edit}</button>
-          <button class="button small danger-text" aria-label={w.removeOf(one.word)} onClick={() => onRemove(one)}>{w.remove}</button>
+          <button class="button small danger-text" aria-label={w.removeOf(one.word)}
+            onClick={() => onRemove(one)}>{w.remove}</button>
         </td>
       </tr>)}</tbody>
     </table>
@@ -85,13 +88,17 @@ function Edit({ entry, onClose }: { entry: Pronunciation | null; onClose: () => 
       onClose()
       toast(w.saved)
     }}>
-      {entry ? <p><strong class="word"><bdi>{entry.word}</bdi></strong> {entry.language === null ? w.everyLanguage : language(entry.language)}</p>
+      {entry ? <p><strong class="word">
+        <bdi>{entry.word}</bdi></strong> {entry.language === null ? w.everyLanguage : language(entry.language)}</p>
         : <Field label={w.word} hint={w.wordHint}>
-          <input value={word} maxLength={100} autofocus autocomplete="off" onInput={e => setWord(e.currentTarget.value)} />
+          <input value={word} maxLength={100} autofocus autocomplete="off"
+            onInput={e => setWord(e.currentTarget.value)} />
         </Field>}
-      <Choice label={w.spokenAs} value={how} onChange={chooseHow} options={[['spoken', w.respelling], ['ipa', w.phonemes]]} />
+      <Choice label={w.spokenAs} value={how} onChange={chooseHow}
+        options={[['spoken', w.respelling], ['ipa', w.phonemes]]} />
       <Field label={how === 'ipa' ? w.phonemes : w.respelling} hint={how === 'ipa' ? w.phonemesHint : w.respellingHint}>
-        <input value={text} maxLength={200} autocomplete="off" spellcheck={false} onInput={e => setText(e.currentTarget.value)} />
+        <input value={text} maxLength={200} autocomplete="off" spellcheck={false}
+          onInput={e => setText(e.currentTarget.value)} />
       </Field>
       {!entry && <Field label={w.language}><Select value={code} options={options} onChange={setCode} /></Field>}
     </Form>

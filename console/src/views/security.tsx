@@ -35,7 +35,8 @@ function Sessions() {
       <div><h2 id="sessions">{w.sessions}</h2><p>{w.sessionsLead}</p></div>
       <button class="button small" onClick={() => setAsking(true)}>{w.endAll}</button>
     </header>
-    <Loaded of={sessions}>{list => <SessionTable sessions={list.filter(one => !ended.has(one.id))} onEnd={end} />}</Loaded>
+    <Loaded of={sessions}>{list => <SessionTable sessions={list.filter(one => !ended.has(one.id))}
+      onEnd={end} />}</Loaded>
     {asking && <Dialog title={w.endAllTitle} onClose={() => setAsking(false)}>
       <Form submit={w.endAll} danger onCancel={() => setAsking(false)} action={async () => {
         await api.endSessions()
@@ -48,7 +49,8 @@ function Sessions() {
 function SessionTable({ sessions, onEnd }: { sessions: Session[]; onEnd: (one: Session) => void }) {
   return <div class="table stack" tabIndex={0} role="group" aria-label={w.sessions}>
     <table>
-      <thead><tr><th>{w.device}</th><th>{w.where}</th><th>{w.started}</th><th>{w.used}</th><th><span class="hidden">{words.keys.actions}</span></th></tr></thead>
+      <thead><tr><th>{w.device}</th><th>{w.where}</th><th>{w.started}</th><th>{w.used}</th><th>
+        <span class="hidden">{words.keys.actions}</span></th></tr></thead>
       <tbody>
         {sessions.map(one => <tr key={one.id}>
           <th scope="row"><bdi class="name">{one.device_label ?? words.unknown}</bdi></th>

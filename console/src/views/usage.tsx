@@ -38,7 +38,8 @@ export function Usage() {
 async function charactersOf(spending: Spending): Promise<number | null> {
   if (spending?.amount == null || !spending.currency) return null
   const [{ subscription }, products] = await Promise.all([billing.overview(), billing.products()])
-  const { additional_unit_cost: cost, chars_per_unit: unit } = products.find(one => one.price_id === subscription.price_id) ?? {}
+  const { additional_unit_cost: cost, chars_per_unit: unit } =
+    products.find(one => one.price_id === subscription.price_id) ?? {}
   if (!cost || !unit) return null
   return Math.floor(spending.amount / minorOf(spending.currency) / cost + 1e-9) * unit
 }
@@ -52,25 +53,30 @@ function Figures({ account, spending }: { account: Account; spending: Spending }
   return <dl class="figures">
     <div class="card">
       <dt>{w.used}</dt>
-      <dd>{number(used)} <small>{plan.character_limit === null ? w.unlimited : w.limit(characters(plan.character_limit))}</small></dd>
+      <dd>{number(used)} <small>{plan.character_limit === null
+        ? w.unlimited : w.limit(characters(plan.character_limit))}</small></dd>
       <dd class="detail">{plan.character_limit !== null && <Meter value={used} max={plan.character_limit} />}
-        <small><span class="dot api" />{w.api} {number(usage.characters)} <span class="dot browser" />{w.browser} {number(usage.playground_characters)}</small>
+        <small><span class="dot api" />{w.api} {number(usage.characters)} <span class="dot browser" />
+          {w.browser} {number(usage.playground_characters)}</small>
       </dd>
     </div>
     <div class="card">
       <dt>{w.left}</dt>
       <dd>{left === null ? w.unlimited : <>{number(left)} <small>{w.unit(left)}</small></>}</dd>
-      {usage.credit_characters > 0 && <dd class="detail"><small>{w.credit}: {characters(usage.credit_characters)}. {w.creditHint}.</small></dd>}
+      {usage.credit_characters > 0 && <dd class="detail">
+        <small>{w.credit}: {characters(usage.credit_characters)}. {w.creditHint}.</small></dd>}
     </div>
     <div class="card">
       <dt>{w.plan}</dt>
       <dd>{w.plans[plan.type] ?? plan.type}</dd>
-      {usage.period_end !== null && <dd class="detail"><small title={utc(usage.period_end)}>{w.until(date(usage.period_end))}</small></dd>}
+      {usage.period_end !== null && <dd class="detail">
+        <small title={utc(usage.period_end)}>{w.until(date(usage.period_end))}</small></dd>}
     </div>
     {spending?.currency && <div class="card">
       <dt>{w.cap}</dt>
       <dd>{spending.amount === null ? w.noCap : money(spending.amount, spending.currency)}</dd>
-      {spending.spent !== null && <dd class="detail"><small>{w.capSpent(money(spending.spent, spending.currency))}</small></dd>}
+      {spending.spent !== null && <dd class="detail">
+        <small>{w.capSpent(money(spending.spent, spending.currency))}</small></dd>}
     </div>}
   </dl>
 }
@@ -109,13 +115,15 @@ function dailyBars(days: Day[], span: number): Bar[] {
   return Array.from({ length: span }, (_, i) => {
     const iso = new Date(today - (span - 1 - i) * 86_400_000).toISOString().slice(0, 10)
     const one = used.get(iso)
-    return { label: day(iso), full: day(iso, 'full'), key: iso, api: one?.api_chars_used ?? 0, browser: one?.playground_chars_used ?? 0 }
+    return { label: day(iso), full: day(iso, 'full'), key: iso, api: one?.api_chars_used ?? 0,
+      browser: one?.playground_chars_used ?? 0 }
   })
 }
 
 function periodBars(periods: Period[]): Bar[] {
   return periods.slice(0, 24).reverse().map(one => ({
-    label: date(one.period_end), full: `${w.plans[one.plan] ?? one.plan}, ${w.until(date(one.period_end)).toLowerCase()}`,
+    label: date(one.period_end),
+    full: `${w.plans[one.plan] ?? one.plan}, ${w.until(date(one.period_end)).toLowerCase()}`,
     key: String(one.period_end), api: one.chars_used, browser: one.playground_chars_used,
   }))
 }
@@ -125,8 +133,10 @@ function Table({ by, bars }: { by: By; bars: Bar[] }) {
   const head = by === 'day' ? w.day : w.ends
   const named = (bar: Bar) => by === 'day' ? bar.key : new Date(Number(bar.key) * 1000).toISOString()
   const lines = rows.map(bar => [named(bar), bar.api, bar.browser, bar.api + bar.browser])
-  return <Downloadable title={w.table} file={`usage-by-${by}.csv`} lines={[[head, w.api, w.browser, w.total], ...lines]}>
-    <thead><tr><th>{head}</th><th class="end">{w.api}</th><th class="end">{w.browser}</th><th class="end">{w.total}</th></tr></thead>
+  return <Downloadable title={w.table} file={`usage-by-${by}.csv`}
+    lines={[[head, w.api, w.browser, w.total], ...lines]}>
+    <thead><tr><th>{head}</th><th class="end">{w.api}</th><th class="end">{w.browser}</th>
+      <th class="end">{w.total}</th></tr></thead>
     <tbody>
       {rows.map(bar => <tr key={bar.key}>
         <th scope="row">{by === 'day' ? bar.full : <Time at={Number(bar.key)} />}</th>
@@ -144,7 +154,8 @@ function ByKey({ used, known }: { used: KeyUsage[]; known: Key[] }) {
     return key ? key.name ?? w.unnamed : w.revoked
   }
   const lines = used.map(one => [nameOf(one.api_key), one.api_key, one.last_day, one.chars_used])
-  return <Downloadable title={w.byKey} file="usage-by-key.csv" lines={[[w.key, w.masked, w.lastDay, w.total], ...lines]}>
+  return <Downloadable title={w.byKey} file="usage-by-key.csv"
+    lines={[[w.key, w.masked, w.lastDay, w.total], ...lines]}>
     <thead><tr><th>{w.key}</th><th>{w.masked}</th><th>{w.lastDay}</th><th class="end">{w.total}</th></tr></thead>
     <tbody>
       {used.map(one => <tr key={one.api_key}>

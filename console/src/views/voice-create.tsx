@@ -41,17 +41,21 @@ export function Create({ onClose }: { onClose: () => void }) {
       setMade(voice)
     }}>
       <Field label={w.name}>
-        <input value={name} maxLength={200} autofocus autocomplete="off" onInput={e => setName(e.currentTarget.value)} />
+        <input value={name} maxLength={200} autofocus autocomplete="off"
+          onInput={e => setName(e.currentTarget.value)} />
       </Field>
-      {canRecord() && <Choice label={w.source} value={source} options={[['record', w.record], ['files', w.fromFiles]]} onChange={setSource} />}
+      {canRecord() && <Choice label={w.source} value={source} options={[['record', w.record], ['files', w.fromFiles]]}
+        onChange={setSource} />}
       {source === 'record' ? <Microphone recording={recording} onRecorded={setRecording} />
         : <Field label={w.files} hint={w.filesHint}>
-          <input type="file" accept="audio/*,video/mp4,video/webm" multiple onChange={e => setFiles([...e.currentTarget.files ?? []])} />
+          <input type="file" accept="audio/*,video/mp4,video/webm" multiple
+            onChange={e => setFiles([...e.currentTarget.files ?? []])} />
         </Field>}
       <Checks files={used} />
       <Field label={w.gender}><Select value={gender} options={genders} onChange={setGender} /></Field>
       <label class="check">
-        <input type="checkbox" checked={enhance} onChange={e => setEnhance(e.currentTarget.checked)} /><span>{w.enhance}</span>
+        <input type="checkbox" checked={enhance} onChange={e => setEnhance(e.currentTarget.checked)} />
+          <span>{w.enhance}</span>
       </label>
     </Form>
   </Dialog>
@@ -59,7 +63,8 @@ export function Create({ onClose }: { onClose: () => void }) {
 
 const canRecord = () => 'MediaRecorder' in window && !!navigator.mediaDevices
 
-function Microphone({ recording, onRecorded }: { recording: File | undefined; onRecorded: (file: File | undefined) => void }) {
+function Microphone({ recording, onRecorded }: { recording: File | undefined; onRecorded: (file: File | undefined) =>
+  void }) {
   const { state, level, seconds, start, stop } = useRecorder(onRecorded)
   const on = state.kind === 'recording'
   const begin = () => { silence(); onRecorded(undefined); start() }
@@ -72,7 +77,8 @@ function Microphone({ recording, onRecorded }: { recording: File | undefined; on
         <Icon name={on ? 'stop' : 'voices'} />{on ? w.stop : recording ? w.again : w.start}
       </button>
       {on && <Level level={level} />}
-      {on && <output>{clock(seconds)} / {clock(longest)}{seconds < shortest && <small>{w.atLeast(w.seconds(String(shortest)))}</small>}</output>}
+      {on && <output>{clock(seconds)} / {clock(longest)}{seconds < shortest
+        && <small>{w.atLeast(w.seconds(String(shortest)))}</small>}</output>}
     </div>
   </div>
 }
@@ -111,7 +117,8 @@ function Checks({ files }: { files: File[] }) {
 async function check(file: File): Promise<Checked> {
   const form = new FormData()
   form.set('file', file)
-  const [outline, found] = await Promise.all([outlineOf(file, bars).catch(() => null), api.precheck(form).catch(() => null)])
+  const [outline, found] = await Promise.all([outlineOf(file, bars).catch(() => null),
+    api.precheck(form).catch(() => null)])
   return { outline, found }
 }
 
@@ -121,18 +128,22 @@ function Check({ file, checked: { outline, found } }: { file: File; checked: Che
   const address = useMemo(() => URL.createObjectURL(file), [file])
   useEffect(() => () => { silence(); URL.revokeObjectURL(address) }, [address])
   const rank = !found ? 'poor' : found.dnsmos >= 3.5 ? 'good' : found.dnsmos >= 2.5 ? 'fair' : 'poor'
-  const kept = found && outline ? w.kept(clock(found.start_s), clock(Math.ceil(found.end_s)), clock(Math.ceil(outline.seconds))) : ''
+  const kept = found && outline ? w.kept(clock(found.start_s), clock(Math.ceil(found.end_s)),
+    clock(Math.ceil(outline.seconds))) : ''
   return <div class="checked">
     <Hear id={address} address={address} label={w.reference} />
     <div>
-      {outline && <svg viewBox={`0 0 ${bars * 4} 48`} preserveAspectRatio="none" role="img" aria-label={kept || w.reference}>
+      {outline && <svg viewBox={`0 0 ${bars * 4} 48`} preserveAspectRatio="none" role="img"
+        aria-label={kept || w.reference}>
         {outline.peaks.map((peak, i) => {
           const at = (i + 0.5) / bars * outline.seconds
           const used = !found || at >= found.start_s && at <= found.end_s
-          return <rect key={i} class={used ? 'used' : ''} x={i * 4 + 0.75} y={24 - Math.max(1.5, peak * 22)} width={2.5} height={Math.max(3, peak * 44)} rx={1.2} />
+          return <rect key={i} class={used ? 'used' : ''} x={i * 4 + 0.75} y={24 - Math.max(1.5, peak * 22)} width={2.5}
+            height={Math.max(3, peak * 44)} rx={1.2} />
         })}
       </svg>}
-      {found ? <small><strong class={rank}>{w.quality(found.dnsmos.toFixed(1), w.qualities[rank])}</strong> {kept}</small> : <small>{w.notChecked}</small>}
+      {found ? <small><strong class={rank}>{w.quality(found.dnsmos.toFixed(1), w.qualities[rank])}</strong> {kept}
+        </small> : <small>{w.notChecked}</small>}
     </div>
   </div>
 }
@@ -153,9 +164,11 @@ function Compare({ made, recording, onClose }: { made: Voice; recording: File; o
   return <Dialog title={w.compareTitle} onClose={onClose}>
     <p>{voice.state === 'ready' ? w.compareLead(voice.name) : voice.reason ?? w.waitLead(voice.name)}</p>
     <ul class="compare">
-      <li><Icon name="voices" /><span>{w.reference}</span><Hear id={address} address={address} label={w.reference} /></li>
+      <li><Icon name="voices" /><span>{w.reference}</span><Hear id={address} address={address}
+        label={w.reference} /></li>
       <li><Avatar name={voice.name} /><span class="line"><bdi>{voice.name}</bdi><State voice={voice} /></span>
-        {voice.preview_url && voice.state === 'ready' && <Hear id={voice.id} address={here(voice.preview_url)} label={w.clone} />}</li>
+        {voice.preview_url && voice.state === 'ready' && <Hear id={voice.id} address={here(voice.preview_url)}
+          label={w.clone} />}</li>
     </ul>
     <footer><button class="button primary" onClick={onClose}>{w.done}</button></footer>
   </Dialog>

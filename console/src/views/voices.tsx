@@ -3,7 +3,8 @@ import { api, type Voice } from '../api'
 import { announce } from '../live'
 import { About, found, PreviewButton, star, VoiceFilter, type Filter } from '../voice-list'
 import { number } from '../format'
-import { ConfirmByTyping, Dialog, Empty, Field, Form, Header, Icon, Loaded, Select, StarButton, toast, useResource } from '../ui'
+import { ConfirmByTyping, Dialog, Empty, Field, Form, Header, Icon, Loaded, Select, StarButton, toast,
+  useResource } from '../ui'
 import { words } from '../words'
 import { Create } from './voice-create'
 
@@ -45,10 +46,12 @@ function List({ voices, onOpen }: { voices: Voice[]; onOpen: (open: Open) => voi
       : list.length === 0 ? <Empty icon="voices" title={w.noneFound} lead={w.noneFoundLead} />
         : <ul class="voices card">
           {list.map(voice => <li key={voice.id}>
-            <span class="choose"><About voice={voice}>{voice.owner === 'me' && <span class="badge">{w.mine}</span>}</About></span>
+            <span class="choose"><About voice={voice}>{voice.owner === 'me' && <span class="badge">{w.mine}</span>}
+              </About></span>
             {voice.owner === 'me' && <>
               <button class="button small" onClick={() => onOpen({ kind: 'edit', voice })}>{w.edit}</button>
-              <button class="button small danger-text" onClick={() => onOpen({ kind: 'remove', voice })}>{w.remove}</button>
+              <button class="button small danger-text"
+                onClick={() => onOpen({ kind: 'remove', voice })}>{w.remove}</button>
             </>}
             <PreviewButton voice={voice} />
             <StarButton on={!!voice.starred} name={voice.name} onClick={() => star(voice)} />
@@ -72,7 +75,8 @@ function Edit({ voice, onClose }: { voice: Voice; onClose: () => void }) {
       toast(words.security.saved)
     }}>
       <Field label={w.name}>
-        <input value={name} maxLength={200} autofocus autocomplete="off" onInput={e => setName(e.currentTarget.value)} />
+        <input value={name} maxLength={200} autofocus autocomplete="off"
+          onInput={e => setName(e.currentTarget.value)} />
       </Field>
       <Field label={w.description}>
         <textarea rows={3} maxLength={5000} value={description} onInput={e => setDescription(e.currentTarget.value)} />
@@ -84,7 +88,8 @@ function Edit({ voice, onClose }: { voice: Voice; onClose: () => void }) {
 
 // Remove says what has been made with the voice, of which nothing is lost, and what will fail.
 function Remove({ voice, onClose }: { voice: Voice; onClose: () => void }) {
-  const clips = useResource(() => api.clips(new URLSearchParams({ voice: voice.id, page_size: '1' }).toString()), ['clips'])
+  const clips = useResource(() => api.clips(new URLSearchParams({ voice: voice.id, page_size: '1' }).toString()),
+    ['clips'])
   const made = clips.data?.total_clips
   const lead = made === undefined ? w.removeLead : `${w.removeLead} ${w.removeClips(made, number(made))}`
   return <ConfirmByTyping title={w.removeTitle(voice.name)} lead={lead} word="delete" submit={w.remove}

@@ -15,7 +15,8 @@ const known: Record<string, string> = {
 // labelOf names a provider. Those for development are all on this machine.
 function labelOf({ provider, issuer }: Provider): string {
   const host = new URL(issuer).hostname
-  if (host === '127.0.0.1' || host === 'localhost' || host === '[::1]') return w.development(provider.replace('idp_', ''))
+  if (host === '127.0.0.1' || host === 'localhost' || host === '[::1]')
+    return w.development(provider.replace('idp_', ''))
   return w.with(known[host] ?? host.replace(/^(www|auth|login|accounts|id|sso)\./, ''))
 }
 
@@ -34,7 +35,8 @@ export function Welcome({ ended }: { ended: boolean }) {
     <div class="brand"><Logo />{words.product}</div>
     <h1>{w.title}</h1>
     <p class="lead">{w.lead}</p>
-    <button class="button sample" onClick={() => play('sample', here('v1/ai/voice/leah/preview'), () => toast(w.sampleFailed))}>
+    <button class="button sample"
+      onClick={() => play('sample', here('v1/ai/voice/leah/preview'), () => toast(w.sampleFailed))}>
       <Icon name={sounding ? 'pause' : 'play'} />{sounding ? w.pause : w.hear}
     </button>
     <section class="card" aria-labelledby="sign-in">

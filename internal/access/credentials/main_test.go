@@ -103,7 +103,8 @@ func (w *world) config() credentials.Config {
 	head, err := w.log.Head(w.t.Context())
 	require.NoError(w.t, err)
 	return credentials.Config{
-		Log: w.far, After: head, Registry: w.registry, Accounts: w.accounts, Sessions: w.sessions, Logger: slog.New(slog.DiscardHandler),
+		Log: w.far, After: head, Registry: w.registry, Accounts: w.accounts, Sessions: w.sessions,
+		Logger: slog.New(slog.DiscardHandler),
 	}
 }
 

@@ -115,7 +115,8 @@ func rebuild(b *testing.B, config feed.Config, last eventlog.Position) time.Dura
 	b.Helper()
 	_, err := config.Pool.Exec(b.Context(), `
 		do $$ declare s text; begin
-			for s in select nspname from pg_namespace where nspname like 'rm\_%' loop execute 'drop schema ' || s || ' cascade'; end loop;
+			for s in select nspname from pg_namespace where nspname like 'rm\_%'
+				loop execute 'drop schema ' || s || ' cascade'; end loop;
 		end $$; delete from feed.generations`)
 	require.NoError(b, err)
 	p, err := feed.NewProjector(config)

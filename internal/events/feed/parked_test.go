@@ -253,7 +253,8 @@ func TestTooManyParkedEventsStopAProjection(t *testing.T) {
 	before := w.inStream(counterOpened{ID: "x", Label: poisonous})[0]
 	p.await(before)
 	p.stop()
-	w.exec(`insert into feed.parked select name, version, generation, gen_random_uuid(), 'counter-opened', 'filler', 0, 1, 1, 'parked', 'filler'
+	w.exec(`insert into feed.parked select name, version, generation, gen_random_uuid(), 'counter-opened', 'filler', 0, 1,
+		1, 'parked', 'filler'
 		from feed.generations, generate_series(2, 1000)`)
 
 	// when another stream goes wrong

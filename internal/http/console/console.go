@@ -29,7 +29,8 @@ const (
 		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 	// cardPolicy lets the page of cards load Stripe.js, too, whose form is a frame of Stripe's. Stripe.js makes no trusted
 	// types, so they are not required there. (https://docs.stripe.com/security/guide#content-security-policy)
-	cardPolicy = "default-src 'none'; script-src 'self' https://js.stripe.com https://*.js.stripe.com; style-src 'self'; " +
+	cardPolicy = "default-src 'none'; script-src 'self' https://js.stripe.com https://*.js.stripe.com; " +
+		"style-src 'self'; " +
 		"connect-src 'self' https://api.stripe.com; img-src 'self' data: https://*.stripe.com; " +
 		"frame-src https://js.stripe.com https://*.js.stripe.com https://hooks.stripe.com; " +
 		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

@@ -129,7 +129,8 @@ func TestHandlersCanRefuseInputs(t *testing.T) {
 	a := s.ask("GET", "/fail", "")
 	require.Equal(t, 422, a.StatusCode)
 	require.JSONEq(t, `{"error":"text: Value error, nothing to say","detail":[
-		{"type":"value_error","loc":["query","text"],"msg":"Value error, nothing to say","ctx":{"error":"nothing to say"}}]}`, a.body)
+		{"type":"value_error","loc":["query","text"],"msg":"Value error, nothing to say","ctx":{"error":"nothing to say"}}]}`,
+		a.body)
 }
 
 func TestMalformedFormIs400(t *testing.T) {

@@ -32,7 +32,8 @@ func TestAPoolHasLimitsUnlessItsURLSetsThem(t *testing.T) {
 
 			var application, idle, zone string
 			require.NoError(t, pool.QueryRow(t.Context(), `select current_setting('application_name'),
-				current_setting('idle_in_transaction_session_timeout'), current_setting('timezone')`).Scan(&application, &idle, &zone))
+				current_setting('idle_in_transaction_session_timeout'), current_setting('timezone')`).Scan(&application, &idle,
+				&zone))
 			require.Equal(t, c.application, application)
 			require.Equal(t, c.idle, idle)
 			require.Equal(t, "UTC", zone)

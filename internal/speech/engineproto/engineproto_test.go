@@ -83,8 +83,9 @@ func FuzzParse(f *testing.F) {
 
 func TestPhonemes(t *testing.T) {
 	frame := workers.Frame{
-		Kind:    engineproto.KindPhonemes,
-		Payload: []byte("\x05\x00\x00\x00a\x00xxxxxx\x00\x01\x00\x00aI@12345\x00\x02\x00\x00\xff\xfe\x00\x00\x00\x00\x00\x00"),
+		Kind: engineproto.KindPhonemes,
+		Payload: []byte("\x05\x00\x00\x00a\x00xxxxxx\x00\x01\x00\x00aI@12345" +
+			"\x00\x02\x00\x00\xff\xfe\x00\x00\x00\x00\x00\x00"),
 	}
 	marks, err := engineproto.ParsePhonemes(frame)
 	require.NoError(t, err)

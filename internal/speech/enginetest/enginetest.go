@@ -349,10 +349,12 @@ func refuses(t *testing.T, config Config) {
 		"a speed that is too high": func(j *speech.Job) { j.Speed = 2.5 },
 		"no speed":                 func(j *speech.Job) { j.Speed = 0 },
 		"a text that is too long":  func(j *speech.Job) { j.Text = strings.Repeat("long ", 50_000) },
-		"a phrase too high":        func(j *speech.Job) { j.Phrases = phrase(func(p *speech.Phrase) { p.Pitch = speech.MaxPitch + 1 }) },
-		"a phrase too slow":        func(j *speech.Job) { j.Phrases = phrase(func(p *speech.Phrase) { p.Rate = 0 }) },
-		"a phrase too short":       func(j *speech.Job) { j.Phrases = phrase(func(p *speech.Phrase) { p.Runes-- }) },
-		"too many phrases":         func(j *speech.Job) { j.Phrases = make([]speech.Phrase, 1000) },
+		"a phrase too high": func(j *speech.Job) {
+			j.Phrases = phrase(func(p *speech.Phrase) { p.Pitch = speech.MaxPitch + 1 })
+		},
+		"a phrase too slow":  func(j *speech.Job) { j.Phrases = phrase(func(p *speech.Phrase) { p.Rate = 0 }) },
+		"a phrase too short": func(j *speech.Job) { j.Phrases = phrase(func(p *speech.Phrase) { p.Runes-- }) },
+		"too many phrases":   func(j *speech.Job) { j.Phrases = make([]speech.Phrase, 1000) },
 	}
 	for name, spoil := range tests {
 		job := config.job(Sentence)

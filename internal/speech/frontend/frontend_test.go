@@ -87,7 +87,8 @@ func FuzzSpans(f *testing.F) {
 	f.Add("e\u03011\u0301 \u0301\u0327a\u1100\u1161 \u212b")
 	f.Add("\xff1\u200d❤\ufe0f[a](b)**_1/0 $1 V. §0 99999999999999999999th IIII 0.0.0.0 00/00/0000")
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, language := range []string{"en-us", "en-gb", "de", "sv", "fr-fr", "es", "es-419", "it", "pt", "pt-br", "nl", "pl", "ru"} {
+		for _, language := range []string{"en-us", "en-gb", "de", "sv", "fr-fr", "es", "es-419", "it", "pt", "pt-br", "nl",
+			"pl", "ru"} {
 			spans := frontend.Spans(text, language)
 			requireOriginal(t, text, spans)
 			if spoken := frontend.Spoken(spans); speakable(text) && !speakable(spoken) {
@@ -133,7 +134,8 @@ func lines() map[string]string {
 		"at": fill("a@"), "lines": fill("- a\n"), "spaces": fill(" "), "newlines": fill("\n"), "colons": fill("1:"),
 		"links": fill("[a]("), "addresses": fill("a.b-c@"), "paths": fill("/a"), "money": fill("$1-"),
 		"paragraphs": fill("§"),
-		"letters":    fill("a"), "capitals": fill("AB."), "months": fill("May 1-"), "mixed": fill("1.2,3:4/5-6 x"), "links cut": fill("www.a<"), "accents": fill("é1/"), "cyrillic": fill("я. 5-"),
+		"letters":    fill("a"), "capitals": fill("AB."), "months": fill("May 1-"), "mixed": fill("1.2,3:4/5-6 x"),
+		"links cut": fill("www.a<"), "accents": fill("é1/"), "cyrillic": fill("я. 5-"),
 	}
 }
 

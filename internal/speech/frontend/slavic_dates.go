@@ -249,7 +249,8 @@ func saySlavicPhone(c *context) (string, bool) {
 	count := len(strings.Map(onlyDigit, written))
 	dashes := strings.Count(written, "-") > 1 || strings.Contains(written, ")")
 	long := count >= 9 && count <= 12 && len(groups) >= 4 && len(groups[len(groups)-1]) == 2
-	if written[0] != '+' && !(long || count == 11 && dashes || c.locale.tables.sets["phone"][strings.ToLower(c.before())]) {
+	named := c.locale.tables.sets["phone"][strings.ToLower(c.before())]
+	if written[0] != '+' && !(long || count == 11 && dashes || named) {
 		return "", false
 	}
 	return sayPhone(c)

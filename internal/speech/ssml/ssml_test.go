@@ -36,12 +36,13 @@ func TestDocumentsAreParsed(t *testing.T) {
 
 // A sound that the language lacks is named with its place in the document.
 func TestPhonemesOfALanguageAreChecked(t *testing.T) {
+	const noSound = "the ph of <phoneme>: ø is not a sound of the language"
 	for text, want := range map[string]string{
 		`<speak>One<phoneme alphabet="ipa" ph="tiː">tee</phoneme></speak>`:              "",
-		"<speak>\n <phoneme alphabet='ipa' ph='tøː'>tee</phoneme></speak>":              "line 2, column 31: the ph of <phoneme>: ø is not a sound of the language",
+		"<speak>\n <phoneme alphabet='ipa' ph='tøː'>tee</phoneme></speak>":              "line 2, column 31: " + noSound,
 		`<speak xml:lang="de"><phoneme ph="tøː">tee</phoneme></speak>`:                  "",
 		`<speak><lang xml:lang="de"><phoneme ph="&#x74;θ">tee</phoneme></lang></speak>`: "",
-		`<speak><phoneme ph="&#x74;ø">tee</phoneme></speak>`:                            "line 1, column 8: the ph of <phoneme>: ø is not a sound of the language",
+		`<speak><phoneme ph="&#x74;ø">tee</phoneme></speak>`:                            "line 1, column 8: " + noSound,
 	} {
 		document, err := ssml.Parse(text, languages)
 		require.NoError(t, err)
@@ -51,7 +52,8 @@ func TestPhonemesOfALanguageAreChecked(t *testing.T) {
 		}
 		assert.Equal(t, want, got, text)
 	}
-	document, err := ssml.Parse(`<speak><phoneme ph="ə">a</phoneme> <phoneme ph="ˈdʌbəljuː">W</phoneme></speak>`, languages)
+	document, err := ssml.Parse(`<speak><phoneme ph="ə">a</phoneme> <phoneme ph="ˈdʌbəljuː">W</phoneme></speak>`,
+		languages)
 	require.NoError(t, err)
 	require.Equal(t, 1+1+1+5, document.Characters())
 }
@@ -132,7 +134,8 @@ func TestTheTextIsKept(t *testing.T) {
 func drawContent(t *rapid.T, depth int) (markup, text string) {
 	for range rapid.IntRange(0, 4).Draw(t, "parts") {
 		tag := rapid.SampledFrom([]string{
-			"", `<break time="10ms"/>`, "<s>", "<p>", `<emphasis level="reduced">`, `<prosody rate="90%">`, `<lang xml:lang="de">`,
+			"", `<break time="10ms"/>`, "<s>", "<p>", `<emphasis level="reduced">`, `<prosody rate="90%">`,
+			`<lang xml:lang="de">`,
 			`<sub alias="other">`, `<say-as interpret-as="digits">`, "<!-- a -->",
 		}).Draw(t, "tag")
 		inner, innerText := "word", "word"
@@ -192,8 +195,9 @@ func FuzzParse(f *testing.F) {
 func TestHostileDocumentsEnd(t *testing.T) {
 	fill := func(part string) string { return "<speak>" + strings.Repeat(part, 5000/len(part)) }
 	for name, text := range map[string]string{
-		"elements": fill("<p>"), "closed": fill("<p>a</p>"), "entities": fill("&amp;"), "attributes": "<speak " + fill("a='' "),
-		"long name": fill("a"), "comments": fill("<!-- -->"), "breaks": fill("<break/>"), "CDATA": fill("<![CDATA[]]>"),
+		"elements": fill("<p>"), "closed": fill("<p>a</p>"), "entities": fill("&amp;"),
+		"attributes": "<speak " + fill("a='' "),
+		"long name":  fill("a"), "comments": fill("<!-- -->"), "breaks": fill("<break/>"), "CDATA": fill("<![CDATA[]]>"),
 		"declaration": "<speak><!DOCTYPE " + fill("<"), "quotes": "<speak a='" + fill("'"),
 	} {
 		begun := time.Now()

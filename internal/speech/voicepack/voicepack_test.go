@@ -155,17 +155,19 @@ func TestAManifestSaysWhatAVoiceIs(t *testing.T) {
 	content, err := os.ReadFile(filepath.Join(folder, "manifest.json"))
 	require.NoError(t, err)
 	for name, change := range map[string]func(map[string]any){
-		"another format":          func(m map[string]any) { m["format"] = 2 },
-		"a system voice":          func(m map[string]any) { m["id"] = "leah" },
-		"a path as id":            func(m map[string]any) { m["id"] = "../toy" },
-		"no licence":              func(m map[string]any) { m["licence"] = "" },
-		"two lines":               func(m map[string]any) { m["attribution"] = "a\nb" },
-		"an escape sequence":      func(m map[string]any) { m["name"] = "\x1b[2J" },
-		"a long text":             func(m map[string]any) { m["description"] = strings.Repeat("a", 501) },
-		"an unknown language":     func(m map[string]any) { m["languages"] = []string{"xx"} },
-		"no language":             func(m map[string]any) { m["languages"] = nil },
-		"an unknown field":        func(m map[string]any) { m["run"] = "rm" },
-		"no hash":                 func(m map[string]any) { m["files"] = map[string]string{"voice.onnx": "1", "voice.onnx.json": ""} },
+		"another format":      func(m map[string]any) { m["format"] = 2 },
+		"a system voice":      func(m map[string]any) { m["id"] = "leah" },
+		"a path as id":        func(m map[string]any) { m["id"] = "../toy" },
+		"no licence":          func(m map[string]any) { m["licence"] = "" },
+		"two lines":           func(m map[string]any) { m["attribution"] = "a\nb" },
+		"an escape sequence":  func(m map[string]any) { m["name"] = "\x1b[2J" },
+		"a long text":         func(m map[string]any) { m["description"] = strings.Repeat("a", 501) },
+		"an unknown language": func(m map[string]any) { m["languages"] = []string{"xx"} },
+		"no language":         func(m map[string]any) { m["languages"] = nil },
+		"an unknown field":    func(m map[string]any) { m["run"] = "rm" },
+		"no hash": func(m map[string]any) {
+			m["files"] = map[string]string{"voice.onnx": "1", "voice.onnx.json": ""}
+		},
 		"nothing on commerce":     func(m map[string]any) { m["commercial"] = "" },
 		"another gender than any": func(m map[string]any) { m["gender"] = "female" },
 	} {

@@ -44,7 +44,8 @@ func TestPhonemesAreHeardAsTheyAreWritten(t *testing.T) {
 	} {
 		at := strings.Index(test.text, test.sound)
 		sound := speech.Sound{Start: utf8.RuneCountInString(test.text[:at]), Runes: utf8.RuneCountInString(test.sound)}
-		heard, words := heardOf(t, engine, speech.Job{Text: test.text, Language: test.language, Sounds: []speech.Sound{sound}})
+		heard, words := heardOf(t, engine, speech.Job{Text: test.text, Language: test.language,
+			Sounds: []speech.Sound{sound}})
 		require.Equal(t, test.heard, heard)
 		require.Equal(t, sound.Start, words[1].Rune)
 	}

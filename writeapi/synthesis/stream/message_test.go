@@ -17,7 +17,8 @@ func TestDialects(t *testing.T) {
 	for opening, want := range map[string]dialect{
 		`{}`: plain, `{"lmnt-version":"1.0"}`: plain, `{"lmnt-version":"banana"}`: plain,
 		`{"lmnt-version":null,"type":null}`: plain,
-		`{"protocol_version":1}`:            plain, `{"protocol_version":2}`: commanded, `{"protocol_version":"2"}`: commanded,
+		`{"protocol_version":1}`:            plain, `{"protocol_version":2}`: commanded,
+		`{"protocol_version":"2"}`:                    commanded,
 		`{"protocol_version":2,"lmnt-version":"1.1"}`: typed, `{"lmnt-version":1.1}`: typed, `{"lmnt-version":"9.9"}`: adding,
 		`{"lmnt-version":"2025-09-25"}`: adding, `{"lmnt-version":1.2,"type":"init"}`: adding,
 		`{"type":"init"}`: typed, `{"type":"init","lmnt-version":"1.0"}`: plain,

@@ -95,7 +95,8 @@ func TestErasedIsErasedOnInstancesThatStartLater(t *testing.T) {
 	require.ErrorIs(t, err, keyring.ErrErased)
 	var left int
 	require.NoError(t, pool.QueryRow(t.Context(),
-		`select count(*) from keyring.account_keys where account_id = 'a1' and wrapped_key is null and erased_at is not null`).Scan(&left))
+		`select count(*) from keyring.account_keys where account_id = 'a1' and wrapped_key is null
+			and erased_at is not null`).Scan(&left))
 	require.Equal(t, 1, left)
 }
 

@@ -92,13 +92,17 @@ func requireCounted(r require.TestingT, pool *pgxpool.Pool, ranking Ranking) {
 	require.NoError(r, pool.QueryRow(context.Background(), `
 		with begins as (select distinct singer, `+by+` from rows.`+ranking.name+`),
 		lines as (
-			select t.singer, `+columnList("b", ranking.by)+`, `+columnList("t", ranking.facets)+`, count(*) as rows from rows.songs as t left join lateral (
-				select `+by+` from begins where begins.singer = t.singer and (`+columnList("begins", ranking.by)+`) <= (`+columnList("t", ranking.by)+`)
+			select t.singer, `+columnList("b", ranking.by)+`, `+columnList("t", ranking.facets)+`, count(*) as rows
+				from rows.songs as t left join lateral (
+				select `+by+` from begins where begins.singer = t.singer
+					and (`+columnList("begins", ranking.by)+`) <= (`+columnList("t", ranking.by)+`)
 				order by `+strings.ReplaceAll(by, ",", " desc,")+` desc limit 1) as b on true
 			group by t.singer, `+columnList("b", ranking.by)+`, `+columnList("t", ranking.facets)+`),
 		kept as (select singer, `+by+`, `+facets+`, rows from rows.`+ranking.name+`)
-		select (select count(*) from ((table lines except all table kept) union all (table kept except all table lines)) as wrong),
-			(select coalesce(max(sum), 0)::bigint from (select sum(rows) as sum from kept group by singer, `+by+`) as ranges)`).Scan(&wrong, &longest))
+		select (select count(*) from ((table lines except all table kept)
+			union all (table kept except all table lines)) as wrong),
+			(select coalesce(max(sum), 0)::bigint from (select sum(rows) as sum
+				from kept group by singer, `+by+`) as ranges)`).Scan(&wrong, &longest))
 	require.Zero(r, wrong, ranking.name)
 	require.LessOrEqual(r, longest, int64(2*ranking.piece), ranking.name)
 }

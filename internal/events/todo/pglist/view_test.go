@@ -22,7 +22,8 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 func list(t *testing.T, items int, causeType string) (*pglist.View, *pgxpool.Pool, []todo.Item) {
 	t.Helper()
 	pool := pgtest.Empty(t)
-	_, err := pool.Exec(t.Context(), fmt.Sprintf(`create schema read_v1; create table rows (item text, stream text, due_at timestamptz, cause %s);
+	_, err := pool.Exec(t.Context(),
+		fmt.Sprintf(`create schema read_v1; create table rows (item text, stream text, due_at timestamptz, cause %s);
 		create view read_v1.todo_chores as select item, stream, due_at, cause from rows`, causeType))
 	require.NoError(t, err)
 	all := make([]todo.Item, items)
@@ -101,7 +102,9 @@ func TestNextAndBacklog(t *testing.T) {
 
 func TestBacklogsOfSeveralLists(t *testing.T) {
 	chores, pool, all := list(t, 10, "text")
-	_, err := pool.Exec(t.Context(), `create view read_v1.todo_late as select item, stream, due_at - interval '1 hour' as due_at, cause from rows where item <> 'item0';
+	_, err := pool.Exec(t.Context(),
+		`create view read_v1.todo_late as select item, stream, due_at - interval '1 hour' as due_at, cause
+			from rows where item <> 'item0';
 		create view read_v1.todo_none as select item, stream, due_at, cause from rows where false`)
 	require.NoError(t, err)
 	lists := []*pglist.View{chores}

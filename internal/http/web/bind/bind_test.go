@@ -155,7 +155,8 @@ func TestAnObjectMayStandForATextInIt(t *testing.T) {
 		`{"voice":"leah","plain":{"id":"leah"}}`: {`string_type ["body","plain"]`},
 	} {
 		var got request
-		items, err := plan.Bind(reflect.ValueOf(&got).Elem(), &bind.Request{ContentType: "application/json", Body: []byte(body)})
+		items, err := plan.Bind(reflect.ValueOf(&got).Elem(), &bind.Request{ContentType: "application/json",
+			Body: []byte(body)})
 		require.NoError(t, err)
 		require.Equal(t, wrong, places(items), body)
 		if wrong == nil {

@@ -110,7 +110,8 @@ func TestInputsBecomeParametersAndABody(t *testing.T) {
 		web.Meanings(map[string]string{"mood": "How it sounds", "verse": "not this"})))
 	require.JSONEq(t, `[
 		{"name": "id", "in": "path", "required": true, "schema": {"type": "string", "maxLength": 64}},
-		{"name": "verse", "in": "query", "description": "which one", "schema": {"type": "integer", "exclusiveMinimum": 0, "default": 1}},
+		{"name": "verse", "in": "query", "description": "which one",
+			"schema": {"type": "integer", "exclusiveMinimum": 0, "default": 1}},
 		{"name": "mood", "in": "query", "description": "How it sounds. `+"`happy` is taken for `glad`. Also known as `feeling`."+`",
 		 "schema": {"type": "string", "enum": ["glad", "sad"]}},
 		{"name": "key", "in": "query", "schema": {"type": ["string", "null"], "enum": ["c", "d", null]}},

@@ -2,7 +2,8 @@
 // (Apache License 2.0, see NOTICE):
 //
 //	cd "$(mktemp -d)" && go mod init models && go get github.com/pemistahl/lingua-go@v1.4.0
-//	go run ./internal/speech/langid/generate "$(go env GOMODCACHE)/github.com/pemistahl/lingua-go@v1.4.0/language-models" internal/speech/langid/ngrams.bin
+//	go run ./internal/speech/langid/generate \
+//		"$(go env GOMODCACHE)/github.com/pemistahl/lingua-go@v1.4.0/language-models" internal/speech/langid/ngrams.bin
 package main
 
 import (
