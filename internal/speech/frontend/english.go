@@ -40,6 +40,7 @@ func newEnglish(american bool) *locale {
 		on(Range, `(\d+):(\d+)`, sayRatio),
 		on(Unit, `(\d{1,2})['′]\s?(\d{1,2})(?:"|″|'')`, sayHeight),
 		on(Date, `(\d{1,2})(?:st|nd|rd|th)?\s(?:of\s)?(`+monthPattern+`)(?:,?\s(\d{4}))?`, sayDayMonth),
+		on(Date, `(\d{1,2})(?:st|nd|rd|th)?\s(?:of\s)?(may|march),?\s(\d{4})`, sayDayMonth),
 		on(Date, `(`+monthPattern+`)[\s-](\d{1,2})(?:st|nd|rd|th)?(?:[-–](\d{1,2})\b)?(?:(?:,?\s|-)(\d{4}))?`,
 			sayMonthDay),
 		on(Date, `(`+monthPattern+`),?\s(\d{4})`, sayMonthYear),
@@ -67,8 +68,8 @@ func newEnglish(american bool) *locale {
 		on(Number, numeral, sayNumber), unlessAfter(oneOf("."), on(Number, `\.\d+`, sayNumber)),
 		on(Roman, `[IVXLC]{1,7}`, sayRoman),
 		on(Abbreviation, `w/o?`, sayWithout),
-		on(Abbreviation, `(?:[A-Za-z]\.){2,6}|[A-Za-z]{1,7}\.(?:[A-Z]\.)?`, sayAbbreviation),
-		on(Abbreviation, `(?:Dr|Mr|Mrs|Ms|Prof|vs|US|Mt|No|nr|Nos)`, sayWord),
+		on(Abbreviation, `(?:[A-Za-z]\.){2,6}(?:[A-Za-z]\b)?|[A-Za-z]{1,7}\.(?:[A-Z]\.)?`, sayAbbreviation),
+		on(Abbreviation, `(?:Dr|Mr|Mrs|Ms|Prof|vs|US|Mt|No|nr|Nos|St|Ave|Blvd|Rd|Ln|Hwy|Pkwy|Expy|Ct)`, sayWord),
 		on(Heteronym, heteronymPattern(), sayHeteronym),
 		on(Hashtag, `[#@]([A-Za-z]\w*)`, sayHashtag),
 		on(Symbol, `([#~<>±≈§№])\s?[$£€]?\d[\w,.]*`, saySign),
@@ -131,7 +132,7 @@ func (c *context) isAbout(word string) bool {
 }
 
 // streets are words with which the name of a street ends.
-const streets = `St|Ave|Rd|Blvd|Dr|Ln|Hwy|Ct|Street|Avenue|Road|Boulevard|Drive|Lane|Highway|Court|Way|Place`
+const streets = `St|Ave|Rd|Blvd|Dr|Ln|Hwy|Pkwy|Expy|Ct|Street|Avenue|Road|Boulevard|Drive|Lane|Highway|Court|Way|Place`
 
 // sayHouse says the number of a house by its pairs of digits: "1428 Elm St.".
 func sayHouse(c *context) (string, bool) {

@@ -12,7 +12,7 @@ const unitPattern = `km²|km³|cm²|mm²|m²|m³|cm³|km2|m2|km/h|m/s²|m/s|ft²
 	`°|%|‰|hrs?\.?|mins?\.?|secs?\.?|ms|ft\.?|yds?\.?|in\.|kcal|kJ|sq\.? ?ft\.?|mi\.|bpm|psi|hp|tsp\.?|tbsp\.?|m|g|L|l|W|V`
 
 func (l *locale) unitName(symbol string, single bool) string {
-	unit := l.units[strings.NewReplacer(".", "", " ", "").Replace(symbol)]
+	unit := l.units[strings.ReplaceAll(strings.ReplaceAll(symbol, ".", ""), " ", "")]
 	if single {
 		return unit.one
 	}

@@ -231,11 +231,12 @@ func sayWord(c *context) (string, bool) {
 		return "", false
 	case key == "vs":
 		return "versus", true
-	case key == "dr":
-		if long, ok := streetOrPerson(c, key); ok {
-			return long, true
-		}
-		return "", false
+	case key == "dr" || key == "st":
+		long, _ := streetOrPerson(c, key)
+		return long, long != ""
+	case c.locale.tables.sets["after name"][key]:
+		before := c.before()
+		return c.locale.abbreviations[key].long, isName(c, before) && (startsUpper(before) || isDigit(firstOf(before)))
 	case strings.HasPrefix(c.after, " ") && startsUpper(c.next()):
 		return c.locale.abbreviations[key].long, true
 	}

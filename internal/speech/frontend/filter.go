@@ -8,17 +8,19 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"unicode"
 	"unicode/utf8"
 )
 
 // filter finds the rules that may match at a position in one pass over what follows, so that the patterns of the others
 // are not tried: a line of digits and slashes begins forty of them. It is an automaton of all patterns of a locale,
-// whose states are made when a text first leads to them. In it, many repetitions are unlimited and all characters
-// beyond ASCII are alike, which keeps the states few; so it may name rules that do not match, but misses none that do.
+// whose states are made when a text first leads to them. In it, many repetitions are unlimited, and characters beyond
+// ASCII that no pattern names are told apart only by whether they are letters, which keeps the states few; so it may
+// name rules that do not match, but misses none that do.
 type filter struct {
-	places []place
-	start  *state
-	begins [][]int // the places at the start of each rule
+	places  []place
+	start   *state
+	classes map[rune]int // of the characters beyond ASCII that patterns name
 
 	mu     sync.Mutex
 	states map[string]*state // by the places
@@ -31,23 +33,31 @@ const (
 	maxSteps = 24
 	// maxRepeat is the highest limit of a repetition that a filter respects.
 	maxRepeat = 4
-	// beyondASCII stands for every character that is not ASCII.
-	beyondASCII = utf8.RuneSelf
+	// maxNamed is the number of characters beyond ASCII that a place may name: a set of more is a kind of characters.
+	maxNamed = 256
+)
+
+// The classes of characters, which lead from a state to the same one. Those of ASCII are classes of their own.
+const (
+	otherLetter = utf8.RuneSelf + iota
+	otherMark
+	firstNamed
 )
 
 // place is an instruction of a rule's pattern.
 type place struct {
 	syntax.Inst
-	rule  int
-	first int // the place of the pattern's instruction 0
+	rule           int
+	first          int  // the place of the pattern's instruction 0
+	letters, marks bool // characters of the classes otherLetter and otherMark may stand at it
 }
 
 // state is what may be matched after some characters.
 type state struct {
 	places  []int // at which a character is expected
 	alive   ruleSet
-	matched ruleSet // of which the pattern is complete
-	next    [beyondASCII + 1]atomic.Pointer[state]
+	matched ruleSet                 // of which the pattern is complete
+	next    []atomic.Pointer[state] // by the class of the character
 }
 
 // ruleSet is a set of the indices of rules.
@@ -80,12 +90,10 @@ func (s ruleSet) all() iter.Seq[int] {
 
 // newFilter returns the filter of at most maxRules rules.
 func newFilter(rules []rule) *filter {
-	f := &filter{states: map[string]*state{}}
+	f := &filter{classes: map[rune]int{}, states: map[string]*state{}}
 	var starts []int
 	for i, r := range rules {
-		start := f.add(i, r.pattern.String())
-		starts = append(starts, start)
-		f.begins = append(f.begins, f.stateOf([]int{start}).places)
+		starts = append(starts, f.add(i, r.pattern.String()))
 	}
 	f.start = f.stateOf(starts)
 	return f
@@ -93,19 +101,72 @@ func newFilter(rules []rule) *filter {
 
 // add adds a rule's pattern and returns the place where it starts.
 func (f *filter) add(rule int, pattern string) int {
-	parsed, err := syntax.Parse(pattern, syntax.Perl)
-	if err != nil {
-		panic(err) // it has been compiled
-	}
-	program, err := syntax.Compile(unlimited(parsed).Simplify())
+	program, err := syntax.Compile(unlimited(parsed(pattern)).Simplify())
 	if err != nil {
 		panic(err)
 	}
 	first := len(f.places)
 	for _, inst := range program.Inst {
-		f.places = append(f.places, place{inst, rule, first})
+		p := place{Inst: inst, rule: rule, first: first}
+		f.name(&p)
+		f.places = append(f.places, p)
 	}
 	return first + program.Start
+}
+
+func parsed(pattern string) *syntax.Regexp {
+	expression, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		panic(err) // it has been compiled
+	}
+	return expression
+}
+
+// allLetters are the ranges of the letters beyond ASCII.
+var allLetters = sync.OnceValue(func() []rune { return beyondASCII(parsed(`\pL`).Rune) })
+
+// name gives classes to the characters that a place names.
+func (f *filter) name(p *place) {
+	ranges := beyondASCII(p.characters())
+	count := rune(0)
+	for pair := range slices.Chunk(ranges, 2) {
+		count += pair[1] - pair[0] + 1
+	}
+	if count > maxNamed {
+		p.letters, p.marks = true, !slices.Equal(ranges, allLetters())
+		return
+	}
+	for pair := range slices.Chunk(ranges, 2) {
+		for r := pair[0]; r <= pair[1]; r++ {
+			if f.classes[r] == 0 {
+				f.classes[r] = firstNamed + len(f.classes)
+			}
+		}
+	}
+}
+
+// characters returns the ranges of the characters that may stand at a place, by their first and last ones.
+func (p *place) characters() []rune {
+	if len(p.Rune) != 1 {
+		return p.Rune
+	}
+	ranges := []rune{p.Rune[0], p.Rune[0]}
+	if syntax.Flags(p.Arg)&syntax.FoldCase != 0 {
+		for r := unicode.SimpleFold(p.Rune[0]); r != p.Rune[0]; r = unicode.SimpleFold(r) {
+			ranges = append(ranges, r, r)
+		}
+	}
+	return ranges
+}
+
+// beyondASCII returns the parts of ranges that are beyond ASCII.
+func beyondASCII(ranges []rune) (beyond []rune) {
+	for pair := range slices.Chunk(ranges, 2) {
+		if pair[1] >= utf8.RuneSelf {
+			beyond = append(beyond, max(pair[0], utf8.RuneSelf), pair[1])
+		}
+	}
+	return beyond
 }
 
 // unlimited makes repetitions without limits of those with high ones.
@@ -153,13 +214,6 @@ func (f *filter) candidates(text string) (found candidates) {
 	return found
 }
 
-// begin reports whether a rule may match a text that begins with a character. The states do not tell apart characters
-// beyond ASCII.
-func (f *filter) begin(rule int, first rune) bool {
-	return first < beyondASCII ||
-		slices.ContainsFunc(f.begins[rule], func(at int) bool { return f.places[at].MatchRune(first) })
-}
-
 // reached notes how far the text was looked at for rules.
 func (c *candidates) reached(rules ruleSet, size int) {
 	for i := range rules.all() {
@@ -169,39 +223,51 @@ func (c *candidates) reached(rules ruleSet, size int) {
 
 // step returns the state after a character, nil if there are too many.
 func (f *filter) step(s *state, r rune) *state {
-	r = min(r, beyondASCII)
-	if next := s.next[r].Load(); next != nil {
+	class := f.class(r)
+	if next := s.next[class].Load(); next != nil {
 		return next
 	}
 	var places []int
 	for _, p := range s.places {
-		if f.places[p].accepts(r) {
+		if f.places[p].accepts(r, class) {
 			places = append(places, f.places[p].first+int(f.places[p].Out))
 		}
 	}
 	next := f.stateOf(places)
 	if next != nil {
-		s.next[r].Store(next)
+		s.next[class].Store(next)
 	}
 	return next
 }
 
-// accepts reports whether a character may stand at a place.
-func (p *place) accepts(r rune) bool {
-	if r < beyondASCII {
-		return p.MatchRune(r)
+func (f *filter) class(r rune) int {
+	if r < utf8.RuneSelf {
+		return int(r)
 	}
-	switch folds := len(p.Rune) == 1 && syntax.Flags(p.Arg)&syntax.FoldCase != 0; {
-	case p.Op == syntax.InstRuneAny || p.Op == syntax.InstRuneAnyNotNL || folds:
-		return true
+	if class := f.classes[r]; class != 0 {
+		return class
+	}
+	if unicode.IsLetter(r) {
+		return otherLetter
+	}
+	return otherMark
+}
+
+// accepts reports whether a character of a class may stand at a place.
+func (p *place) accepts(r rune, class int) bool {
+	switch class {
+	case otherLetter:
+		return p.letters
+	case otherMark:
+		return p.marks
 	default:
-		return slices.ContainsFunc(p.Rune, func(r rune) bool { return r >= beyondASCII })
+		return p.MatchRune(r)
 	}
 }
 
 // stateOf returns the state that begins at places, nil if there are too many states.
 func (f *filter) stateOf(places []int) *state {
-	s := &state{}
+	s := &state{next: make([]atomic.Pointer[state], firstNamed+len(f.classes))}
 	seen := map[int]bool{}
 	for _, p := range places {
 		f.follow(s, p, seen)

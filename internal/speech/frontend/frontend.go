@@ -4,6 +4,7 @@
 package frontend
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -76,7 +77,7 @@ func Spans(text, language string, given ...Reading) []Span {
 
 func spansOf(text, language string, given []Reading) []Span {
 	l := localeOf(language)
-	s := scanner{text: text, locale: l, language: language, spans: make([]Span, 0, 8), given: given}
+	s := scanner{text: text, locale: l, language: language, given: given}
 	s.run()
 	if !speakable(Spoken(s.spans)) && speakable(text) {
 		return []Span{{Original: text, Spoken: text, Kind: Plain, Language: language}}
@@ -108,14 +109,21 @@ type scanner struct {
 	locale   *locale
 	language string
 	spans    []Span
-	item     bool // the line is a heading or an item of a list
+	seen     context // by the rule that is tried
+	item     bool    // the line is a heading or an item of a list
 	given    []Reading
 	only     Kind // of the rules that apply, "" for all
+	row      int  // the positions that rules were tried at since the last letter or space
 	work     int  // the bytes that the filter and the patterns were given
 }
 
-// window is the number of bytes that a rule may look at.
-const window = 160
+const (
+	// window is the number of bytes that a rule may look at.
+	window = 160
+	// maxRow is the number of positions in a row of digits and marks at which rules are tried. A longer row is no text,
+	// and the rest of it is left to the engine as it is written.
+	maxRow = 100
+)
 
 func (s *scanner) run() {
 	for s.at < len(s.text) {
@@ -146,7 +154,7 @@ func (s *scanner) emit(m found) {
 	original := s.text[s.at : s.at+m.size]
 	s.at += m.size
 	s.plain = s.at
-	s.spans = append(s.spans, Span{Original: original, Spoken: m.spoken, Kind: m.kind, Language: s.language})
+	s.add(Span{Original: original, Spoken: m.spoken, Kind: m.kind, Language: s.language})
 }
 
 func (s *scanner) emitGiven(r Reading) {
@@ -163,14 +171,26 @@ func (s *scanner) emitGiven(r Reading) {
 func (s *scanner) flush() {
 	if s.plain < s.at {
 		plain := s.text[s.plain:s.at]
-		s.spans = append(s.spans, Span{Original: plain, Spoken: plain, Kind: Plain, Language: s.language})
+		s.add(Span{Original: plain, Spoken: plain, Kind: Plain, Language: s.language})
 	}
 	s.plain = s.at
+}
+
+// add adds a span. There may be thousands, so there is room for twice as many when it runs out, where append would add
+// a quarter.
+func (s *scanner) add(span Span) {
+	if len(s.spans) == cap(s.spans) {
+		s.spans = slices.Grow(s.spans, max(len(s.spans), 8))
+	}
+	s.spans = append(s.spans, span)
 }
 
 // skip returns the size of the plain text at the position: the rest of a word, or a character.
 func (s *scanner) skip() int {
 	r, n := utf8.DecodeRuneInString(s.text[s.at:])
+	if unicode.IsLetter(r) || unicode.IsSpace(r) {
+		s.row = 0
+	}
 	if !isWord(r) {
 		return n
 	}
@@ -197,12 +217,16 @@ func (s *scanner) match() (found, bool) {
 	if m, ok := s.matchEmoji(first); ok {
 		return m, true
 	}
+	if s.row == maxRow {
+		return found{}, false
+	}
+	s.row++
 	f := s.locale.filter()
 	c := f.candidates(rest)
 	s.work += c.work
 	for i := range c.rules.all() {
 		r := &s.locale.rules[i]
-		if s.only != "" && r.kind != s.only || r.unless != nil && r.unless(s.previous()) || !f.begin(i, first) {
+		if s.only != "" && r.kind != s.only || r.unless != nil && r.unless(s.previous()) {
 			continue
 		}
 		s.work += int(c.reach[i])
@@ -256,13 +280,12 @@ func (s *scanner) try(r *rule, part string) (found, bool) {
 	if groups == nil || groups[0] == "" {
 		return found{}, false
 	}
-	c := context{
-		scanner: s, groups: groups, size: len(groups[0]), after: s.text[s.at+len(groups[0]):],
-	}
+	c := &s.seen
+	*c = context{scanner: s, groups: groups, size: len(groups[0]), after: s.text[s.at+len(groups[0]):]}
 	if c.inWord() {
 		return found{}, false
 	}
-	spoken, ok := r.say(&c)
+	spoken, ok := r.say(c)
 	return found{size: c.size, spoken: spoken, kind: r.kind}, ok
 }
 

@@ -108,7 +108,7 @@ func markdownRules() []rule {
 // addressRules are about addresses and paths, which look alike in every language.
 func addressRules() []rule {
 	return []rule{
-		on(URL, `(?i)(?:https?://|ftp://|www\.)[^\s<>"”]+`, sayURL),
+		on(URL, `(?i)(?:https?://|ftp://|file://|www\.)[^\s<>"”]+`, sayURL),
 		unlessAfter(oneOf("._%+-"), on(Email, `[A-Za-z0-9][A-Za-z0-9._%+-]*@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+`, sayAddress)),
 		unlessAfter(oneOf(".-"), on(URL, `(?i)[a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)*`+
 			`\.(?:com|org|net|io|dev|edu|gov|co\.uk|uk|de|fr|ai|app)(?:/[^\s<>"”]*)?`, sayURL)),

@@ -1,6 +1,7 @@
 package frontend
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 )
@@ -264,7 +265,7 @@ func (l *locale) slavicWordRules() []rule {
 		on(Roman, `([IVXL]{1,7})(?:\s?(`+alternatives(g.column("century"))+`)\.)?`, saySlavicRoman),
 		on(Abbreviation, `((?:\pL\.){2,6})|\pL{1,7}(?:-\pL)?\.(?:[ \x{a0}\x{202f}]?\pL{1,3}\.){0,3}`,
 			saySlavicLongForm),
-		on(Abbreviation, `(?i:`+alternatives(l.tables.bare)+`)\.?`, sayBare),
+		on(Abbreviation, `(?i:`+cmp.Or(alternatives(l.tables.bare), noText)+`)\.?`, sayBare),
 		on(Hashtag, `[#@](\pL[\pL\d_]*)`, sayHashtag),
 		on(Symbol, `([#~<>±≈№§−-])\s?[$£€]?\d[\d,.]*`, saySign),
 		on(Symbol, `[&+=×÷*/→™®©√∞]`, saySymbol),

@@ -296,9 +296,9 @@ func (t *tables) amountOf(written string) (whole, decimals string, mark rune) {
 		separates = separates || len(decimals) == 3 && whole != "0" && !strings.Contains(whole, t.words["decimal"])
 	}
 	if separates {
-		return strings.NewReplacer(".", "", ",", "").Replace(written), "", 0
+		return strings.Map(onlyDigit, written), "", 0
 	}
-	return strings.NewReplacer(".", "", ",", "").Replace(whole), decimals, rune(sign[0])
+	return strings.Map(onlyDigit, whole), decimals, rune(sign[0])
 }
 
 // amount says a number of things of a gender: 'm', 'f', or 0 for a number alone.
