@@ -73,7 +73,7 @@ run: deps build ## install, build and start everything on an embedded default; C
 
 voices: ## fetch voices of neural networks, and install them in what make run runs (VOICES="joe jenny", FROM=folder: offline)
 	@deploy/voices.sh describe $(VOICES)
-	@[ -n "$(FROM)" ] || deploy/deps.sh voices
+	@[ -n "$(FROM)" ] || deploy/deps.sh voices $(VOICES)
 	@$(MAKE) --no-print-directory deps build
 	@deploy/voices.sh install "$(FROM)" $(VOICES)
 
