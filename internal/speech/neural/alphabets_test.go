@@ -1,0 +1,62 @@
+package neural_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/process/workers"
+	"github.com/recital-tts/recital/internal/speech/engineproto"
+	"github.com/recital-tts/recital/internal/speech/neural/neuraltest"
+)
+
+// symbols are those of Kokoro-82M.
+const symbols = `;:,.!?—…"()“” ` + "\u0303" + `ʣʥʦʨᵝꭧAIOQSTWYᵊabcdefhijklmnopqrstuvwxyzɑɐɒæβɔɕçɖðʤəɚɛɜɟɡɥɨɪʝɯɰŋɳɲɴøɸθœɹɾɻʁɽ` +
+	`ʂʃʈʧʊʋʌɣɤχʎʒʔˈˌːʰʲ↓→↗↘ᵻ`
+
+func TestKokoroHasASymbolForEachSoundOfItsLanguages(t *testing.T) {
+	folder := neuraltest.KokoroFolder(t, toy.ID)
+	ids := map[string]int64{}
+	for i, symbol := range []rune(symbols) {
+		ids[string(symbol)] = int64(i + 1)
+	}
+	content, err := json.Marshal(map[string]any{"vocab": ids})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "voice.onnx.json"), content, 0o600))
+	process, err := workers.Start(command(t, folder))
+	require.NoError(t, err)
+	t.Cleanup(process.Kill)
+	_, err = process.Out.Read()
+	require.NoError(t, err)
+	for language, text := range texts(t) {
+		question, err := engineproto.CheckFrame(engineproto.Sentences{Language: language, Texts: []string{text}})
+		require.NoError(t, err)
+		require.NoError(t, process.In.Write(question))
+		answer, err := process.Out.Read()
+		require.NoError(t, err)
+		checked, err := engineproto.ParseChecked(answer)
+		require.NoError(t, err, language)
+		require.Empty(t, checked.Missing, language)
+	}
+}
+
+// texts returns a long text in each language of Kokoro's that espeak-ng spells.
+func texts(t *testing.T) map[string]string {
+	t.Helper()
+	content, err := os.ReadFile("../reporttest/texts/calibration.tsv")
+	require.NoError(t, err)
+	all := map[string]string{}
+	for line := range strings.Lines(string(content)) {
+		language, text, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		switch language {
+		case "en-us", "en-gb", "es", "fr-fr", "hi", "it", "pt-br":
+			all[language] = text
+		}
+	}
+	require.Len(t, all, 7)
+	return all
+}
