@@ -35,6 +35,9 @@ func Refuse(code Code, message string) error { return &Error{Code: code, Message
 
 // CodeOf returns the code of the first Error in err's chain, or "" if there is none.
 func CodeOf(err error) Code {
+	if err == nil {
+		return ""
+	}
 	var refusal *Error
 	if errors.As(err, &refusal) {
 		return refusal.Code

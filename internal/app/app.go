@@ -35,7 +35,7 @@ type App struct {
 	parts
 	service service
 	traces  *tracing.Tracer // nil where none are exported
-	moved   todo.Notifier   // of the to-do workers, when the read models have advanced
+	moved   todo.Notifier   // of the to-do workers, when their read models have changed
 
 	nodeStats    func() eventnode.Stats // nil where no event node is embedded
 	storeSilence func() time.Duration   // for how long the event store has answered nothing

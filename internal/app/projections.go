@@ -45,7 +45,7 @@ func (a *App) startProjections(context.Context) (err error) {
 // pageCommitted is called when the read models have advanced.
 func (a *App) pageCommitted(page feed.PageStats) {
 	a.metrics.observePage(page)
-	a.moved.Notify()
+	a.moved.Notify(page.Changed...)
 }
 
 // instance returns the name of this instance. It is made from its host and data folder, so a restart keeps it.
@@ -285,6 +285,7 @@ func (a *App) startToDo(
 		GiveUp:   a.alerts.GaveUp,
 		IsLeader: func(ctx context.Context) (bool, error) { return a.locks.TryAcquire(ctx, t.process) },
 		Notifier: &a.moved,
+		Model:    t.view.Model,
 		Metrics:  metrics,
 		Logger:   a.log,
 	})

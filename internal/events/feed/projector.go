@@ -52,6 +52,7 @@ type Config struct {
 // PageStats describes a committed page.
 type PageStats struct {
 	Generations []GenerationID
+	Changed     []readmodel.Model // those of the generations that have rows written or deleted
 	Events      int
 	Foreign     int           // of the events: those of foreign streams, which are skipped
 	Rows        int           // written or deleted, of all generations

@@ -11,6 +11,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
+	"github.com/recital-tts/recital/internal/events/feed/table"
 	"github.com/recital-tts/recital/internal/events/readmodel"
 )
 
@@ -79,6 +80,30 @@ func TestAProjectionThatIsBehindCatchesUpAndJoins(t *testing.T) {
 	}
 	require.Len(t, shared[0].Generations, 1)
 	require.Len(t, shared[len(shared)-1].Generations, 2)
+}
+
+func TestAPageNamesTheReadModelsThatItHasChanged(t *testing.T) {
+	// given a projection that makes rows of events, and one that makes none
+	w := newWorld(t)
+	idle := counters("idle")
+	idle.Handle = func(eventlog.Decoded, *table.Rows) error { return nil }
+	config := w.config(counters("list"), idle)
+	pages := make(chan PageStats, 10_000)
+	config.OnPage = func(s PageStats) { pages <- s }
+
+	// when they have read the log
+	p := start(t, config)
+	p.await(w.live(50))
+	p.stop()
+
+	// then pages name the first one alone
+	close(pages)
+	var changed []readmodel.Model
+	for page := range pages {
+		changed = append(changed, page.Changed...)
+	}
+	require.Contains(t, changed, modelOf("list"))
+	require.NotContains(t, changed, modelOf("idle"))
 }
 
 func TestProjectionsAtManyPositionsAllJoin(t *testing.T) {

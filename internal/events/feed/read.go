@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -133,7 +134,7 @@ func (r reading) once(ctx context.Context, db *pgxpool.Pool) (shown []eventlog.P
 	}
 	defer rows.Close()
 	found := 2 * len(r.progress)
-	rest := queried{rows, found + 1}
+	rest := queried{rows, found + 1, plansOf(rows.Conn(), r.sql)}
 	for rows.Next() {
 		if shown == nil {
 			if shown, err = r.positions(rows); err != nil {
@@ -176,6 +177,7 @@ func (r reading) positions(rows pgx.Rows) ([]eventlog.Position, error) {
 type queried struct {
 	pgx.CollectableRow
 	skip int
+	*plans
 }
 
 // FieldDescriptions implements pgx.CollectableRow.
@@ -185,7 +187,16 @@ func (q queried) FieldDescriptions() []pgconn.FieldDescription {
 
 // Scan implements pgx.CollectableRow.
 func (q queried) Scan(columns ...any) error {
-	return q.CollectableRow.Scan(append(make([]any, q.skip), columns...)...)
+	fields, values := q.FieldDescriptions(), q.RawValues()
+	if len(columns) != len(values) {
+		return fmt.Errorf("scanning a row of %d columns into %d values", len(values), len(columns))
+	}
+	for i, column := range columns {
+		if err := q.plan(i, fields[i], column).Scan(values[i], column); err != nil {
+			return pgx.ScanArgError{ColumnIndex: i, FieldName: fields[i].Name, Err: err}
+		}
+	}
+	return nil
 }
 
 // Values implements pgx.CollectableRow.
@@ -196,3 +207,41 @@ func (q queried) Values() ([]any, error) {
 
 // RawValues implements pgx.CollectableRow.
 func (q queried) RawValues() [][]byte { return q.CollectableRow.RawValues()[q.skip:] }
+
+// plans are how the columns of a statement are scanned on a connection. To pgx each query is a new one, and to plan its
+// scans takes longer than the scans.
+type plans struct {
+	types   *pgtype.Map // of the connection
+	columns []plan
+}
+
+type plan struct {
+	pgtype.ScanPlan
+	into   reflect.Type
+	column uint32 // its type
+	format int16
+}
+
+// plansOf returns the plans of a statement. The connection keeps them, like the statement, and uses them for one query
+// at a time.
+func plansOf(conn *pgx.Conn, sql string) *plans {
+	kept := conn.PgConn().CustomData()
+	if known, ok := kept[sql].(*plans); ok {
+		return known
+	}
+	made := &plans{types: conn.TypeMap()}
+	kept[sql] = made
+	return made
+}
+
+// plan returns the plan of scanning a column.
+func (p *plans) plan(number int, field pgconn.FieldDescription, into any) pgtype.ScanPlan {
+	for len(p.columns) <= number {
+		p.columns = append(p.columns, plan{})
+	}
+	known := &p.columns[number]
+	if t := reflect.TypeOf(into); known.into != t || known.column != field.DataTypeOID || known.format != field.Format {
+		*known = plan{p.types.PlanScan(field.DataTypeOID, field.Format, into), t, field.DataTypeOID, field.Format}
+	}
+	return known.ScanPlan
+}

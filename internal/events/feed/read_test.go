@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype/zeronull"
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain"
@@ -60,6 +61,49 @@ func TestAReadShowsThePositionOfItsRows(t *testing.T) {
 		require.Equal(t, folded(t, w.log, w.registry, look.at), look.rows)
 		require.True(t, n == 0 || look.at.Compare(looks[n-1].at) >= 0)
 	}
+}
+
+func TestRowsOfOneQueryAreScannedIntoWhatEachReaderWants(t *testing.T) {
+	// given rows
+	w := newWorld(t)
+	p := start(t, w.config(counters("list")))
+	p.await(w.live(50))
+	const query = "select id, nullif(sum, $1) from read_v1.list_list order by id limit 1"
+	first := func(row func(pgx.CollectableRow) error, without int64) {
+		_, err := p.Read(t.Context(), []readmodel.Model{modelOf("list")}, query, []any{without}, row)
+		require.NoError(t, err)
+	}
+
+	// when readers of other types take them one after the other
+	type numbered struct {
+		ID  string
+		Sum *int64
+	}
+	type named struct {
+		ID  *string
+		Sum zeronull.Int8
+	}
+	for range 3 {
+		var n numbered
+		first(func(row pgx.CollectableRow) (err error) { n, err = pgx.RowToStructByPos[numbered](row); return err }, -1)
+		var without numbered
+		first(func(row pgx.CollectableRow) (err error) {
+			without, err = pgx.RowToStructByPos[numbered](row)
+			return err
+		}, *n.Sum)
+		var other named
+		first(func(row pgx.CollectableRow) (err error) { other, err = pgx.RowToStructByPos[named](row); return err }, -1)
+
+		// then each has them in its own
+		require.Equal(t, numbered{n.ID, nil}, without)
+		require.Equal(t, named{&n.ID, zeronull.Int8(*n.Sum)}, other)
+	}
+
+	// and one that has no room for a column is told so
+	var id string
+	_, err := p.Read(t.Context(), []readmodel.Model{modelOf("list")}, query, []any{int64(-1)},
+		func(row pgx.CollectableRow) error { return row.Scan(&id) })
+	require.ErrorContains(t, err, "2 columns into 1")
 }
 
 func TestWhatIsNotBuiltYetIsUnavailable(t *testing.T) {

@@ -21,6 +21,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/feed/pages"
 	"github.com/recital-tts/recital/internal/events/feed/table"
+	"github.com/recital-tts/recital/internal/events/readmodel"
 )
 
 // This file is the state machine of the feed, from top to bottom: a session feeds groups of members, a group handles
@@ -399,6 +400,16 @@ func (p *pageWrite) count() int {
 	return n
 }
 
+// changed returns the read models of the members with rows.
+func (p *pageWrite) changed() (models []readmodel.Model) {
+	for i, m := range p.members {
+		if p.rows[i].Count() > 0 && !slices.Contains(models, m.projection.Model) {
+			models = append(models, m.projection.Model)
+		}
+	}
+	return models
+}
+
 // commit is one attempt. The checkpoints move first: that takes their row locks and fences out another projector before
 // any row of a read model changes.
 func (g *group) commit(ctx context.Context, p *pageWrite) error {
@@ -513,6 +524,7 @@ func (s *session) moved(p *pageWrite) {
 	}
 	s.config.OnPage(PageStats{
 		Generations: ids,
+		Changed:     p.changed(),
 		Events:      len(p.events),
 		Foreign:     p.foreign(),
 		Rows:        p.count(),

@@ -176,6 +176,7 @@ func (b *board) run(limits todo.Limits) (metrics *todo.Metrics, stop func()) {
 		Limits:   limits,
 		Ready:    b.ready,
 		Notifier: &b.notifier,
+		Model:    choresModel,
 		Metrics:  metrics,
 		Shown: func(ctx context.Context, _ eventlog.Position) error {
 			if b.shown == nil {

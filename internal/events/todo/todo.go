@@ -10,8 +10,8 @@
 // state and appends at the revision that it read, under an id that CommandID derives from the cause. A repetition is
 // then either the identical append or a decision that changes nothing.
 //
-// A Worker starts when the read models have caught up, and sleeps until the next item is due or the read models have
-// advanced (Notifier). It reads the list again only when the list shows the previous outcomes, so that items are not
+// A Worker starts when the read models have caught up, and sleeps until the next item is due or the read model of its
+// list has changed (Notifier). It reads the list again only when the list shows the previous outcomes, so that items are not
 // repeated needlessly. An item that takes long does not keep those that are listed later waiting, as long as fewer than
 // Limits.Concurrency do.
 //
@@ -37,6 +37,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/readmodel"
 )
 
 // Item is something to be done.
@@ -114,8 +115,9 @@ type Config struct {
 	IsLeader func(ctx context.Context) (bool, error) // reports whether this instance leads the process; nil: always
 	// wakes the worker when the list may have changed; nil: only Limits.Poll does
 	Notifier *Notifier
-	Metrics  *Metrics     // nil: none
-	Logger   *slog.Logger // nil discards
+	Model    readmodel.Model // of the list, for the Notifier
+	Metrics  *Metrics        // nil: none
+	Logger   *slog.Logger    // nil discards
 }
 
 // Limits are the limits of a Worker. A zero field means its default.

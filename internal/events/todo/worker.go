@@ -16,6 +16,7 @@ import (
 
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/readmodel"
 )
 
 // minSleep keeps a worker that is notified all the time from reading its list all the time.
@@ -51,7 +52,7 @@ func NewWorker(config Config) (*Worker, error) {
 	return &Worker{
 		config:   config,
 		limits:   config.Limits,
-		notified: config.Notifier.listen(),
+		notified: config.Notifier.listen(config.Model),
 		outage:   doubling(config.Limits.FirstPause, config.Limits.OutagePause),
 		failures: newFailures(config.Limits),
 		begun:    map[key]Item{},
@@ -214,32 +215,38 @@ func pause(ctx context.Context, wait time.Duration) bool {
 	}
 }
 
-// Notifier wakes workers when the read models have advanced. The zero value is ready to use.
+// Notifier wakes workers when the read models of their lists have changed. The zero value is ready to use.
 type Notifier struct {
 	mu        sync.Mutex
-	listeners []chan struct{}
+	listeners map[readmodel.Model][]chan struct{}
 }
 
-// Notify wakes the workers that sleep. A worker that is busy reads its list once more afterwards. Notify never blocks.
-func (n *Notifier) Notify() {
+// Notify wakes the workers that sleep, of lists of these read models. A worker that is busy reads its list once more
+// afterwards. Notify never blocks.
+func (n *Notifier) Notify(changed ...readmodel.Model) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for _, listener := range n.listeners {
-		select {
-		case listener <- struct{}{}:
-		default: // it is notified already
+	for _, model := range changed {
+		for _, listener := range n.listeners[model] {
+			select {
+			case listener <- struct{}{}:
+			default: // it is notified already
+			}
 		}
 	}
 }
 
-func (n *Notifier) listen() <-chan struct{} {
+func (n *Notifier) listen(model readmodel.Model) <-chan struct{} {
 	if n == nil {
 		return nil
 	}
 	listener := make(chan struct{}, 1)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.listeners = append(n.listeners, listener)
+	if n.listeners == nil {
+		n.listeners = map[readmodel.Model][]chan struct{}{}
+	}
+	n.listeners[model] = append(n.listeners[model], listener)
 	return listener
 }
 

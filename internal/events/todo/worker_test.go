@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/events/todo"
 )
 
@@ -97,10 +98,21 @@ func TestAnItemThatAppearsIsSeen(t *testing.T) {
 			live(time.Second)
 			b.put("a", 0)
 			for range 1000 {
-				b.notifier.Notify()
+				b.notifier.Notify(choresModel)
 			}
 			live(aMoment)
 			require.Equal(t, []try{{"a", time.Second}}, b.tried())
+		})
+	})
+	t.Run("not before the next poll on that of another read model", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBoard(t)
+			b.run(todo.Limits{Poll: 10 * time.Second})
+			live(time.Second)
+			b.put("a", 0)
+			b.notifier.Notify(readmodel.Model{Name: choresModel.Name, Version: 2}, readmodel.Model{Name: "errands", Version: 1})
+			live(time.Minute)
+			require.Equal(t, []try{{"a", 10 * time.Second}}, b.tried())
 		})
 	})
 	t.Run("under load the list is read in bounds", func(t *testing.T) {
@@ -108,7 +120,7 @@ func TestAnItemThatAppearsIsSeen(t *testing.T) {
 			b := newBoard(t)
 			b.run(todo.Limits{Poll: time.Hour})
 			for range 10_000 {
-				b.notifier.Notify()
+				b.notifier.Notify(choresModel)
 				live(time.Millisecond)
 			}
 			require.Less(t, len(b.looks()), 10*25)
@@ -310,7 +322,7 @@ func TestANewCauseIsANewItem(t *testing.T) {
 		// when something new makes it due, then it is tried at once
 		b.with(func() { b.do = nil })
 		b.put("a", time.Minute)
-		b.notifier.Notify()
+		b.notifier.Notify(choresModel)
 		live(aMoment)
 		require.Len(t, b.tried(), tries+1)
 		require.Empty(t, b.left())
@@ -459,7 +471,7 @@ func TestAWorkerThatDoesNotLeadWaits(t *testing.T) {
 		b.with(func() { b.follows = false })
 		live(10 * time.Second)
 		b.put("b", 0)
-		b.notifier.Notify()
+		b.notifier.Notify(choresModel)
 		live(aMoment)
 		require.Len(t, b.tried(), 2)
 		stop()

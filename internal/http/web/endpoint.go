@@ -133,18 +133,28 @@ func (s *Server) run(v *visit, e *endpoint) (reply Reply, err error) {
 // handleInput binds the inputs and calls the handler.
 func (s *Server) handleInput(v *visit, e *endpoint) (Reply, error) {
 	return e.handle(v.Call, func(in reflect.Value) error {
-		items, err := e.plan.Bind(in, bindRequest(v, e))
-		if err != nil {
+		if err := bindInputs(in, v, e); err != nil {
 			return err
-		}
-		if len(items) > 0 {
-			return &invalidError{items: items}
 		}
 		if err := s.recordAct(v.Call, e, in.Interface()); err != nil {
 			return err
 		}
 		return s.waitForPosition(v.Call)
 	})
+}
+
+func bindInputs(in reflect.Value, v *visit, e *endpoint) error {
+	if in.NumField() == 0 {
+		return nil
+	}
+	items, err := e.plan.Bind(in, bindRequest(v, e))
+	if err != nil {
+		return err
+	}
+	if len(items) > 0 {
+		return &invalidError{items: items}
+	}
+	return nil
 }
 
 // bindRequest hands copies to the binder, because fasthttp uses its buffers again.

@@ -304,7 +304,7 @@ func (c *Call) fromPage() bool { return c.Header("Origin") != "" || c.Header("Se
 
 // SetPosition sends the log position that the write has reached, or that the read shows, which the client may send back
 // as x-recital-min-position.
-func (c *Call) SetPosition(position string) { SetHeaders(c, WriteHeaders{Position: &position}) }
+func (c *Call) SetPosition(position string) { c.SetHeader(headerPosition, position) }
 
 // SetStale marks the reply: a read model did not reach the write in time.
 func (c *Call) SetStale() { SetHeaders(c, WriteHeaders{Stale: new("true")}) }
@@ -313,6 +313,7 @@ func (c *Call) SetStale() { SetHeaders(c, WriteHeaders{Stale: new("true")}) }
 const (
 	headerRequestID    = "request-id"
 	headerRequestIDToo = "x-request-id"
+	headerPosition     = "x-recital-position"
 	headerMinPosition  = "x-recital-min-position"
 	headerDialect      = "lmnt-version"
 	headerAPIKey       = "x-api-key"
