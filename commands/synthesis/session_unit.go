@@ -208,7 +208,7 @@ func (s *Session) hand(ctx context.Context, p *spoken, e end) error {
 // handTimed delivers a part in chunks with the times of their words, which are known when the part has been
 // synthesised.
 func (s *Session) handTimed(ctx context.Context, p *spoken, e end) error {
-	pcm, timings, err := s.record(p)
+	pcm, timings, err := p.collect()
 	if err != nil {
 		return err
 	}
@@ -247,18 +247,7 @@ func (s *Session) handTimed(ctx context.Context, p *spoken, e end) error {
 	return nil
 }
 
-// record waits for all of a part. None of it has been sent before, so a worker that dies in the middle costs only a
-// retry.
-func (s *Session) record(p *spoken) ([]byte, []speech.Timing, error) {
-	pcm, timings, err := p.collect()
-	if !errors.Is(err, speech.ErrEngineFailed) || p.whole.Err() != nil {
-		return pcm, timings, err
-	}
-	p.stream = s.start(p.whole, p.part)
-	defer p.stream.Close()
-	return p.collect()
-}
-
+// collect waits for all of a part.
 func (p *spoken) collect() (pcm []byte, timings []speech.Timing, err error) {
 	unchanged := func(_ context.Context, pcm []byte) ([]byte, error) { return pcm, nil }
 	err = rendering.Render(p.whole, p, unchanged, func(piece speech.Piece, samples []byte) error {

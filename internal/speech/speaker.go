@@ -1,6 +1,7 @@
 package speech
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -184,11 +185,12 @@ type Stream struct {
 	current *attempt // of that segment
 	ahead   *attempt // of the segment that is requested in advance
 	retried bool     // current is the second attempt
-	samples int      // returned of the current segment
-	heard   bool     // the engine has said something of it
-	quiet   int      // samples returned of the pause after it
-	offset  int      // samples of the segments before
-	err     error    // the reason why reading cannot continue
+	said    repetition
+	samples int   // returned of the current segment
+	heard   bool  // the engine has said something of it
+	quiet   int   // samples returned of the pause after it
+	offset  int   // samples of the segments before
+	err     error // the reason why reading cannot continue
 }
 
 // SampleRate returns the rate of the samples in Hz.
@@ -203,8 +205,8 @@ func (st *Stream) Characters() (sum int64) {
 }
 
 // Next waits for the next piece. It returns io.EOF at the end, and ErrEngineFailed (wrapped) if a segment cannot be
-// synthesised: if its worker died before any of its audio was returned, it has been tried twice. The end of ctx,
-// unlike other errors, does not end the stream.
+// synthesised: if its worker died, another one has tried to go on where it stopped. The end of ctx, unlike other
+// errors, does not end the stream.
 func (st *Stream) Next(ctx context.Context) (Piece, error) {
 	for {
 		if st.err != nil {
@@ -226,15 +228,22 @@ func (st *Stream) Next(ctx context.Context) (Piece, error) {
 			return st.endSegment(), nil
 		case ctx.Err() != nil:
 			return Piece{}, ctx.Err()
-		case errors.Is(err, ErrEngineFailed) && st.samples == 0 && !st.retried:
-			st.current.close()
-			st.chain.Flush()
-			st.heard = false
-			st.current, st.retried = st.attempt(st.index, true), true
+		case errors.Is(err, ErrEngineFailed) && !st.retried:
+			st.retry()
 		default:
 			st.err = err
 		}
 	}
+}
+
+// retry asks for the current segment again. If nothing of it was returned, it may come out otherwise.
+func (st *Stream) retry() {
+	st.current.close()
+	if st.said.begin(); st.samples == 0 {
+		st.chain.Flush()
+		st.heard, st.said = false, repetition{}
+	}
+	st.current, st.retried = st.attempt(st.index, true), true
 }
 
 // Close cancels what was not read and waits until the engine has been notified. It may be called more than once, but
@@ -263,7 +272,14 @@ func (st *Stream) read(ctx context.Context) ([]byte, error) {
 	if st.ahead == nil { // not before: it must not take the worker that the current segment waits for
 		st.ahead = st.start(st.index + 1)
 	}
-	return utterance.Next(ctx)
+	pcm, err := utterance.Next(ctx)
+	if errors.Is(err, io.EOF) {
+		return nil, cmp.Or(st.said.end(), err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return st.said.pass(pcm)
 }
 
 // master returns the samples that are ready to be heard.
@@ -285,7 +301,8 @@ func (st *Stream) endSegment() Piece {
 	piece.Timings = st.timings(segment.Text, st.current.utterance.Marks())
 	st.offset += st.samples + st.quiet
 	st.current.close()
-	st.current, st.retried, st.samples, st.heard, st.quiet = nil, false, 0, false, 0
+	st.current, st.retried, st.said = nil, false, repetition{}
+	st.samples, st.heard, st.quiet = 0, false, 0
 	st.index++
 	if st.masteringOf != nil && st.index < len(st.segments) {
 		st.chain = st.newChain()

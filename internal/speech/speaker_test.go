@@ -1,6 +1,7 @@
 package speech_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -169,6 +170,29 @@ func (g *gate) Speak(ctx context.Context, job speech.Job) (speech.Utterance, err
 	return u, nil
 }
 
+// failOnce makes the first attempt of each segment fail.
+func failOnce(failure error) func(speech.Job) error {
+	return func(job speech.Job) error {
+		if job.Careful {
+			return nil
+		}
+		return failure
+	}
+}
+
+// changing is an engine that says something else the second time.
+type changing struct {
+	speech.Engine
+	other string
+}
+
+func (c changing) Speak(ctx context.Context, job speech.Job) (speech.Utterance, error) {
+	if job.Careful {
+		job.Text, job.Phrases = c.other, nil
+	}
+	return c.Engine.Speak(ctx, job)
+}
+
 type failingUtterance struct {
 	speech.Utterance
 	left int
@@ -224,7 +248,7 @@ func TestTheFirstAudioComesBeforeTheLastSegmentIsAskedFor(t *testing.T) {
 	require.Less(t, g.asked.Load(), int64(len(speech.Split(text))))
 }
 
-func TestASegmentThatFailsBeforeItsAudioIsTriedOnceMore(t *testing.T) {
+func TestASegmentThatFailsIsTriedOnceMore(t *testing.T) {
 	broken := errors.Join(speech.ErrEngineFailed, errors.New("killed"))
 	pool := openPool(t, 2)
 	want := speak(t, pool, request(story))
@@ -255,6 +279,16 @@ func TestASegmentThatFailsBeforeItsAudioIsTriedOnceMore(t *testing.T) {
 		require.Equal(t, err, again)
 	})
 	t.Run("audio has been returned", func(t *testing.T) {
+		for after := 1; ; after++ {
+			g := &gate{Engine: pool, fail: failOnce(broken), after: after}
+			require.Equal(t, want, speak(t, g, request(story)), "after %d pieces", after)
+			if int(g.asked.Load()) == want.segments { // none has as many pieces
+				require.Greater(t, after, 2)
+				break
+			}
+		}
+	})
+	t.Run("audio has been returned, and the second attempt fails too", func(t *testing.T) {
 		g := &gate{Engine: pool, fail: func(speech.Job) error { return broken }, after: 1}
 		st := speech.NewSpeaker(g).Speak(t.Context(), request(story))
 		defer st.Close()
@@ -262,6 +296,17 @@ func TestASegmentThatFailsBeforeItsAudioIsTriedOnceMore(t *testing.T) {
 		require.NoError(t, err)
 		_, err = st.Next(t.Context())
 		require.ErrorIs(t, err, speech.ErrEngineFailed)
+	})
+	t.Run("audio has been returned, and the second attempt says something else", func(t *testing.T) {
+		for _, other := range []string{"Something that is quite as long as what was to be said in its place.", "No."} {
+			g := &gate{Engine: changing{pool, other}, fail: failOnce(broken), after: 1}
+			st := speech.NewSpeaker(g).Speak(t.Context(), request(story))
+			defer st.Close()
+			got, err := read(t.Context(), st)
+			require.ErrorIs(t, err, speech.ErrEngineFailed)
+			require.True(t, bytes.HasPrefix(want.pcm, got.pcm), "nothing else is heard")
+			require.Zero(t, got.segments)
+		}
 	})
 	t.Run("another error is not repeated", func(t *testing.T) {
 		g := &gate{Engine: pool, fail: func(speech.Job) error { return speech.ErrTooMuchAudio }}

@@ -1,0 +1,101 @@
+package neural_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/process/procfs"
+	"github.com/recital-tts/recital/internal/process/procfs/procfstest"
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/neural/neuraltest"
+	"github.com/recital-tts/recital/internal/speech/worker"
+)
+
+// How long a test waits for what should take milliseconds.
+const patience = 2 * time.Minute
+
+// A text of one segment that takes a process far longer than a test needs to act.
+var longText = strings.Repeat("nine hundred and ninety-nine thousand, ", 100)
+
+func speakPart(ctx context.Context, pool *worker.Pool) *speech.Stream {
+	return speech.NewSpeaker(pool).SpeakPart(ctx, speech.Request{Voice: toy, Language: "en-us"},
+		speech.Part{Segment: speech.Segment{Text: longText}, First: true, Last: true})
+}
+
+// read reads a stream to its end. act is called after its first piece.
+func read(t *testing.T, pool *worker.Pool, act func()) (pcm []byte, err error) {
+	t.Helper()
+	stream := speakPart(t.Context(), pool)
+	defer stream.Close()
+	for {
+		piece, err := stream.Next(t.Context())
+		if errors.Is(err, io.EOF) {
+			return pcm, nil
+		}
+		if err != nil {
+			return pcm, err
+		}
+		if pcm = append(pcm, piece.PCM...); act != nil {
+			act()
+			act = nil
+		}
+	}
+}
+
+func TestAUnitGoesOnWhereItsWorkerDied(t *testing.T) {
+	pool := open(t, neuraltest.Folder(t), 1)
+	want, err := read(t, pool, nil)
+	require.NoError(t, err)
+	for name, act := range map[string]func(){
+		"it is killed": func() { kill(procfs.Children(os.Getpid())...) },
+		"it is frozen": func() { procfstest.Stop(t, procfs.Children(os.Getpid())...) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := pool.Stats()
+			got, err := read(t, pool, act)
+			require.NoError(t, err)
+			require.Equal(t, before.Failed+1, pool.Stats().Failed, "it had not ended")
+			require.True(t, string(want) == string(got), "it is heard")
+		})
+	}
+}
+
+func TestAUnitWhoseWorkersDieIsCut(t *testing.T) {
+	pool := open(t, neuraltest.Folder(t), 1)
+	want, err := read(t, pool, nil)
+	require.NoError(t, err)
+	stop := make(chan struct{})
+	defer close(stop)
+	got, err := read(t, pool, func() {
+		go func() { // each process that has begun a job
+			for begun := pool.Stats().Jobs - 1; ; {
+				select {
+				case <-stop:
+					return
+				case <-time.After(time.Millisecond):
+				}
+				if jobs := pool.Stats().Jobs; jobs > begun {
+					begun = jobs
+					kill(procfs.Children(os.Getpid())...)
+				}
+			}
+		}()
+	})
+	require.ErrorIs(t, err, speech.ErrEngineFailed)
+	require.True(t, strings.HasPrefix(string(want), string(got)), "nothing is heard that is not of it")
+	require.EqualValues(t, 2, pool.Stats().Failed)
+}
+
+func kill(pids ...int) {
+	for _, pid := range pids {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+}
