@@ -8,20 +8,22 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/alecthomas/kong"
 )
 
 // audits are the commands of auditors.
 type audits struct {
-	Sessions  auditSessions  `cmd:"" help:"${audits_sessions}"`
-	Billing   auditBilling   `cmd:"" help:"What it costs: subscriptions, payments, periods, credit."`
-	Operators auditOperators `cmd:"" help:"${audits_operators}"`
-	Activity  auditActivity  `cmd:"" help:"${audits_activity}"`
-	Verify    auditVerify    `cmd:"" help:"${audits_verify}"`
-	Heads     auditHeads     `cmd:"" help:"List the signed heads of the log, or keep them in a file elsewhere, as proof."`
+	Sessions  auditSessions `cmd:"" help:"${audits_sessions}"`
+	Billing   auditList     `cmd:"" help:"What it costs: subscriptions, payments, periods, credit."`
+	Operators auditList     `cmd:"" help:"${audits_operators}"`
+	Activity  auditList     `cmd:"" help:"${audits_activity}"`
+	Verify    auditVerify   `cmd:"" help:"${audits_verify}"`
+	Heads     auditHeads    `cmd:"" help:"List the signed heads of the log, or keep them in a file elsewhere, as proof."`
 }
 
-// auditFilters select entries.
-type auditFilters struct {
+// auditList is a command that lists entries. Its name is that of the area in the admin API.
+type auditList struct {
 	Account  string `placeholder:"ID" help:"Only entries on this account."`
 	Email    string `placeholder:"ADDRESS" help:"${audit_filters_email}"`
 	Session  string `placeholder:"ID" help:"Only entries on this session."`
@@ -34,13 +36,7 @@ type auditFilters struct {
 	Format   format `default:"table" enum:"table,json,csv" help:"${audit_filters_format}"`
 }
 
-type auditSessions struct{ auditFilters }
-
-type auditBilling struct{ auditFilters }
-
-type auditActivity struct{ auditFilters }
-
-type auditOperators struct{ auditFilters }
+type auditSessions struct{ auditList }
 
 // Help is shown below the flags.
 func (*auditSessions) Help() string {
@@ -54,28 +50,8 @@ The token is that of an auditor (auditor-token in the data folder, or --token-fi
 whom no personal data is shown.`
 }
 
-// Run lists the entries.
-func (c *auditSessions) Run(ctx context.Context, admin auditor, to terminal) error {
-	return c.list(ctx, admin, to, "sessions")
-}
-
-// Run lists the entries.
-func (c *auditBilling) Run(ctx context.Context, admin auditor, to terminal) error {
-	return c.list(ctx, admin, to, "billing")
-}
-
-// Run lists the entries.
-func (c *auditActivity) Run(ctx context.Context, admin auditor, to terminal) error {
-	return c.list(ctx, admin, to, "activity")
-}
-
-// Run lists the entries.
-func (c *auditOperators) Run(ctx context.Context, admin auditor, to terminal) error {
-	return c.list(ctx, admin, to, "operators")
-}
-
 // Validate is called by kong.
-func (c *auditFilters) Validate() error {
+func (c *auditList) Validate() error {
 	if c.Limit < 0 {
 		return fmt.Errorf("--limit is 0 or more")
 	}
@@ -143,8 +119,9 @@ func (p auditPage) next() *string { return p.Next }
 
 const maxAuditPage = 500
 
-// list prints page by page, so that a long list needs no more memory than a short one.
-func (c *auditFilters) list(ctx context.Context, admin auditor, to terminal, area string) error {
+// Run prints page by page, so that a long list needs no more memory than a short one.
+func (c *auditList) Run(ctx context.Context, command *kong.Context, admin auditor, to terminal) error {
+	area := command.Selected().Name
 	if c.Personal || c.Email != "" {
 		if err := admin.needsReason(); err != nil {
 			return err
@@ -174,7 +151,7 @@ func (c *auditFilters) list(ctx context.Context, admin auditor, to terminal, are
 	return nil
 }
 
-func (c *auditFilters) query(reason string) url.Values {
+func (c *auditList) query(reason string) url.Values {
 	query := queryOf(map[string]string{
 		"account": c.Account, "email": c.Email, "session": c.Session, "kind": c.Kind, "operator": c.Operator,
 		"from": c.From.String(), "to": c.To.String(), "reason": reason,

@@ -19,9 +19,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain/account"
-	"github.com/recital-tts/recital/internal/app"
-	"github.com/recital-tts/recital/internal/events/eventlog"
-	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 )
 
 // listed requests all generations and returns those of a read model by their number.
@@ -285,18 +282,7 @@ func TestAPersonAtATerminal(t *testing.T) {
 // appendPoison appends an account to the log whose id Postgres does not accept.
 func appendPoison(t *testing.T, dataDir string) {
 	t.Helper()
-	log, err := esdb.Open(esdb.Config{Socket: filepath.Join(dataDir, "eventnode", "node.sock")})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, log.Close()) }()
-	registry, err := app.Registry()
-	require.NoError(t, err)
-	meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: time.Now()}
-	events, err := registry.Encode(uuid.New(), 0, meta, account.Opened{
-		Account: "poison\x00", Plan: "free", At: time.Now(),
-	})
-	require.NoError(t, err)
-	_, err = log.Append(t.Context(), "account-poison", eventlog.NoStream, events)
-	require.NoError(t, err)
+	appendFirst(t, dataDir, "account-poison", account.Opened{Account: "poison\x00", Plan: "free", At: time.Now()})
 }
 
 func TestAnEventThatNoGenerationCanHandle(t *testing.T) {

@@ -315,19 +315,24 @@ func accountOf(t *testing.T, address, key string) (account shownAccount) {
 // raiseUnpaid raises an alert that only an operator clears, and returns its id.
 func raiseUnpaid(t *testing.T, dataDir string) string {
 	t.Helper()
-	log, err := esdb.Open(esdb.Config{Socket: filepath.Join(dataDir, "eventnode", "node.sock")})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, log.Close()) })
-	registry, err := app.Registry()
-	require.NoError(t, err)
 	raised := alert.Raised{
 		Alert: uuid.NewString(), Source: "todo/dunning", Subject: "a1", Reason: alert.Unpaid, At: time.Now().UTC(),
 	}
-	events, err := registry.Encode(uuid.New(), 0, eventlog.Metadata{
-		Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: time.Now(),
-	}, raised)
-	require.NoError(t, err)
-	_, err = log.Append(t.Context(), alert.Stream, eventlog.NoStream, events)
-	require.NoError(t, err)
+	appendFirst(t, dataDir, alert.Stream, raised)
 	return raised.Alert
+}
+
+// appendFirst appends the first event of a stream to the log of a running recitald.
+func appendFirst(t *testing.T, dataDir, stream string, event any) {
+	t.Helper()
+	log, err := esdb.Open(esdb.Config{Socket: filepath.Join(dataDir, "eventnode", "node.sock")})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, log.Close()) }()
+	registry, err := app.Registry()
+	require.NoError(t, err)
+	meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: time.Now()}
+	events, err := registry.Encode(uuid.New(), 0, meta, event)
+	require.NoError(t, err)
+	_, err = log.Append(t.Context(), stream, eventlog.NoStream, events)
+	require.NoError(t, err)
 }

@@ -1,19 +1,15 @@
 package app_test
 
 import (
-	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/domain/subscription"
-	"github.com/recital-tts/recital/internal/app"
 	"github.com/recital-tts/recital/internal/events/eventlog"
-	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 )
 
 // The alert of an invoice ends when it is settled, and that of two subscriptions when one of them has ended.
@@ -21,19 +17,11 @@ func TestAlertsOfBillingEndByThemselves(t *testing.T) {
 	t.Parallel()
 	cfg := config(t)
 	a := open(t, cfg)
-	log, err := esdb.Open(esdb.Config{Socket: filepath.Join(cfg.DataDir, "eventnode", "node.sock")})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, log.Close()) })
-	registry, err := app.Registry()
-	require.NoError(t, err)
+	log := joinLog(t, cfg.DataDir)
 	now := time.Now().UTC()
 	write := func(expected eventlog.Revision, facts ...any) {
 		t.Helper()
-		meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: now}
-		events, err := registry.Encode(uuid.New(), 0, meta, facts...)
-		require.NoError(t, err)
-		_, err = log.Append(t.Context(), subscription.Stream("a1"), expected, events)
-		require.NoError(t, err)
+		appendTo(t, log, subscription.Stream("a1"), expected, facts...)
 	}
 	isOver := func(o alert.Open) bool {
 		t.Helper()

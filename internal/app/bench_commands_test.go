@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -18,22 +17,9 @@ import (
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/feedback"
 	"github.com/recital-tts/recital/domain/ledger"
-	"github.com/recital-tts/recital/internal/app"
 	"github.com/recital-tts/recital/internal/events/eventlog"
-	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
-
-// joinLog gives a client of its own on the event node of a running recitald, whose projections go on meanwhile.
-func joinLog(b *testing.B, dataDir string) *journal.Journal {
-	b.Helper()
-	log, err := esdb.Open(esdb.Config{Socket: filepath.Join(dataDir, "eventnode", "node.sock")})
-	require.NoError(b, err)
-	b.Cleanup(func() { require.NoError(b, log.Close()) })
-	registry, err := app.Registry()
-	require.NoError(b, err)
-	return &journal.Journal{Log: log, Registry: registry}
-}
 
 // bareWriter appends to a stream of its own, nothing decided. No read model takes what it writes.
 type bareWriter struct {

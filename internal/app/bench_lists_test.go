@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"fmt"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -18,7 +17,6 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/app"
 	"github.com/recital-tts/recital/internal/events/eventlog"
-	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 	"github.com/recital-tts/recital/internal/process/postgres"
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
 	"github.com/recital-tts/recital/internal/testing/benchtest"
@@ -27,11 +25,7 @@ import (
 // writeYear gives an account a use on each of its last 366 days, in 13 periods, and waits until it can be read.
 func writeYear(b *testing.B, cfg app.Config, pool *pgxpool.Pool, id string) {
 	b.Helper()
-	log, err := esdb.Open(esdb.Config{Socket: filepath.Join(cfg.DataDir, "eventnode", "node.sock")})
-	require.NoError(b, err)
-	defer log.Close()
-	registry, err := app.Registry()
-	require.NoError(b, err)
+	log := joinLog(b, cfg.DataDir)
 	today := time.Now().UTC().Truncate(24 * time.Hour)
 	for period := range 13 {
 		begin := today.AddDate(0, 0, -365+period*30)
@@ -41,11 +35,7 @@ func writeYear(b *testing.B, cfg app.Config, pool *pgxpool.Pool, id string) {
 				Account: id, Reservation: uuid.NewString(), Characters: 100, Source: ledger.API, Start: begin, At: day,
 			})
 		}
-		meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: today}
-		proposed, err := registry.Encode(uuid.New(), 0, meta, events...)
-		require.NoError(b, err)
-		_, err = log.Append(b.Context(), fmt.Sprintf("usage-%s-%d", id, begin.Unix()), eventlog.NoStream, proposed)
-		require.NoError(b, err)
+		appendTo(b, log, fmt.Sprintf("usage-%s-%d", id, begin.Unix()), eventlog.NoStream, events...)
 	}
 	require.Eventually(b, func() bool {
 		var days int

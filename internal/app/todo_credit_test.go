@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -13,9 +12,7 @@ import (
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
-	"github.com/recital-tts/recital/internal/app"
 	"github.com/recital-tts/recital/internal/events/eventlog"
-	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 )
 
 // openedSoThat is when an account was opened whose period ends at a time.
@@ -39,25 +36,12 @@ func TestCreditGoesOnWhenAPeriodEnds(t *testing.T) {
 	// given a running recitald, and accounts whose period ends in a moment
 	cfg := config(t)
 	a := open(t, cfg)
-	log, err := esdb.Open(esdb.Config{Socket: filepath.Join(cfg.DataDir, "eventnode", "node.sock")})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, log.Close()) })
-	registry, err := app.Registry()
-	require.NoError(t, err)
-	write := func(stream string, events ...any) {
-		meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: time.Now()}
-		proposed, err := registry.Encode(uuid.New(), 0, meta, events...)
-		require.NoError(t, err)
-		_, err = log.Append(t.Context(), stream, eventlog.NoStream, proposed)
-		require.NoError(t, err)
-	}
+	log := joinLog(t, cfg.DataDir)
+	write := func(stream string, events ...any) { appendTo(t, log, stream, eventlog.NoStream, events...) }
 	read := func(stream string) (s ledger.State, events []eventlog.Decoded) {
-		for recorded, err := range log.ReadStream(t.Context(), stream, 0) {
-			require.NoError(t, err)
-			decoded, err := registry.Decode(recorded)
-			require.NoError(t, err)
-			s = ledger.Evolve(s, decoded.Event.(ledger.Event))
-			events = append(events, decoded)
+		events = eventsOf(t, log, stream, 0)
+		for _, e := range events {
+			s = ledger.Evolve(s, e.Event.(ledger.Event))
 		}
 		return s, events
 	}

@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -14,9 +13,7 @@ import (
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/domain/subscription"
-	"github.com/recital-tts/recital/internal/app"
 	"github.com/recital-tts/recital/internal/events/eventlog"
-	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 )
 
 // What a subscription's stream says becomes the plan of the account and of its periods, without anybody's doing; what a
@@ -29,28 +26,16 @@ func TestAnAccountAndItsPeriodsFollowTheSubscription(t *testing.T) {
 	// given a running recitald, and a free account that uses its period
 	cfg := config(t)
 	a := open(t, cfg)
-	log, err := esdb.Open(esdb.Config{Socket: filepath.Join(cfg.DataDir, "eventnode", "node.sock")})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, log.Close()) })
-	registry, err := app.Registry()
-	require.NoError(t, err)
+	log := joinLog(t, cfg.DataDir)
 	write := func(stream string, expected eventlog.Revision, events ...any) eventlog.Revision {
 		t.Helper()
-		meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: time.Now()}
-		proposed, err := registry.Encode(uuid.New(), 0, meta, events...)
-		require.NoError(t, err)
-		appended, err := log.Append(t.Context(), stream, expected, proposed)
-		require.NoError(t, err)
-		return appended.Revision
+		return appendTo(t, log, stream, expected, events...)
 	}
 	last := eventlog.NoStream // event of the period that was read
 	period := func(start time.Time) (s ledger.State) {
-		for recorded, err := range log.ReadStream(t.Context(), fmt.Sprintf("usage-a1-%d", start.Unix()), 0) {
-			require.NoError(t, err)
-			decoded, err := registry.Decode(recorded)
-			require.NoError(t, err)
-			s = ledger.Evolve(s, decoded.Event.(ledger.Event))
-			last = eventlog.Revision(recorded.Revision)
+		for _, e := range eventsOf(t, log, fmt.Sprintf("usage-a1-%d", start.Unix()), 0) {
+			s = ledger.Evolve(s, e.Event.(ledger.Event))
+			last = eventlog.Revision(e.Revision)
 		}
 		return s
 	}

@@ -3,7 +3,6 @@ package app_test
 import (
 	"io"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/app"
 	"github.com/recital-tts/recital/internal/events/eventlog"
-	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 )
 
 // patience bounds what is waited for on a machine that is busy; nothing is timed.
@@ -33,35 +31,24 @@ func TestAReservationThatNobodySettlesExpiresWhenItIsDue(t *testing.T) {
 	// given a running recitald
 	cfg := config(t)
 	a := open(t, cfg)
-	log, err := esdb.Open(esdb.Config{Socket: filepath.Join(cfg.DataDir, "eventnode", "node.sock")})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, log.Close()) })
-	registry, err := app.Registry()
-	require.NoError(t, err)
+	log := joinLog(t, cfg.DataDir)
 
 	// when another instance reserves characters twice, of which one reservation is due in a moment, and is gone
 	now := time.Now().UTC()
 	short, lasting := uuid.NewString(), uuid.NewString()
-	meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: now}
-	events, err := registry.Encode(uuid.New(), 0, meta,
+	appendTo(t, log, "usage-elsewhere-1", eventlog.NoStream,
 		ledger.PeriodOpened{Account: "elsewhere", Plan: plan.Enterprise, Start: now, End: now.Add(time.Hour)},
 		ledger.Reserved{
 			Account: "elsewhere", Reservation: short, Characters: 7, At: now, ExpiresAt: now.Add(700 * time.Millisecond),
 		},
 		ledger.Reserved{Account: "elsewhere", Reservation: lasting, Characters: 8, At: now, ExpiresAt: now.Add(time.Hour)})
-	require.NoError(t, err)
-	_, err = log.Append(t.Context(), "usage-elsewhere-1", eventlog.NoStream, events)
-	require.NoError(t, err)
 
 	// then that one expires when this instance has seen it for as long as it lives, and the other one does not
 	var ended []ledger.Expired
 	require.Eventually(t, func() bool {
 		ended = nil
-		for recorded, err := range log.ReadStream(t.Context(), "usage-elsewhere-1", 3) {
-			require.NoError(t, err)
-			decoded, err := registry.Decode(recorded)
-			require.NoError(t, err)
-			ended = append(ended, decoded.Event.(ledger.Expired))
+		for _, e := range eventsOf(t, log, "usage-elsewhere-1", 3) {
+			ended = append(ended, e.Event.(ledger.Expired))
 		}
 		return len(ended) > 0
 	}, patience, pause)

@@ -53,7 +53,7 @@ type Server struct {
 // An empty client secret is replaced by a random one.
 func New(ln net.Listener, names []string, home, secret string) (*Server, error) {
 	s := &Server{
-		base: "http://" + ln.Addr().String(), names: map[string]bool{}, home: home, secret: cmp.Or(secret, draw()),
+		base: "http://" + ln.Addr().String(), names: map[string]bool{}, home: home, secret: cmp.Or(secret, rand.Text()),
 		ln: ln, grants: map[string]grant{},
 	}
 	for _, name := range names {
@@ -113,12 +113,6 @@ func (s *Server) Run(context.Context) error {
 
 // Close ends Run.
 func (s *Server) Close() error { return s.server.Close() }
-
-func draw() string {
-	var random [16]byte
-	_, _ = rand.Read(random[:]) // never fails
-	return hex.EncodeToString(random[:])
-}
 
 // fault is a way in which a sign-in fails, "" for none.
 type fault string
@@ -199,7 +193,7 @@ const maxGrants = 10_000
 
 // keep returns a new token that stands for a grant.
 func (s *Server) keep(g grant, lifetime time.Duration) string {
-	token, now := draw(), time.Now()
+	token, now := rand.Text(), time.Now()
 	g.expiresAt = now.Add(lifetime)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -304,7 +298,7 @@ func (s *Server) idToken(g grant) (string, error) {
 	signer := s.signer
 	switch g.fault {
 	case wrongNonce:
-		claims["nonce"] = draw()
+		claims["nonce"] = rand.Text()
 	case wrongIssuer:
 		claims["iss"] = s.base + "/other"
 	case wrongAudience:
@@ -347,7 +341,7 @@ func (s *Server) userInfo(w http.ResponseWriter, r *http.Request) {
 	case noEmail:
 		delete(claims, "email")
 	case otherUserInfo:
-		claims["sub"] = draw()
+		claims["sub"] = rand.Text()
 	}
 	send(w, http.StatusOK, claims)
 }
@@ -451,7 +445,7 @@ func (s *Server) answer(in request, who person, f fault) url.Values {
 		answer.Set("error_description", "This was chosen on the login page")
 		return answer
 	case wrongState:
-		answer.Set("state", draw())
+		answer.Set("state", rand.Text())
 	case otherIssuer:
 		answer.Set("iss", s.base+"/other")
 	}

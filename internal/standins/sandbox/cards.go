@@ -7,10 +7,10 @@ import (
 	"github.com/recital-tts/recital/internal/standins/sandbox/form"
 )
 
-// testCard is a card that behaves in a known way. Its number and the ids that stand for it are Stripe's.
+// testCard is a card that behaves in a known way. Its number and the id that stands for it are Stripe's.
 type testCard struct {
 	number   string
-	ids      string // of payment methods, separated by spaces
+	id       string // of a payment method
 	brand    string
 	decline  string // why payments are declined; "" means that they are not
 	refused  bool   // it cannot even be attached to a customer
@@ -25,20 +25,18 @@ const (
 
 func testCards() []testCard {
 	return []testCard{
-		{number: "4242424242424242", ids: "pm_card_visa", brand: "visa"},
-		{number: "5555555555554444", ids: "pm_card_mastercard", brand: "mastercard"},
-		{number: "378282246310005", ids: "pm_card_amex", brand: "amex"},
-		{number: "4000000000000002", ids: "pm_card_chargeDeclined pm_card_visa_chargeDeclined", brand: "visa",
-			decline: "generic_decline", refused: true},
-		{number: "4000000000009995", ids: "pm_card_chargeDeclinedInsufficientFunds " +
-			"pm_card_visa_chargeDeclinedInsufficientFunds", brand: "visa", decline: "insufficient_funds", refused: true},
-		{number: "4000000000000069", ids: "pm_card_chargeDeclinedExpiredCard pm_card_visa_chargeDeclinedExpiredCard",
+		{number: "4242424242424242", id: "pm_card_visa", brand: "visa"},
+		{number: "5555555555554444", id: "pm_card_mastercard", brand: "mastercard"},
+		{number: "378282246310005", id: "pm_card_amex", brand: "amex"},
+		{number: "4000000000000002", id: "pm_card_chargeDeclined", brand: "visa", decline: "generic_decline", refused: true},
+		{number: "4000000000009995", id: "pm_card_chargeDeclinedInsufficientFunds", brand: "visa",
+			decline: "insufficient_funds", refused: true},
+		{number: "4000000000000069", id: "pm_card_chargeDeclinedExpiredCard",
 			brand: "visa", decline: "expired_card", refused: true},
-		{number: "4000000000000341", ids: "pm_card_chargeCustomerFail pm_card_visa_chargeCustomerFail", brand: "visa",
-			decline: "generic_decline"},
-		{number: "4000002500003155", ids: "pm_card_authenticationRequiredOnSetup", brand: "visa", confirm: unlessSetUp},
-		{number: "4000002760003184", ids: "pm_card_authenticationRequired", brand: "visa", confirm: always},
-		{number: "4000000000000259", ids: "pm_card_createDispute", brand: "visa", disputed: true},
+		{number: "4000000000000341", id: "pm_card_chargeCustomerFail", brand: "visa", decline: "generic_decline"},
+		{number: "4000002500003155", id: "pm_card_authenticationRequiredOnSetup", brand: "visa", confirm: unlessSetUp},
+		{number: "4000002760003184", id: "pm_card_authenticationRequired", brand: "visa", confirm: always},
+		{number: "4000000000000259", id: "pm_card_createDispute", brand: "visa", disputed: true},
 	}
 }
 
@@ -46,13 +44,8 @@ func testCards() []testCard {
 func cardOf(numberOrID string) (testCard, bool) {
 	numberOrID = strings.ReplaceAll(numberOrID, " ", "")
 	for _, c := range testCards() {
-		if c.number == numberOrID {
+		if c.number == numberOrID || c.id == numberOrID {
 			return c, true
-		}
-		for id := range strings.FieldsSeq(c.ids) {
-			if id == numberOrID {
-				return c, true
-			}
 		}
 	}
 	return testCard{}, false
@@ -172,11 +165,8 @@ func (w *work) attach(m *paymentMethod, owner string) error {
 // setupIntent is the registration of a card.
 type setupIntent struct {
 	base
-	ClientSecret   string   `json:"client_secret"`
-	Customer       text     `json:"customer"`
+	intentState
 	LastSetupError *problem `json:"last_setup_error"`
-	PaymentMethod  text     `json:"payment_method"`
-	Status         string   `json:"status"`
 }
 
 func (*setupIntent) kind() string    { return "seti" }
@@ -186,42 +176,30 @@ func createSetup(w *work, c *customer) (any, error) {
 	w.form.Strings("payment_method_types")
 	w.form.Enum("usage", "off_session")
 	b := w.newBase("seti", "setup_intent")
-	return w.saved(&setupIntent{
-		base: b, ClientSecret: clientSecret(b.ID), Customer: text(c.ID), Status: needsMethod,
-	}, "setup_intent.created"), nil
+	return w.saved(&setupIntent{base: b, intentState: newState(b.ID, text(c.ID))}, "setup_intent.created"), nil
 }
 
-// register registers a card as its owner does on a page. A declined card is an answer, so that it is kept.
-func (w *work) register(i *setupIntent, method string) (any, error) {
-	if i.Status != needsMethod && i.Status != needsAction {
-		return nil, i.unexpected()
-	}
-	m, err := w.method(method, string(i.Customer))
-	if err != nil {
-		return nil, err
-	}
+func (i *setupIntent) attempt(w *work, m *paymentMethod) (*problem, error) {
 	card := m.card()
 	switch {
 	case card.refused:
-		return w.setupFailed(i, card.refusal()), nil
+		refusal := card.refusal()
+		i.fail(w, refusal)
+		return refusal, nil
 	case card.confirm != "":
 		i.Status, i.PaymentMethod = needsAction, text(m.ID)
-		return w.saved(i, "setup_intent.requires_action"), nil
+		w.update(i, "setup_intent.requires_action")
+		return nil, nil
 	}
-	return i, w.registered(i, m)
+	return nil, i.succeed(w, m)
 }
 
-func (i *setupIntent) unexpected() *problem {
-	return invalid("setup_intent_unexpected_state", "", "This SetupIntent has a status of %s.", i.Status)
-}
-
-func (w *work) setupFailed(i *setupIntent, refusal *problem) *problem {
+func (i *setupIntent) fail(w *work, refusal *problem) {
 	i.Status, i.PaymentMethod, i.LastSetupError = needsMethod, "", refusal
 	w.update(i, "setup_intent.setup_failed")
-	return refusal
 }
 
-func (w *work) registered(i *setupIntent, m *paymentMethod) error {
+func (i *setupIntent) succeed(w *work, m *paymentMethod) error {
 	m.SetUp = true
 	w.save(m)
 	if err := w.attach(m, string(i.Customer)); err != nil {
@@ -230,26 +208,4 @@ func (w *work) registered(i *setupIntent, m *paymentMethod) error {
 	i.Status, i.PaymentMethod, i.LastSetupError = succeeded, text(m.ID), nil
 	w.update(i, "setup_intent.succeeded")
 	return nil
-}
-
-// authenticateSetup records the answer of the card's owner to the confirmation of a registration.
-func (w *work) authenticateSetup(i *setupIntent, approved bool) (any, error) {
-	if i.Status != needsAction {
-		return nil, i.unexpected()
-	}
-	if !approved {
-		return w.setupFailed(i, declined("setup_intent_authentication_failure", "",
-			"The provided PaymentMethod has failed authentication.")), nil
-	}
-	return i, w.registered(i, get[paymentMethod](w, i.PaymentMethod))
-}
-
-// setupOf returns the registration that a client secret belongs to.
-func (w *work) setupOf(clientSecret string) (*setupIntent, error) {
-	id, _, _ := strings.Cut(clientSecret, "_secret_")
-	i, err := find[setupIntent](w, id)
-	if err == nil && i.ClientSecret != clientSecret {
-		return nil, w.missing("seti", id)
-	}
-	return i, err
 }

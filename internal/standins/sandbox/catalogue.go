@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 	"time"
 )
@@ -116,9 +115,6 @@ func createProduct(w *work) (any, error) {
 	if chosen := w.form.String("id"); chosen != "" {
 		p.ID = "prod_" + chosen
 	}
-	if _, err := find[product](w, p.ID); err == nil {
-		return nil, invalid("resource_already_exists", "id", "Product already exists.")
-	}
 	return w.saved(p, "product.created"), nil
 }
 
@@ -136,10 +132,6 @@ func createPrice(w *work) (any, error) {
 	w.form.Sub("recurring").Enum("interval", "month")
 	p := monthly(w.newBase("price", "price"), of, w.form.Int("unit_amount", 0), w.form.Required("currency"))
 	p.LookupKey = text(w.form.String("lookup_key"))
-	known := func(other *price) bool { return p.LookupKey != "" && other.LookupKey == p.LookupKey }
-	if slices.ContainsFunc(list[price](w, ""), known) {
-		return nil, invalid("resource_already_exists", "lookup_key", "A price already uses that lookup key.")
-	}
 	return w.saved(p, "price.created"), nil
 }
 
@@ -239,11 +231,6 @@ func retrieveCustomer(w *work) (any, error) {
 	return c.remains(), nil
 }
 
-// remains is what is left of a deleted customer.
-func (c *customer) remains() any {
-	return map[string]any{"id": c.ID, "object": c.Object, "deleted": true}
-}
-
 func updateCustomer(w *work, c *customer) (any, error) {
 	w.mergeMetadata(&c.base)
 	if w.form.Has("email") {
@@ -258,15 +245,14 @@ func updateCustomer(w *work, c *customer) (any, error) {
 }
 
 // EmailOf returns the e-mail address of a customer.
-func (s *Sandbox) EmailOf(id string) (address string, err error) {
-	err = s.read(func(w *work) error {
+func (s *Sandbox) EmailOf(id string) (string, error) {
+	return look(s, func(w *work) (string, error) {
 		c, err := w.livingCustomer(id)
-		if err == nil {
-			address = string(c.Email)
+		if err != nil {
+			return "", err
 		}
-		return err
+		return string(c.Email), nil
 	})
-	return address, err
 }
 
 // deleteCustomer deletes a customer, ends its subscriptions and detaches its cards.

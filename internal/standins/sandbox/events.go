@@ -11,7 +11,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/stripe/stripe-go/v84/webhook"
@@ -40,7 +40,8 @@ func (w *work) emit(kind string, o object) {
 		base: w.bareBase("evt", "event"), APIVersion: APIVersion, Type: kind,
 		Data: eventData{encode(w.show(encode(o)))},
 	}
-	w.save(e, &delivery{base: base{ID: deliveryKey(e.ID)}, Event: e.ID, Next: w.now.Add(w.deliveries.manner().Delay)})
+	next := w.now.Add(time.Duration(w.deliveries.manner().Delay))
+	w.save(e, &delivery{base: base{ID: deliveryKey(e.ID)}, Event: e.ID, Next: next})
 }
 
 // eventsKept returns the filter of a list of events.
@@ -87,24 +88,25 @@ func deliveryKey(eventID string) string { return "whd" + strings.TrimPrefix(even
 
 // Disorder is how webhooks arrive other than once, immediately and in order. The zero value is order.
 type Disorder struct {
-	Hold      bool          `json:"hold"`      // none is sent: they wait
-	Lose      int           `json:"lose"`      // percentage that is never sent
-	Duplicate int           `json:"duplicate"` // percentage that is sent twice
-	Shuffle   bool          `json:"shuffle"`   // those that wait are sent in any order
-	Delay     time.Duration `json:"-"`         // before each is sent first
+	Hold      bool `json:"hold"`      // none is sent: they wait
+	Lose      int  `json:"lose"`      // percentage that is never sent
+	Duplicate int  `json:"duplicate"` // percentage that is sent twice
+	Shuffle   bool `json:"shuffle"`   // those that wait are sent in any order
+	Delay     Span `json:"delay"`     // before each is sent first
 }
 
 // deliveries sends webhooks.
 type deliveries struct {
-	mu       sync.Mutex
-	url      string
-	disorder Disorder
+	url      atomic.Pointer[string]
+	disorder atomic.Pointer[Disorder]
 	client   *http.Client
 	woken    chan struct{}
 }
 
-func (d *deliveries) init(url string) {
-	d.url, d.woken = url, make(chan struct{}, 1)
+func (d *deliveries) init(url *string) {
+	d.url.Store(url)
+	d.disorder.Store(&Disorder{})
+	d.woken = make(chan struct{}, 1)
 	d.client = &http.Client{Timeout: deliveryTimeout, Transport: &http.Transport{MaxIdleConnsPerHost: 4}}
 }
 
@@ -116,50 +118,34 @@ func (d *deliveries) wake() {
 }
 
 func (d *deliveries) setURL(url string) {
-	d.mu.Lock()
-	d.url = url
-	d.mu.Unlock()
+	d.url.Store(&url)
 	d.wake()
 }
 
-func (d *deliveries) target() string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.url
-}
+func (d *deliveries) target() string { return *d.url.Load() }
 
 // hasTarget reports whether webhooks are sent anywhere. Until then they wait.
-func (s *Sandbox) hasTarget() (found bool) {
-	_ = s.read(func(w *work) error { // which never fails
-		found = s.deliveries.target() != "" || len(list[endpoint](w, "")) > 0
-		return nil
-	})
-	return found
+func (s *Sandbox) hasTarget() bool {
+	others, _ := look(s, func(w *work) ([]*endpoint, error) { return list[endpoint](w, ""), nil }) // which never fails
+	return s.deliveries.target() != "" || len(others) > 0
 }
 
-func (d *deliveries) manner() Disorder {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.disorder
-}
+func (d *deliveries) manner() Disorder { return *d.disorder.Load() }
 
 // Disorder sets how webhooks arrive from now on.
 func (s *Sandbox) Disorder(d Disorder) {
-	s.deliveries.mu.Lock()
-	s.deliveries.disorder = d
-	s.deliveries.mu.Unlock()
+	s.deliveries.disorder.Store(&d)
 	s.deliveries.wake()
 }
 
 // Pending returns the ids of the events whose webhooks are not acknowledged, oldest first.
-func (s *Sandbox) Pending() (ids []string, err error) {
-	err = s.read(func(w *work) error {
+func (s *Sandbox) Pending() ([]string, error) {
+	return look(s, func(w *work) (ids []string, err error) {
 		for _, d := range slices.Backward(list[delivery](w, "")) {
 			ids = append(ids, d.Event)
 		}
-		return nil
+		return ids, nil
 	})
-	return ids, err
 }
 
 // Deliver sends the webhook of an event now, whether or not it was sent before.
@@ -181,19 +167,7 @@ func (s *Sandbox) delivered(eventID string) error {
 // deliver sends webhooks until ctx ends.
 func (s *Sandbox) deliver(ctx context.Context) error {
 	defer s.deliveries.client.CloseIdleConnections()
-	ticker := time.NewTicker(deliveryInterval)
-	defer ticker.Stop()
-	for {
-		if err := s.deliverDue(ctx); err != nil && ctx.Err() == nil {
-			s.config.Logger.Error("the payment sandbox cannot send webhooks", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-s.deliveries.woken:
-		case <-ticker.C:
-		}
-	}
+	return s.repeat(ctx, "send webhooks", s.deliverDue, deliveryInterval, s.deliveries.woken)
 }
 
 // deliverDue sends the webhooks whose time has come, oldest first unless they are to be shuffled.
@@ -223,13 +197,12 @@ func (s *Sandbox) deliverDue(ctx context.Context) error {
 }
 
 // dueDeliveries returns the webhooks whose time has come, oldest first.
-func (s *Sandbox) dueDeliveries() (due []*delivery, err error) {
-	err = s.read(func(w *work) error {
-		due = slices.DeleteFunc(list[delivery](w, ""), func(d *delivery) bool { return d.Next.After(s.clock.now()) })
-		return nil
+func (s *Sandbox) dueDeliveries() ([]*delivery, error) {
+	return look(s, func(w *work) ([]*delivery, error) {
+		due := slices.DeleteFunc(list[delivery](w, ""), func(d *delivery) bool { return d.Next.After(s.clock.now()) })
+		slices.Reverse(due)
+		return due, nil
 	})
-	slices.Reverse(due)
-	return due, err
 }
 
 func (s *Sandbox) deliverOne(ctx context.Context, d *delivery, manner Disorder) error {
@@ -277,12 +250,13 @@ func (s *Sandbox) Webhook(id string) (body []byte, signature string, err error) 
 
 // addressed returns the body of an event's webhook, and the secrets that sign it, by the URLs that it is sent to.
 func (s *Sandbox) addressed(id string) (body []byte, secrets map[string]string, err error) {
-	err = s.read(func(w *work) error {
+	secrets, err = look(s, func(w *work) (map[string]string, error) {
 		e, err := find[event](w, id)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		body, secrets = encode(w.show(encode(e))), map[string]string{}
+		body = encode(w.show(encode(e)))
+		secrets := map[string]string{}
 		for _, to := range list[endpoint](w, "") {
 			if to.wants(e.Type) {
 				secrets[to.URL] = to.Secret
@@ -291,7 +265,7 @@ func (s *Sandbox) addressed(id string) (body []byte, secrets map[string]string, 
 		if url := s.deliveries.target(); url != "" {
 			secrets[url] = s.config.WebhookSecret
 		}
-		return nil
+		return secrets, nil
 	})
 	return body, secrets, err
 }
@@ -375,5 +349,5 @@ func updateEndpoint(w *work, e *endpoint) (any, error) {
 
 func deleteEndpoint(w *work, e *endpoint) (any, error) {
 	w.tx.delete(e.ID)
-	return map[string]any{"id": e.ID, "object": e.Object, "deleted": true}, nil
+	return e.remains(), nil
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -23,12 +24,12 @@ const (
 
 // Fault is something that goes wrong with requests to the API.
 type Fault struct {
-	Do        string        `json:"do"`
-	Committed bool          `json:"committed"` // the request takes effect nevertheless
-	Method    string        `json:"method"`    // of the affected requests; "" means any
-	Path      string        `json:"path"`      // prefix of their paths, such as "/v1/subscriptions"
-	Times     int           `json:"times"`     // the number of affected requests; 0 means all
-	Delay     time.Duration `json:"-"`         // see above
+	Do        string `json:"do"`
+	Committed bool   `json:"committed"` // the request takes effect nevertheless
+	Method    string `json:"method"`    // of the affected requests; "" means any
+	Path      string `json:"path"`      // prefix of their paths, such as "/v1/subscriptions"
+	Times     int    `json:"times"`     // the number of affected requests; 0 means all
+	Delay     Span   `json:"delay"`     // see above
 }
 
 func (f Fault) check() error {
@@ -46,7 +47,7 @@ func (f Fault) affects(r *http.Request) bool {
 type faults struct {
 	mu      sync.Mutex
 	all     []Fault
-	refused time.Time      // until then; zero: not at all
+	since   time.Time
 	stopped chan struct{}  // ends the waits of requests
 	decline map[string]int // the number of payments that fail next, by customer
 }
@@ -55,33 +56,26 @@ type faults struct {
 func (f *faults) set(all []Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.refused = time.Time{}
 	for i := range all {
 		if all[i].Times == 0 {
 			all[i].Times = math.MaxInt
-		}
-		if all[i].Do == FaultRefuse {
-			f.refused = time.Now().Add(all[i].Delay)
-			if all[i].Delay == 0 {
-				f.refused = time.Now().AddDate(1, 0, 0)
-			}
 		}
 	}
 	if f.stopped != nil {
 		close(f.stopped)
 	}
-	f.all, f.stopped = all, make(chan struct{})
+	f.all, f.since, f.stopped = all, time.Now(), make(chan struct{})
 }
 
 // next returns the fault that affects a request, or the zero Fault, and what ends its wait.
 func (f *faults) next(r *http.Request) (Fault, <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if time.Now().Before(f.refused) {
-		return Fault{Do: FaultCut}, f.stopped
-	}
 	for i, fault := range f.all {
-		if fault.Do != FaultRefuse && fault.affects(r) {
+		switch refuses := fault.Do == FaultRefuse; {
+		case refuses && (fault.Delay == 0 || time.Since(f.since) < time.Duration(fault.Delay)):
+			return Fault{Do: FaultCut}, f.stopped
+		case !refuses && fault.affects(r):
 			f.all[i].Times--
 			return fault, f.stopped
 		}
@@ -154,10 +148,10 @@ func (s *Sandbox) faulty(w http.ResponseWriter, r *http.Request, c *call) {
 	case FaultCut:
 		panic(http.ErrAbortHandler)
 	case FaultHang:
-		wait(r, stopped, fault.Delay)
+		wait(r, stopped, time.Duration(fault.Delay))
 		panic(http.ErrAbortHandler)
 	case FaultDelay:
-		if !wait(r, stopped, fault.Delay) {
+		if !wait(r, stopped, time.Duration(fault.Delay)) {
 			panic(http.ErrAbortHandler)
 		}
 	}
@@ -190,29 +184,22 @@ const clockSetting = "clock"
 
 // clock shows real time plus what it was advanced by.
 type clock struct {
-	mu     sync.Mutex
-	ahead  time.Duration
-	turned sync.Mutex // held while due work is done
+	ahead  atomic.Int64 // nanoseconds; changes in transactions only
+	turned sync.Mutex   // held while due work is done
 }
 
 func (c *clock) load(tx *transaction) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	tx.setting(clockSetting, &c.ahead)
+	var ahead int64
+	tx.setting(clockSetting, &ahead)
+	c.ahead.Store(ahead)
 }
 
-func (c *clock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return time.Now().Add(c.ahead).UTC()
-}
+func (c *clock) now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())).UTC() }
 
 // reach sets the clock to t, unless it is later.
 func (c *clock) reach(t time.Time, tx *transaction) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ahead = max(c.ahead, time.Until(t))
-	tx.setSetting(clockSetting, c.ahead)
+	c.ahead.Store(max(c.ahead.Load(), int64(time.Until(t))))
+	tx.setSetting(clockSetting, c.ahead.Load())
 }
 
 // Now returns the sandbox's time.
@@ -237,15 +224,24 @@ func (s *Sandbox) Advance(d time.Duration) error {
 
 // keepTime does what is due as time goes by.
 func (s *Sandbox) keepTime(ctx context.Context) error {
-	ticker := time.NewTicker(time.Second)
+	do := func(context.Context) error { return s.doDue(s.clock.now()) }
+	return s.repeat(ctx, "do what is due", do, time.Second, nil)
+}
+
+// repeat does something at an interval, or earlier when it is woken, until ctx ends.
+func (s *Sandbox) repeat(
+	ctx context.Context, what string, do func(context.Context) error, interval time.Duration, woken <-chan struct{},
+) error {
+	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
-		if err := s.doDue(s.clock.now()); err != nil {
-			s.config.Logger.Error("the payment sandbox cannot do what is due", "error", err)
+		if err := do(ctx); err != nil && ctx.Err() == nil {
+			s.config.Logger.Error("the payment sandbox cannot "+what, "error", err)
 		}
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-woken:
 		case <-ticker.C:
 		}
 	}

@@ -69,7 +69,7 @@ func TestARequestMayFailAfterItTookEffect(t *testing.T) {
 	t.Run("it is not answered", func(t *testing.T) {
 		s := open(t)
 		require.NoError(t, s.Faults(sandbox.Fault{
-			Do: sandbox.FaultHang, Committed: true, Method: http.MethodPost, Times: 1, Delay: time.Millisecond,
+			Do: sandbox.FaultHang, Committed: true, Method: http.MethodPost, Times: 1, Delay: sandbox.Span(time.Millisecond),
 		}))
 		_, err := s.named("Ada", "key")
 		require.Error(t, err)
@@ -79,7 +79,8 @@ func TestARequestMayFailAfterItTookEffect(t *testing.T) {
 
 func TestARequestMayTakeLong(t *testing.T) {
 	s := open(t)
-	require.NoError(t, s.Faults(sandbox.Fault{Do: sandbox.FaultDelay, Times: 1, Delay: 50 * time.Millisecond}))
+	const delay = sandbox.Span(50 * time.Millisecond)
+	require.NoError(t, s.Faults(sandbox.Fault{Do: sandbox.FaultDelay, Times: 1, Delay: delay}))
 	began := time.Now()
 	s.customer()
 	require.GreaterOrEqual(t, time.Since(began), 50*time.Millisecond)
@@ -115,7 +116,7 @@ func TestConnectionsAreRefusedOnDemand(t *testing.T) {
 	require.NoError(t, s.Faults())
 	require.Equal(t, 1, s.customers())
 
-	require.NoError(t, s.Faults(sandbox.Fault{Do: sandbox.FaultRefuse, Delay: 20 * time.Millisecond}))
+	require.NoError(t, s.Faults(sandbox.Fault{Do: sandbox.FaultRefuse, Delay: sandbox.Span(20 * time.Millisecond)}))
 	require.Eventually(t, func() bool {
 		_, err := s.named("Ada", "key")
 		return err == nil

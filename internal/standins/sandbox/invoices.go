@@ -20,7 +20,7 @@ type invoice struct {
 	Currency                 string         `json:"currency"`
 	Customer                 text           `json:"customer"`
 	DefaultPaymentMethod     text           `json:"default_payment_method"` // "": the subscription's, or the customer's
-	Lines                    lines          `json:"lines"`
+	Lines                    inner[*line]   `json:"lines"`
 	NextPaymentAttempt       unix           `json:"next_payment_attempt"`
 	Number                   text           `json:"number"`
 	Parent                   *invoiceParent `json:"parent"`
@@ -39,12 +39,6 @@ type invoiceParent struct {
 
 type subscriptionDetails struct {
 	Subscription text `json:"subscription"`
-}
-
-// lines are the lines of an invoice.
-type lines struct {
-	Object string  `json:"object"`
-	Data   []*line `json:"data"`
 }
 
 type line struct {
@@ -91,20 +85,15 @@ func (i *invoice) subscription() string {
 }
 
 func (i *invoice) purpose() string {
-	switch i.BillingReason {
-	case reasonCreate:
-		return "Subscription creation"
-	case reasonManual:
-		return "Invoice"
-	}
-	return "Subscription update"
+	special := map[string]string{reasonCreate: "Subscription creation", reasonManual: "Invoice"}
+	return cmp.Or(special[i.BillingReason], "Subscription update")
 }
 
 // newInvoice returns the draft of an invoice of a customer, for a subscription or, if it is nil, for none.
 func (w *work) newInvoice(owner, currency, reason string, s *subscription) *invoice {
 	i := &invoice{
 		base: w.newBase("in", "invoice"), AutoAdvance: true, BillingReason: reason, Currency: currency, Customer: text(owner),
-		Lines: lines{Object: "list", Data: []*line{}}, Status: "draft",
+		Lines: inner[*line]{"list", []*line{}}, Status: "draft",
 	}
 	if s != nil {
 		i.Metadata = map[string]string{}
@@ -360,7 +349,7 @@ func deleteInvoiceItem(w *work, i *invoiceItem) (any, error) {
 	}
 	w.tx.delete(i.ID)
 	w.emit("invoiceitem.deleted", i)
-	return map[string]any{"id": i.ID, "object": i.Object, "deleted": true}, nil
+	return i.remains(), nil
 }
 
 // addToDraft puts an item on an invoice that is not final yet.

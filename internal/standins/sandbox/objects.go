@@ -24,9 +24,13 @@ func (s *Sandbox) work(tx *transaction) *work {
 	return &work{Sandbox: s, tx: tx, now: s.clock.now().Truncate(time.Second), form: form.Parse(nil)}
 }
 
-// read calls do with a transaction that changes nothing.
-func (s *Sandbox) read(do func(*work) error) error {
-	return s.store.update(func(tx *transaction) error { return do(s.work(tx)) })
+// look returns what do finds in a transaction that changes nothing.
+func look[T any](s *Sandbox, do func(*work) (T, error)) (found T, err error) {
+	err = s.store.update(func(tx *transaction) (err error) {
+		found, err = do(s.work(tx))
+		return err
+	})
+	return found, err
 }
 
 // base holds the fields that all objects have.
@@ -41,6 +45,10 @@ func (b *base) key() string     { return b.ID }
 func (b *base) createdAt() unix { return b.Created }
 func (*base) owner() string     { return "" }
 func (*base) dueAt() time.Time  { return time.Time{} }
+
+// remains is the answer about a deleted object.
+func (b *base) remains() any { return map[string]any{"id": b.ID, "object": b.Object, "deleted": true} }
+
 func (w *work) metadata() map[string]string {
 	m := w.form.Metadata()
 	maps.DeleteFunc(m, func(_, v string) bool { return v == "" })
@@ -190,12 +198,17 @@ const private = "sandbox_"
 
 const deepestExpansion = 4
 
+// inner is a list inside an object.
+type inner[T any] struct {
+	Object string `json:"object"`
+	Data   []T    `json:"data"`
+}
+
 // listing is a page of objects.
 type listing struct {
-	Object  string `json:"object"`
+	inner[any]
 	URL     string `json:"url"`
 	HasMore bool   `json:"has_more"`
-	Data    []any  `json:"data"`
 }
 
 const (
@@ -227,7 +240,7 @@ func listOf[T any, P stored[T]](ownerParam string, match func(*work) func(P) boo
 				return nil, err
 			}
 		}
-		page := &listing{Object: "list", URL: "/v1/" + kind, Data: []any{}}
+		page := &listing{inner[any]{"list", []any{}}, "/v1/" + kind, false}
 		for _, o := range list[T, P](w, owner) {
 			if after != "" && o.key() >= keyOf(kind, after) || !created(o.createdAt()) || !matches(o) {
 				continue
@@ -338,7 +351,7 @@ func (w *work) expanded(o map[string]any, name string) (any, error) {
 		return w.confirmationSecret(get[invoice](w, id)), nil
 	}
 	if o["object"] == "invoice" && name == "payments" {
-		return w.show(encode(map[string]any{"object": "list", "data": list[invoicePayment](w, id)})), nil
+		return w.show(encode(inner[*invoicePayment]{"list", list[invoicePayment](w, id)})), nil
 	}
 	v, ok := o[name]
 	if !ok {

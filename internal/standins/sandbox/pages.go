@@ -26,10 +26,10 @@ func (s *Sandbox) CardPage(clientSecret string) string { return s.URL() + cardPa
 // pages serves the pages for people. Whoever has an address may see the page, as at Stripe.
 func (s *Sandbox) pages() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", s.showOverview)
+	mux.HandleFunc("GET /{$}", shown(s, "overview.html", (*work).overviewPage))
 	mux.HandleFunc("GET /cards/{secret}", s.showCard)
 	mux.HandleFunc("POST /cards/{secret}", s.takeCard)
-	mux.HandleFunc("GET /invoices/{id}", s.showInvoice)
+	mux.HandleFunc("GET /invoices/{id}", shown(s, "invoice.html", (*work).invoicePage))
 	return mux
 }
 
@@ -58,11 +58,8 @@ func show[T any](w http.ResponseWriter, status int, page *template.Template, con
 }
 
 // view reads the content of a page. If there is no such page, it answers the request and returns false.
-func view[T any](s *Sandbox, w http.ResponseWriter, read func(*work) (T, error)) (content T, ok bool) {
-	err := s.read(func(w *work) (err error) {
-		content, err = read(w)
-		return err
-	})
+func view[T any](s *Sandbox, w http.ResponseWriter, read func(*work) (T, error)) (T, bool) {
+	content, err := look(s, read)
 	var p *problem
 	switch {
 	case errors.As(err, &p):
@@ -72,6 +69,16 @@ func view[T any](s *Sandbox, w http.ResponseWriter, read func(*work) (T, error))
 		http.Error(w, "The sandbox has failed", http.StatusInternalServerError)
 	}
 	return content, err == nil
+}
+
+// shown serves the page whose content is in a file, with what read returns for the id in the path.
+func shown[T any](s *Sandbox, file string, read func(*work, string) (T, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		content, ok := view(s, w, func(w *work) (T, error) { return read(w, r.PathValue("id")) })
+		if ok {
+			show(w, http.StatusOK, newPage(file), content)
+		}
+	}
 }
 
 // cardPage is the page on which a person pays, or registers a card.
@@ -105,11 +112,11 @@ type result struct {
 }
 
 func shownCards() []shownCard {
-	var shown []shownCard
+	var all []shownCard
 	for _, c := range testCards() {
-		shown = append(shown, shownCard{Number: inGroups(c.number), Does: c.does()})
+		all = append(all, shownCard{Number: inGroups(c.number), Does: c.does()})
 	}
-	return shown
+	return all
 }
 
 func (c testCard) does() string {
@@ -139,23 +146,23 @@ func inGroups(number string) string {
 // cardPage returns the page of a client secret.
 func (w *work) cardPage(secret string) (cardPage, error) {
 	page := cardPage{Title: "Register a card", Action: "Register", Cards: shownCards()}
-	if strings.HasPrefix(secret, "seti_") {
-		i, err := w.setupOf(secret)
-		if err != nil {
-			return page, err
-		}
+	i, err := w.intentOf(secret)
+	if err != nil {
+		return page, err
+	}
+	switch i := i.(type) {
+	case *setupIntent:
 		page = page.in(i.Status, i.LastSetupError)
 		if page.Done {
 			page.Method = string(i.PaymentMethod)
 		}
 		return page.tells("setupIntent", result{i.ID, i.Status, string(i.PaymentMethod)})
+	case *paymentIntent:
+		page.Title, page.Amount, page.Action = i.Description, money.Format(i.Amount, i.Currency), "Pay"
+		page = page.in(i.Status, i.LastPaymentError)
+		return page.tells("paymentIntent", result{i.ID, i.Status, string(i.PaymentMethod)})
 	}
-	p, err := w.intentOf(secret)
-	if err != nil {
-		return page, err
-	}
-	page.Title, page.Amount, page.Action = p.Description, money.Format(p.Amount, p.Currency), "Pay"
-	return page.in(p.Status, p.LastPaymentError).tells("paymentIntent", result{p.ID, p.Status, string(p.PaymentMethod)})
+	return page, nil
 }
 
 func (p cardPage) tells(kind string, r result) (cardPage, error) {
@@ -206,7 +213,12 @@ func (s *Sandbox) takeCard(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	secret := r.PathValue("secret")
-	err := s.pay(secret, r.PostForm.Get("number"), r.PostForm.Get("answer"))
+	var err error
+	if answer := r.PostForm.Get("answer"); answer != "" {
+		err = s.Authenticate(secret, answer == "approve")
+	} else {
+		err = s.Confirm(secret, r.PostForm.Get("number"))
+	}
 	var refused *problem
 	switch {
 	case err == nil:
@@ -220,23 +232,12 @@ func (s *Sandbox) takeCard(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *Sandbox) pay(secret, number, answer string) error {
-	if answer != "" {
-		return s.Authenticate(secret, answer == "approve")
-	}
-	return s.Confirm(secret, number)
-}
-
 // Overview is a customer with its latest subscription and invoice.
 type Overview = standins.Customer
 
 // Customers returns the customers, newest first.
-func (s *Sandbox) Customers() (all []Overview, err error) {
-	err = s.read(func(w *work) error {
-		all = w.overview()
-		return nil
-	})
-	return all, err
+func (s *Sandbox) Customers() ([]Overview, error) {
+	return look(s, func(w *work) ([]Overview, error) { return w.overview(), nil })
 }
 
 func (w *work) overview() []Overview {
@@ -277,13 +278,8 @@ type overviewPage struct {
 	Customers []Overview
 }
 
-func (s *Sandbox) showOverview(w http.ResponseWriter, _ *http.Request) {
-	page, ok := view(s, w, func(w *work) (overviewPage, error) {
-		return overviewPage{Title: "Customers", Now: w.now.Format("2006-01-02 15:04:05 MST"), Customers: w.overview()}, nil
-	})
-	if ok {
-		show(w, http.StatusOK, newPage("overview.html"), page)
-	}
+func (w *work) overviewPage(string) (overviewPage, error) {
+	return overviewPage{Title: "Customers", Now: w.now.Format("2006-01-02 15:04:05 MST"), Customers: w.overview()}, nil
 }
 
 // invoicePath begins the paths of the pages of invoices.
@@ -334,11 +330,4 @@ func (w *work) invoicePage(id string) (invoicePage, error) {
 	}
 	page.Pay = cardPath + get[paymentIntent](w, i.PaymentIntent).ClientSecret
 	return page, nil
-}
-
-func (s *Sandbox) showInvoice(w http.ResponseWriter, r *http.Request) {
-	page, ok := view(s, w, func(w *work) (invoicePage, error) { return w.invoicePage(r.PathValue("id")) })
-	if ok {
-		show(w, http.StatusOK, newPage("invoice.html"), page)
-	}
 }

@@ -8,18 +8,39 @@ import (
 	"github.com/google/uuid"
 )
 
+// intent is a payment, or the registration of a card. The card's owner confirms it on a page.
+type intent interface {
+	object
+	state() *intentState
+	attempt(*work, *paymentMethod) (*problem, error) // returns why the card was declined
+	succeed(*work, *paymentMethod) error
+	fail(*work, *problem)
+}
+
+// intentState is what all intents have.
+type intentState struct {
+	ClientSecret  string `json:"client_secret"`
+	Customer      text   `json:"customer"`
+	PaymentMethod text   `json:"payment_method"`
+	Status        string `json:"status"`
+}
+
+func (s *intentState) state() *intentState { return s }
+
+// newState returns the state of a new intent, whose secret lets a client confirm it.
+func newState(id string, owner text) intentState {
+	return intentState{ClientSecret: id + "_secret_" + uuid.NewString(), Customer: owner, Status: needsMethod}
+}
+
 // paymentIntent is an amount that is to be paid.
 type paymentIntent struct {
 	base
+	intentState
 	Amount           int64    `json:"amount"`
-	ClientSecret     string   `json:"client_secret"`
 	Currency         string   `json:"currency"`
-	Customer         text     `json:"customer"`
 	Description      string   `json:"description"`
 	LastPaymentError *problem `json:"last_payment_error"`
 	LatestCharge     text     `json:"latest_charge"`
-	PaymentMethod    text     `json:"payment_method"`
-	Status           string   `json:"status"`
 	Invoice          string   `json:"sandbox_invoice"`
 	First            bool     `json:"sandbox_first"` // of a subscription: its card pays later, too
 }
@@ -36,45 +57,66 @@ const (
 func (*paymentIntent) kind() string    { return "pi" }
 func (p *paymentIntent) owner() string { return string(p.Customer) }
 
-// clientSecret returns a new secret that lets a client confirm an intent.
-func clientSecret(id string) string { return id + "_secret_" + uuid.NewString() }
-
 // newIntent makes the payment intent of an invoice.
 func (w *work) newIntent(i *invoice) *paymentIntent {
 	b := w.bareBase("pi", "payment_intent")
 	p := &paymentIntent{
-		base: b, Amount: i.AmountRemaining, ClientSecret: clientSecret(b.ID), Currency: i.Currency, Customer: i.Customer,
-		Description: i.purpose(), Status: needsMethod, Invoice: i.ID, First: i.BillingReason == reasonCreate,
+		base: b, intentState: newState(b.ID, i.Customer), Amount: i.AmountRemaining, Currency: i.Currency,
+		Description: i.purpose(), Invoice: i.ID, First: i.BillingReason == reasonCreate,
 	}
 	w.update(p, "payment_intent.created")
 	return p
 }
 
-// intentOf returns the payment intent that a client secret belongs to.
-func (w *work) intentOf(clientSecret string) (*paymentIntent, error) {
+// intentOf returns the intent that a client secret belongs to.
+func (w *work) intentOf(clientSecret string) (i intent, err error) {
 	id, _, _ := strings.Cut(clientSecret, "_secret_")
-	p, err := find[paymentIntent](w, id)
-	if err == nil && p.ClientSecret != clientSecret {
-		return nil, w.missing("pi", id)
+	if kindOf(id) == "seti" {
+		i, err = find[setupIntent](w, id)
+	} else {
+		i, err = find[paymentIntent](w, id)
 	}
-	return p, err
+	if err == nil && i.state().ClientSecret != clientSecret {
+		err = w.missing(kindOf(id), id)
+	}
+	return i, err
 }
 
-// confirm pays a payment intent as a card's owner does on a page. A declined payment is an answer, so that it is kept.
-func (w *work) confirm(p *paymentIntent, method string) (any, error) {
-	if p.Status != needsMethod && p.Status != needsAction {
-		return nil, invalid("payment_intent_unexpected_state", "",
-			"This PaymentIntent's payment_method could not be updated because it has a status of %s.", p.Status)
-	}
-	m, err := w.method(method, string(p.Customer))
+// confirm has a card pay, or registers it, as its owner does on a page. It returns why the card was declined.
+func (w *work) confirm(clientSecret, method string) (*problem, error) {
+	i, err := w.intentOf(clientSecret)
 	if err != nil {
 		return nil, err
 	}
-	refusal, err := w.pay(p, m, true)
-	if err != nil || refusal == nil {
-		return p, err
+	s := i.state()
+	if s.Status != needsMethod && s.Status != needsAction {
+		return nil, invalid("", "", "This intent has a status of %s.", s.Status)
 	}
+	m, err := w.method(method, string(s.Customer))
+	if err != nil {
+		return nil, err
+	}
+	return i.attempt(w, m)
+}
+
+// authenticate records the answer of the card's owner to the question of the bank.
+func (w *work) authenticate(clientSecret string, approved bool) (*problem, error) {
+	i, err := w.intentOf(clientSecret)
+	switch {
+	case err != nil:
+		return nil, err
+	case i.state().Status != needsAction:
+		return nil, invalid("", "", "This intent does not wait for a confirmation.")
+	case approved:
+		return nil, i.succeed(w, get[paymentMethod](w, i.state().PaymentMethod))
+	}
+	refusal := declined("authentication_failure", "", "The provided PaymentMethod has failed authentication.")
+	i.fail(w, refusal)
 	return refusal, nil
+}
+
+func (p *paymentIntent) attempt(w *work, m *paymentMethod) (*problem, error) {
+	return w.pay(p, m, true)
 }
 
 // pay attempts to pay an intent with a payment method, and settles the invoice. present tells whether the card's owner
@@ -94,7 +136,7 @@ func (w *work) pay(p *paymentIntent, m *paymentMethod, present bool) (*problem, 
 			"Your card was declined. This transaction requires authentication.")
 	}
 	if refusal != nil {
-		w.paymentFailed(p, refusal)
+		p.fail(w, refusal)
 		return refusal, nil
 	}
 	return nil, w.paid(p, m, present)
@@ -106,27 +148,15 @@ func (w *work) askForConfirmation(p *paymentIntent, m *paymentMethod) {
 	w.emit("invoice.payment_action_required", get[invoice](w, p.Invoice))
 }
 
-// authenticate records the answer of the card's owner to the confirmation of a payment.
-func (w *work) authenticate(p *paymentIntent, approved bool) (any, error) {
-	if p.Status != needsAction {
-		return nil, invalid("payment_intent_unexpected_state", "", "This PaymentIntent does not wait for a confirmation.")
-	}
-	if approved {
-		return p, w.paid(p, get[paymentMethod](w, p.PaymentMethod), true)
-	}
-	refusal := declined("payment_intent_authentication_failure", "",
-		"The provided PaymentMethod has failed authentication.")
-	w.paymentFailed(p, refusal)
-	return refusal, nil
-}
-
-func (w *work) paymentFailed(p *paymentIntent, refusal *problem) {
+func (p *paymentIntent) fail(w *work, refusal *problem) {
 	c := w.newCharge(p, false)
 	p.Status, p.PaymentMethod = needsMethod, ""
 	p.LastPaymentError, p.LatestCharge = refusal, text(c.ID)
 	w.update(p, "payment_intent.payment_failed")
 	w.invoiceFailed(get[invoice](w, p.Invoice), refusal)
 }
+
+func (p *paymentIntent) succeed(w *work, m *paymentMethod) error { return w.paid(p, m, true) }
 
 func (w *work) paid(p *paymentIntent, m *paymentMethod, present bool) error {
 	c := w.newCharge(p, true)
@@ -198,14 +228,17 @@ func (w *work) chargeOf(invoiceID string) (string, error) {
 	return string(get[paymentIntent](w, i.PaymentIntent).LatestCharge), nil
 }
 
-// refund is money that was paid back.
-type refund struct {
+// reversal is an amount of a charge that goes back, or may go back.
+type reversal struct {
 	base
 	Amount   int64  `json:"amount"`
 	Charge   text   `json:"charge"`
 	Currency string `json:"currency"`
 	Status   string `json:"status"`
 }
+
+// refund is money that was paid back.
+type refund struct{ reversal }
 
 func (*refund) kind() string { return "re" }
 
@@ -223,20 +256,12 @@ func (w *work) refund(id string, amount int64) error {
 	c.AmountRefunded += amount
 	c.Refunded = c.AmountRefunded == c.Amount
 	w.update(c, "charge.refunded")
-	w.update(&refund{
-		base: w.newBase("re", "refund"), Amount: amount, Charge: text(c.ID), Currency: c.Currency, Status: succeeded,
-	}, "refund.created")
+	w.update(&refund{reversal{w.newBase("re", "refund"), amount, text(c.ID), c.Currency, succeeded}}, "refund.created")
 	return nil
 }
 
 // dispute is a charge that the card's owner does not accept.
-type dispute struct {
-	base
-	Amount   int64  `json:"amount"`
-	Charge   text   `json:"charge"`
-	Currency string `json:"currency"`
-	Status   string `json:"status"`
-}
+type dispute struct{ reversal }
 
 func (*dispute) kind() string    { return "du" }
 func (d *dispute) owner() string { return string(d.Charge) }
@@ -249,10 +274,7 @@ func (w *work) dispute(chargeID string) (*dispute, error) {
 	}
 	c.Disputed = true
 	w.save(c)
-	d := &dispute{
-		base: w.newBase("du", "dispute"), Amount: c.Amount, Charge: text(c.ID),
-		Currency: c.Currency, Status: "needs_response",
-	}
+	d := &dispute{reversal{w.newBase("du", "dispute"), c.Amount, text(c.ID), c.Currency, "needs_response"}}
 	w.update(d, "charge.dispute.created")
 	return d, nil
 }

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/recital-tts/recital/internal/process/lifecycle"
@@ -59,7 +58,7 @@ func Open(config Config) (*Sandbox, error) {
 }
 
 func (s *Sandbox) start() error {
-	s.deliveries.init(s.config.WebhookURL)
+	s.deliveries.init(&s.config.WebhookURL)
 	err := s.store.update(func(tx *transaction) error {
 		s.clock.load(tx)
 		w := s.work(tx)
@@ -109,34 +108,28 @@ func (s *Sandbox) Close() error {
 
 // order is the body of a request to the control.
 type order struct {
-	Duration      span      `json:"duration"`
-	Customer      string    `json:"customer"`
-	ClientSecret  string    `json:"client_secret"`
-	PaymentMethod string    `json:"payment_method"`
-	Approved      bool      `json:"approved"`
-	Invoice       string    `json:"invoice"`
-	Amount        int64     `json:"amount"`
-	Dispute       string    `json:"dispute"`
-	Won           bool      `json:"won"`
-	Event         string    `json:"event"`
-	Faults        []faultIn `json:"faults"`
+	Duration      Span    `json:"duration"`
+	Customer      string  `json:"customer"`
+	ClientSecret  string  `json:"client_secret"`
+	PaymentMethod string  `json:"payment_method"`
+	Approved      bool    `json:"approved"`
+	Invoice       string  `json:"invoice"`
+	Amount        int64   `json:"amount"`
+	Dispute       string  `json:"dispute"`
+	Won           bool    `json:"won"`
+	Event         string  `json:"event"`
+	Faults        []Fault `json:"faults"`
 	Disorder
-	Delay span `json:"delay"`
 }
 
-// span is a duration such as "720h".
-type span time.Duration
+// Span is a duration, which is a text such as "720h" in JSON.
+type Span time.Duration
 
 // UnmarshalText implements encoding.TextUnmarshaler.
-func (s *span) UnmarshalText(raw []byte) error {
+func (s *Span) UnmarshalText(raw []byte) error {
 	d, err := time.ParseDuration(string(raw))
-	*s = span(d)
+	*s = Span(d)
 	return err
-}
-
-type faultIn struct {
-	Fault
-	Delay span `json:"delay"`
 }
 
 // Status describes a sandbox.
@@ -152,19 +145,19 @@ func (s *Sandbox) statusAfter(clientSecret string) (Status, error) {
 		URL: s.URL(), Now: now, Ahead: time.Until(now).Round(time.Second).String(), WebhookURL: s.deliveries.target(),
 		Faults: s.faults.open(),
 	}
-	err := s.read(func(w *work) error {
+	return look(s, func(w *work) (Status, error) {
 		status.PendingWebhooks, status.Customers = len(list[delivery](w, "")), len(list[customer](w, ""))
 		for _, sub := range list[subscription](w, "") {
 			if !sub.ended() {
 				status.Subscriptions++
 			}
 		}
-		if i, err := w.setupOf(clientSecret); err == nil && i.Status == succeeded {
-			status.PaymentMethod = string(i.PaymentMethod)
+		i, _ := w.intentOf(clientSecret)
+		if registered, ok := i.(*setupIntent); ok && registered != nil && registered.Status == succeeded {
+			status.PaymentMethod = string(registered.PaymentMethod)
 		}
-		return nil
+		return status, nil
 	})
-	return status, err
 }
 
 // Control serves what drives the sandbox: requests with JSON bodies, each of which is answered with the Status. Its
@@ -182,8 +175,8 @@ func (s *Sandbox) Control() http.Handler {
 		"dispute":           func(_ *http.Request, o order) error { _, err := s.Dispute(o.Invoice); return err },
 		"close-dispute":     func(_ *http.Request, o order) error { return s.CloseDispute(o.Dispute, o.Won) },
 		"deliver":           func(r *http.Request, o order) error { return s.Deliver(r.Context(), o.Event) },
-		"faults":            func(_ *http.Request, o order) error { return s.orderFaults(o.Faults) },
-		"webhooks":          func(_ *http.Request, o order) error { s.orderDisorder(o); return nil },
+		"faults":            func(_ *http.Request, o order) error { return s.Faults(o.Faults...) },
+		"webhooks":          func(_ *http.Request, o order) error { s.Disorder(o.Disorder); return nil },
 	} {
 		mux.Handle("POST /"+name, s.controlled(do))
 	}
@@ -197,20 +190,6 @@ func (s *Sandbox) controlCustomers(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	respond(w, reply{Status: http.StatusOK, Body: encode(customers)})
-}
-
-func (s *Sandbox) orderFaults(all []faultIn) error {
-	faults := make([]Fault, 0, len(all))
-	for _, f := range all {
-		f.Fault.Delay = time.Duration(f.Delay)
-		faults = append(faults, f.Fault)
-	}
-	return s.Faults(faults...)
-}
-
-func (s *Sandbox) orderDisorder(o order) {
-	o.Disorder.Delay = time.Duration(o.Delay)
-	s.Disorder(o.Disorder)
 }
 
 // controlled carries out an order.
@@ -246,15 +225,15 @@ func (s *Sandbox) outcome(err error, clientSecret string) reply {
 }
 
 // act does something that no request of the API does.
-func (s *Sandbox) act(do func(*work) (any, error)) error {
-	var answer any
+func (s *Sandbox) act(do func(*work) (*problem, error)) error {
+	var refusal *problem
 	err := s.store.update(func(tx *transaction) (err error) {
-		answer, err = do(s.work(tx))
+		refusal, err = do(s.work(tx))
 		return err
 	})
 	s.deliveries.wake()
-	if refused, ok := answer.(*problem); ok && err == nil {
-		return refused
+	if err == nil && refusal != nil {
+		return refusal
 	}
 	return err
 }
@@ -263,41 +242,17 @@ func (s *Sandbox) act(do func(*work) (any, error)) error {
 // method, the id of a test card such as pm_card_visa, or its number. If the card asks for a confirmation, the intent
 // waits for Authenticate.
 func (s *Sandbox) Confirm(clientSecret, method string) error {
-	return s.actOn(clientSecret,
-		func(w *work, i *setupIntent) (any, error) { return w.register(i, method) },
-		func(w *work, p *paymentIntent) (any, error) { return w.confirm(p, method) })
+	return s.act(func(w *work) (*problem, error) { return w.confirm(clientSecret, method) })
 }
 
 // Authenticate answers the confirmation that a card has asked its owner for.
 func (s *Sandbox) Authenticate(clientSecret string, approved bool) error {
-	return s.actOn(clientSecret,
-		func(w *work, i *setupIntent) (any, error) { return w.authenticateSetup(i, approved) },
-		func(w *work, p *paymentIntent) (any, error) { return w.authenticate(p, approved) })
-}
-
-// actOn does something to the registration or the payment intent that a client secret belongs to.
-func (s *Sandbox) actOn(
-	clientSecret string, setup func(*work, *setupIntent) (any, error), payment func(*work, *paymentIntent) (any, error),
-) error {
-	return s.act(func(w *work) (any, error) {
-		if strings.HasPrefix(clientSecret, "seti_") {
-			i, err := w.setupOf(clientSecret)
-			if err != nil {
-				return nil, err
-			}
-			return setup(w, i)
-		}
-		p, err := w.intentOf(clientSecret)
-		if err != nil {
-			return nil, err
-		}
-		return payment(w, p)
-	})
+	return s.act(func(w *work) (*problem, error) { return w.authenticate(clientSecret, approved) })
 }
 
 // Refund refunds an amount of what was paid for an invoice; 0 means what is left of it.
 func (s *Sandbox) Refund(invoiceID string, amount int64) error {
-	return s.act(func(w *work) (any, error) {
+	return s.act(func(w *work) (*problem, error) {
 		id, err := w.chargeOf(invoiceID)
 		if err != nil {
 			return nil, err
@@ -308,7 +263,7 @@ func (s *Sandbox) Refund(invoiceID string, amount int64) error {
 
 // Dispute disputes what was paid for an invoice, as the card's owner does, and returns the dispute's id.
 func (s *Sandbox) Dispute(invoiceID string) (id string, err error) {
-	err = s.act(func(w *work) (any, error) {
+	err = s.act(func(w *work) (*problem, error) {
 		charged, err := w.chargeOf(invoiceID)
 		if err != nil {
 			return nil, err
@@ -324,12 +279,12 @@ func (s *Sandbox) Dispute(invoiceID string) (id string, err error) {
 
 // CloseDispute ends a dispute.
 func (s *Sandbox) CloseDispute(id string, won bool) error {
-	return s.act(func(w *work) (any, error) { return nil, w.closeDispute(id, won) })
+	return s.act(func(w *work) (*problem, error) { return nil, w.closeDispute(id, won) })
 }
 
 // FailNextPayment declines the next payment of a customer, whatever its card.
 func (s *Sandbox) FailNextPayment(customerID string) error {
-	return s.act(func(w *work) (any, error) {
+	return s.act(func(w *work) (*problem, error) {
 		c, err := w.livingCustomer(customerID)
 		if err == nil {
 			s.faults.failNext(c.ID)

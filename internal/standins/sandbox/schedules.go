@@ -176,9 +176,6 @@ func (w *work) readPhase(f *form.Form, begin unix) (*phase, error) {
 	lasts.Enum("interval", "month")
 	end := addMonths(p.StartDate.time(), int(lasts.Int("interval_count", 1)))
 	p.EndDate = unix(f.Int("end_date", int64(at(end))))
-	if p.StartDate < begin || p.EndDate <= p.StartDate {
-		return nil, invalid("", "phases", "The phases of a schedule must follow one another.")
-	}
 	for _, d := range f.List("discounts") {
 		given, err := find[discount](w, d.Required("discount"))
 		if err != nil {

@@ -1,12 +1,12 @@
 package sandbox
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -44,22 +44,13 @@ func openStore(path string) (*store, error) {
 }
 
 func (s *store) read(path string) error {
-	file, err := os.Open(path)
+	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	lines := bufio.NewReader(file)
-	for {
-		line, err := lines.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			return nil // a last line without an end was cut by a crash
-		}
-		if err != nil {
-			return err
+	for line := range bytes.Lines(raw) {
+		if !bytes.HasSuffix(line, []byte("\n")) {
+			break // it was cut by a crash
 		}
 		var changes map[string]record
 		if err := json.Unmarshal(line, &changes); err != nil {
@@ -67,39 +58,33 @@ func (s *store) read(path string) error {
 		}
 		s.apply(changes)
 	}
+	return err
 }
 
 func (s *store) rewrite(path string) error {
 	all := map[string]record{}
 	for _, records := range s.records {
-		for key, r := range records {
-			all[key] = r
-		}
+		maps.Copy(all, records)
 	}
-	file, err := os.OpenFile(path+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
+	line := append(encode(all), '\n')
+	if err := os.WriteFile(path+".new", line, 0o600); err != nil {
 		return err
 	}
-	s.file = file
-	if err := s.append(all); err != nil {
-		return errors.Join(err, file.Close())
-	}
 	if err := os.Rename(path+".new", path); err != nil {
-		return errors.Join(err, file.Close())
+		return err
 	}
-	return nil
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	s.file, s.size = file, int64(len(line))
+	return err
 }
 
 // append writes changes to the file, or nothing of them.
 func (s *store) append(changes map[string]record) error {
-	line, err := json.Marshal(changes)
-	if err != nil {
-		return err
-	}
-	if _, err := s.file.WriteAt(append(line, '\n'), s.size); err != nil {
+	line := append(encode(changes), '\n')
+	if _, err := s.file.WriteAt(line, s.size); err != nil {
 		return errors.Join(err, s.file.Truncate(s.size))
 	}
-	s.size += int64(len(line)) + 1
+	s.size += int64(len(line))
 	return nil
 }
 
@@ -167,20 +152,13 @@ func (t *transaction) delete(key string) { t.changes[key] = record{} }
 
 // keys returns the keys of a kind's records, newest first: those of an owner, or all if owner is "".
 func (t *transaction) keys(kind, owner string) []string {
+	all := map[string]record{}
+	maps.Copy(all, t.store.records[kind])
+	maps.Copy(all, t.changes)
 	var keys []string
-	add := func(key string, r record) {
-		if r.Value != nil && (owner == "" || r.Owner == owner) {
+	for key, r := range all {
+		if kindOf(key) == kind && r.Value != nil && (owner == "" || r.Owner == owner) {
 			keys = append(keys, key)
-		}
-	}
-	for key, r := range t.store.records[kind] {
-		if _, changed := t.changes[key]; !changed {
-			add(key, r)
-		}
-	}
-	for key, r := range t.changes {
-		if kindOf(key) == kind {
-			add(key, r)
 		}
 	}
 	slices.Sort(keys)

@@ -24,7 +24,7 @@ type subscription struct {
 	DefaultPaymentMethod text                `json:"default_payment_method"`
 	Discounts            []string            `json:"discounts"`
 	EndedAt              unix                `json:"ended_at"`
-	Items                items               `json:"items"`
+	Items                inner[*item]        `json:"items"` // one
 	LatestInvoice        text                `json:"latest_invoice"`
 	PendingUpdate        *pendingUpdate      `json:"pending_update"`
 	Schedule             text                `json:"schedule"`
@@ -34,12 +34,6 @@ type subscription struct {
 
 type cancellationDetails struct {
 	Reason text `json:"reason"`
-}
-
-// items is the list of a subscription's items, which has one element.
-type items struct {
-	Object string  `json:"object"`
-	Data   []*item `json:"data"`
 }
 
 type item struct {
@@ -134,7 +128,7 @@ func (w *work) newSubscription(c *customer) (*subscription, error) {
 		base: w.newBase("sub", "subscription"), BillingCycleAnchor: at(w.now), Currency: p.Currency, Customer: text(c.ID),
 		Discounts: []string{}, Status: "incomplete",
 	}
-	s.Items = items{Object: "list", Data: []*item{{
+	s.Items = inner[*item]{"list", []*item{{
 		ID: w.tx.nextID("si"), Object: "subscription_item", Price: text(p.ID), CurrentPeriodStart: at(w.now),
 		CurrentPeriodEnd: s.nextEnd(at(w.now)),
 	}}}

@@ -108,7 +108,7 @@ func TestWebhooksComeInDisorderOnDemand(t *testing.T) {
 	})
 	t.Run("later", func(t *testing.T) {
 		s := open(t)
-		s.Disorder(sandbox.Disorder{Delay: time.Hour})
+		s.Disorder(sandbox.Disorder{Delay: sandbox.Span(time.Hour)})
 		s.customer()
 		require.NoError(t, s.Advance(59*time.Minute))
 		require.Empty(t, s.heard())

@@ -561,7 +561,7 @@ func TestAnAnswerThatDoesNotComeIsNotAwaitedForEver(t *testing.T) {
 		require.NoError(t, err)
 		// as often as the library asks by itself
 		require.NoError(t, s.Faults(sandbox.Fault{
-			Do: sandbox.FaultHang, Committed: committed, Method: http.MethodPost, Times: 3, Delay: time.Minute,
+			Do: sandbox.FaultHang, Committed: committed, Method: http.MethodPost, Times: 3, Delay: sandbox.Span(time.Minute),
 		}))
 		a := payments.Attempt{ID: uuid.NewString(), First: s.Now()}
 		upgrade := payments.PriceChange{Subscription: subscription, Price: sandbox.PriceOf("pro")}

@@ -23,92 +23,78 @@ func (p *Problem) Error() string { return p.Message }
 
 // Form is a set of parameters. The methods that read one note problems.
 type Form struct {
-	name     string // as in items[0]
-	value    string
-	set      bool // it has a value of its own
-	used     bool
-	children map[string]*Form
-	problem  **Problem // shared by the whole form
+	name string // of the parameter that these are inside of, as in items[0]; "" if they are all
+	in   *parameters
+}
+
+// parameters are those of a request, by their whole names.
+type parameters struct {
+	values  map[string]string
+	read    map[string]bool
+	problem *Problem
 }
 
 // Parse returns the form of URL-encoded values.
 func Parse(values url.Values) *Form {
-	var problem *Problem
-	root := &Form{problem: &problem, used: true}
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		for i, value := range values[name] {
-			root.insert(name, value, i)
+	in := &parameters{values: map[string]string{}, read: map[string]bool{}}
+	for name, all := range values {
+		list, isList := strings.CutSuffix(name, "[]")
+		for i, value := range all {
+			if isList {
+				name = fmt.Sprintf("%s[%d]", list, i)
+			}
+			in.values[name] = value
 		}
 	}
-	return root
-}
-
-// insert sets a parameter; "[]" at the end of its name stands for the next index.
-func (f *Form) insert(name, value string, i int) {
-	at := f
-	for _, part := range split(name) {
-		if part == "" {
-			part = strconv.Itoa(i)
-		}
-		at = at.child(part)
-	}
-	at.value, at.set = value, true
-}
-
-// split returns the parts of a name: a, b and c of a[b][c].
-func split(name string) []string {
-	first, rest, nested := strings.Cut(name, "[")
-	if !nested {
-		return []string{name}
-	}
-	return append([]string{first}, strings.Split(strings.TrimSuffix(rest, "]"), "][")...)
-}
-
-func (f *Form) child(part string) *Form {
-	if c, ok := f.children[part]; ok {
-		return c
-	}
-	name := part
-	if f.name != "" {
-		name = f.name + "[" + part + "]"
-	}
-	c := &Form{name: name, problem: f.problem}
-	if f.children == nil {
-		f.children = map[string]*Form{}
-	}
-	f.children[part] = c
-	return c
+	return &Form{in: in}
 }
 
 // note keeps a problem if it is the first.
 func (f *Form) note(code, message string) {
-	if *f.problem == nil {
-		*f.problem = &Problem{Code: code, Param: f.name, Message: message}
+	if f.in.problem == nil {
+		f.in.problem = &Problem{Code: code, Param: f.name, Message: message}
 	}
 }
 
 // Sub returns the parameters inside one.
 func (f *Form) Sub(name string) *Form {
-	c, ok := f.children[name]
-	if !ok {
-		return &Form{name: name, problem: f.problem}
+	if f.name != "" {
+		name = f.name + "[" + name + "]"
 	}
-	c.used = true
-	return c
+	f.in.read[name] = true
+	return &Form{name: name, in: f.in}
+}
+
+// names returns the names of the parameters inside, sorted.
+func (f *Form) names() []string {
+	var names []string
+	for name := range f.in.values {
+		if rest, ok := strings.CutPrefix(name, f.name+"["); ok {
+			first, _, _ := strings.Cut(rest, "]")
+			names = append(names, first)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // Has reports whether a parameter is there, with a value or with others inside.
-func (f *Form) Has(name string) bool { return f.children[name] != nil }
+func (f *Form) Has(name string) bool {
+	sub := f.Sub(name)
+	_, ok := f.in.values[sub.name]
+	return ok || len(sub.names()) > 0
+}
 
 // String returns a parameter's value, or "".
-func (f *Form) String(name string) string { return f.Sub(name).value }
+func (f *Form) String(name string) string { return f.in.values[f.Sub(name).name] }
 
 // Required returns the value of a parameter that must be there.
 func (f *Form) Required(name string) string {
-	if f.String(name) == "" {
-		f.child(name).note("parameter_missing", "Missing required param: "+f.child(name).name+".")
+	v := f.String(name)
+	if v == "" {
+		f.Sub(name).note("parameter_missing", "Missing required param: "+f.Sub(name).name+".")
 	}
-	return f.String(name)
+	return v
 }
 
 // Enum returns the value of a parameter that is one of a list, whose first stands for an absent one.
@@ -153,7 +139,7 @@ func (f *Form) Bool(name string, other bool) bool {
 func (f *Form) List(name string) []*Form {
 	list := f.Sub(name)
 	var indexes []int
-	for key := range list.children {
+	for _, key := range list.names() {
 		if i, err := strconv.Atoi(key); err == nil {
 			indexes = append(indexes, i)
 		}
@@ -170,7 +156,7 @@ func (f *Form) List(name string) []*Form {
 func (f *Form) Strings(name string) []string {
 	var values []string
 	for _, e := range f.List(name) {
-		values = append(values, e.value)
+		values = append(values, f.in.values[e.name])
 	}
 	return values
 }
@@ -185,10 +171,10 @@ const (
 func (f *Form) Metadata() map[string]string {
 	values := map[string]string{}
 	sub := f.Sub("metadata")
-	for name := range sub.children {
+	for _, name := range sub.names() {
 		values[name] = sub.String(name)
 		if utf8.RuneCountInString(name) > longestName || utf8.RuneCountInString(values[name]) > longestString {
-			sub.children[name].note("", fmt.Sprintf("Metadata keys have up to %d characters, and values up to %d.", longestName,
+			sub.Sub(name).note("", fmt.Sprintf("Metadata keys have up to %d characters, and values up to %d.", longestName,
 				longestString))
 		}
 	}
@@ -200,24 +186,18 @@ func (f *Form) Metadata() map[string]string {
 
 // Err returns the first problem that was noted.
 func (f *Form) Err() error {
-	if *f.problem != nil {
-		return *f.problem
+	if f.in.problem != nil {
+		return f.in.problem
 	}
 	return nil
 }
 
 // Unread returns a problem if a parameter was never read.
 func (f *Form) Unread() error {
-	f.noteUnread()
+	for _, name := range slices.Sorted(maps.Keys(f.in.values)) {
+		if !f.in.read[name] {
+			(&Form{name: name, in: f.in}).note("parameter_unknown", "Received unknown parameter: "+name)
+		}
+	}
 	return f.Err()
-}
-
-func (f *Form) noteUnread() {
-	if !f.used {
-		f.note("parameter_unknown", "Received unknown parameter: "+f.name)
-		return
-	}
-	for _, c := range f.children {
-		c.noteUnread()
-	}
 }
