@@ -88,8 +88,13 @@ func languageGain(language string) float64 {
 // isAudible reports whether samples contain sound.
 func isAudible(pcm []byte) bool { return audio.TrailingSilence(pcm) < len(pcm)/2 }
 
+// stretchedIsLouder is by how many dB speech is louder that is stretched to half its speed, as a mean of the languages
+// that the loudness report is about.
+const stretchedIsLouder = 0.34
+
 // speedGain returns what makes a voice as loud at a speed as at 1, in dB: a part of what does so at the engine's
-// slowest or fastest. A language that was not measured there is taken for English.
+// slowest or fastest, and below its slowest less for what is stretched. A language that was not measured there is taken
+// for English.
 func speedGain(engine, language string, voice Voice, speed float64) float64 {
 	if speed == 1 {
 		return 0
@@ -103,5 +108,6 @@ func speedGain(engine, language string, voice Voice, speed float64) float64 {
 		language = secondEngineLanguage
 	}
 	part := math.Log2(max(speed, SlowSpeed)) / math.Log2(farthest)
-	return part * (gainOf(name, language, voice) - gainOf(engine, language, voice))
+	stretched := math.Log2(SlowSpeed / min(speed, SlowSpeed))
+	return part*(gainOf(name, language, voice)-gainOf(engine, language, voice)) - stretchedIsLouder*stretched
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/loudness"
+	"github.com/recital-tts/recital/internal/speech/mastering"
 )
 
 // reportLoudness prints the loudness of each voice by language and engine, of sentences that were not used for the
@@ -126,7 +127,7 @@ func writeGainsOf(
 		if err != nil {
 			return fmt.Errorf("%s in %s: %w", voice.ID, language, err)
 		}
-		gain := loudness.Target - loudness.Of(pcm, engine.SampleRate())
+		gain := gainFor(pcm, engine.SampleRate())
 		if numbers {
 			gain -= numbersAreQuieter
 		}
@@ -137,6 +138,24 @@ func writeGainsOf(
 	}
 	fmt.Fprintln(out)
 	return nil
+}
+
+// corrections is how often a gain is corrected by what the limiter behind it takes away.
+const corrections = 3
+
+// gainFor returns the gain that brings samples to the target behind the limiter, which takes 1 dB from the peaks of some
+// voices.
+func gainFor(pcm []byte, rate int) float64 {
+	gain := loudness.Target - loudness.Of(pcm, rate)
+	for range corrections {
+		if math.IsInf(gain, 0) {
+			break
+		}
+		chain := mastering.New(rate, mastering.Settings{Gain: gain})
+		heard := append(chain.Process(pcm), chain.Flush()...)
+		gain += loudness.Target - loudness.Of(heard, rate)
+	}
+	return gain
 }
 
 // calibrationText returns the text with which an engine is calibrated in a language: the first article of the Universal
