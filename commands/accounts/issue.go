@@ -7,7 +7,6 @@ import (
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/apikey"
-	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
 // KeyAccount returns the account that the key with a hash was issued to, "" for a key that was never issued. The
@@ -17,9 +16,12 @@ func (a *Accounts) KeyAccount(ctx context.Context, hash string) (string, error) 
 	return state.Account, err
 }
 
-func (a *Accounts) issue(ctx context.Context, key apikey.Issue, meta journal.Metadata) (eventlog.Position, error) {
-	_, position, err := journal.Execute(ctx, a.journal, keyStream(key.Hash), key, meta)
-	return position, err
+// issue issues a key. One that is drawn has no stream yet.
+func (a *Accounts) issue(ctx context.Context, key apikey.Issue, drawn bool, meta journal.Metadata) error {
+	s := keyStream(key.Hash)
+	s.New = drawn
+	_, _, err := journal.Execute(ctx, a.journal, s, key, meta)
+	return err
 }
 
 func issue(key, id string, at time.Time) apikey.Issue {

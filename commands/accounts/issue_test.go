@@ -1,6 +1,9 @@
 package accounts_test
 
 import (
+	"bytes"
+	"context"
+	"iter"
 	"testing"
 
 	"github.com/google/uuid"
@@ -9,6 +12,7 @@ import (
 	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
 func keyStream(key string) string { return "apikey-" + account.HashAPIKey(key) }
@@ -34,6 +38,39 @@ func TestAKeyLeadsToItsAccount(t *testing.T) {
 	w.requireIssued(made.Key, opened.Account)
 	w.requireIssued(dev, "operator")
 	w.requireIssued(drawKey(t, 2), "")
+}
+
+// unread is a log that takes appends and is not read.
+type unread struct{ eventlog.Log }
+
+func (l unread) ReadStreamBackwards(context.Context, string) iter.Seq2[eventlog.Recorded, error] {
+	return func(yield func(eventlog.Recorded, error) bool) {
+		yield(eventlog.Recorded{}, eventlog.ErrUnavailable)
+	}
+}
+
+func TestAnAccountIsOpenedUnread(t *testing.T) {
+	// given a log that is not read
+	w := newWorld(t)
+	log := w.Log.Log
+	w.Log.Log = unread{log}
+
+	// when an account is opened, then it and its key are there
+	w.Accounts.DrawFrom(bytes.NewReader(bytes.Repeat([]byte{7}, 64)))
+	opened, err := w.Accounts.Open(t.Context(), "indie", commandstest.Operator())
+	require.NoError(t, err)
+	w.Log.Log = log
+	w.requireIssued(opened.Key.Key, opened.Account)
+	state, _, err := w.Accounts.State(t.Context(), opened.Account)
+	require.NoError(t, err)
+	require.True(t, state.HasKey(account.HashAPIKey(opened.Key.Key)))
+
+	// and whoever draws the same key gets no account with it
+	w.Accounts.DrawFrom(bytes.NewReader(bytes.Repeat([]byte{7}, 64)))
+	_, err = w.Accounts.Open(t.Context(), "indie", commandstest.Operator())
+	require.Equal(t, domain.Conflict, domain.CodeOf(err), err)
+	w.requireIssued(opened.Key.Key, opened.Account)
+	require.Len(t, w.Log.Written("account-"), 1)
 }
 
 func TestWhatTheAccountRefusesIsNotIssued(t *testing.T) {

@@ -134,13 +134,15 @@ func (a *Accounts) addKey(
 ) (eventlog.Position, error) {
 	all := journal.Sequence[account.State, account.Event]{Evolve: account.Evolve, Commands: commands}
 	kept := journal.NewCached(a.journal, s)
-	if err := kept.Refresh(ctx); err != nil {
-		return eventlog.Position{}, err
+	if !s.New {
+		if err := kept.Refresh(ctx); err != nil {
+			return eventlog.Position{}, err
+		}
 	}
 	if _, err := all.Decide(kept.State()); err != nil {
 		return eventlog.Position{}, err
 	}
-	if _, err := a.issue(ctx, key, origin.Metadata(uuid.New(), key.At)); err != nil {
+	if err := a.issue(ctx, key, s.New, origin.Metadata(uuid.New(), key.At)); err != nil {
 		return eventlog.Position{}, err
 	}
 	_, position, err := kept.Execute(ctx, all, origin.Metadata(uuid.New(), key.At))

@@ -25,7 +25,9 @@ func (a *Accounts) Open(ctx context.Context, planType string, origin journal.Ori
 	if err != nil {
 		return NewAccount{}, err
 	}
-	position, err := a.addKey(ctx, stream(id), issue(key, id, at), origin,
+	drawn := stream(id)
+	drawn.New = true // nor is there a stream of the key: neither is read
+	position, err := a.addKey(ctx, drawn, issue(key, id, at), origin,
 		account.Open{Account: id, Plan: plan.Type(planType), At: at}, create(key, at))
 	if err != nil {
 		return NewAccount{}, err
