@@ -50,6 +50,8 @@ folders_with = $$(grep -rlE --include='*_test.go' '$(1)' . | xargs -r -n 1 dirna
 test test-long bench soak storm clients fixture fuzz: export RECITAL_TEST_BINARIES := $(CURDIR)/bin
 test test-long: export TMPDIR ?= $(shell deploy/scratch.sh)
 bench: export RECITAL_BENCH := $(value BENCH)
+bench: export RECITAL_TEST_VOICE ?= $(shell deploy/voices.sh package joe)
+bench: export RECITAL_TEST_KOKORO ?= $(shell deploy/voices.sh package heart)
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -18,7 +18,7 @@ import (
 
 // operator asks a recitald on both of its addresses.
 type operator struct {
-	*testing.T
+	testing.TB
 	public, admin, key, token string
 }
 
