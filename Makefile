@@ -154,7 +154,7 @@ fixture: deps-test build ## run this build and keep what it leaves on disk, whic
 	RECITAL_FIXTURE=testdata/releases/$(FIXTURE).tar.zst $(GO) test -count=1 -run '^TestWriteTheFixture$$' ./cmd/recitald
 
 clients: deps build ## run clients that were published against a real recitald (needs Node, Python, and npm's and PyPI's registries)
-	RECITAL_CLIENTS=1 $(GO) test -count=1 -timeout 40m -v -run '^TestPublishedClients$$' ./cmd/recitald
+	RECITAL_CLIENTS=1 $(GO) test -count=1 -timeout 40m -v -run '^TestPublishedClients' ./cmd/recitald
 
 pydantic: ## ask pydantic and FastAPI what the binder's tests expect of them, and compare (needs Python and PyPI)
 	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && vectors=$(CURDIR)/internal/http/web/bind/testdata && \

@@ -19,12 +19,12 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// askFor returns a request for what an installed voice says in so many words, as samples of 16 bits at 22,050 Hz.
+// askFor returns a request for what an installed voice says in so many words, as samples of 16 bits at 24,000 Hz.
 func (o operator) askFor(voice string, words int) string {
-	text := strings.Join(strings.Fields("The quick brown fox jumps over the lazy dog while seven wizards watch from the "+
+	text := strings.Join(strings.Fields("The quick brown fox jumps over the lazy dog while seven wizards watch from the " +
 		"old stone wall, and nobody in town knows why they laugh")[:words], " ") + "."
 	return post("/v1/ai/speech/bytes", "x-api-key: "+o.key+"\r\n",
-		fmt.Sprintf(`{"text":%q,"voice":%q,"language":"en-US","format":"raw","sample_rate":22050}`, text, voice))
+		fmt.Sprintf(`{"text":%q,"voice":%q,"language":"en-US","format":"raw","sample_rate":24000}`, text, voice))
 }
 
 // withVoice is a recitald in which the voice of a package is installed.
@@ -108,7 +108,7 @@ func (c *client) listen(request string) (late time.Duration, err error) {
 			begun = time.Now()
 		}
 		if n > 0 {
-			due := begun.Add(time.Duration(heard) * time.Second / (2 * 22050))
+			due := begun.Add(time.Duration(heard) * time.Second / (2 * 24000))
 			late = max(late, time.Since(due))
 		}
 		heard += n
