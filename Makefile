@@ -50,6 +50,8 @@ folders_with = $$(grep -rlE --include='*_test.go' '$(1)' . | xargs -r -n 1 dirna
 test test-long bench soak storm clients fixture fuzz: export RECITAL_TEST_BINARIES := $(CURDIR)/bin
 test test-long: export TMPDIR ?= $(shell deploy/scratch.sh)
 bench: export RECITAL_BENCH := $(value BENCH)
+bench: export RECITAL_TEST_VOICE ?= $(shell deploy/voices.sh package joe)
+bench: export RECITAL_TEST_KOKORO ?= $(shell deploy/voices.sh package heart)
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -152,7 +154,7 @@ fixture: deps-test build ## run this build and keep what it leaves on disk, whic
 	RECITAL_FIXTURE=testdata/releases/$(FIXTURE).tar.zst $(GO) test -count=1 -run '^TestWriteTheFixture$$' ./cmd/recitald
 
 clients: deps build ## run clients that were published against a real recitald (needs Node, Python, and npm's and PyPI's registries)
-	RECITAL_CLIENTS=1 $(GO) test -count=1 -timeout 40m -v -run '^TestPublishedClients$$' ./cmd/recitald
+	RECITAL_CLIENTS=1 $(GO) test -count=1 -timeout 40m -v -run '^TestPublishedClients' ./cmd/recitald
 
 pydantic: ## ask pydantic and FastAPI what the binder's tests expect of them, and compare (needs Python and PyPI)
 	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && vectors=$(CURDIR)/internal/http/web/bind/testdata && \

@@ -5,6 +5,7 @@
 #
 #   voices.sh describe VOICE...       prints what is fetched, its size and its licence
 #   voices.sh install FROM VOICE...   does it; from the folder FROM, unless that is empty, without a network
+#   voices.sh package VOICE           fetches one, and prints the folder of its package
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -196,12 +197,19 @@ if [ "$1" = describe ]; then
 	describe "$@"
 	exit 0
 fi
-from=${2:+$(cd "$2" && pwd)}
-shift 2
 work=$(mktemp -d)
 waiting=""
 trap 'rm -rf "$work"' EXIT
 [ -d "$data" ] || mkdir -p -m 711 "$data"
+if [ "$1" = package ]; then
+	from=""
+	folder=$(cd "$data" && pwd)/packages/$2
+	is_package "$folder" "deploy/voices/$2.json" || fetch "$2" "$folder"
+	echo "$folder"
+	exit 0
+fi
+from=${2:+$(cd "$2" && pwd)}
+shift 2
 has_runtime || fetch_runtime
 for voice in "$@"; do
 	folder=$data/packages/$voice

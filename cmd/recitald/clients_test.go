@@ -6,11 +6,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/speech/neural/neuraltest"
+	"github.com/recital-tts/recital/internal/speech/voicepack"
 )
 
 // publishedClient is a package as others have published it, and the answer that its script in testdata/clients prints.
@@ -82,12 +86,7 @@ func TestPublishedClients(t *testing.T) {
 	if os.Getenv("RECITAL_CLIENTS") == "" {
 		t.Skip("make clients runs this: it fetches the clients with npm and pip")
 	}
-	s := start(t, dataFolder(t), "--concurrency=indie=1")
-	spent := s.openAccount("free")
-	for range 3 {
-		require.Equal(t, 200, spent.bearer(t, order{"model": "aurora", "voice": "leah", "input": prose(4999)}).status)
-	}
-	stage := clientStage{server: s, recording: s.reference(t, "mp3", 200), namespace: newNamespace(t, s), spent: spent}
+	stage := newClientStage(t)
 	rows := make([]row, 0, len(publishedClients))
 	for _, client := range publishedClients {
 		result := row{publishedClient: client}
@@ -95,6 +94,52 @@ func TestPublishedClients(t *testing.T) {
 		rows = append(rows, result)
 	}
 	fmt.Print(table(t, rows), notRun)
+}
+
+// TestPublishedClientsSpeakWithAnInstalledVoice runs one client of each interface, of which one speaks over sockets, too,
+// while an installed voice speaks for leah: the voice of RECITAL_TEST_VOICE, or a toy.
+func TestPublishedClientsSpeakWithAnInstalledVoice(t *testing.T) {
+	if os.Getenv("RECITAL_CLIENTS") == "" {
+		t.Skip("make clients runs this: it fetches the clients with npm and pip")
+	}
+	stage := newClientStage(t, "--onnxruntime="+neuraltest.Runtime(t))
+	folder := os.Getenv(neuraltest.VITS)
+	if folder == "" {
+		folder = neuraltest.Package(t, "toy")
+	}
+	p, err := voicepack.Open(os.DirFS(folder))
+	require.NoError(t, err)
+	stage.server.recitalctl("voices", "install", folder, "--sha256", p.SHA256)
+	stage.server.recitalctl("voices", "assign", "leah", p.ID)
+	for _, client := range publishedClients {
+		if client.String() != "lmnt 2.13.0 of PyPI" && client.String() != "openai 4.104.0 of npm" {
+			continue
+		}
+		client.answer = strings.ReplaceAll(client.answer, `"voices": 9`, `"voices": 10`)
+		t.Run(client.String(), func(t *testing.T) {
+			before := stage.server.number("recital_neural_streams_total")
+			stage.run(t, &row{publishedClient: client})
+			require.Greater(t, stage.server.number("recital_neural_streams_total"), before, "the installed voice is silent")
+		})
+	}
+}
+
+// number returns the value of a figure without labels.
+func (s *server) number(name string) float64 {
+	s.t.Helper()
+	value, err := strconv.ParseFloat(s.metric(name), 64)
+	require.NoError(s.t, err)
+	return value
+}
+
+func newClientStage(t *testing.T, flags ...string) clientStage {
+	t.Helper()
+	s := start(t, dataFolder(t), append(flags, "--concurrency=indie=1")...)
+	spent := s.openAccount("free")
+	for range 3 {
+		require.Equal(t, 200, spent.bearer(t, order{"model": "aurora", "voice": "leah", "input": prose(4999)}).status)
+	}
+	return clientStage{server: s, recording: s.reference(t, "mp3", 200), namespace: newNamespace(t, s), spent: spent}
 }
 
 // clientStage holds what all clients use.

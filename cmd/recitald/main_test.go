@@ -24,7 +24,8 @@ func run(m *testing.M) int {
 	if folder := os.Getenv(namespaceFolder); folder != "" {
 		return runInNamespace(folder, os.Args[1:])
 	}
-	folder, remove, err := bintest.Folder("recitald", "recitalctl", "speechworker", "standins", "japanesereader")
+	folder, remove, err := bintest.Folder("recitald", "recitalctl", "speechworker", "neuralworker", "standins",
+		"japanesereader")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

@@ -22,6 +22,8 @@ type Checked struct {
 	// How far its samples are from those of the model as it was before it was cut, in decibels of the latter.
 	Difference float64 `json:"difference"`
 	Cost       float64 `json:"cost"` // seconds of a processor for a second of speech
+	// Ratio is how much of a processor its parts take for a sentence, for one that the whole model takes; 0 if unknown.
+	Ratio float64 `json:"ratio,omitempty"`
 }
 
 // maxMissing bounds the missing symbols.

@@ -9,8 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/internal/process/workers"
-	"github.com/recital-tts/recital/internal/speech/engineproto"
 	"github.com/recital-tts/recital/internal/speech/neural/neuraltest"
 )
 
@@ -27,19 +25,9 @@ func TestKokoroHasASymbolForEachSoundOfItsLanguages(t *testing.T) {
 	content, err := json.Marshal(map[string]any{"vocab": ids})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "voice.onnx.json"), content, 0o600))
-	process, err := workers.Start(command(t, folder))
-	require.NoError(t, err)
-	t.Cleanup(process.Kill)
-	_, err = process.Out.Read()
-	require.NoError(t, err)
+	process := ready(t, folder)
 	for language, text := range texts(t) {
-		question, err := engineproto.CheckFrame(engineproto.Sentences{Language: language, Texts: []string{text}})
-		require.NoError(t, err)
-		require.NoError(t, process.In.Write(question))
-		answer, err := process.Out.Read()
-		require.NoError(t, err)
-		checked, err := engineproto.ParseChecked(answer)
-		require.NoError(t, err, language)
+		checked := check(t, process, language, text)
 		require.Empty(t, checked.Missing, language)
 	}
 }

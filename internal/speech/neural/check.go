@@ -2,10 +2,6 @@ package neural
 
 import (
 	"errors"
-	"fmt"
-	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech"
@@ -43,8 +39,13 @@ func (s *server) check(frame workers.Frame) error {
 	if checked.Cost, err = s.cost(spelt[:min(len(spelt), costed)]); err != nil {
 		return s.refuse(err)
 	}
-	if checked.Difference, err = s.difference(spelt[:min(len(spelt), compared)]); err != nil {
+	whole, err := s.compare(spelt[:min(len(spelt), compared)])
+	if err != nil {
 		return s.refuse(err)
+	}
+	checked.Difference = whole.Decibels
+	if whole.Whole > 0 {
+		checked.Ratio = whole.Parts.Seconds() / whole.Whole.Seconds()
 	}
 	reply, err := engineproto.CheckFrame(checked)
 	if err != nil {
@@ -77,7 +78,7 @@ func (s *server) spell(text, language string, missing map[string]int) ([]int64, 
 // cost returns the seconds of a processor that a second of speech takes, which other processes hardly change.
 func (s *server) cost(sentences [][]int64) (float64, error) {
 	samples := 0
-	start, err := processorTime()
+	start, err := family.ProcessorTime()
 	if err != nil {
 		return 0, err
 	}
@@ -92,27 +93,18 @@ func (s *server) cost(sentences [][]int64) (float64, error) {
 		}
 		samples += len(spoken)
 	}
-	end, err := processorTime()
+	end, err := family.ProcessorTime()
 	if err != nil || samples == 0 {
 		return 0, errors.Join(err, errors.New("the voice says nothing"))
 	}
 	return (end - start).Seconds() * float64(s.voice.Config.Audio.SampleRate) / float64(samples), nil
 }
 
-// processorTime returns the time that processors have spent on this process.
-func processorTime() (time.Duration, error) {
-	var used unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {
-		return 0, fmt.Errorf("reading the processor time: %w", err)
-	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano()), nil
-}
-
-// difference returns how far the voice is from the whole model, which is loaded for it, in decibels.
-func (s *server) difference(sentences [][]int64) (float64, error) {
+// compare compares the voice with the whole model, which is loaded for it.
+func (s *server) compare(sentences [][]int64) (family.Comparison, error) {
 	parts, err := split(s.voice.folder)
 	if err != nil {
-		return 0, err
+		return family.Comparison{}, err
 	}
-	return s.voice.model.Difference(parts.whole, sentences)
+	return s.voice.model.Compare(parts.whole, sentences)
 }

@@ -31,7 +31,7 @@ func open(t *testing.T, folder string, size int) *worker.Pool {
 	return pool
 }
 
-func command(t *testing.T, folder string) workers.Command {
+func command(t testing.TB, folder string) workers.Command {
 	return workers.Command{Path: filepath.Join(filepath.Dir(binary), "neuralworker"), Args: []string{
 		"--runtime", neuraltest.Runtime(t), "--phonemes", binary, "--voice", toy.Variant, "--languages", "en-us", folder,
 	}}

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/recital-tts/recital/internal/speech/neural/onnx"
 )
@@ -16,9 +19,15 @@ type Model interface {
 	Hop() float64
 	// Encode reads the ids of a sentence.
 	Encode(ids []int64, noise Noise) (Sentence, error)
-	// Difference returns how far its samples are from those of the whole model from which its parts were cut, without
-	// noise, in decibels: that of the sentence that differs most.
-	Difference(whole onnx.Part, sentences [][]int64) (decibels float64, err error)
+	// Compare compares it with the whole model from which its parts were cut, without noise.
+	Compare(whole onnx.Part, sentences [][]int64) (Comparison, error)
+}
+
+// Comparison is how a model in parts compares with the whole.
+type Comparison struct {
+	Decibels float64 // how far the samples are from those of the whole, of the sentence that differs most
+	// Parts and Whole are the processor times for the last sentence.
+	Parts, Whole time.Duration
 }
 
 // Noise is how much a voice varies: 0 not at all, 1 as in training.
@@ -86,24 +95,46 @@ func Count(frames []int) (count int, err error) {
 // Equal is the difference of equal samples, in decibels.
 const Equal = -200
 
-// Difference compares the samples that two ways of computing give for sentences.
-func Difference(sentences [][]int64, whole, parts func(ids []int64) ([]float32, error)) (decibels float64, err error) {
-	decibels = Equal
+// Compare compares two ways of computing the samples of sentences.
+func Compare(sentences [][]int64, whole, parts func(ids []int64) ([]float32, error)) (c Comparison, err error) {
+	c.Decibels = Equal
 	for _, ids := range sentences {
-		wanted, err := whole(ids)
-		if err != nil {
-			return 0, fmt.Errorf("running the whole model: %w", err)
+		var wanted, got []float32
+		if wanted, c.Whole, err = timed(whole, ids); err != nil {
+			return Comparison{}, fmt.Errorf("running the whole model: %w", err)
 		}
-		got, err := parts(ids)
-		if err != nil {
-			return 0, err
+		if got, c.Parts, err = timed(parts, ids); err != nil {
+			return Comparison{}, err
 		}
 		if len(got) != len(wanted) {
-			return 0, fmt.Errorf("the parts of the model give %d samples, and the whole gives %d", len(got), len(wanted))
+			return Comparison{}, fmt.Errorf("the parts of the model give %d samples, and the whole gives %d", len(got),
+				len(wanted))
 		}
-		decibels = max(decibels, apart(wanted, got))
+		c.Decibels = max(c.Decibels, apart(wanted, got))
 	}
-	return decibels, nil
+	return c, nil
+}
+
+func timed(speak func(ids []int64) ([]float32, error), ids []int64) ([]float32, time.Duration, error) {
+	start, err := ProcessorTime()
+	if err != nil {
+		return nil, 0, err
+	}
+	samples, err := speak(ids)
+	if err != nil {
+		return nil, 0, err
+	}
+	end, err := ProcessorTime()
+	return samples, end - start, err
+}
+
+// ProcessorTime returns the time that processors have spent on this process.
+func ProcessorTime() (time.Duration, error) {
+	var used unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {
+		return 0, fmt.Errorf("reading the processor time: %w", err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano()), nil
 }
 
 // apart returns the energy of a difference, compared with that of what is wanted, in decibels.

@@ -46,6 +46,24 @@ func Runtime(t testing.TB) string {
 	return library
 }
 
+// The variables that name packages of real voices.
+const (
+	VITS       = "RECITAL_TEST_VOICE"
+	RealKokoro = "RECITAL_TEST_KOKORO"
+)
+
+// Weights returns the folder of the package of a real voice, which a variable names. Without it the test is skipped, and
+// the standard error says so.
+func Weights(t testing.TB, variable string) string {
+	t.Helper()
+	folder := os.Getenv(variable)
+	if folder == "" {
+		fmt.Fprintf(os.Stderr, "%s is SKIPPED: NO REAL VOICE IS MEASURED, for want of %s\n", t.Name(), variable)
+		t.Skipf("%s names no package of a voice", variable)
+	}
+	return folder
+}
+
 // Folder returns the folder of a small voice for American English.
 func Folder(t testing.TB) string {
 	t.Helper()

@@ -9,14 +9,14 @@ import (
 	"github.com/recital-tts/recital/internal/speech/neural/ort"
 )
 
-// Difference implements family.Model.
-func (v *Voice) Difference(whole onnx.Part, sentences [][]int64) (decibels float64, err error) {
+// Compare implements family.Model.
+func (v *Voice) Compare(whole onnx.Part, sentences [][]int64) (c family.Comparison, err error) {
 	session, err := ort.Load(whole.Model, whole.Inputs, whole.Outputs)
 	if err != nil {
-		return 0, fmt.Errorf("loading the whole model: %w", err)
+		return c, fmt.Errorf("loading the whole model: %w", err)
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
-	return family.Difference(sentences, func(ids []int64) ([]float32, error) {
+	return family.Compare(sentences, func(ids []int64) ([]float32, error) {
 		count := int64(len(ids))
 		noNoise := ort.Floats([]float32{0, 1, 0}, 3) // of the sound, the length, and of the durations
 		out, err := session.Run(ort.Ints(ids, 1, count), ort.Ints([]int64{count}, 1), noNoise)

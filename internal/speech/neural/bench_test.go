@@ -1,0 +1,146 @@
+package neural_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/process/workers"
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/engineproto"
+	"github.com/recital-tts/recital/internal/speech/neural/neuraltest"
+	"github.com/recital-tts/recital/internal/testing/benchtest"
+)
+
+// sentence returns one of so many words.
+func sentence(words int) string {
+	return map[int]string{
+		5:  "Please call me back tomorrow.",
+		12: "The weather will be cold and windy, with some rain in Scotland.",
+		25: "The quick brown fox jumps over the lazy dog while seven wizards watch from the old stone wall, and nobody in " +
+			"town knows why they laugh.",
+	}[words]
+}
+
+// families are the real voices that are measured.
+func families() map[string]string {
+	return map[string]string{"vits": neuraltest.VITS, "kokoro": neuraltest.RealKokoro}
+}
+
+// BenchmarkParts compares the processor time of the parts of a model with that of ONNX Runtime for the whole, and the
+// samples, by the family and the words of the sentence.
+func BenchmarkParts(b *testing.B) {
+	for name, variable := range families() {
+		for _, words := range []int{5, 12, 25} {
+			b.Run(fmt.Sprintf("%s/%d", name, words), func(b *testing.B) {
+				folder := neuraltest.Weights(b, variable)
+				var ratios, decibels, costs []float64
+				for b.Loop() {
+					process := ready(b, folder)
+					found := check(b, process, "en-us", sentence(words), sentence(words)) // the first one warms it up
+					process.Kill()
+					ratios, decibels = append(ratios, found.Ratio), append(decibels, found.Difference)
+					costs = append(costs, found.Cost)
+				}
+				b.ReportMetric(median(ratios), "ratio-cpu")
+				b.ReportMetric(slices.Max(decibels), "dB")
+				b.ReportMetric(median(costs), "cpu-s/audio-s")
+				benchtest.Finish(b)
+			})
+		}
+	}
+}
+
+func median(values []float64) float64 {
+	slices.Sort(values)
+	return values[len(values)/2]
+}
+
+// ready returns a process of the voice of a folder that has said hello.
+func ready(tb testing.TB, folder string) *workers.Process {
+	tb.Helper()
+	process, err := workers.Start(command(tb, folder))
+	require.NoError(tb, err)
+	tb.Cleanup(func() {
+		process.Kill()
+		<-process.Done()
+	})
+	frame, err := process.Out.Read()
+	require.NoError(tb, err)
+	_, err = engineproto.ParseHello(frame)
+	require.NoError(tb, err)
+	return process
+}
+
+// check asks a process what it finds out with texts.
+func check(tb testing.TB, process *workers.Process, language string, texts ...string) engineproto.Checked {
+	tb.Helper()
+	question, err := engineproto.CheckFrame(engineproto.Sentences{Language: language, Texts: texts})
+	require.NoError(tb, err)
+	require.NoError(tb, process.In.Write(question))
+	answer, err := process.Out.Read()
+	require.NoError(tb, err)
+	checked, err := engineproto.ParseChecked(answer)
+	require.NoError(tb, err, language)
+	return checked
+}
+
+// BenchmarkProcess measures how soon a process of a voice is ready, and its memory after the first sentence and after
+// four.
+func BenchmarkProcess(b *testing.B) {
+	for name, variable := range families() {
+		b.Run(name, func(b *testing.B) {
+			folder := neuraltest.Weights(b, variable)
+			var waits, first, fourth []float64
+			for b.Loop() {
+				begun := time.Now()
+				process := ready(b, folder)
+				waits = append(waits, time.Since(begun).Seconds())
+				say(b, process, sentence(25))
+				first = append(first, resident(b, process))
+				for range 3 {
+					say(b, process, sentence(25))
+				}
+				fourth = append(fourth, resident(b, process))
+				process.Kill()
+			}
+			b.ReportMetric(median(waits), "ready-s")
+			b.ReportMetric(median(first), "first-MiB")
+			b.ReportMetric(median(fourth), "fourth-MiB")
+			benchtest.Finish(b)
+		})
+	}
+}
+
+// say has a process say a text.
+func say(tb testing.TB, process *workers.Process, text string) {
+	tb.Helper()
+	frame, err := engineproto.JobFrame(speech.Job{
+		Text: text, Voice: toy, Language: "en-us", Speed: 1, Phrases: []speech.Phrase{speech.OwnPhrase(len(text))},
+	})
+	require.NoError(tb, err)
+	require.NoError(tb, process.In.Write(frame))
+	for frame.Kind != engineproto.KindEnd {
+		frame, err = process.Out.Read()
+		require.NoError(tb, err)
+		require.NotEqual(tb, engineproto.KindRefused, frame.Kind, string(frame.Payload))
+	}
+}
+
+// resident returns the memory of a process in MiB.
+func resident(tb testing.TB, process *workers.Process) float64 {
+	tb.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", process.PID()))
+	require.NoError(tb, err)
+	_, rest, found := strings.Cut(string(status), "VmRSS:")
+	require.True(tb, found)
+	var kib float64
+	_, err = fmt.Sscan(rest, &kib)
+	require.NoError(tb, err)
+	return kib / 1024
+}
