@@ -128,7 +128,7 @@ func (e *Engines) pool(v voicepack.Voice, size int) (*worker.Pool, error) {
 	}
 	pool, err := worker.Open(worker.Config{
 		Size: size, HelloTimeout: loadTimeout, JobTimeout: jobTimeout, AbandonTimeout: abandonTimeout,
-		Logger: e.config.Logger, Command: e.command(v),
+		GivesUp: true, Logger: e.config.Logger, Command: e.command(v),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("running an installed voice: %w", err)
@@ -158,8 +158,8 @@ const loadTimeout = time.Minute
 // jobTimeout bounds the time for a segment, whose audio lasts up to half a minute.
 const jobTimeout = time.Minute
 
-// abandonTimeout bounds the time in which a process ends a segment that nobody listens to any more. Another process
-// would take as long to load the voice.
+// abandonTimeout bounds the time in which a process ends a segment that nobody listens to any more, which it is told.
+// Another process would take as long to load the voice.
 const abandonTimeout = 2 * time.Second
 
 // Close ends a voice, and what it is saying.
