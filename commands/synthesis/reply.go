@@ -118,7 +118,7 @@ func (r *Reply) begin(ctx context.Context) error {
 	}
 	request := r.synthesis.request(r.voice)
 	request.Text, request.Markup = r.synthesis.Text, r.synthesis.markup
-	request.Cast, request.Lexicon = r.cast, r.lexicon
+	request.Cast, request.Lexicon, request.Substitutes = r.cast, r.lexicon, true
 	r.stream = r.synthesiser.Speaker.Speak(ctx, request)
 	r.synthesis.billed = r.stream.Characters()
 

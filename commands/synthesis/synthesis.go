@@ -124,7 +124,7 @@ func (s *Synthesiser) longest() time.Duration {
 func (s Synthesis) request(voice speech.Voice) speech.Request {
 	return speech.Request{
 		Voice: voice, Language: s.Language, Speed: s.Speed, Model: s.Model, Prosody: s.Prosody, Seed: s.Seed,
-		Length: s.Length,
+		Length: s.Length, Account: s.Account,
 	}
 }
 

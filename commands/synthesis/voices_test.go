@@ -120,3 +120,48 @@ func TestASessionEndsBetweenUnitsWhenItsVoiceIsDeleted(t *testing.T) {
 	require.EqualValues(t, len(said), s.totalOf(id))
 	s.requireIdle(id)
 }
+
+// full is an installed voice whose places are all taken.
+type full struct{ rate int }
+
+func (f full) Engine(string) (speech.Engine, bool) { return f, true }
+func (full) Admit(context.Context, string) bool    { return false }
+func (full) Substituted()                          {}
+func (f full) SampleRate() int                     { return f.rate }
+func (full) Speak(context.Context, speech.Job) (speech.Utterance, error) {
+	return nil, speech.ErrEngineBusy
+}
+
+// busy are voices for which that installed voice speaks.
+type busy struct{}
+
+func (busy) Speaking(_ context.Context, _, id string) (speech.Voice, error) {
+	voice, found := speech.LookupVoice(id)
+	if !found {
+		voice = speech.Voice{ID: id, Variant: "f2"}
+	}
+	voice.Installed = &speech.Installed{ID: "installed", Languages: []string{"en-us"}}
+	return voice, nil
+}
+
+// A reply of a system voice says that another one spoke, and costs the same. A voice with a name of its own is refused,
+// which costs nothing.
+func TestASystemVoiceSpeaksWhereTheInstalledOneIsBusy(t *testing.T) {
+	s := newStudio(t)
+	id := s.Open("free")
+	s.Voices, s.Speaker = busy{}, s.Speaker.WithInstalled(full{s.engines.SampleRate()})
+	o := order(id, story, audio.Raw)
+	o.Voice, o.Language = "leah", "en-us"
+	reply := s.begin(t.Context(), o)
+	require.Contains(t, reply.Warning(), "another one speaks in its place")
+	require.NoError(t, reply.AwaitAudio(t.Context()))
+	require.NoError(t, reply.Write(t.Context(), &bytes.Buffer{}))
+	require.Equal(t, reply.Characters(), s.Books(id).SettledBy[reply.ID()])
+
+	o.Voice = "installed"
+	reply = s.begin(t.Context(), o)
+	require.ErrorIs(t, reply.AwaitAudio(t.Context()), speech.ErrEngineBusy)
+	require.Error(t, reply.Write(t.Context(), &bytes.Buffer{}))
+	require.Zero(t, s.Books(id).SettledBy[reply.ID()])
+	s.requireIdle(id)
+}

@@ -178,7 +178,10 @@ func installedMetrics(engines *installed.Engines) []prometheus.Collector {
 		all.counter("recital_neural_streams_refused_total", "Streams that waited for an installed voice in vain.",
 			func(s installed.Stats) float64 { return float64(s.Refused) }),
 		all.counter("recital_neural_substitutions_total",
-			"Streams in which another voice spoke, for want of the language, the process or the memory.",
+			"Streams in which another voice spoke, for want of the language, the process, the memory or a place.",
 			func(s installed.Stats) float64 { return float64(s.Substituted) }),
+		all.counter("recital_neural_fallbacks_total",
+			"System voices that spoke themselves, for want of a place of the installed voice that speaks for them.",
+			func(s installed.Stats) float64 { return float64(s.PassedOn) }),
 	}
 }

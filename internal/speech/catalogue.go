@@ -19,6 +19,9 @@ type Installed struct {
 type InstalledEngines interface {
 	// Engine returns the engine of a voice by the voice's id, and whether it runs here.
 	Engine(id string) (Engine, bool)
+	// Admit takes a place of a voice that runs here for the listener of a context, until that ends. It does not wait: if
+	// no place is free, it returns false, and another voice speaks.
+	Admit(ctx context.Context, id string) bool
 	// Substituted is called for each stream in which another voice speaks in the place of one of them.
 	Substituted()
 }
@@ -72,13 +75,21 @@ func (c *Catalogue) Find(id string) (Voice, error) {
 	return voice, nil
 }
 
-// streamKey is the key of the stream in a context.
-type streamKey struct{}
+// Listener is for whom an engine speaks: the client of one stream.
+type Listener struct{ Account string } // "" for none
 
-// StreamOf returns the stream for which an engine speaks; nil if there is none. It ends with the context.
-func StreamOf(ctx context.Context) *Stream {
-	stream, _ := ctx.Value(streamKey{}).(*Stream)
-	return stream
+// listenerKey is the key of the listener in a context.
+type listenerKey struct{}
+
+// ListenerOf returns the listener for whom an engine speaks; nil if there is none. The listener's places end with the
+// context.
+func ListenerOf(ctx context.Context) *Listener {
+	listener, _ := ctx.Value(listenerKey{}).(*Listener)
+	return listener
+}
+
+func withListener(ctx context.Context, account string) (context.Context, context.CancelFunc) {
+	return context.WithCancel(context.WithValue(ctx, listenerKey{}, &Listener{Account: account}))
 }
 
 // WithInstalled returns a speaker that uses the engines of installed voices.
@@ -114,4 +125,53 @@ func (s *Speaker) substitution(r Request) string {
 		return "voice: it does not speak this language, and another one speaks in its place"
 	}
 	return "voice: it is not ready here, and another one speaks in its place"
+}
+
+// admit takes the places of the voices of a request, if system voices may speak in theirs, and returns the request
+// with those that speak, and the warning about it, or "".
+func (s *Speaker) admit(ctx context.Context, r Request) (Request, string) {
+	if !r.Substitutes || s.installed == nil {
+		return r, ""
+	}
+	asked := admission{speaker: s, ctx: ctx, found: map[string]bool{}}
+	voice := r.Voice
+	r.Voice = asked.admit(r, voice)
+	cast := make(map[string]Voice, len(r.Cast))
+	for name, voice := range r.Cast {
+		cast[name] = asked.admit(r, voice)
+	}
+	r.Cast = cast
+	if !asked.lacks {
+		return r, ""
+	}
+	s.installed.Substituted()
+	return r, "voice: it speaks as much as it can at the moment, and another one speaks in its place"
+}
+
+// admission takes the places of a stream.
+type admission struct {
+	speaker *Speaker
+	ctx     context.Context
+	found   map[string]bool // whether an installed voice has a place for the stream
+	lacks   bool            // one has none
+}
+
+// admit returns the voice that speaks for a voice of a request. Only a system voice has one but that which is installed.
+func (a *admission) admit(r Request, voice Voice) Voice {
+	r.Voice = voice
+	system, isSystem := LookupVoice(voice.ID)
+	if _, runs := a.speaker.installedEngine(r); !runs || !isSystem {
+		return voice
+	}
+	id := voice.Installed.ID
+	found, asked := a.found[id]
+	if !asked {
+		found = a.speaker.installed.Admit(a.ctx, id)
+		a.found[id] = found
+	}
+	if found {
+		return voice
+	}
+	a.lacks = true
+	return system
 }

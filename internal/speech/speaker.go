@@ -37,6 +37,10 @@ type Request struct {
 	Cast map[string]Voice
 	// Lexicon has words that are spoken in another way; nil for none.
 	Lexicon *Lexicon
+	Account string // with which others share installed voices; "" for none
+	// Substitutes permits that a system voice speaks itself where the installed voice that speaks for it has no place.
+	// Warning tells it.
+	Substitutes bool
 }
 
 // Piece is the next part of a stream: samples, or the end of a segment, or both.
@@ -86,12 +90,15 @@ func (s *Speaker) Speak(ctx context.Context, r Request) *Stream {
 		r.Text = r.Markup.Text
 	}
 	r.Language = languageOf(r.Text, r.Language)
-	st := s.newStream(ctx, s.engineFor(r), r, Split(r.Text))
+	ctx, cancel := withListener(ctx, r.Account)
+	r, taken := s.admit(ctx, r)
+	st := s.newStream(s.engineFor(r), r, Split(r.Text))
 	if r.Markup != nil {
-		st = s.newStream(ctx, steered{s, r}, r, splitMarkup(*r.Markup, r.Speed))
+		st = s.newStream(steered{s, r}, r, splitMarkup(*r.Markup, r.Speed))
 		st.masteringOf = s.masteringOf
 		st.chain = st.newChain()
 	}
+	st.ctx, st.cancel, st.substitution = ctx, cancel, cmp.Or(taken, s.substitution(r))
 	if r.Length > 0 {
 		st.fit = newFit(st)
 		st.jobs.Go(st.fit.measure)
@@ -104,7 +111,7 @@ func (s *Speaker) Speak(ctx context.Context, r Request) *Stream {
 	return st
 }
 
-func (s *Speaker) newStream(ctx context.Context, engine Engine, r Request, segments []Segment) *Stream {
+func (s *Speaker) newStream(engine Engine, r Request, segments []Segment) *Stream {
 	st := &Stream{
 		engine: engine, request: r, manner: newManner(r.Prosody, r.Model),
 		chain: mastering.New(engine.SampleRate(), s.masteringOf(r)),
@@ -114,8 +121,6 @@ func (s *Speaker) newStream(ctx context.Context, engine Engine, r Request, segme
 	own.Speed = 1
 	st.ownFaint = faintOf(s.masteringOf(own))
 	st.segments = r.Lexicon.Pronounce(segments, r.Language)
-	st.ctx, st.cancel = context.WithCancel(context.WithValue(ctx, streamKey{}, st))
-	st.substitution = s.substitution(r)
 	return st
 }
 
@@ -419,7 +424,9 @@ func (s *Speaker) SpeakPart(ctx context.Context, r Request, part Part) *Stream {
 	if r.Speed == 0 {
 		r.Speed = 1
 	}
-	st := s.newStream(ctx, placed{s.engineFor(r), part}, r, []Segment{part.Segment})
+	st := s.newStream(placed{s.engineFor(r), part}, r, []Segment{part.Segment})
+	st.ctx, st.cancel = withListener(ctx, r.Account)
+	st.substitution = s.substitution(r)
 	st.ahead = st.start(0)
 	return st
 }

@@ -27,6 +27,8 @@ const (
 	// From a worker that transcribes: the code point index at which a phrase begins, uint32, and the phonemes of its next
 	// clause in the International Phonetic Alphabet. The marks of its words follow; their samples mean nothing.
 	KindClause byte = 't'
+	// To a worker that can: the job is given up. It ends, with any number of samples.
+	KindGiveUp byte = 'g'
 	// To a worker with a model: Sentences in JSON; from it: Checked in JSON.
 	KindCheck   byte = 'c'
 	KindEnd     byte = 'e' // from the worker: the number of samples sent, uint32

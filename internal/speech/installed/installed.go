@@ -41,8 +41,8 @@ type Engines struct {
 	engines map[string]*engine // by the voice's id
 	ended   worker.Stats       // what the voices that ended had counted
 
-	waiting                        atomic.Int64
-	refused, substituted, streamed atomic.Uint64
+	waiting                                  atomic.Int64
+	refused, substituted, passedOn, streamed atomic.Uint64
 }
 
 // New returns an Engines that runs nothing yet.
@@ -92,8 +92,8 @@ func (e *Engines) Open(v voicepack.Voice) error {
 	defer e.mu.Unlock()
 	e.engines[v.ID] = &engine{
 		of: e, pool: pool, voice: v, patience: e.config.Patience, memory: each * int64(processes),
-		places:   make(chan struct{}, voicepack.Streams(v.Cost, processes)),
-		admitted: map[*speech.Stream]*admission{},
+		places:   newPlaces(voicepack.Streams(v.Cost, processes)),
+		admitted: map[*speech.Listener]*admission{},
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func (e *Engines) pool(v voicepack.Voice, size int) (*worker.Pool, error) {
 	}
 	pool, err := worker.Open(worker.Config{
 		Size: size, HelloTimeout: loadTimeout, JobTimeout: jobTimeout, AbandonTimeout: abandonTimeout,
-		Logger: e.config.Logger, Command: e.command(v),
+		GivesUp: true, Logger: e.config.Logger, Command: e.command(v),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("running an installed voice: %w", err)
@@ -158,8 +158,8 @@ const loadTimeout = time.Minute
 // jobTimeout bounds the time for a segment, whose audio lasts up to half a minute.
 const jobTimeout = time.Minute
 
-// abandonTimeout bounds the time in which a process ends a segment that nobody listens to any more. Another process
-// would take as long to load the voice.
+// abandonTimeout bounds the time in which a process ends a segment that nobody listens to any more, which it is told.
+// Another process would take as long to load the voice.
 const abandonTimeout = 2 * time.Second
 
 // Close ends a voice, and what it is saying.
@@ -192,7 +192,7 @@ func (e *Engines) Running() map[string]int {
 	defer e.mu.RUnlock()
 	streams := map[string]int{}
 	for id, running := range e.engines {
-		streams[id] = cap(running.places)
+		streams[id] = running.places.total
 	}
 	return streams
 }
@@ -204,13 +204,13 @@ type engine struct {
 	voice    voicepack.Voice
 	memory   int64 // bytes that its processes take
 	patience time.Duration
-	places   chan struct{} // one for each stream
+	places   *places
 
 	mu       sync.Mutex
-	admitted map[*speech.Stream]*admission
+	admitted map[*speech.Listener]*admission
 }
 
-// admission is the place of a stream, once it is decided.
+// admission is the place of a listener, once it is decided.
 type admission struct {
 	decided chan struct{}
 	err     error
@@ -222,8 +222,8 @@ func (e *engine) SampleRate() int { return e.pool.SampleRate() }
 // Speak implements speech.Engine. A stream has a place from its first job to its end, so that those in progress are not
 // slowed down by new ones.
 func (e *engine) Speak(ctx context.Context, job speech.Job) (speech.Utterance, error) {
-	if stream := speech.StreamOf(ctx); stream != nil {
-		if err := e.admit(ctx, stream, job.First); err != nil {
+	if listener := speech.ListenerOf(ctx); listener != nil {
+		if err := e.admit(ctx, listener, job.First); err != nil {
 			return nil, err
 		}
 	}
@@ -231,13 +231,33 @@ func (e *engine) Speak(ctx context.Context, job speech.Job) (speech.Utterance, e
 	return e.pool.Speak(ctx, job)
 }
 
+// Admit implements speech.InstalledEngines.
+func (e *Engines) Admit(ctx context.Context, id string) bool {
+	e.mu.RLock()
+	running, found := e.engines[id]
+	e.mu.RUnlock()
+	listener := speech.ListenerOf(ctx)
+	if !found || listener == nil || !running.places.try(listener.Account) {
+		e.passedOn.Add(1)
+		return false
+	}
+	e.streamed.Add(1)
+	a := &admission{decided: make(chan struct{})}
+	close(a.decided)
+	running.mu.Lock()
+	running.admitted[listener] = a
+	running.mu.Unlock()
+	context.AfterFunc(ctx, func() { running.forget(listener) })
+	return true
+}
+
 // admit waits for a place; that of a text of which something was spoken already, as long as it takes.
-func (e *engine) admit(ctx context.Context, stream *speech.Stream, first bool) error {
+func (e *engine) admit(ctx context.Context, listener *speech.Listener, first bool) error {
 	e.mu.Lock()
-	a, known := e.admitted[stream]
+	a, known := e.admitted[listener]
 	if !known {
 		a = &admission{decided: make(chan struct{})}
-		e.admitted[stream] = a
+		e.admitted[listener] = a
 	}
 	e.mu.Unlock()
 	if known {
@@ -249,40 +269,36 @@ func (e *engine) admit(ctx context.Context, stream *speech.Stream, first bool) e
 		}
 	}
 	e.of.waiting.Add(1)
-	a.err = e.wait(ctx, first)
+	a.err = e.wait(ctx, listener.Account, first)
 	e.of.waiting.Add(-1)
-	context.AfterFunc(ctx, func() { e.forget(stream) })
+	context.AfterFunc(ctx, func() { e.forget(listener) })
 	close(a.decided)
 	return a.err
 }
 
 // wait takes a place.
-func (e *engine) wait(ctx context.Context, first bool) error {
-	var impatient <-chan time.Time
-	if first {
-		timer := time.NewTimer(e.patience)
-		defer timer.Stop()
-		impatient = timer.C
+func (e *engine) wait(ctx context.Context, account string, first bool) error {
+	patience := e.patience
+	if !first {
+		patience = 0
 	}
-	select {
-	case e.places <- struct{}{}:
+	err := e.places.wait(ctx, account, first, patience)
+	switch {
+	case err == nil:
 		e.of.streamed.Add(1)
-		return nil
-	case <-impatient:
+	case errors.Is(err, speech.ErrEngineBusy):
 		e.of.refused.Add(1)
-		return speech.ErrEngineBusy
-	case <-ctx.Done():
-		return ctx.Err()
 	}
+	return err
 }
 
-// forget gives the place of a stream back.
-func (e *engine) forget(stream *speech.Stream) {
+// forget gives the place of a listener back.
+func (e *engine) forget(listener *speech.Listener) {
 	e.mu.Lock()
-	a := e.admitted[stream]
-	delete(e.admitted, stream)
+	a := e.admitted[listener]
+	delete(e.admitted, listener)
 	e.mu.Unlock()
 	if a != nil && a.err == nil {
-		<-e.places
+		e.places.give(listener.Account)
 	}
 }

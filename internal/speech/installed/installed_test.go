@@ -87,18 +87,71 @@ func TestStreamsHavePlaces(t *testing.T) {
 		return read(t.Context(), again) == nil
 	}, time.Minute, time.Millisecond, "the place is given back")
 
+	requireAStandIn(t, e, speaker, request)
 	german := request
 	german.Language = "de"
 	substituted := speaker.Speak(t.Context(), german)
 	require.NoError(t, read(t.Context(), substituted))
 	substituted.Close()
-	require.Equal(t, uint64(1), e.Stats().Substituted)
+	require.Equal(t, uint64(3), e.Stats().Substituted)
 
 	require.NoError(t, e.Close("toy"))
 	_, found := e.Engine("toy")
 	require.False(t, found)
 	require.Zero(t, e.Stats().Places)
 	require.GreaterOrEqual(t, e.Stats().Samples, stats.Samples, "what was counted is kept")
+}
+
+// requireAStandIn checks that a system voice speaks itself where the voice that speaks for it has no place, and that
+// neither a voice with a name of its own nor a client that cannot be told has another one.
+func requireAStandIn(t *testing.T, e *installed.Engines, speaker *speech.Speaker, own speech.Request) {
+	t.Helper()
+	system := own
+	system.Voice = speech.Voices()[0]
+	want := listen(t, speaker, system)
+	system.Voice.Installed = own.Voice.Installed
+	system.Substitutes, own.Substitutes = true, true
+
+	require.Eventually(t, func() bool { return e.Stats().Streams == 0 }, time.Minute, time.Millisecond)
+	one := speaker.Speak(t.Context(), system)
+	defer one.Close()
+	_, err := one.Next(t.Context())
+	require.NoError(t, err)
+	warning, err := one.Warning(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, warning, "it has a place")
+
+	other := speaker.Speak(t.Context(), system)
+	warning, err = other.Warning(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, warning, "another one speaks in its place")
+	other.Close()
+	require.True(t, string(want) == string(listen(t, speaker, system)), "the system voice is heard")
+	require.EqualValues(t, 2, e.Stats().PassedOn)
+
+	untold := system
+	untold.Substitutes = false
+	for _, r := range []speech.Request{own, untold} {
+		refused := speaker.Speak(t.Context(), r)
+		require.ErrorIs(t, read(t.Context(), refused), speech.ErrEngineBusy)
+		refused.Close()
+	}
+	require.NoError(t, read(t.Context(), one), "and whoever has the place is not disturbed")
+}
+
+// listen returns the samples of a request.
+func listen(t *testing.T, speaker *speech.Speaker, r speech.Request) (pcm []byte) {
+	t.Helper()
+	stream := speaker.Speak(t.Context(), r)
+	defer stream.Close()
+	for {
+		piece, err := stream.Next(t.Context())
+		if errors.Is(err, io.EOF) {
+			return pcm
+		}
+		require.NoError(t, err)
+		pcm = append(pcm, piece.PCM...)
+	}
 }
 
 func TestAVoiceWithStylesIsMeasured(t *testing.T) {

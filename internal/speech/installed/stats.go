@@ -12,6 +12,7 @@ type Stats struct {
 	Streamed     uint64 // streams that got a place
 	Refused      uint64 // streams that waited in vain
 	Substituted  uint64 // streams in which another voice spoke
+	PassedOn     uint64 // voices of streams in whose place system voices spoke, for want of a place
 }
 
 // Stats returns the figures.
@@ -20,13 +21,13 @@ func (e *Engines) Stats() Stats {
 	defer e.mu.RUnlock()
 	s := Stats{
 		Stats: e.ended, Voices: len(e.engines), Waiting: int(e.waiting.Load()), Streamed: e.streamed.Load(),
-		Refused: e.refused.Load(), Substituted: e.substituted.Load(),
+		Refused: e.refused.Load(), Substituted: e.substituted.Load(), PassedOn: e.passedOn.Load(),
 	}
 	for _, running := range e.engines {
 		now := running.pool.Stats()
 		s.Stats = counted(s.Stats, now)
 		s.Size, s.Alive, s.Busy, s.Queued = s.Size+now.Size, s.Alive+now.Alive, s.Busy+now.Busy, s.Queued+now.Queued
-		s.Places, s.Streams = s.Places+cap(running.places), s.Streams+len(running.places)
+		s.Places, s.Streams = s.Places+running.places.total, s.Streams+running.places.inUse()
 	}
 	return s
 }

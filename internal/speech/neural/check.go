@@ -1,6 +1,7 @@
 package neural
 
 import (
+	"context"
 	"errors"
 
 	"github.com/recital-tts/recital/internal/process/workers"
@@ -83,7 +84,7 @@ func (s *server) cost(sentences [][]int64) (float64, error) {
 		return 0, err
 	}
 	for _, ids := range sentences {
-		encoded, err := s.voice.model.Encode(ids, family.Noise{})
+		encoded, err := s.voice.model.Encode(context.Background(), ids, family.Noise{})
 		if err != nil {
 			return 0, err
 		}

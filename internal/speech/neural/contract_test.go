@@ -25,7 +25,8 @@ var toy = speech.Voice{ID: "toy", Name: "Toy", Gender: "U", Variant: "toy"}
 // open returns a pool that speaks with the voice of a folder.
 func open(t *testing.T, folder string, size int) *worker.Pool {
 	t.Helper()
-	pool, err := worker.Open(worker.Config{Size: size, HelloTimeout: time.Minute, Command: command(t, folder)})
+	pool, err := worker.Open(worker.Config{Size: size, HelloTimeout: time.Minute, Command: command(t, folder),
+		GivesUp: true})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, pool.Close()) })
 	return pool

@@ -94,6 +94,60 @@ func TestAUnitWhoseWorkersDieIsCut(t *testing.T) {
 	require.EqualValues(t, 2, pool.Stats().Failed)
 }
 
+// A client that hangs up costs what is computed at that moment, and not the process that has loaded the model.
+func TestAJobThatIsGivenUpEnds(t *testing.T) {
+	for family, folder := range map[string]string{
+		"VITS": neuraltest.Folder(t), "StyleTTS 2": neuraltest.KokoroFolder(t, toy.ID),
+	} {
+		t.Run(family, func(t *testing.T) {
+			pool, err := worker.Open(worker.Config{Size: 1, HelloTimeout: time.Minute, Command: command(t, folder),
+				GivesUp: true, JobTimeout: time.Hour, AbandonTimeout: time.Hour})
+			require.NoError(t, err)
+			defer func() { require.NoError(t, pool.Close()) }()
+			want, err := read(t, pool, nil)
+			require.NoError(t, err)
+			require.Eventually(t, func() bool {
+				before := pool.Stats().Samples
+				stream := speakPart(t.Context(), pool)
+				_, err := stream.Next(t.Context())
+				require.NoError(t, err)
+				stream.Close()
+				require.Eventually(t, func() bool { return pool.Stats().Busy == 0 }, patience, time.Millisecond)
+				return pool.Stats().Samples-before < uint64(len(want)/2)
+			}, patience, time.Millisecond, "all of it is computed")
+			got, err := read(t, pool, nil)
+			require.NoError(t, err)
+			require.True(t, string(want) == string(got), "what follows is whole")
+			require.Zero(t, pool.Stats().Respawns)
+			require.Zero(t, pool.Stats().Failed)
+		})
+	}
+}
+
+// What espeak-ng dies of costs another process that transcribes, and not the one that has loaded the model.
+func TestAPhonemiserThatDiesCostsNoModel(t *testing.T) {
+	pool := open(t, neuraltest.Folder(t), 1)
+	want, err := read(t, pool, nil)
+	require.NoError(t, err)
+	models := procfs.Children(os.Getpid())
+	require.Len(t, models, 1)
+	for range 5 {
+		require.Eventually(t, func() bool {
+			phonemisers := procfs.Children(models[0])
+			kill(phonemisers...)
+			return len(phonemisers) > 0
+		}, patience, time.Millisecond)
+		got, err := read(t, pool, nil)
+		require.NoError(t, err)
+		require.True(t, string(want) == string(got), "it is heard")
+	}
+	job := speech.Job{Text: strings.Repeat("s'", 200), Voice: toy, Language: "en-us", Speed: 1}
+	_, _, err = speech.Synthesise(t.Context(), pool, job)
+	require.NoError(t, err)
+	require.Equal(t, models, procfs.Children(os.Getpid()))
+	require.Zero(t, pool.Stats().Respawns)
+}
+
 func kill(pids ...int) {
 	for _, pid := range pids {
 		_ = syscall.Kill(pid, syscall.SIGKILL)

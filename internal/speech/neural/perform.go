@@ -1,6 +1,7 @@
 package neural
 
 import (
+	"context"
 	"encoding/binary"
 	"hash/fnv"
 	"math"
@@ -25,6 +26,7 @@ const (
 
 // performance is the answer to a job.
 type performance struct {
+	ctx    context.Context // ends when the job is given up
 	voice  *Voice
 	job    engineproto.Job
 	writer *workers.Writer
@@ -49,7 +51,7 @@ func (p *performance) sentence(clauses []clause, last bool) error {
 		return nil
 	}
 	config := p.voice.Config
-	encoded, err := p.voice.model.Encode(ids, family.Noise{
+	encoded, err := p.voice.model.Encode(p.ctx, ids, family.Noise{
 		Sound: config.Inference.Noise, Pace: config.Inference.PaceNoise, Seed: seedOf(p.job),
 	})
 	if err != nil {

@@ -1,6 +1,7 @@
 package neural
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,18 +23,45 @@ func Serve(in io.Reader, out *os.File, voice *Voice, transcribe workers.Command)
 	if err := s.writer.Write(engineproto.HelloFrame(voice.Config.Audio.SampleRate)); err != nil {
 		return err
 	}
-	reader := workers.NewReader(in)
-	for {
-		frame, err := reader.Read()
-		if errors.Is(err, io.EOF) {
-			return nil
+	jobs := make(chan order)
+	go receive(workers.NewReader(in), jobs)
+	for job := range jobs {
+		if job.err != nil {
+			return fmt.Errorf("reading a job: %w", job.err)
 		}
-		if err != nil {
-			return fmt.Errorf("reading a job: %w", err)
-		}
-		if err := s.answer(frame); err != nil {
+		if err := s.answer(job.ctx, job.frame); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// order is what was read: a job, or why there is none.
+type order struct {
+	ctx   context.Context // ends when the job is given up
+	frame workers.Frame
+	err   error
+}
+
+// receive passes jobs on until the input ends. Whatever comes after a job gives it up, if it goes on.
+func receive(reader *workers.Reader, to chan<- order) {
+	defer close(to)
+	giveUp := func() {}
+	for {
+		frame, err := reader.Read()
+		giveUp()
+		switch {
+		case errors.Is(err, io.EOF):
+			return
+		case err != nil:
+			to <- order{err: err}
+			return
+		case frame.Kind == engineproto.KindGiveUp:
+			continue
+		}
+		job := order{frame: frame}
+		job.ctx, giveUp = context.WithCancel(context.Background())
+		to <- job
 	}
 }
 
@@ -43,7 +71,7 @@ type server struct {
 	transcriber transcriber
 }
 
-func (s *server) answer(frame workers.Frame) error {
+func (s *server) answer(ctx context.Context, frame workers.Frame) error {
 	if frame.Kind == engineproto.KindCheck {
 		return s.check(frame)
 	}
@@ -62,12 +90,16 @@ func (s *server) answer(frame workers.Frame) error {
 		}
 		return err
 	}
-	p := &performance{voice: s.voice, job: job, writer: s.writer}
+	p := &performance{ctx: ctx, voice: s.voice, job: job, writer: s.writer}
 	bounds := s.voice.Config.units
 	clauses = bounds.cut(clauses)
 	for len(clauses) > 0 {
 		n := bounds.next(clauses)
-		if err := p.sentence(clauses[:n], n == len(clauses)); err != nil {
+		err := p.sentence(clauses[:n], n == len(clauses))
+		if ctx.Err() != nil {
+			break // nobody listens: the job ends with what there is
+		}
+		if err != nil {
 			return err
 		}
 		clauses = clauses[n:]

@@ -160,6 +160,8 @@ type Config struct {
 	// AbandonTimeout bounds the time in which a worker finishes a job that was given up, before it is killed; default
 	// 250 ms. It should be longer where a process takes long to start.
 	AbandonTimeout time.Duration
+	// GivesUp says that a process ends a job that was given up when it is told so.
+	GivesUp bool
 	// MaxAudioBytes bounds the samples of one segment, which are held in memory until they are read; default 32 MiB,
 	// 12 minutes at 22,050 Hz.
 	MaxAudioBytes int

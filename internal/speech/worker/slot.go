@@ -133,11 +133,22 @@ func (s *slot) pass(e *engine, u *utterance) error {
 			u.finish(u.ctx.Err())
 			givenUp = nil
 			timeout.Reset(s.pool.config.AbandonTimeout)
+			if err := s.giveUp(e); err != nil {
+				return err
+			}
 		case <-s.pool.ctx.Done():
 			u.finish(speech.ErrEngineClosed)
 			return s.pool.ctx.Err()
 		}
 	}
+}
+
+// giveUp tells the process that nobody listens to its job any more.
+func (s *slot) giveUp(e *engine) error {
+	if !s.pool.config.GivesUp {
+		return nil
+	}
+	return e.process.In.Write(workers.Frame{Kind: engineproto.KindGiveUp})
 }
 
 // take handles one frame. It reports whether the job has ended, or the reason why the process cannot be used any

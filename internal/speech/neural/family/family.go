@@ -2,6 +2,7 @@
 package family
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -17,8 +18,8 @@ import (
 type Model interface {
 	// Hop returns the samples of a frame.
 	Hop() float64
-	// Encode reads the ids of a sentence.
-	Encode(ids []int64, noise Noise) (Sentence, error)
+	// Encode reads the ids of a sentence. What is computed for it, then and later, is given up when ctx ends.
+	Encode(ctx context.Context, ids []int64, noise Noise) (Sentence, error)
 	// Compare compares it with the whole model from which its parts were cut, without noise.
 	Compare(whole onnx.Part, sentences [][]int64) (Comparison, error)
 }

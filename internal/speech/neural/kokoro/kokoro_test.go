@@ -70,7 +70,7 @@ func TestTheNoiseIsThatOfTheSeed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v := load(t, of)
 			speak := func(seed uint64) []float32 {
-				s, err := v.Encode(someIDs(20), family.Noise{Sound: 1, Seed: seed})
+				s, err := v.Encode(t.Context(), someIDs(20), family.Noise{Sound: 1, Seed: seed})
 				require.NoError(t, err)
 				samples, err := s.Samples(family.Round(s.Durations))
 				require.NoError(t, err)
@@ -85,7 +85,7 @@ func TestTheNoiseIsThatOfTheSeed(t *testing.T) {
 
 func TestAFrameHasASpan(t *testing.T) {
 	v := load(t, voices(t)["noisy"])
-	s, err := v.Encode(someIDs(9), family.Noise{Sound: 1})
+	s, err := v.Encode(t.Context(), someIDs(9), family.Noise{Sound: 1})
 	require.NoError(t, err)
 	require.Len(t, s.Durations, 11)
 	for _, frames := range [][]int{{1, 0, 2, 0, 0, 3, 1, 1, 1, 1, 1}, {0, 0, 40, 0, 0, 0, 0, 0, 0, 0, 0}} {

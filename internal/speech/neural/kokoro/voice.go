@@ -1,6 +1,7 @@
 package kokoro
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -110,17 +111,20 @@ func (v *Voice) style(ids int) ort.Tensor {
 func (v *Voice) Hop() float64 { return float64(ownHop) * Rate / ownRate }
 
 // Encode implements family.Model.
-func (v *Voice) Encode(ids []int64, noise family.Noise) (family.Sentence, error) {
-	s, durations, err := v.encode(ids, noise)
-	return family.Sentence{Durations: durations, Speak: s.speak}, err
+func (v *Voice) Encode(ctx context.Context, ids []int64, noise family.Noise) (family.Sentence, error) {
+	s, durations, err := v.encode(ctx, ids, noise)
+	speak := func(frames []int, write func([]float32) error) error { return s.speak(ctx, frames, write) }
+	return family.Sentence{Durations: durations, Speak: speak}, err
 }
 
-func (v *Voice) encode(ids []int64, noise family.Noise) (s sentence, durations []float64, err error) {
+func (v *Voice) encode(
+	ctx context.Context, ids []int64, noise family.Noise,
+) (s sentence, durations []float64, err error) {
 	if len(ids) == 0 || len(ids) > MaxIDs {
 		return s, nil, fmt.Errorf("encoding a sentence: it has %d phonemes", len(ids))
 	}
 	style := v.style(len(ids))
-	out, err := v.encoder.Run(ort.Ints(ids, 1, int64(len(ids))), style)
+	out, err := v.encoder.Run(ctx, ort.Ints(ids, 1, int64(len(ids))), style)
 	if err != nil {
 		return s, nil, fmt.Errorf("encoding a sentence: %w", err)
 	}
@@ -137,8 +141,8 @@ type sentence struct {
 }
 
 // speak computes all samples, at the rate of all engines.
-func (s sentence) speak(frames []int, write func(samples []float32) error) error {
-	own, err := s.samples(frames)
+func (s sentence) speak(ctx context.Context, frames []int, write func(samples []float32) error) error {
+	own, err := s.samples(ctx, frames)
 	if err != nil {
 		return err
 	}
@@ -156,7 +160,7 @@ func (s sentence) speak(frames []int, write func(samples []float32) error) error
 }
 
 // samples computes all samples as the model gives them.
-func (s sentence) samples(frames []int) ([]float32, error) {
+func (s sentence) samples(ctx context.Context, frames []int) ([]float32, error) {
 	count, err := family.Count(frames)
 	if err != nil || count == 0 {
 		return nil, err
@@ -166,11 +170,11 @@ func (s sentence) samples(frames []int) ([]float32, error) {
 		wanted[i] = float32(n)
 	}
 	given := append([]ort.Tensor{s.style, ort.Floats(wanted, 1, int64(len(wanted)))}, s.features...)
-	excitation, err := s.excitation(given, count*ownHop)
+	excitation, err := s.excitation(ctx, given, count*ownHop)
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.voice.decoder.Run(append(given, excitation)...)
+	out, err := s.voice.decoder.Run(ctx, append(given, excitation)...)
 	if err != nil {
 		return nil, fmt.Errorf("decoding a sentence: %w", err)
 	}
@@ -187,11 +191,11 @@ const (
 )
 
 // excitation returns the harmonics of each sample with the noise of the seed.
-func (s sentence) excitation(given []ort.Tensor, samples int) (ort.Tensor, error) {
+func (s sentence) excitation(ctx context.Context, given []ort.Tensor, samples int) (ort.Tensor, error) {
 	if s.voice.hasPhases {
 		given = append(slices.Clone(given), s.phases())
 	}
-	out, err := s.voice.source.Run(given...)
+	out, err := s.voice.source.Run(ctx, given...)
 	if err != nil {
 		return ort.Tensor{}, fmt.Errorf("exciting a sentence: %w", err)
 	}

@@ -1,6 +1,7 @@
 package kokoro
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -24,13 +25,13 @@ func (v *Voice) Compare(whole onnx.Part, sentences [][]int64) (c family.Comparis
 		if err != nil {
 			return nil, err
 		}
-		return s.samples(frames)
+		return s.samples(context.Background(), frames)
 	})
 }
 
 // quiet encodes a sentence without noise, with the frames that the whole model gives it.
 func (v *Voice) quiet(ids []int64) (s sentence, frames []int, err error) {
-	s, durations, err := v.encode(ids, family.Noise{})
+	s, durations, err := v.encode(context.Background(), ids, family.Noise{})
 	for _, d := range durations {
 		frames = append(frames, int(max(1, math.RoundToEven(d))))
 	}
@@ -55,7 +56,7 @@ func (v *Voice) whole(session *ort.Session, inputs int, ids []int64) ([]float32,
 		samples := count * ownHop
 		given = append(given, ort.Floats(make([]float32, samples*harmonics), 1, int64(samples), harmonics))
 	}
-	out, err := session.Run(given...)
+	out, err := session.Run(context.Background(), given...)
 	if err != nil {
 		return nil, err
 	}

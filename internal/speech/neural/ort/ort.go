@@ -3,6 +3,7 @@
 package ort
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -69,8 +70,8 @@ func Load(model []byte, inputs, outputs []string) (*Session, error) {
 // Close frees the model. No run may be under way.
 func (s *Session) Close() error { return s.session.Destroy() }
 
-// Run computes the outputs.
-func (s *Session) Run(inputs ...Tensor) (outputs []Tensor, err error) {
+// Run computes the outputs. It is given up, with the error of the context, when that ends.
+func (s *Session) Run(ctx context.Context, inputs ...Tensor) (outputs []Tensor, err error) {
 	in := make([]onnxruntime.Value, len(inputs))
 	out := make([]onnxruntime.Value, s.outputs)
 	defer func() { err = errors.Join(err, destroy(in), destroy(out)) }()
@@ -79,7 +80,7 @@ func (s *Session) Run(inputs ...Tensor) (outputs []Tensor, err error) {
 			return nil, fmt.Errorf("passing a tensor to a model: %w", err)
 		}
 	}
-	if err := s.session.Run(in, out); err != nil {
+	if err := s.run(ctx, in, out); err != nil {
 		return nil, fmt.Errorf("running a model: %w", err)
 	}
 	for _, value := range out {
@@ -90,6 +91,21 @@ func (s *Session) Run(inputs ...Tensor) (outputs []Tensor, err error) {
 		outputs = append(outputs, t)
 	}
 	return outputs, nil
+}
+
+// run runs the model, which looks between its operators whether it is to end.
+func (s *Session) run(ctx context.Context, in, out []onnxruntime.Value) error {
+	options, err := onnxruntime.NewRunOptions()
+	if err != nil {
+		return err
+	}
+	terminated := make(chan error, 1)
+	stop := context.AfterFunc(ctx, func() { terminated <- options.Terminate() })
+	err = s.session.RunWithOptions(in, out, options)
+	if !stop() { // the context has ended: the options are in use until they are terminated
+		err = errors.Join(ctx.Err(), <-terminated)
+	}
+	return errors.Join(err, options.Destroy())
 }
 
 func (t Tensor) value() (onnxruntime.Value, error) {

@@ -40,7 +40,7 @@ func load(t *testing.T, file []byte) *vits.Voice {
 // speak returns the samples of ids, of which each has the frames that the model wants.
 func speak(t *testing.T, v *vits.Voice, ids []int64, noise family.Noise) (samples []float32, frames int) {
 	t.Helper()
-	e, err := v.Encode(ids, noise)
+	e, err := v.Encode(t.Context(), ids, noise)
 	require.NoError(t, err)
 	counts := family.Round(e.Durations)
 	for _, n := range counts {
@@ -67,7 +67,7 @@ func TestThePartsAreTheWhole(t *testing.T) {
 	v := load(t, file)
 	for _, count := range []int{1, 2, 17, 90, 300} { // in one chunk, and in several
 		ids := someIDs(count)
-		want, err := whole.Run(ort.Ints(ids, 1, int64(count)), ort.Ints([]int64{int64(count)}, 1),
+		want, err := whole.Run(t.Context(), ort.Ints(ids, 1, int64(count)), ort.Ints([]int64{int64(count)}, 1),
 			ort.Floats([]float32{0, 1, 0}, 3))
 		require.NoError(t, err)
 		got, _ := speak(t, v, ids, family.Noise{})

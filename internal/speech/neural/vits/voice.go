@@ -1,6 +1,7 @@
 package vits
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -80,13 +81,13 @@ type prior struct {
 }
 
 // Encode implements family.Model.
-func (v *Voice) Encode(ids []int64, noise family.Noise) (family.Sentence, error) {
+func (v *Voice) Encode(ctx context.Context, ids []int64, noise family.Noise) (family.Sentence, error) {
 	if len(ids) == 0 {
 		return family.Sentence{}, errors.New("encoding a sentence: it has no phonemes")
 	}
 	count := int64(len(ids))
 	pace := family.Gaussian(noise.Seed, paceStream, 2*len(ids), noise.Pace)
-	out, err := v.encoder.Run(ort.Ints(ids, 1, count), ort.Ints([]int64{count}, 1), ort.Floats(pace, 1, 2, count))
+	out, err := v.encoder.Run(ctx, ort.Ints(ids, 1, count), ort.Ints([]int64{count}, 1), ort.Floats(pace, 1, 2, count))
 	if err != nil {
 		return family.Sentence{}, fmt.Errorf("encoding a sentence: %w", err)
 	}
@@ -103,12 +104,12 @@ func (v *Voice) Encode(ids []int64, noise family.Noise) (family.Sentence, error)
 	}
 	e.channels = len(e.mean) / len(ids)
 	return family.Sentence{Durations: durations, Speak: func(frames []int, write func([]float32) error) error {
-		return v.speak(e, frames, write)
+		return v.speak(ctx, e, frames, write)
 	}}, nil
 }
 
 // speak computes the samples of a sentence, and passes them on chunk by chunk.
-func (v *Voice) speak(e prior, frames []int, write func(samples []float32) error) error {
+func (v *Voice) speak(ctx context.Context, e prior, frames []int, write func(samples []float32) error) error {
 	count, err := family.Count(frames)
 	if err != nil {
 		return err
@@ -117,7 +118,7 @@ func (v *Voice) speak(e prior, frames []int, write func(samples []float32) error
 	s.prior = e.expand(frames, s.frames)
 	for from, size := 0, firstChunk; from < s.frames; size = min(2*size, largestChunk) {
 		to := min(from+size, s.frames)
-		samples, err := s.decode(from, to)
+		samples, err := s.decode(ctx, from, to)
 		if err != nil {
 			return err
 		}
@@ -155,12 +156,12 @@ type sentence struct {
 }
 
 // decode computes the samples of some frames.
-func (s *sentence) decode(from, to int) ([]float32, error) {
+func (s *sentence) decode(ctx context.Context, from, to int) ([]float32, error) {
 	first, last := max(0, from-decoderContext), min(s.frames, to+decoderContext)
-	if err := s.flowUpTo(last); err != nil {
+	if err := s.flowUpTo(ctx, last); err != nil {
 		return nil, err
 	}
-	out, err := s.voice.decoder.Run(s.tensor(s.latent, first, last))
+	out, err := s.voice.decoder.Run(ctx, s.tensor(s.latent, first, last))
 	if err != nil {
 		return nil, fmt.Errorf("decoding a sentence: %w", err)
 	}
@@ -172,7 +173,7 @@ func (s *sentence) decode(from, to int) ([]float32, error) {
 }
 
 // flowUpTo computes the latent of the frames before last that are not computed yet.
-func (s *sentence) flowUpTo(last int) error {
+func (s *sentence) flowUpTo(ctx context.Context, last int) error {
 	done := len(s.latent) / s.channels
 	if done >= last {
 		return nil
@@ -182,7 +183,7 @@ func (s *sentence) flowUpTo(last int) error {
 	for i := range mask {
 		mask[i] = 1
 	}
-	out, err := s.voice.flow.Run(s.tensor(s.prior, from, to), ort.Floats(mask, 1, 1, int64(len(mask))))
+	out, err := s.voice.flow.Run(ctx, s.tensor(s.prior, from, to), ort.Floats(mask, 1, 1, int64(len(mask))))
 	if err != nil {
 		return fmt.Errorf("computing the flow of a sentence: %w", err)
 	}

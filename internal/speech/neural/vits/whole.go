@@ -1,6 +1,7 @@
 package vits
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -19,13 +20,13 @@ func (v *Voice) Compare(whole onnx.Part, sentences [][]int64) (c family.Comparis
 	return family.Compare(sentences, func(ids []int64) ([]float32, error) {
 		count := int64(len(ids))
 		noNoise := ort.Floats([]float32{0, 1, 0}, 3) // of the sound, the length, and of the durations
-		out, err := session.Run(ort.Ints(ids, 1, count), ort.Ints([]int64{count}, 1), noNoise)
+		out, err := session.Run(context.Background(), ort.Ints(ids, 1, count), ort.Ints([]int64{count}, 1), noNoise)
 		if err != nil {
 			return nil, err
 		}
 		return out[0].Floats, nil
 	}, func(ids []int64) ([]float32, error) {
-		s, err := v.Encode(ids, family.Noise{})
+		s, err := v.Encode(context.Background(), ids, family.Noise{})
 		if err != nil {
 			return nil, err
 		}
