@@ -217,33 +217,6 @@ func stored(r require.TestingT, t testing.TB, pool *pgxpool.Pool) map[string][]a
 	return all
 }
 
-func TestAUniqueValueMayPassFromRowToRow(t *testing.T) {
-	// given two rows with a unique value each
-	type uniqueRow struct {
-		ID    string `col:"id,key"`
-		Email string `col:"email"`
-	}
-	table := Of[uniqueRow]("unique_rows").Unique("one_email", "email")
-	email := table.Fields("email")
-	pool := tables(t, table.Table)
-	writer := NewWriter(table.Table, "rows")
-	rows := NewRows([]*Table{table.Table})
-	table.Put(rows, uniqueRow{ID: "1", Email: "a@x"})
-	table.Put(rows, uniqueRow{ID: "2", Email: "b@x"})
-	flush(t, t, pool, writer, rows)
-
-	// when they exchange them in one page
-	rows = NewRows([]*Table{table.Table})
-	email.Set(rows, uniqueRow{ID: "1", Email: "b@x"})
-	table.Put(rows, uniqueRow{ID: "2", Email: "a@x"})
-	flush(t, t, pool, writer, rows)
-
-	// then both are kept
-	var kept string
-	require.NoError(t, pool.QueryRow(t.Context(), "select email from rows.unique_rows where id = '1'").Scan(&kept))
-	require.Equal(t, "b@x", kept)
-}
-
 type name string
 
 func TestWhatColumnsTake(t *testing.T) {

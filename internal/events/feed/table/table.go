@@ -28,7 +28,6 @@ type Table struct {
 type index struct {
 	name    string
 	columns []string
-	unique  bool
 }
 
 // add adds a column.
@@ -146,18 +145,12 @@ func (t *Table) DDL(schema string) []string {
 		lines = append(lines, line)
 	}
 	lines = append(lines, "primary key ("+strings.Join(quoted(t.keyNames()...), ", ")+")")
-	var after []string
+	statements := []string{fmt.Sprintf("create table %s (\n  %s\n)", name, strings.Join(lines, ",\n  "))}
 	for _, i := range t.indexes {
 		columns := strings.Join(quoted(i.columns...), ", ")
-		if i.unique {
-			// Deferred, so that within a page a value may pass from one row to another in any order.
-			lines = append(lines, fmt.Sprintf("constraint %s unique (%s) deferrable initially deferred", i.name, columns))
-			continue
-		}
-		after = append(after, fmt.Sprintf("create index %s on %s (%s)", i.name, name, columns))
+		statements = append(statements, fmt.Sprintf("create index %s on %s (%s)", i.name, name, columns))
 	}
-	create := fmt.Sprintf("create table %s (\n  %s\n)", name, strings.Join(lines, ",\n  "))
-	return slices.Insert(after, 0, create)
+	return statements
 }
 
 func (t *Table) keyNames() []string {
@@ -200,17 +193,9 @@ func (t *Table) Describe() []string {
 		lines = append(lines, line)
 	}
 	for _, i := range t.indexes {
-		lines = append(lines, i.describe(t.name))
+		lines = append(lines, fmt.Sprintf("%s: index %s (%s)", t.name, i.name, strings.Join(i.columns, ", ")))
 	}
 	lines = append(lines, t.name+": primary key ("+strings.Join(t.keyNames(), ", ")+")")
 	slices.Sort(lines)
 	return lines
-}
-
-func (i index) describe(table string) string {
-	columns := " (" + strings.Join(i.columns, ", ") + ")"
-	if i.unique {
-		return table + ": unique " + i.name + columns + " deferrable initially deferred"
-	}
-	return table + ": index " + i.name + columns
 }

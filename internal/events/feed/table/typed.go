@@ -89,12 +89,6 @@ func (t Typed[R]) Index(name string, columns ...string) Typed[R] {
 	return t
 }
 
-// Unique adds a unique constraint over the columns, which holds at the end of every page. It returns the table.
-func (t Typed[R]) Unique(name string, columns ...string) Typed[R] {
-	t.indexes = append(t.indexes, index{name: name, columns: columns, unique: true})
-	return t
-}
-
 // Put inserts a row, or replaces the one with its key.
 func (t Typed[R]) Put(rows *Rows, row R) {
 	if changes, ok := hold(rows, t.Table, row); ok {

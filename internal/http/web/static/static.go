@@ -67,9 +67,6 @@ func sumOf(content []byte) string {
 // Size is the size of the file without compression, in bytes.
 func (f File) Size() int64 { return f.size }
 
-// Compressed is the size of the file as gzip, in bytes.
-func (f File) Compressed() int { return len(f.gzipped()) }
-
 // Sum is a hash of the content, in hexadecimal digits.
 func (f File) Sum() string { return f.sum }
 
