@@ -1,0 +1,98 @@
+package neural_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/audio"
+	"github.com/recital-tts/recital/internal/speech/enginetest"
+	"github.com/recital-tts/recital/internal/speech/neural/neuraltest"
+	"github.com/recital-tts/recital/internal/speech/worker"
+)
+
+// pausing has words after pauses.
+const pausing = "We saw a ship. Anna may sing near the sea. You see a shop, and I show you a seal. Go home soon, and " +
+	"bring me a sheet. Today my son will sail. Tell me, do you know a safe way? In the end they sold a shoe."
+
+// frame is the length of a frame of energy in seconds.
+const frame = 0.005
+
+func TestARealVoiceKeepsItsTimes(t *testing.T) {
+	for name, variable := range families() {
+		t.Run(name, func(t *testing.T) {
+			engine := patient(t, neuraltest.Weights(t, variable))
+			said := speak(t, engine, 1)
+			require.Equal(t, said.PCM, speak(t, engine, 1).PCM, "the same seed, other bytes")
+			for speed, exact := range map[float64]float64{0.5: 0.01, 1.25: 0.01, 2: 0.02} {
+				assert.InEpsilon(t, said.Seconds(engine)/speed, speak(t, engine, speed).Seconds(engine), exact, "speed %v", speed)
+			}
+			var off []float64
+			energy := energies(said.PCM, engine.SampleRate())
+			for i, m := range said.Marks {
+				if start := float64(m.Sample) / float64(engine.SampleRate()); i > 0 && said.Marks[i-1].Silence {
+					off = append(off, rises(energy, start)-start)
+				}
+			}
+			near := 0
+			for _, seconds := range off {
+				if math.Abs(seconds) <= 0.05 {
+					near++
+				}
+			}
+			require.GreaterOrEqual(t, len(off), 8)
+			require.GreaterOrEqual(t, float64(near), 0.95*float64(len(off)), "seconds from the word times: %.3f", off)
+		})
+	}
+}
+
+// patient returns an engine that speaks with the voice of a folder, on machines that have other work, too.
+func patient(t *testing.T, folder string) speech.Engine {
+	t.Helper()
+	pool, err := worker.Open(worker.Config{
+		Size: 1, HelloTimeout: time.Minute, JobTimeout: 10 * time.Minute, Command: command(t, folder),
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, pool.Close()) })
+	return speech.WithFrontEnd(pool, nil)
+}
+
+func speak(t *testing.T, engine speech.Engine, speed float64) enginetest.Speech {
+	t.Helper()
+	job := speech.Job{Text: pausing, Voice: toy, Language: "en-us", Speed: speed}
+	said, err := enginetest.Speak(t.Context(), engine, job)
+	require.NoError(t, err)
+	return said
+}
+
+// energies returns the energy of each frame.
+func energies(pcm []byte, rate int) (energies []float64) {
+	for piece := range slices.Chunk(audio.AppendSamples(nil, pcm), int(frame*float64(rate))) {
+		energy := 0.0
+		for _, sample := range piece {
+			energy += float64(sample) * float64(sample)
+		}
+		energies = append(energies, energy)
+	}
+	return energies
+}
+
+// rises returns when an energy first is a tenth of its highest near a time, in seconds.
+func rises(energy []float64, near float64) float64 {
+	from, to := max(0, int((near-0.12)/frame)), min(len(energy), int((near+0.12)/frame))
+	highest := 0.0
+	for _, e := range energy[from:to] {
+		highest = max(highest, e)
+	}
+	for i := from; i < to; i++ {
+		if energy[i] >= highest/10 {
+			return float64(i) * frame
+		}
+	}
+	return math.Inf(1)
+}
