@@ -31,6 +31,7 @@ type attempt struct {
 	generation string // identifies its reservation in the log; empty without response headers
 	status     int    // 0 without response headers
 	body       []byte
+	warning    string
 	err        error // where the response was interrupted
 }
 
@@ -38,15 +39,19 @@ type attempt struct {
 func (a attempt) clean() bool { return a.status == http.StatusOK && a.err == nil }
 
 // try makes one request and reads the complete response.
-func (c customer) try(client *http.Client, s speech) attempt {
+func (c customer) try(client *http.Client, s speech) attempt { return c.tryOrder(client, s, s.order()) }
+
+// tryOrder is try for speech that is ordered otherwise.
+func (c customer) tryOrder(client *http.Client, s speech, o order) attempt {
 	a := attempt{speech: s, account: c.id}
-	response, err := client.Do(c.request(http.MethodPost, s.route, s.order().encode()))
+	response, err := client.Do(c.request(http.MethodPost, s.route, o.encode()))
 	if err != nil {
 		a.err = err
 		return a
 	}
 	defer response.Body.Close()
 	a.status, a.generation = response.StatusCode, response.Header.Get("X-Generation-Id")
+	a.warning = response.Header.Get("X-Warning")
 	a.body, a.err = io.ReadAll(response.Body)
 	return a
 }

@@ -106,7 +106,18 @@ func (s *soak) remains() (left []string) {
 // speechWorkers returns the workers of all modes.
 func (s *server) speechWorkers() []process {
 	s.t.Helper()
-	return slices.DeleteFunc(s.children(), func(p process) bool { return filepath.Base(p.args[0]) != "speechworker" })
+	return s.childrenOfProgram("speechworker")
+}
+
+// neuralWorkers returns the processes of installed voices.
+func (s *server) neuralWorkers() []process {
+	s.t.Helper()
+	return s.childrenOfProgram("neuralworker")
+}
+
+func (s *server) childrenOfProgram(name string) []process {
+	s.t.Helper()
+	return slices.DeleteFunc(s.children(), func(p process) bool { return filepath.Base(p.args[0]) != name })
 }
 
 func childrenOf(pid int) (children []process) {

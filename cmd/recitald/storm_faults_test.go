@@ -55,7 +55,16 @@ func ofRecitald(i *instance) []fault {
 		}
 		return []int{workers[r.IntN(len(workers))].pid}
 	}
+	neural := func(r *rand.Rand) []int {
+		workers := i.server().neuralWorkers()
+		if len(workers) == 0 {
+			return nil
+		}
+		return []int{workers[r.IntN(len(workers))].pid}
+	}
 	return []fault{
+		killing("a neural worker of "+i.name, neural),
+		freezing("a neural worker of "+i.name, neural),
 		{i.name + " is killed", func(*rand.Rand) remedy {
 			i.server().kill()
 			return remedy{start: i.start}

@@ -27,8 +27,11 @@ func (p *speaker) work(at *server, r *rand.Rand) error {
 	return p.speak(at, kinds[r.IntN(len(kinds))])
 }
 
-func (p *speaker) speak(at *server, s speech) error {
-	a := p.c.at(at).try(p.client, s)
+func (p *speaker) speak(at *server, s speech) error { return p.count(p.c.at(at).try(p.client, s)) }
+
+// count remembers what a reply promises.
+func (p *speaker) count(a attempt) error {
+	s := a.speech
 	switch {
 	case a.clean():
 		p.outcomes["whole"]++

@@ -39,6 +39,7 @@ func everyPromise(w *world, v visitor) []promise {
 	at := w.instances[0].server()
 	return []promise{
 		newSpeaker(at, v), newSpeaker(at, v), newSpender(at, v), newSpender(at, v), // ledger
+		newReciter(w.t, at, v), newReciter(w.t, at, v), // installed voices
 		newTalker(at, v), newTalker(at, v), // ledger, by sockets
 		newPatron(at, v), newHeirs(w.t, w.log(), v), // credit
 		newWitness(at, v), newWitness(at, v), // reads

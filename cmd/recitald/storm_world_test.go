@@ -26,6 +26,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 	"github.com/recital-tts/recital/internal/events/eventnode"
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/speech/neural/neuraltest"
 	"github.com/recital-tts/recital/internal/standins"
 	"github.com/recital-tts/recital/internal/standins/devidp"
 	"github.com/recital-tts/recital/internal/standins/hostingplatform"
@@ -297,7 +298,11 @@ func (d *tightDisk) empty() { require.NoError(d.t, os.Remove(filepath.Join(d.fol
 
 // stormFlags are those of every instance. Its clients show wrong credentials on purpose, all from one address.
 func stormFlags() []string {
-	return []string{"--engines=2", "--codecs=2", "--longest-stream=" + stormLongestStream.String(), "--address-rate=0"}
+	flags := []string{"--engines=2", "--codecs=2", "--longest-stream=" + stormLongestStream.String(), "--address-rate=0"}
+	if library, err := neuraltest.Library(); err == nil {
+		flags = append(flags, "--onnxruntime="+library)
+	}
+	return flags
 }
 
 // startStormProvider starts an identity provider that nothing happens to, and returns the flag that names it.

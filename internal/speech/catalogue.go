@@ -156,7 +156,7 @@ type admission struct {
 	lacks   bool            // one has none
 }
 
-// admit returns the voice that speaks for a voice of a request. Only a system voice has one but that which is installed.
+// admit returns the voice that speaks for a voice of a request. Only a system voice may speak itself.
 func (a *admission) admit(r Request, voice Voice) Voice {
 	r.Voice = voice
 	system, isSystem := LookupVoice(voice.ID)

@@ -33,11 +33,14 @@ var find = sync.OnceValues(func() (string, error) {
 	return library, err
 })
 
+// Library returns the path of ONNX Runtime's library, or why it can neither be found nor downloaded.
+func Library() (string, error) { return find() }
+
 // Runtime returns the path of ONNX Runtime's library. Where it can neither be found nor downloaded, the test is
 // skipped, and the reason goes to the standard error.
 func Runtime(t testing.TB) string {
 	t.Helper()
-	library, err := find()
+	library, err := Library()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s is SKIPPED: NEURAL VOICES ARE NOT TESTED, for want of ONNX Runtime: %v\n",
 			t.Name(), err)
