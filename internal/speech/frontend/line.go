@@ -124,13 +124,14 @@ func (s *scanner) matchEmoji(first rune) (found, bool) {
 
 // emojiName returns the name of the longest sequence at the position that has one, and its size in the text.
 func (s *scanner) emojiName() (name string, size int) {
-	var bare []byte
+	var room [8 * maxEmoji]byte
+	bare, last := room[:0], joiner
 	for n, r := range s.text[s.at:] {
-		if n > 4*maxEmoji || n > 0 && !isModifier(r) && !strings.HasSuffix(string(bare), string(joiner)) {
+		if n > 4*maxEmoji || !isModifier(r) && last != joiner {
 			break
 		}
 		if !isModifier(r) || r == joiner {
-			bare = utf8.AppendRune(bare, r)
+			bare, last = utf8.AppendRune(bare, r), r
 		}
 		if known, ok := s.locale.emoji()[string(bare)]; ok {
 			name, size = known, n+utf8.RuneLen(r)
