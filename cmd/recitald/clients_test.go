@@ -96,8 +96,8 @@ func TestPublishedClients(t *testing.T) {
 	fmt.Print(table(t, rows), notRun)
 }
 
-// TestPublishedClientsSpeakWithAnInstalledVoice runs one client of each interface, of which one uses sockets, too, while
-// an installed voice speaks for leah: the voice of RECITAL_TEST_VOICE, or a toy.
+// TestPublishedClientsSpeakWithAnInstalledVoice runs one client of each interface, of which one uses sockets, too,
+// while an installed voice speaks for leah: the voice of RECITAL_TEST_VOICE, or a toy.
 func TestPublishedClientsSpeakWithAnInstalledVoice(t *testing.T) {
 	if os.Getenv("RECITAL_CLIENTS") == "" {
 		t.Skip("make clients runs this: it fetches the clients with npm and pip")

@@ -11,9 +11,9 @@
 // then either the identical append or a decision that changes nothing.
 //
 // A Worker starts when the read models have caught up, and sleeps until the next item is due or the read model of its
-// list has changed (Notifier). It reads the list again only when the list shows the previous outcomes, so that items are not
-// repeated needlessly. An item that takes long does not keep those that are listed later waiting, as long as fewer than
-// Limits.Concurrency do.
+// list has changed (Notifier). It reads the list again only when the list shows the previous outcomes, so that items
+// are not repeated needlessly. An item that takes long does not keep those that are listed later waiting, as long as
+// fewer than Limits.Concurrency do.
 //
 // An item that fails is tried again after a pause that doubles, and is given up after Limits.Attempts: an alert is
 // raised, and the item is tried only every Limits.Rest, so that it is done without further intervention once the cause

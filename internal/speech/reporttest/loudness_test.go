@@ -143,8 +143,8 @@ func writeGainsOf(
 // corrections is how often a gain is corrected by what the limiter behind it takes away.
 const corrections = 3
 
-// gainFor returns the gain that brings samples to the target behind the limiter, which takes 1 dB from the peaks of some
-// voices.
+// gainFor returns the gain that brings samples to the target behind the limiter, which takes 1 dB from the peaks of
+// some voices.
 func gainFor(pcm []byte, rate int) float64 {
 	gain := loudness.Target - loudness.Of(pcm, rate)
 	for range corrections {

@@ -55,8 +55,8 @@ const (
 	RealKokoro = "RECITAL_TEST_KOKORO"
 )
 
-// Weights returns the folder of the package of a real voice, which a variable names. Without it the test is skipped, and
-// the standard error says so.
+// Weights returns the folder of the package of a real voice, which a variable names. Without it the test is skipped,
+// and the standard error says so.
 func Weights(t testing.TB, variable string) string {
 	t.Helper()
 	folder := os.Getenv(variable)

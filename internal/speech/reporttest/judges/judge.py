@@ -1,8 +1,8 @@
 """Has judges that are no part of Recital hear its voices, and prints a table.
 
 The voices say what a person says in Debian's prompts of asterisk, through a recitald that runs. The judges are Whisper
-(base), for the words; DistillMOS, for the sound; and Resemblyzer, for the likeness to that person. Intervals are of 95 %,
-by bootstrap over sentences.
+(base), for the words; DistillMOS, for the sound; and Resemblyzer, for the likeness to that person. Intervals are of
+95 %, by bootstrap over sentences.
 """
 
 import argparse
@@ -154,7 +154,8 @@ def row(name, opinions, person):
         lambda i: 100 * of["errors"][i].sum() / of["words"][i].sum(), lambda i: of["distillmos"][i].mean(),
         lambda i: alike[i].mean(),
     ]
-    return " | ".join(["", name, str(len(opinions)), *(interval(c, len(opinions), random) for c in columns), ""]).strip()
+    figures = (interval(column, len(opinions), random) for column in columns)
+    return " | ".join(["", name, str(len(opinions)), *figures, ""]).strip()
 
 
 def main():
