@@ -1,6 +1,6 @@
 // The parts of which views are made.
 import type { ComponentChildren } from 'preact'
-import { useCallback, useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useCallback, useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, messageOf } from './api'
 import { ago, dateTime, utc } from './format'
 import { listen, type Topic } from './live'
@@ -101,13 +101,14 @@ export function Time({ at, relative }: { at: number | null; relative?: boolean }
   return <time dateTime={iso} title={title}>{relative ? ago(at) : dateTime(at)}</time>
 }
 
-// Dialog is modal. Browsers keep the focus within it, and return the focus when it closes.
+// Dialog is modal as soon as it is there: no key goes to what is behind it, from where the focus would then be missed.
+// Browsers keep the focus within it, and return the focus when it closes.
 export function Dialog({ title, onClose, children, wide }: {
   title: string; onClose: () => void; children: ComponentChildren; wide?: boolean
 }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
-  useEffect(() => {
+  useLayoutEffect(() => {
     const opened = dialog.current!
     const before = document.activeElement
     opened.showModal()
