@@ -164,7 +164,7 @@ func (v *viewer) walksByKeyboard() {
 
 func (v *viewer) speaksByKeyboard() {
 	v.open("playground")
-	v.reach(`e.matches(".voice-button")`)
+	v.reach(`e.matches("button.voice-button")`)
 	v.hit("Enter", 0)
 	v.reach(`e.matches("dialog [type=search]")`)
 	v.types("ava")

@@ -94,7 +94,7 @@ func (v *viewer) unseen(selector string) {
 func (v *viewer) open(name string) {
 	v.t.Helper()
 	v.evaluate(fmt.Sprintf(`location.hash = "#/%s"`, name))
-	v.await(`document.querySelector("main h1") && !document.querySelector("main .skeleton")`)
+	v.await(`document.querySelector("main h1") && !document.querySelector("main :is(.skeleton, .waiting)")`)
 }
 
 // signIn comes from the welcome as a person with a name.
@@ -242,7 +242,7 @@ func (v *viewer) usesThePlayground() {
 	t := v.t
 	v.look("playground-empty")
 	// the voice is found, starred and chosen
-	v.await(`document.querySelector(".voice-button")`)
+	v.await(`document.querySelector("button.voice-button")`)
 	v.evaluate(`document.querySelector(".voice-button").focus()`)
 	v.click(".voice-button")
 	v.await(`document.querySelectorAll("dialog .voices li").length === 9`)
