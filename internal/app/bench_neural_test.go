@@ -104,10 +104,10 @@ func (c *client) listen(request string) (late time.Duration, err error) {
 	heard, buffer := 0, make([]byte, 4096)
 	for {
 		n, err := response.Body.Read(buffer)
-		if n > 0 && heard == 0 {
+		switch {
+		case n > 0 && heard == 0:
 			begun = time.Now()
-		}
-		if n > 0 {
+		case n > 0:
 			due := begun.Add(time.Duration(heard) * time.Second / (2 * 24000))
 			late = max(late, time.Since(due))
 		}

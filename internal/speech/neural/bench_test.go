@@ -35,8 +35,9 @@ func families() map[string]string {
 // BenchmarkParts compares the processor time of the parts of a model with that of ONNX Runtime for the whole, and the
 // samples, by the family and the words of the sentence.
 func BenchmarkParts(b *testing.B) {
+	sizes := []int{5, 12, 25}
 	for name, variable := range families() {
-		for _, words := range []int{5, 12, 25} {
+		for _, words := range sizes[:benchtest.Size(len(sizes), 1)] {
 			b.Run(fmt.Sprintf("%s/%d", name, words), func(b *testing.B) {
 				folder := neuraltest.Weights(b, variable)
 				var ratios, decibels, costs []float64
