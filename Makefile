@@ -42,16 +42,14 @@ folders_with = $$(grep -rlE --include='*_test.go' '$(1)' . | xargs -r -n 1 dirna
 
 .DEFAULT_GOAL := help
 .PHONY: help deps deps-test deps-long build console run voices test test-plain test-race test-long test-long-plain \
-	test-long-race lint bench align-report clone-report normalise-report nemo-report neural-report precheck-report loudness \
-	loudness-report soak storm clients \
+	test-long-race lint bench align-report clone-report normalise-report nemo-report neural-report \
+	precheck-report loudness loudness-report soak storm clients \
 	fixture pydantic govulncheck fuzz clean
 
 # Tests take the binaries that make has built, and benchmarks a regular expression in which nothing is expanded.
 test test-long bench soak storm clients fixture fuzz: export RECITAL_TEST_BINARIES := $(CURDIR)/bin
 test test-long: export TMPDIR ?= $(shell deploy/scratch.sh)
 bench: export RECITAL_BENCH := $(value BENCH)
-bench: export RECITAL_TEST_VOICE ?= $(shell deploy/voices.sh package joe)
-bench: export RECITAL_TEST_KOKORO ?= $(shell deploy/voices.sh package heart)
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -113,7 +111,9 @@ lint: deps ## check the format, the code with golangci-lint, and the alert rules
 
 bench: deps build ## run the benchmarks and print a table of their targets (BENCH=regexp, BENCH_TIME=1s; BENCH=quick: all, in three minutes)
 	@echo "load average: $$(cut -d ' ' -f 1-3 /proc/loadavg) on $$(nproc) cores"
-	@set -- -p 1 -bench "$$RECITAL_BENCH" -benchtime $(BENCH_TIME) -timeout 60m; \
+	@export RECITAL_TEST_VOICE="$${RECITAL_TEST_VOICE-$$(deploy/voices.sh package joe)}"; \
+	export RECITAL_TEST_KOKORO="$${RECITAL_TEST_KOKORO-$$(deploy/voices.sh package heart)}"; \
+	set -- -p 1 -bench "$$RECITAL_BENCH" -benchtime $(BENCH_TIME) -timeout 60m; \
 	[ "$$RECITAL_BENCH" != quick ] || set -- -p 1 -bench . -benchtime 100ms -short; \
 	$(GO) run ./internal/testing/benchtest/table $(GO) test -run '^$$' -vet off -benchmem "$$@" $(call folders_with,^func Benchmark)
 

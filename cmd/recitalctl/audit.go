@@ -22,7 +22,7 @@ type audits struct {
 	Heads     auditHeads    `cmd:"" help:"List the signed heads of the log, or keep them in a file elsewhere, as proof."`
 }
 
-// auditList is a command that lists entries. Its name is that of the area in the admin API.
+// auditList lists the entries of the area after which the command is named.
 type auditList struct {
 	Account  string `placeholder:"ID" help:"Only entries on this account."`
 	Email    string `placeholder:"ADDRESS" help:"${audit_filters_email}"`

@@ -29,7 +29,7 @@ func (p *speaker) work(at *server, r *rand.Rand) error {
 
 func (p *speaker) speak(at *server, s speech) error { return p.count(p.c.at(at).try(p.client, s)) }
 
-// count remembers what a reply promises.
+// count records what a reply promises.
 func (p *speaker) count(a attempt) error {
 	s := a.speech
 	switch {

@@ -121,7 +121,7 @@ func TestASessionEndsBetweenUnitsWhenItsVoiceIsDeleted(t *testing.T) {
 	s.requireIdle(id)
 }
 
-// full is an installed voice whose places are all taken.
+// full is an installed voice without a free place.
 type full struct{ rate int }
 
 func (f full) Engine(string) (speech.Engine, bool) { return f, true }

@@ -101,8 +101,8 @@ export function Time({ at, relative }: { at: number | null; relative?: boolean }
   return <time dateTime={iso} title={title}>{relative ? ago(at) : dateTime(at)}</time>
 }
 
-// Dialog is modal as soon as it is there: no key goes to what is behind it, from where the focus would then be missed.
-// Browsers keep the focus within it, and return the focus when it closes.
+// Dialog is modal from its first paint, so no key moves the focus behind it. Browsers keep the focus within it, and
+// return it when the dialog closes.
 export function Dialog({ title, onClose, children, wide }: {
   title: string; onClose: () => void; children: ComponentChildren; wide?: boolean
 }) {
