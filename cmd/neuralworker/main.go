@@ -1,4 +1,4 @@
-// Neuralworker is the process in which recitald runs a neural voice. It exchanges frames over standard input and
+// Neuralworker is the process in which recitald runs neural voices that share a model. It exchanges frames over standard input and
 // output and exits at the end of its input. It loads ONNX Runtime, and asks a speechworker for phonemes.
 package main
 
@@ -7,8 +7,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime/debug"
-	"strings"
 
 	"github.com/recital-tts/recital/internal/process/confine"
 	"github.com/recital-tts/recital/internal/process/release"
@@ -17,11 +17,12 @@ import (
 	"github.com/recital-tts/recital/internal/speech/neural/ort"
 )
 
-const usage = `usage: neuralworker --runtime LIBRARY --phonemes SPEECHWORKER --voice ID --languages CODES FOLDER
+const usage = `usage: neuralworker --runtime LIBRARY --phonemes SPEECHWORKER FOLDER
        neuralworker --version
 
 recitald starts it; frames go over standard input and output. FOLDER has a voice: voice.onnx, voice.onnx.json
-and, if its model speaks with several styles, voice.styles.bin.
+and, if its model speaks with several styles, voice.styles.bin. Jobs may name a folder beside it, of a voice with
+the same model.
 
 `
 
@@ -37,8 +38,6 @@ func run(args []string) int {
 	}
 	library := flags.String("runtime", "", "the shared library of ONNX Runtime, an absolute path")
 	speechworker := flags.String("phonemes", "", "the path of the speechworker binary")
-	id := flags.String("voice", "", "the name by which jobs call the voice")
-	languages := flags.String("languages", "", "what the voice speaks, as espeak-ng calls it, separated by commas")
 	version := flags.Bool("version", false, "print the version")
 	if err := flags.Parse(args); err != nil {
 		return 2
@@ -47,45 +46,36 @@ func run(args []string) int {
 		fmt.Println("neuralworker", release.Build())
 		return 0
 	}
-	if flags.NArg() != 1 || *library == "" || *speechworker == "" || *id == "" || *languages == "" {
+	if flags.NArg() != 1 || *library == "" || *speechworker == "" {
 		flags.Usage()
 		return 2
 	}
-	load := func() (*neural.Voice, error) {
-		voice, err := loadVoice(*library, flags.Arg(0))
-		if err != nil {
-			return nil, err
-		}
-		voice.ID, voice.Languages = *id, strings.Split(*languages, ",")
-		return voice, nil
-	}
-	if err := serve(load, *speechworker); err != nil {
+	if err := serve(*library, flags.Arg(0), *speechworker); err != nil {
 		fmt.Fprintf(os.Stderr, "neuralworker: %v\n", err)
 		return 1
 	}
 	return 0
 }
 
-// loadVoice loads a voice. What it takes to load it is given back to the system.
-func loadVoice(library, folder string) (*neural.Voice, error) {
-	files := os.DirFS(folder)
-	memory, err := neural.Memory(files)
+// load loads the model of a folder. What it takes to load it is given back to the system.
+func load(library, folder string) (*neural.Voices, error) {
+	memory, err := neural.Memory(os.DirFS(folder))
 	if err != nil {
 		return nil, err
 	}
 	if err := errors.Join(confine.Memory(memory), ort.Open(library)); err != nil {
 		return nil, err
 	}
-	voice, err := neural.Load(files)
+	voices, err := neural.Load(os.DirFS(filepath.Dir(folder)), filepath.Base(folder))
 	debug.FreeOSMemory()
-	return voice, err
+	return voices, err
 }
 
 // serve answers jobs. A voice that cannot be loaded is refused, with the reason, in place of a hello.
-func serve(load func() (*neural.Voice, error), speechworker string) error {
-	voice, err := load()
+func serve(library, folder, speechworker string) error {
+	voices, err := load(library, folder)
 	if err != nil {
 		return errors.Join(err, neural.Refuse(os.Stdout, err))
 	}
-	return neural.Serve(os.Stdin, os.Stdout, voice, workers.Command{Path: speechworker, Args: []string{"phonemes"}})
+	return neural.Serve(os.Stdin, os.Stdout, voices, workers.Command{Path: speechworker, Args: []string{"phonemes"}})
 }

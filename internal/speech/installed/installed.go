@@ -1,4 +1,5 @@
-// Package installed runs the engines of voices that operators have installed, each voice in processes of its own.
+// Package installed runs the engines of voices that operators have installed, each model in processes of its own.
+// Voices that have the same model share them.
 package installed
 
 import (
@@ -9,7 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,11 +36,14 @@ type Config struct {
 // Engines implements speech.InstalledEngines. It is safe for concurrent use.
 type Engines struct {
 	config Config
+	places *places
 
-	opening sync.Mutex // of whoever opens a voice
+	opening sync.Mutex // of whoever opens or closes a voice
 	mu      sync.RWMutex
 	engines map[string]*engine // by the voice's id
-	ended   worker.Stats       // what the voices that ended had counted
+	models  map[string]*model  // by their hashes
+	ended   worker.Stats       // what the models that ended had counted
+	tenants map[*speech.Listener]*tenant
 
 	waiting                                  atomic.Int64
 	refused, substituted, passedOn, streamed atomic.Uint64
@@ -50,7 +54,10 @@ func New(config Config) *Engines {
 	if config.Patience == 0 {
 		config.Patience = 5 * time.Second
 	}
-	return &Engines{config: config, engines: map[string]*engine{}}
+	return &Engines{
+		config: config, places: newPlaces(voicepack.Share * float64(runtime.NumCPU())),
+		engines: map[string]*engine{}, models: map[string]*model{}, tenants: map[*speech.Listener]*tenant{},
+	}
 }
 
 // HasRuntime reports whether the library of ONNX Runtime is there. It may come while recitald works.
@@ -61,44 +68,88 @@ func (e *Engines) HasRuntime() bool {
 
 // Engine implements speech.InstalledEngines.
 func (e *Engines) Engine(id string) (speech.Engine, bool) {
+	running, found := e.engine(id)
+	return running, found
+}
+
+func (e *Engines) engine(id string) (*engine, bool) {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	running, found := e.engines[id]
 	return running, found
 }
 
-// Open runs a voice, unless it runs. It takes as long as the voice needs to be loaded. A voice for which not enough
-// memory is left is refused.
+// Open runs a voice, unless it runs. It takes as long as its model needs to be loaded, unless another voice has the
+// same. A voice for which not enough memory is left is refused.
 func (e *Engines) Open(v voicepack.Voice) error {
 	e.opening.Lock()
 	defer e.opening.Unlock()
-	if running, found := e.Engine(v.ID); found {
-		if running.(*engine).voice.Folder == v.Folder {
+	if running, found := e.engine(v.ID); found {
+		if running.voice.Folder == v.Folder {
 			return nil
 		}
-		if err := e.Close(v.ID); err != nil {
+		if err := e.end(v.ID); err != nil {
 			return err
 		}
 	}
-	each, processes, err := e.room(v)
-	if err != nil {
-		return err
-	}
-	pool, err := e.pool(v, processes)
+	m, err := e.modelOf(v)
 	if err != nil {
 		return err
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.engines[v.ID] = &engine{
-		of: e, pool: pool, voice: v, patience: e.config.Patience, memory: each * int64(processes),
-		places:   newPlaces(voicepack.Streams(v.Cost, processes)),
-		admitted: map[*speech.Listener]*admission{},
-	}
+	e.engines[v.ID] = &engine{of: e, model: m, voice: v}
+	e.adapt(m)
 	return nil
 }
 
-// mostProcesses bounds the processes of a voice, of which each holds its model.
+// model is a model that runs.
+type model struct {
+	hash      string
+	pool      *worker.Pool
+	processes int
+	memory    int64 // bytes that they take
+	share     *share
+}
+
+// modelOf returns the model of a voice, which it runs if it does not run.
+func (e *Engines) modelOf(v voicepack.Voice) (*model, error) {
+	hash, err := v.Model()
+	if err != nil {
+		return nil, err
+	}
+	if m, found := e.models[hash]; found {
+		return m, nil
+	}
+	each, processes, err := e.room(v)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := e.pool(v, processes)
+	if err != nil {
+		return nil, err
+	}
+	m := &model{hash: hash, pool: pool, processes: processes, memory: each * int64(processes), share: e.places.open()}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.models[hash] = m
+	return m, nil
+}
+
+// adapt makes a model's streams as many as the voice that costs most permits, and has its processes, when they are
+// started again, load it from the folder of a voice that is still there.
+func (e *Engines) adapt(m *model) {
+	cost := 0.0
+	for _, running := range e.engines {
+		if running.model == m {
+			cost = max(cost, running.voice.Cost)
+			m.pool.SetCommand(e.command(running.voice))
+		}
+	}
+	e.places.resize(m.share, voicepack.Streams(cost, m.processes), cost)
+}
+
+// mostProcesses bounds the processes of a model, each of which holds it.
 const mostProcesses = 4
 
 // room returns how many processes of a voice find room in the memory, and what each takes in bytes.
@@ -110,11 +161,9 @@ func (e *Engines) room(v voicepack.Voice) (each int64, processes int, err error)
 		return 0, 0, err
 	}
 	left := e.config.Memory
-	e.mu.RLock()
-	for _, running := range e.engines {
+	for _, running := range e.models {
 		left -= running.memory
 	}
-	e.mu.RUnlock()
 	if left < each {
 		return 0, 0, fmt.Errorf("it needs %d MiB of memory, and %d MiB of RECITAL_NEURAL_MEMORY are left", each>>20,
 			max(left, 0)>>20)
@@ -145,8 +194,7 @@ func (e *Engines) command(v voicepack.Voice) workers.Command {
 	return workers.Command{
 		Path: filepath.Join(filepath.Dir(e.config.Speechworker), "neuralworker"),
 		Args: []string{
-			"--runtime", e.config.Runtime, "--phonemes", e.config.Speechworker, "--voice", v.ID,
-			"--languages", strings.Join(v.Languages, ","), v.Folder,
+			"--runtime", e.config.Runtime, "--phonemes", e.config.Speechworker, v.Folder,
 		},
 		Logger: e.config.Logger, Alone: true,
 	}
@@ -162,19 +210,37 @@ const jobTimeout = time.Minute
 // Another process would take as long to load the voice.
 const abandonTimeout = 2 * time.Second
 
-// Close ends a voice, and what it is saying.
+// Close ends a voice, and what it says after the sentence that it is saying.
 func (e *Engines) Close(id string) error {
+	e.opening.Lock()
+	defer e.opening.Unlock()
+	return e.end(id)
+}
+
+// end is Close. The last voice of a model ends that, too.
+func (e *Engines) end(id string) error {
 	e.mu.Lock()
 	running, found := e.engines[id]
 	delete(e.engines, id)
+	isLast := found
+	for _, other := range e.engines {
+		isLast = isLast && other.model != running.model
+	}
+	if found && !isLast {
+		running.ended.Store(true)
+		e.adapt(running.model)
+	}
 	e.mu.Unlock()
-	if !found {
+	if !isLast {
 		return nil
 	}
-	err := running.pool.Close()
+	m := running.model
+	err := m.pool.Close()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.ended = counted(e.ended, running.pool.Stats())
+	delete(e.models, m.hash)
+	e.places.close(m.share)
+	e.ended = counted(e.ended, m.pool.Stats())
 	return err
 }
 
@@ -186,119 +252,42 @@ func (e *Engines) CloseAll() (err error) {
 	return err
 }
 
-// Running returns how many streams each running voice carries at the same time, by its id.
+// Running returns how many streams each running voice carries at the same time, if no other one speaks, by its id.
 func (e *Engines) Running() map[string]int {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	streams := map[string]int{}
 	for id, running := range e.engines {
-		streams[id] = running.places.total
+		streams[id] = e.places.total(running.model.share)
 	}
 	return streams
 }
 
 // engine is the engine of a voice.
 type engine struct {
-	of       *Engines
-	pool     *worker.Pool
-	voice    voicepack.Voice
-	memory   int64 // bytes that its processes take
-	patience time.Duration
-	places   *places
-
-	mu       sync.Mutex
-	admitted map[*speech.Listener]*admission
-}
-
-// admission is the place of a listener, once it is decided.
-type admission struct {
-	decided chan struct{}
-	err     error
+	of    *Engines
+	model *model
+	voice voicepack.Voice
+	ended atomic.Bool
 }
 
 // SampleRate implements speech.Engine.
-func (e *engine) SampleRate() int { return e.pool.SampleRate() }
+func (e *engine) SampleRate() int { return e.model.pool.SampleRate() }
 
 // Speak implements speech.Engine. A stream has a place from its first job to its end, so that those in progress are not
 // slowed down by new ones.
 func (e *engine) Speak(ctx context.Context, job speech.Job) (speech.Utterance, error) {
+	if e.ended.Load() {
+		return nil, speech.ErrEngineClosed
+	}
+	if !slices.Contains(e.voice.Languages, job.Language) {
+		return nil, fmt.Errorf("%w: the voice does not speak the language", speech.ErrRefused)
+	}
 	if listener := speech.ListenerOf(ctx); listener != nil {
-		if err := e.admit(ctx, listener, job.First); err != nil {
+		if err := e.of.admit(ctx, listener, e.model.share, job.First); err != nil {
 			return nil, err
 		}
 	}
-	job.Voice.Variant, job.Voice.Timbre = e.voice.ID, nil
-	return e.pool.Speak(ctx, job)
-}
-
-// Admit implements speech.InstalledEngines.
-func (e *Engines) Admit(ctx context.Context, id string) bool {
-	e.mu.RLock()
-	running, found := e.engines[id]
-	e.mu.RUnlock()
-	listener := speech.ListenerOf(ctx)
-	if !found || listener == nil || !running.places.try(listener.Account) {
-		e.passedOn.Add(1)
-		return false
-	}
-	e.streamed.Add(1)
-	a := &admission{decided: make(chan struct{})}
-	close(a.decided)
-	running.mu.Lock()
-	running.admitted[listener] = a
-	running.mu.Unlock()
-	context.AfterFunc(ctx, func() { running.forget(listener) })
-	return true
-}
-
-// admit waits for a place; that of a text of which something was spoken already, as long as it takes.
-func (e *engine) admit(ctx context.Context, listener *speech.Listener, first bool) error {
-	e.mu.Lock()
-	a, known := e.admitted[listener]
-	if !known {
-		a = &admission{decided: make(chan struct{})}
-		e.admitted[listener] = a
-	}
-	e.mu.Unlock()
-	if known {
-		select {
-		case <-a.decided:
-			return a.err
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	e.of.waiting.Add(1)
-	a.err = e.wait(ctx, listener.Account, first)
-	e.of.waiting.Add(-1)
-	context.AfterFunc(ctx, func() { e.forget(listener) })
-	close(a.decided)
-	return a.err
-}
-
-// wait takes a place.
-func (e *engine) wait(ctx context.Context, account string, first bool) error {
-	patience := e.patience
-	if !first {
-		patience = 0
-	}
-	err := e.places.wait(ctx, account, first, patience)
-	switch {
-	case err == nil:
-		e.of.streamed.Add(1)
-	case errors.Is(err, speech.ErrEngineBusy):
-		e.of.refused.Add(1)
-	}
-	return err
-}
-
-// forget gives the place of a listener back.
-func (e *engine) forget(listener *speech.Listener) {
-	e.mu.Lock()
-	a := e.admitted[listener]
-	delete(e.admitted, listener)
-	e.mu.Unlock()
-	if a != nil && a.err == nil {
-		e.places.give(listener.Account)
-	}
+	job.Voice.Variant, job.Voice.Timbre = filepath.Base(e.voice.Folder), nil
+	return e.model.pool.Speak(ctx, job)
 }

@@ -7,12 +7,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/internal/process/procfs"
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/enginetest"
 	"github.com/recital-tts/recital/internal/speech/installed"
@@ -166,6 +168,59 @@ func TestAVoiceWithStylesIsMeasured(t *testing.T) {
 	require.ErrorContains(t, err, "styles")
 }
 
+// Voices that differ in their styles speak with one copy of their model, also when the one from whose folder it was
+// loaded is gone.
+func TestVoicesWithTheSameModelShareIt(t *testing.T) {
+	runtime, folder := neuraltest.Runtime(t), t.TempDir()
+	var voices []voicepack.Voice
+	for i, id := range []string{"one", "other"} {
+		v := voicepack.Voice{ID: id, Languages: []string{"en-us"}, Folder: filepath.Join(folder, id), Cost: 0.1}
+		require.NoError(t, os.CopyFS(v.Folder, os.DirFS(neuraltest.KokoroFolder(t, id))))
+		styles := neuraltest.Styles(uint64(i + 1))
+		require.NoError(t, os.WriteFile(filepath.Join(v.Folder, voicepack.StylesFile), styles, 0o600))
+		voices = append(voices, v)
+	}
+	say := func(e *installed.Engines, v voicepack.Voice) []byte {
+		engine, found := e.Engine(v.ID)
+		require.True(t, found)
+		job := speech.Job{Text: enginetest.Sentence, Language: "en-us", Speed: 1}
+		pcm, _, err := speech.Synthesise(t.Context(), engine, job)
+		require.NoError(t, err)
+		return pcm
+	}
+	var alone [][]byte
+	for _, v := range voices {
+		e := newEngines(t, runtime)
+		require.NoError(t, e.Open(v))
+		alone = append(alone, say(e, v))
+		require.NoError(t, e.CloseAll())
+	}
+	require.NotEqual(t, alone[0], alone[1])
+
+	each, err := voices[0].Memory()
+	require.NoError(t, err)
+	e := installed.New(installed.Config{Runtime: runtime, Speechworker: binary, SampleRate: neuraltest.ToyRate,
+		Memory: each})
+	defer func() { require.NoError(t, e.CloseAll()) }()
+	for _, v := range voices {
+		require.NoError(t, e.Open(v))
+	}
+	require.Equal(t, 1, e.Stats().Size)
+	for i, v := range voices {
+		require.True(t, string(alone[i]) == string(say(e, v)), v.ID)
+	}
+	gone, _ := e.Engine("one")
+	require.NoError(t, e.Close("one"))
+	require.NoError(t, os.RemoveAll(voices[0].Folder))
+	_, err = gone.Speak(t.Context(), speech.Job{Text: enginetest.Sentence, Language: "en-us", Speed: 1})
+	require.ErrorIs(t, err, speech.ErrEngineClosed)
+	for _, pid := range procfs.Children(os.Getpid()) {
+		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+	}
+	require.Eventually(t, func() bool { return e.Stats().Respawns == 1 }, time.Minute, time.Millisecond)
+	require.True(t, string(alone[1]) == string(say(e, voices[1])), "a new process knows another folder")
+}
+
 func TestWithoutARuntimeNothingRuns(t *testing.T) {
 	e := newEngines(t, "")
 	require.ErrorIs(t, e.Open(toy(t)), voicepack.ErrNoRuntime)
@@ -187,6 +242,7 @@ func TestVoicesForWhichThereIsNoMemoryDoNotRun(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, e.CloseAll()) })
 	one, other := toy(t), toy(t)
 	other.ID = "other"
+	require.NoError(t, os.WriteFile(filepath.Join(other.Folder, voicepack.ModelFile), neuraltest.OtherToy(), 0o600))
 	require.NoError(t, e.Open(one))
 	require.ErrorContains(t, e.Open(other), "RECITAL_NEURAL_MEMORY")
 	require.Contains(t, e.Running(), "toy")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"time"
 
 	"github.com/recital-tts/recital/internal/process/workers"
@@ -40,7 +41,7 @@ func (e *Engines) Measure(ctx context.Context, v voicepack.Voice) (m voicepack.M
 	meter := loudness.NewMeter(pool.SampleRate())
 	samples := 0
 	for _, text := range enough(sentences(), checked.Cost) {
-		job := speech.Job{Text: text, Voice: speech.Voice{Variant: v.ID}, Language: v.Languages[0], Speed: 1}
+		job := speech.Job{Text: text, Voice: speech.Voice{Variant: filepath.Base(v.Folder)}, Language: v.Languages[0], Speed: 1}
 		pcm, _, err := speech.Synthesise(ctx, engine, job)
 		if errors.Is(err, speech.ErrEngineFailed) || errors.Is(err, speech.ErrRefused) {
 			return voicepack.Measured{}, errors.New("measuring a voice: its process fails as it speaks")

@@ -2,6 +2,7 @@ package installed
 
 import (
 	"context"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -9,20 +10,30 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 )
 
-// places are those of a voice's streams, shared fairly by accounts: one that becomes free goes to the waiting account
+// places are those of all voices' streams, shared fairly by accounts: one that becomes free goes to the waiting account
 // that has the fewest, in turn among equals. What goes on has precedence over what is new. Whoever has a place keeps
-// it.
+// it. A stream that needs more than what is free is not overtaken by those that need less.
 type places struct {
-	mu      sync.Mutex
-	total   int
-	held    map[string]int // by account; those that have one
-	ongoing []*waiter      // for streams that go on
-	waiting []*crowd       // for new streams, in turn
+	mu         sync.Mutex
+	processors float64 // that all streams together may take
+	shares     []*share
+	held       map[string]int // by account; those that have one
+	ongoing    []*waiter      // for streams that go on
+	waiting    []*crowd       // for new streams, in turn
 }
+
+// share is the places of a model.
+type share struct {
+	places, taken int
+	cost          float64 // seconds of a processor for a second of a stream
+}
+
+func (s *share) isFull() bool { return s.taken >= s.places }
 
 // waiter waits for a place.
 type waiter struct {
 	account string
+	of      *share
 	granted chan struct{} // closed when it has one
 }
 
@@ -32,28 +43,60 @@ type crowd struct {
 	waiters []*waiter
 }
 
-func newPlaces(total int) *places { return &places{total: total, held: map[string]int{}} }
+func newPlaces(processors float64) *places {
+	return &places{processors: processors, held: map[string]int{}}
+}
 
-// try takes a place at once, if there is one.
-func (p *places) try(account string) bool {
+// open adds a share without places.
+func (p *places) open() *share {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.taken() == p.total { // otherwise nobody waits
-		return false
-	}
-	p.held[account]++
-	return true
+	s := &share{}
+	p.shares = append(p.shares, s)
+	return s
+}
+
+// resize changes the places of a share. Whoever has one keeps it.
+func (p *places) resize(s *share, places int, cost float64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s.places, s.cost = places, cost
+	p.grant()
+}
+
+// close removes a share. Those who have or want a place of it have one, which costs nothing.
+func (p *places) close(s *share) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s.places, s.cost = math.MaxInt, 0
+	p.shares = slices.DeleteFunc(p.shares, func(other *share) bool { return other == s })
+	p.grant()
+}
+
+// total returns the places of a share.
+func (p *places) total(s *share) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return s.places
+}
+
+// try takes a place at once, if it need not wait.
+func (p *places) try(s *share, account string) bool {
+	w := p.queue(s, account, true)
+	return !p.leave(w)
 }
 
 // wait takes a place, for a new stream or one that goes on. It returns speech.ErrEngineBusy when it has waited longer
 // than patience, if that is not 0.
-func (p *places) wait(ctx context.Context, account string, isNew bool, patience time.Duration) error {
+func (p *places) wait(
+	ctx context.Context, s *share, account string, isNew bool, patience time.Duration,
+) error {
 	if patience > 0 {
 		impatient, cancel := context.WithTimeoutCause(ctx, patience, speech.ErrEngineBusy)
 		defer cancel()
 		ctx = impatient
 	}
-	w := p.queue(account, isNew)
+	w := p.queue(s, account, isNew)
 	select {
 	case <-w.granted:
 		return nil
@@ -65,10 +108,10 @@ func (p *places) wait(ctx context.Context, account string, isNew bool, patience 
 	}
 }
 
-func (p *places) queue(account string, isNew bool) *waiter {
+func (p *places) queue(s *share, account string, isNew bool) *waiter {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	w := &waiter{account: account, granted: make(chan struct{})}
+	w := &waiter{account: account, of: s, granted: make(chan struct{})}
 	at := slices.IndexFunc(p.waiting, func(c *crowd) bool { return c.account == account })
 	switch {
 	case !isNew:
@@ -86,25 +129,25 @@ func (p *places) queue(account string, isNew bool) *waiter {
 func (p *places) leave(w *waiter) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if i := slices.Index(p.ongoing, w); i >= 0 {
-		p.ongoing = slices.Delete(p.ongoing, i, i+1)
-		return true
+	select {
+	case <-w.granted:
+		return false
+	default:
 	}
-	for at, c := range p.waiting {
-		if i := slices.Index(c.waiters, w); i >= 0 {
-			if c.waiters = slices.Delete(c.waiters, i, i+1); len(c.waiters) == 0 {
-				p.waiting = slices.Delete(p.waiting, at, at+1)
-			}
-			return true
-		}
+	p.ongoing = slices.DeleteFunc(p.ongoing, func(other *waiter) bool { return other == w })
+	for _, c := range p.waiting {
+		c.waiters = slices.DeleteFunc(c.waiters, func(other *waiter) bool { return other == w })
 	}
-	return false
+	p.waiting = slices.DeleteFunc(p.waiting, func(c *crowd) bool { return len(c.waiters) == 0 })
+	p.grant()
+	return true
 }
 
 // give gives a place back.
-func (p *places) give(account string) {
+func (p *places) give(s *share, account string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	s.taken--
 	if p.held[account]--; p.held[account] == 0 {
 		delete(p.held, account)
 	}
@@ -113,46 +156,69 @@ func (p *places) give(account string) {
 
 // grant passes free places to waiters.
 func (p *places) grant() {
-	for p.taken() < p.total {
-		w := p.next()
-		if w == nil {
-			return
-		}
+	for w := p.next(); w != nil && p.fits(w.of); w = p.next() {
+		p.remove(w)
+		w.of.taken++
 		p.held[w.account]++
 		close(w.granted)
 	}
 }
 
-// next removes the waiter whose turn it is; nil if there is none.
-func (p *places) next() (w *waiter) {
-	if len(p.ongoing) > 0 {
-		w = p.ongoing[0]
-		p.ongoing = slices.Delete(p.ongoing, 0, 1)
+// next returns the waiter whose turn it is; nil if there is none. Those whose model has no place do not count.
+func (p *places) next() *waiter {
+	if w := first(p.ongoing); w != nil {
 		return w
 	}
-	if len(p.waiting) == 0 {
-		return nil
+	var next *waiter
+	for _, c := range p.waiting {
+		if w := first(c.waiters); w != nil && (next == nil || p.held[c.account] < p.held[next.account]) {
+			next = w
+		}
 	}
-	of := slices.MinFunc(p.waiting, func(a, b *crowd) int { return p.held[a.account] - p.held[b.account] })
-	w = of.waiters[0]
-	of.waiters = slices.Delete(of.waiters, 0, 1)
-	p.waiting = slices.DeleteFunc(p.waiting, func(c *crowd) bool { return c == of })
-	if len(of.waiters) > 0 {
-		p.waiting = append(p.waiting, of)
-	}
-	return w
+	return next
 }
 
-func (p *places) taken() (sum int) {
-	for _, n := range p.held {
-		sum += n
+// first returns the first waiter whose model has a place; nil if there is none.
+func first(waiters []*waiter) *waiter {
+	for _, w := range waiters {
+		if !w.of.isFull() {
+			return w
+		}
 	}
-	return sum
+	return nil
 }
 
-// inUse returns how many places are taken.
-func (p *places) inUse() int {
+// fits reports whether there are processors for one more stream. The only stream has them, whatever it costs.
+func (p *places) fits(s *share) bool {
+	const rounding = 1e-9
+	load := 0.0
+	for _, other := range p.shares {
+		load += float64(other.taken) * other.cost
+	}
+	return load == 0 || load+s.cost <= p.processors+rounding
+}
+
+// remove removes a waiter that has got a place. Its account is the last in turn then.
+func (p *places) remove(w *waiter) {
+	if i := slices.Index(p.ongoing, w); i >= 0 {
+		p.ongoing = slices.Delete(p.ongoing, i, i+1)
+		return
+	}
+	at := slices.IndexFunc(p.waiting, func(c *crowd) bool { return c.account == w.account })
+	c := p.waiting[at]
+	c.waiters = slices.DeleteFunc(c.waiters, func(other *waiter) bool { return other == w })
+	p.waiting = slices.Delete(p.waiting, at, at+1)
+	if len(c.waiters) > 0 {
+		p.waiting = append(p.waiting, c)
+	}
+}
+
+// inUse returns how many places are taken, of how many.
+func (p *places) inUse() (taken, places int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.taken()
+	for _, s := range p.shares {
+		taken, places = taken+s.taken, places+s.places
+	}
+	return taken, places
 }

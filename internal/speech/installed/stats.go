@@ -23,11 +23,11 @@ func (e *Engines) Stats() Stats {
 		Stats: e.ended, Voices: len(e.engines), Waiting: int(e.waiting.Load()), Streamed: e.streamed.Load(),
 		Refused: e.refused.Load(), Substituted: e.substituted.Load(), PassedOn: e.passedOn.Load(),
 	}
-	for _, running := range e.engines {
+	s.Streams, s.Places = e.places.inUse()
+	for _, running := range e.models {
 		now := running.pool.Stats()
 		s.Stats = counted(s.Stats, now)
 		s.Size, s.Alive, s.Busy, s.Queued = s.Size+now.Size, s.Alive+now.Alive, s.Busy+now.Busy, s.Queued+now.Queued
-		s.Places, s.Streams = s.Places+running.places.total, s.Streams+running.places.inUse()
 	}
 	return s
 }

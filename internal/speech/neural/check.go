@@ -3,6 +3,8 @@ package neural
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 
 	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech"
@@ -23,10 +25,14 @@ func (s *server) check(frame workers.Frame) error {
 	if err != nil {
 		return s.refuse(err)
 	}
+	voice, err := s.voices.voice(Own)
+	if err != nil {
+		return s.refuse(err)
+	}
 	checked := engineproto.Checked{Missing: map[string]int{}}
 	var spelt [][]int64
 	for _, text := range sentences.Texts {
-		ids, err := s.spell(text, sentences.Language, checked.Missing)
+		ids, err := s.spell(voice, text, sentences.Language, checked.Missing)
 		if errors.Is(err, errRefused) {
 			return s.refuse(err)
 		}
@@ -37,10 +43,10 @@ func (s *server) check(frame workers.Frame) error {
 			spelt = append(spelt, ids)
 		}
 	}
-	if checked.Cost, err = s.cost(spelt[:min(len(spelt), costed)]); err != nil {
+	if checked.Cost, err = cost(voice, spelt[:min(len(spelt), costed)]); err != nil {
 		return s.refuse(err)
 	}
-	whole, err := s.compare(spelt[:min(len(spelt), compared)])
+	whole, err := s.compare(voice, spelt[:min(len(spelt), compared)])
 	if err != nil {
 		return s.refuse(err)
 	}
@@ -56,7 +62,9 @@ func (s *server) check(frame workers.Frame) error {
 }
 
 // spell returns the ids of a sentence, and counts the symbols that the voice lacks.
-func (s *server) spell(text, language string, missing map[string]int) ([]int64, error) {
+func (s *server) spell(
+	voice *Voice, text, language string, missing map[string]int,
+) ([]int64, error) {
 	runes := []rune(text)
 	job := engineproto.Job{Text: text, Language: language, Speed: 1}
 	clauses := cutClauses(runes, []speech.Phrase{speech.OwnPhrase(len(runes))})
@@ -65,26 +73,26 @@ func (s *server) spell(text, language string, missing map[string]int) ([]int64, 
 	}
 	for _, c := range clauses {
 		for _, w := range c.words {
-			_, lacking := s.voice.Config.symbols(language, w.ipa)
+			_, lacking := voice.Config.symbols(language, w.ipa)
 			for _, r := range lacking {
 				missing[string(r)]++
 			}
 		}
 	}
-	p := &performance{voice: s.voice, job: job}
-	ids, _ := p.spell(s.voice.Config.units.cut(clauses))
+	p := &performance{voice: voice, job: job}
+	ids, _ := p.spell(voice.Config.units.cut(clauses))
 	return ids, nil
 }
 
 // cost returns the seconds of a processor that a second of speech takes, which other processes hardly change.
-func (s *server) cost(sentences [][]int64) (float64, error) {
+func cost(voice *Voice, sentences [][]int64) (float64, error) {
 	samples := 0
 	start, err := family.ProcessorTime()
 	if err != nil {
 		return 0, err
 	}
 	for _, ids := range sentences {
-		encoded, err := s.voice.model.Encode(context.Background(), ids, family.Noise{})
+		encoded, err := voice.model.Encode(context.Background(), ids, family.Noise{})
 		if err != nil {
 			return 0, err
 		}
@@ -98,14 +106,18 @@ func (s *server) cost(sentences [][]int64) (float64, error) {
 	if err != nil || samples == 0 {
 		return 0, errors.Join(err, errors.New("the voice says nothing"))
 	}
-	return (end - start).Seconds() * float64(s.voice.Config.Audio.SampleRate) / float64(samples), nil
+	return (end - start).Seconds() * float64(voice.Config.Audio.SampleRate) / float64(samples), nil
 }
 
 // compare compares the voice with the whole model, which is loaded for it.
-func (s *server) compare(sentences [][]int64) (family.Comparison, error) {
-	parts, err := split(s.voice.folder)
+func (s *server) compare(voice *Voice, sentences [][]int64) (family.Comparison, error) {
+	folder, err := fs.Sub(s.voices.packages, s.voices.own)
+	if err != nil {
+		return family.Comparison{}, fmt.Errorf("looking at a voice: %w", err)
+	}
+	parts, err := split(folder)
 	if err != nil {
 		return family.Comparison{}, err
 	}
-	return s.voice.model.Compare(parts.whole, sentences)
+	return voice.model.Compare(parts.whole, sentences)
 }

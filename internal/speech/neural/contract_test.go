@@ -10,6 +10,7 @@ import (
 	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/enginetest"
+	"github.com/recital-tts/recital/internal/speech/neural"
 	"github.com/recital-tts/recital/internal/speech/neural/neuraltest"
 	"github.com/recital-tts/recital/internal/speech/worker"
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
@@ -20,7 +21,8 @@ var binary string
 
 func TestMain(m *testing.M) { workertest.Main(m, &binary, []string{"neuralworker"}) }
 
-var toy = speech.Voice{ID: "toy", Name: "Toy", Gender: "U", Variant: "toy"}
+// toy is the voice of the folder with which a process was started.
+var toy = speech.Voice{ID: "toy", Name: "Toy", Gender: "U", Variant: neural.Own}
 
 // open returns a pool that speaks with the voice of a folder.
 func open(t *testing.T, folder string, size int) *worker.Pool {
@@ -34,7 +36,7 @@ func open(t *testing.T, folder string, size int) *worker.Pool {
 
 func command(t testing.TB, folder string) workers.Command {
 	return workers.Command{Path: filepath.Join(filepath.Dir(binary), "neuralworker"), Args: []string{
-		"--runtime", neuraltest.Runtime(t), "--phonemes", binary, "--voice", toy.Variant, "--languages", "en-us", folder,
+		"--runtime", neuraltest.Runtime(t), "--phonemes", binary, folder,
 	}}
 }
 

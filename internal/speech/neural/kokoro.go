@@ -17,12 +17,22 @@ func splitKokoro(folder fs.FS, file []byte) (parts, error) {
 	if err != nil {
 		return parts{}, err
 	}
-	load := func() (family.Model, error) {
+	load := func() (models, error) {
 		styles, err := voicepack.Read(folder, voicepack.StylesFile)
 		if err != nil {
 			return nil, err
 		}
-		return kokoro.Load(cut, styles)
+		own, err := kokoro.Load(cut, styles)
+		if err != nil {
+			return nil, err
+		}
+		return func(folder fs.FS) (family.Model, error) {
+			styles, err := voicepack.Read(folder, voicepack.StylesFile)
+			if err != nil {
+				return nil, err
+			}
+			return own.With(styles)
+		}, nil
 	}
 	return parts{whole: cut.Whole, load: load, config: kokoroConfig}, nil
 }

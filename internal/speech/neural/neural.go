@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -103,15 +104,25 @@ func (c Config) symbols(language, word string) (ids []int64, missing []rune) {
 
 // Voice is a voice that is loaded.
 type Voice struct {
-	ID        string   // the variant of the jobs that it speaks
-	Languages []string // engine languages that it speaks
-	Config    Config
-	model     family.Model
-	folder    fs.FS
+	Config Config
+	model  family.Model
 }
 
-// Load loads the voice of a folder.
-func Load(folder fs.FS) (*Voice, error) {
+// Voices are voices with the same model, of which each is a folder of a package.
+type Voices struct {
+	packages fs.FS // the folders
+	own      string
+	config   Config
+	models   models
+	loaded   map[string]*Voice // by their folders
+}
+
+// Load loads the model of a folder, with which those beside it may speak, too.
+func Load(packages fs.FS, own string) (*Voices, error) {
+	folder, err := fs.Sub(packages, own)
+	if err != nil {
+		return nil, fmt.Errorf("looking at a voice: %w", err)
+	}
 	content, err := voicepack.Read(folder, voicepack.ConfigFile)
 	if err != nil {
 		return nil, err
@@ -124,17 +135,57 @@ func Load(folder fs.FS) (*Voice, error) {
 	if err != nil {
 		return nil, err
 	}
-	model, err := parts.load()
+	models, err := parts.load()
 	if err != nil {
 		return nil, err
 	}
-	return &Voice{Config: config, model: model, folder: folder}, nil
+	return &Voices{packages: packages, own: own, config: config, models: models, loaded: map[string]*Voice{}}, nil
 }
+
+// mostLoaded bounds the voices that are kept, of which each takes half a megabyte.
+const mostLoaded = 64
+
+// Own is the folder, in jobs, of which the model was loaded.
+const Own = "."
+
+// voice returns the voice of a folder.
+func (v *Voices) voice(folder string) (*Voice, error) {
+	if folder == Own {
+		folder = v.own
+	}
+	if voice, found := v.loaded[folder]; found {
+		return voice, nil
+	}
+	errUnknown := errors.New("the voice is another one")
+	if strings.Contains(folder, "/") || !fs.ValidPath(folder) { // also refuses ".." and ""
+		return nil, errUnknown
+	}
+	files, err := fs.Sub(v.packages, folder)
+	if err != nil {
+		return nil, errUnknown
+	}
+	if _, err := fs.Stat(files, voicepack.ModelFile); err != nil {
+		return nil, errUnknown
+	}
+	model, err := v.models(files)
+	if err != nil {
+		return nil, err
+	}
+	if len(v.loaded) == mostLoaded {
+		clear(v.loaded)
+	}
+	voice := &Voice{Config: v.config, model: model}
+	v.loaded[folder] = voice
+	return voice, nil
+}
+
+// models returns the model as it speaks for the voice of a folder.
+type models func(folder fs.FS) (family.Model, error)
 
 // parts is a model that was recognised and cut, and how to go on with it.
 type parts struct {
 	whole  onnx.Part
-	load   func() (family.Model, error)
+	load   func() (models, error)
 	config func(content []byte) (Config, error)
 }
 
@@ -151,7 +202,10 @@ func split(folder fs.FS) (parts, error) {
 	if err != nil {
 		return parts{}, err
 	}
-	load := func() (family.Model, error) { return vits.Load(cut) }
+	load := func() (models, error) {
+		model, err := vits.Load(cut)
+		return func(fs.FS) (family.Model, error) { return model, nil }, err
+	}
 	return parts{whole: cut.Whole, load: load, config: piperConfig}, nil
 }
 

@@ -6,21 +6,20 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 
 	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/engineproto"
 )
 
-// Serve answers jobs with the voice until the input ends. The command starts a speechworker in mode phonemes.
-func Serve(in io.Reader, out *os.File, voice *Voice, transcribe workers.Command) error {
-	s := &server{voice: voice, writer: workers.NewWriter(out), transcriber: transcriber{command: transcribe}}
+// Serve answers jobs with the voices until the input ends. The command starts a speechworker in mode phonemes.
+func Serve(in io.Reader, out *os.File, voices *Voices, transcribe workers.Command) error {
+	s := &server{voices: voices, writer: workers.NewWriter(out), transcriber: transcriber{command: transcribe}}
 	defer s.transcriber.stop()
 	if err := s.transcriber.start(); err != nil {
 		return err
 	}
-	if err := s.writer.Write(engineproto.HelloFrame(voice.Config.Audio.SampleRate)); err != nil {
+	if err := s.writer.Write(engineproto.HelloFrame(voices.config.Audio.SampleRate)); err != nil {
 		return err
 	}
 	jobs := make(chan order)
@@ -66,7 +65,7 @@ func receive(reader *workers.Reader, to chan<- order) {
 }
 
 type server struct {
-	voice       *Voice
+	voices      *Voices
 	writer      *workers.Writer
 	transcriber transcriber
 }
@@ -75,7 +74,7 @@ func (s *server) answer(ctx context.Context, frame workers.Frame) error {
 	if frame.Kind == engineproto.KindCheck {
 		return s.check(frame)
 	}
-	job, err := s.prepare(frame)
+	job, voice, err := s.prepare(frame)
 	if err != nil {
 		return s.refuse(err)
 	}
@@ -90,8 +89,8 @@ func (s *server) answer(ctx context.Context, frame workers.Frame) error {
 		}
 		return err
 	}
-	p := &performance{ctx: ctx, voice: s.voice, job: job, writer: s.writer}
-	bounds := s.voice.Config.units
+	p := &performance{ctx: ctx, voice: voice, job: job, writer: s.writer}
+	bounds := voice.Config.units
 	clauses = bounds.cut(clauses)
 	for len(clauses) > 0 {
 		n := bounds.next(clauses)
@@ -107,20 +106,20 @@ func (s *server) answer(ctx context.Context, frame workers.Frame) error {
 	return s.writer.Write(engineproto.EndFrame(p.total))
 }
 
-// prepare checks a job.
-func (s *server) prepare(frame workers.Frame) (engineproto.Job, error) {
+// prepare checks a job, whose variant is the folder of its voice.
+func (s *server) prepare(frame workers.Frame) (engineproto.Job, *Voice, error) {
 	job, err := engineproto.ParseJob(frame)
-	switch {
-	case err != nil:
-		return job, err
-	case job.Variant != s.voice.ID:
-		return job, errors.New("the voice is another one")
-	case job.Timbre != nil:
-		return job, errors.New("the voice has no timbre but its own")
-	case !slices.Contains(s.voice.Languages, job.Language):
-		return job, errors.New("the voice does not speak the language")
+	if err != nil {
+		return job, nil, err
 	}
-	return job, job.Check()
+	if job.Timbre != nil {
+		return job, nil, errors.New("the voice has no timbre but its own")
+	}
+	if err := job.Check(); err != nil {
+		return job, nil, err
+	}
+	voice, err := s.voices.voice(job.Variant)
+	return job, voice, err
 }
 
 func (s *server) refuse(why error) error { return refuse(s.writer, why) }

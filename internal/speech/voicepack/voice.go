@@ -32,6 +32,18 @@ func (v Voice) Memory() (int64, error) {
 	return memory, nil
 }
 
+// Model returns the SHA-256 of the voice's model and of what describes it, in hex. Voices that have the same one differ in
+// their styles, and share processes.
+func (v Voice) Model() (string, error) {
+	folder := os.DirFS(v.Folder)
+	model, err := sumOf(folder, ModelFile, limitOf(ModelFile))
+	if err != nil {
+		return "", err
+	}
+	config, err := sumOf(folder, ConfigFile, limitOf(ConfigFile))
+	return model + config, err
+}
+
 // sentenceMemory is what a model computes a whole sentence with, in bytes.
 const sentenceMemory = 256 << 20
 
@@ -47,10 +59,10 @@ type Measured struct {
 var ErrNoRuntime = domain.Refuse(domain.Rejected,
 	"This instance has no ONNX Runtime: set RECITAL_ONNXRUNTIME to its library, libonnxruntime.so")
 
-// share is the part of the processors that the streams of a voice may take; the rest is for everything else.
-const share = 0.7
+// Share is the part of the processors that the streams of voices may take; the rest is for everything else.
+const Share = 0.7
 
 // Streams returns how many streams of a voice so many processors carry at the same time.
 func Streams(cost float64, processors int) int {
-	return max(1, int(math.Floor(share*float64(processors)/max(cost, 0.001))))
+	return max(1, int(math.Floor(Share*float64(processors)/max(cost, 0.001))))
 }

@@ -20,14 +20,14 @@ type engine struct {
 }
 
 // startEngine starts a process and waits for its hello.
-func startEngine(ctx context.Context, config Config) (*engine, error) {
-	process, err := workers.Start(config.Command)
+func (p *Pool) startEngine(ctx context.Context) (*engine, error) {
+	process, err := workers.Start(*p.command.Load())
 	if err != nil {
 		return nil, err
 	}
 	e := &engine{process: process, frames: make(chan workers.Frame, 16)}
 	e.reading.Go(e.read)
-	if err := e.waitForHello(ctx, config.HelloTimeout); err != nil {
+	if err := e.waitForHello(ctx, p.config.HelloTimeout); err != nil {
 		e.kill()
 		return nil, err
 	}

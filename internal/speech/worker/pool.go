@@ -25,6 +25,7 @@ var _ speech.Engine = (*Pool)(nil)
 // Pool implements speech.Engine.
 type Pool struct {
 	config     Config
+	command    atomic.Pointer[workers.Command]
 	sampleRate int
 	queue      queue
 	counts     counts
@@ -61,8 +62,9 @@ func Open(config Config) (*Pool, error) {
 		return nil, err
 	}
 	p := &Pool{config: config}
+	p.command.Store(&config.Command)
 	p.ctx, p.close = context.WithCancel(context.Background())
-	first, err := startEngine(p.ctx, config)
+	first, err := p.startEngine(p.ctx)
 	if err != nil {
 		p.close()
 		return nil, fmt.Errorf("starting the first speech engine process: %w", err)
@@ -81,6 +83,9 @@ func Open(config Config) (*Pool, error) {
 
 // SampleRate implements speech.Engine.
 func (p *Pool) SampleRate() int { return p.sampleRate }
+
+// SetCommand changes the command of processes that are started from now on.
+func (p *Pool) SetCommand(command workers.Command) { p.command.Store(&command) }
 
 // Speak implements speech.Engine.
 func (p *Pool) Speak(ctx context.Context, job speech.Job) (speech.Utterance, error) {

@@ -47,7 +47,7 @@ func (s *slot) start(ctx context.Context) (*engine, error) {
 		s.pool.counts.respawns.Add(1)
 	}
 	s.started = true
-	e, err := startEngine(ctx, s.pool.config)
+	e, err := s.pool.startEngine(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -74,6 +74,17 @@ func Load(parts Parts, styles []byte) (v *Voice, err error) {
 	return v, nil
 }
 
+// With returns the voice that the same model is with other styles. Both are one model, which is freed once.
+func (v *Voice) With(styles []byte) (*Voice, error) {
+	of, err := readStyles(styles)
+	if err != nil {
+		return nil, err
+	}
+	with := *v
+	with.styles = of
+	return &with, nil
+}
+
 // Close frees the model.
 func (v *Voice) Close() (err error) {
 	for _, s := range []*ort.Session{v.encoder, v.source, v.decoder} {
