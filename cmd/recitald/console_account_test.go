@@ -19,6 +19,7 @@ func TestTheConsolesAccount(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
+	t.Parallel()
 	s := start(t, dataFolder(t), "--engines=1")
 	s.eventually(func() bool { return len(s.products()) == 4 })
 	v := newViewer(t, s)

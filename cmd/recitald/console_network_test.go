@@ -191,6 +191,7 @@ func TestTheConsoleOnTwoInstances(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
+	t.Parallel()
 	f := openFront(t)
 	on := outsideServices(t)
 	first := on.develop(t, f.address)

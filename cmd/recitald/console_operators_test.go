@@ -15,6 +15,7 @@ func TestTheOperatorsConsole(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
+	t.Parallel()
 	s := start(t, dataFolder(t), "--audit-head-interval=1s")
 	account := s.openAccount("indie")
 	v := newViewer(t, s)

@@ -33,6 +33,7 @@ func TestTheConsolePlays(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
+	t.Parallel()
 	s := start(t, dataFolder(t))
 	recording := filepath.Join(t.TempDir(), "microphone.wav")
 	require.NoError(t, os.WriteFile(recording, s.reference(t, "wav", 300), 0o600))

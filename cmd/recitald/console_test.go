@@ -161,6 +161,7 @@ func TestTheConsole(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
+	t.Parallel()
 	s := start(t, dataFolder(t))
 	v := newViewer(t, s)
 

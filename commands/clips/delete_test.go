@@ -24,13 +24,13 @@ func TestDeletingAClip(t *testing.T) {
 		_, err := a.clips.Delete(t.Context(), c[0], c[1], commandstest.Operator())
 		require.Equal(t, domain.NotFound, domain.CodeOf(err), name)
 	}
-	require.Len(t, a.blobs(), 2)
+	require.Len(t, a.Kept(), 2)
 
 	position, err := a.clips.Delete(t.Context(), id, account, commandstest.Operator())
 	require.NoError(t, err)
 	require.Equal(t, a.lastOf(clip.Stream(id)), position)
-	require.Equal(t, []blobs.Address{blobs.Address(a.saved(kept).Blob)}, a.blobs())
-	require.Equal(t, sound, a.read(account, a.saved(kept).Blob))
+	require.Equal(t, []blobs.Address{blobs.Address(a.saved(kept).Blob)}, a.Kept())
+	require.Equal(t, sound, a.Read(account, a.saved(kept).Blob))
 	_, err = a.clips.Delete(t.Context(), id, account, commandstest.Operator())
 	require.Equal(t, domain.NotFound, domain.CodeOf(err))
 }
@@ -56,5 +56,5 @@ func TestAClipIsDeletedOnceByManyAtOnce(t *testing.T) {
 	}
 	require.Equal(t, 1, deleted)
 	require.Len(t, commandstest.Fold[clip.Event](a.World, clip.Stream(id)), 2)
-	require.NotContains(t, a.log(), "left for the sweep")
+	require.NotContains(t, a.Logged.String(), "left for the sweep")
 }

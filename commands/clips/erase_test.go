@@ -27,7 +27,7 @@ func TestTheClipsOfAClosedAccountAreErased(t *testing.T) {
 		erased, err := a.clips.Erase(t.Context(), account, cause, append(ids, kept))
 		require.NoError(t, err)
 		require.Equal(t, deleted, erased.Deleted, round)
-		require.Equal(t, []blobs.Address{blobs.Address(a.saved(kept).Blob)}, a.blobs(), "another account's stays")
+		require.Equal(t, []blobs.Address{blobs.Address(a.saved(kept).Blob)}, a.Kept(), "another account's stays")
 		for _, id := range ids {
 			require.Len(t, commandstest.Fold[clip.Event](a.World, clip.Stream(id)), 2, "deleted once")
 		}

@@ -49,19 +49,19 @@ func TestARecordingIsSaved(t *testing.T) {
 				Settings: clip.Settings{Model: "aurora"}, Debug: true, Sealed: saved.Sealed, At: saved.At,
 			}, saved)
 			require.Equal(t, a.lastOf(clip.Stream(draft.ID)), position)
-			require.Equal(t, sound, a.read(account, saved.Blob))
+			require.Equal(t, sound, a.Read(account, saved.Blob))
 			require.EqualValues(t, len(sound), saved.Bytes)
 
 			// and what was said is sealed
 			require.NotContains(t, string(saved.Sealed), "Hello.")
-			content, err := a.keys.Open(t.Context(), account, saved.Sealed, clip.SealedFor(draft.ID))
+			content, err := a.Keys.Open(t.Context(), account, saved.Sealed, clip.SealedFor(draft.ID))
 			require.NoError(t, err)
 			var c clip.Content
 			require.NoError(t, json.Unmarshal(content, &c))
 			require.Equal(t, clip.Content{Text: "Hello."}, c)
 		})
 	}
-	require.Len(t, a.files(), 3, "a clip has one file")
+	require.Len(t, a.Files(), 3, "a clip has one file")
 }
 
 func TestAFileIsStoredWithItsTrueLength(t *testing.T) {
@@ -75,16 +75,16 @@ func TestAFileIsStoredWithItsTrueLength(t *testing.T) {
 	require.NoError(t, err)
 	whole := audio.Whole(spec, bytes.Clone(streamed))
 	require.NotEqual(t, streamed, whole)
-	require.Equal(t, string(whole), a.read(account, a.saved(draft.ID).Blob))
+	require.Equal(t, string(whole), a.Read(account, a.saved(draft.ID).Blob))
 	require.EqualValues(t, len(whole), a.saved(draft.ID).Bytes)
-	require.Len(t, a.files(), 1)
+	require.Len(t, a.Files(), 1)
 }
 
 func TestWhatIsClosedLeavesNothing(t *testing.T) {
 	a := newArchive(t)
 	draft, kept, client := a.record(a.Open("indie"), sound)
 	kept.Close()
-	require.Empty(t, a.files())
+	require.Empty(t, a.Files())
 	require.Zero(t, a.spool.Claimed())
 
 	// and cannot be saved any more, while the client goes on
@@ -94,7 +94,7 @@ func TestWhatIsClosedLeavesNothing(t *testing.T) {
 	_, err = a.clips.Save(t.Context(), recording(draft, audio.MP3), kept, commandstest.Operator())
 	require.Error(t, err)
 	require.Empty(t, commandstest.Fold[clip.Event](a.World, clip.Stream(draft.ID)))
-	require.Empty(t, a.files())
+	require.Empty(t, a.Files())
 }
 
 // A client that hangs up when it has all audio has a clip.
@@ -107,7 +107,7 @@ func TestAClipIsSavedAfterItsContextHasEnded(t *testing.T) {
 	cancel()
 	_, err := a.clips.Save(ctx, recording(draft, audio.MP3), kept, commandstest.Operator())
 	require.NoError(t, err)
-	require.Equal(t, sound, a.read(account, a.saved(draft.ID).Blob))
+	require.Equal(t, sound, a.Read(account, a.saved(draft.ID).Blob))
 }
 
 // Saving needs no keyring: the key of the audio was sealed with the draft.
@@ -116,33 +116,33 @@ func TestAClipIsSavedWhileTheKeyringIsAway(t *testing.T) {
 	account := a.Open("indie")
 	draft, kept, _ := a.record(account, sound)
 	defer kept.Close()
-	keys := a.keys
-	a.keys = nil
-	withoutKeys := a.open(a.store, commandstest.Patience)
-	a.keys = keys
+	keys := a.Keys
+	a.Keys = nil
+	withoutKeys := a.open(a.Store, commandstest.Patience)
+	a.Keys = keys
 	_, err := withoutKeys.Save(t.Context(), recording(draft, audio.MP3), kept, commandstest.Operator())
 	require.NoError(t, err)
-	require.Equal(t, sound, a.read(account, a.saved(draft.ID).Blob))
+	require.Equal(t, sound, a.Read(account, a.saved(draft.ID).Blob))
 }
 
 func TestTheAudioIsSealed(t *testing.T) {
 	a := newArchive(t)
 	account := a.Open("indie")
 	id := a.save(account, strings.Repeat(sound, 10_000))
-	for _, path := range a.files() {
+	for _, path := range a.Files() {
 		content, err := os.ReadFile(path)
 		require.NoError(t, err)
 		require.NotContains(t, string(content), sound)
 	}
-	require.NoError(t, a.keys.Erase(t.Context(), account))
-	_, err := sealed.New(a.store, a.keys).Open(t.Context(), account, blobs.Address(a.saved(id).Blob), 0, 1)
+	require.NoError(t, a.Keys.Erase(t.Context(), account))
+	_, err := sealed.New(a.Store, a.Keys).Open(t.Context(), account, blobs.Address(a.saved(id).Blob), 0, 1)
 	require.ErrorIs(t, err, keyring.ErrErased, "where copies remain")
 }
 
 func TestAudioThatCannotBeKeptCostsTheClipAlone(t *testing.T) {
 	a := newArchive(t)
 	account := a.Open("indie")
-	require.NoError(t, os.RemoveAll(a.dir))
+	require.NoError(t, os.RemoveAll(a.Dir))
 	draft, kept, client := a.record(account, sound)
 	defer kept.Close()
 	require.Equal(t, sound, client.String(), "the client has its audio")
@@ -154,7 +154,7 @@ func TestAudioThatCannotBeKeptCostsTheClipAlone(t *testing.T) {
 func TestAStoreThatHangsCostsTheClipAlone(t *testing.T) {
 	a := newArchive(t)
 	account := a.Open("indie")
-	store := &blobtest.Stuck{Store: a.store, Release: make(chan struct{})}
+	store := &blobtest.Stuck{Store: a.Store, Release: make(chan struct{})}
 	hanging := a.open(store, 10*time.Millisecond)
 	for range 100 { // more than are saved at once
 		draft, kept, client := a.record(account, sound)
@@ -168,7 +168,7 @@ func TestAStoreThatHangsCostsTheClipAlone(t *testing.T) {
 	close(store.Release)
 
 	// and when the store is back, clips are saved again
-	require.Equal(t, sound, a.read(account, a.saved(a.save(account, sound)).Blob))
+	require.Equal(t, sound, a.Read(account, a.saved(a.save(account, sound)).Blob))
 }
 
 func TestASpoolWhoseDiskFailsCostsTheClipAlone(t *testing.T) {
@@ -178,13 +178,13 @@ func TestASpoolWhoseDiskFailsCostsTheClipAlone(t *testing.T) {
 	a.spool, err = spool.Open(spool.Config{Dir: dir, Budget: 64 << 20, MaxFile: 16 << 20})
 	require.NoError(t, err)
 	require.NoError(t, os.RemoveAll(dir))
-	a.clips = a.open(a.store, commandstest.Patience)
+	a.clips = a.open(a.Store, commandstest.Patience)
 	long := strings.Repeat(sound, 100_000)
 	draft, kept, client := a.record(a.Open("indie"), long) // more than is kept in memory
 	require.Equal(t, long, client.String())
 	_, err = a.clips.Save(t.Context(), recording(draft, audio.MP3), kept, commandstest.Operator())
 	require.ErrorIs(t, err, os.ErrNotExist)
-	require.Empty(t, a.files())
+	require.Empty(t, a.Files())
 	kept.Close()
 	require.Zero(t, a.spool.Claimed())
 }
@@ -212,7 +212,7 @@ func TestAFullSpool(t *testing.T) {
 	_, err = a.clips.Record(draft, 16<<20)
 	require.ErrorIs(t, err, spool.ErrShare)
 	large.Close()
-	require.Empty(t, a.files())
+	require.Empty(t, a.Files())
 	require.Zero(t, a.spool.Claimed())
 }
 
@@ -222,13 +222,13 @@ func TestADraftIsRefusedWhereItsContentCannotBeSealed(t *testing.T) {
 	t.Run("an erased account", func(t *testing.T) {
 		a := newArchive(t)
 		account := a.Open("indie")
-		require.NoError(t, a.keys.Erase(t.Context(), account))
+		require.NoError(t, a.Keys.Erase(t.Context(), account))
 		_, err := a.clips.Draft(t.Context(), account, content)
 		require.Equal(t, domain.Unauthenticated, domain.CodeOf(err), "%v", err)
 	})
 	t.Run("no keyring", func(t *testing.T) {
 		a := newArchive(t)
-		_, err := a.pool.Exec(t.Context(), `alter schema keyring rename to keyring_away`)
+		_, err := a.Pool.Exec(t.Context(), `alter schema keyring rename to keyring_away`)
 		require.NoError(t, err)
 		_, err = a.clips.Draft(t.Context(), a.Open("indie"), content)
 		require.Equal(t, domain.Unavailable, domain.CodeOf(err), "%v", err)
@@ -236,7 +236,7 @@ func TestADraftIsRefusedWhereItsContentCannotBeSealed(t *testing.T) {
 	})
 	t.Run("a keyring that hangs", func(t *testing.T) {
 		a := newArchive(t)
-		transaction, err := a.pool.Begin(t.Context())
+		transaction, err := a.Pool.Begin(t.Context())
 		require.NoError(t, err)
 		defer func() { _ = transaction.Rollback(context.Background()) }()
 		_, err = transaction.Exec(t.Context(), `lock table keyring.account_keys in access exclusive mode`)

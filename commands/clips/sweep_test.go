@@ -31,7 +31,7 @@ func TestTheSweepRemovesWhatNoClipRefersTo(t *testing.T) {
 	account := a.Open("indie")
 	put := func(owner, content string) blobs.Address {
 		t.Helper()
-		blob, err := a.store.Put(t.Context(), blobs.NewAddress(blobs.Owner(owner)), strings.NewReader(content),
+		blob, err := a.Store.Put(t.Context(), blobs.NewAddress(blobs.Owner(owner)), strings.NewReader(content),
 			int64(len(content)))
 		require.NoError(t, err)
 		return blob.Address
@@ -52,28 +52,28 @@ func TestTheSweepRemovesWhatNoClipRefersTo(t *testing.T) {
 	removed, err := a.clips.Sweep(t.Context(), shown(good))
 	require.NoError(t, err)
 	require.Zero(t, removed)
-	require.Len(t, a.blobs(), 6)
+	require.Len(t, a.Kept(), 6)
 
 	// when it is swept later, then what no event refers to is gone, and nothing else
 	a.late = 2 * time.Hour
 	removed, err = a.clips.Sweep(t.Context(), shown(good))
 	require.NoError(t, err)
 	require.Equal(t, 3, removed)
-	require.ElementsMatch(t, []blobs.Address{good, hidden, voice}, a.blobs())
-	require.NotContains(t, a.blobs(), left)
-	require.NotContains(t, a.blobs(), orphan)
-	require.NotContains(t, a.blobs(), other)
+	require.ElementsMatch(t, []blobs.Address{good, hidden, voice}, a.Kept())
+	require.NotContains(t, a.Kept(), left)
+	require.NotContains(t, a.Kept(), orphan)
+	require.NotContains(t, a.Kept(), other)
 
 	// and a read model that shows nothing, because it is being built again, costs no clip
 	removed, err = a.clips.Sweep(t.Context(), shown())
 	require.NoError(t, err)
 	require.Zero(t, removed)
-	require.Len(t, a.blobs(), 3)
+	require.Len(t, a.Kept(), 3)
 }
 
 func TestASweepThatCannotAskRemovesNothing(t *testing.T) {
 	a := newArchive(t)
-	_, err := a.store.Put(t.Context(), blobs.NewAddress(blobs.Owner(clip.Stream(strings.Repeat("1", 32)))),
+	_, err := a.Store.Put(t.Context(), blobs.NewAddress(blobs.Owner(clip.Stream(strings.Repeat("1", 32)))),
 		strings.NewReader("orphan"), int64(len("orphan")))
 	require.NoError(t, err)
 	a.late = 2 * time.Hour
@@ -87,5 +87,5 @@ func TestASweepThatCannotAskRemovesNothing(t *testing.T) {
 	cancel()
 	_, err = a.clips.Sweep(ctx, shown())
 	require.ErrorIs(t, err, context.Canceled)
-	require.Len(t, a.blobs(), 1)
+	require.Len(t, a.Kept(), 1)
 }

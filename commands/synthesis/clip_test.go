@@ -6,48 +6,36 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"io/fs"
-	"log/slog"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/recital-tts/recital/commands/clips"
+	"github.com/recital-tts/recital/commands/clips/clipstest"
 	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/commands/synthesis"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/clip"
 	"github.com/recital-tts/recital/domain/ledger"
-	"github.com/recital-tts/recital/internal/access/keyring/pgkeys"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/readmodel"
-	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
 	"github.com/recital-tts/recital/internal/providers/blobs"
 	"github.com/recital-tts/recital/internal/providers/blobs/blobtest"
-	"github.com/recital-tts/recital/internal/providers/blobs/folder"
-	"github.com/recital-tts/recital/internal/providers/blobs/sealed"
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/testing/proptest"
-	"github.com/recital-tts/recital/internal/testing/testlog"
 )
 
 // archive is a studio that keeps results as clips, in a real folder, with a real keyring.
 type archive struct {
 	*studio
-	pool   *pgxpool.Pool
-	keys   *pgkeys.Keyring
-	dir    string
-	store  *folder.Store
+	*clipstest.Archive
 	clips  *clips.Clips
-	logged *testlog.Buffer
 	models *shownTo
 	late   time.Duration // how far the clock of the clips is ahead
 }
@@ -65,25 +53,17 @@ func (m *shownTo) Wait(_ context.Context, position eventlog.Position, models ...
 
 func newArchive(t testing.TB) *archive {
 	t.Helper()
-	a := &archive{studio: newStudio(t), pool: pgtest.New(t), dir: filepath.Join(t.TempDir(), "blobs"),
-		logged: &testlog.Buffer{}, models: &shownTo{}}
-	logger := slog.New(slog.NewTextHandler(a.logged, nil))
-	var err error
-	a.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: a.pool, MasterKey: bytes.Repeat([]byte{1}, 32),
-		Logger: logger})
-	require.NoError(t, err)
-	a.store, err = folder.Open(folder.Config{Dir: a.dir, Instance: "test", Logger: slog.New(slog.DiscardHandler)})
-	require.NoError(t, err)
-	a.useStore(a.store, commandstest.Patience)
-	a.Synthesiser.ReadModels, a.Synthesiser.Logger = a.models, logger
+	a := &archive{studio: newStudio(t), Archive: clipstest.NewArchive(t), models: &shownTo{}}
+	a.useStore(a.Store, commandstest.Patience)
+	a.Synthesiser.ReadModels, a.Synthesiser.Logger = a.models, a.Logger()
 	return a
 }
 
 // useStore saves clips in another store, with another deadline.
 func (a *archive) useStore(store blobs.Store, timeout time.Duration) {
 	a.clips = clips.New(clips.Config{
-		Journal: a.Journal, Keys: a.keys, Blobs: store, Spool: a.Synthesiser.Spool, SaveTimeout: timeout,
-		Now: func() time.Time { return time.Now().Add(a.late) }, Logger: slog.New(slog.NewTextHandler(a.logged, nil)),
+		Journal: a.Journal, Keys: a.Keys, Blobs: store, Spool: a.Synthesiser.Spool, SaveTimeout: timeout,
+		Now: func() time.Time { return time.Now().Add(a.late) }, Logger: a.Logger(),
 	})
 	a.Synthesiser.Clips = a.clips
 }
@@ -93,39 +73,6 @@ func keep(id, text string, format audio.Format) synthesis.Synthesis {
 	o := order(id, text, format)
 	o.Keep = synthesis.Keepsake{Debug: true, OriginalText: "Es war einmal.", OriginalLanguage: "de"}
 	return o
-}
-
-// blobs are the addresses of all blobs.
-func (a *archive) blobs() (addresses []blobs.Address) {
-	a.T.Helper()
-	for blob, err := range a.store.List(a.T.Context(), "") {
-		require.NoError(a.T, err)
-		addresses = append(addresses, blob.Address)
-	}
-	return addresses
-}
-
-// files are all files of the store, unfinished ones included.
-func (a *archive) files() (files []string) {
-	a.T.Helper()
-	require.NoError(a.T, filepath.WalkDir(a.dir, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() {
-			files = append(files, path)
-		}
-		return err
-	}))
-	return files
-}
-
-// read returns the audio of a clip.
-func (a *archive) read(saved clip.Saved) string {
-	a.T.Helper()
-	reader, err := sealed.New(a.store, a.keys).Open(a.T.Context(), saved.Account, blobs.Address(saved.Blob), 0, 1<<40)
-	require.NoError(a.T, err)
-	defer reader.Close()
-	content, err := io.ReadAll(reader)
-	require.NoError(a.T, err)
-	return string(content)
 }
 
 // saved is the event of a clip.
@@ -176,7 +123,7 @@ func TestWhatWasHandedOverIsSaved(t *testing.T) {
 
 				// then the event says what it is
 				saved := a.saved(reply.Clip())
-				require.Equal(t, sound, a.read(saved))
+				require.Equal(t, sound, a.Read(saved.Account, saved.Blob))
 				require.WithinDuration(t, time.Now(), saved.At, commandstest.Patience)
 				require.Positive(t, saved.Milliseconds)
 				if format == audio.PCMS16LE {
@@ -193,7 +140,7 @@ func TestWhatWasHandedOverIsSaved(t *testing.T) {
 				}, saved)
 
 				// and only who has the account's key learns what was said
-				content, err := a.keys.Open(t.Context(), account, saved.Sealed, clip.SealedFor(reply.Clip()))
+				content, err := a.Keys.Open(t.Context(), account, saved.Sealed, clip.SealedFor(reply.Clip()))
 				require.NoError(t, err)
 				var c clip.Content
 				require.NoError(t, json.Unmarshal(content, &c))
@@ -207,8 +154,8 @@ func TestWhatWasHandedOverIsSaved(t *testing.T) {
 			})
 		}
 	}
-	require.Len(t, a.files(), 4*len(ways), "a clip has one file")
-	require.NotContains(t, a.logged.String(), "Once upon")
+	require.Len(t, a.Files(), 4*len(ways), "a clip has one file")
+	require.NotContains(t, a.Logged.String(), "Once upon")
 }
 
 // lastOf is the position of a stream's last event.
@@ -227,7 +174,7 @@ func TestNothingIsSavedThatWasNotAskedFor(t *testing.T) {
 	require.Empty(t, reply.Clip())
 	require.NoError(t, reply.Write(t.Context(), io.Discard))
 	require.Equal(t, []readmodel.Model{readmodel.Usage}, a.models.models)
-	require.Empty(t, a.files())
+	require.Empty(t, a.Files())
 }
 
 // What a session speaks is of the playground: it is kept, also without debug, and counted as such.
@@ -246,7 +193,7 @@ func TestWhatASessionSpeaksIsKept(t *testing.T) {
 		saved := a.saved(id)
 		require.False(t, saved.Debug)
 		require.Equal(t, account, saved.Account)
-		require.Equal(t, sound, a.read(saved))
+		require.Equal(t, sound, a.Read(saved.Account, saved.Blob))
 	}
 	settled := 0
 	for _, event := range a.Books(account).Events {
@@ -269,14 +216,14 @@ func inBrowser(id string, format audio.Format) synthesis.Synthesis {
 func (a *archive) only(account string) (saved clip.Saved, content clip.Content) {
 	a.T.Helper()
 	var all []clip.Saved
-	for _, blob := range a.blobs() {
+	for _, blob := range a.Kept() {
 		id, _, _ := strings.Cut(strings.TrimPrefix(string(blob), clip.StreamPrefix), ".")
 		if one := a.saved(id); one.Account == account {
 			all = append(all, one)
 		}
 	}
 	require.Len(a.T, all, 1)
-	opened, err := a.keys.Open(a.T.Context(), account, all[0].Sealed, clip.SealedFor(all[0].Clip))
+	opened, err := a.Keys.Open(a.T.Context(), account, all[0].Sealed, clip.SealedFor(all[0].Clip))
 	require.NoError(a.T, err)
 	require.NoError(a.T, json.Unmarshal(opened, &content))
 	return all[0], content
@@ -308,7 +255,7 @@ func TestWhatABrowserSpeaksOverAWebSocketIsKept(t *testing.T) {
 				saved, content := a.only(account)
 				require.Equal(t, "Hello. How are you?", content.Text)
 				require.EqualValues(t, 19, saved.Characters)
-				require.Equal(t, string(audio.Whole(audio.Spec{Format: format, SampleRate: 24000}, heard.audio)), a.read(saved))
+				require.Equal(t, string(audio.Whole(audio.Spec{Format: format, SampleRate: 24000}, heard.audio)), a.Read(saved.Account, saved.Blob))
 				require.Equal(t, "en-us", saved.Language)
 				require.Positive(t, saved.Milliseconds)
 				require.False(t, saved.Debug)
@@ -328,10 +275,10 @@ func TestOverAWebSocketNothingElseIsKept(t *testing.T) {
 	byKey.say(t, "Hello.")
 	require.NoError(t, byKey.Finish(byKey.ctx))
 	require.NoError(t, <-byKey.done)
-	require.Empty(t, a.files())
+	require.Empty(t, a.Files())
 
 	// and without the keyring nothing is spoken
-	_, err := a.pool.Exec(t.Context(), `alter schema keyring rename to keyring_away`)
+	_, err := a.Pool.Exec(t.Context(), `alter schema keyring rename to keyring_away`)
 	require.NoError(t, err)
 	before, heard := len(a.Books(account).Events), &audience{}
 	talk := a.converseIn(inBrowser(account, audio.MP3), false, heard)
@@ -354,7 +301,7 @@ func TestTheSameResultTwiceIsTwoClips(t *testing.T) {
 	kept := a.saved(second)
 	_, err := a.clips.Delete(t.Context(), first, account, commandstest.Operator())
 	require.NoError(t, err)
-	require.Equal(t, sound, a.read(kept))
+	require.Equal(t, sound, a.Read(kept.Account, kept.Blob))
 }
 
 // Whoever hangs up, whenever, saves nothing, and pays as without a clip.
@@ -377,13 +324,13 @@ func TestRepliesThatAreCutAreNotSaved(t *testing.T) {
 			require.Equal(rt, whole, c.taken.String())
 		}
 		saved := 0
-		for _, blob := range a.blobs() {
+		for _, blob := range a.Kept() {
 			if strings.HasPrefix(string(blob), clip.Stream(reply.Clip())+".") {
 				saved++
 			}
 		}
 		require.Equal(rt, len(events), saved, "a blob for each clip, and no other")
-		require.Len(rt, a.files(), len(a.blobs()), "nothing is left of what was being written")
+		require.Len(rt, a.Files(), len(a.Kept()), "nothing is left of what was being written")
 	})
 }
 
@@ -395,7 +342,7 @@ func TestAReplyThatIsGivenUpBeforeItsFirstByteLeavesNothing(t *testing.T) {
 	cancel()
 	a.requireIdle(account)
 	require.Error(t, reply.Write(ctx, io.Discard))
-	require.Empty(t, a.files())
+	require.Empty(t, a.Files())
 }
 
 func TestWhoGoesWhenAllIsHandedOverHasSavedIt(t *testing.T) {
@@ -417,7 +364,7 @@ func TestWhoGoesWhenAllIsHandedOverHasSavedIt(t *testing.T) {
 func TestAClipThatCannotBeKeptCostsNoReply(t *testing.T) {
 	a := newArchive(t)
 	account := a.Open("indie")
-	require.NoError(t, os.RemoveAll(a.dir))
+	require.NoError(t, os.RemoveAll(a.Dir))
 	for range 2 {
 		reply := a.begin(t.Context(), keep(account, story, audio.WAV))
 		var got bytes.Buffer
@@ -432,15 +379,15 @@ func TestAClipThatCannotBeKeptCostsNoReply(t *testing.T) {
 	require.Positive(t, recording.Audio.Size())
 	require.Empty(t, reply.Clip(), "the client does not get the id of a clip that was not saved")
 	require.EqualValues(t, 3*utf8.RuneCountInString(story), a.Books(account).Settled)
-	require.Contains(t, a.logged.String(), "a clip was not saved")
-	require.NotContains(t, a.logged.String(), "Once upon")
+	require.Contains(t, a.Logged.String(), "a clip was not saved")
+	require.NotContains(t, a.Logged.String(), "Once upon")
 }
 
 // All audio is sent before the store is asked, so a store that hangs delays nothing but the end.
 func TestAStoreThatHangsCostsNoReply(t *testing.T) {
 	a := newArchive(t)
 	account := a.Open("indie")
-	store := &blobtest.Stuck{Store: a.store, Release: make(chan struct{})}
+	store := &blobtest.Stuck{Store: a.Store, Release: make(chan struct{})}
 	a.useStore(store, 10*time.Millisecond)
 
 	reply := a.begin(t.Context(), keep(account, story, audio.WAV))
@@ -464,11 +411,11 @@ func TestAStoreThatHangsCostsNoReply(t *testing.T) {
 	require.NoError(t, <-talk.done)
 	require.NotEmpty(t, listener.audio)
 
-	require.Equal(t, 3, strings.Count(a.logged.String(), "a clip was not saved"))
+	require.Equal(t, 3, strings.Count(a.Logged.String(), "a clip was not saved"))
 	require.Zero(t, a.Synthesiser.Spool.Claimed(), "the spool gets its room back")
 	a.requireIdle(account)
 	close(store.Release)
-	require.Empty(t, a.files())
+	require.Empty(t, a.Files())
 }
 
 // Without room for its audio a clip could not be saved: nothing is spoken, nor reserved, and other speech goes on.
@@ -476,7 +423,7 @@ func TestAClipWithoutRoomIsRefusedBeforeAnythingIsSpoken(t *testing.T) {
 	a := newArchive(t)
 	account := a.Open("indie")
 	a.Synthesiser.Spool = openSpool(t, 1<<20, 1<<20)
-	a.useStore(a.store, commandstest.Patience)
+	a.useStore(a.Store, commandstest.Patience)
 	held, err := a.Synthesiser.Spool.Create("another", 1<<20)
 	require.NoError(t, err)
 	_, err = a.Begin(t.Context(), keep(account, story, audio.WAV))
@@ -495,14 +442,14 @@ func TestAClipThatCouldNotBeSavedIsRefusedBeforeAnythingIsSpoken(t *testing.T) {
 	a := newArchive(t)
 	account, known := a.Open("indie"), a.Open("indie")
 	a.save(known, "Hello.")
-	_, err := a.pool.Exec(t.Context(), `alter schema keyring rename to keyring_away`)
+	_, err := a.Pool.Exec(t.Context(), `alter schema keyring rename to keyring_away`)
 	require.NoError(t, err)
 	for _, o := range []synthesis.Synthesis{keep(account, story, audio.WAV), collected(keep(account, story, audio.WAV))} {
 		_, err := a.Begin(t.Context(), o)
 		require.Equal(t, domain.Unavailable, domain.CodeOf(err), "%v", err)
 	}
 	require.Empty(t, a.Books(account).Events)
-	require.Len(t, a.files(), 1)
+	require.Len(t, a.Files(), 1)
 
 	reply := a.begin(t.Context(), order(account, "Hello.", audio.WAV))
 	require.NoError(t, reply.Write(t.Context(), io.Discard))

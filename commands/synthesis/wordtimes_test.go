@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"log/slog"
 	"os"
 	"strings"
 	"testing"
@@ -24,8 +23,8 @@ import (
 
 // keepTimes makes the archive store word times, too.
 func (a *archive) keepTimes() *wordtimes.Store {
-	shelf := wordtimes.New(a.keys, a.store, time.Now)
-	a.Synthesiser.WordTimes, a.Synthesiser.Logger = shelf, slog.New(slog.NewTextHandler(a.logged, nil))
+	shelf := wordtimes.New(a.Keys, a.Store, time.Now)
+	a.Synthesiser.WordTimes, a.Synthesiser.Logger = shelf, a.Logger()
 	return shelf
 }
 
@@ -52,7 +51,7 @@ func TestTheTimesOfAReplyCanBeReadWhenItHasEnded(t *testing.T) {
 	// given the times of a recording
 	recording, err := a.begin(t.Context(), collected(timed(account, story, audio.MP3))).Whole(t.Context())
 	require.NoError(t, err)
-	require.Empty(t, a.files(), "a recording has its times itself")
+	require.Empty(t, a.Files(), "a recording has its times itself")
 
 	// when the same text is streamed, then its times cannot be read before it has ended, and are the same then
 	reply := a.begin(t.Context(), timed(account, story, audio.MP3))
@@ -67,11 +66,11 @@ func TestTheTimesOfAReplyCanBeReadWhenItHasEnded(t *testing.T) {
 	require.Equal(t, []readmodel.Model{readmodel.Usage}, a.models.models, "nothing more is waited for")
 
 	// and a reply that does not request them stores none
-	files := len(a.files())
+	files := len(a.Files())
 	reply = a.begin(t.Context(), order(account, story, audio.MP3))
 	require.Empty(t, reply.WordTimes())
 	require.NoError(t, reply.Write(t.Context(), io.Discard))
-	require.Len(t, a.files(), files)
+	require.Len(t, a.Files(), files)
 }
 
 // A client that disconnects can read the times of what it has paid for.
@@ -102,8 +101,8 @@ func TestTheTimesOfACutReplyAreThoseOfWhatWasHandedOver(t *testing.T) {
 
 func TestTimesThatCannotBeKeptCostNoReply(t *testing.T) {
 	for name, breaks := range map[string]func(a *archive, account string) error{
-		"no disk":           func(a *archive, _ string) error { return os.RemoveAll(a.dir) },
-		"an erased account": func(a *archive, account string) error { return a.keys.Erase(t.Context(), account) },
+		"no disk":           func(a *archive, _ string) error { return os.RemoveAll(a.Dir) },
+		"an erased account": func(a *archive, account string) error { return a.Keys.Erase(t.Context(), account) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newArchive(t)
@@ -114,8 +113,8 @@ func TestTimesThatCannotBeKeptCostNoReply(t *testing.T) {
 			require.NoError(t, a.begin(t.Context(), timed(account, story, audio.MP3)).Write(t.Context(), &got))
 			require.Greater(t, got.Len(), 10_000)
 			require.EqualValues(t, utf8.RuneCountInString(story), a.Books(account).Settled)
-			require.Contains(t, a.logged.String(), "word times were not kept")
-			require.NotContains(t, a.logged.String(), "Once upon")
+			require.Contains(t, a.Logged.String(), "word times were not kept")
+			require.NotContains(t, a.Logged.String(), "Once upon")
 		})
 	}
 }
@@ -127,7 +126,7 @@ func TestAClipAndItsTimesAreKeptBesideEachOther(t *testing.T) {
 	o.KeepTimes = true
 	reply := a.begin(t.Context(), o)
 	require.NoError(t, reply.Write(t.Context(), io.Discard))
-	require.Len(t, a.blobs(), 2)
+	require.Len(t, a.Kept(), 2)
 	times, err := shelf.Find(t.Context(), reply.WordTimes())
 	require.NoError(t, err)
 	require.Equal(t, story, joined(times))
@@ -137,9 +136,9 @@ func TestAClipAndItsTimesAreKeptBesideEachOther(t *testing.T) {
 	removed, err := a.clips.Sweep(t.Context(), showsNothing)
 	require.NoError(t, err)
 	require.Zero(t, removed)
-	late := wordtimes.New(a.keys, a.store, func() time.Time { return time.Now().Add(wordtimes.Kept) })
+	late := wordtimes.New(a.Keys, a.Store, func() time.Time { return time.Now().Add(wordtimes.Kept) })
 	erased, err := late.Sweep(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 1, erased)
-	require.Equal(t, a.saved(reply.Clip()).Blob, string(a.blobs()[0]))
+	require.Equal(t, a.saved(reply.Clip()).Blob, string(a.Kept()[0]))
 }
