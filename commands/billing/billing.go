@@ -111,20 +111,30 @@ type Lapse struct {
 type Billing struct {
 	Config
 	refreshed *lru.Cache[string, eventlog.Position] // by account: the log's head when its last look at the provider began
+	notices   *lru.Cache[string, *keptNotice]       // by stream: what this instance has recorded
+	accounts  *lru.Cache[string, string]            // by customer, which is that of one account for ever
 	looks     turns
 	requests  turns // the provider refuses a request that comes while it carries out the same one
 }
 
-// rememberedLooks bounds the memory of a Billing: about 100 bytes each.
-const rememberedLooks = 10_000
+// remembered bounds the memory of a Billing: looks and accounts take about 100 bytes each, notices 600.
+const remembered = 10_000
 
 // New returns a Billing.
 func New(config Config) (*Billing, error) {
-	refreshed, err := lru.New[string, eventlog.Position](rememberedLooks)
+	refreshed, err := lru.New[string, eventlog.Position](remembered)
 	if err != nil {
 		return nil, err
 	}
-	return &Billing{Config: config, refreshed: refreshed}, nil
+	notices, err := lru.New[string, *keptNotice](remembered)
+	if err != nil {
+		return nil, err
+	}
+	accounts, err := lru.New[string, string](remembered)
+	if err != nil {
+		return nil, err
+	}
+	return &Billing{Config: config, refreshed: refreshed, notices: notices, accounts: accounts}, nil
 }
 
 // turns has what concerns one account done one after the other.

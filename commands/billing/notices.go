@@ -16,10 +16,22 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-type noticeStream = journal.Stream[payment.State, payment.Event]
+type keptNotice = journal.Cached[payment.State, payment.Event]
 
-func notice(name string) noticeStream {
-	return noticeStream{Name: name, Evolve: payment.Evolve}
+// notice returns a notice as it was last seen here, or else one that has not come. A copy is kept after its command, so
+// that a repetition and the end of the notice read no stream. One that is kept and no longer in the log, which was put
+// back to an earlier state, comes back with the next reconciliation.
+func (b *Billing) notice(name string) *keptNotice {
+	if kept, known := b.notices.Get(name); known && kept.Current() {
+		return kept.Copy()
+	}
+	stream := noticeStream(name)
+	stream.New = true
+	return journal.NewCached(b.Journal, stream)
+}
+
+func noticeStream(name string) journal.Stream[payment.State, payment.Event] {
+	return journal.Stream[payment.State, payment.Event]{Name: name, Evolve: payment.Evolve}
 }
 
 // RecordNotice records an event of the provider, whose notice was verified. One that is recorded changes nothing.
@@ -29,24 +41,30 @@ func (b *Billing) RecordNotice(ctx context.Context, e payments.Event, analytics 
 	if analytics {
 		name = payment.AnalyticsStream(e.ID)
 	}
+	kept := b.notice(name)
+	if kept.State().Exists() {
+		return kept.Version().Position, nil
+	}
 	at := b.now()
 	receive := payment.Receive{
 		ID: e.ID, Kind: e.Type, Object: e.Object, Customer: e.Customer, Analytics: analytics, CreatedAt: e.CreatedAt.UTC(),
 		At: at,
 	}
-	stream := notice(name)
-	stream.New = true
-	_, position, err := journal.Execute(ctx, b.Journal, stream, receive,
-		journal.System().Metadata(journal.DeriveID(name, "receive"), at))
+	_, position, err := kept.Execute(ctx, receive, journal.System().Metadata(journal.DeriveID(name, "receive"), at))
+	if err == nil {
+		b.notices.Add(name, kept)
+	}
 	return position, err
 }
 
 // HandleNotice records what a notice is about as the provider has it now, and ends the notice. The stream is that of
 // the notice, and the cause its event. It returns a *todo.NotYetError while a request of the account is under way.
 func (b *Billing) HandleNotice(ctx context.Context, name string, cause uuid.UUID) (eventlog.Position, error) {
-	kept := journal.NewCached(b.Journal, notice(name))
-	if err := kept.Refresh(ctx); err != nil {
-		return eventlog.Position{}, err
+	kept := b.notice(name)
+	if !kept.State().Exists() {
+		if err := kept.Refresh(ctx); err != nil {
+			return eventlog.Position{}, err
+		}
 	}
 	state, received := kept.State(), kept.Version().Position
 	if state.Handled {
@@ -59,6 +77,9 @@ func (b *Billing) HandleNotice(ctx context.Context, name string, cause uuid.UUID
 	at := b.now()
 	handle := payment.Handle{Account: account, At: at}
 	_, position, err := kept.Execute(ctx, handle, journal.CausedBy(cause).Metadata(journal.DeriveID(name, "handle"), at))
+	if err == nil {
+		b.notices.Add(name, kept)
+	}
 	return position, err
 }
 
@@ -137,9 +158,16 @@ func (b *Billing) accountOf(ctx context.Context, n payment.Received) (string, er
 		}
 		customer = found
 	}
+	if account, known := b.accounts.Get(customer); known {
+		return account, nil
+	}
 	account, err := b.Views.AccountOf(ctx, customer)
-	if err != nil || account != "" {
-		return account, err
+	if err != nil {
+		return "", err
+	}
+	if account != "" {
+		b.accounts.Add(customer, account)
+		return account, nil
 	}
 	account, err = b.Gateway.AccountOf(ctx, customer)
 	if err != nil || account == "" {

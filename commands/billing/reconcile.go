@@ -63,7 +63,7 @@ func sinceOf(last payment.Reconciliation) time.Time {
 // recordMissed records an event that the log lacks, and counts it. One whose id cannot be recorded is left out, with a
 // line in the service's log.
 func (b *Billing) recordMissed(ctx context.Context, e payments.Event) (int, error) {
-	known, _, err := journal.Load(ctx, b.Journal, notice(payment.Stream(e.ID)))
+	known, _, err := journal.Load(ctx, b.Journal, noticeStream(payment.Stream(e.ID)))
 	if err != nil || known.Exists() {
 		return 0, err
 	}

@@ -45,6 +45,17 @@ func NewCached[S, E any](j *Journal, s Stream[S, E]) *Cached[S, E] {
 	return c
 }
 
+// Copy returns a copy, which is independent of c.
+func (c *Cached[S, E]) Copy() *Cached[S, E] {
+	independent := *c
+	return &independent
+}
+
+// Current reports whether the state is known, and folded from the events that are not skipped now.
+func (c *Cached[S, E]) Current() bool {
+	return c.known && c.skips == c.journal.Registry.SkipsVersion()
+}
+
 // State returns the state that was last read or written.
 func (c *Cached[S, E]) State() S { return c.state }
 
@@ -68,7 +79,7 @@ func (c *Cached[S, E]) Execute(
 // Batch appends what decide adds to a batch, in one append. decide is called again, on a state that was just read,
 // after a conflict and if its batch is valid only on such a state. Batch returns the number of conflicts.
 func (c *Cached[S, E]) Batch(ctx context.Context, decide func(*Batch[S, E])) (conflicts int, err error) {
-	for read := !c.known || c.skips != c.journal.Registry.SkipsVersion(); ; read = true {
+	for read := !c.Current(); ; read = true {
 		if read {
 			if err := c.Refresh(ctx); err != nil {
 				return conflicts, err

@@ -89,7 +89,7 @@ func reservationsCheck(list *pglist.View, longest time.Duration) health.Check {
 // watchReservations shows the ledger the reservations that other instances have made; their expiry counts from then.
 // It looks at those that are due first, because most of the others are settled soon.
 func watchReservations(ctx context.Context, list *pglist.View, ledger *commands.Ledger, now time.Time) error {
-	open, err := list.Due(ctx, now.AddDate(1, 0, 0), nil, watchedReservations)
+	open, _, err := list.Due(ctx, now.AddDate(1, 0, 0), nil, watchedReservations)
 	if err != nil {
 		return fmt.Errorf("reading the open reservations: %w", err)
 	}

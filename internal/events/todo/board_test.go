@@ -78,12 +78,16 @@ func (b *board) with(change func()) {
 	change()
 }
 
-func (b *board) Due(_ context.Context, by time.Time, except []todo.Item, limit int) ([]todo.Item, error) {
+func (b *board) Due(_ context.Context, by time.Time, except []todo.Item, limit int) (
+	due []todo.Item, next time.Time, err error,
+) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.limits = append(b.limits, limit)
-	var due []todo.Item
 	for _, item := range b.items {
+		if item.Due.After(by) && (next.IsZero() || item.Due.Before(next)) {
+			next = item.Due
+		}
 		resting := slices.ContainsFunc(except, func(e todo.Item) bool { return e.ID == item.ID && e.Cause == item.Cause })
 		if !item.Due.After(by) && !resting {
 			due = append(due, item)
@@ -95,18 +99,7 @@ func (b *board) Due(_ context.Context, by time.Time, except []todo.Item, limit i
 		}
 		return strings.Compare(a.ID, b.ID)
 	})
-	return due[:min(limit, len(due))], b.outage
-}
-
-func (b *board) Next(_ context.Context, after time.Time) (next time.Time, found bool, err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, item := range b.items {
-		if item.Due.After(after) && (!found || item.Due.Before(next)) {
-			next, found = item.Due, true
-		}
-	}
-	return next, found, b.outage
+	return due[:min(limit, len(due))], next, b.outage
 }
 
 func (b *board) carryOut(ctx context.Context, item todo.Item) (eventlog.Position, error) {

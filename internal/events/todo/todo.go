@@ -64,10 +64,9 @@ func CommandID(process, item string, cause uuid.UUID) uuid.UUID {
 
 // List is a projection of what is due.
 type List interface {
-	// Due returns the items that are due by a time, the longest due first, without those in except.
-	Due(ctx context.Context, by time.Time, except []Item, limit int) ([]Item, error)
-	// Next returns when the first item after a time will be due, and whether there is one.
-	Next(ctx context.Context, after time.Time) (due time.Time, found bool, err error)
+	// Due returns the items that are due by a time, the longest due first, without those in except, and when the first
+	// item after that time will be due, the zero time if there is none.
+	Due(ctx context.Context, by time.Time, except []Item, limit int) (items []Item, next time.Time, err error)
 }
 
 // Process is a kind of item.

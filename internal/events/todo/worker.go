@@ -108,7 +108,7 @@ func (w *Worker) round(ctx context.Context) (time.Duration, error) {
 		if err := w.settleEnded(ctx); err != nil {
 			return 0, err
 		}
-		items, err := w.due(ctx, overdue)
+		items, next, err := w.due(ctx, overdue)
 		if err != nil {
 			return 0, err
 		}
@@ -116,26 +116,27 @@ func (w *Worker) round(ctx context.Context) (time.Duration, error) {
 			return 0, err
 		}
 		if len(items) < w.limits.Batch {
-			return w.untilNext(ctx, overdue)
+			return w.until(next, overdue), nil
 		}
 	}
 }
 
-// due returns the items that have been due for a while and are not being carried out, once the list shows all outcomes.
-func (w *Worker) due(ctx context.Context, overdue time.Duration) ([]Item, error) {
+// due returns the items that have been due for a while and are not being carried out, once the list shows all outcomes,
+// and when the next one after these will be due.
+func (w *Worker) due(ctx context.Context, overdue time.Duration) (items []Item, next time.Time, err error) {
 	if err := w.awaitList(ctx); err != nil {
-		return nil, err
+		return nil, next, err
 	}
 	now := time.Now()
 	by := w.config.Now().Add(-overdue)
 	except := slices.AppendSeq(w.failures.resting(now), maps.Values(w.begun))
-	items, err := w.config.Process.List.Due(ctx, by, except, w.limits.Batch)
+	items, next, err = w.config.Process.List.Due(ctx, by, except, w.limits.Batch)
 	if err != nil {
-		return nil, fmt.Errorf("reading what is due: %w", err)
+		return nil, next, fmt.Errorf("reading what is due: %w", err)
 	}
 	w.failures.forgetDone(items, by, now, len(items) == w.limits.Batch)
 	w.config.Metrics.givenUp.WithLabelValues(w.config.Process.Name).Set(float64(w.failures.givenUp()))
-	return items, nil
+	return items, next, nil
 }
 
 // awaitList waits until the list shows the last outcome.
@@ -152,18 +153,14 @@ func (w *Worker) awaitList(ctx context.Context) error {
 	return nil
 }
 
-func (w *Worker) untilNext(ctx context.Context, overdue time.Duration) (time.Duration, error) {
-	now := time.Now()
+// until returns how long it takes until the next item, or one that rests, is to be carried out.
+func (w *Worker) until(next time.Time, overdue time.Duration) time.Duration {
 	by := w.config.Now().Add(-overdue)
-	wait := min(w.limits.Poll, w.failures.wait(by, now))
-	next, found, err := w.config.Process.List.Next(ctx, by)
-	if err != nil {
-		return 0, fmt.Errorf("reading what is due next: %w", err)
-	}
-	if found {
+	wait := min(w.limits.Poll, w.failures.wait(by, time.Now()))
+	if !next.IsZero() {
 		wait = min(wait, next.Sub(by))
 	}
-	return wait, nil
+	return wait
 }
 
 // sleep ends early when the worker is notified, and when an attempt has ended.

@@ -4,6 +4,7 @@ package pglist
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,9 +18,9 @@ import (
 // View is a to-do list of a read model; the cause is the text of a UUID. A row is an item, and is deleted when the item
 // has its outcome. View implements todo.List.
 type View struct {
-	pool      *pgxpool.Pool
-	name      string
-	due, next string
+	pool *pgxpool.Pool
+	name string
+	due  string
 }
 
 // NewView returns the to-do list of a view.
@@ -29,35 +30,35 @@ func NewView(pool *pgxpool.Pool, view readmodel.ToDo) *View {
 		pool: pool,
 		name: name,
 		due: `
-			select item, stream, due_at, cause::text as cause from ` + name + ` as list
+			(select item, stream, due_at, cause::text as cause from ` + name + ` as list
 			where due_at <= $1 and not exists (
 				select from unnest($2::text[], $3::text[]) as resting (item, cause)
 				where resting.item = list.item and resting.cause = list.cause::text)
-			order by due_at, item limit $4`,
-		next: `select min(due_at) from ` + name + ` where due_at > $1`,
+			order by due_at, item limit $4)
+			union all
+			(select item, stream, due_at, cause::text from ` + name + ` where due_at > $1 order by due_at limit 1)`,
 	}
 }
 
 // Due implements todo.List.
-func (v *View) Due(ctx context.Context, by time.Time, except []todo.Item, limit int) ([]todo.Item, error) {
+func (v *View) Due(ctx context.Context, by time.Time, except []todo.Item, limit int) (
+	items []todo.Item, next time.Time, err error,
+) {
 	ids, causes := make([]string, len(except)), make([]string, len(except))
 	for i, item := range except {
 		ids[i], causes[i] = item.ID, item.Cause.String()
 	}
 	rows, err := v.pool.Query(ctx, v.due, by, ids, causes, limit)
 	if err != nil {
-		return nil, err
+		return nil, next, err
 	}
-	return pgx.CollectRows(rows, pgx.RowToStructByPos[todo.Item])
-}
-
-// Next implements todo.List.
-func (v *View) Next(ctx context.Context, after time.Time) (time.Time, bool, error) {
-	var next *time.Time
-	if err := v.pool.QueryRow(ctx, v.next, after).Scan(&next); err != nil || next == nil {
-		return time.Time{}, false, err
+	items, err = pgx.CollectRows(rows, pgx.RowToStructByPos[todo.Item])
+	// Postgres promises no order of the two halves.
+	if i := slices.IndexFunc(items, func(item todo.Item) bool { return item.Due.After(by) }); i >= 0 {
+		next = items[i].Due
+		items = slices.Delete(items, i, i+1)
 	}
-	return *next, true, nil
+	return items, next, err
 }
 
 // Backlog is how much is due.

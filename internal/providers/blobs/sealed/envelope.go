@@ -52,8 +52,18 @@ func (e Envelope) header() io.Reader {
 	return bytes.NewReader(header)
 }
 
-// dataKey reads the header of a blob, and opens its data key.
-func (s *Store) dataKey(ctx context.Context, account string, address blobs.Address, blob io.Reader) ([]byte, error) {
+// dataKey opens the sealed data key of a blob.
+func (s *Store) dataKey(ctx context.Context, account string, address blobs.Address, sealed []byte) ([]byte, error) {
+	key, err := s.keys.Open(ctx, account, sealed, purpose(address))
+	if err != nil {
+		return nil, fmt.Errorf("opening the key of a sealed blob: %w", err)
+	}
+	s.sealedKeys.Add(address, sealed)
+	return key, nil
+}
+
+// sealedKey reads the header of a blob, and returns the sealed data key.
+func sealedKey(blob io.Reader) ([]byte, error) {
 	header := make([]byte, headerSize)
 	_, err := io.ReadFull(blob, header)
 	if err == io.EOF || err == io.ErrUnexpectedEOF { //nolint:errorlint // not the wrapped one of a cut connection
@@ -67,9 +77,5 @@ func (s *Store) dataKey(ctx context.Context, account string, address blobs.Addre
 		!bytes.Equal(header[keyAt+length:], make([]byte, headerSize-keyAt-length)) {
 		return nil, fmt.Errorf("reading the header of a sealed blob: %w", ErrBroken)
 	}
-	key, err := s.keys.Open(ctx, account, header[keyAt:keyAt+length], purpose(address))
-	if err != nil {
-		return nil, fmt.Errorf("opening the key of a sealed blob: %w", err)
-	}
-	return key, nil
+	return header[keyAt : keyAt+length], nil
 }

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"io"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/minio/sio"
 
 	"github.com/recital-tts/recital/internal/access/keyring"
@@ -38,10 +39,18 @@ const maxOffset = frame << 32
 type Store struct {
 	store blobs.Store
 	keys  keyring.Keyring
+	// The data keys of blobs that were read, sealed as they are in the blobs: an address has one for ever.
+	sealedKeys *lru.Cache[blobs.Address, []byte]
 }
 
+// rememberedKeys bounds the memory of a Store: about 500 bytes each.
+const rememberedKeys = 1000
+
 // New returns a Store that keeps its blobs in store.
-func New(store blobs.Store, keys keyring.Keyring) *Store { return &Store{store: store, keys: keys} }
+func New(store blobs.Store, keys keyring.Keyring) *Store {
+	sealedKeys, _ := lru.New[blobs.Address, []byte](rememberedKeys) // fails for a size below 1
+	return &Store{store: store, keys: keys, sealedKeys: sealedKeys}
+}
 
 // Put seals size bytes, at least one, which are all of r, and stores them as blobs.Store.Put does. The size of the blob
 // that it returns is that of the content.
@@ -83,7 +92,7 @@ func (s *Store) Open(
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("reading a sealed blob: %w", explain(err)), blob.Close())
 	}
-	return &reader{content: io.LimitReader(content, length), blob: blob}, nil
+	return &reader{content: &io.LimitedReader{R: content, N: length}, blob: blob}, nil
 }
 
 // framesOf returns the number of frames that hold a range, at least one.
@@ -92,30 +101,50 @@ func framesOf(offset, length int64) int64 {
 	return (offset%frame+length-1)/frame + 1
 }
 
-// begin opens a blob at a frame, and its data key. The header comes with the first frame where that is wanted.
+// begin opens a blob at a frame, and its data key. The header comes with the first frame where that is wanted, and is
+// not read for others while its sealed data key is known.
 func (s *Store) begin(
 	ctx context.Context, account string, address blobs.Address, first, frames int64,
 ) (io.ReadCloser, []byte, error) {
-	length := int64(headerSize)
-	if first == 0 {
-		length += frames * sealedFrame
+	at, length := headerSize+first*sealedFrame, frames*sealedFrame
+	var sealed []byte
+	var err error
+	if first > 0 {
+		sealed, err = s.knownKey(ctx, address)
+	} else {
+		at, length = 0, headerSize+length
 	}
-	blob, err := s.store.Open(ctx, address, 0, length)
 	if err != nil {
 		return nil, nil, err
 	}
-	key, err := s.dataKey(ctx, account, address, blob)
+	blob, err := s.store.Open(ctx, address, at, length)
+	if err != nil {
+		return nil, nil, err
+	}
+	if first == 0 {
+		sealed, err = sealedKey(blob)
+	}
+	var key []byte
+	if err == nil {
+		key, err = s.dataKey(ctx, account, address, sealed)
+	}
 	if err != nil {
 		return nil, nil, errors.Join(err, blob.Close())
 	}
-	if first == 0 {
-		return blob, key, nil
+	return blob, key, nil
+}
+
+// knownKey returns the sealed data key of a blob, and reads the header where it is not known.
+func (s *Store) knownKey(ctx context.Context, address blobs.Address) ([]byte, error) {
+	if sealed, known := s.sealedKeys.Get(address); known {
+		return sealed, nil
 	}
-	if err := blob.Close(); err != nil {
-		return nil, nil, err
+	blob, err := s.store.Open(ctx, address, 0, headerSize)
+	if err != nil {
+		return nil, err
 	}
-	blob, err = s.store.Open(ctx, address, headerSize+first*sealedFrame, frames*sealedFrame)
-	return blob, key, err
+	sealed, err := sealedKey(blob)
+	return sealed, errors.Join(err, blob.Close())
 }
 
 // config is that of the stream: nothing but DARE 2.0, whatever the blob says.
@@ -125,7 +154,7 @@ func config(key []byte, sequence uint32) sio.Config {
 
 // reader reads a range. After an error it reads nothing more.
 type reader struct {
-	content io.Reader
+	content *io.LimitedReader
 	blob    io.Closer
 	err     error
 }
@@ -138,7 +167,14 @@ func (r *reader) Read(p []byte) (n int, err error) {
 	return n, r.err
 }
 
-func (r *reader) Close() error { return r.blob.Close() }
+// Close reads what is left of the last frame after a range that was read to its end: sio gives a frame's buffer back
+// for the next reader when there is nothing left.
+func (r *reader) Close() error {
+	if r.content.N <= 0 {
+		_, _ = io.Copy(io.Discard, r.content.R)
+	}
+	return r.blob.Close()
+}
 
 // explain turns what the format finds wrong into ErrBroken, and leaves other errors as they are.
 func explain(err error) error {

@@ -290,3 +290,40 @@ func FuzzNothingElseIsRead(f *testing.F) {
 		}
 	})
 }
+
+// counted counts how often a store is read.
+type counted struct {
+	blobs.Store
+	opened int
+}
+
+func (c *counted) Open(ctx context.Context, address blobs.Address, offset, length int64) (io.ReadCloser, error) {
+	c.opened++
+	return c.Store.Open(ctx, address, offset, length)
+}
+
+// A player asks for one part after the other, and each request of a store in the cloud takes its time.
+func TestTheHeaderOfABlobIsReadOnce(t *testing.T) {
+	v := newVault(t)
+	content := noise(3 * frame)
+	address := v.put(t, "a1", content)
+	store := &counted{Store: v.plain}
+	v.Store = sealed.New(store, v.keys)
+	for i, opened := range []int{2, 3, 4} {
+		offset := int64(frame + i)
+		got, err := v.read("a1", address, offset, frame)
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(content[offset:offset+frame], got))
+		require.Equal(t, opened, store.opened)
+	}
+
+	// then it is of no use without the account's key, and a blob that is gone is not found
+	_, err := v.read("a2", address, frame, 1)
+	require.Error(t, err)
+	require.NoError(t, v.keys.Erase(t.Context(), "a1"))
+	_, err = v.read("a1", address, frame, 1)
+	require.ErrorIs(t, err, keyring.ErrErased)
+	require.NoError(t, v.plain.Delete(t.Context(), address))
+	_, err = v.read("a1", address, frame, 1)
+	require.ErrorIs(t, err, blobs.ErrNotFound)
+}
