@@ -70,7 +70,7 @@ func (s *scanner) matchNewline() (found, bool) {
 		return found{}, false
 	}
 	said := strings.TrimRightFunc(s.text[max(0, s.at-20):s.at], func(r rune) bool {
-		return unicode.IsSpace(r) || strings.ContainsRune("*_`)\"”", r)
+		return r == ' ' || r == '\t' || r == '\r' || strings.ContainsRune("*_`)\"”", r)
 	})
 	last, _ := utf8.DecodeLastRuneInString(said)
 	if !isWord(last) {

@@ -246,7 +246,7 @@ func (c *context) counted(written string) byte {
 	if t.hasCapitals() {
 		return c.nounGender()
 	}
-	before := strings.ToLower(c.before())
+	before := strings.ToLower(c.label())
 	if t.sets["label"][before] || t.sets["year"][before] && len(written) == 4 {
 		return 0
 	}
@@ -263,6 +263,14 @@ func (c *context) counted(written string) byte {
 		after = rest
 	}
 	return 0
+}
+
+// label returns the word before the position unless a comma divides the two.
+func (c *context) label() string {
+	if strings.HasSuffix(strings.TrimRight(c.text[:c.at], " \u00a0"), ",") {
+		return ""
+	}
+	return c.before()
 }
 
 // spacedWord returns the word after a space, and what follows it.

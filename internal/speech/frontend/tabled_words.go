@@ -65,6 +65,9 @@ func sayLongForm(c *context) (string, bool) {
 // longForm returns what an abbreviation stands for before a text, where its conditions hold.
 func (c *context) longForm(key, after string) (string, bool) {
 	a, ok := c.locale.abbreviations[key]
+	if other, isDay := c.locale.abbreviations[key+" D"]; isDay && c.holds('D', after) {
+		a = other
+	}
 	if first, size := utf8.DecodeRuneInString(key); !ok && unicode.IsUpper(first) && size < len(key) {
 		a, ok = c.locale.abbreviations[string(unicode.ToLower(first))+key[size:]]
 		a.long = capital(a.long)
@@ -89,8 +92,10 @@ func (c *context) longForm(key, after string) (string, bool) {
 func (c *context) holds(condition rune, after string) bool {
 	next := strings.TrimLeft(after[:min(len(after), 40)], " \u00a0\u202f,-–")
 	switch condition {
-	case '1', 'D':
+	case '1':
 		return isDigit(firstOf(next))
+	case 'D':
+		return isDigit(firstOf(next)) || c.locale.tables.sets["weekday"][strings.ToLower(firstWord(next))]
 	case 'X':
 		return isDigit(firstOf(next)) || roman(firstWord(next)) > 0
 	case 'N':
@@ -111,7 +116,8 @@ func (c *context) holds(condition rune, after string) bool {
 // stop returns the full stop that ends both what is written and the sentence.
 func (c *context) stop(written, after string) string {
 	tail := strings.TrimLeft(after[:min(len(after), 60)], " \u00a0\"“”»)*")
-	if strings.HasSuffix(written, ".") &&
+	isNumeral := len(firstWord(tail)) > 1 && roman(firstWord(tail)) > 0 // "sec. XX"
+	if strings.HasSuffix(written, ".") && !isNumeral &&
 		(tail == "" || tail[0] == '\n' || after[0] != ',' && c.locale.starts(firstWord(tail))) {
 		return "."
 	}
