@@ -57,9 +57,11 @@ func newEnglish(american bool) *locale {
 		unlessAfter(oneOf("/"), on(Fraction, `(?:(\d{1,3})\s)?(\d{1,3})/(\d{1,3})(?:(?i)st|nd|rd|th)?`, sayFraction)),
 		on(Fraction, `(?:(\d{1,4})\s?)?([½⅓⅔¼¾⅛⅜⅝⅞])`, sayVulgar),
 		unlessAfter(oneOf("-–−"), on(Number, difference, sayDifference)),
+		on(Range, `(\d+)[-–](\d+)x`, sayFolds),
 		unlessAfter(oneOf("-–0123456789"), on(Range,
 			`(`+numeral+`)[-–—]\s?(`+numeral+`)(?:([ -]?)(`+unitPattern+`)([^A-Za-z0-9]|$))?`, sayRange)),
 		on(Number, `(\d+)[x×]\s?(\d+)`, sayTimes), on(Number, `(`+numeral+`)x`, sayFold),
+		on(Number, `(`+numeral+`)[eE]([-+]?\d{1,3})`, sayScientific),
 		on(Number, `401(?:\(k\)|k)`, sayPension),
 		on(Unit, `(`+numeral+`)([  -]?)(`+unitPattern+`)`, sayUnit),
 		on(Unit, `(`+unitPattern+`)`, sayLoneUnit),
@@ -395,6 +397,16 @@ func (l *locale) power(power string) string {
 
 func sayTimes(c *context) (string, bool) {
 	return c.locale.integer(c.groups[1]) + " by " + c.locale.integer(c.groups[2]), true
+}
+
+func sayFolds(c *context) (string, bool) {
+	return c.locale.integer(c.groups[1]) + " to " + c.locale.integer(c.groups[2]) + " times", true
+}
+
+// sayScientific says "1.5e-3".
+func sayScientific(c *context) (string, bool) {
+	power := strings.TrimPrefix(c.groups[2], "+")
+	return c.locale.cardinal(c.groups[1]) + " times ten" + c.locale.power(power), true
 }
 
 func sayFold(c *context) (string, bool) { return c.locale.cardinal(c.groups[1]) + " times", true }

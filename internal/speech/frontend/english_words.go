@@ -176,7 +176,8 @@ func firstOf(text string) rune {
 func sayBeforeNumber(c *context, key string) (string, bool) {
 	long := c.locale.tables.words["before number "+key]
 	next := strings.TrimLeft(c.after[:min(len(c.after), 4)], " \u00a0#")
-	if long == "" || !isDigit(firstOf(next)) {
+	tail := firstWord(strings.TrimLeft(c.after[:min(len(c.after), 12)], " \u00a0"))
+	if long == "" || !isDigit(firstOf(next)) && !(c.locale.tables.sets["part"][key] && roman(tail) > 0) {
 		return "", false
 	}
 	if strings.HasPrefix(c.after, " ") || strings.HasPrefix(c.after, "\u00a0") {

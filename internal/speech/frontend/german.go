@@ -123,6 +123,11 @@ func (c *context) dayEnding() string {
 	if c.locale.tables.sets["weekday"][lower] {
 		return c.earlier(before).dayEnding()
 	}
+	if strings.ContainsRune("-–", c.previous()) { // "vom 3.–5.4."
+		if ending, ok := c.previousEnding(); ok {
+			return ending
+		}
+	}
 	if ending, ok := c.ordinalEnding('m', ""); ok {
 		return ending
 	}

@@ -257,6 +257,9 @@ func sayTabledUnit(c *context) (string, bool) {
 	if c.groups[2] != "" {
 		return c.scaled(c.groups[1], c.groups[2], m.many), true
 	}
+	if symbol == "h" && c.locale.tables.sets["at"][strings.ToLower(c.before())] && number(c.groups[1]) > 0 {
+		return c.tabledClock(c.groups[1], "", true), true // "um 9 h"
+	}
 	return c.quantity(c.groups[1], m) + c.stop(symbol, c.after), true
 }
 
@@ -339,11 +342,18 @@ func (c *context) half(whole string) string {
 		if joined := t.words["joined half"]; joined != "" {
 			return c.locale.spell("%spellout-cardinal-masculine", number(whole)) + joined + name
 		}
-		ending := map[byte]string{'f': "and half f"}[gender]
-		if ending == "" {
-			ending = "and half m"
+		ending := "and half m"
+		if gender == 'f' {
+			ending = "and half f"
 		}
-		return c.beforeFraction(whole, gender) + " " + t.words[ending] + name
+		if t.words["and half f"] == "" || whole == "1" {
+			return c.beforeFraction(whole, gender) + " " + t.words[ending] + name
+		}
+		if noun, _ := spacedWord(c.after); !hasUnit && whole != "1" && gender != 0 && t.genderOf(noun) == gender {
+			name = " " + noun
+			c.size += len(name)
+		}
+		return c.count(whole, gender) + name + " " + t.words[ending]
 	}
 	form := strings.TrimRight("half "+string(max(gender, ' ')), " ")
 	return cmp.Or(t.words[fmt.Sprint(form, c.caseBefore())], t.words[form], t.words["half m"]) + name

@@ -10,14 +10,15 @@ import (
 func sayUnitAlone(c *context) (string, bool) {
 	n := len(c.spans)
 	per := c.previous() == '/' && n > 0 && c.spans[n-1].Kind == Symbol && c.plain == c.at
-	return c.locale.units[c.groups[0]].one, per || c.before() == c.locale.tables.words["per"] || c.before() == "je"
+	return c.locale.units[c.groups[0]].one, per || c.before() == c.locale.tables.words["per"] || c.before() == "je" ||
+		strings.HasSuffix(c.text[:c.at], "/100 ")
 }
 
 // sayDash says a dash between two amounts as "bis". In numbers with more dashes than one, they are silent.
 func sayDash(c *context) (string, bool) {
 	previous := c.previous()
 	if !isDigit(firstOf(c.after)) || previous == '.' && c.groups[0][0] == ' ' ||
-		!isDigit(previous) && !strings.ContainsRune(".%€", previous) {
+		!isDigit(previous) && !strings.ContainsRune(".%€", previous) && c.kindBefore() != Time {
 		return "", false
 	}
 	head := c.text[max(0, c.at-20):c.at]
@@ -99,7 +100,8 @@ func (c *context) holds(condition rune, after string) bool {
 	case 'X':
 		return isDigit(firstOf(next)) || roman(firstWord(next)) > 0
 	case 'N':
-		return unicode.IsUpper(firstOf(next))
+		and, tail, _ := strings.Cut(next, " ") // "M. et Mme"
+		return unicode.IsUpper(firstOf(next)) || and == c.locale.tables.words["and"] && startsUpper(tail)
 	case 'Y':
 		return len(firstWord(next)) == 4 && plausibleYear(firstWord(next))
 	case 'R':
