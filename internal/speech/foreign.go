@@ -15,15 +15,12 @@ import (
 const (
 	mandarin = "cmn"
 	spelled  = "cmn-latn-pinyin"
-	digits   = "digits" // of a year, instead of a language
 )
-
-const yearDigits = 4
 
 // inTheirLanguages cuts plain spans where a run begins in a script that the language is not written in: that is
 // spoken in the language of its script. Chinese is spelled in Pinyin.
 func inTheirLanguages(spans []frontend.Span, language string) []frontend.Span {
-	if language != mandarin && (!isWrittenInLatin(language) || !slices.ContainsFunc(spans, hasOtherScripts)) {
+	if language != mandarin && language != kana && (!isWrittenInLatin(language) || !slices.ContainsFunc(spans, hasOtherScripts)) {
 		return spans
 	}
 	out := make([]frontend.Span, 0, len(spans)+2)
@@ -56,7 +53,16 @@ func isWrittenInLatin(language string) bool {
 func appendRuns(out []frontend.Span, s frontend.Span) []frontend.Span {
 	text, from := s.Original, 0
 	for at := 0; at < len(text); {
-		size, language := runAt(text, at, s.Language)
+		if a, ok := amountAt(text, at, s.Language); ok {
+			if at > from {
+				out = append(out, plain(text[from:at], s.Language))
+			}
+			out = append(out, a)
+			at += len(a.Original)
+			from = at
+			continue
+		}
+		size, language := runAt(text[at:], s.Language)
 		if language == "" {
 			at += size
 			continue
@@ -67,8 +73,6 @@ func appendRuns(out []frontend.Span, s frontend.Span) []frontend.Span {
 		switch run := text[at : at+size]; language {
 		case mandarin:
 			out = appendSpelled(out, run, pinyin.Spell([]rune(run)))
-		case digits:
-			out = appendSpelled(out, run, pinyin.Digits(run))
 		default:
 			out = append(out, plain(run, language))
 		}
@@ -87,14 +91,10 @@ func plain(text, language string) frontend.Span {
 
 // runAt returns the language of the run that begins at a place, and its size: "" and the size of what is not the start
 // of one. A letter of an alphabet alone is no run, but a symbol.
-func runAt(whole string, at int, language string) (size int, of string) {
-	text := whole[at:]
-	if language == mandarin && isYear(text) && (at == 0 || !isDigit(whole[at-1])) {
-		return yearDigits, digits
-	}
+func runAt(text string, language string) (size int, of string) {
 	r, first := utf8.DecodeRuneInString(text)
 	of = scriptLanguageOf(r)
-	if of == "" || of == "en-us" && language != mandarin {
+	if of == "" || language == kana || of == "en-us" && language != mandarin {
 		return first, ""
 	}
 	letters := 0
@@ -138,13 +138,32 @@ func scriptLanguageOf(r rune) string {
 	return ""
 }
 
-func isDigit(b byte) bool { return b >= '0' && b <= '9' }
-
-// isYear reports whether a Chinese text begins with a year, which is read digit by digit.
-func isYear(text string) bool {
-	return len(text) > yearDigits && strings.Trim(text[:yearDigits], "0123456789") == "" &&
-		strings.HasPrefix(text[yearDigits:], "年")
+// amountAt returns the span of a number or the like at a place in a Chinese text, or of an address in one or a Japanese
+// one.
+func amountAt(text string, at int, language string) (frontend.Span, bool) {
+	if language != mandarin && language != kana {
+		return frontend.Span{}, false
+	}
+	if address, ok := addressAt(text, at); ok || language != mandarin {
+		return address, ok
+	}
+	a, ok := pinyin.AmountAt(text, at)
+	return frontend.Span{Original: text[at : at+a.Size], Spoken: a.Syllable, Kind: a.Kind, Language: spelled}, ok
 }
+
+// addressAt returns the span of an address or a path at a place. It is said in English.
+func addressAt(text string, at int) (frontend.Span, bool) {
+	size := strings.IndexFunc(text[at:]+" ", isBorder)
+	before, _ := utf8.DecodeLastRuneInString(text[:at])
+	if at > 0 && !isBorder(before) || !strings.ContainsAny(text[at:at+size], ".@/") {
+		return frontend.Span{}, false
+	}
+	s := frontend.Spans(text[at:at+size], "en-us")[0]
+	return s, s.Kind == frontend.Email || s.Kind == frontend.URL || s.Kind == frontend.Path
+}
+
+// isBorder reports whether a character is outside of an address.
+func isBorder(r rune) bool { return r <= ' ' || r >= utf8.RuneSelf }
 
 // appendSpelled appends a span for each letter of a Chinese text, with its syllable.
 func appendSpelled(out []frontend.Span, text string, syllables []string) []frontend.Span {

@@ -61,6 +61,7 @@ type clauses struct {
 	runes []int // code points before each atom, and of all
 	found []clause
 
+	ends                 []int // bytes of full stops that end abbreviations and sentences
 	headings, underlines []int // bytes at which a heading begins, and at which one is underlined
 	sounds               [][2]int
 
@@ -99,6 +100,8 @@ func newClauses(spans []frontend.Span) *clauses {
 			c.headings = append(c.headings, at)
 		case s.Kind == frontend.Phonemes:
 			c.sounds = append(c.sounds, [2]int{at, at + len(s.Spoken)})
+		case s.Kind == frontend.Abbreviation && strings.HasSuffix(s.Spoken, "."):
+			c.ends = append(c.ends, at+len(s.Spoken)-1)
 		}
 		at += len(s.Spoken)
 	}
@@ -171,7 +174,7 @@ func (c *clauses) space(r rune) {
 // stop takes a mark that ends a sentence, or a full stop that does not.
 func (c *clauses) stop(r rune) {
 	after := c.atoms[c.at+1:]
-	if r == '.' && !endsSentence(c.text[:c.atoms[c.at].start], after) {
+	if r == '.' && !slices.Contains(c.ends, c.atoms[c.at].start) && !endsSentence(c.text[:c.atoms[c.at].start], after) {
 		if len(after) > 1 && c.at > 0 && !isSentenceMark(c.atoms[c.at-1].first) && unicode.IsSpace(after[0].first) &&
 			after[0].first != '\n' && !unicode.IsLower(after[1].first) {
 			c.replace(c.at, ' ')

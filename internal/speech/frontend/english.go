@@ -22,10 +22,11 @@ func newEnglish(american bool) *locale {
 		l.counting, l.ordinals = "%spellout-cardinal", ""
 	}
 	l.rules = []rule{
+		on(Number, `\d{5}(?:-\d{4})?`, sayZIP),
 		on(Phone, `\d{3}-(?:\d{2}-\d{4}|\d{3}-\d{4}-\d{1,4})`, sayPhone),
 		on(Phone, `0\d{2,4} \d{3,4} \d{3,4}`, sayPhone),
 		on(Phone, `(?:\+\d{1,3}[ .-]?|1[ .-])?(?:\(\d{2,4}\)[ .-]?|\d{3}[ .-])?\d{3}[ .-]\d{4}`, sayPhone),
-		on(Phone, `\+\d{1,3}(?:[ .-]?\(?\d{2,5}\)?){2,5}`, sayPhone),
+		on(Phone, `\+\d{1,3}(?:[ .-]?\(?\d{2,8}\)?){2,5}|97[89]-\d-\d+-\d+-\d`, sayPhone), // and ISBN
 		on(Date, `(\d{4})-(\d{2})-(\d{2})(T\d{2}:\d{2})?(?::\d{2}(?:\.\d+)?)?(Z)?`, sayISODate),
 		on(Date, `(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})`, saySlashDate),
 		on(Date, `(\d{4})/(\d{1,2})/(\d{1,2})()()`, sayISODate),
@@ -39,6 +40,7 @@ func newEnglish(american bool) *locale {
 		on(Time, `(\d{1,2})(?:\.(\d{2}))?()\s?([aApP])(?:\.\s?[mM]\.|[mM])`, sayTime),
 		on(Range, `(\d+):(\d+)`, sayRatio),
 		on(Unit, `(\d{1,2})['′]\s?(\d{1,2})(?:"|″|'')`, sayHeight),
+		on(Unit, `(\d{1,3})(?:′|['’] (?:tall|long|wide|high|deep)\b)`, sayFeet),
 		on(Date, `(\d{1,2})(?:st|nd|rd|th)?\s(?:of\s)?(`+monthPattern+`)(?:,?\s(\d{4}))?`, sayDayMonth),
 		on(Date, `(\d{1,2})(?:st|nd|rd|th)?\s(?:of\s)?(may|march),?\s(\d{4})`, sayDayMonth),
 		on(Date, `(`+monthPattern+`)[\s-](\d{1,2})(?:st|nd|rd|th)?(?:[-–](\d{1,2})\b)?(?:(?:,?\s|-)(\d{4}))?`,
@@ -46,7 +48,7 @@ func newEnglish(american bool) *locale {
 		on(Date, `(`+monthPattern+`),?\s(\d{4})`, sayMonthYear),
 		on(Money, `(US|CA?|AU?|NZ|HK)?([$])\s?(`+numeral+`)(?:[-–][$]?(`+numeral+`))?`+scalePattern, sayMoney),
 		on(Money, `()([$£€¥₹₩])\s?(`+sum+`)(?:[-–][$£€]?(`+numeral+`))?`+scalePattern, sayMoney),
-		on(Money, `(\d+)\s?¢`, sayCents),
+		on(Money, `(\d+)\s?¢`, sayCents), on(Money, `(\d{1,2})p`, sayPence),
 		on(Money, `(`+numeral+`)(?:\s?(million|billion|trillion|bn|tn|m|k))?\s?([$£€¥₹]|USD|EUR|GBP|JPY)`,
 			sayMoneyAfter),
 		on(Date, `(\d{1,2})0s`, sayDecade), on(Date, `(\d{3})0s`, sayDecade),
@@ -54,10 +56,12 @@ func newEnglish(american bool) *locale {
 		on(Ordinal, `(\d{1,3}(?:,\d{3})+|\d+)(?:st|nd|rd|th)`, sayOrdinal),
 		unlessAfter(oneOf("/"), on(Fraction, `(?:(\d{1,3})\s)?(\d{1,3})/(\d{1,3})(?:(?i)st|nd|rd|th)?`, sayFraction)),
 		on(Fraction, `(?:(\d{1,4})\s?)?([½⅓⅔¼¾⅛⅜⅝⅞])`, sayVulgar),
-		unlessAfter(oneOf("-–−"), on(Number, `(\d+)(\s?[-–−]\s?)(\d+)\s?=`, sayDifference)),
+		unlessAfter(oneOf("-–−"), on(Number, difference, sayDifference)),
+		on(Range, `(\d+)[-–](\d+)x`, sayFolds),
 		unlessAfter(oneOf("-–0123456789"), on(Range,
 			`(`+numeral+`)[-–—]\s?(`+numeral+`)(?:([ -]?)(`+unitPattern+`)([^A-Za-z0-9]|$))?`, sayRange)),
 		on(Number, `(\d+)[x×]\s?(\d+)`, sayTimes), on(Number, `(`+numeral+`)x`, sayFold),
+		on(Number, `(`+numeral+`)[eE]([-+]?\d{1,3})`, sayScientific),
 		on(Number, `401(?:\(k\)|k)`, sayPension),
 		on(Unit, `(`+numeral+`)([  -]?)(`+unitPattern+`)`, sayUnit),
 		on(Unit, `(`+unitPattern+`)`, sayLoneUnit),
@@ -65,20 +69,21 @@ func newEnglish(american bool) *locale {
 		on(Number, `911|999|112`, sayEmergency),
 		on(Version, `(?:`+programs+`) (\d+(?:\.\d+)+)`, sayRelease),
 		on(Unit, `(\d+(?:\.\d+)?)["″]`, sayInches),
-		on(Number, numeral, sayNumber), unlessAfter(oneOf("."), on(Number, `\.\d+`, sayNumber)),
+		on(Number, `(`+numeral+`|[A-Za-z])(⁻?[⁰¹²³⁴-⁹]+)`, sayRaised),
+		on(Number, numeral, sayNumber), unlessAfter(oneOf("."), on(Number, `\.\d+`, sayDecimals)),
 		on(Roman, `[IVXLC]{1,7}`, sayRoman),
 		on(Abbreviation, `w/o?`, sayWithout),
 		on(Abbreviation, `(?:[A-Za-z]\.){2,6}(?:[A-Za-z]\b)?|[A-Za-z]{1,7}\.(?:[A-Z]\.)?`, sayAbbreviation),
-		on(Abbreviation, `(?:Dr|Mr|Mrs|Ms|Prof|vs|US|Mt|No|nr|Nos|St|Ave|Blvd|Rd|Ln|Hwy|Pkwy|Expy|Ct)`, sayWord),
+		on(Abbreviation, `(?:Dr|Mr|Mrs|Ms|Prof|vs|US|WWII?|Mt|No|nr|Nos|St|Ave|Blvd|Rd|Ln|Hwy|Pkwy|Expy|Ct)`, sayWord),
 		on(Heteronym, heteronymPattern(), sayHeteronym),
 		on(Hashtag, `[#@]([A-Za-z]\w*)`, sayHashtag),
 		on(Symbol, `([#~<>±≈§№])\s?[$£€]?\d[\w,.]*`, saySign),
 		unlessAfter(isWord, on(Symbol, `([−-])\s?[$£€]?\d[\w,.]*`, saySign)),
-		on(Symbol, `[-–] ?['’]?\d\w*`, sayUntil),
-		on(Symbol, ` [-–] ?\d\w*`, sayUntil),
+		on(Symbol, `[-–] ?['’$£€]?\d\w*`, sayUntil),
+		on(Symbol, ` [-–] ?[$£€]?\d\w*`, sayUntil),
 		unlessAfter(isDigit, on(Symbol, `-\d{1,3}`, saySerial)),
 		on(Symbol, `\^(-?\d+|[a-z])`, sayPower),
-		on(Symbol, `[&+=×÷*/→™®©√∞]`, saySymbol),
+		on(Symbol, `[&+=×÷*/→™®©√∞@]`, saySymbol),
 	}
 	l.rules = slices.Concat(markdownRules(), addressRules(), l.rules)
 	return l
@@ -102,6 +107,9 @@ func sayNumber(c *context) (string, bool) {
 	written := c.groups[0]
 	if isDigit(c.previous()) || strings.HasPrefix(c.after, "@") {
 		return "", false
+	}
+	if len(written) == 4 && c.isNumbered() && written[0] != '0' {
+		return c.locale.paired(written), true
 	}
 	if isYear(c, written) {
 		return c.locale.year(number(written)), true
@@ -138,12 +146,23 @@ const streets = `St|Ave|Rd|Blvd|Dr|Ln|Hwy|Pkwy|Expy|Ct|Street|Avenue|Road|Boulev
 func sayHouse(c *context) (string, bool) {
 	digits := c.groups[1]
 	c.size = len(digits)
-	c.after = c.text[c.at+c.size:]
+	return c.locale.paired(digits), true
+}
+
+// isNumbered reports whether a number is that of a room, a flight or the like: "Flight 1175", "UA 1175".
+func (c *context) isNumbered() bool {
+	before := c.before()
+	return c.locale.tables.sets["numbered"][strings.ToLower(before)] || len(before) == 2 && startsCapitals(before) &&
+		strings.HasSuffix(c.text[:c.at], before+" ")
+}
+
+// paired says a number of four digits by its pairs.
+func (l *locale) paired(digits string) string {
 	head, tail := digits[:len(digits)-2], digits[len(digits)-2:]
 	if digits[0] == '0' || tail == "00" {
-		return c.locale.integer(digits), true
+		return l.integer(digits)
 	}
-	return c.locale.integer(head) + c.locale.minutes(tail), true
+	return l.integer(head) + l.minutes(tail)
 }
 
 // sayEmergency says the number of an emergency service digit by digit.
@@ -151,15 +170,33 @@ func sayEmergency(c *context) (string, bool) {
 	return c.locale.digits(c.groups[0]), c.locale.tables.sets["dial"][strings.ToLower(c.before())]
 }
 
-// sayDifference says a subtraction, which looks like a range but is equal to something.
+// difference is the pattern of a subtraction, which looks like a range but is equal to something, or a division.
+const difference = `(\d+)(\s?[-–−]\s?| [/:] )(\d+)\s?=`
+
+// sayDifference says a subtraction or division.
 func sayDifference(c *context) (string, bool) {
 	c.size = len(c.groups[1]) + len(c.groups[2]) + len(c.groups[3])
-	return c.locale.integer(c.groups[1]) + " " + c.locale.words.signs["-"] + " " + c.locale.integer(c.groups[3]), true
+	sign := c.locale.words.signs["-"]
+	if strings.ContainsAny(c.groups[2], "/:") {
+		sign = c.locale.words.symbols["÷"]
+	}
+	return c.locale.integer(c.groups[1]) + " " + sign + " " + c.locale.integer(c.groups[3]), true
+}
+
+// sayZIP says an American postal code after its state.
+func sayZIP(c *context) (string, bool) {
+	before := c.before()
+	return c.locale.digits(c.groups[0]), startsCapitals(before) && len(before) == 2
+}
+
+// sayDecimals says a number without a whole part, which may end a name: "beta.1".
+func sayDecimals(c *context) (string, bool) {
+	return c.pad(c.locale.cardinal(c.groups[0]), c.size), true
 }
 
 // sayUntil says the dash after a time, a date or an amount: "2pm-5pm".
 func sayUntil(c *context) (string, bool) {
-	c.size = strings.IndexAny(c.groups[0], "0123456789'’")
+	c.size = strings.IndexAny(c.groups[0], "0123456789'’$£€")
 	kind := c.kindBefore()
 	return " to ", kind == Time || kind == Date || kind == Money
 }
@@ -241,7 +278,7 @@ func sayFraction(c *context) (string, bool) {
 	}
 	top, bottom := number(c.groups[2]), number(c.groups[3])
 	switch {
-	case c.groups[2] == "24" && c.groups[3] == "7", top == bottom && top >= 10:
+	case c.groups[2] == "24" && c.groups[3] == "7", c.groups[0] == "9/11", top == bottom && top >= 10:
 		return c.locale.integer(c.groups[2]) + " " + c.locale.integer(c.groups[3]), true
 	case top == 0 || bottom < 2 || bottom > 20 && bottom != 100 || top >= bottom && c.groups[1] != "":
 		return c.locale.integer(c.groups[2]) + " over " + c.locale.integer(c.groups[3]), c.groups[1] == ""
@@ -315,8 +352,8 @@ func (c *context) drop(end string) {
 }
 
 func sayYearOrPart(l *locale, written string) string {
-	if len(written) == 4 {
-		return l.year(number(written))
+	if len(written) == 4 || written[0] == '0' {
+		return l.yearOf(written)
 	}
 	return l.cardinal(written)
 }
@@ -328,26 +365,48 @@ func sayRatio(c *context) (string, bool) {
 	return c.locale.integer(c.groups[1]) + " " + c.locale.tables.words["ratio"] + " " + c.locale.integer(c.groups[2]), true
 }
 
+// sayRaised says a number or a letter with an exponent.
+func sayRaised(c *context) (string, bool) {
+	base, power := c.groups[1], strings.NewReplacer("⁻", "-", "⁰", "0", "¹", "1", "²", "2", "³", "3", "⁴", "4", "⁵", "5",
+		"⁶", "6", "⁷", "7", "⁸", "8", "⁹", "9").Replace(c.groups[2])
+	if isDigit(rune(base[0])) {
+		base = c.locale.cardinal(base)
+	}
+	return base + c.locale.power(power), power != "1"
+}
+
 // sayPower says an exponent.
 func sayPower(c *context) (string, bool) {
-	switch power := c.groups[1]; {
-	case !isWord(c.previous()):
-		return "", false
+	return c.locale.power(c.groups[1]), isWord(c.previous())
+}
+
+func (l *locale) power(power string) string {
+	switch {
 	case power == "2":
-		return " squared", true
+		return " squared"
 	case power == "3":
-		return " cubed", true
+		return " cubed"
 	case power[0] == '-':
-		return " to the minus " + c.locale.integer(power[1:]), true
+		return " to the minus " + l.integer(power[1:])
 	case isDigit(rune(power[0])):
-		return " to the " + c.locale.integer(power), true
+		return " to the " + l.integer(power)
 	default:
-		return " to the " + power, true
+		return " to the " + power
 	}
 }
 
 func sayTimes(c *context) (string, bool) {
 	return c.locale.integer(c.groups[1]) + " by " + c.locale.integer(c.groups[2]), true
+}
+
+func sayFolds(c *context) (string, bool) {
+	return c.locale.integer(c.groups[1]) + " to " + c.locale.integer(c.groups[2]) + " times", true
+}
+
+// sayScientific says "1.5e-3".
+func sayScientific(c *context) (string, bool) {
+	power := strings.TrimPrefix(c.groups[2], "+")
+	return c.locale.cardinal(c.groups[1]) + " times ten" + c.locale.power(power), true
 }
 
 func sayFold(c *context) (string, bool) { return c.locale.cardinal(c.groups[1]) + " times", true }

@@ -117,7 +117,7 @@ func sayMonthYear(c *context) (string, bool) {
 
 // fullStop returns the full stop that ends both an abbreviation and the sentence.
 func (c *context) fullStop() string {
-	if strings.HasSuffix(c.groups[0], ".") && c.endsSentence() {
+	if strings.HasSuffix(c.groups[0], ".") && c.endsSentence() && !c.locale.tables.sets["after time"][c.next()] {
 		return "."
 	}
 	return ""

@@ -82,6 +82,12 @@ func sayInches(c *context) (string, bool) {
 	return c.locale.cardinal(c.groups[1]) + " " + c.locale.unitName("in", c.groups[1] == "1" || c.isAdjective()), true
 }
 
+// sayFeet says a length in feet alone: "5' tall".
+func sayFeet(c *context) (string, bool) {
+	c.size = len(strings.TrimRight(c.groups[0], "abcdefghijklmnopqrstuvwxyz "))
+	return c.locale.named(c.groups[1], "ft"), true
+}
+
 func sayHeight(c *context) (string, bool) {
 	return c.locale.named(c.groups[1], "ft") + " " + c.locale.named(c.groups[2], "in"), true
 }
@@ -92,6 +98,11 @@ const scalePattern = `(?:\s?(thousand|million|billion|trillion|bn|tn|[kKmMbB])\b
 // sayCents says an amount below a dollar that is written as such.
 func sayCents(c *context) (string, bool) {
 	return c.locale.integer(c.groups[1]) + " " + c.locale.units["$"].small(c.groups[1]), true
+}
+
+// sayPence says an amount below a pound, which is so written in Britain alone.
+func sayPence(c *context) (string, bool) {
+	return c.locale.integer(c.groups[1]) + " " + c.locale.units["£"].small(c.groups[1]), !c.locale.american
 }
 
 func sayMoney(c *context) (string, bool) {

@@ -176,7 +176,8 @@ func firstOf(text string) rune {
 func sayBeforeNumber(c *context, key string) (string, bool) {
 	long := c.locale.tables.words["before number "+key]
 	next := strings.TrimLeft(c.after[:min(len(c.after), 4)], " \u00a0#")
-	if long == "" || !isDigit(firstOf(next)) {
+	tail := firstWord(strings.TrimLeft(c.after[:min(len(c.after), 12)], " \u00a0"))
+	if long == "" || !isDigit(firstOf(next)) && !(c.locale.tables.sets["part"][key] && roman(tail) > 0) {
 		return "", false
 	}
 	if strings.HasPrefix(c.after, " ") || strings.HasPrefix(c.after, "\u00a0") {
@@ -192,14 +193,14 @@ func streetOrPerson(c *context, key string) (string, bool) {
 	}
 	before, next := c.before(), c.next()
 	apart := !startsUpper(next) || c.locale.tables.sets["starter"][next] || key == "st" && !strings.HasPrefix(c.after, " ")
-	if startsUpper(before) && isName(c, before) && apart {
+	if isName(c, before) && (startsUpper(before) && apart || isDigit(firstOf(before))) {
 		return map[string]string{"dr": "Drive", "st": "Street"}[key], true
 	}
 	if startsUpper(next) {
 		c.groups[0] = "" // no sentence ends before a name
 		return c.locale.abbreviations[key].long, true
 	}
-	return "", key == "st"
+	return "Street", key == "st" && strings.HasSuffix(c.groups[0], ".")
 }
 
 // isName reports whether the word before the position is next to it and no first word of a sentence.
@@ -226,9 +227,15 @@ func sayWord(c *context) (string, bool) {
 	case strings.HasPrefix(c.after, ".") && key != "us", strings.HasPrefix(c.after, "'"):
 		return "", false
 	case c.groups[0] == "US":
+		if after, ok := strings.CutPrefix(c.after, ". "); ok && startsUpper(after) {
+			c.size++
+			return "U S.", true
+		}
 		return "U S", !startsCapitals(c.next()) && !startsCapitals(c.before())
 	case key == "no" || key == "nos" || key == "nr":
 		return "", false
+	case strings.HasPrefix(key, "ww"):
+		return "World War " + c.locale.spell(c.locale.counting, roman(c.groups[0][2:])), true
 	case key == "vs":
 		return "versus", true
 	case key == "dr" || key == "st":
@@ -344,6 +351,8 @@ func saySymbol(c *context) (string, bool) {
 		return " " + c.locale.tables.words["per"] + " " + c.locale.units[unit].one, true
 	case symbol == "/" && c.isPer() && isWord(next) && !isDigit(next):
 		return " " + c.locale.tables.words["per"] + " ", true
+	case symbol == "@" && (previous != ' ' || next != ' '):
+		return "", false
 	case symbol == "/" && (!isWord(previous) || !isWord(next)):
 		return "", false
 	case symbol == "/" && c.before() == c.locale.tables.words["and"] && c.next() == c.locale.tables.words["or"]:

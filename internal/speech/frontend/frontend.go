@@ -113,7 +113,7 @@ type scanner struct {
 	item     bool    // the line is a heading or an item of a list
 	given    []Reading
 	only     Kind // of the rules that apply, "" for all
-	row      int  // the positions that rules were tried at since the last letter or space
+	row      int  // the positions that rules were tried at since the last letter or space, and the emoji
 	work     int  // the bytes that the filter and the patterns were given
 }
 

@@ -19,7 +19,8 @@ func newGerman() *locale {
 		on(Number, `(\d{1,4})-?(mal|fach\pL*|jährig\pL*|tägig\pL*|stündig\pL*|minütig\pL*|prozentig\pL*|teilig\pL*|`+
 			`stellig\pL*|stöckig\pL*|köpfig\pL*|seitig\pL*|Jährig\pL*)`, sayGermanCompound),
 		on(Roman, `([IVXLC]{1,7})\.?`, sayGermanRoman),
-		on(Abbreviation, `(\pL*[sS])tr\.`, sayGermanStreet),
+		on(Abbreviation, `(\pL*[sS])tr\.`, saySuffix("traße")),
+		on(Abbreviation, `(\pL{3,}n)r\.`, saySuffix("ummer")),
 		on(Symbol, `(§§?)\s?`, sayGermanParagraph),
 	}, []rule{
 		on(Ordinal, `(\d{1,3})\.`, sayGermanOrdinal),
@@ -80,7 +81,7 @@ func (c *context) nounAfterAdjective() string {
 
 // nounGender returns the gender of the noun of which there is one, and 0 if there is none, as in "Zimmer 1".
 func (c *context) nounGender() byte {
-	t, before, noun := c.locale.tables, c.before(), c.nounAfterAdjective()
+	t, before, noun := c.locale.tables, c.label(), c.nounAfterAdjective()
 	isLabel := t.genderOf(before) != 0 || strings.Contains(c.locale.abbreviations[before].conditions, "1")
 	switch gender := t.genderOf(noun); {
 	case !startsUpper(noun), startsUpper(before) && t.caseAfter(before) == 0 && isLabel:
@@ -121,6 +122,11 @@ func (c *context) dayEnding() string {
 	lower := strings.ToLower(before)
 	if c.locale.tables.sets["weekday"][lower] {
 		return c.earlier(before).dayEnding()
+	}
+	if strings.ContainsRune("-–", c.previous()) { // "vom 3.–5.4."
+		if ending, ok := c.previousEnding(); ok {
+			return ending
+		}
 	}
 	if ending, ok := c.ordinalEnding('m', ""); ok {
 		return ending
@@ -288,7 +294,7 @@ func (c *context) article(name string, genitive bool) (article, ending string) {
 	}
 }
 
-// sayGermanStreet says "Hauptstr." as "Hauptstraße".
-func sayGermanStreet(c *context) (string, bool) {
-	return c.groups[1] + "traße" + c.stop(c.groups[0], c.after), true
+// saySuffix completes an abbreviated word: "Hauptstr.", "Hausnr.".
+func saySuffix(rest string) func(*context) (string, bool) {
+	return func(c *context) (string, bool) { return c.groups[1] + rest + c.stop(c.groups[0], c.after), true }
 }

@@ -70,7 +70,7 @@ func (s *scanner) matchNewline() (found, bool) {
 		return found{}, false
 	}
 	said := strings.TrimRightFunc(s.text[max(0, s.at-20):s.at], func(r rune) bool {
-		return unicode.IsSpace(r) || strings.ContainsRune("*_`)\"”", r)
+		return r == ' ' || r == '\t' || r == '\r' || strings.ContainsRune("*_`)\"”", r)
 	})
 	last, _ := utf8.DecodeLastRuneInString(said)
 	if !isWord(last) {
@@ -106,11 +106,16 @@ func (s *scanner) matchEmoji(first rune) (found, bool) {
 	if s.locale.speller == nil { // emoji have no names, and the joiner is a letter's in Sinhala
 		return found{}, false
 	}
+	if !isModifier(first) && !isPicture(first) {
+		return found{}, false
+	}
+	if s.row == maxRow { // the rest of a long row is not said
+		rest := s.text[s.at:s.until()]
+		return found{size: len(rest) - len(strings.TrimLeftFunc(rest, isPartOfEmoji)), kind: Emoji}, true
+	}
+	s.row++
 	if isModifier(first) {
 		return found{size: utf8.RuneLen(first), kind: Emoji}, true
-	}
-	if first < 0x2600 || first > 0x2fff && first < 0x1f000 {
-		return found{}, false
 	}
 	name, size := s.emojiName()
 	if name == "" {
@@ -139,6 +144,11 @@ func (s *scanner) emojiName() (name string, size int) {
 	}
 	return name, size
 }
+
+// isPicture reports whether a character is in the ranges of emoji.
+func isPicture(r rune) bool { return r >= 0x2600 && r <= 0x2fff || r >= 0x1f000 }
+
+func isPartOfEmoji(r rune) bool { return isModifier(r) || isPicture(r) }
 
 func isModifier(r rune) bool {
 	return r == variation || r == textual || r == keycap || r == joiner || r >= lightestSkin && r <= darkestSkin

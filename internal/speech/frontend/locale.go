@@ -113,7 +113,7 @@ func addressRules() []rule {
 		unlessAfter(oneOf(".-"), on(URL, `(?i)[a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)*`+
 			`\.(?:com|org|net|io|dev|edu|gov|co\.uk|uk|de|fr|ai|app)(?:/[^\s<>"”]*)?`, sayURL)),
 		unlessAfter(isWord, on(Path, `(?:~|\.{1,2})?(?:/[\w.-]*\w)+/?`, sayAddress)),
-		on(Path, `[A-Z]:\\[\w.\\-]*`, sayAddress),
+		on(Path, `[A-Z]:\\(?:[\w.\\-]*\w)?`, sayAddress),
 		unlessAfter(oneOf(".-_"), on(Path,
 			`(?i)[a-z0-9][\w-]*\.(?:txt|pdf|docx?|xlsx?|csv|json|html?|zip|jpe?g|png|mp3|wav|go|js|py|exe)`, sayAddress)),
 	}

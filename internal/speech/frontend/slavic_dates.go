@@ -2,6 +2,7 @@ package frontend
 
 import (
 	"cmp"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -116,7 +117,7 @@ func saySlavicMonthYear(c *context) (string, bool) {
 // saySlavicYear says "в 1990 г." and "в 1941–1945 гг.".
 func saySlavicYear(c *context) (string, bool) {
 	g, first, last, word := c.locale.slavic, c.groups[1], c.groups[2], c.groups[3]
-	if isDigit(c.previous()) || !plausibleYear(first) {
+	if isDigit(c.previous()) || !(len(first) == 4 && plausibleYear(first) || eraFollows.MatchString(c.after[:min(len(c.after), 20)])) {
 		return "", false
 	}
 	kase, cell := c.kase('g'), "s"
@@ -133,6 +134,9 @@ func saySlavicYear(c *context) (string, bool) {
 	}
 	return spoken + " " + name.forms[cell+string(kase)] + c.stop(c.groups[0], c.after), true
 }
+
+// eraFollows matches the abbreviation of an era.
+var eraFollows = regexp.MustCompile(`^\s(?:до\s)?н\.|^\s(?:p\.\s?)?n\.\s?e\.`)
 
 // saySlavicYears says "1941–1945".
 func saySlavicYears(c *context) (string, bool) {

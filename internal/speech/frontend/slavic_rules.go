@@ -51,7 +51,7 @@ func (l *locale) slavicDateRules() []rule {
 		on(Date, `(\d{4})()\s(?:`+joiners+`)\s\d{4}\s(?:`+years+`)`, saySlavicFirstYear),
 		on(Date, `((?i:`+alternatives(g.monthForms())+`))\s(\d{4})`+yearWord,
 			saySlavicMonthYear),
-		on(Date, `(\d{4})(?:\s?[-–—]\s?(\d{4}))?\s?(`+alternatives(g.column("year", "years"))+`)\.`,
+		on(Date, `(\d{1,4})(?:\s?[-–—]\s?(\d{4}))?\s?(`+alternatives(g.column("year", "years"))+`)\.`,
 			saySlavicYear),
 		on(Range, `(\d{4})\s?[-–—]\s?(\d{4})(?:\s(`+years+`))?`, saySlavicYears),
 		on(Version, `\d{1,3}(?:\.\d+){2,3}`, sayVersion),
@@ -196,8 +196,10 @@ func saySlavicNumber(c *context) (string, bool) {
 	gender, kase, ok := c.agree(n, readings)
 	r, isOrdered := c.orderedBy(n, singular(readings), c.allowed())
 	switch {
-	case c.locale.tables.sets["daytime"][c.next()] && n <= 24:
+	case c.locale.tables.sets["daytime"][c.next()] && n <= 24, c.isHour(n):
 		return c.slavicClock(written, "", c.clockCase('n')), true
+	case n >= 1000 && n < 2100 && c.locale.slavic.russian && slices.ContainsFunc(readings, isOfYears):
+		return c.locale.ordered(n, reading{gender: 'm', kase: readings[0].kase}), true
 	case isOrdered && (!ok || n > 1 && c.locale.slavic.category(n) == "one" || r.noun.flags == "y"):
 		return c.locale.ordered(n, r), true
 	case readings == nil && c.isBareYear(written):
@@ -207,12 +209,30 @@ func saySlavicNumber(c *context) (string, bool) {
 			return c.locale.ordered(n, r), true
 		}
 	}
+	if of := c.locale.slavic.collective(n, kase, c.next()); of != "" {
+		return of, true
+	}
 	return c.locale.counted(n, gender, kase), true
+}
+
+// isHour reports whether a number is an hour by what is before it: "o 9".
+func (c *context) isHour(n int64) bool {
+	return n <= 24 && c.next() == "" && c.locale.tables.sets["at"][strings.ToLower(c.before())]
+}
+
+// collective returns the word for two or more of what is counted by collective numbers, as children are.
+func (g *slavic) collective(n int64, kase byte, noun string) string {
+	for _, row := range g.rows["collective"] {
+		if of := strings.Fields(row[1]); noun == row[0] && kase != 'd' && kase != 'i' && n >= 2 && n < int64(len(of)+2) {
+			return of[n-2]
+		}
+	}
+	return ""
 }
 
 // isLabel reports whether a number is the name of what is before it.
 func (c *context) isLabel() bool {
-	return c.locale.tables.sets["label"][strings.ToLower(c.before())] ||
+	return c.locale.tables.sets["label"][strings.ToLower(c.label())] ||
 		strings.HasSuffix(strings.TrimRight(c.text[:c.at], " "), "№")
 }
 
@@ -226,6 +246,11 @@ func (c *context) nounBefore(flags string) []reading {
 	return slices.DeleteFunc(slices.Clone(c.locale.slavic.forms[strings.ToLower(c.before())]), func(r reading) bool {
 		return !strings.ContainsAny(r.noun.flags, flags)
 	})
+}
+
+// isOfYears reports whether a noun is "годах" or the like, which follow years and no counts of them.
+func isOfYears(r reading) bool {
+	return r.noun != nil && r.noun.flags == "y" && r.plural && r.kase != 'g'
 }
 
 func singular(readings []reading) []reading {
@@ -351,6 +376,7 @@ func (g *slavic) amountRules() []rule {
 		on(Money, `([$€£¥₽₴]|USD|EUR|PLN|RUB)\s?(`+slavicNumeral+`)`+scale+`?`, saySlavicMoney),
 		unlessAfter(oneOf("/"), on(Fraction, `(?:(\d{1,3})\s)?(\d{1,3})/(\d{1,3})`, saySlavicFraction)),
 		on(Fraction, `(?:(\d{1,4})\s?)?([½⅓⅔¼¾⅛⅜⅝⅞])`, saySlavicVulgar),
+		unlessAfter(oneOf("-–−"), on(Number, difference, sayDifference)),
 		on(Range, `(`+slavicNumeral+`)\s?[-–—]\s?(`+slavicNumeral+`)\s?(`+coins+`|`+units+`)`, saySlavicRange),
 		on(Range, `(`+slavicNumeral+`)[-–—]\s?(`+slavicNumeral+`)()`, saySlavicRange),
 		on(Money, `(`+slavicNumeral+`)`+scale+`?[ \x{a0}\x{202f}]?(`+coins+`)`, saySlavicUnit),
@@ -383,6 +409,7 @@ func saySlavicUnit(c *context) (string, bool) {
 	if isDigit(c.previous()) || unit.noun == nil && c.groups[2] == "" || notUnit.MatchString(c.after) {
 		return "", false
 	}
+	c.dropStop(c.groups[3])
 	return c.slavicSum(c.groups[1], c.groups[2], unit, c.kase('n')) + c.stop(c.groups[0], c.after), true
 }
 

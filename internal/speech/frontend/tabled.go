@@ -246,7 +246,7 @@ func (c *context) counted(written string) byte {
 	if t.hasCapitals() {
 		return c.nounGender()
 	}
-	before := strings.ToLower(c.before())
+	before := strings.ToLower(c.label())
 	if t.sets["label"][before] || t.sets["year"][before] && len(written) == 4 {
 		return 0
 	}
@@ -263,6 +263,14 @@ func (c *context) counted(written string) byte {
 		after = rest
 	}
 	return 0
+}
+
+// label returns the word before the position unless a comma divides the two.
+func (c *context) label() string {
+	if strings.HasSuffix(strings.TrimRight(c.text[:c.at], " \u00a0"), ",") {
+		return ""
+	}
+	return c.before()
 }
 
 // spacedWord returns the word after a space, and what follows it.
@@ -324,7 +332,12 @@ func (c *context) count(digits string, gender byte) string {
 		n > 1 && l.tables.words["gendered"] == "1" {
 		return l.integer(digits)
 	}
-	if next, _ := spacedWord(c.after); n == 1 && gender == 'm' && l.tables.words["impure"] != "" && isImpure(next) {
+	next, _ := spacedWord(c.after)
+	if elided := l.tables.words["elided one"]; n == 1 && gender == 'f' && elided != "" && startsWithVowel(next) {
+		c.size++
+		return elided
+	}
+	if n == 1 && gender == 'm' && l.tables.words["impure"] != "" && isImpure(next) {
 		return l.integer(digits)
 	}
 	return l.spell("%spellout-cardinal-"+c.formOf(gender), n)
@@ -342,10 +355,14 @@ func (c *context) formOf(gender byte) string {
 // caseBefore returns the case that the word before the position governs.
 func (c *context) caseBefore() int { return c.locale.tables.caseAfter(c.before()) }
 
+func startsWithVowel(word string) bool {
+	return word != "" && strings.ContainsRune("aeiouàèéìòù", firstOf(word))
+}
+
 // isImpure reports whether a word begins with the consonants before which Italian has uno in place of un.
 func isImpure(word string) bool {
 	if len(word) < 2 || word[0] == 's' {
-		return len(word) > 1 && !strings.ContainsRune("aeiouàèéìòù", firstOf(word[1:]))
+		return len(word) > 1 && !startsWithVowel(word[1:])
 	}
 	return word[0] == 'z' || word[0] == 'x' || slices.Contains([]string{"gn", "ps", "pn"}, word[:2])
 }
@@ -375,6 +392,9 @@ func (c *context) quantity(written string, m measure) string {
 	}
 	if n := number(whole); mark == 0 && n > 0 && n%1_000_000 == 0 {
 		name = t.of(name)
+	}
+	if elided := t.words["elided one"]; elided != "" && written == "1" && gender == 'f' && startsWithVowel(name) {
+		return elided + name
 	}
 	return c.amount(written, gender) + " " + name
 }

@@ -78,7 +78,7 @@ func (c *context) dayOf(digits string) string {
 	switch n := number(digits); {
 	case l.tables.hasCapitals():
 		return l.ordinal(n) + c.dayEnding()
-	case n != 1 || l.tables.words["first day"] == "":
+	case n != 1 || l.tables.words["first day"] == "" || strings.ContainsRune("'’", c.previous()): // "l'1"
 		return l.spell(l.counting, n)
 	}
 	return l.tables.words["first day"]

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // The patterns of numbers: with separators of thousands, and all.
@@ -39,7 +40,7 @@ func (l *locale) tabledRules(beforeDates, beforeNumbers []rule) []rule {
 			on(Number, `[1-9]\d{0,2}(?:\.\d{3}){3,}(?:,\d+)?`, sayTabledNumber),
 			on(Version, `\d{1,3}(?:\.\d+){3}|\d{1,2}(?:\.\d{1,2}){2}`, sayVersion),
 			on(Version, `[vV](\d+(?:\.\d+){1,3})`, sayVersion),
-			unlessAfter(oneOf("-–−"), on(Number, `(\d+)(\s?[-–−]\s?)(\d+)\s?=`, sayDifference)),
+			unlessAfter(oneOf("-–−"), on(Number, difference, sayDifference)),
 			on(Number, `\d{3}`, sayEmergency),
 			on(Number, `(?:(?:`+groupedNumeral+`)\b|\d+(?:[.,]\d+)?)`, sayTabledNumber),
 			on(Number, `['’](\d00?)`, sayTabledDecade),
@@ -149,7 +150,7 @@ const minPhoneDigits, maxPhoneDigits = 7, 15
 
 // phoneGroups matches telephone numbers by their groups alone.
 var phoneGroups = regexp.MustCompile(`^(?:\d{2,3}[ .]\d{2,3}[ .]\d{2}[ .]\d{2}|\d{3}[ -]\d{6,7}|` +
-	`\d{3}-\d{3}-\d{3,4}|(?:\d{2} )?\d{5}-\d{4}|\d{2} \d{4}-\d{4})$`)
+	`\d{3}-\d{3}-\d{3,4}|97[89]-\d-\d{2,7}-\d{2,7}-\d|(?:\d{2} )?\d{5}-\d{4}|\d{2} \d{4}-\d{4})$`)
 
 func sayTabledPhone(c *context) (string, bool) {
 	written := c.groups[0]
@@ -193,6 +194,7 @@ func sayTabledMoney(c *context) (string, bool) {
 	}
 	m := c.locale.units[symbol]
 	if scale != "" {
+		c.dropStop(scale)
 		return c.scaled(c.groups[2], scale, m.many), true
 	}
 	return c.sum(c.groups[2], m) + c.stop(symbol, c.after), true
@@ -220,6 +222,7 @@ func sayScaled(c *context) (string, bool) {
 	if len(c.groups[2]) == 1 || !c.locale.tables.sets["scale"][c.groups[2]] {
 		return "", false
 	}
+	c.dropStop(c.groups[2])
 	return c.scaled(c.groups[1], c.groups[2], "") + c.stop(c.groups[2], c.after), true
 }
 
@@ -246,14 +249,35 @@ func (c *context) sum(written string, m measure) string {
 
 func sayTabledUnit(c *context) (string, bool) {
 	symbol := c.groups[3]
-	if strings.ContainsRune("'’", firstOf(c.after)) {
+	if strings.ContainsRune("'’", firstOf(c.after)) || c.beginsShort(symbol) {
 		return "", false
 	}
+	c.dropStop(symbol)
 	m := c.locale.units[symbol]
 	if c.groups[2] != "" {
 		return c.scaled(c.groups[1], c.groups[2], m.many), true
 	}
+	if symbol == "h" && c.locale.tables.sets["at"][strings.ToLower(c.before())] && number(c.groups[1]) > 0 {
+		return c.tabledClock(c.groups[1], "", true), true // "um 9 h"
+	}
 	return c.quantity(c.groups[1], m) + c.stop(symbol, c.after), true
+}
+
+// beginsShort reports whether what looks like a unit begins an abbreviation: "3 t/m 5 juni".
+func (c *context) beginsShort(symbol string) bool {
+	return slices.ContainsFunc(c.locale.tables.bare, func(short string) bool {
+		return strings.HasPrefix(short, symbol+"/") && strings.HasPrefix(symbol+c.after, short)
+	})
+}
+
+// dropStop leaves out the full stop of an abbreviated unit within a sentence: "10 min. e 5 sec."
+func (c *context) dropStop(symbol string) {
+	tail, ok := strings.CutPrefix(c.after, ".")
+	next := strings.TrimLeft(tail[:min(len(tail), 4)], " \u00a0")
+	if ok && unicode.IsLetter(lastOf(symbol)) && next != "" && (startsLower(next) || strings.ContainsRune(",;:)", firstOf(next))) {
+		c.size++
+		c.after = tail
+	}
 }
 
 // sayTabledTimes says "3 x 4" and "3x".
@@ -278,7 +302,7 @@ func sayTabledFraction(c *context) (string, bool) {
 	}
 	parts, known := l.tables.parts[bottom]
 	switch {
-	case top == "24" && bottom == "7":
+	case top == "24" && bottom == "7", top == bottom && len(top) > 1:
 		return l.integer(top) + " " + l.integer(bottom), true
 	case top == "1" && bottom == "2":
 		return c.half(whole), true
@@ -318,11 +342,18 @@ func (c *context) half(whole string) string {
 		if joined := t.words["joined half"]; joined != "" {
 			return c.locale.spell("%spellout-cardinal-masculine", number(whole)) + joined + name
 		}
-		ending := map[byte]string{'f': "and half f"}[gender]
-		if ending == "" {
-			ending = "and half m"
+		ending := "and half m"
+		if gender == 'f' {
+			ending = "and half f"
 		}
-		return c.beforeFraction(whole, gender) + " " + t.words[ending] + name
+		if t.words["and half f"] == "" || whole == "1" {
+			return c.beforeFraction(whole, gender) + " " + t.words[ending] + name
+		}
+		if noun, _ := spacedWord(c.after); !hasUnit && whole != "1" && gender != 0 && t.genderOf(noun) == gender {
+			name = " " + noun
+			c.size += len(name)
+		}
+		return c.count(whole, gender) + name + " " + t.words[ending]
 	}
 	form := strings.TrimRight("half "+string(max(gender, ' ')), " ")
 	return cmp.Or(t.words[fmt.Sprint(form, c.caseBefore())], t.words[form], t.words["half m"]) + name

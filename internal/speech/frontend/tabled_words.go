@@ -10,14 +10,15 @@ import (
 func sayUnitAlone(c *context) (string, bool) {
 	n := len(c.spans)
 	per := c.previous() == '/' && n > 0 && c.spans[n-1].Kind == Symbol && c.plain == c.at
-	return c.locale.units[c.groups[0]].one, per || c.before() == c.locale.tables.words["per"] || c.before() == "je"
+	return c.locale.units[c.groups[0]].one, per || c.before() == c.locale.tables.words["per"] || c.before() == "je" ||
+		strings.HasSuffix(c.text[:c.at], "/100 ")
 }
 
 // sayDash says a dash between two amounts as "bis". In numbers with more dashes than one, they are silent.
 func sayDash(c *context) (string, bool) {
 	previous := c.previous()
 	if !isDigit(firstOf(c.after)) || previous == '.' && c.groups[0][0] == ' ' ||
-		!isDigit(previous) && !strings.ContainsRune(".%€", previous) {
+		!isDigit(previous) && !strings.ContainsRune(".%€", previous) && c.kindBefore() != Time {
 		return "", false
 	}
 	head := c.text[max(0, c.at-20):c.at]
@@ -65,6 +66,9 @@ func sayLongForm(c *context) (string, bool) {
 // longForm returns what an abbreviation stands for before a text, where its conditions hold.
 func (c *context) longForm(key, after string) (string, bool) {
 	a, ok := c.locale.abbreviations[key]
+	if other, isDay := c.locale.abbreviations[key+" D"]; isDay && c.holds('D', after) {
+		a = other
+	}
 	if first, size := utf8.DecodeRuneInString(key); !ok && unicode.IsUpper(first) && size < len(key) {
 		a, ok = c.locale.abbreviations[string(unicode.ToLower(first))+key[size:]]
 		a.long = capital(a.long)
@@ -89,12 +93,15 @@ func (c *context) longForm(key, after string) (string, bool) {
 func (c *context) holds(condition rune, after string) bool {
 	next := strings.TrimLeft(after[:min(len(after), 40)], " \u00a0\u202f,-–")
 	switch condition {
-	case '1', 'D':
+	case '1':
 		return isDigit(firstOf(next))
+	case 'D':
+		return isDigit(firstOf(next)) || c.locale.tables.sets["weekday"][strings.ToLower(firstWord(next))]
 	case 'X':
 		return isDigit(firstOf(next)) || roman(firstWord(next)) > 0
 	case 'N':
-		return unicode.IsUpper(firstOf(next))
+		and, tail, _ := strings.Cut(next, " ") // "M. et Mme"
+		return unicode.IsUpper(firstOf(next)) || and == c.locale.tables.words["and"] && startsUpper(tail)
 	case 'Y':
 		return len(firstWord(next)) == 4 && plausibleYear(firstWord(next))
 	case 'R':
@@ -111,7 +118,8 @@ func (c *context) holds(condition rune, after string) bool {
 // stop returns the full stop that ends both what is written and the sentence.
 func (c *context) stop(written, after string) string {
 	tail := strings.TrimLeft(after[:min(len(after), 60)], " \u00a0\"“”»)*")
-	if strings.HasSuffix(written, ".") &&
+	isNumeral := len(firstWord(tail)) > 1 && roman(firstWord(tail)) > 0 // "sec. XX"
+	if strings.HasSuffix(written, ".") && !isNumeral &&
 		(tail == "" || tail[0] == '\n' || after[0] != ',' && c.locale.starts(firstWord(tail))) {
 		return "."
 	}

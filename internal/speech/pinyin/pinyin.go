@@ -81,20 +81,6 @@ func Spell(text []rune) []string {
 	return syllables
 }
 
-// Digits returns the syllables of digits one by one, as years and telephone numbers are read.
-func Digits(text string) []string {
-	names := [10]string{"ling2", "yi1", "er4", "san1", "si4", "wu3", "liu4", "qi1", "ba1", "jiu3"}
-	syllables := make([]string, 0, len(text))
-	for _, r := range text {
-		if r < '0' || r > '9' {
-			syllables = append(syllables, "")
-			continue
-		}
-		syllables = append(syllables, names[r-'0'])
-	}
-	return syllables
-}
-
 // spell reads Chinese letters with nothing between them. It finds the words from the end: best is how many letters at
 // most are not covered by a word, in what begins at each position, and step is the length of what is read first there.
 func (r readings) spell(text []rune, syllables []string) {
