@@ -8,8 +8,8 @@ import (
 
 // edges is how the silence around the words of a sentence becomes short. In frames.
 type edges struct {
-	// lead is kept of each of the first ids, and tail is the number of those after the last word of which one is kept,
-	// unless the model needs its silence whole.
+	// lead is the number of the first ids, and tail that of those after the last word, of which one frame is kept at
+	// speed 1, unless the model needs its silence whole.
 	lead, tail int
 
 	whole  bool    // the silence is computed as long as the model has it, and then cut off
@@ -33,7 +33,7 @@ func (p *performance) lengths(durations []float64, spans []span) []float64 {
 		for i := s.from; i < s.to; i++ {
 			wanted[i] = durations[i] / s.speed
 		}
-		wanted[s.to-1] += p.frames(s.gap)
+		wanted[s.to-1] += p.frames(s.gap / s.speedOfPause(p.voice.Config))
 	}
 	return wanted
 }
@@ -41,17 +41,17 @@ func (p *performance) lengths(durations []float64, spans []span) []float64 {
 // silences returns the frames of the ids before the first word and after the last.
 func (p *performance) silences(durations []float64, spans []span) []float64 {
 	wanted := make([]float64, len(durations))
-	edges, last := p.voice.Config.edges, spans[len(spans)-1].to
+	edges, first, last := p.voice.Config.edges, spans[0], spans[len(spans)-1]
 	if edges.whole {
-		copy(wanted[:spans[0].from], durations)
-		copy(wanted[last:], durations[last:])
+		copy(wanted[:first.from], durations)
+		copy(wanted[last.to:], durations[last.to:])
 		return wanted
 	}
 	for i := range min(edges.lead, len(wanted)) { // the beginning and its pad
-		wanted[i] = min(durations[i], 1)
+		wanted[i] = min(durations[i], 1) / first.speedOfPause(p.voice.Config)
 	}
-	for i := 0; i < edges.tail && last+i < len(wanted); i++ {
-		wanted[last+i] = min(durations[last+i], 1)
+	for i := last.to; i < min(last.to+edges.tail, len(wanted)); i++ {
+		wanted[i] = min(durations[i], 1) / last.speedOfPause(p.voice.Config)
 	}
 	return wanted
 }
@@ -62,7 +62,10 @@ type cut struct {
 	from, to int   // samples of the sentence
 }
 
-func (p *performance) cut(frames []int, spans []span) cut {
+func (c cut) length() int { return c.to - c.from }
+
+// cutFrom cuts a sentence whose ids have frames, whole ones or what is wanted.
+func cutFrom[T int | float64](p *performance, frames []T, spans []span) cut {
 	edges, hop := p.voice.Config.edges, p.voice.model.Hop()
 	c := cut{starts: make([]int, len(frames)+1)}
 	before := 0.0

@@ -30,7 +30,8 @@ type performance struct {
 	voice  *Voice
 	job    engineproto.Job
 	writer *workers.Writer
-	total  int // samples written
+	total  int     // samples written
+	owed   float64 // samples that are missing, or too many, because frames are whole
 }
 
 // span is some ids of a sentence that have a length and a mark of their own.
@@ -57,8 +58,10 @@ func (p *performance) sentence(clauses []clause, last bool) error {
 	if err != nil {
 		return err
 	}
-	frames := family.Round(p.lengths(encoded.Durations, spans))
-	cut := p.cut(frames, spans)
+	wanted := p.lengths(encoded.Durations, spans)
+	frames := family.Round(wanted)
+	cut := cutFrom(p, frames, spans)
+	p.owed += float64(cutFrom(p, wanted, spans).length() - cut.length())
 	envelope, err := p.announce(cut, spans)
 	if err != nil {
 		return err
@@ -171,7 +174,7 @@ func (p *performance) samples(seconds float64) int {
 // announce writes the marks of a sentence, and returns how loud its parts are.
 func (p *performance) announce(cut cut, spans []span) (*envelope, error) {
 	ramp := 1 / float64(p.samples(fade))
-	e := &envelope{level: spans[0].gain, ramp: ramp, end: cut.to - cut.from}
+	e := &envelope{level: spans[0].gain, ramp: ramp, end: cut.length()}
 	var marks []speech.Mark
 	for _, s := range spans {
 		from, to := cut.starts[s.from], cut.starts[s.to]
@@ -196,8 +199,20 @@ func (p *performance) rest(c clause, last bool) error {
 	if err := p.writer.Write(engineproto.MarksFrame([]speech.Mark{{Silence: true, Sample: p.total}})); err != nil {
 		return err
 	}
-	silence := p.samples(pause/(p.job.Speed*c.phrase.Rate)) - int(float64(p.voice.Config.edges.tail)*p.voice.model.Hop())
-	return p.write(make([]float32, max(silence, 0)))
+	return p.write(make([]float32, p.silence(pause, p.job.Speed*c.phrase.Rate)))
+}
+
+// silence returns the samples after a sentence for a pause at a speed, of which the sentence's last frames are a part.
+// What rounding to frames has cost is made up for, so that no speed makes it add up.
+func (p *performance) silence(pause, speed float64) int {
+	if pause == 0 {
+		return 0
+	}
+	tail := float64(p.voice.Config.edges.tail) * p.voice.model.Hop()
+	wanted := max(pause*float64(p.samples(1))-tail, 0)/speed + p.owed
+	samples := max(math.Round(wanted), 0)
+	p.owed = wanted - samples
+	return int(samples)
 }
 
 // maxSamples keeps frames within their bound.

@@ -28,7 +28,9 @@ func Kokoro(noise bool) []byte {
 	m.ints("one", []int64{1})
 	m.weights("prosody", 1, vocabulary, channels)
 	m.weights("text", 1, vocabulary, channels)
-	m.weights("length", 0.4, vocabulary, channels)
+	lengths := m.normal(0.4, vocabulary, channels)
+	copy(lengths, []float32{2, 2, 2, 2}) // the silence at both ends is long
+	m.floats("length", []int64{vocabulary, channels}, lengths...)
 	m.weights("pitch.weight", 0.3, channels, 1, ownHop)
 	m.weights("text.weight", 0.3, channels, 1, ownHop)
 	m.weights("style.weight", 0.1, styleSize, 1)

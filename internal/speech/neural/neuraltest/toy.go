@@ -180,6 +180,10 @@ func (m *model) node(operator string, inputs, outputs []string, attributes ...[]
 
 // weights adds a tensor of random numbers.
 func (m *model) weights(name string, deviation float64, shape ...int64) {
+	m.floats(name, shape, m.normal(deviation, shape...)...)
+}
+
+func (m *model) normal(deviation float64, shape ...int64) []float32 {
 	count := int64(1)
 	for _, n := range shape {
 		count *= n
@@ -188,7 +192,7 @@ func (m *model) weights(name string, deviation float64, shape ...int64) {
 	for i := range values {
 		values[i] = float32(m.random.NormFloat64() * deviation)
 	}
-	m.floats(name, shape, values...)
+	return values
 }
 
 func (m *model) floats(name string, shape []int64, values ...float32) {
