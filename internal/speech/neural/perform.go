@@ -142,7 +142,9 @@ func (s *speller) addIDs(ids ...int64) {
 	}
 }
 
+// words adds the words of a clause. In running speech a word is heard from the space before it on.
 func (s *speller) words(c clause, like span) {
+	first := len(s.spans)
 	for i, w := range c.words {
 		symbols, _ := s.config.symbols(s.language, w.ipa)
 		if len(symbols) == 0 {
@@ -150,9 +152,11 @@ func (s *speller) words(c clause, like span) {
 		}
 		word := like
 		word.from, word.rune = len(s.ids), w.rune
+		if len(s.spans) > first {
+			s.add(spaceSymbol)
+		}
 		s.addIDs(symbols...)
 		if i < len(c.words)-1 {
-			s.add(spaceSymbol)
 			word.gap = c.phrase.Gap
 		}
 		word.to = len(s.ids)
