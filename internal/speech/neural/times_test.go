@@ -23,7 +23,8 @@ import (
 
 // pausing has words after pauses, and words that begin with s and sh after other sounds.
 const pausing = "We saw a ship. Anna may sing near the sea. You see a shop, and I show you a seal. Go home soon, and " +
-	"bring me a sheet. Today my son will sail. Tell me, do you know a safe way? In the end they sold a shoe."
+	"bring me a sheet. Today my son will sail. Tell me, do you know a safe way? In the end they sold a shoe. " +
+	"Paul sang a song about a shadow. The sailor saw a shark under the surface."
 
 // frame is the length of a frame of energy in seconds, of frameSamples at the rate of all voices.
 const (
