@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/process/procfs"
@@ -276,4 +277,54 @@ func TestSymbolsThatAVoiceLacksAreCounted(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, measured.Missing, 1)
 	require.Positive(t, measured.Missing["ʃ"])
+}
+
+// Two texts in which two voices speak in turn do not wait for each other, each with the place of one voice.
+func TestTextsOfTheSameVoicesDoNotWaitForEachOther(t *testing.T) {
+	e := installed.New(installed.Config{Runtime: neuraltest.Runtime(t), Speechworker: binary,
+		SampleRate: neuraltest.ToyRate, Memory: 1 << 30, Patience: time.Hour})
+	t.Cleanup(func() { require.NoError(t, e.CloseAll()) })
+	cast := map[string]speech.Voice{}
+	for _, id := range []string{"one", "two"} {
+		v := toy(t) // which has a place for one stream
+		v.ID = id
+		if id == "two" {
+			require.NoError(t, os.WriteFile(filepath.Join(v.Folder, voicepack.ModelFile), neuraltest.OtherToy(), 0o600))
+		}
+		require.NoError(t, e.Open(v))
+		cast[id] = speech.Voice{ID: id, Variant: "f2", Installed: &speech.Installed{ID: id, Languages: v.Languages}}
+	}
+	first, err := worker.Open(worker.Config{Size: 1, Command: workertest.Command(binary)})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, first.Close()) }()
+	speaker := speech.NewSpeaker(first).WithInstalled(e)
+	say := func(one, other string) *speech.Stream {
+		markup, err := speech.ParseMarkup("<speak><voice name='"+one+"'>I begin.</voice><voice name='"+other+
+			"'>You answer.</voice><voice name='"+one+"'>I have heard it.</voice></speak>", "en-us")
+		require.NoError(t, err)
+		return speaker.Speak(t.Context(), speech.Request{
+			Language: "en-us", Voice: speech.Voices()[0], Markup: markup, Cast: cast})
+	}
+	var streams [8]*speech.Stream
+	for i := range streams {
+		names := []string{"one", "two"}
+		streams[i] = say(names[i%2], names[1-i%2])
+	}
+	var reading errgroup.Group
+	for _, s := range streams {
+		reading.Go(func() error {
+			defer s.Close()
+			return read(t.Context(), s)
+		})
+	}
+	require.NoError(t, reading.Wait())
+}
+
+// A voice is measured with sentences of its language: English ones have no ñ.
+func TestAVoiceIsMeasuredInItsLanguage(t *testing.T) {
+	v := toy(t)
+	v.Languages = []string{"es"}
+	measured, err := newEngines(t, neuraltest.Runtime(t)).Measure(t.Context(), v)
+	require.NoError(t, err)
+	require.Contains(t, measured.Missing, "ɲ")
 }

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/cloning/formant"
 	"github.com/recital-tts/recital/internal/speech/engineproto"
 	"github.com/recital-tts/recital/internal/speech/loudness"
 	"github.com/recital-tts/recital/internal/speech/voicepack"
@@ -40,8 +42,10 @@ func (e *Engines) Measure(ctx context.Context, v voicepack.Voice) (m voicepack.M
 	engine := speech.WithFrontEnd(pool, nil)
 	meter := loudness.NewMeter(pool.SampleRate())
 	samples := 0
-	for _, text := range enough(sentences(), checked.Cost) {
-		job := speech.Job{Text: text, Voice: speech.Voice{Variant: filepath.Base(v.Folder)}, Language: v.Languages[0], Speed: 1}
+	for _, text := range enough(sentencesIn(v.Languages[0]), checked.Cost) {
+		job := speech.Job{
+			Text: text, Voice: speech.Voice{Variant: filepath.Base(v.Folder)}, Language: v.Languages[0], Speed: 1,
+		}
 		pcm, _, err := speech.Synthesise(ctx, engine, job)
 		if errors.Is(err, speech.ErrEngineFailed) || errors.Is(err, speech.ErrRefused) {
 			return voicepack.Measured{}, errors.New("measuring a voice: its process fails as it speaks")
@@ -83,7 +87,7 @@ func (e *Engines) check(ctx context.Context, v voicepack.Voice) (engineproto.Che
 	defer cancel()
 	defer context.AfterFunc(ctx, process.Kill)()
 	defer end(process)
-	checked, err := ask(process, engineproto.Sentences{Language: v.Languages[0], Texts: sentences()})
+	checked, err := ask(process, engineproto.Sentences{Language: v.Languages[0], Texts: sentencesIn(v.Languages[0])})
 	if ctx.Err() != nil {
 		return engineproto.Checked{}, errors.New("it took too long, or was given up")
 	}
@@ -129,7 +133,15 @@ func ask(process *workers.Process, what engineproto.Sentences) (engineproto.Chec
 // maxGain bounds the gain of a voice in dB.
 const maxGain = 24
 
-// sentences are what a voice is measured with.
+// sentencesIn returns what a voice of a language is measured with: sentences of the language, where there are any.
+func sentencesIn(language string) []string {
+	if own := formant.Sentences(language); own != nil && !strings.HasPrefix(language, "en") {
+		return own
+	}
+	return sentences()
+}
+
+// sentences are those in English.
 func sentences() []string {
 	return []string{
 		"The train to the coast leaves at a quarter past nine.", "Could you tell me where the library is?",

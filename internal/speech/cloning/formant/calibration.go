@@ -41,6 +41,17 @@ func calibrationFor(accent string) calibration {
 	return all
 }
 
+// Sentences returns seven sentences in an engine language, or in another variety of it; nil for a language without
+// any.
+func Sentences(language string) []string {
+	for _, s := range scripts() {
+		if base(language) == base(s.language) {
+			return s.texts
+		}
+	}
+	return nil
+}
+
 // languageOf returns the engine's language of an accent with its sentences, and nil without any.
 func languageOf(accent string) (language string, texts []string) {
 	accent = strings.ToLower(strings.TrimSpace(accent))
