@@ -37,6 +37,10 @@ MINUTES ?= 5
 FIXTURE ?= 1.0
 VOICES ?= joe
 
+# slowest passes on what go test prints, and ends with the ten packages that took longest.
+slowest = awk '{ print; fflush() } /^(ok|FAIL) *\t/ && $$3 ~ /s$$/ { took[NR] = $$3 "\t" $$2 } \
+	END { print "the slowest:"; fflush(); for (n in took) print took[n] | "sort -rn | head -n 10" }'
+
 # folders_with lists the packages whose tests match a regular expression.
 folders_with = $$(grep -rlE --include='*_test.go' '$(1)' . | xargs -r -n 1 dirname | sort -u)
 
@@ -49,6 +53,8 @@ folders_with = $$(grep -rlE --include='*_test.go' '$(1)' . | xargs -r -n 1 dirna
 # Tests take the binaries that make has built, and benchmarks a regular expression in which nothing is expanded.
 test test-long bench soak storm clients fixture fuzz: export RECITAL_TEST_BINARIES := $(CURDIR)/bin
 test test-long: export TMPDIR ?= $(shell deploy/scratch.sh)
+test: SHELL := bash
+test: .SHELLFLAGS := -o pipefail -c
 bench: export RECITAL_BENCH := $(value BENCH)
 
 help: ## list the targets
@@ -84,7 +90,7 @@ console: ## build the console's page from its sources (needs Node and npm's regi
 test: deps-test build ## run the tests, the longest ones shortened, some with the race detector (FULL=1: make test-long)
 	@deploy/onnxruntime.sh >/dev/null || echo "NEURAL VOICES ARE NOT TESTED, for want of ONNX Runtime"
 	@$(MAKE) --no-print-directory --keep-going --jobs $(if $(FULL),1,2) \
-		$(if $(FULL),test-long-race test-long-plain,test-race test-plain)
+		$(if $(FULL),test-long-race test-long-plain,test-race test-plain) | $(slowest)
 
 test-race:
 	@$(TEST) -p 6 -short -race $(unwatched) $(call packages_in,$(RACE_SHORT))

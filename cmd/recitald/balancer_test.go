@@ -121,6 +121,7 @@ func TestInstancesAreRestartedInTurnWithoutAFailedRequest(t *testing.T) {
 				_, err = c.speak(50)
 				assert.NoError(t, err)
 				requests.Add(2)
+				time.Sleep(pause) // as fast as they can, they would take the processors from what is restarted
 			}
 		})
 	}

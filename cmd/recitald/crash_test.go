@@ -56,11 +56,7 @@ func TestRecitaldGoesOnWhenPostgresIsKilled(t *testing.T) {
 	}
 	t.Parallel()
 	// given active clients
-	s := start(t, dataFolder(t))
-	customers := []customer{s.openAccount("indie"), s.openAccount("pro")}
-	whole := listen(t, s.operator(), everyKind()...)
-	load := startLoad(t, customers...)
-	s.eventually(func() bool { return load.clean() >= enough })
+	s, customers, whole, load := underLoad(t)
 
 	// when Postgres is killed
 	before, killed := load.clean(), s.postmaster()
@@ -94,11 +90,7 @@ func TestRecitaldGoesOnWhenEnginesAreKilled(t *testing.T) {
 	}
 	t.Parallel()
 	// given active clients
-	s := start(t, dataFolder(t), "--engines=2")
-	customers := []customer{s.openAccount("indie"), s.openAccount("pro")}
-	whole := listen(t, s.operator(), everyKind()...)
-	load := startLoad(t, customers...)
-	s.eventually(func() bool { return load.clean() >= enough })
+	s, customers, whole, load := underLoad(t, "--engines=2")
 
 	// when one engine is killed after the other, each after the one before was replaced
 	killed := s.workers("engine")
@@ -120,6 +112,17 @@ func TestACodecThatIsKilledCostsItsStreamsAlone(t *testing.T) {
 	}
 	t.Parallel()
 	codecCostsItsStreamsAlone(t, process.kill)
+}
+
+// underLoad starts recitald with active clients, some of which it has already served. It gives what they shall hear.
+func underLoad(t *testing.T, flags ...string) (s *server, customers []customer, whole complete, l *load) {
+	t.Helper()
+	s = start(t, dataFolder(t), flags...)
+	customers = []customer{s.openAccount("indie"), s.openAccount("pro")}
+	whole = listen(t, s.operator(), everyKind()...)
+	l = startLoad(t, customers...)
+	s.eventually(func() bool { return l.clean() >= enough })
+	return s, customers, whole, l
 }
 
 // codecCostsItsStreamsAlone checks the effect of a failure of one codec.

@@ -25,7 +25,7 @@ func TestLosingPostgresLosesAndRepeatsNothing(t *testing.T) {
 	attempts, expired := first.killInTheMiddle(paid, free)
 	killed := time.Now()
 	first.eventually(func() bool { return time.Since(killed) > 26*time.Second })
-	second := start(t, data, "--longest-stream=10s")
+	second := start(t, data, "--longest-stream=5s")
 	second.requireSettledBooks()
 	before := second.outcomes()
 

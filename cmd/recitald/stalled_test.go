@@ -56,11 +56,7 @@ func TestAnEngineThatStallsCostsItsJobAlone(t *testing.T) {
 	}
 	t.Parallel()
 	// given active clients on two engines
-	s := start(t, dataFolder(t), "--engines=2")
-	customers := []customer{s.openAccount("indie"), s.openAccount("pro")}
-	whole := listen(t, s.operator(), everyKind()...)
-	load := startLoad(t, customers...)
-	s.eventually(func() bool { return load.clean() >= enough })
+	s, customers, whole, load := underLoad(t, "--engines=2")
 
 	// when one of them stalls
 	engines := s.workers("engine")

@@ -130,7 +130,14 @@ func picky(name string) Projection {
 func folded(t testing.TB, log eventlog.Log, r *eventlog.Registry, upTo eventlog.Position) map[string]counter {
 	t.Helper()
 	all := map[string]counter{}
-	for _, event := range read(t, log, upTo) {
+	fold(t, log, r, eventlog.Start(), upTo, all)
+	return all
+}
+
+// fold brings counters from a position to another one.
+func fold(t testing.TB, log eventlog.Log, r *eventlog.Registry, from, upTo eventlog.Position, all map[string]counter) {
+	t.Helper()
+	for _, event := range read(t, log, from, upTo) {
 		decoded, err := r.Decode(event)
 		require.NoError(t, err)
 		switch e := decoded.Event.(type) {
@@ -144,7 +151,6 @@ func folded(t testing.TB, log eventlog.Log, r *eventlog.Registry, upTo eventlog.
 			delete(all, e.ID)
 		}
 	}
-	return all
 }
 
 func amend(all map[string]counter, id string, do func(*counter)) {
@@ -154,16 +160,16 @@ func amend(all map[string]counter, id string, do func(*counter)) {
 	}
 }
 
-// read gives the events of the log up to a position.
-func read(t testing.TB, log eventlog.Log, upTo eventlog.Position) []eventlog.Recorded {
+// read gives the events of the log after a position, up to another one.
+func read(t testing.TB, log eventlog.Log, from, upTo eventlog.Position) []eventlog.Recorded {
 	t.Helper()
-	if upTo == eventlog.Start() {
+	if upTo == from {
 		return nil
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var events []eventlog.Recorded
-	subscription := log.Subscribe(ctx, eventlog.Start())
+	subscription := log.Subscribe(ctx, from)
 	for delivery := range subscription.Deliveries() {
 		if delivery.Kind != eventlog.KindEvent {
 			continue
