@@ -21,7 +21,7 @@
 #define MAX_LINES (1 << 14)     // of a voice file, bytes
 #define CPU_SECONDS 120         // a last resort: the pool's own time limit is shorter
 #define REHEARSAL_CPU_SECONDS 3 // what takes longer has lost its way
-#define BATCH_SAMPLES 4096 // samples of one audio frame after the first
+#define BATCH_SAMPLES 16384 // the most samples of an audio frame, which grow: the first ones are waited for
 #define MARKS 64
 #define SILENCE 0xFFFFFFFFu
 #define NO_SAMPLE (-1)
@@ -37,6 +37,9 @@ static uint32_t total; // samples
 static uint32_t part_start; // samples before this part
 static int16_t batch[BATCH_SAMPLES];
 static int batched;
+static int enough = 1024; // samples of this audio frame
+static unsigned char frames[2 * (9 + sizeof(batch))]; // not written yet
+static size_t framed;
 static int started; // the first audio frame is out
 static uint32_t marks[MARKS][2];
 static int marked;
@@ -71,17 +74,27 @@ static void put_uint32(unsigned char *to, uint32_t value)
 		to[i] = (unsigned char)(value >> (8 * i));
 }
 
-// write_frame writes a frame of package workers: kind, stream 0, size, payload.
-static void write_frame(char kind, const void *payload, uint32_t size)
+static void write_frames(void)
 {
-	static unsigned char frame[9 + sizeof(batch)];
+	write_all(output, frames, framed);
+	framed = 0;
+}
+
+// put_frame adds a frame of package workers: kind, stream 0, size, payload. It is written with the next audio, so that
+// recitald wakes once for both.
+static void put_frame(char kind, const void *payload, uint32_t size)
+{
+	unsigned char *frame;
 	if (output < 0)
 		return;
+	if (framed + 9 + size > sizeof(frames))
+		write_frames();
+	frame = frames + framed;
 	frame[0] = (unsigned char)kind;
 	put_uint32(frame + 1, 0);
 	put_uint32(frame + 5, size);
 	memcpy(frame + 9, payload, size);
-	write_all(output, frame, 9 + size);
+	framed += 9 + size;
 }
 
 static void flush_marks(void)
@@ -93,26 +106,33 @@ static void flush_marks(void)
 		put_uint32(payload + 8 * i, marks[i][0]);
 		put_uint32(payload + 8 * i + 4, marks[i][1]);
 	}
-	write_frame('m', payload, 8 * (uint32_t)marked);
+	put_frame('m', payload, 8 * (uint32_t)marked);
 	marked = 0;
 }
 
 static void flush_phonemes(void)
 {
 	if (phonemes_count > 0)
-		write_frame('p', phonemes, sizeof(phonemes[0]) * (uint32_t)phonemes_count);
+		put_frame('p', phonemes, sizeof(phonemes[0]) * (uint32_t)phonemes_count);
 	phonemes_count = 0;
 }
 
-static void flush_audio(void)
+static void put_audio(void)
 {
 	flush_marks();
 	flush_phonemes();
 	if (batched == 0)
 		return;
-	write_frame('a', batch, (uint32_t)batched * sizeof(batch[0])); // the machines that we run on are little-endian
+	put_frame('a', batch, (uint32_t)batched * sizeof(batch[0])); // the machines that we run on are little-endian
 	started = 1;
+	enough = enough < BATCH_SAMPLES ? 2 * enough : BATCH_SAMPLES;
 	batched = 0;
+}
+
+static void flush_audio(void)
+{
+	put_audio();
+	write_frames();
 }
 
 // add_mark takes a sample of the part.
@@ -191,7 +211,8 @@ static int on_clause(const char *text)
 	flush_marks();
 	put_uint32(frame, part->start);
 	memcpy(frame + 4, text, size);
-	write_frame('t', frame, (uint32_t)size + 4);
+	put_frame('t', frame, (uint32_t)size + 4);
+	write_frames();
 	return 0;
 }
 
@@ -227,12 +248,12 @@ static void add_samples(const int16_t *samples, int count)
 {
 	total += (uint32_t)count;
 	while (count > 0) {
-		int n = BATCH_SAMPLES - batched < count ? BATCH_SAMPLES - batched : count;
+		int n = enough - batched < count ? enough - batched : count;
 		memcpy(batch + batched, samples, (size_t)n * sizeof(batch[0]));
 		batched += n;
 		samples += n;
 		count -= n;
-		if (!started || batched == BATCH_SAMPLES)
+		if (!started || batched == enough)
 			flush_audio();
 	}
 }
@@ -415,9 +436,10 @@ static void serve_one(int in, int out)
 	}
 	for (uint32_t i = 0; i < job.parts; i++)
 		serve_part(in);
-	flush_audio();
+	put_audio();
 	put_uint32(count, total);
-	write_frame('e', count, sizeof(count));
+	put_frame('e', count, sizeof(count));
+	write_frames();
 	_exit(0);
 }
 

@@ -96,10 +96,10 @@ func (c *Client) streamPage(ctx context.Context, stream string, options es.ReadS
 	return p, explained(err)
 }
 
-// Head implements eventlog.Log.
+// Head implements eventlog.Log. It is asked all the time, and hardly ever finds an event of the server's at the end.
 func (c *Client) Head(ctx context.Context) (eventlog.Position, error) {
 	var from es.AllPosition = es.End{}
-	for size := firstPage; ; size = min(size*4, largestPage) {
+	for size := 1; ; size = min(size*firstPage, largestPage) {
 		p, err := c.allPageBackwards(ctx, from, size)
 		if err != nil {
 			return eventlog.Position{}, fmt.Errorf("reading the head of the log: %w", err)

@@ -6,8 +6,8 @@
 //	           zeros, up to 256 bytes in all
 //	           the content in DARE 2.0: frames of 64 KiB (github.com/minio/sio, DARE.md)
 //
-// so a range costs the header and the frames that hold it. What was altered, cut, or sealed for another address or
-// account is an error, never other content.
+// so a range costs the frames that hold it, and the first one of a blob its header. What was altered, cut, or sealed
+// for another address or account is an error, never other content.
 package sealed
 
 import (
