@@ -153,9 +153,15 @@ func amountAt(text string, at int, language string) (frontend.Span, bool) {
 
 // addressAt returns the span of an address or a path at a place. It is said in English.
 func addressAt(text string, at int) (frontend.Span, bool) {
-	size := strings.IndexFunc(text[at:]+" ", isBorder)
 	before, _ := utf8.DecodeLastRuneInString(text[:at])
-	if at > 0 && !isBorder(before) || !strings.ContainsAny(text[at:at+size], ".@/") {
+	if isBorder(rune(text[at])) || at > 0 && !isBorder(before) {
+		return frontend.Span{}, false
+	}
+	size := strings.IndexFunc(text[at:], isBorder)
+	if size < 0 {
+		size = len(text) - at
+	}
+	if !strings.ContainsAny(text[at:at+size], ".@/") {
 		return frontend.Span{}, false
 	}
 	s := frontend.Spans(text[at:at+size], "en-us")[0]
