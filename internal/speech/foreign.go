@@ -20,7 +20,8 @@ const (
 // inTheirLanguages cuts plain spans where a run begins in a script that the language is not written in: that is
 // spoken in the language of its script. Chinese is spelled in Pinyin.
 func inTheirLanguages(spans []frontend.Span, language string) []frontend.Span {
-	if language != mandarin && language != kana && (!isWrittenInLatin(language) || !slices.ContainsFunc(spans, hasOtherScripts)) {
+	isForeign := isWrittenInLatin(language) && slices.ContainsFunc(spans, hasOtherScripts)
+	if language != mandarin && language != kana && !isForeign {
 		return spans
 	}
 	out := make([]frontend.Span, 0, len(spans)+2)
