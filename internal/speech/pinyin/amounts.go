@@ -30,8 +30,8 @@ const (
 // forms are tried in order.
 var forms = []form{
 	on(frontend.Date, `(\d{4})[-/.]0?([1-9]|1[0-2])[-/.]0?([1-9]|[12]\d|3[01])`, "#1年$2月$3日"),
-	on(frontend.Range, `(\d{4})[-–—~～至到](\d{4})年`, "#1到#2年"),
-	on(frontend.Date, `(\d{4})年`, "#1年"),
+	on(frontend.Range, `(\d{4})[-–—~～至到](\d{4})年`, "#1到#2"),
+	on(frontend.Date, `(\d{4})年`, "#1"),
 	on(frontend.Phone, `\+(\d{1,3})[ -](\d{2,4}[ -]?\d{3,4}[ -]?\d{4})`, "加#1，#2"),
 	on(frontend.Phone, `(1[3-9]\d{9}|1[3-9]\d[ -]\d{4}[ -]\d{4}|0\d{2,3}-\d{7,8}|[48]00-(?:\d{3}-\d{4}|\d{4}-\d{3}))`,
 		"#1"),
@@ -92,9 +92,10 @@ func AmountAt(text string, at int) (Amount, bool) {
 		if groups == nil {
 			continue
 		}
-		m := match{form: f, groups: groups, before: before, after: part[len(groups[0]):]}
+		size := len(strings.TrimSuffix(groups[0], "年")) // a word of its own
+		m := match{form: f, groups: groups, before: before, after: part[size:]}
 		if m.applies() {
-			return Amount{len(groups[0]), f.kind, m.syllables()}, true
+			return Amount{size, f.kind, m.syllables()}, true
 		}
 	}
 	return Amount{}, false

@@ -108,8 +108,7 @@ func (f *fitting) fit(ctx context.Context, variants []string) error {
 // aim sets the pitch that the voice is to have: that of the target, or of the variant if they cannot be told apart. In
 // other languages than the speaker's, the pitch of a voice is another one by more than the two may differ.
 func (f *fitting) aim(ctx context.Context) error {
-	f.median = f.target.Statistics.PitchQuantile(0.5)
-	if f.calibration.own {
+	if f.median = f.target.Statistics.PitchQuantile(0.5); f.calibration.own {
 		return nil
 	}
 	plain, err := f.cloner.hear(ctx, speech.Voice{Variant: f.variant}, f.calibration.whole)
@@ -117,10 +116,17 @@ func (f *fitting) aim(ctx context.Context) error {
 		return err
 	}
 	f.advance()
-	if own := plain.PitchQuantile(0.5); math.Abs(semitones(f.median, own)) <= f.chance().pitch {
-		f.median = own
-	}
+	f.median = f.goal(plain.PitchQuantile(0.5))
 	return nil
+}
+
+// goal returns the pitch in Hz of a variant if the target's cannot be told apart from it, and that of the target else.
+func (f *fitting) goal(own float64) float64 {
+	target := f.target.Statistics.PitchQuantile(0.5)
+	if math.Abs(semitones(target, own)) <= f.chance().pitch {
+		return own
+	}
+	return target
 }
 
 // choose begins with the variant that is nearest.

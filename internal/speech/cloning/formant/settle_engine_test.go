@@ -25,17 +25,3 @@ func TestACloneOfASystemVoiceSoundsLikeIt(t *testing.T) {
 	require.Less(t, d.Pitch, 0.3)
 	require.Less(t, d.Spectrum, 0.5)
 }
-
-// Where nobody says what language the recordings are in, the pitch in others is no reason to leave that of a system
-// voice that has the speaker's.
-func TestACloneOfASystemVoiceKeepsItsPitchWithoutAnAccent(t *testing.T) {
-	cloner, engine := newCloner(t)
-	lily, _ := speech.LookupVoice("lily")
-	analyses := analyse(t, cloner, rested(say(t, engine, lily, given()...))...)
-	model, err := cloner.Fit(t.Context(), analyses, cloning.Profile{}, nil)
-	require.NoError(t, err)
-	clone, err := cloner.Open(model)
-	require.NoError(t, err)
-	d := likeness.Between(measure(say(t, engine, lily, heldOut()...)), measure(say(t, engine, clone, heldOut()...)))
-	require.Less(t, d.Pitch, 0.15)
-}
