@@ -20,7 +20,8 @@ const (
 // inTheirLanguages cuts plain spans where a run begins in a script that the language is not written in: that is
 // spoken in the language of its script. Chinese is spelled in Pinyin.
 func inTheirLanguages(spans []frontend.Span, language string) []frontend.Span {
-	if language != mandarin && language != kana && (!isWrittenInLatin(language) || !slices.ContainsFunc(spans, hasOtherScripts)) {
+	isForeign := isWrittenInLatin(language) && slices.ContainsFunc(spans, hasOtherScripts)
+	if language != mandarin && language != kana && !isForeign {
 		return spans
 	}
 	out := make([]frontend.Span, 0, len(spans)+2)
@@ -153,9 +154,15 @@ func amountAt(text string, at int, language string) (frontend.Span, bool) {
 
 // addressAt returns the span of an address or a path at a place. It is said in English.
 func addressAt(text string, at int) (frontend.Span, bool) {
-	size := strings.IndexFunc(text[at:]+" ", isBorder)
 	before, _ := utf8.DecodeLastRuneInString(text[:at])
-	if at > 0 && !isBorder(before) || !strings.ContainsAny(text[at:at+size], ".@/") {
+	if isBorder(rune(text[at])) || at > 0 && !isBorder(before) {
+		return frontend.Span{}, false
+	}
+	size := strings.IndexFunc(text[at:], isBorder)
+	if size < 0 {
+		size = len(text) - at
+	}
+	if !strings.ContainsAny(text[at:at+size], ".@/") {
 		return frontend.Span{}, false
 	}
 	s := frontend.Spans(text[at:at+size], "en-us")[0]

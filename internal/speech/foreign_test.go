@@ -19,6 +19,8 @@ func TestRunsOfAnotherScriptAreInTheirLanguage(t *testing.T) {
 		{"en-us", "plain", "en-us:plain"},
 		{"ru", "Скачайте 東京", "ru:Скачайте 東京"},
 		{"cmn", "我用ChatGPT，好。", "cmn-latn-pinyin: wo3 yong4|en-us:ChatGPT|cmn:，|cmn-latn-pinyin: hao3|cmn:。"},
+		{"cmn", "邮箱是a@b.com。", "cmn-latn-pinyin: you2 xiang1 shi4|en-us:a at b dot com|cmn:。"},
+		{"ja", "メールはa@b.comです", "ja:メールは|en-us:a at b dot com|ja:です"},
 		{"cmn", "1987年有12个", "cmn-latn-pinyin: yi1 jiu3 ba1 qi1 nian2 you3 shi2 er4 ge4"},
 	} {
 		spans := inTheirLanguages([]frontend.Span{plain(test.text, test.language)}, test.language)

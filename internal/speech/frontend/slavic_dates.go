@@ -117,7 +117,8 @@ func saySlavicMonthYear(c *context) (string, bool) {
 // saySlavicYear says "в 1990 г." and "в 1941–1945 гг.".
 func saySlavicYear(c *context) (string, bool) {
 	g, first, last, word := c.locale.slavic, c.groups[1], c.groups[2], c.groups[3]
-	if isDigit(c.previous()) || !(len(first) == 4 && plausibleYear(first) || eraFollows.MatchString(c.after[:min(len(c.after), 20)])) {
+	isYear := len(first) == 4 && plausibleYear(first) || eraFollows.MatchString(c.after[:min(len(c.after), 20)])
+	if isDigit(c.previous()) || !isYear {
 		return "", false
 	}
 	kase, cell := c.kase('g'), "s"

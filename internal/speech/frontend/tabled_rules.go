@@ -274,7 +274,8 @@ func (c *context) beginsShort(symbol string) bool {
 func (c *context) dropStop(symbol string) {
 	tail, ok := strings.CutPrefix(c.after, ".")
 	next := strings.TrimLeft(tail[:min(len(tail), 4)], " \u00a0")
-	if ok && unicode.IsLetter(lastOf(symbol)) && next != "" && (startsLower(next) || strings.ContainsRune(",;:)", firstOf(next))) {
+	goesOn := next != "" && (startsLower(next) || strings.ContainsRune(",;:)", firstOf(next)))
+	if ok && goesOn && unicode.IsLetter(lastOf(symbol)) {
 		c.size++
 		c.after = tail
 	}

@@ -1,7 +1,9 @@
 package pinyin
 
 import (
+	"cmp"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -28,10 +30,11 @@ const (
 // forms are tried in order.
 var forms = []form{
 	on(frontend.Date, `(\d{4})[-/.]0?([1-9]|1[0-2])[-/.]0?([1-9]|[12]\d|3[01])`, "#1年$2月$3日"),
-	on(frontend.Range, `(\d{4})[-–—~～至到](\d{4})年`, "#1到#2年"),
-	on(frontend.Date, `(\d{4})年`, "#1年"),
+	on(frontend.Range, `(\d{4})[-–—~～至到](\d{4})年`, "#1到#2"),
+	on(frontend.Date, `(\d{4})年`, "#1"),
 	on(frontend.Phone, `\+(\d{1,3})[ -](\d{2,4}[ -]?\d{3,4}[ -]?\d{4})`, "加#1，#2"),
-	on(frontend.Phone, `(1[3-9]\d{9}|1[3-9]\d[ -]\d{4}[ -]\d{4}|0\d{2,3}-\d{7,8}|[48]00-\d{3}-\d{4}|[48]00-\d{4}-\d{3})`, "#1"),
+	on(frontend.Phone, `(1[3-9]\d{9}|1[3-9]\d[ -]\d{4}[ -]\d{4}|0\d{2,3}-\d{7,8}|[48]00-(?:\d{3}-\d{4}|\d{4}-\d{3}))`,
+		"#1"),
 	{frontend.Time, regexp.MustCompile(`^([01]?\d|2[0-4]):([0-5]\d)(?:` + until + `([01]?\d|2[0-4]):([0-5]\d))?`), "",
 		"比分|比例|比|:"},
 	on(frontend.Range, `(\d+)[:：](\d+)`, "$1比$2"),
@@ -80,31 +83,31 @@ const maxAmount = 60
 
 // AmountAt returns the amount that begins at a place in a Chinese text. It reports false if there is none.
 func AmountAt(text string, at int) (Amount, bool) {
-	first, _ := utf8.DecodeRuneInString(text[at:])
-	if first > 0x7f && !strings.ContainsRune("¥￥€£−×÷＋＝", first) || first < 0x80 && !strings.ContainsRune("0123456789$+-=vVU", first) {
+	before, part := text[:at], text[at:min(len(text), at+maxAmount)]
+	if !begins(before, part) {
 		return Amount{}, false
 	}
-	before, _ := utf8.DecodeLastRuneInString(text[:at])
-	if isDigit(first) && isDigit(before) || !isDigit(first) && isLatin(before) {
-		return Amount{}, false
-	}
-	part := text[at:min(len(text), at+maxAmount)]
 	for _, f := range forms {
 		groups := f.pattern.FindStringSubmatch(part)
-		if groups == nil || f.follows(text[:at]) || f.kind == frontend.Symbol && !isBetweenNumbers(text[:at], part[len(groups[0]):]) {
+		if groups == nil {
 			continue
 		}
-		size := len(groups[0])
-		if last, _ := utf8.DecodeLastRuneInString(groups[0]); isLatin(last) && isLatin(firstOf(part[size:])) {
-			continue
+		size := len(strings.TrimSuffix(groups[0], "年")) // a word of its own
+		m := match{form: f, groups: groups, before: before, after: part[size:]}
+		if m.applies() {
+			return Amount{size, f.kind, m.syllables()}, true
 		}
-		said := spelled(f.say(groups, text[:at], part[size:]), firstOf(part[size:]))
-		if f.kind != frontend.Time {
-			said = strings.Replace(said, " yi4 dian", " yi1 dian", 1) // of decimals
-		}
-		return Amount{size, f.kind, said}, true
 	}
 	return Amount{}, false
+}
+
+// begins reports whether an amount may begin between two texts.
+func begins(before, after string) bool {
+	first, last := firstOf(after), lastOf(before)
+	if isDigit(first) {
+		return !isDigit(last)
+	}
+	return strings.ContainsRune("$+-=vVU¥￥€£−×÷＋＝", first) && !isLatin(last)
 }
 
 func isLatin(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }
@@ -115,76 +118,109 @@ func firstOf(text string) rune {
 	return r
 }
 
-// follows reports whether a text ends with what does not come before the form.
-func (f form) follows(before string) bool {
-	before = strings.TrimRight(before, " ")
-	for _, word := range strings.Split(f.unless, "|") {
-		if word != "" && strings.HasSuffix(before, word) {
-			return true
-		}
-	}
-	return false
+func lastOf(text string) rune {
+	r, _ := utf8.DecodeLastRuneInString(text)
+	return r
 }
 
-func isBetweenNumbers(before, after string) bool {
-	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(before, " "))
-	return isDigit(last) && isDigit(firstOf(after))
+// match is a form in a text.
+type match struct {
+	form
+	groups        []string
+	before, after string
+}
+
+// applies reports whether the form is one where it is.
+func (m match) applies() bool {
+	if m.kind == frontend.Symbol && !(isDigit(lastOf(strings.TrimRight(m.before, " "))) && isDigit(firstOf(m.after))) {
+		return false
+	}
+	return !endsWith(m.before, m.unless) && !(isLatin(lastOf(m.groups[0])) && isLatin(firstOf(m.after)))
+}
+
+// endsWith reports whether a text ends with one of several, which strokes divide.
+func endsWith(text, ends string) bool {
+	text = strings.TrimRight(text, " ")
+	return ends != "" && slices.ContainsFunc(strings.Split(ends, "|"), func(end string) bool {
+		return strings.HasSuffix(text, end)
+	})
 }
 
 // dialled are words after which a number is said digit by digit.
-var dialled = form{unless: "拨打|电话|热线|手机|号码|电话：|手机：|热线：|电话:|手机:|邮编|邮编：|密码|密码："}
+const dialled = "拨打|电话|热线|手机|号码|电话：|手机：|热线：|电话:|手机:|邮编|邮编：|密码|密码："
 
-// say returns a form in Chinese letters.
-func (f form) say(groups []string, before, after string) string {
-	if f.kind == frontend.Time {
-		said := clock(groups[1], groups[2])
-		if groups[3] != "" {
-			said += "到" + clock(groups[3], groups[4])
+// say returns the amount in Chinese letters.
+func (m match) say() string {
+	if m.kind == frontend.Time {
+		said := clock(m.groups[1], m.groups[2])
+		if m.groups[3] != "" {
+			said += "到" + clock(m.groups[3], m.groups[4])
 		}
 		return said
 	}
-	var out strings.Builder
-	verb := rune(0)
-	for _, r := range f.said {
-		switch {
-		case verb == '@':
-			group := groups[r-'0']
-			if name, ok := names[group]; ok {
-				group = name
-			}
-			out.WriteString(group)
-		case verb == '#' || verb == '$' && dialled.follows(before) && f.kind == frontend.Number:
-			out.WriteString(oneByOne(digits(groups[r-'0'], f.kind != frontend.Date && f.kind != frontend.Range)))
-		case verb == '$':
-			out.WriteString(number(groups[r-'0']))
-		case !strings.ContainsRune("#$@", r):
-			out.WriteRune(r)
-		}
-		verb = 0
-		if strings.ContainsRune("#$@", r) {
-			verb = r
-		}
-	}
-	said := strings.TrimSuffix(out.String(), "点")
-	if strings.HasSuffix(said, "二") && groups[len(groups)-1] == "2" && counts(after) && !strings.HasSuffix(before, "第") {
-		said = strings.TrimSuffix(said, "二") + "两"
+	said := verb.ReplaceAllStringFunc(m.said, func(verb string) string {
+		return m.group(verb[0], m.groups[verb[1]-'0'])
+	})
+	said = strings.TrimSuffix(said, "点")
+	if one, ok := strings.CutSuffix(said, "二"); ok && m.groups[len(m.groups)-1] == "2" && m.isCount() {
+		return one + "两"
 	}
 	return said
 }
 
-// counts reports whether a text begins with a measure, before which two is 两.
-func counts(after string) bool {
-	return strings.HasPrefix(after, "分钟") || strings.ContainsRune("个個只隻本天次位名条條张張件块塊家种種杯瓶层層岁歲年倍辆輛台臺把座头頭匹双雙对對支枝架棵篇封间間所口米公点點小万萬亿億千", firstOf(after))
+var verb = regexp.MustCompile(`[$#@]\d`)
+
+// group says a group by its verb.
+func (m match) group(verb byte, written string) string {
+	switch {
+	case verb == '@':
+		return cmp.Or(names[written], written)
+	case verb == '#' || m.kind == frontend.Number && endsWith(m.before, dialled):
+		isYear := m.kind == frontend.Date || m.kind == frontend.Range
+		return strings.Join(strings.Split(digits(written, !isYear), ""), border)
+	default:
+		return number(written)
+	}
+}
+
+// border keeps the tones of single digits.
+const border = "\u200b"
+
+// measures are words before which two is 两.
+const measures = "个個只隻本天次位名条條张張件块塊家种種杯瓶层層岁歲年倍辆輛台臺把座头頭匹双雙对對支枝架棵" +
+	"篇封间間所口米公点點小万萬亿億千"
+
+// isCount reports whether a measure follows, and it is no ordinal number.
+func (m match) isCount() bool {
+	follows := strings.ContainsRune(measures, firstOf(m.after)) || strings.HasPrefix(m.after, "分钟")
+	return follows && !strings.HasSuffix(m.before, "第")
+}
+
+// syllables returns the amount in Pinyin. What follows may change the tone of its last syllable.
+func (m match) syllables() string {
+	said, next := m.say(), firstOf(m.after)
+	if strings.HasSuffix(said, "一") && said != "一" {
+		next = 0 // it keeps its tone
+	}
+	letters := []rune(said + string(next))
+	var out strings.Builder
+	for i, syllable := range Spell(letters)[:len(letters)-1] {
+		switch {
+		case syllable != "":
+			out.WriteString(" " + syllable)
+		case string(letters[i]) != border:
+			out.WriteRune(letters[i])
+		}
+	}
+	if m.kind == frontend.Time {
+		return out.String()
+	}
+	return strings.Replace(out.String(), " yi4 dian", " yi1 dian", 1) // of decimals
 }
 
 func clock(hour, minute string) string {
-	said := number(strings.TrimPrefix(hour, "0")) + "点"
-	if strings.TrimPrefix(hour, "0") == "" {
-		said = "零点"
-	}
-	if hour == "2" || hour == "02" {
-		said = "两点"
-	}
+	hour = strings.TrimPrefix(hour, "0")
+	said := cmp.Or(map[string]string{"": "零", "2": "两"}[hour], number(hour)) + "点"
 	switch {
 	case minute == "00":
 		return said
@@ -208,11 +244,6 @@ func digits(written string, isDialled bool) string {
 	}, written)
 }
 
-// border keeps the tones of single digits.
-const border = "\u200b"
-
-func oneByOne(digits string) string { return strings.Join(strings.Split(digits, ""), border) }
-
 // maxDigits is the number of digits of a number that is not said digit by digit.
 const maxDigits = 16
 
@@ -220,10 +251,10 @@ const maxDigits = 16
 func number(written string) string {
 	whole, decimals, hasDecimals := strings.Cut(strings.ReplaceAll(written, ",", ""), ".")
 	said := digits(whole, false)
-	if n, err := strconv.ParseInt(whole, 10, 64); err == nil && len(whole) <= maxDigits && (len(whole) == 1 || whole[0] != '0') {
-		said = strings.TrimPrefix(cardinal(n), "一")
-		if !strings.HasPrefix(said, "十") {
-			said = cardinal(n)
+	if n, err := strconv.ParseInt(whole, 10, 64); err == nil && len(whole) <= maxDigits && (n == 0 || whole[0] != '0') {
+		said = cardinal(n)
+		if strings.HasPrefix(said, "一十") {
+			said = strings.TrimPrefix(said, "一")
 		}
 	}
 	if hasDecimals {
@@ -255,23 +286,4 @@ func cardinal(n int64) string {
 		return said + cardinal(rest)
 	}
 	return digits(strconv.FormatInt(n, 10), false)
-}
-
-// spelled returns the syllables of what is said before a letter, which may change the tone of the last one.
-func spelled(said string, next rune) string {
-	if strings.HasSuffix(said, "一") && said != "一" {
-		next = 0 // it keeps its tone
-	}
-	letters := []rune(said + string(next))
-	var out strings.Builder
-	for i, syllable := range Spell(letters)[:len(letters)-1] {
-		switch {
-		case syllable != "":
-			out.WriteString(" " + syllable)
-		case string(letters[i]) == border:
-		default:
-			out.WriteRune(letters[i])
-		}
-	}
-	return out.String()
 }

@@ -16,6 +16,7 @@ type reading struct{ language, text string }
 type calibration struct {
 	brief []reading // suffices to choose a variant
 	whole []reading
+	own   bool // it is in the language of the speaker
 }
 
 const (
@@ -31,6 +32,7 @@ func calibrationFor(accent string) calibration {
 		return calibration{
 			brief: []reading{{language, strings.Join(texts[:briefly], " ")}},
 			whole: []reading{{language, strings.Join(texts, " ")}},
+			own:   true,
 		}
 	}
 	var all calibration

@@ -33,7 +33,7 @@ func (c *Cloner) Fit(
 	variants := naturalVariants(profile.Gender, target.Statistics.PitchQuantile(0.5))
 	f := &fitting{
 		cloner: c, target: target, calibration: calibrationFor(profile.Accent),
-		total: 2*len(variants) + 1 + tunings + equalising + fallbacks, progress: progress,
+		total: 2*len(variants) + 2 + tunings + equalising + fallbacks, progress: progress,
 	}
 	if err := f.fit(ctx, variants); err != nil {
 		return cloning.Model{}, err
@@ -73,11 +73,15 @@ type fitting struct {
 
 	variant string
 	timbre  speech.Timbre
-	now     sound // of the timbre
+	now     sound   // of the timbre
+	median  float64 // the pitch in Hz that the voice is to have
 }
 
 func (f *fitting) fit(ctx context.Context, variants []string) error {
 	if err := f.choose(ctx, variants); err != nil {
+		return err
+	}
+	if err := f.aim(ctx); err != nil {
 		return err
 	}
 	if err := f.listen(ctx, f.calibration.whole); err != nil {
@@ -99,6 +103,30 @@ func (f *fitting) fit(ctx context.Context, variants []string) error {
 	}
 	f.level()
 	return nil
+}
+
+// aim sets the pitch that the voice is to have: that of the target, or of the variant if they cannot be told apart. In
+// other languages than the speaker's, the pitch of a voice is another one by more than the two may differ.
+func (f *fitting) aim(ctx context.Context) error {
+	if f.median = f.target.Statistics.PitchQuantile(0.5); f.calibration.own {
+		return nil
+	}
+	plain, err := f.cloner.hear(ctx, speech.Voice{Variant: f.variant}, f.calibration.whole)
+	if err != nil {
+		return err
+	}
+	f.advance()
+	f.median = f.goal(plain.PitchQuantile(0.5))
+	return nil
+}
+
+// goal returns the pitch in Hz of a variant if the target's cannot be told apart from it, and that of the target else.
+func (f *fitting) goal(own float64) float64 {
+	target := f.target.Statistics.PitchQuantile(0.5)
+	if math.Abs(semitones(target, own)) <= f.chance().pitch {
+		return own
+	}
+	return target
 }
 
 // choose begins with the variant that is nearest.
@@ -154,7 +182,7 @@ func (f *fitting) pitch() {
 	target, now, t := &f.target.Statistics, &f.now.Statistics, &f.timbre
 	middle := math.Sqrt(t.PitchLow * t.PitchHigh)
 	half := math.Sqrt(t.PitchHigh / t.PitchLow)
-	middle *= target.PitchQuantile(0.5) / max(now.PitchQuantile(0.5), 1)
+	middle *= f.median / max(now.PitchQuantile(0.5), 1)
 	half = math.Pow(half, inRange(spread(target)/max(spread(now), 0.5), 0.5, 2))
 	half = inRange(half, leastHalf, mostHalf)
 	t.PitchLow = inRange(middle/half, speech.MinTimbrePitch, speech.MaxTimbrePitch)

@@ -1,6 +1,7 @@
 package formant
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -60,4 +61,18 @@ func TestChanceIsLessTheMoreIsSaid(t *testing.T) {
 	}
 	require.InDelta(t, 2, chance(10)/chance(40), 0.01)
 	require.Less(t, chance(100), 1.0)
+}
+
+// A pitch that chance may have made another is left as the variant has it.
+func TestThePitchIsThatOfAVariantThatHasTheSpeakers(t *testing.T) {
+	f := &fitting{}
+	f.target.Statistics.Voiced = 40
+	for at := 50; at < 90; at++ {
+		f.target.Statistics.Pitch[at] = 1
+	}
+	median, chance := f.target.Statistics.PitchQuantile(0.5), f.chance().pitch
+	above := func(semitones float64) float64 { return median * math.Exp2(semitones/12) }
+	require.InDelta(t, above(0.9*chance), f.goal(above(0.9*chance)), 1e-9)
+	require.InDelta(t, above(-0.9*chance), f.goal(above(-0.9*chance)), 1e-9)
+	require.InDelta(t, median, f.goal(above(1.1*chance)), 1e-9)
 }
