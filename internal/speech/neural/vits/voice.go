@@ -122,9 +122,10 @@ func (v *Voice) speak(ctx context.Context, e prior, frames []int, write func(sam
 	s.prior = e.expand(frames, s.frames)
 	for from, size := 0, firstChunk; from < s.frames; size = min(2*size, largestChunk) {
 		to := from + size
-		if s.frames-to < size/2 { // a short rest costs less here
+		if s.frames-to < size/2 && s.frames-from <= largestChunk { // a short rest costs less here
 			to = s.frames
 		}
+		to = min(to, s.frames)
 		samples, err := s.decode(ctx, from, to)
 		if err != nil {
 			return err
