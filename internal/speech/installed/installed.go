@@ -60,7 +60,15 @@ func (e *Engines) HasRuntime() bool {
 }
 
 // Engine implements speech.InstalledEngines.
-func (e *Engines) Engine(id string) (speech.Engine, bool) {
+func (e *Engines) Engine(of speech.Installed) (speech.Engine, bool) {
+	running, found := e.find(of.ID)
+	if !found || of.Moved != nil && of.Moved.Package != running.voice.Package {
+		return nil, false
+	}
+	return running, true
+}
+
+func (e *Engines) find(id string) (*engine, bool) {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	running, found := e.engines[id]
@@ -72,8 +80,8 @@ func (e *Engines) Engine(id string) (speech.Engine, bool) {
 func (e *Engines) Open(v voicepack.Voice) error {
 	e.opening.Lock()
 	defer e.opening.Unlock()
-	if running, found := e.Engine(v.ID); found {
-		if running.(*engine).voice.Folder == v.Folder {
+	if running, found := e.find(v.ID); found {
+		if running.voice.Folder == v.Folder {
 			return nil
 		}
 		if err := e.Close(v.ID); err != nil {
@@ -233,9 +241,7 @@ func (e *engine) Speak(ctx context.Context, job speech.Job) (speech.Utterance, e
 
 // Admit implements speech.InstalledEngines.
 func (e *Engines) Admit(ctx context.Context, id string) bool {
-	e.mu.RLock()
-	running, found := e.engines[id]
-	e.mu.RUnlock()
+	running, found := e.find(id)
 	listener := speech.ListenerOf(ctx)
 	if !found || listener == nil || !running.places.try(listener.Account) {
 		e.passedOn.Add(1)

@@ -96,7 +96,7 @@ func TestStreamsHavePlaces(t *testing.T) {
 	require.Equal(t, uint64(3), e.Stats().Substituted)
 
 	require.NoError(t, e.Close("toy"))
-	_, found := e.Engine("toy")
+	_, found := e.Engine(speech.Installed{ID: "toy"})
 	require.False(t, found)
 	require.Zero(t, e.Stats().Places)
 	require.GreaterOrEqual(t, e.Stats().Samples, stats.Samples, "what was counted is kept")

@@ -2,13 +2,17 @@ package installed
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/acoustics"
+	"github.com/recital-tts/recital/internal/speech/cloning/formant"
 	"github.com/recital-tts/recital/internal/speech/engineproto"
 	"github.com/recital-tts/recital/internal/speech/loudness"
 	"github.com/recital-tts/recital/internal/speech/voicepack"
@@ -38,8 +42,9 @@ func (e *Engines) Measure(ctx context.Context, v voicepack.Voice) (m voicepack.M
 	defer func() { err = errors.Join(err, pool.Close()) }()
 	engine := speech.WithFrontEnd(pool, nil)
 	meter := loudness.NewMeter(pool.SampleRate())
+	analyser := acoustics.New(acoustics.Config{Rate: pool.SampleRate()})
 	samples := 0
-	for _, text := range enough(sentences(), checked.Cost) {
+	for _, text := range enough(sentences(v), checked.Cost) {
 		job := speech.Job{Text: text, Voice: speech.Voice{Variant: v.ID}, Language: v.Languages[0], Speed: 1}
 		pcm, _, err := speech.Synthesise(ctx, engine, job)
 		if errors.Is(err, speech.ErrEngineFailed) || errors.Is(err, speech.ErrRefused) {
@@ -50,15 +55,22 @@ func (e *Engines) Measure(ctx context.Context, v voicepack.Voice) (m voicepack.M
 		}
 		samples += len(pcm) / 2
 		meter.Add(pcm)
+		_, _ = analyser.Write(pcm) // never fails
 	}
 	level := meter.Loudness()
 	if samples == 0 || math.IsInf(level, 0) || math.IsNaN(level) {
 		return voicepack.Measured{}, errors.New("measuring a voice: it says nothing")
 	}
+	_, statistics := analyser.Finish()
+	sound, err := json.Marshal(statistics)
+	if err != nil {
+		return voicepack.Measured{}, fmt.Errorf("encoding what was measured of a voice: %w", err)
+	}
 	return voicepack.Measured{
 		Gain:    max(-maxGain, min(maxGain, loudness.Target-level)),
 		Cost:    checked.Cost,
 		Missing: checked.Missing,
+		Sound:   sound,
 	}, nil
 }
 
@@ -82,7 +94,7 @@ func (e *Engines) check(ctx context.Context, v voicepack.Voice) (engineproto.Che
 	defer cancel()
 	defer context.AfterFunc(ctx, process.Kill)()
 	defer end(process)
-	checked, err := ask(process, engineproto.Sentences{Language: v.Languages[0], Texts: sentences()})
+	checked, err := ask(process, engineproto.Sentences{Language: v.Languages[0], Texts: sentences(v)})
 	if ctx.Err() != nil {
 		return engineproto.Checked{}, errors.New("it took too long, or was given up")
 	}
@@ -128,8 +140,11 @@ func ask(process *workers.Process, what engineproto.Sentences) (engineproto.Chec
 // maxGain bounds the gain of a voice in dB.
 const maxGain = 24
 
-// sentences are what a voice is measured with.
-func sentences() []string {
+// sentences are what a voice is measured with: in its first language, if there are some.
+func sentences(v voicepack.Voice) []string {
+	if own := formant.Sentences(v.Languages[0]); own != nil && !strings.HasPrefix(v.Languages[0], "en") {
+		return own
+	}
 	return []string{
 		"The train to the coast leaves at a quarter past nine.", "Could you tell me where the library is?",
 		"She put the letter back into the drawer.", "Rain is expected in the north by the evening.",

@@ -56,6 +56,12 @@ func languageOf(accent string) (language string, texts []string) {
 	return "", nil
 }
 
+// Sentences returns what voices say in a language while they are measured; nil in one without such sentences.
+func Sentences(language string) []string {
+	_, texts := languageOf(language)
+	return texts
+}
+
 // base returns a language without its region.
 func base(language string) string {
 	base, _, _ := strings.Cut(language, "-")
