@@ -211,7 +211,7 @@ func (p *Packages) measured(
 		return voicepackage.Install{}, err
 	}
 	measured, err := p.Engines.Measure(ctx, voicepack.Voice{ID: pack.ID, Languages: pack.Languages, Folder: folder})
-	install.Gain, install.Cost, install.Sound = measured.Gain, measured.Cost, measured.Sound
+	install.Gain, install.Cost, install.Sound = measured.Gain, measured.Cost, string(measured.Sound)
 	return install, err
 }
 
@@ -440,7 +440,7 @@ func voiceOf(p voicepackage.Installed) speech.Voice {
 	description := strings.TrimSpace(p.Description + " " + p.Attribution)
 	installed := &speech.Installed{ID: p.Voice, Languages: p.Languages, Gain: p.Gain}
 	if p.Clones() {
-		installed.Base = &speech.Base{Package: p.SHA256, Sound: p.Sound}
+		installed.Base = &speech.Base{Package: p.SHA256, Sound: []byte(p.Sound)}
 	}
 	return speech.Voice{
 		ID: p.Voice, Name: p.Name, Gender: p.Gender, Description: description, Variant: variant, Installed: installed,

@@ -22,7 +22,7 @@ func TestPackages(t *testing.T) {
 		return voicepackage.Installed(install(voice, sha256))
 	}
 	measured := install("joe", "a")
-	measured.Sound = []byte("{}")
+	measured.Sound = "{}"
 	var many []voicepackage.Event
 	for i := range voicepackage.MaxPackages {
 		many = append(many, installed(fmt.Sprint("v", i), "a"))
@@ -75,10 +75,10 @@ func TestPackages(t *testing.T) {
 }
 
 func TestWhatALicenceForbidsNoCloneIsMadeOf(t *testing.T) {
-	voice := voicepackage.Installed{Sound: []byte("{}"), Commercial: "unknown"}
+	voice := voicepackage.Installed{Sound: "{}", Commercial: "unknown"}
 	require.True(t, voice.Clones())
 	for name, change := range map[string]func(*voicepackage.Installed){
-		"it was not measured":      func(p *voicepackage.Installed) { p.Sound = nil },
+		"it was not measured":      func(p *voicepackage.Installed) { p.Sound = "" },
 		"it has a name of its own": func(p *voicepackage.Installed) { p.OwnName = true },
 		"it is not for trade":      func(p *voicepackage.Installed) { p.Commercial = "no" },
 	} {
