@@ -77,8 +77,8 @@ func (f *fitting) colour() {
 // transposed returns what is measured of a voice that is played faster or slower by a factor, but for the pitch.
 func transposed(s acoustics.Statistics, factor float64) acoustics.Statistics {
 	var hertz, powers [acoustics.Bands]float64
-	for band := range hertz {
-		hertz[band], powers[band] = factor*acoustics.BandHertz(band), math.Log(max(s.Spectrum[band], math.SmallestNonzeroFloat64))
+	for band, power := range s.Spectrum {
+		hertz[band], powers[band] = factor*acoustics.BandHertz(band), math.Log(max(power, math.SmallestNonzeroFloat64))
 	}
 	spectrum, levels := over(hertz[:], powers[:]), over(hertz[:], s.Levels[:])
 	for band := range hertz {
