@@ -88,7 +88,7 @@ func TestACloneMovesAnInstalledVoice(t *testing.T) {
 	require.InEpsilon(t, len(slow.pcm)/2, len(ask(1.1, 1.1, 2).pcm), 0.01, "speeds are relative to the clone's pace")
 }
 
-// Where the package is not, or does not speak the language, the clone is what it is without one, and the client is told.
+// Where the package is not, or does not speak the language, the clone is what it is without one, and clients are told.
 func TestACloneWithoutItsInstalledVoice(t *testing.T) {
 	pool := openPool(t, 2)
 	speaker := speech.NewSpeaker(pool).WithInstalled(installed{pool, map[string]string{"1": "leah"}})

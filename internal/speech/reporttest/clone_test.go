@@ -77,7 +77,8 @@ func (t *tools) printClones(ctx context.Context, table io.Writer, r reference) e
 		of     []speech.Voice
 	}{{r.accent, nil}, {"", nil}, {r.accent, t.bases}} {
 		accent := c.accent
-		model, err := cloner.WithInstalled(func() []speech.Voice { return c.of }).Fit(ctx, []cloning.Analysis{analysis}, cloning.Profile{Accent: accent}, nil)
+		fitter := cloner.WithInstalled(func() []speech.Voice { return c.of })
+		model, err := fitter.Fit(ctx, []cloning.Analysis{analysis}, cloning.Profile{Accent: accent}, nil)
 		if err != nil {
 			return err
 		}
