@@ -22,6 +22,11 @@ func TestEventsAreReadForEver(t *testing.T) {
 			Languages: []string{"en-gb"}, Licence: "Jenny (Dioco)", Commercial: "unknown", OwnName: true, Gain: 5,
 			Cost: 0.09, At: noon,
 		}).As("named"),
+		eventtest.Of("voice-package-installed", 1, voicepackage.Installed{
+			Voice: "heart", SHA256: "ef56", Blob: "package-ef56.ef56", Size: 1024, Name: "Heart", Gender: "F",
+			Languages: []string{"en-us"}, Licence: "Apache-2.0", Commercial: "yes", Gain: 5, Cost: 0.5,
+			Sound: `{"speech":12}`, At: noon,
+		}).As("measured"),
 		eventtest.Of("voice-package-removed", 1, voicepackage.Removed{Voice: "joe", At: noon}),
 		eventtest.Of("voice-package-assigned", 1, voicepackage.Assigned{System: "leah", Voice: "joe", At: noon}),
 	)

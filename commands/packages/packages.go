@@ -211,7 +211,7 @@ func (p *Packages) measured(
 		return voicepackage.Install{}, err
 	}
 	measured, err := p.Engines.Measure(ctx, voicepack.Voice{ID: pack.ID, Languages: pack.Languages, Folder: folder})
-	install.Gain, install.Cost = measured.Gain, measured.Cost
+	install.Gain, install.Cost, install.Sound = measured.Gain, measured.Cost, string(measured.Sound)
 	return install, err
 }
 
@@ -376,7 +376,7 @@ func (p *Packages) open(ctx context.Context, installed voicepackage.Installed) e
 // local returns a voice as it is in the data folder, and takes its package there if it is not.
 func (p *Packages) local(ctx context.Context, installed voicepackage.Installed) (voicepack.Voice, error) {
 	v := voicepack.Voice{ID: installed.Voice, Languages: installed.Languages, Cost: installed.Cost,
-		Folder: filepath.Join(p.Folder, installed.SHA256)}
+		Package: installed.SHA256, Folder: filepath.Join(p.Folder, installed.SHA256)}
 	if _, err := os.Stat(v.Folder); err == nil {
 		return v, nil
 	}
@@ -438,8 +438,11 @@ func voiceOf(p voicepackage.Installed) speech.Voice {
 		variant = "m3"
 	}
 	description := strings.TrimSpace(p.Description + " " + p.Attribution)
+	installed := &speech.Installed{ID: p.Voice, Languages: p.Languages, Gain: p.Gain}
+	if p.Clones() {
+		installed.Base = &speech.Base{Package: p.SHA256, Sound: []byte(p.Sound)}
+	}
 	return speech.Voice{
-		ID: p.Voice, Name: p.Name, Gender: p.Gender, Description: description, Variant: variant,
-		Installed: &speech.Installed{ID: p.Voice, Languages: p.Languages, Gain: p.Gain},
+		ID: p.Voice, Name: p.Name, Gender: p.Gender, Description: description, Variant: variant, Installed: installed,
 	}
 }

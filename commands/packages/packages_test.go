@@ -52,7 +52,7 @@ func (e *engines) Running() map[string]int {
 }
 
 func (e *engines) Measure(_ context.Context, v voicepack.Voice) (voicepack.Measured, error) {
-	return voicepack.Measured{Gain: -3, Cost: 0.1}, e.broken
+	return voicepack.Measured{Gain: -3, Cost: 0.1, Sound: []byte("{}")}, e.broken
 }
 
 // instance is one of several on a log and a store of blobs.
@@ -128,6 +128,7 @@ func TestWhatIsInstalledRunsOnEveryInstance(t *testing.T) {
 	require.True(t, found)
 	require.Equal(t, "Toy (made by tests)", v.Description, "the attribution is in the list of voices")
 	require.Equal(t, []string{"en-us"}, v.Installed.Languages)
+	require.Equal(t, &speech.Base{Package: installed.SHA256, Sound: []byte("{}")}, v.Installed.Base)
 
 	_, found = other.catalogue.Lookup("toy")
 	require.False(t, found)

@@ -124,10 +124,10 @@ func TestASessionEndsBetweenUnitsWhenItsVoiceIsDeleted(t *testing.T) {
 // full is an installed voice without a free place.
 type full struct{ rate int }
 
-func (f full) Engine(string) (speech.Engine, bool) { return f, true }
-func (full) Admit(context.Context, string) bool    { return false }
-func (full) Substituted()                          {}
-func (f full) SampleRate() int                     { return f.rate }
+func (f full) Engine(speech.Installed) (speech.Engine, bool) { return f, true }
+func (full) Admit(context.Context, string) bool              { return false }
+func (full) Substituted()                                    {}
+func (f full) SampleRate() int                               { return f.rate }
 func (full) Speak(context.Context, speech.Job) (speech.Utterance, error) {
 	return nil, speech.ErrEngineBusy
 }

@@ -33,6 +33,9 @@ func TestEventsAreReadForEver(t *testing.T) {
 		eventtest.Of("voice-analysed", 1, voice.Analysed{Voice: id, Account: a, Analysis: analysis, Done: 5, Total: 6,
 			At: noon}),
 		eventtest.Of("voice-ready", 1, voice.Ready{Voice: id, Account: a, Model: model, At: noon}),
+		eventtest.Of("voice-ready", 1, voice.Ready{Voice: id, Account: a, At: noon, Model: voice.Model{
+			Engine: "formant/1", Blob: blob, SHA256: hash, Bytes: 1624, Base: "heart",
+		}}).As("installed"),
 		eventtest.Of("voice-broken", 1, voice.Broken{Voice: id, Account: a, Reason: "too_long",
 			Message: "The recording is too long", At: noon}),
 		eventtest.Of("voice-cancelled", 1, voice.Cancelled{Voice: id, Account: a, At: noon}),

@@ -274,7 +274,8 @@ func (m *making) fit(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("keeping a model: %w", err)
 	}
-	made := voice.Model{Engine: model.Engine, Blob: string(blob.Address), SHA256: hashOf(model.Data), Bytes: blob.Size}
+	made := voice.Model{Engine: model.Engine, Blob: string(blob.Address), SHA256: hashOf(model.Data), Bytes: blob.Size,
+		Base: model.Base}
 	if err := m.do(ctx, voice.Finish{Model: made, At: m.now()}); err != nil {
 		return err
 	}

@@ -101,6 +101,7 @@ type Model struct {
 	Blob   string `json:"blob"`   // its address; it is sealed
 	SHA256 string `json:"sha256"` // of the model in clear, in hex
 	Bytes  int64  `json:"bytes"`
+	Base   string `json:"base,omitempty"` // the id of the installed voice that it moves; none for a system voice
 }
 
 // Broken records that no voice can be made of the recordings.

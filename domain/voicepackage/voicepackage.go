@@ -33,6 +33,7 @@ type Installed struct {
 	OwnName     bool      `json:"own_name,omitempty"` // its licence has us call it by its name
 	Gain        float64   `json:"gain"`               // dB, to the loudness of all voices
 	Cost        float64   `json:"cost"`               // seconds of a processor for a second of speech, where it was measured
+	Sound       string    `json:"sound,omitempty"`    // what clones of it are made by, in JSON; none if it was not measured
 	At          time.Time `json:"at"`
 }
 
@@ -109,7 +110,12 @@ func without(s State, voice string) []Installed {
 	return slices.DeleteFunc(slices.Clone(s.Packages), func(p Installed) bool { return p.Voice == voice })
 }
 
-// Install installs a voice, or replaces the package of one. The same package again has no effect.
+// Clones reports whether clones may be made of the voice: not if its licence has us call it by its name, or forbids
+// commercial use.
+func (p Installed) Clones() bool { return p.Sound != "" && !p.OwnName && p.Commercial != "no" }
+
+// Install installs a voice, or replaces the package of one. The same package again has no effect, unless clones can be
+// made of its voice only now.
 type Install Installed
 
 // Decide refuses more packages than a machine can hold.
@@ -118,7 +124,7 @@ func (c Install) Decide(s State) ([]Event, error) {
 	switch {
 	case c.Voice == "" || c.SHA256 == "" || c.Blob == "":
 		return nil, domain.Refuse(domain.Invalid, "A package needs a voice, a hash and a blob")
-	case i >= 0 && s.Packages[i].SHA256 == c.SHA256:
+	case i >= 0 && s.Packages[i].SHA256 == c.SHA256 && (c.Sound == "" || s.Packages[i].Sound != ""):
 		return nil, nil
 	case i < 0 && len(s.Packages) >= MaxPackages:
 		return nil, domain.Refuse(domain.Rejected, "There are 50 installed voices, the most there can be")

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/spec"
 	"github.com/recital-tts/recital/domain/voicepackage"
@@ -19,6 +21,8 @@ func TestPackages(t *testing.T) {
 	installed := func(voice, sha256 string) voicepackage.Event {
 		return voicepackage.Installed(install(voice, sha256))
 	}
+	measured := install("joe", "a")
+	measured.Sound = "{}"
 	var many []voicepackage.Event
 	for i := range voicepackage.MaxPackages {
 		many = append(many, installed(fmt.Sprint("v", i), "a"))
@@ -27,6 +31,9 @@ func TestPackages(t *testing.T) {
 	spec.Run(t, voicepackage.Evolve, []spec.Case[voicepackage.State, voicepackage.Event]{
 		{Name: "a voice is installed", When: install("joe", "a"), Then: []voicepackage.Event{installed("joe", "a")}},
 		{Name: "once", Given: []voicepackage.Event{installed("joe", "a")}, When: install("joe", "a")},
+		{Name: "unless clones can be made of it now", Given: []voicepackage.Event{installed("joe", "a")}, When: measured,
+			Then: []voicepackage.Event{voicepackage.Installed(measured)}},
+		{Name: "once, again", Given: []voicepackage.Event{voicepackage.Installed(measured)}, When: measured},
 		{Name: "or replaced", Given: []voicepackage.Event{installed("joe", "a")}, When: install("joe", "b"),
 			Then: []voicepackage.Event{installed("joe", "b")}},
 		{Name: "there are so many", Given: many, When: install("joe", "a"), Refused: domain.Rejected},
@@ -65,4 +72,18 @@ func TestPackages(t *testing.T) {
 		{Name: "not on a machine that is too small", Given: given, When: assign("joe", 1), Refused: domain.Rejected},
 		{Name: "not if it is not installed", Given: given, When: assign("ann", 9), Refused: domain.NotFound},
 	})
+}
+
+func TestWhatALicenceForbidsNoCloneIsMadeOf(t *testing.T) {
+	voice := voicepackage.Installed{Sound: "{}", Commercial: "unknown"}
+	require.True(t, voice.Clones())
+	for name, change := range map[string]func(*voicepackage.Installed){
+		"it was not measured":      func(p *voicepackage.Installed) { p.Sound = "" },
+		"it has a name of its own": func(p *voicepackage.Installed) { p.OwnName = true },
+		"it is not for trade":      func(p *voicepackage.Installed) { p.Commercial = "no" },
+	} {
+		changed := voice
+		change(&changed)
+		require.False(t, changed.Clones(), name)
+	}
 }

@@ -13,11 +13,13 @@ import (
 	"github.com/recital-tts/recital/commands/packages"
 	commands "github.com/recital-tts/recital/commands/voices"
 	"github.com/recital-tts/recital/domain/roster"
+	"github.com/recital-tts/recital/domain/voicepackage"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/events/todo"
 	"github.com/recital-tts/recital/internal/http/web/quota"
 	"github.com/recital-tts/recital/internal/process/health"
+	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/cloning/formant"
 	"github.com/recital-tts/recital/internal/speech/installed"
 	"github.com/recital-tts/recital/internal/speech/precheck/classic"
@@ -40,7 +42,7 @@ func voicesSlice(core *coreParts, stores *storeParts, workers *workerParts, shar
 			var err error
 			shared.voices, err = commands.New(commands.Config{
 				Journal: core.journal, Keys: core.keys, Blobs: stores.blobs, Decoder: workers.decoder,
-				Cloner: formant.New(workers.engines), Previews: previews, Catalogue: workers.catalogue,
+				Cloner: formant.New(workers.engines).WithInstalled(workers.bases), Previews: previews, Catalogue: workers.catalogue,
 				Folder: stores.folder.Path("cloning"), Limits: commands.Limits{Upload: maxUpload}, Now: time.Now, Logger: core.log,
 			})
 			if err != nil {
@@ -95,6 +97,16 @@ func voiceSweep(log *slog.Logger, voices *commands.Voices) func(context.Context)
 		}
 		return err
 	}
+}
+
+// bases returns the installed voices of which clones may be made. Like a system voice, a clone is not to wait for the
+// only stream of a voice.
+func (w *workerParts) bases() []speech.Voice {
+	streams := w.installed.Running()
+	return slices.DeleteFunc(w.catalogue.Voices(), func(v speech.Voice) bool {
+		return v.Installed == nil || v.Installed.ID != v.ID || v.Installed.Base == nil ||
+			streams[v.ID] < voicepackage.MinStreams
+	})
 }
 
 // longestChecked is the maximum length of a recording that is checked.

@@ -10,15 +10,23 @@ import (
 
 // Installed is what makes a voice one that an operator has installed, or for which such a voice speaks.
 type Installed struct {
-	ID        string   // of the voice that the operator has installed
-	Languages []string // engine languages that it speaks; another voice takes its place in others
-	Gain      float64  // dB, to the loudness of all voices
+	ID        string   `json:"id"`        // of the voice that the operator has installed
+	Languages []string `json:"languages"` // engine languages that it speaks; another voice takes its place in others
+	Gain      float64  `json:"gain"`      // dB, to the loudness of all voices
+	Moved     *Moved   `json:"moved"`     // what makes a clone of the voice; nil for the voice itself
+	Base      *Base    `json:"-"`         // nil for a voice of which no clones are made
+}
+
+// Base is what clones are made by of an installed voice.
+type Base struct {
+	Package string // its SHA-256
+	Sound   []byte // what was measured of it: acoustics.Statistics in JSON
 }
 
 // InstalledEngines has the engines of installed voices.
 type InstalledEngines interface {
-	// Engine returns the engine of a voice by the voice's id, and whether it runs here.
-	Engine(id string) (Engine, bool)
+	// Engine returns the engine of a voice, and whether it runs here: for a clone, from the package of which that is made.
+	Engine(of Installed) (Engine, bool)
 	// Admit takes a place of a voice that runs here for the listener of a context, until that ends. It does not wait: if
 	// no place is free, it returns false, and another voice speaks.
 	Admit(ctx context.Context, id string) bool
@@ -105,9 +113,12 @@ func (s *Speaker) installedEngine(r Request) (Engine, bool) {
 	if of == nil || s.installed == nil || !slices.Contains(of.Languages, r.Language) {
 		return nil, false
 	}
-	engine, found := s.installed.Engine(of.ID)
+	engine, found := s.installed.Engine(*of)
 	if !found {
 		return nil, false
+	}
+	if of.Moved != nil {
+		engine = moving{engine, *of.Moved}
 	}
 	return spoken{Engine: engine}, true
 }
@@ -127,8 +138,8 @@ func (s *Speaker) substitution(r Request) string {
 	return "voice: it is not ready here, and another one speaks in its place"
 }
 
-// admit takes the places of the voices of a request, if system voices may speak in theirs, and returns the request
-// with those that speak, and the warning about it, or "".
+// admit takes the places of the voices of a request, if voices that are not installed may speak in theirs, and returns
+// the request with those that speak, and the warning about it, or "".
 func (s *Speaker) admit(ctx context.Context, r Request) (Request, string) {
 	if !r.Substitutes || s.installed == nil {
 		return r, ""
@@ -156,11 +167,11 @@ type admission struct {
 	lacks   bool            // one has none
 }
 
-// admit returns the voice that speaks for a voice of a request. Only a system voice may speak itself.
+// admit returns the voice that speaks for a voice of a request. Only a system voice and a clone may speak themselves.
 func (a *admission) admit(r Request, voice Voice) Voice {
 	r.Voice = voice
-	system, isSystem := LookupVoice(voice.ID)
-	if _, runs := a.speaker.installedEngine(r); !runs || !isSystem {
+	alone, can := voice.alone()
+	if _, runs := a.speaker.installedEngine(r); !runs || !can {
 		return voice
 	}
 	id := voice.Installed.ID
@@ -173,5 +184,14 @@ func (a *admission) admit(r Request, voice Voice) Voice {
 		return voice
 	}
 	a.lacks = true
-	return system
+	return alone
+}
+
+// alone returns a system voice or a clone as it speaks without an installed voice, and whether the voice is one.
+func (v Voice) alone() (Voice, bool) {
+	if v.Timbre != nil {
+		v.Installed = nil
+		return v, true
+	}
+	return LookupVoice(v.ID)
 }

@@ -38,8 +38,8 @@ type Request struct {
 	// Lexicon has words that are spoken in another way; nil for none.
 	Lexicon *Lexicon
 	Account string // with which others share installed voices; "" for none
-	// Substitutes permits that a system voice speaks itself where the installed voice that speaks for it has no place.
-	// Warning tells it.
+	// Substitutes permits that a system voice speaks itself where the installed voice that speaks for it has no place,
+	// and a clone of an installed voice by its timbre. Warning tells it.
 	Substitutes bool
 }
 
@@ -144,7 +144,11 @@ func (s *Speaker) usesSecond(r Request) bool {
 // masteringOf returns the settings with which a voice is as loud as all others.
 func (s *Speaker) masteringOf(r Request) mastering.Settings {
 	if _, found := s.installedEngine(r); found {
-		return mastering.Settings{Gain: r.Voice.Installed.Gain}
+		settings := mastering.Settings{Gain: r.Voice.Installed.Gain}
+		if moved := r.Voice.Installed.Moved; moved != nil {
+			settings.Equaliser = moved.Equaliser
+		}
+		return settings
 	}
 	settings := s.masteringAtOwnSpeed(r)
 	if s.usesSecond(r) {

@@ -17,8 +17,8 @@ type Voice struct {
 	Description string
 	Variant     string  // of espeak-ng, such as "f2"; never anything that a client sent
 	Timbre      *Timbre // nil for a system voice
-	// Of a voice that an operator has installed, or for which one speaks; else nil. The Variant is then that of the voice
-	// that speaks in its place.
+	// Of a voice that an operator has installed, or for which one speaks, or of a clone that is made of one; else nil. The
+	// Variant is then that of the voice that speaks in its place, and so is the Timbre.
 	Installed *Installed
 }
 

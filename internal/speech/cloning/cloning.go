@@ -24,9 +24,9 @@ type Cloner interface {
 	// Analyse reads a recording to its end. Its memory does not depend on the length of the recording. A recording
 	// without speech has an analysis, too. Errors: those of the reader, and of ctx.
 	Analyse(ctx context.Context, recording Recording, options Options) (Analysis, error)
-	// Fit returns the voice that is nearest to the recordings. The same analyses, in the same order, and the same
-	// profile result in the same bytes. It calls progress, unless that is nil, as its work advances. Errors:
-	// *UnusableError for what no repetition changes, those of the speech engine, and of ctx.
+	// Fit returns the voice that is nearest to the recordings. The same analyses, in the same order, the same profile
+	// and the same installed voices result in the same bytes. It calls progress, unless that is nil, as its work
+	// advances. Errors: *UnusableError for what no repetition changes, those of the speech engine, and of ctx.
 	Fit(ctx context.Context, analyses []Analysis, profile Profile, progress func(done, total int)) (Model, error)
 	// Open returns the voice of a model, without id and name. It checks all of it: an error means that the model is
 	// damaged, or of another engine.
@@ -60,6 +60,7 @@ type Analysis struct {
 // Model is a voice as it is kept.
 type Model struct {
 	Engine string
+	Base   string // the id of the installed voice that it moves; "" for none
 	Data   []byte // at most MaxModelBytes
 }
 

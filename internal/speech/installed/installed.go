@@ -67,9 +67,12 @@ func (e *Engines) HasRuntime() bool {
 }
 
 // Engine implements speech.InstalledEngines.
-func (e *Engines) Engine(id string) (speech.Engine, bool) {
-	running, found := e.engine(id)
-	return running, found
+func (e *Engines) Engine(of speech.Installed) (speech.Engine, bool) {
+	running, found := e.engine(of.ID)
+	if !found || of.Moved != nil && of.Moved.Package != running.voice.Package {
+		return nil, false
+	}
+	return running, true
 }
 
 func (e *Engines) engine(id string) (*engine, bool) {

@@ -39,7 +39,8 @@ func newEngines(t *testing.T, runtime string) *installed.Engines {
 }
 
 func toy(t *testing.T) voicepack.Voice {
-	return voicepack.Voice{ID: "toy", Languages: []string{"en-us"}, Folder: neuraltest.Folder(t), Cost: 1000}
+	return voicepack.Voice{ID: "toy", Languages: []string{"en-us"}, Package: thePackage, Folder: neuraltest.Folder(t),
+		Cost: 1000}
 }
 
 // read reads a stream to its end.
@@ -60,6 +61,7 @@ func TestStreamsHavePlaces(t *testing.T) {
 	measured, err := e.Measure(t.Context(), v)
 	require.NoError(t, err)
 	require.Positive(t, measured.Cost)
+	require.Contains(t, string(measured.Sound), `"speech":`)
 	require.NoError(t, e.Open(v)) // with a place for one stream: it costs much
 	require.NoError(t, e.Open(v))
 	first, err := worker.Open(worker.Config{Size: 1, Command: workertest.Command(binary)})
@@ -96,10 +98,10 @@ func TestStreamsHavePlaces(t *testing.T) {
 	substituted := speaker.Speak(t.Context(), german)
 	require.NoError(t, read(t.Context(), substituted))
 	substituted.Close()
-	require.Equal(t, uint64(3), e.Stats().Substituted)
+	require.Equal(t, uint64(5), e.Stats().Substituted)
 
 	require.NoError(t, e.Close("toy"))
-	_, found := e.Engine("toy")
+	_, found := e.Engine(speech.Installed{ID: "toy"})
 	require.False(t, found)
 	require.Zero(t, e.Stats().Places)
 	require.GreaterOrEqual(t, e.Stats().Samples, stats.Samples, "what was counted is kept")
@@ -132,6 +134,7 @@ func requireAStandIn(t *testing.T, e *installed.Engines, speaker *speech.Speaker
 	require.True(t, string(want) == string(listen(t, speaker, system)), "the system voice is heard")
 	require.EqualValues(t, 2, e.Stats().PassedOn)
 
+	requireAClone(t, e, speaker, own)
 	untold := system
 	untold.Substitutes = false
 	for _, r := range []speech.Request{own, untold} {
@@ -141,6 +144,32 @@ func requireAStandIn(t *testing.T, e *installed.Engines, speaker *speech.Speaker
 	}
 	require.NoError(t, read(t.Context(), one), "and whoever has the place is not disturbed")
 }
+
+// requireAClone checks that a clone speaks without the voice that it moves where that has no place, and where it is of
+// another package. The voice has no place.
+func requireAClone(t *testing.T, e *installed.Engines, speaker *speech.Speaker, own speech.Request) {
+	t.Helper()
+	clone := own
+	clone.Voice = speech.Voice{ID: "0123456789abcdef", Variant: "m3", Timbre: &speech.Timbre{
+		PitchLow: 80, PitchHigh: 120, Formants: 1, Pace: 1}}
+	want := listen(t, speaker, clone)
+	moved := *own.Voice.Installed
+	moved.Moved = &speech.Moved{Package: thePackage, Pitch: 1.1, Pace: 1}
+	clone.Voice.Installed = &moved
+	_, runs := e.Engine(moved)
+	require.True(t, runs)
+	require.True(t, string(want) == string(listen(t, speaker, clone)), "for want of a place")
+
+	another := moved
+	another.Moved = &speech.Moved{Package: "another", Pitch: 1.1, Pace: 1}
+	clone.Voice.Installed = &another
+	_, runs = e.Engine(another)
+	require.False(t, runs)
+	require.True(t, string(want) == string(listen(t, speaker, clone)), "for want of the package")
+}
+
+// thePackage is the hash of the package of the voice of these tests.
+const thePackage = "toy's"
 
 // listen returns the samples of a request.
 func listen(t *testing.T, speaker *speech.Speaker, r speech.Request) (pcm []byte) {
@@ -182,7 +211,7 @@ func TestVoicesWithTheSameModelShareIt(t *testing.T) {
 		voices = append(voices, v)
 	}
 	say := func(e *installed.Engines, v voicepack.Voice) []byte {
-		engine, found := e.Engine(v.ID)
+		engine, found := e.Engine(speech.Installed{ID: v.ID})
 		require.True(t, found)
 		job := speech.Job{Text: enginetest.Sentence, Language: "en-us", Speed: 1}
 		pcm, _, err := speech.Synthesise(t.Context(), engine, job)
@@ -210,7 +239,7 @@ func TestVoicesWithTheSameModelShareIt(t *testing.T) {
 	for i, v := range voices {
 		require.True(t, string(alone[i]) == string(say(e, v)), v.ID)
 	}
-	gone, _ := e.Engine("one")
+	gone, _ := e.Engine(speech.Installed{ID: "one"})
 	require.NoError(t, e.Close("one"))
 	require.NoError(t, os.RemoveAll(voices[0].Folder))
 	_, err = gone.Speak(t.Context(), speech.Job{Text: enginetest.Sentence, Language: "en-us", Speed: 1})

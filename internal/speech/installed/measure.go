@@ -2,6 +2,7 @@ package installed
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/acoustics"
 	"github.com/recital-tts/recital/internal/speech/cloning/formant"
 	"github.com/recital-tts/recital/internal/speech/engineproto"
 	"github.com/recital-tts/recital/internal/speech/loudness"
@@ -41,6 +43,7 @@ func (e *Engines) Measure(ctx context.Context, v voicepack.Voice) (m voicepack.M
 	defer func() { err = errors.Join(err, pool.Close()) }()
 	engine := speech.WithFrontEnd(pool, nil)
 	meter := loudness.NewMeter(pool.SampleRate())
+	analyser := acoustics.New(acoustics.Config{Rate: pool.SampleRate()})
 	samples := 0
 	for _, text := range enough(sentencesIn(v.Languages[0]), checked.Cost) {
 		job := speech.Job{
@@ -55,15 +58,22 @@ func (e *Engines) Measure(ctx context.Context, v voicepack.Voice) (m voicepack.M
 		}
 		samples += len(pcm) / 2
 		meter.Add(pcm)
+		_, _ = analyser.Write(pcm) // never fails
 	}
 	level := meter.Loudness()
 	if samples == 0 || math.IsInf(level, 0) || math.IsNaN(level) {
 		return voicepack.Measured{}, errors.New("measuring a voice: it says nothing")
 	}
+	_, statistics := analyser.Finish()
+	sound, err := json.Marshal(statistics)
+	if err != nil {
+		return voicepack.Measured{}, fmt.Errorf("encoding what was measured of a voice: %w", err)
+	}
 	return voicepack.Measured{
 		Gain:    max(-maxGain, min(maxGain, loudness.Target-level)),
 		Cost:    checked.Cost,
 		Missing: checked.Missing,
+		Sound:   sound,
 	}, nil
 }
 

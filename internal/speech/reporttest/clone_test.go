@@ -9,12 +9,19 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/cloning"
 	"github.com/recital-tts/recital/internal/speech/cloning/formant"
 	"github.com/recital-tts/recital/internal/speech/cloning/likeness"
+	"github.com/recital-tts/recital/internal/speech/installed"
+	"github.com/recital-tts/recital/internal/speech/neural/neuraltest"
+	"github.com/recital-tts/recital/internal/speech/voicepack"
 )
 
 // reportClones prints how far clones, and the system voices that they are made of, are from the voices of the
@@ -26,7 +33,7 @@ func (t *tools) reportClones(ctx context.Context) error {
 		"DTW-MFCC base\tclone\tnearer\tpace needed\tfitted\t")
 	references, missing := voices(ctx, t.first.SampleRate(), *root)
 	for _, r := range references {
-		if err := printClones(ctx, table, t.first, r); err != nil {
+		if err := t.printClones(ctx, table, r); err != nil {
 			return fmt.Errorf("%s: %w", r.name, err)
 		}
 		if err := table.Flush(); err != nil { // each takes a minute
@@ -51,9 +58,11 @@ type reference struct {
 }
 
 // printClones compares a reference with its clones: one of a speaker whose accent is known, one of a speaker whose is
-// not.
-func printClones(ctx context.Context, table io.Writer, engine speech.Engine, r reference) error {
-	cloner := formant.New(engine)
+// not, and one that may be made of an installed voice.
+func (t *tools) printClones(ctx context.Context, table io.Writer, r reference) error {
+	r.texts, r.heldOut = r.texts[:min(*most, len(r.texts))], r.heldOut[:min(*most, len(r.heldOut))]
+	engine, cloner := t.first, formant.New(t.first)
+	speaker := speech.NewSpeaker(engine).WithInstalled(t.installed)
 	given := encode(slices.Concat(paused(r.given, engine.SampleRate())...))
 	recording := cloning.Recording{PCM: bytes.NewReader(given), Rate: engine.SampleRate()}
 	analysis, err := cloner.Analyse(ctx, recording, cloning.Options{})
@@ -63,8 +72,13 @@ func printClones(ctx context.Context, table io.Writer, engine speech.Engine, r r
 	heldOut := likeness.Measure(r.heldOut, r.judgedAt)
 	own, chance := likeness.Chance(likeness.Measure(r.given, engine.SampleRate()), heldOut)
 	bases := map[string]likeness.Voice{}
-	for _, accent := range []string{r.accent, ""} {
-		model, err := cloner.Fit(ctx, []cloning.Analysis{analysis}, cloning.Profile{Accent: accent}, nil)
+	for _, c := range []struct {
+		accent string
+		of     []speech.Voice
+	}{{r.accent, nil}, {"", nil}, {r.accent, t.bases}} {
+		accent := c.accent
+		fitter := cloner.WithInstalled(func() []speech.Voice { return c.of })
+		model, err := fitter.Fit(ctx, []cloning.Analysis{analysis}, cloning.Profile{Accent: accent}, nil)
 		if err != nil {
 			return err
 		}
@@ -72,20 +86,24 @@ func printClones(ctx context.Context, table io.Writer, engine speech.Engine, r r
 		if err != nil {
 			return err
 		}
-		clone, err := say(ctx, engine, voice, r)
+		if c.of != nil && voice.Installed == nil {
+			continue // it is the first
+		}
+		clone, err := say(ctx, speaker, voice, r)
 		if err != nil {
 			return err
 		}
-		base, known := bases[voice.Variant]
+		of := baseOf(voice, t.bases)
+		base, known := bases[of.ID]
 		if !known {
-			if base, err = say(ctx, engine, systemVoice(voice.Variant), r); err != nil {
+			if base, err = say(ctx, speaker, of, r); err != nil {
 				return err
 			}
-			bases[voice.Variant] = base
+			bases[of.ID] = base
 		}
 		a, b := likeness.Between(heldOut, base), likeness.Between(heldOut, clone)
 		fmt.Fprintf(table, "%s\t%s\t%.0f s\t%s\t%.2f\t± %.2f\t%.2f\t%.2f\t%.1f\t%.1f\t%.1f\t%.1f\t%s\t%.2f\t%.2f\t\n",
-			r.name, accent, analysis.Report.SpeechSeconds, systemVoice(voice.Variant).ID, own, chance, a.Pitch, b.Pitch,
+			r.name, accent, analysis.Report.SpeechSeconds, of.ID, own, chance, a.Pitch, b.Pitch,
 			a.Spectrum, b.Spectrum,
 			a.Cepstrum, b.Cepstrum, verdict(a, b, chance), base.Seconds()/heldOut.Seconds(), base.Seconds()/clone.Seconds())
 	}
@@ -120,25 +138,48 @@ func verdict(base, clone likeness.Distance, chance float64) string {
 	return "not F0"
 }
 
-func systemVoice(variant string) speech.Voice {
-	for _, v := range speech.Voices() {
-		if v.Variant == variant {
-			return v
-		}
+// baseOf returns the voice of which a clone is made: an installed one, or one of the system.
+func baseOf(clone speech.Voice, installed []speech.Voice) speech.Voice {
+	of := func(v speech.Voice) bool { return v.Variant == clone.Variant }
+	among := speech.Voices()
+	if clone.Installed != nil {
+		of, among = func(v speech.Voice) bool { return v.ID == clone.Installed.ID }, installed
 	}
-	return speech.Voice{}
+	return among[slices.IndexFunc(among, of)]
+}
+
+// openBases runs the installed voices of the packages.
+func openBases(t *testing.T, rate int) (voices []speech.Voice, engines *installed.Engines) {
+	engines = installed.New(installed.Config{
+		Runtime: neuraltest.Runtime(t), Speechworker: speechworker, SampleRate: rate, Memory: 1 << 33,
+	})
+	t.Cleanup(func() { require.NoError(t, engines.CloseAll()) })
+	for folder := range strings.SplitSeq(*packages, ",") {
+		pack, err := voicepack.Open(os.DirFS(folder))
+		require.NoError(t, err)
+		run := voicepack.Voice{ID: pack.ID, Languages: pack.Languages, Package: pack.SHA256, Folder: folder}
+		measured, err := engines.Measure(t.Context(), run)
+		require.NoError(t, err)
+		run.Cost = measured.Cost
+		require.NoError(t, engines.Open(run))
+		voices = append(voices, speech.Voice{ID: pack.ID, Gender: pack.Gender, Installed: &speech.Installed{
+			ID: pack.ID, Languages: pack.Languages, Gain: measured.Gain,
+			Base: &speech.Base{Package: pack.SHA256, Sound: measured.Sound},
+		}})
+	}
+	return voices, engines
 }
 
 // say measures a voice that says what the reference says.
-func say(ctx context.Context, engine speech.Engine, voice speech.Voice, r reference) (likeness.Voice, error) {
+func say(ctx context.Context, speaker *speech.Speaker, voice speech.Voice, r reference) (likeness.Voice, error) {
 	language, _ := speech.LookupLanguage(r.accent)
 	var all [][]int16
 	for _, text := range r.texts {
-		pcm, err := speak(ctx, speech.NewSpeaker(engine), speech.Request{Text: text, Voice: voice, Language: language})
+		pcm, err := speak(ctx, speaker, speech.Request{Text: text, Voice: voice, Language: language})
 		if err != nil {
 			return likeness.Voice{}, err
 		}
-		samples, err := transmit(ctx, pcm, engine.SampleRate(), r.judgedAt)
+		samples, err := transmit(ctx, pcm, speaker.SampleRate(), r.judgedAt)
 		if err != nil {
 			return likeness.Voice{}, err
 		}

@@ -25,10 +25,13 @@ import (
 )
 
 var (
-	report = flag.String("report", "", "the report: align, clone, precheck, loudness, calibrate, normalise or nemo")
-	cases  = flag.String("cases", "", "the folder of NeMo-text-processing's English cases")
-	only   = flag.String("only", "", "part of the names of the references that the report of clones is about")
-	root   = flag.String("root", "/", "the folder below which Debian's packages of asterisk's prompts are unpacked")
+	report   = flag.String("report", "", "the report: align, clone, precheck, loudness, calibrate, normalise or nemo")
+	cases    = flag.String("cases", "", "the folder of NeMo-text-processing's English cases")
+	only     = flag.String("only", "", "part of the names of the references that the report of clones is about")
+	packages = flag.String("packages", "",
+		"folders of installed voices of which clones may be made, for the report of clones, separated by commas")
+	most = flag.Int("most", 1000, "sentences that are held out of a reference, at most, for the report of clones")
+	root = flag.String("root", "/", "the folder below which Debian's packages of asterisk's prompts are unpacked")
 )
 
 const (
@@ -46,7 +49,10 @@ func TestReport(t *testing.T) {
 		return
 	}
 	first, second := open(t, "engine"), open(t, "flite")
-	engines := &tools{first, second}
+	engines := &tools{first: first, second: second}
+	if *packages != "" {
+		engines.bases, engines.installed = openBases(t, first.SampleRate())
+	}
 	reports := map[string]func(context.Context) error{
 		"align": engines.reportAlignment, "clone": engines.reportClones, "precheck": engines.reportPrecheck,
 		"loudness": engines.reportLoudness, "calibrate": engines.writeGains,
@@ -56,7 +62,11 @@ func TestReport(t *testing.T) {
 }
 
 // tools are what the reports work with.
-type tools struct{ first, second speech.Engine }
+type tools struct {
+	first, second speech.Engine
+	installed     speech.InstalledEngines
+	bases         []speech.Voice // that run there, and of which clones may be made
+}
 
 func open(t *testing.T, mode string) *worker.Pool {
 	pool, err := worker.Open(worker.Config{Command: workers.Command{Path: speechworker, Args: []string{mode}}})

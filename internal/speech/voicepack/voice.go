@@ -13,6 +13,7 @@ import (
 type Voice struct {
 	ID        string
 	Languages []string // engine languages
+	Package   string   // the SHA-256 of its package
 	Folder    string   // of its files
 	Cost      float64  // seconds of a processor for a second of speech
 }
@@ -53,6 +54,7 @@ type Measured struct {
 	Cost float64 // seconds of a processor for a second of speech
 	// How often its phonemes had a symbol that it does not know, and says nothing for.
 	Missing map[string]int
+	Sound   []byte // what clones of it are made by: acoustics.Statistics in JSON
 }
 
 // ErrNoRuntime means that an instance runs no installed voices.

@@ -26,10 +26,18 @@ const between = 150
 
 // naturalVariants returns those that may be near.
 func naturalVariants(gender string, pitch float64) []string {
-	if gender == "F" || gender != "M" && pitch >= between {
+	if genderOf(gender, pitch) == "F" {
 		return women()
 	}
 	return men()
+}
+
+// genderOf returns F or M.
+func genderOf(said string, pitch float64) string {
+	if said == "F" || said != "M" && pitch >= between {
+		return "F"
+	}
+	return "M"
 }
 
 // neutral returns a timbre with a median pitch of about so many Hz that leaves the rest as the variant has it.

@@ -43,17 +43,6 @@ func calibrationFor(accent string) calibration {
 	return all
 }
 
-// Sentences returns seven sentences in an engine language, or in another variety of it; nil for a language without
-// any.
-func Sentences(language string) []string {
-	for _, s := range scripts() {
-		if base(language) == base(s.language) {
-			return s.texts
-		}
-	}
-	return nil
-}
-
 // languageOf returns the engine's language of an accent with its sentences, and nil without any.
 func languageOf(accent string) (language string, texts []string) {
 	accent = strings.ToLower(strings.TrimSpace(accent))
@@ -67,6 +56,12 @@ func languageOf(accent string) (language string, texts []string) {
 		}
 	}
 	return "", nil
+}
+
+// Sentences returns what voices say in a language while they are measured; nil in one without such sentences.
+func Sentences(language string) []string {
+	_, texts := languageOf(language)
+	return texts
 }
 
 // base returns a language without its region.

@@ -38,11 +38,16 @@ func (c *Cloner) Fit(
 	if err := f.fit(ctx, variants); err != nil {
 		return cloning.Model{}, err
 	}
-	data, err := json.Marshal(model{Variant: f.variant, Timbre: f.timbre})
+	made := model{Variant: f.variant, Timbre: f.timbre, Installed: f.nearestInstalled(profile)}
+	data, err := json.Marshal(made)
 	if err != nil {
 		return cloning.Model{}, fmt.Errorf("encoding a model: %w", err)
 	}
-	return cloning.Model{Engine: engineName, Data: data}, nil
+	kept := cloning.Model{Engine: engineName, Data: data}
+	if made.Installed != nil {
+		kept.Base = made.Installed.ID
+	}
+	return kept, nil
 }
 
 // unusable returns why no voice can be made of recordings, as a sentence for people, and "" if one can.
@@ -75,6 +80,7 @@ type fitting struct {
 	timbre  speech.Timbre
 	now     sound   // of the timbre
 	median  float64 // the pitch in Hz that the voice is to have
+	limit   gap     // within which what is settled for has to be
 }
 
 func (f *fitting) fit(ctx context.Context, variants []string) error {

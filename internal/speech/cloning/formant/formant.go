@@ -23,12 +23,20 @@ const engineName = "formant/1"
 const leastSpeech = 3.0
 
 // Cloner implements cloning.Cloner.
-type Cloner struct{ engine speech.Engine }
+type Cloner struct {
+	engine    speech.Engine
+	installed func() []speech.Voice // nil for none
+}
 
 var _ cloning.Cloner = (*Cloner)(nil)
 
 // New returns a Cloner whose voices are spoken by the first engine.
 func New(engine speech.Engine) *Cloner { return &Cloner{engine: engine} }
+
+// WithInstalled returns a cloner that may make voices of installed ones: of those that a function returns.
+func (c *Cloner) WithInstalled(voices func() []speech.Voice) *Cloner {
+	return &Cloner{engine: c.engine, installed: voices}
+}
 
 // Engine implements cloning.Cloner.
 func (c *Cloner) Engine() string { return engineName }
@@ -100,6 +108,8 @@ func read(analyses []cloning.Analysis) (measured, error) {
 type model struct {
 	Variant string        `json:"variant"`
 	Timbre  speech.Timbre `json:"timbre"`
+	// The installed voice that is moved; nil for none. Where it cannot speak, the variant does.
+	Installed *speech.Installed `json:"installed,omitempty"`
 }
 
 // Open implements cloning.Cloner.
@@ -111,10 +121,10 @@ func (c *Cloner) Open(kept cloning.Model) (speech.Voice, error) {
 	if err := decode(kept.Data, cloning.MaxModelBytes, &m); err != nil {
 		return speech.Voice{}, fmt.Errorf("reading a model: %w", err)
 	}
-	if !isNatural(m.Variant) || !m.Timbre.Valid() {
+	if !isNatural(m.Variant) || !m.Timbre.Valid() || m.Installed != nil && !m.Installed.IsClone() {
 		return speech.Voice{}, errors.New("the model is out of range")
 	}
-	return speech.Voice{Variant: m.Variant, Timbre: &m.Timbre}, nil
+	return speech.Voice{Variant: m.Variant, Timbre: &m.Timbre, Installed: m.Installed}, nil
 }
 
 func decode(data []byte, most int, into any) error {

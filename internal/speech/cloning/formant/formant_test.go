@@ -45,8 +45,15 @@ func say(t testing.TB, engine speech.Engine, voice speech.Voice, texts ...string
 
 func sayIn(t testing.TB, engine speech.Engine, language string, voice speech.Voice, texts ...string) (all [][]byte) {
 	t.Helper()
+	return sayWith(t, speech.NewSpeaker(engine), language, voice, texts...)
+}
+
+func sayWith(
+	t testing.TB, speaker *speech.Speaker, language string, voice speech.Voice, texts ...string,
+) (all [][]byte) {
+	t.Helper()
 	for _, text := range texts {
-		stream := speech.NewSpeaker(engine).Speak(t.Context(), speech.Request{Text: text, Voice: voice, Language: language})
+		stream := speaker.Speak(t.Context(), speech.Request{Text: text, Voice: voice, Language: language})
 		var pcm []byte
 		for {
 			piece, err := stream.Next(t.Context())

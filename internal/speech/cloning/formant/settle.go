@@ -19,7 +19,7 @@ func (f *fitting) settle(ctx context.Context, variants []string) error {
 	if err != nil {
 		return err
 	}
-	limit = limit.plus(f.chance())
+	f.limit = limit.plus(f.chance())
 	flat, alone := f.timbre, neutral(f.target.Statistics.PitchQuantile(0.5))
 	flat.Equaliser = nil
 	alone.PitchLow, alone.PitchHigh = flat.PitchLow, flat.PitchHigh
@@ -27,7 +27,7 @@ func (f *fitting) settle(ctx context.Context, variants []string) error {
 		variant string
 		timbre  speech.Timbre
 	}{{f.variant, flat}, {f.variant, alone}, {nearest, alone}} {
-		if !f.gap().farther(limit) {
+		if !f.gap().farther(f.limit) {
 			return nil
 		}
 		f.variant, f.timbre = c.variant, c.timbre

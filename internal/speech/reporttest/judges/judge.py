@@ -65,7 +65,9 @@ class Recital:
         for _ in range(100):
             try:
                 with urllib.request.urlopen(request, timeout=600) as reply:
-                    return reply.read()
+                    if "in its place" not in reply.headers.get("x-warning", ""):
+                        return reply.read()
+                    time.sleep(1)
             except urllib.error.HTTPError as refused:
                 if refused.code not in (409, 429, 503):
                     raise SystemExit(f"{path}: {refused.code} {refused.read().decode()}") from None
@@ -82,9 +84,9 @@ class Recital:
         }
         return engines | installed
 
-    def clone(self, recordings):
+    def clone(self, recordings, accent):
         """Returns what asks for a voice that is made of recordings."""
-        fields = {"name": b"Judged", "accent": b"en-US", "files; filename=given.wav": recordings}
+        fields = {"name": b"Judged", "accent": accent, "files; filename=given.wav": recordings}
         form = b"".join(
             f"--b\r\ncontent-disposition: form-data; name={name}\r\n\r\n".encode() + value + b"\r\n"
             for name, value in fields.items()
@@ -173,11 +175,13 @@ def main():
     person /= np.linalg.norm(person)
 
     print("| voice | sentences | wrong words, % | DistillMOS | likeness to the person |\n|---|---|---|---|---|")
-    for name, voice in ({"a person": None, "clone of the person": None} | service.voices()).items():
+    # Clones may be made of installed voices where the language is known.
+    clones = {"clone of the person": b"en-US", "clone by a system voice": b""}
+    for name, voice in ({"a person": None} | dict.fromkeys(clones) | service.voices()).items():
         if not re.search(flags.only, name):
             continue
-        if name == "clone of the person":
-            voice = service.clone(joined(given))
+        if name in clones:
+            voice = service.clone(joined(given), clones[name])
         opinions = []
         for prompt, text, recording in spoken:
             wav = folder / name / f"{prompt.replace('/', '-')}.wav"

@@ -1,0 +1,109 @@
+package formant
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/interp"
+
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/acoustics"
+	"github.com/recital-tts/recital/internal/speech/cloning"
+	"github.com/recital-tts/recital/internal/speech/mastering"
+)
+
+// nearestInstalled returns the installed voice of the speaker's language and gender that is nearest in the spectrum, as
+// it is moved to the target, if it is then in no respect farther from the target than the nearest variant, beyond
+// chance; otherwise nil. Such a voice was measured when it was installed, so nothing has to be spoken.
+func (f *fitting) nearestInstalled(profile cloning.Profile) (nearest *speech.Installed) {
+	language, texts := languageOf(profile.Accent)
+	if texts == nil || f.cloner.installed == nil {
+		return nil
+	}
+	gender := genderOf(profile.Gender, f.target.Statistics.PitchQuantile(0.5))
+	if !isJudged(base(language), gender) {
+		return nil
+	}
+	least := math.Inf(1)
+	for _, v := range f.cloner.installed() {
+		if v.Gender != gender || base(v.Installed.Languages[0]) != base(language) {
+			continue
+		}
+		moved, before, ok := f.moved(*v.Installed)
+		if ok && before < least {
+			nearest, least = &moved, before
+		}
+	}
+	return nearest
+}
+
+// isJudged reports whether judges have found clones to be nearer with an installed base than without one. They have
+// heard a woman who speaks English (docs/neural-voices.md), and nobody else.
+func isJudged(language, gender string) bool { return language == "en" && gender == "F" }
+
+// moved returns an installed voice moved to the target, how far its spectrum was from that, and whether it is near now.
+func (f *fitting) moved(of speech.Installed) (clone speech.Installed, before float64, ok bool) {
+	var own acoustics.Statistics
+	if decode(of.Base.Sound, cloning.MaxAnalysisBytes, &own) != nil || own.Voiced <= 0 {
+		return clone, 0, false
+	}
+	target := &f.target.Statistics
+	wanted := target.PitchQuantile(0.5) / own.PitchQuantile(0.5)
+	pitch := math.Round(speech.PitchSteps*inRange(wanted, speech.MinMovedPitch, speech.MaxMovedPitch)) / speech.PitchSteps
+	pitch = inRange(pitch, speech.MinMovedPitch, speech.MaxMovedPitch)
+	m := fitting{target: f.target, now: sound{Statistics: transposed(own, pitch)}}
+	before = m.mismatch()
+	power := level(m.now.Spectrum)
+	m.colour()
+	clone = speech.Installed{
+		ID: of.ID, Languages: slices.Clone(of.Languages),
+		Gain: inRange(of.Gain+power-level(m.now.Spectrum), -mastering.MaxGain, mastering.MaxGain),
+		Moved: &speech.Moved{
+			Package: of.Base.Package, Pitch: pitch, Equaliser: m.timbre.Equaliser,
+			Pace: inRange(target.Pace()/max(own.Pace(), 1), leastPace, mostPace),
+		},
+	}
+	near := m.gap()
+	near.pitch = math.Abs(semitones(wanted, pitch))
+	return clone, before, !near.farther(f.limit)
+}
+
+// colour brings the spectrum nearer by an equaliser, and reckons what it makes of it.
+func (f *fitting) colour() {
+	f.equalise()
+	bands := mastering.Bands()
+	boosts := over(bands[:], f.timbre.Equaliser)
+	for band := range acoustics.Bands {
+		boost := boosts.Predict(acoustics.BandHertz(band))
+		f.now.Spectrum[band] *= math.Pow(10, boost/10)
+		f.now.Levels[band] += boost * f.now.Speech
+	}
+}
+
+// transposed returns what is measured of a voice that is played faster or slower by a factor, but for the pitch.
+func transposed(s acoustics.Statistics, factor float64) acoustics.Statistics {
+	var hertz, powers [acoustics.Bands]float64
+	for band, power := range s.Spectrum {
+		hertz[band], powers[band] = factor*acoustics.BandHertz(band), math.Log(max(power, math.SmallestNonzeroFloat64))
+	}
+	spectrum, levels := over(hertz[:], powers[:]), over(hertz[:], s.Levels[:])
+	for band := range hertz {
+		s.Spectrum[band] = math.Exp(spectrum.Predict(acoustics.BandHertz(band)))
+		s.Levels[band] = levels.Predict(acoustics.BandHertz(band))
+	}
+	return s
+}
+
+// over returns values over ascending frequencies, between which it interpolates.
+func over(hertz, values []float64) (curve interp.PiecewiseLinear) {
+	if err := curve.Fit(hertz, slices.Clone(values)); err != nil {
+		panic(err) // the frequencies are those of bands
+	}
+	return curve
+}
+
+// level returns the power of a spectrum in dB.
+func level(spectrum [acoustics.Bands]float64) float64 {
+	return 10 * math.Log10(max(floats.Sum(spectrum[:]), math.SmallestNonzeroFloat64))
+}
