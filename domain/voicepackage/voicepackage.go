@@ -33,7 +33,7 @@ type Installed struct {
 	OwnName     bool      `json:"own_name,omitempty"` // its licence has us call it by its name
 	Gain        float64   `json:"gain"`               // dB, to the loudness of all voices
 	Cost        float64   `json:"cost"`               // seconds of a processor for a second of speech, where it was measured
-	Sound       string    `json:"sound,omitempty"`    // what clones of it are made by, in JSON; none if it was not measured
+	Sound       string    `json:"sound,omitempty"`    // what clones are made by, in JSON; none if unmeasured
 	At          time.Time `json:"at"`
 }
 

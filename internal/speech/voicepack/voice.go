@@ -33,8 +33,8 @@ func (v Voice) Memory() (int64, error) {
 	return memory, nil
 }
 
-// Model returns the SHA-256 of the voice's model and of what describes it, in hex. Voices that have the same one differ in
-// their styles, and share processes.
+// Model returns the SHA-256 of the voice's model and of what describes it, in hex. Voices that have the same one differ
+// in their styles, and share processes.
 func (v Voice) Model() (string, error) {
 	folder := os.DirFS(v.Folder)
 	model, err := sumOf(folder, ModelFile, limitOf(ModelFile))

@@ -257,7 +257,8 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-const sound = `{"variant":"m3","timbre":{"pitch_low":80,"pitch_high":120,"formants":1,"breath":0,"pace":1,"gain":3,"equaliser":null}}`
+const sound = `{"variant":"m3","timbre":{"pitch_low":80,"pitch_high":120,"formants":1,"breath":0,"pace":1,"gain":3,` +
+	`"equaliser":null}}`
 
 func TestADamagedModelIsNotOpened(t *testing.T) {
 	cloner := formant.New(nil)
