@@ -9,6 +9,7 @@ import (
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/ledger"
+	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/events/todo"
 )
 
@@ -59,6 +60,11 @@ func (l *Ledger) endAll(ctx context.Context, state account.State, now time.Time)
 			return nil, err
 		}
 		streams = append(streams, stream)
+	}
+	// The first free period may have been a bought one, of which an overage is to be billed: it has the same stream.
+	if first := state.Entitlement.At(state.Entitlement.Start); first.Start.Before(current.open.Start) &&
+		first.Plan == plan.Free {
+		streams = append(streams, ledger.Stream(state.Account, first.Start))
 	}
 	if !current.open.Plan.Metered {
 		return append(streams, current.stream), nil
