@@ -1,5 +1,6 @@
-// Neuralworker is the process in which recitald runs neural voices that share a model. It exchanges frames over standard
-// input and output and exits at the end of its input. It loads ONNX Runtime, and asks a speechworker for phonemes.
+// Neuralworker is the process in which recitald runs neural voices that share a model. It exchanges frames over
+// standard input and output and exits at the end of its input. It loads ONNX Runtime, and asks a speechworker for
+// phonemes.
 package main
 
 import (
