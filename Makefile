@@ -128,7 +128,7 @@ REPORT = $(GO) test -count=1 -v -timeout 0 ./internal/speech/reporttest -run "^T
 align-report: deps build ## print how far the words that alignment finds are from where they are
 	@$(REPORT) align
 
-clone-report: deps build ## print how far clones are from the voices of their recordings (ROOT=/: where Debian's prompts are; PACKAGES=folder,folder: installed voices as bases)
+clone-report: deps build ## print how far clones are from their speakers (ROOT=/: of Debian's prompts; PACKAGES=folder,...: bases)
 	@$(REPORT) clone -root $(ROOT) -packages "$(PACKAGES)"
 
 loudness: deps build ## measure how loud the engines are, and write the gains that bring all voices to one loudness

@@ -188,14 +188,15 @@ func first(waiters []*waiter) *waiter {
 	return nil
 }
 
-// fits reports whether there are processors for one more stream. The only stream has them, whatever it costs.
+// fits reports whether there are processors for one more stream. The only stream has them, whatever it costs, and so has
+// one that costs nothing.
 func (p *places) fits(s *share) bool {
 	const rounding = 1e-9
 	load := 0.0
 	for _, other := range p.shares {
 		load += float64(other.taken) * other.cost
 	}
-	return load == 0 || load+s.cost <= p.processors+rounding
+	return load == 0 || s.cost == 0 || load+s.cost <= p.processors+rounding
 }
 
 // remove removes a waiter that has got a place. Its account is the last in turn then.

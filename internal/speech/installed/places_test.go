@@ -144,6 +144,18 @@ func TestAPlaceIsNotLostToWhomeverGivesUp(t *testing.T) {
 	require.True(t, p.try(s, "b"))
 }
 
+// Whoever waits for a model that ends is told so at once, also while a stream takes all processors.
+func TestNobodyWaitsForAModelThatHasEnded(t *testing.T) {
+	p := newPlaces(1)
+	dear, ended := p.open(), p.open()
+	p.resize(dear, 1, 2)
+	p.resize(ended, 1, 1)
+	require.True(t, p.try(dear, "a"))
+	w := p.queue(ended, "b", false)
+	p.close(ended)
+	require.False(t, p.leave(w), "it has a place, and finds that the voice has ended")
+}
+
 // Streams of several models take no more of the processors together than streams may, and nobody waits for a place that
 // is free for whoever's turn it is.
 func TestModelsShareTheProcessors(t *testing.T) {
