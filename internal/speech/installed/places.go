@@ -188,8 +188,8 @@ func first(waiters []*waiter) *waiter {
 	return nil
 }
 
-// fits reports whether there are processors for one more stream. The only stream has them, whatever it costs, and so has
-// one that costs nothing.
+// fits reports whether there are processors for one more stream. The only stream has them, whatever it costs, and so
+// has one that costs nothing.
 func (p *places) fits(s *share) bool {
 	const rounding = 1e-9
 	load := 0.0
