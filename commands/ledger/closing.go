@@ -9,7 +9,6 @@ import (
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/ledger"
-	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/events/todo"
 )
 
@@ -54,17 +53,12 @@ func (l *Ledger) endAll(ctx context.Context, state account.State, now time.Time)
 	if err != nil {
 		return nil, err
 	}
-	for _, former := range formersOf(state, current.open.Start) {
+	for _, former := range state.Formers(current.open.Start) {
 		stream := ledger.Stream(state.Account, former.Start)
 		if err := l.end(ctx, state, former, now, journal.DeriveID(stream, "closing")); err != nil {
 			return nil, err
 		}
 		streams = append(streams, stream)
-	}
-	// The first free period may have been a bought one, of which an overage is to be billed: it has the same stream.
-	if first := state.Entitlement.At(state.Entitlement.Start); first.Start.Before(current.open.Start) &&
-		first.Plan == plan.Free {
-		streams = append(streams, ledger.Stream(state.Account, first.Start))
 	}
 	if !current.open.Plan.Metered {
 		return append(streams, current.stream), nil
@@ -79,16 +73,6 @@ func (l *Ledger) endAll(ctx context.Context, state account.State, now time.Time)
 	_, err = l.submit(ctx, current.stream, end,
 		journal.System().Metadata(journal.DeriveID(current.stream, "closing"), now))
 	return append(streams, current.stream), err
-}
-
-// formersOf returns the periods before the one that starts at a time, as far as they may not be closed: those that an
-// entitlement has cut short or followed, and the bought ones that have ended since.
-func formersOf(state account.State, current time.Time) []account.Former {
-	formers := state.Before[:len(state.Before):len(state.Before)]
-	for _, p := range state.Entitlement.BoughtBefore(current) {
-		formers = append(formers, account.Former{Period: p, Next: p.End})
-	}
-	return formers
 }
 
 // closeEnded closes a period that has ended on metered terms, and returns what of it is to be billed.

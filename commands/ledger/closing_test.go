@@ -104,31 +104,39 @@ func TestAClosingBillsWhatItsToDosHaveNotBilledYet(t *testing.T) {
 }
 
 func TestAClosingBillsWhatAPlanThatHadEndedWasUsedFor(t *testing.T) {
-	// given a plan that has gone on here, because nobody has heard of its end
-	w := newWorld(t)
-	id := w.Open("free")
-	keeper := w.Ledger()
-	indie := w.bought(plan.Indie)
-	w.entitle(id, indie)
-	w.follow(keeper, id)
-	w.Clock.Advance(indie.End.Sub(w.Clock.Now()) + time.Minute)
-	spend(t, keeper, id, 203_000)
-	over := w.Stream(id)
+	for name, again := range map[string]bool{"and stays free": false, "and buys a plan again": true} {
+		t.Run(name, func(t *testing.T) {
+			// given a plan that has gone on here, because nobody has heard of its end
+			w := newWorld(t)
+			id := w.Open("free")
+			keeper := w.Ledger()
+			indie := w.bought(plan.Indie)
+			w.entitle(id, indie)
+			w.follow(keeper, id)
+			w.Clock.Advance(indie.End.Sub(w.Clock.Now()) + time.Minute)
+			spend(t, keeper, id, 203_000)
+			over := w.Stream(id)
 
-	// when it ends with the month before, and the account is closed when a free month is over, too
-	w.entitle(id, plan.Entitlement{Plan: plan.Free, Start: indie.End})
-	w.follow(keeper, id)
-	w.Clock.Advance(32 * 24 * time.Hour)
-	w.close(id)
+			// when it ends with the month before, and the account is closed when a free month is over, too
+			w.entitle(id, plan.Entitlement{Plan: plan.Free, Start: indie.End})
+			w.follow(keeper, id)
+			w.Clock.Advance(32 * 24 * time.Hour)
+			if again {
+				w.entitle(id, w.bought(plan.Pro))
+				w.follow(keeper, id)
+			}
+			w.close(id)
 
-	// then what was spoken past the plan is to be billed, once
-	due, err := keeper.EndFor(t.Context(), id)
-	require.NoError(t, err)
-	require.Len(t, due, 1)
-	require.Equal(t, over, due[0].Stream)
-	billed, err := keeper.OverageOn(t.Context(), due[0].Stream, due[0].Version)
-	require.NoError(t, err)
-	require.EqualValues(t, 3_000, billed.Characters)
+			// then what was spoken past the plan is to be billed, once
+			due, err := keeper.EndFor(t.Context(), id)
+			require.NoError(t, err)
+			require.Len(t, due, 1)
+			require.Equal(t, over, due[0].Stream)
+			billed, err := keeper.OverageOn(t.Context(), due[0].Stream, due[0].Version)
+			require.NoError(t, err)
+			require.EqualValues(t, 3_000, billed.Characters)
+		})
+	}
 }
 
 func TestAClosedFreePeriodStaysAsItIs(t *testing.T) {

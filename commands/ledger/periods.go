@@ -244,7 +244,7 @@ func (l *Ledger) FollowEntitlement(ctx context.Context, id string, cause uuid.UU
 }
 
 // end ends a period. One that is cut short is opened for that if it was not: an instance that is about to open it finds
-// that it has ended.
+// that it has ended. A free one that has come to its end needs nobody to say so.
 func (l *Ledger) end(
 	ctx context.Context, state account.State, former account.Former, now time.Time, cause uuid.UUID,
 ) error {
@@ -254,7 +254,7 @@ func (l *Ledger) end(
 	}
 	if !former.End.After(former.Next) {
 		found, err := l.look(ctx, p.stream, now)
-		if err != nil || !found.state.Exists() {
+		if err != nil || !found.state.Exists() || former.End.Equal(former.Next) && found.state.Terms.Plan == plan.Free {
 			return err
 		}
 	}

@@ -45,15 +45,30 @@ func (s State) entitled(e Entitled) State {
 		if e.At.Before(until) { // by a clock that is behind the provider's
 			until = e.At
 		}
-		before := slices.Clip(s.Before)
-		for _, p := range s.Entitlement.BoughtBefore(until) { // nobody has followed their ends
-			before = append(before, Former{Period: p, Next: p.End})
-		}
-		before = append(before, Former{Period: s.Entitlement.At(until), Next: e.Start})
+		before := append(s.Formers(until), Former{Period: s.Entitlement.At(until), Next: e.Start})
 		s.Before = before[max(0, len(before)-maxBefore):]
 	}
 	s.Entitlement, s.Version, s.Followed = e.Entitlement, e.Version, e.Revision
 	return s
+}
+
+// Formers returns the periods before the one at a time that may not be closed or billed, the oldest first: those that an
+// entitlement has cut short or followed, and those of the present one up to its first free one, in which the account may
+// have gone on with its plan before anybody had heard that it had ended.
+func (f Facts) Formers(at time.Time) []Former {
+	formers := slices.Clip(f.Before)
+	if f.Version == 0 && f.Entitlement.Plan == plan.Free { // no plan has gone before
+		return formers
+	}
+	last := f.Entitlement.At(at).Start
+	for p := f.Entitlement.At(f.Entitlement.Start); p.Start.Before(last) && p.Start.Before(p.End); {
+		formers = append(formers, Former{Period: p, Next: p.End})
+		if p.Plan == plan.Free {
+			break
+		}
+		p = f.Entitlement.At(p.End)
+	}
+	return formers
 }
 
 // Entitlement returns that of an account that was just opened: its plan, in monthly periods that count from the start

@@ -32,15 +32,6 @@ func (e Entitlement) At(t time.Time) Period {
 	return Period{Plan: running.Plan, Start: begin, End: end}
 }
 
-// BoughtBefore returns the periods on plans other than Free that begin before the one at a time, the oldest first.
-func (e Entitlement) BoughtBefore(t time.Time) (all []Period) {
-	last := e.At(t).Start
-	for p := e.At(e.Start); p.Plan != Free && p.Start.Before(last) && p.Start.Before(p.End); p = e.At(p.End) {
-		all = append(all, p)
-	}
-	return all
-}
-
 // Running returns what is left of the entitlement at a time: all of it, or what follows its end.
 func (e Entitlement) Running(t time.Time) Entitlement {
 	if e.End.IsZero() || t.Before(e.End) {
