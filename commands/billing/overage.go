@@ -9,6 +9,7 @@ import (
 
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain/catalogue"
+	"github.com/recital-tts/recital/domain/subscription"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
@@ -30,7 +31,7 @@ func (b *Billing) BillOverage(
 }
 
 // bill has the overage invoiced, under a key of its own. What comes to nothing, and what an account has used that never
-// bought its plan, is billed with no item.
+// bought its plan, is billed with no item. So is the loss of what nobody is left to charge for.
 func (b *Billing) bill(ctx context.Context, key string, over Overage, origin journal.Origin) (Billed, error) {
 	state, _, err := b.State(ctx, over.Account)
 	if err != nil {
@@ -43,8 +44,12 @@ func (b *Billing) bill(ctx context.Context, key string, over Overage, origin jou
 	price, _ := listed.Find(state.PriceOf(over.Plan))
 	cost := price.Overage(over.Characters)
 	billed := Billed{Units: cost.Units, Amount: cost.Amount, Currency: cost.Currency}
-	if cost.Amount == 0 || state.Customer == "" {
+	switch {
+	case cost.Amount == 0:
 		return billed, nil
+	case state.Customer == "":
+		return billed, b.lose(ctx, state, payments.AddedItem{Usage: key, Characters: over.Characters, Amount: cost.Amount,
+			Currency: cost.Currency}, subscription.NoCustomer, origin)
 	}
 	attempt := payments.Attempt{ID: journal.DeriveID(key, "overage").String(), First: over.At}
 	billed.Item, err = b.Gateway.AddInvoiceItem(ctx, attempt, payments.InvoiceItem{

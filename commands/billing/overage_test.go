@@ -13,7 +13,9 @@ import (
 	"github.com/recital-tts/recital/commands/accounts"
 	"github.com/recital-tts/recital/commands/billing"
 	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/domain/subscription"
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
 // books is a period of the ledger with an overage.
@@ -161,6 +163,37 @@ func TestOverageThatComesToNothing(t *testing.T) {
 		})
 	}
 	require.Empty(t, s.items(account))
+}
+
+func TestOverageThatNobodyIsLeftToChargeFor(t *testing.T) {
+	// given an account whose customer was deleted at the provider, by hand
+	s := newShop(t)
+	account := s.subscribed(pro)
+	customer := s.state(account).Customer
+	attempt := payments.Attempt{ID: "by-hand", First: s.sandbox.Now()}
+	require.NoError(t, s.Gateway.DeleteCustomer(t.Context(), attempt, customer))
+	_, err := s.Refresh(t.Context(), account)
+	require.NoError(t, err)
+
+	// when what it has spoken past its plan is billed
+	period := &books{over: billing.Overage{Account: account, Plan: plan.Pro, Characters: 10_000, At: s.sandbox.Now()}}
+	s.Periods = period
+	for range 2 {
+		_, err = s.BillOverage(t.Context(), "usage-a-1", 3, cause())
+		require.NoError(t, err)
+	}
+
+	// then its loss is recorded, once
+	var lost []subscription.Event
+	for _, event := range s.events(account) {
+		if _, is := event.(subscription.Lost); is {
+			lost = append(lost, event)
+		}
+	}
+	require.Len(t, lost, 1)
+	require.Equal(t, subscription.Lost{Account: account, Object: "usage-a-1/3", Reason: subscription.NoCustomer,
+		Characters: 10_000, Amount: 45, Currency: "usd", At: lost[0].(subscription.Lost).At}, lost[0])
+	require.Empty(t, period.billed[0].Item)
 }
 
 // Given a downgrade that the account has heard of, and whose subscription was cancelled meanwhile, when characters are
