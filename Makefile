@@ -6,8 +6,8 @@ GO ?= go
 # make test-long, and by make test those for which it costs little.
 RACE = commands|internal/(access|app|events/(eventlog|eventnode|feed|todo)|http/web|process/(datafolder|lifecycle|postgres|supervise|workers)|providers/(blobs|hosting|payments)|standins|speech/(audio/(codec|decode)|engineproto|enginetest|espeak|flite|installed|japanese/reader|loudness|mastering|neural|stretch|worker)|speech$$)
 RACE_SHORT = commands/journal|internal/(access/(credentials|keyring)|process/(datafolder|lifecycle|supervise)|providers/blobs/(folder|sealed))
-# Billing's lives and crashes take long under it in full: they are shortened, and in full without it.
-RACE_SHORTENED = commands/billing|internal/providers/payments
+# Lives and crashes of subscriptions take long under it in full: they are shortened, and in full without it.
+RACE_SHORTENED = commands/billing|internal/(providers/payments|standins/sandbox)
 packages_in = $$($(GO) list ./... | grep -E '^$(module)/($(1))(/|$$)' | grep -vE '^$(module)/($(or $(2),none))(/|$$)')
 packages_not_in = $$($(GO) list ./... | grep -vE '^$(module)/($(1))(/|$$)')
 
