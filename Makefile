@@ -6,8 +6,8 @@ GO ?= go
 # make test-long, and by make test those for which it costs little.
 RACE = commands|internal/(access|app|events/(eventlog|eventnode|feed|todo)|http/web|process/(datafolder|lifecycle|postgres|supervise|workers)|providers/(blobs|hosting|payments)|standins|speech/(audio/(codec|decode)|engineproto|enginetest|espeak|flite|installed|japanese/reader|loudness|mastering|neural|stretch|worker)|speech$$)
 RACE_SHORT = commands/journal|internal/(access/(credentials|keyring)|process/(datafolder|lifecycle|supervise)|providers/blobs/(folder|sealed))
-# Billing's lives and crashes take long under it in full: they are shortened, and in full without it.
-RACE_SHORTENED = commands/billing|internal/providers/payments
+# Lives and crashes of subscriptions take long under it in full: they are shortened, and in full without it.
+RACE_SHORTENED = commands/billing|internal/(providers/payments|standins/sandbox)
 packages_in = $$($(GO) list ./... | grep -E '^$(module)/($(1))(/|$$)' | grep -vE '^$(module)/($(or $(2),none))(/|$$)')
 packages_not_in = $$($(GO) list ./... | grep -vE '^$(module)/($(1))(/|$$)')
 
@@ -19,8 +19,8 @@ UNWATCHED = $(module)/internal/speech/stretch $(module)/internal/speech/masterin
 	github.com/EventStore/EventStore-Client-Go/v4/esdb
 unwatched = $(foreach package,$(UNWATCHED),-gcflags=$(package)=-race=false)
 
-# Many tests wait most of their time, so more of them run at once than there are processors; of the shortened ones, more
-# packages, too. In full, fewer do: services that share a processor with ten others exceed their own time limits, and
+# Many tests wait most of their time, so more of them run at once than there are processors; of those with the race
+# detector and of the shortened ones, more packages, too. In full, fewer do: services that share a processor with ten others exceed their own time limits, and
 # their retries cost more than running at once saves. Lint vets, and nobody debugs what is deleted after the test: a
 # third of all went into both.
 AT_ONCE = $(if $(FULL),2,4)
@@ -50,11 +50,16 @@ folders_with = $$(grep -rlE --include='*_test.go' '$(1)' . | xargs -r -n 1 dirna
 	precheck-report loudness loudness-report soak storm clients \
 	fixture pydantic govulncheck fuzz clean
 
+# Paths in what is compiled are the same in every folder and for every target, so all share the build cache.
+export GOFLAGS := $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -trimpath
+
 # Tests take the binaries that make has built, and benchmarks a regular expression in which nothing is expanded.
 test test-long bench soak storm clients fixture fuzz: export RECITAL_TEST_BINARIES := $(CURDIR)/bin
 test test-long: export TMPDIR ?= $(shell deploy/scratch.sh)
 test: SHELL := bash
 test: .SHELLFLAGS := -o pipefail -c
+# A program with the race detector waits a second for races when it ends, and tests start many of them.
+test-race test-long-race: export GORACE := atexit_sleep_ms=50
 bench: export RECITAL_BENCH := $(value BENCH)
 
 help: ## list the targets
@@ -70,9 +75,9 @@ deps-long: ## install what the longest tests need as well
 	@deploy/deps.sh long
 
 build: ## build the binaries into bin/
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/ ./cmd/recitald ./cmd/recitalctl ./cmd/standins \
+	CGO_ENABLED=0 $(GO) build -o bin/ ./cmd/recitald ./cmd/recitalctl ./cmd/standins \
 		./cmd/japanesereader
-	CGO_ENABLED=1 $(GO) build -trimpath -o bin/ ./cmd/speechworker ./cmd/neuralworker
+	CGO_ENABLED=1 $(GO) build -o bin/ ./cmd/speechworker ./cmd/neuralworker
 
 run: deps build ## install, build and start everything on an embedded default; Ctrl-C stops it
 	@exec bin/recitald
@@ -88,6 +93,7 @@ console: ## build the console's page from its sources (needs Node and npm's regi
 	GO=$(GO) console/build.sh console internal/http/console/dist
 
 test: deps-test build ## run the tests, the longest ones shortened, some with the race detector (FULL=1: make test-long)
+	@for tool in versitygw stripe-mock; do $(GO) tool -modfile=deploy/tools.mod -n $$tool; done >/dev/null 2>&1 & # tests need them later
 	@deploy/onnxruntime.sh >/dev/null || echo "NEURAL VOICES ARE NOT TESTED, for want of ONNX Runtime"
 	@$(MAKE) --no-print-directory --keep-going --jobs $(if $(FULL),1,2) \
 		$(if $(FULL),test-long-race test-long-plain,test-race test-plain) | $(slowest)
@@ -102,8 +108,8 @@ test-long: deps-long ## run all tests once in full, all that runs concurrently u
 	@$(MAKE) --no-print-directory test FULL=1
 
 test-long-race:
-	@$(TEST) -race $(unwatched) $(call packages_in,$(RACE),$(RACE_SHORTENED)); others=$$?; \
-	$(TEST) -race -short $(unwatched) $(call packages_in,$(RACE_SHORTENED)) && exit $$others
+	@$(TEST) -p 3 -race $(unwatched) $(call packages_in,$(RACE),$(RACE_SHORTENED)); others=$$?; \
+	$(TEST) -p 3 -race -short $(unwatched) $(call packages_in,$(RACE_SHORTENED)) && exit $$others
 
 test-long-plain: AT_ONCE = 3
 test-long-plain:

@@ -25,9 +25,8 @@ func TestGeneratedRequestsAreAnsweredAsDescribed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios: it fetches schemathesis with pip")
 	}
-	folder := t.TempDir()
-	program := installGenerator(t, folder)
-	g := generator{start(t, dataFolder(t), "--address-rate=0", "--account-rate=enterprise=0"), program, folder}
+	python := installGenerator(t)
+	g := generator{start(t, dataFolder(t), "--address-rate=0", "--account-rate=enterprise=0"), python, t.TempDir()}
 	if duration := os.Getenv(generatorTime); duration != "" {
 		spent, err := time.ParseDuration(duration)
 		require.NoError(t, err)
@@ -44,22 +43,37 @@ func TestGeneratedRequestsAreAnsweredAsDescribed(t *testing.T) {
 
 // generator is schemathesis, pointed to a server.
 type generator struct {
-	server  *server
-	program string
-	folder  string
+	server *server
+	python string
+	folder string
 }
 
-// installGenerator returns the program, of an environment of its own in a folder. Where PyPI cannot be reached, the
-// test is skipped.
-func installGenerator(t *testing.T, folder string) string {
+// generatorVersion is the version of schemathesis.
+const generatorVersion = "4.32.5"
+
+// installGenerator returns the Python of an environment with schemathesis, which is kept for later runs. Where PyPI
+// cannot be reached, the test is skipped.
+func installGenerator(t *testing.T) string {
 	t.Helper()
-	runProgram(t, folder, bintest.Tool(t, "python3"), "-m", "venv", "venv")
-	bin := filepath.Join(folder, "venv", "bin")
-	install := exec.CommandContext(t.Context(), filepath.Join(bin, "pip"), "install", "--quiet", "schemathesis==4.32.5")
-	if said, err := install.CombinedOutput(); err != nil {
-		t.Skipf("schemathesis cannot be fetched from PyPI: %s", said)
+	cache, err := os.UserCacheDir()
+	require.NoError(t, err)
+	kept := filepath.Join(cache, "recital", "schemathesis-"+generatorVersion)
+	python := filepath.Join("bin", "python")
+	if exec.Command(filepath.Join(kept, python), "-m", "schemathesis.cli", "--version").Run() != nil {
+		require.NoError(t, os.RemoveAll(kept))
+		require.NoError(t, os.MkdirAll(filepath.Dir(kept), 0o700))
+		folder, err := os.MkdirTemp(filepath.Dir(kept), "schemathesis-")
+		require.NoError(t, err)
+		runProgram(t, folder, bintest.Tool(t, "python3"), "-m", "venv", ".")
+		install := exec.CommandContext(t.Context(), filepath.Join(folder, python), "-m", "pip", "install", "--quiet",
+			"schemathesis=="+generatorVersion)
+		if said, err := install.CombinedOutput(); err != nil {
+			_ = os.RemoveAll(folder)
+			t.Skipf("schemathesis cannot be fetched from PyPI: %s", said)
+		}
+		require.NoError(t, os.Rename(folder, kept)) // Python finds an environment beside itself
 	}
-	return filepath.Join(bin, "schemathesis")
+	return filepath.Join(kept, python)
 }
 
 // authSections is the part of the configuration that makes requests those of an account.
@@ -77,8 +91,9 @@ func (g generator) run(phases, as string, args ...string) {
 	}
 	path := filepath.Join(g.folder, "schemathesis.toml")
 	require.NoError(t, os.WriteFile(path, []byte(config), 0o600))
-	command := exec.CommandContext(t.Context(), g.program, append([]string{"--config-file=" + path, "run",
-		g.server.address + "/openapi.json", "--phases=" + phases, "--no-color", "--generation-database=none"}, args...)...)
+	command := exec.CommandContext(t.Context(), g.python, append([]string{"-m", "schemathesis.cli",
+		"--config-file=" + path, "run", g.server.address + "/openapi.json", "--phases=" + phases,
+		"--no-color", "--generation-database=none"}, args...)...)
 	command.Dir, command.Env = g.folder, append(bintest.Environment(), "RECITAL_KEY="+g.server.key)
 	found, err := command.CombinedOutput()
 	assert.NoError(t, err, "%s %s: %s", phases, as, found)

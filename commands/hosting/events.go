@@ -5,7 +5,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// Events returns the event types of what accounts have at the hosting platform.
+// Events returns the event types of connections and variables at the hosting platform.
 func Events() []eventlog.Type {
 	return eventlog.In(hosting.StreamPrefix,
 		eventlog.Define[hosting.Connected]("hosting-connected", 1),

@@ -21,7 +21,7 @@ import (
 	platform "github.com/recital-tts/recital/internal/providers/hosting"
 )
 
-// CompleteProcess is the name of the to-do list of variables that a crash, or an outage, has left half done.
+// CompleteProcess is the name of the to-do list of variables whose change a crash or an outage has interrupted.
 const CompleteProcess = "complete_variable"
 
 // VariableName is the name of the environment variables.
@@ -38,7 +38,7 @@ type Config struct {
 
 // APIKeys are the keys of accounts.
 type APIKeys interface {
-	// AddKey adds a key that was drawn to an account.
+	// AddKey adds a new key to an account.
 	AddKey(ctx context.Context, account, key, name string, origin journal.Origin) error
 	// DropKey deletes the key with a hash, if the account has it.
 	DropKey(ctx context.Context, account, hash string, origin journal.Origin) error
@@ -46,9 +46,9 @@ type APIKeys interface {
 	HasKey(ctx context.Context, account, hash string) (bool, error)
 }
 
-// Hosting carries out what concerns the hosting platform. Errors of its methods, besides those that they name:
+// Hosting executes the commands on connections and variables. Errors of its methods, besides those that they name:
 // domain.Unavailable while the platform, the log or the keyring does not answer; domain.Rejected where the platform
-// grants no access any more, or refuses; a *platform.LimitedError.
+// refuses the request or has withdrawn the access; a *platform.LimitedError.
 type Hosting struct{ Config }
 
 // New returns a Hosting.
@@ -57,7 +57,7 @@ func New(config Config) *Hosting { return &Hosting{config} }
 // Refusals of the platform.
 var (
 	errCode = domain.Refuse(domain.Invalid, "The hosting platform does not accept the code")
-	// errOtherConfig refuses a code that came with another configuration than the one it is shown for.
+	// errOtherConfig refuses a code of another configuration.
 	errOtherConfig = domain.Refuse(domain.Invalid, "The code belongs to another configuration")
 	errNoAccess    = domain.Refuse(domain.Rejected,
 		"The hosting platform grants no access any more; connect it again with a code")
@@ -68,7 +68,7 @@ var (
 	errAway = domain.Refuse(domain.Unavailable, "The hosting platform does not answer")
 )
 
-// refusal returns what a client gets for an error.
+// refusal returns the error that a client gets.
 func refusal(err error) error {
 	for is, refused := range map[error]error{
 		platform.ErrCode: errCode, platform.ErrDenied: errNoAccess, platform.ErrNotFound: errNoProject,
@@ -89,8 +89,8 @@ type connection struct {
 	origin  journal.Origin
 }
 
-// connect exchanges a code, unless that was done before, and records the access. A code that was exchanged by somebody
-// who crashed before that was recorded is lost: its owner gets another one from the platform.
+// connect exchanges a code, unless that was done before, and records the access. A crash in between loses the code; its
+// owner gets another one from the platform.
 func (h *Hosting) connect(
 	ctx context.Context, id, config, code string, origin journal.Origin,
 ) (eventlog.Position, error) {
@@ -127,7 +127,7 @@ func (h *Hosting) connected(
 		return connection{}, hosting.ErrNotConnected
 	}
 	token, err := h.Keyring.Open(ctx, s.Account, found.Token, hosting.SealedForToken(config))
-	// without a token the platform refuses what it would refuse with one that it does not accept any more
+	// without a token the platform refuses the request, as with one that was revoked
 	if keyring.Gone(err) {
 		token, err = nil, nil
 	}
@@ -140,7 +140,7 @@ func (h *Hosting) connected(
 // Projects are those that a configuration may change.
 type Projects struct {
 	Listed   []Project
-	All      bool // there are no more
+	All      bool // the list is complete
 	Position eventlog.Position
 }
 
@@ -180,15 +180,15 @@ func (h *Hosting) Projects(
 	return p, nil
 }
 
-// Failure is a project that was not changed, and why.
+// Failure is a project that was not changed, with the reason.
 type Failure struct {
 	Project string
 	Err     error // a refusal, or a *platform.LimitedError
 }
 
-// SetVariables removes the variables of projects, and then sets those of others, each with a key of its own. Projects
-// are given by their names or ids. What is set, or removed, already stays so. An error means that no project was dealt
-// with, or, where it is no refusal, that the rest was not.
+// SetVariables removes the variables of projects, and then sets those of others, each with its own key. Projects are
+// given by their names or ids. A variable that is set or removed already is not changed. A refusal means that no
+// project was changed, another error that the remaining ones were not.
 func (h *Hosting) SetVariables(
 	ctx context.Context, id, config string, add, remove []string, origin journal.Origin,
 ) ([]Failure, eventlog.Position, error) {
@@ -213,12 +213,12 @@ func (h *Hosting) SetVariables(
 	return b.failures, b.position, nil
 }
 
-// batch is a request that concerns several projects. It goes on until the platform cannot be asked any more.
+// batch is a request that concerns several projects. It continues until the platform is not available.
 type batch struct {
 	failures []Failure
 	position eventlog.Position
-	stopped  error // the failure of all that follow
-	broken   bool  // that failure is none that a client could understand
+	stopped  error // the failure of all further projects
+	broken   bool  // stopped is not for clients
 }
 
 var errNoTime = domain.Refuse(domain.Unavailable, "There was no time left; repeat the request")
@@ -247,8 +247,8 @@ func (b *batch) next(ctx context.Context, project string, do func() (eventlog.Po
 	}
 }
 
-// Complete goes on with what was left half done in the stream of an account. It returns a *todo.NotYetError while
-// somebody may be at work on it.
+// Complete completes interrupted changes in the stream of an account. It returns a *todo.NotYetError while a request
+// may still be at work on them.
 func (h *Hosting) Complete(ctx context.Context, name string, cause uuid.UUID) (eventlog.Position, error) {
 	id, origin := strings.TrimPrefix(name, hosting.StreamPrefix), journal.CausedBy(cause)
 	position, err := h.each(ctx, id, origin, func(c connection, v hosting.Variable) (eventlog.Position, error) {
@@ -267,7 +267,7 @@ func (h *Hosting) Complete(ctx context.Context, name string, cause uuid.UUID) (e
 	return position, err
 }
 
-// EndFor removes what an account that is closed has at the platform. It may be repeated.
+// EndFor removes the variables of a closed account from the platform. It may be repeated.
 func (h *Hosting) EndFor(ctx context.Context, id string) error {
 	origin := journal.System()
 	_, err := h.each(ctx, id, origin, func(c connection, v hosting.Variable) (eventlog.Position,

@@ -26,9 +26,8 @@ func (h *Hosting) add(ctx context.Context, c connection, name string) (eventlog.
 	return h.set(ctx, c, project)
 }
 
-// set sets the variable of a project, unless the platform has it with a key that is valid. The key is shown to the
-// platform and kept nowhere: so one of which nobody knows whether the platform has it is deleted, and replaced by
-// another.
+// set sets the variable of a project, unless the platform has it with a valid key. A key is sent to the platform and
+// not stored, so one that the platform may not have received is deleted and replaced.
 func (h *Hosting) set(ctx context.Context, c connection, project platform.Project) (eventlog.Position, error) {
 	ctx, cancel := context.WithTimeout(ctx, attempt)
 	defer cancel()
@@ -59,8 +58,8 @@ func (h *Hosting) set(ctx context.Context, c connection, project platform.Projec
 	return eventlog.Position{}, err
 }
 
-// clear deletes the key of a variable, and the variable at the platform, before another takes its place: what fails
-// afterwards leaves nothing there that the stream does not name.
+// clear deletes the key of a variable, and the variable at the platform, before another replaces it. So after a failure
+// the platform has no variable that is not in the stream.
 func (h *Hosting) clear(ctx context.Context, c connection, old hosting.Variable) error {
 	if err := h.APIKeys.DropKey(ctx, c.account, old.Hash, c.origin); err != nil {
 		return err
@@ -71,7 +70,8 @@ func (h *Hosting) clear(ctx context.Context, c connection, old hosting.Variable)
 	return nil
 }
 
-// kept returns the platform's id of a variable that has its key, if the key is valid, and "" otherwise.
+// kept returns the platform's id of a variable, or "" if it is being removed, or the platform or the account does not
+// have its key.
 func (h *Hosting) kept(ctx context.Context, c connection, v hosting.Variable) (string, error) {
 	if v.Removing {
 		return "", nil
@@ -90,8 +90,8 @@ func (h *Hosting) kept(ctx context.Context, c connection, v hosting.Variable) (s
 	return there.ID, nil
 }
 
-// setNew sets the variable of a project to a key that is drawn for it. The key is recorded before it is created, and
-// created before the platform gets it.
+// setNew sets the variable of a project to a new key. The key is recorded before it is created, and created before the
+// platform gets it.
 func (h *Hosting) setNew(
 	ctx context.Context, c connection, project platform.Project, instead string,
 ) (eventlog.Position, error) {
@@ -125,8 +125,7 @@ func (h *Hosting) setNew(
 	return position, err
 }
 
-// giveUp deletes the key of a variable that is not set, or that may be left at the platform, for a reason that it
-// returns.
+// giveUp deletes the key of a variable that is not set, or that may be left at the platform, and returns the reason.
 func (h *Hosting) giveUp(
 	ctx context.Context, c connection, hash string, left bool, reason error,
 ) (eventlog.Position, error) {
@@ -171,7 +170,7 @@ func (h *Hosting) variable(
 	return hosting.Variable{}, false, nil
 }
 
-// projectOf returns the name of a variable's project, "" where nobody can open it any more.
+// projectOf returns the name of a variable's project, or "" where it cannot be opened any more.
 func (h *Hosting) projectOf(ctx context.Context, id string, v hosting.Variable) (string, error) {
 	name, err := h.Keyring.Open(ctx, id, v.SealedName, hosting.SealedForName(v.Hash))
 	if err != nil && !keyring.Gone(err) {
@@ -180,8 +179,8 @@ func (h *Hosting) projectOf(ctx context.Context, id string, v hosting.Variable) 
 	return string(name), nil
 }
 
-// remove removes a variable, and deletes its key, also where the platform grants no access any more: it then returns
-// errLeft.
+// remove removes a variable and deletes its key. Where the platform has withdrawn the access, it deletes the key and
+// returns errLeft.
 func (h *Hosting) remove(ctx context.Context, c connection, v hosting.Variable) (eventlog.Position, error) {
 	ctx, cancel := context.WithTimeout(ctx, attempt)
 	defer cancel()
@@ -204,7 +203,7 @@ func (h *Hosting) remove(ctx context.Context, c connection, v hosting.Variable) 
 	return position, err
 }
 
-// takeDown removes a variable at the platform, unless somebody has put another in its place.
+// takeDown removes a variable at the platform, unless its owner has replaced it there.
 func (h *Hosting) takeDown(ctx context.Context, c connection, v hosting.Variable) error {
 	there, err := h.Platform.Variable(ctx, c.access, v.Project, VariableName)
 	if err != nil || there.ID != v.ID && there.Comment != comment(v.Masked) {
@@ -213,10 +212,10 @@ func (h *Hosting) takeDown(ctx context.Context, c connection, v hosting.Variable
 	return h.Platform.RemoveVariable(ctx, c.access, v.Project, there.ID)
 }
 
-// comment is what the platform shows beside a variable: by it we recognise ours.
+// comment returns the comment of a variable at the platform, by which ours are recognised.
 func comment(masked string) string { return "Recital API key " + masked }
 
-// final reports whether an error is an outcome: nothing was done, and repeating it would not help.
+// final reports whether an error means that the request had no effect, and would not have any if it were repeated.
 func final(err error) bool {
 	code := domain.CodeOf(err)
 	return code != "" && code != domain.Unavailable ||

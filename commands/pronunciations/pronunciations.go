@@ -1,5 +1,5 @@
-// Package pronunciations keeps how accounts have words spoken. The lists are in no read model: speaking needs them as
-// they are now, so they are folded from their streams and kept between requests.
+// Package pronunciations has the lists of words that accounts pronounce in their own way. The lists are in no read
+// model: speech needs their current state, so they are folded from their streams and cached between requests.
 package pronunciations
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 )
 
-// What is kept in memory: the lists of so many accounts, with so many entries together, of which each takes 1 or 2 kB.
+// Bounds of the cache: accounts, and their entries together, each of 1 or 2 kB.
 const (
 	maxOpened  = 1000
 	maxEntries = 20_000
@@ -37,7 +37,7 @@ type Pronunciations struct {
 	most    int64                       // entries in it together
 }
 
-// New returns a Pronunciations, which takes the time from now.
+// New returns a Pronunciations; now returns the time.
 func New(j *journal.Journal, keys keyring.Keyring, now func() time.Time) (*Pronunciations, error) {
 	lists, err := lru.New[string, *opened](maxOpened)
 	if err != nil {
@@ -53,7 +53,7 @@ type Entry struct {
 	At time.Time // of its last change
 }
 
-// opened is the list of an account. Whoever has its turn uses it.
+// opened is the list of an account. Its fields are used by the goroutine that has its turn.
 type opened struct {
 	turn    chan struct{}
 	stream  *journal.Cached[pronunciation.State, pronunciation.Event]
@@ -83,7 +83,7 @@ func (p *Pronunciations) Lexicon(ctx context.Context, of string) (lexicon *speec
 	return lexicon, err
 }
 
-// open calls read with the list of an account, once it is as new as the log.
+// open calls read with the list of an account, after it has caught up with the log.
 func (p *Pronunciations) open(ctx context.Context, of string, read func(*opened)) error {
 	o, found := p.opened.Get(of)
 	if !found {
@@ -126,7 +126,7 @@ func (p *Pronunciations) read(ctx context.Context, o *opened) error {
 	return nil
 }
 
-// makeRoom drops the lists that were not used for the longest time, until the others have few enough entries.
+// makeRoom drops the least recently used lists until the others are within the bound of entries.
 func (p *Pronunciations) makeRoom() {
 	var sum int64
 	for _, o := range p.opened.Values() {
@@ -141,7 +141,7 @@ func (p *Pronunciations) makeRoom() {
 	}
 }
 
-// entriesOf opens what is sealed. What cannot be read any more is left out.
+// entriesOf opens the sealed entries. Those that cannot be opened any more are left out.
 func (p *Pronunciations) entriesOf(ctx context.Context, s pronunciation.State) ([]Entry, error) {
 	entries := make([]Entry, 0, len(s.Entries))
 	for _, e := range s.Entries {
@@ -161,8 +161,8 @@ func (p *Pronunciations) entriesOf(ctx context.Context, s pronunciation.State) (
 	return entries, nil
 }
 
-// Set adds a word to the list of an account, or changes what the list says of it in this language. What is so already
-// stays so. Errors: *speech.PronunciationError; domain.Denied if the list is full.
+// Set adds a word to the list of an account, or changes its pronunciation in this language. Setting the same again has
+// no effect. Errors: *speech.PronunciationError; domain.Denied if the list is full.
 func (p *Pronunciations) Set(
 	ctx context.Context, of string, said speech.Pronunciation, origin journal.Origin,
 ) (Entry, eventlog.Position, error) {
@@ -223,7 +223,7 @@ func (p *Pronunciations) Remove(
 	return position, err
 }
 
-// Forget drops what is kept in memory of an account that closes. The log has no more than what is sealed with its key.
+// Forget drops the list of an account that closes from the cache. The entries in the log are sealed with its key.
 func (p *Pronunciations) Forget(_ context.Context, of string) error {
 	p.opened.Remove(of)
 	return nil

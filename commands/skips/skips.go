@@ -1,5 +1,5 @@
-// Package skips skips events that cannot be handled, on the word of an operator, and makes the skips of the log known
-// to whatever decodes its events.
+// Package skips lets operators skip events that cannot be handled, and publishes the skips to everything that decodes
+// the events of the log.
 package skips
 
 import (
@@ -21,10 +21,10 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// followEvery is how often the stream is read, which costs little: there is hardly ever anything new in it.
+// followEvery is the interval between reads of the stream. They cost little, because the stream hardly ever changes.
 const followEvery = 500 * time.Millisecond
 
-// ErrNoEvent is returned for an event that the log does not have where it is said to be.
+// ErrNoEvent is returned for an event that is not at the given place in the log.
 var ErrNoEvent = domain.Refuse(domain.NotFound, "The log does not have this event")
 
 var errReadable = domain.Refuse(domain.Rejected, "This release can read the event, and no read model has stopped at it")
@@ -43,14 +43,14 @@ type Skips struct {
 	state skip.State
 }
 
-// Load makes the skips of a log known to the journal's registry, once.
+// Load publishes the skips of a log to the journal's registry, once.
 func Load(ctx context.Context, j *journal.Journal) error {
 	_, err := Open(ctx, j, slog.New(slog.DiscardHandler), time.Now)
 	return err
 }
 
-// Open returns the skips of a log, which the journal's registry knows from then on. It comes before anything else is
-// decoded.
+// Open returns the skips of a log, and publishes them to the journal's registry from then on. It is called before any
+// other event is decoded.
 func Open(ctx context.Context, j *journal.Journal, log *slog.Logger, now func() time.Time) (*Skips, error) {
 	s := &Skips{journal: j, log: log, now: now}
 	s.stream = journal.NewCached(j, journal.Stream[skip.State, skip.Event]{Name: eventlog.SkipsStream,
@@ -58,7 +58,7 @@ func Open(ctx context.Context, j *journal.Journal, log *slog.Logger, now func() 
 	return s, s.Refresh(ctx)
 }
 
-// OnChange has a function called after each change of what is skipped or confirmed. It must not block.
+// OnChange sets a function that is called after each skip, unskip or confirmation. It must not block.
 func (s *Skips) OnChange(changed func()) {
 	s.reading.Lock()
 	defer s.reading.Unlock()
@@ -81,7 +81,7 @@ func (s *Skips) Follow(ctx context.Context) error {
 	}
 }
 
-// Refresh reads what is new in the stream.
+// Refresh reads the new events of the stream.
 func (s *Skips) Refresh(ctx context.Context) error {
 	s.reading.Lock()
 	defer s.reading.Unlock()
@@ -95,8 +95,8 @@ func (s *Skips) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// publish makes the state known. What is unconfirmed is known first: a state that was folded without an event never
-// admits a credential that the event may have revoked.
+// publish publishes the state. The unconfirmed skips come first, so that a state which was folded without an event
+// never admits a credential that the event may have revoked.
 func (s *Skips) publish() {
 	state := s.stream.State()
 	s.mu.Lock()
@@ -158,14 +158,14 @@ func (s *Skips) Unconfirmed(stream string) bool {
 	return false
 }
 
-// By is who changes what is skipped, and why.
+// By is the operator who changes a skip, with the reason.
 type By struct {
 	journal.Origin
 	Role string
 	Why  string
 }
 
-// Place is where an event is that is to be skipped.
+// Place is the place of an event that is to be skipped.
 type Place struct {
 	Event    uuid.UUID
 	Stream   string
@@ -174,7 +174,7 @@ type Place struct {
 }
 
 // Skip skips an event that stops a read model or cannot be decoded. Skipping it again has no effect. Errors:
-// ErrNoEvent; domain.Rejected for an event that nothing has stopped at; those of the decision.
+// ErrNoEvent; domain.Rejected for any other event; those of the decision.
 func (s *Skips) Skip(ctx context.Context, at Place, by By) (skip.Skip, error) {
 	recorded, err := s.read(ctx, at.Stream, at.Revision)
 	if err == nil && (recorded.ID != at.Event || !s.journal.Registry.Ours(at.Stream)) {
@@ -210,8 +210,8 @@ func (s *Skips) Unskip(ctx context.Context, event uuid.UUID, by By) (skip.Skip, 
 	return known, recorded.Position, err
 }
 
-// Confirm confirms that a skipped event revokes no credential, so that its account's are admitted again. Errors:
-// skip.ErrNotSkipped; domain.Rejected for an event whose type says that it does.
+// Confirm confirms that a skipped event revokes no credential, so that the credentials of its account are admitted
+// again. Errors: skip.ErrNotSkipped; domain.Rejected for an event of a type that revokes one.
 func (s *Skips) Confirm(ctx context.Context, event uuid.UUID, by By) (skip.Skip, error) {
 	known, err := s.known(ctx, event)
 	if err != nil {
@@ -239,8 +239,8 @@ func (s *Skips) known(ctx context.Context, event uuid.UUID) (skip.Skip, error) {
 	return known, nil
 }
 
-// execute carries a command out and makes its outcome known in this instance at once. It returns the event as it is
-// skipped then.
+// execute executes a command, and publishes its outcome in this instance immediately. It returns the skip of the event
+// as it is then.
 func (s *Skips) execute(ctx context.Context, event string, by By, command func(time.Time) journal.Decider[skip.State,
 	skip.Event],
 ) (skip.Skip, error) {

@@ -1,9 +1,8 @@
-// Package alert holds what a person should look at. There are two aggregates:
+// Package alert has the alerts for operators. There are two aggregates:
 //
-//   - The stream alerts has what has happened once (Raised). Such an alert is raised once, however often its source
-//     notices it, and stays open until its source, or an operator, clears it.
-//   - A stream for each Condition has what begins and ends, again and again. Each time is an alert with an id of its
-//     own.
+//   - The stream alerts has occasions (Raised). An alert is raised once, however often its source detects the occasion,
+//     and stays open until its source or an operator clears it.
+//   - Each Condition, which can begin and end repeatedly, has a stream. Each time it holds is an alert with its own id.
 package alert
 
 import (
@@ -13,7 +12,7 @@ import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// Stream is where alerts are kept that are raised once.
+// Stream is the stream of the alerts that are raised once.
 const Stream = "alerts"
 
 // Event is one of the events below.
@@ -43,22 +42,22 @@ const (
 	Refused      Reason = "refused"      // notices of the payment provider are refused
 	DiskFull     Reason = "disk_full"    // a disk is nearly full
 	Unsettled    Reason = "unsettled"    // reservations are open past their expiry
-	Unreconciled Reason = "unreconciled" // what the payment provider has, was not compared with the log for too long
-	ChainBroken  Reason = "chain_broken" // the log is not what a signed head says
-	PutBack      Reason = "put_back"     // the log has less than was seen of it
+	Unreconciled Reason = "unreconciled" // the log was not compared with the payment provider for too long
+	ChainBroken  Reason = "chain_broken" // the log does not match a signed head
+	PutBack      Reason = "put_back"     // the log has lost events that were read from it
 	Expiring     Reason = "expiring"     // a certificate or a key is about to expire
 )
 
 // Raised is an alert.
 type Raised struct {
 	Alert   string    `json:"alert"`   // the same for the same occasion
-	Source  string    `json:"source"`  // part that noticed it: todo/<process>, projection/<name>, event
-	Subject string    `json:"subject"` // id of what it is about, never personal data
+	Source  string    `json:"source"`  // part that raised it: todo/<process>, projection/<name>, event
+	Subject string    `json:"subject"` // an id, never personal data
 	Reason  Reason    `json:"reason"`
 	At      time.Time `json:"at"`
 }
 
-// Cleared ends an alert: what it was raised for is over, or an operator has seen to it. The metadata says who.
+// Cleared ends an alert. The metadata shows whether its source or an operator has cleared it.
 type Cleared struct {
 	Alert string    `json:"alert"`
 	At    time.Time `json:"at"`
@@ -118,8 +117,8 @@ type Clear struct {
 	At    time.Time
 }
 
-// Decide refuses to clear no alert. Whether the alert was raised is for the caller to know: the stream has no end and
-// is not read for it.
+// Decide refuses a command without an alert. The caller ensures that the alert was raised: the stream grows without
+// limit, and is not read for that.
 func (c Clear) Decide(s State) ([]Event, error) {
 	if c.Alert == "" {
 		return nil, domain.Refuse(domain.Invalid, "Which alert is to be cleared is missing")

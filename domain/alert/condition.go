@@ -9,11 +9,11 @@ import (
 // ConditionPrefix precedes the id of a condition in the name of its stream.
 const ConditionPrefix = "condition-"
 
-// Condition is what lasts for a while, and may come again. The same source, subject and reason are the same condition
-// on every instance.
+// Condition is a state that lasts for a while, and can return. The same source, subject and reason are the same
+// condition on every instance.
 type Condition struct {
 	Source  string // part that it is about: log, postgres, projection/<name>
-	Subject string // what exactly, never personal data; the instance where it is not the same on all of them
+	Subject string // detail of the source, never personal data; the instance if instances differ
 	Reason  Reason
 }
 
@@ -23,7 +23,7 @@ func (c Condition) Is(other Condition) bool { return c == other }
 // ConditionEvent is one of the events below.
 type ConditionEvent interface{ conditionEvent() }
 
-// ConditionRaised says that a condition has begun to hold.
+// ConditionRaised records that a condition has begun to hold.
 type ConditionRaised struct {
 	Alert   string    `json:"alert"` // a new one each time
 	Source  string    `json:"source"`
@@ -32,7 +32,8 @@ type ConditionRaised struct {
 	At      time.Time `json:"at"` // since when it holds; the log may have taken the event later
 }
 
-// ConditionCleared says that it does not hold any more, or that an operator has seen to it. The metadata says who.
+// ConditionCleared records that a condition has ceased to hold, or that an operator has cleared its alert. The metadata
+// shows which.
 type ConditionCleared struct {
 	Alert string    `json:"alert"`
 	At    time.Time `json:"at"`
@@ -47,8 +48,8 @@ func (ConditionRaised) ReplacesState() {}
 // ReplacesState implements domain.Snapshot.
 func (ConditionCleared) ReplacesState() {}
 
-// ConditionState is the alert of a condition that holds; the zero value is one that does not. Each event says all of
-// it.
+// ConditionState is the alert of a condition, or the zero value while the condition does not hold. Each event has the
+// whole state.
 type ConditionState struct {
 	Alert string
 	Since time.Time
@@ -62,7 +63,7 @@ func EvolveCondition(_ ConditionState, event ConditionEvent) ConditionState {
 	return ConditionState{}
 }
 
-// RaiseCondition says that a condition holds. If that is known it changes nothing.
+// RaiseCondition raises the alert of a condition that holds. While the alert is open, it has no effect.
 type RaiseCondition struct {
 	Condition
 	Alert string // id of the alert
@@ -81,13 +82,13 @@ func (c RaiseCondition) Decide(s ConditionState) ([]ConditionEvent, error) {
 		At: c.At}}, nil
 }
 
-// ClearCondition says that a condition does not hold any more. If that is known it changes nothing.
+// ClearCondition clears the alert of a condition that has ceased to hold. While no alert is open, it has no effect.
 type ClearCondition struct {
-	Alert string // clears only this alert; "" whichever it is
+	Alert string // clears only this alert; "" means any
 	At    time.Time
 }
 
-// Decide clears nothing where another alert is open, and never before it was raised.
+// Decide has no effect while another alert is open. No alert is cleared before the time at which it was raised.
 func (c ClearCondition) Decide(s ConditionState) ([]ConditionEvent, error) {
 	if s.Alert == "" || c.Alert != "" && c.Alert != s.Alert {
 		return nil, nil

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The sources of which there is one. Others have a name after a slash: todo/<process>, projection/<name>,
+// The sources that exist once. Others have a name after a slash: todo/<process>, projection/<name>,
 // workers/<kind>, idp/<provider>.
 const (
 	EventSource    = "event"
@@ -29,10 +29,10 @@ type Open struct {
 	Condition
 	Alert   string // "" while the log does not have it yet
 	Since   time.Time
-	Lasting bool // it is that of a condition, which clears it by itself
+	Lasting bool // a condition's, which is cleared when that ends
 }
 
-// Sentence says what the alert is about, for a person. It begins with a capital letter and ends without a full stop.
+// Sentence describes the alert for a person. It begins with a capital letter and ends without a full stop.
 func (o Open) Sentence() string {
 	when := ", since "
 	if !o.Lasting {
@@ -41,7 +41,7 @@ func (o Open) Sentence() string {
 	return o.what() + when + o.Since.UTC().Format(time.DateTime+" UTC")
 }
 
-// sentences say what has happened; SOURCE is the name of the source.
+// sentences describe the reasons; SOURCE is the name of the source.
 var sentences = map[Reason]string{
 	GaveUp:       "Item SUBJECT of the to-do list SOURCE has failed too often, and is tried only hourly",
 	Stopped:      "Read models have stopped before an event that they cannot handle (SUBJECT)",
@@ -74,7 +74,7 @@ func (o Open) what() string {
 	return fmt.Sprintf("%s: %s (%s)", o.Source, o.Reason, o.Subject)
 }
 
-// nameOf returns what people call a source.
+// nameOf returns the name of a source for people.
 func nameOf(source string) string {
 	switch source {
 	case LogSource:
@@ -101,7 +101,7 @@ func nameOf(source string) string {
 	return source
 }
 
-// Advice returns what to do about an alert, in sentences. It is short: docs/alerts.md says more.
+// Advice returns one or more short sentences on what to do about an alert. The details are in docs/alerts.md.
 func (o Open) Advice() string {
 	switch o.Reason {
 	case GaveUp:

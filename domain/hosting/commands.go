@@ -6,7 +6,7 @@ import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// MaxConnections is how many connections an account can have.
+// MaxConnections is the maximum number of connections of an account.
 const MaxConnections = 20
 
 // Refusals.
@@ -40,8 +40,8 @@ type Begin struct {
 	Instead string // hash of the key that it replaces, which is deleted; "" where there is none
 }
 
-// Decide refuses while the project has another variable than the one to be replaced, or somebody may be at work on
-// that.
+// Decide refuses while the project has another variable than the one to be replaced, or a request may be changing that
+// one.
 func (c Begin) Decide(s State) ([]Event, error) {
 	if s.Ended {
 		return nil, errEnded
@@ -66,7 +66,7 @@ type Set struct {
 	At       time.Time
 }
 
-// Decide refuses what was removed, or is about to be.
+// Decide refuses a variable that was removed, or is about to be.
 func (c Set) Decide(s State) ([]Event, error) {
 	v, found := s.byHash(c.Hash)
 	switch {
@@ -84,7 +84,7 @@ type BeginRemoval struct {
 	At   time.Time
 }
 
-// Decide refuses while somebody may be setting the variable.
+// Decide refuses while a request may be setting the variable.
 func (c BeginRemoval) Decide(s State) ([]Event, error) {
 	v, found := s.byHash(c.Hash)
 	switch {
@@ -103,7 +103,7 @@ type Remove struct {
 	At   time.Time
 }
 
-// Decide decides nothing for what was removed before.
+// Decide has no effect on a variable that was removed before.
 func (c Remove) Decide(s State) ([]Event, error) {
 	if _, found := s.byHash(c.Hash); !found {
 		return nil, nil
@@ -111,7 +111,7 @@ func (c Remove) Decide(s State) ([]Event, error) {
 	return []Event{VariableRemoved{Account: s.Account, Hash: c.Hash, Left: c.Left, At: c.At}}, nil
 }
 
-// End records that nothing is left at the platform. Nothing can be set any more.
+// End records that the account has no variables left at the platform, and can set no more.
 type End struct{ At time.Time }
 
 // Decide refuses while there are variables.

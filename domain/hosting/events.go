@@ -8,8 +8,8 @@ import "time"
 // Event is one of the events below.
 type Event interface{ hostingEvent() }
 
-// Connected gives an account access to what an installation on the platform may change. It replaces an earlier access
-// of the same configuration.
+// Connected gives an account the access of an installation on the platform. It replaces an earlier access of the same
+// configuration.
 type Connected struct {
 	Account      string    `json:"account"`
 	Config       string    `json:"config"`       // the platform's id of the configuration
@@ -54,7 +54,7 @@ type VariableRemoved struct {
 	At      time.Time `json:"at"`
 }
 
-// Ended records that the account is closed and nothing of it is left on the platform.
+// Ended records that the account is closed and has no variables left on the platform.
 type Ended struct {
 	Account string    `json:"account"`
 	At      time.Time `json:"at"`
@@ -67,7 +67,7 @@ func (VariableRemovalBegun) hostingEvent() {}
 func (VariableRemoved) hostingEvent()      {}
 func (Ended) hostingEvent()                {}
 
-// StreamPrefix is that of the streams, followed by the account.
+// StreamPrefix precedes the account in the name of a stream.
 const StreamPrefix = "hosting-"
 
 // Stream returns the name of an account's stream.
@@ -76,5 +76,5 @@ func Stream(account string) string { return StreamPrefix + account }
 // SealedForToken returns the purpose for which the token of a configuration is sealed.
 func SealedForToken(config string) string { return "hosting/" + config }
 
-// SealedForName returns the purpose for which the name of the project is sealed whose variable has the key with a hash.
+// SealedForName returns the purpose for which the name of a project is sealed. The hash is that of the variable's key.
 func SealedForName(hash string) string { return "hosting-project/" + hash }

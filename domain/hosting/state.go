@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Patience is how long something may be under way before it is taken for what a crash has left behind.
+// Patience is how long a change may be under way before a crash is assumed.
 const Patience = 30 * time.Second
 
-// State is what an account has at the platform.
+// State has the connections and variables of an account.
 type State struct {
 	Account     string
 	Connections map[string]Connected // by configuration
@@ -20,15 +20,15 @@ type State struct {
 // Variable is an environment variable that holds an API key.
 type Variable struct {
 	VariableBegun
-	ID       string    // the platform's; "" before it is known to have the key
+	ID       string    // the platform's; "" until the platform has confirmed the key
 	Removing bool      // it is about to be removed
-	Since    time.Time // when it has got into this phase
+	Since    time.Time // beginning of this phase
 }
 
-// Settled reports whether nothing is left to be done about the variable.
+// Settled reports whether no change of the variable is under way.
 func (v Variable) Settled() bool { return v.ID != "" && !v.Removing }
 
-// Rest returns for how long somebody may still be at work on the variable.
+// Rest returns how long a request may still be changing the variable.
 func (v Variable) Rest(now time.Time) time.Duration {
 	if v.Settled() {
 		return 0

@@ -40,7 +40,7 @@ func (SnapshotTaken) pronunciationEvent() {}
 // ReplacesState implements domain.Snapshot.
 func (SnapshotTaken) ReplacesState() {}
 
-// Content is what the client says in an entry.
+// Content is the part of an entry that the client has set.
 type Content struct {
 	Word     string `json:"word"`
 	Spoken   string `json:"spoken,omitempty"`   // a respelling
@@ -55,7 +55,7 @@ type Entry struct {
 	At     time.Time `json:"at"`     // of its last change
 }
 
-// StreamPrefix is that of the streams, followed by the account.
+// StreamPrefix precedes the account in the name of a stream.
 const StreamPrefix = "pronunciations-"
 
 // Stream returns the name of an account's stream.
@@ -67,7 +67,7 @@ func SealedFor(entry string) string { return "pronunciation/" + entry }
 // Limits of a list. A snapshot repeats all of it in one event.
 const (
 	MaxEntries = 1000
-	MaxBytes   = 384 << 10 // of what is sealed
+	MaxBytes   = 384 << 10 // of sealed content
 )
 
 // ErrNotFound is the refusal of an entry that the list does not have.
@@ -106,7 +106,7 @@ func Evolve(s State, event Event) State {
 	return s
 }
 
-// SetEntry adds an entry or replaces one. Nothing is sealed for an entry that already says the same.
+// SetEntry adds an entry or replaces one. An entry that has the same content already is not sealed again.
 type SetEntry Set
 
 // Decide refuses a list that is full.

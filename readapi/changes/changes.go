@@ -1,4 +1,4 @@
-// Package changes serves the stream of what changes of an account.
+// Package changes serves the stream of the changes of an account.
 package changes
 
 import (
@@ -73,13 +73,13 @@ func (a *API) listen(call *web.Call, in listenInput) (web.Reply, error) {
 	return web.Stream("text/event-stream", write).WithHeader("Cache-Control", "no-store"), nil
 }
 
-// tryLater is when a client that was refused may connect again.
+// tryLater is the time after which a refused client may connect again.
 const tryLater = 10 * time.Second
 
 // opening tells the browser after how many milliseconds to connect again.
 const opening = "retry: 2000\n\n"
 
-// write writes changes until the stream has its length. Then the client resumes.
+// write writes changes until the stream ends because of its length. Then the client resumes.
 func (a *API) write(ctx context.Context, w io.Writer, stream *changes.Stream) error {
 	if _, err := io.WriteString(w, opening); err != nil {
 		return err
@@ -89,15 +89,15 @@ func (a *API) write(ctx context.Context, w io.Writer, stream *changes.Stream) er
 		if patience <= 0 {
 			return nil
 		}
-		told, position, err := stream.Next(ctx, patience)
+		delivered, position, err := stream.Next(ctx, patience)
 		if err != nil {
 			return fmt.Errorf("waiting for changes: %w", err)
 		}
 		var out strings.Builder
-		for _, change := range told {
+		for _, change := range delivered {
 			fmt.Fprintf(&out, "id: %s\nevent: %s\ndata: {\"position\":\"%[1]s\"}\n\n", change.Position, change.Part)
 		}
-		if len(told) == 0 {
+		if len(delivered) == 0 {
 			out.WriteString(":\n")
 			if position != nil { // without data, it is an id alone
 				fmt.Fprintf(&out, "id: %s\n", position)

@@ -1,11 +1,10 @@
 // Package chain is the hash chain over our events in log order, and the check of a log against signed heads. Each
-// event's hash includes the one before it, so a head that names the hash of the last event speaks of all of them.
+// event's hash includes the previous one, so a head with the hash of the last event covers all of them.
 //
-// What a head proves, to somebody who has kept it: none of the events up to it was altered, removed, added or reordered
-// since it was signed. It says nothing about the events after it, about what was in the log before it was signed, or
-// about events of streams that are not ours. An event is its id, stream, revision, type, data and metadata, which holds
-// our time and who did it; its position and the store's own time are not part of it, because a copy of the log has
-// others.
+// A head that was kept proves that none of the events up to it was altered, removed, added or reordered since it was
+// signed. It proves nothing about later events, about changes before it was signed, or about events of streams that are
+// not ours. The hash covers an event's id, stream, revision, type, data and metadata, which has our time and the actor.
+// It does not cover the event's position and the store's own time, which differ in a copy of the log.
 package chain
 
 import (
@@ -22,7 +21,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// State is how far a chain is: the number of its events, and the hash of the last one.
+// State is the state of a chain: the number of its events, and the hash of the last one.
 type State struct {
 	Count uint64
 	Hash  Hash
@@ -52,8 +51,8 @@ type Hasher struct {
 }
 
 // Add adds an event: its hash is SHA-256(hash before || id || stream || revision || type || data || metadata). The id
-// has 16 bytes, the revision 8, and every text its length in 8 before it, big-endian, so that no two events have the
-// same bytes.
+// has 16 bytes and the revision 8, and every text is preceded by its length in 8 bytes, big-endian, so that no two
+// events have the same bytes.
 func (h *Hasher) Add(e eventlog.Recorded) {
 	b := append(h.event[:0], h.Hash[:]...)
 	b = append(b, e.ID[:]...)
@@ -73,9 +72,9 @@ func appendText[T string | []byte](b []byte, text T) []byte {
 // Newest is the version of the list of our streams that this release signs.
 const Newest = 4
 
-// Streams returns a version of the list of our streams, whose events are in the chain, and nil for one that this
-// release does not know. A version that was released never changes: heads name it. When a release has further streams,
-// its heads name a further version, from the events on that follow the last head of the version before.
+// Streams returns a version of the list of our streams, whose events are in the chain, or nil if this release does not
+// know the version. A released version never changes, because heads name it. When a release adds streams, its heads
+// name a new version, for the events that follow the last head of the previous one.
 func Streams(version int) eventlog.Streams {
 	first := eventlog.Streams{
 		"account-", "alerts", "apikey-", "audit-acts-", "audit-heads", "audit-reads-", "catalogue", "clip-", "condition-",
@@ -98,11 +97,11 @@ func Streams(version int) eventlog.Streams {
 	}
 }
 
-// window is how many heads are known in advance. A head whose last event is gone is given up when that of one of the
-// next ones comes.
+// window is the number of heads that are read in advance. A head whose last event is gone is given up when the last
+// event of one of the next heads comes.
 const window = 64
 
-// track is one row of heads that a log is checked against, in the order of their counts.
+// track is a series of heads that a log is checked against, in the order of their counts.
 type track struct {
 	Mark
 	config  Config
@@ -115,13 +114,13 @@ type track struct {
 	waiting map[uuid.UUID]bool // the last events of the queue
 }
 
-// Mark is how far a row of heads is.
+// Mark is the progress in a series of heads.
 type Mark struct {
-	Good    Place  `json:"good"`              // where the last head was met
-	Differs bool   `json:"differs,omitempty"` // nothing is compared any more
-	Done    uint64 `json:"done"`              // heads that were met, or given up
+	Good    Place  `json:"good"`              // of the last head that matched
+	Differs bool   `json:"differs,omitempty"` // nothing more is compared
+	Done    uint64 `json:"done"`              // heads that were reached, or given up
 	Digest  Hash   `json:"digest"`            // of their signatures
-	Refused uint64 `json:"refused,omitempty"` // revision up to which heads that are not to be trusted were reported
+	Refused uint64 `json:"refused,omitempty"` // revision up to which untrusted heads were reported
 }
 
 func newTrack(config Config, heads iter.Seq2[LoggedHead, error], next uint64, from Mark) *track {
@@ -130,7 +129,7 @@ func newTrack(config Config, heads iter.Seq2[LoggedHead, error], next uint64, fr
 		waiting: map[uuid.UUID]bool{}}
 }
 
-// skip reads the heads that an earlier check was done with.
+// skip reads the heads that an earlier check has done.
 func (t *track) skip() error {
 	var digest Hash
 	for range t.Done {
@@ -153,7 +152,7 @@ func (h Hash) with(head LoggedHead) Hash {
 	return sha256.Sum256(append(h[:], head.Signature...))
 }
 
-// fill reads heads until as many are known as may be. Those that are not to be trusted are refused.
+// fill reads heads until the window is full. Untrusted ones are refused.
 func (t *track) fill(refuse func(LoggedHead, string) error) error {
 	for !t.ended && len(t.queue) < window {
 		head, err, ok := t.pull()
@@ -179,7 +178,7 @@ func (t *track) fill(refuse func(LoggedHead, string) error) error {
 	return nil
 }
 
-// judge returns the id of a head's last event, or what is wrong with the head.
+// judge returns the id of a head's last event, or the reason why the head is not trusted.
 func (t *track) judge(head LoggedHead) (id uuid.UUID, fault string) {
 	id, err := uuid.Parse(head.Last.ID)
 	hash, notHex := hex.DecodeString(head.Hash)
@@ -198,7 +197,7 @@ func (t *track) judge(head LoggedHead) (id uuid.UUID, fault string) {
 	return id, ""
 }
 
-// nextHead returns the revision of the first head that is not done with.
+// nextHead returns the revision of the first head that is not done.
 func (t *track) nextHead() uint64 {
 	if len(t.queue) > 0 {
 		return t.queue[0].Revision
@@ -206,7 +205,7 @@ func (t *track) nextHead() uint64 {
 	return t.next
 }
 
-// take returns the head whose last event is at a place, if there is one, and how many heads before it are given up.
+// take returns the head whose last event is at a place, if any, and the number of heads before it, which are given up.
 func (t *track) take(here Place) (head LoggedHead, passed int, ok bool) {
 	passed = slices.IndexFunc(t.queue, func(h LoggedHead) bool {
 		return h.Last.ID == here.ID && h.Last.Stream == here.Stream && h.Last.Revision == here.Revision
@@ -228,7 +227,7 @@ func (t *track) done(heads int) {
 	t.queue = slices.Delete(t.queue, 0, heads)
 }
 
-// rest returns the last one of the heads that were not met, and that speak of a log up to somewhere.
+// rest returns the number of heads that were not reached and satisfy upTo, and the last one of them.
 func (t *track) rest(
 	refuse func(LoggedHead, string) error, upTo func(LoggedHead) bool,
 ) (last LoggedHead, unmet int, err error) {

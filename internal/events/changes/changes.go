@@ -1,13 +1,14 @@
-// Package changes tells clients which parts of their account have changed, once reads show it. A Notifier is given all
-// events of the log by whoever follows it, and has a Stream for each client that listens. It tells no data: a client
-// reads the part again by the documented routes.
+// Package changes notifies clients of the parts of their account that have changed, once reads show the change. A
+// Notifier is passed all events of the log, and has a Stream for each client that listens. A notification has no data:
+// the client reads the part again by the documented routes.
 //
-// A change is a hint, and may be told twice. Of several changes of one part that a client has not been told, only the
-// last is kept, so a client that reads slowly needs no more memory than another. The last changes of all accounts are
-// remembered, within a bound, for clients that resume after a position.
+// A change is a hint, and may be delivered twice. Of several undelivered changes of one part only the last is kept, so
+// a client that reads slowly needs no more memory than another. The last changes of all accounts are remembered, within
+// a bound, for clients that resume after a position.
 package changes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -22,13 +23,13 @@ import (
 
 // Config configures a Notifier. Wait is needed.
 type Config struct {
-	// Wait returns when reads show what was in the log at a position, as far as they ever will by themselves.
+	// Wait returns when reads show the log up to a position, as far as they ever will by themselves.
 	Wait func(ctx context.Context, position eventlog.Position) error
 
-	Streams        int           // open at once; default 4096
-	AccountStreams int           // of one account, open at once; default 20
-	Remembered     int           // parts of accounts of which the last change is remembered; default 8192, some 2 MB
-	Pause          time.Duration // between two rounds in which changes are told; default 100 ms, negative: none
+	Streams        int           // maximum number of open streams; default 4096
+	AccountStreams int           // maximum number of open streams of an account; default 20
+	Remembered     int           // parts of accounts whose last change is remembered; default 8192, some 2 MB
+	Pause          time.Duration // between two rounds of deliveries; default 100 ms, negative: none
 }
 
 // The reasons why Open refuses a stream.
@@ -46,26 +47,24 @@ type Change struct {
 // pending are the last changes of parts.
 type pending map[Part]eventlog.Position
 
-// Notifier tells the clients of this instance what has changed. New makes it, and Run must run.
+// Notifier notifies the clients of this instance of changes. New makes it, and Run must run.
 type Notifier struct {
 	cfg  Config
-	wake chan struct{} // has room for one: there are changes to be told
+	wake chan struct{} // has room for one: there are changes to deliver
 
 	mu        sync.Mutex
 	seen      eventlog.Position // of the last event
-	forgotten eventlog.Position // changes until then may not be remembered
+	forgotten eventlog.Position // earlier changes may not be remembered
 	recent    *simplelru.LRU[subject, eventlog.Position]
 	streams   map[string]map[*Stream]struct{} // by account
 	open      int
-	marked    map[*Stream]struct{} // those with noted changes
+	marked    map[*Stream]struct{} // those with new changes
 }
 
 // New returns a Notifier.
 func New(cfg Config) (*Notifier, error) {
-	defaultTo(&cfg.Streams, 4096)
-	defaultTo(&cfg.AccountStreams, 20)
-	defaultTo(&cfg.Remembered, 8192)
-	defaultTo(&cfg.Pause, 100*time.Millisecond)
+	cfg.Streams, cfg.AccountStreams = cmp.Or(cfg.Streams, 4096), cmp.Or(cfg.AccountStreams, 20)
+	cfg.Remembered, cfg.Pause = cmp.Or(cfg.Remembered, 8192), cmp.Or(cfg.Pause, 100*time.Millisecond)
 	n := &Notifier{
 		cfg: cfg, wake: make(chan struct{}, 1), streams: map[string]map[*Stream]struct{}{}, marked: map[*Stream]struct{}{},
 	}
@@ -74,13 +73,7 @@ func New(cfg Config) (*Notifier, error) {
 	return n, err
 }
 
-func defaultTo[T int | time.Duration](field *T, value T) {
-	if *field == 0 {
-		*field = value
-	}
-}
-
-// Begin sets the position after which all events are noted. It is called before Note and Open.
+// Begin sets the position after which Note is called with all events. It is called before Note and Listen.
 func (n *Notifier) Begin(after eventlog.Position) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -102,9 +95,9 @@ func (n *Notifier) Note(event eventlog.Recorded) {
 	}
 }
 
-// note notes that a stream is to be told of a change. The caller holds the mutex.
+// note adds a change to a stream. The caller holds the mutex.
 func (n *Notifier) note(s *Stream, part Part, at eventlog.Position) {
-	s.noted[part] = at
+	s.fresh[part] = at
 	n.marked[s] = struct{}{}
 	select {
 	case n.wake <- struct{}{}:
@@ -112,7 +105,7 @@ func (n *Notifier) note(s *Stream, part Part, at eventlog.Position) {
 	}
 }
 
-// Run tells changes until ctx ends.
+// Run delivers changes until ctx ends.
 func (n *Notifier) Run(ctx context.Context) error {
 	for {
 		select {
@@ -120,7 +113,7 @@ func (n *Notifier) Run(ctx context.Context) error {
 			return nil
 		case <-n.wake:
 		}
-		if n.tell(ctx) != nil {
+		if n.deliver(ctx) != nil {
 			return nil
 		}
 		select {
@@ -130,33 +123,34 @@ func (n *Notifier) Run(ctx context.Context) error {
 	}
 }
 
-// tell has the streams tell what was noted until now, once reads show it. What is noted meanwhile is for the next
-// round, so a part that changes all the time is told, too.
-func (n *Notifier) tell(ctx context.Context) error {
-	streams, until := n.hold()
+// deliver delivers all changes so far, once reads show them. Changes that come meanwhile are for the next round, so a
+// part that changes all the time is delivered, too.
+func (n *Notifier) deliver(ctx context.Context) error {
+	streams, until := n.beginRound()
 	if err := n.cfg.Wait(ctx, until); ctx.Err() != nil {
 		return err
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for s := range streams {
-		s.tell()
+		s.deliver()
 	}
 	return nil
 }
 
-func (n *Notifier) hold() (streams map[*Stream]struct{}, until eventlog.Position) {
+// beginRound returns the streams with new changes, which then wait for reads that show the returned position.
+func (n *Notifier) beginRound() (streams map[*Stream]struct{}, until eventlog.Position) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	streams = n.marked
 	n.marked = map[*Stream]struct{}{}
 	for s := range streams {
-		s.held, s.noted = s.noted, pending{}
+		s.awaited, s.fresh = s.fresh, pending{}
 	}
 	return streams, n.seen
 }
 
-// Open returns the open streams.
+// Open returns the number of open streams.
 func (n *Notifier) Open() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -175,7 +169,9 @@ func (n *Notifier) Listen(account, after string) (*Stream, error) {
 	case n.open >= n.cfg.Streams:
 		return nil, ErrStreams
 	}
-	s := &Stream{of: n, account: account, told: make(chan struct{}, 1), noted: pending{}, held: pending{}, due: pending{}}
+	s := &Stream{
+		of: n, account: account, ready: make(chan struct{}, 1), fresh: pending{}, awaited: pending{}, due: pending{},
+	}
 	if n.streams[account] == nil {
 		n.streams[account] = map[*Stream]struct{}{}
 	}
@@ -185,8 +181,8 @@ func (n *Notifier) Listen(account, after string) (*Stream, error) {
 	return s, nil
 }
 
-// resume notes what has changed after a position. One past the last event is of an instance that was ahead of this one,
-// or of a log that was put back since: what has changed is not known.
+// resume adds the changes after a position. If that is past the last event, it comes from an instance that was ahead of
+// this one, or from a log that was put back since, and the changes are not known.
 func (n *Notifier) resume(s *Stream, after string) {
 	position, err := eventlog.ParsePosition(after)
 	if err != nil || position.Compare(n.forgotten) < 0 || position.Compare(n.seen) > 0 {
@@ -218,21 +214,21 @@ func (n *Notifier) close(s *Stream) {
 type Stream struct {
 	of      *Notifier
 	account string
-	told    chan struct{} // has room for one: there are changes that are due
+	ready   chan struct{} // has room for one: there are changes that are due
 
 	// Each change passes through these, from left to right. They are guarded by the Notifier's mutex.
-	noted, held, due pending // seen in the log; awaited by a round; shown by reads
+	fresh, awaited, due pending // seen in the log; awaited by a round; shown by reads
 }
 
-// Next waits for changes and returns them in the order of their positions. When nothing has changed for a while it
-// returns none. After what was returned until now, the client may resume at the position, if there is one.
+// Next waits for changes and returns them in the order of their positions. After a quiet time it returns none. If it
+// returns a position, the client can resume there without missing a change.
 func (s *Stream) Next(ctx context.Context, quiet time.Duration) ([]Change, *eventlog.Position, error) {
 	patience := time.NewTimer(quiet)
 	defer patience.Stop()
 	select {
 	case <-ctx.Done():
 		return nil, nil, context.Cause(ctx)
-	case <-s.told:
+	case <-s.ready:
 	case <-patience.C:
 	}
 	changes, position := s.take()
@@ -242,12 +238,12 @@ func (s *Stream) Next(ctx context.Context, quiet time.Duration) ([]Change, *even
 // Close ends the stream. It may be called again.
 func (s *Stream) Close() { s.of.close(s) }
 
-// tell makes due what was held. The caller holds the mutex.
-func (s *Stream) tell() {
-	maps.Copy(s.due, s.held)
-	clear(s.held)
+// deliver makes the awaited changes due. The caller holds the mutex.
+func (s *Stream) deliver() {
+	maps.Copy(s.due, s.awaited)
+	clear(s.awaited)
 	select {
-	case s.told <- struct{}{}:
+	case s.ready <- struct{}{}:
 	default:
 	}
 }
@@ -260,7 +256,7 @@ func (s *Stream) take() (changes []Change, position *eventlog.Position) {
 	}
 	clear(s.due)
 	slices.SortFunc(changes, func(a, b Change) int { return a.Position.Compare(b.Position) })
-	if len(s.noted)+len(s.held) == 0 {
+	if len(s.fresh)+len(s.awaited) == 0 {
 		seen := s.of.seen
 		position = &seen
 	}

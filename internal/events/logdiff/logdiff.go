@@ -1,8 +1,8 @@
 // Package logdiff compares a log with a copy that was made of it earlier, event by event, and names the events that
 // were changed, removed, added or moved since.
 //
-// It reads both once, side by side, and knows an event by its id. Where the two differ, it reads ahead to the nearest
-// event that both have. Positions are only named, not compared: a restored log has others.
+// It reads both once, side by side, and identifies events by their ids. Where the two differ, it reads ahead to the
+// nearest event that both have. Positions are reported, not compared: a restored log has others.
 package logdiff
 
 import (
@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// window is how many events are read ahead at most, in the copy and in the log. More than that may be removed in a
-	// row; where more than that was added in a row, all that follows in the copy counts as removed.
+	// window is the maximum number of events that are read ahead, in the copy and in the log. More than that may be
+	// removed in a row; where more than that was added in a row, all that follows in the copy counts as removed.
 	window = 20_000
-	// maxDifferences bounds what is listed, and what is known again when it comes later; the rest is counted.
+	// maxDifferences bounds the list of differences, in which moved events are looked up; further ones are only counted.
 	maxDifferences = 1000
 )
 
-// Comparison compares a log with a copy of it. Its memory does not grow with either, and its time only in proportion.
+// Comparison compares a log with a copy of it, in constant memory and linear time.
 // It is not safe for concurrent use.
 type Comparison struct {
 	next      func() (eventlog.Recorded, error, bool) // of the copy
@@ -31,23 +31,23 @@ type Comparison struct {
 	copy, log queue
 	copyEnded bool
 	logEnded  bool
-	searched  int // how many events from the heads of both on were looked at without one that both have
+	searched  int // number of events from both heads on among which no id is in both
 	at        Checkpoint
 	elsewhere map[uuid.UUID]int // differences that are removals or additions
 }
 
-// Checkpoint is where a comparison stands. It belongs to the one who compares, and must be kept where nobody else can
+// Checkpoint is the state of a comparison. It is trusted, and must be kept where only the person who compares can
 // write.
 type Checkpoint struct {
-	Copy   string            `json:"copy"`            // whose copy it is
-	Read   eventlog.Position `json:"read"`            // in the copy, of the last event that was dealt with
-	After  eventlog.Position `json:"after"`           // the same in the log
-	Ended  bool              `json:"ended,omitempty"` // what follows in the log is later than the copy
+	Copy   string            `json:"copy"`            // name of the copy
+	Read   eventlog.Position `json:"read"`            // of the last event of the copy that was compared
+	After  eventlog.Position `json:"after"`           // of the last event of the log that was compared
+	Ended  bool              `json:"ended,omitempty"` // the rest of the log is later than the copy
 	Report Report            `json:"report"`
 }
 
-// New returns a comparison with a copy, whose events after a position open yields. It goes on from a checkpoint, which
-// must be that of a comparison with the same copy, or with one that has grown since; nil is the beginning. Close must
+// New returns a comparison with a copy; open yields the copy's events after a position. It continues at a checkpoint of
+// a comparison with the same copy, which may have grown since. Without one it starts at the beginning. Close must
 // follow.
 func New(
 	name string, open func(after eventlog.Position) iter.Seq2[eventlog.Recorded, error], from *Checkpoint,
@@ -71,10 +71,10 @@ func New(
 // Close ends the reading of the copy.
 func (c *Comparison) Close() error { c.stop(); return nil }
 
-// After is the position in the log after which Add needs its events.
+// After returns the position in the log after which Add is called with all events.
 func (c *Comparison) After() eventlog.Position { return c.at.After }
 
-// Checkpoint returns where the comparison stands, from which another one goes on.
+// Checkpoint returns the state, at which another comparison can continue.
 func (c *Comparison) Checkpoint() Checkpoint {
 	at := c.at
 	at.Report = at.Report.clone()
@@ -83,7 +83,7 @@ func (c *Comparison) Checkpoint() Checkpoint {
 
 // Add compares the next event of the log.
 func (c *Comparison) Add(e eventlog.Recorded) error {
-	if c.copy.len() == 0 && c.log.len() == 0 { // hardly ever not
+	if c.copy.len() == 0 && c.log.len() == 0 { // almost always
 		if same, err := c.isNext(e); err != nil || same {
 			return err
 		}
@@ -92,7 +92,7 @@ func (c *Comparison) Add(e eventlog.Recorded) error {
 	return c.align()
 }
 
-// isNext reports whether an event is the next one of the copy, and the same in all.
+// isNext reports whether an event equals the next one of the copy.
 func (c *Comparison) isNext(e eventlog.Recorded) (bool, error) {
 	copied, more, err := c.pull()
 	if err != nil || !more {
@@ -107,7 +107,7 @@ func (c *Comparison) isNext(e eventlog.Recorded) (bool, error) {
 	return true, nil
 }
 
-// pull returns the next event of the copy that was not read.
+// pull reads the next event of the copy.
 func (c *Comparison) pull() (e eventlog.Recorded, more bool, err error) {
 	if c.copyEnded {
 		return e, false, nil
@@ -117,14 +117,14 @@ func (c *Comparison) pull() (e eventlog.Recorded, more bool, err error) {
 	return e, more, err
 }
 
-// End returns what was found, when all events of the log were added.
+// End returns the report. It is called once all events of the log were added.
 func (c *Comparison) End() (Report, error) {
 	c.logEnded = true
 	err := c.align()
 	return c.at.Report.clone(), err
 }
 
-// align deals with what was read, as far as it is known what belongs together.
+// align compares the events that were read, as far as it is known which belong together.
 func (c *Comparison) align() error {
 	for c.log.len() > 0 || c.logEnded {
 		if err := c.read(1); err != nil {
@@ -146,9 +146,9 @@ func (c *Comparison) align() error {
 	return nil
 }
 
-// read reads the copy until so many of its events are known.
-func (c *Comparison) read(events int) error {
-	for c.copy.len() < events {
+// read reads the copy until n of its events are queued, or it ends.
+func (c *Comparison) read(n int) error {
+	for c.copy.len() < n {
 		e, more, err := c.pull()
 		if err != nil || !more {
 			return err
@@ -158,8 +158,8 @@ func (c *Comparison) read(events int) error {
 	return nil
 }
 
-// search reads ahead to the nearest event that both have, and deals with what is before it. It returns false when more
-// of the log has to come first.
+// search reads ahead to the nearest event that both have, and lists the differences before it. It returns false when
+// more events of the log have to be added first.
 func (c *Comparison) search() (bool, error) {
 	for n := c.searched; n < window; n++ {
 		if n >= c.log.len() && !c.logEnded {
@@ -207,7 +207,8 @@ type revision struct {
 	number uint64
 }
 
-// part deals with events of which no other has the id: one that has the place of another in its stream has replaced it.
+// part lists unmatched events of the copy and of the log. Those at the same place of the same stream are one event that
+// was changed.
 func (c *Comparison) part(copied, logged int) {
 	c.searched = 0
 	places := make(map[revision]Event, logged)
@@ -242,14 +243,14 @@ func (c *Comparison) part(copied, logged int) {
 
 func (c *Comparison) passCopy(e Event) { c.at.Read = e.Position }
 
-// passLog notes how far the log was dealt with. What is later than the copy is read again when the copy has grown.
+// passLog moves on in the log. Events that are later than the copy are read again when the copy has grown.
 func (c *Comparison) passLog(e Event) {
 	if !c.at.Ended {
 		c.at.After = e.Position
 	}
 }
 
-// later deals with an event of the log that is written after all that the copy has.
+// later counts an event of the log that was written after the end of the copy.
 func (c *Comparison) later(e Event) {
 	c.at.Ended = true
 	if _, missed := c.elsewhere[e.ID]; missed {
@@ -285,11 +286,11 @@ func (c *Comparison) remember(d Difference, at int) {
 	}
 }
 
-// queue is what was read of one of the two and not dealt with.
+// queue holds the unmatched events of one log.
 type queue struct {
 	events []Event
-	first  uint64               // number of the first of them
-	number map[uuid.UUID]uint64 // by id; the first one, if a log has an id twice
+	first  uint64               // number of the first event
+	number map[uuid.UUID]uint64 // by id; the lower one, if a log has an id twice
 }
 
 func (q *queue) len() int { return len(q.events) }
@@ -318,8 +319,7 @@ func (q *queue) pop() Event {
 	return e
 }
 
-// find returns where the queue has the event that is n events behind the first of another one, if it is no farther
-// behind.
+// find returns the index at which the queue has the event with index n of another queue, if it is at most n.
 func (q *queue) find(other queue, n int) (at int, found bool) {
 	if n >= other.len() {
 		return 0, false

@@ -26,7 +26,7 @@ type Board struct {
 	checks []*watched
 }
 
-// NewBoard returns a board without checks, which looks at intervals unless a check has another one.
+// NewBoard returns a board without checks. Every is the interval of checks that have none of their own.
 func NewBoard(alerts Alerts, every time.Duration) *Board { return &Board{alerts: alerts, every: every} }
 
 // Add adds checks. It comes before all other calls.
@@ -38,7 +38,7 @@ func (b *Board) Add(checks ...Check) {
 	}
 }
 
-// Missing names what requests lack, nothing when they can be served.
+// Missing returns what requests lack; it is empty when they can be served.
 func (b *Board) Missing() (names []string) {
 	for _, check := range b.checks {
 		if check.Lacks != nil {
@@ -48,7 +48,7 @@ func (b *Board) Missing() (names []string) {
 	return names
 }
 
-// Result is what was found out about a thing.
+// Result is the latest finding of a check.
 type Result struct {
 	Check  string    `json:"check"`
 	State  State     `json:"state"`
@@ -57,7 +57,7 @@ type Result struct {
 	Advice string    `json:"advice,omitempty"` // what to do, unless the state is ok
 }
 
-// Examine looks at everything at once, and returns the results in the order of the checks.
+// Examine runs all checks concurrently, and returns the results in the order of the checks.
 func (b *Board) Examine(ctx context.Context) []Result {
 	results := make([]Result, len(b.checks))
 	var group sync.WaitGroup
@@ -68,7 +68,7 @@ func (b *Board) Examine(ctx context.Context) []Result {
 	return results
 }
 
-// Run looks at what may raise alerts until ctx ends, and returns nil. A look that hangs holds up no other.
+// Run runs the checks that can raise alerts until ctx ends, and returns nil. A check that hangs does not delay others.
 func (b *Board) Run(ctx context.Context) error {
 	var group sync.WaitGroup
 	for _, check := range b.checks {
@@ -95,7 +95,7 @@ func (b *Board) watch(ctx context.Context, check *watched) {
 	}
 }
 
-// watched is a check with what its looks have found.
+// watched is a check with its findings.
 type watched struct {
 	Check
 	streaks map[alert.Condition]streak // of Run alone
@@ -105,7 +105,7 @@ type watched struct {
 	since time.Time
 }
 
-// look looks, and notes since when the state is the same.
+// look runs the check, and returns since when the state is the same.
 func (w *watched) look(ctx context.Context) (Finding, Result) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
@@ -118,13 +118,13 @@ func (w *watched) look(ctx context.Context) (Finding, Result) {
 	return finding, Result{Check: w.Name, State: w.state, Since: w.since, Found: finding.Found, Advice: finding.Advice}
 }
 
-// streak is how often in a row a condition was found, or was not.
+// streak counts how often in a row a condition was found, or not found.
 type streak struct {
 	found, missed int
 	since         time.Time // when it was found first
 }
 
-// judge raises the alerts of conditions that were found often enough, and clears those that were not.
+// judge raises the alerts of conditions that were found often enough, and clears those that have ended.
 func (w *watched) judge(alerts Alerts, problems []Problem) {
 	found := map[alert.Condition]bool{}
 	for _, problem := range problems {
@@ -179,7 +179,7 @@ type sample struct {
 	Tally
 }
 
-// Since adds a sample and returns what was counted within the window.
+// Since adds a sample and returns the counts within the window.
 func (w *Window) Since(now time.Time, t Tally) Tally {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package health looks at what the service rests on. Each thing to look at is declared once, as a Check, and a Board
-// looks at it. Readiness, alerts, the doctor and the metrics show what the board knows.
+// Package health checks the parts that the service depends on. Each is declared once, as a Check, and examined by a
+// Board. Readiness, alerts, the doctor and the metrics show the results of the board.
 package health
 
 import (
@@ -16,36 +16,35 @@ type State string
 // The states.
 const (
 	OK      State = "ok"
-	Warning State = "warning" // clients notice nothing yet
+	Warning State = "warning" // clients are not affected yet
 	Fault   State = "fault"
 )
 
-// Check looks at one thing. Lacks and Raises are optional.
+// Check examines one part. Lacks and Raises are optional.
 type Check struct {
 	Name string // a statement that is true while all is well, such as "the disks have room"
-	// Look finds out how the thing is. It may be called concurrently.
+	// Look returns the state of the part. It may be called concurrently.
 	Look func(ctx context.Context) Finding
-	// Lacks names what requests lack, in words for everybody. It costs nothing, however often balancers ask.
+	// Lacks returns what requests lack, in public words. It must be cheap, because balancers ask often.
 	Lacks func() []string
-	// Raises reports whether a condition is of this check, so that it is over when looks do not find it, also if it was
-	// raised before a restart. Without it nobody looks until the doctor asks.
+	// Raises reports whether a condition is of this check, so that it ends when looks do not find it, even if it was
+	// raised before a restart. A check without it is examined only for the doctor.
 	Raises func(alert.Condition) bool
-	// Every is the time between two looks; 0 means that of the board. A condition is raised when it is found RaiseAfter
-	// times in a row, and over when it is not found ClearAfter times in a row, so that what comes and goes raises one
-	// alert and not many. Both are 3 by default.
+	// Every is the time between two looks; 0 means the board's. A condition is raised when it is found RaiseAfter times
+	// in a row, and ends when it is not found ClearAfter times in a row, so that a condition that comes and goes raises
+	// one alert. Both are 3 by default.
 	Every                  time.Duration
 	RaiseAfter, ClearAfter int
 	// Rules are the alert rules of Prometheus that see the same from outside.
 	Rules []string
 }
 
-// Finding is what a look has found out.
+// Finding is the result of a look.
 type Finding struct {
 	State  State
 	Found  string
 	Advice string // what to do, unless the state is OK
-	// Problems are the conditions that hold. If they are Unknown, those that held before are neither confirmed nor
-	// over.
+	// Problems are the conditions that hold. If they are Unknown, earlier ones are neither confirmed nor ended.
 	Problems []Problem
 	Unknown  bool
 }
@@ -65,7 +64,7 @@ func Sound(format string, of ...any) Finding {
 // Broken returns a finding of a fault.
 func Broken(found, advice string) Finding { return Finding{State: Fault, Found: found, Advice: advice} }
 
-// But returns a finding that is worse. The advice tells what to do.
+// But returns a finding that is worse, with advice on what to do.
 func (f Finding) But(state State, advice string) Finding {
 	f.State, f.Advice = state, advice
 	return f

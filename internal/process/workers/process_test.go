@@ -267,10 +267,13 @@ func TestAProgramThatDoesNotExist(t *testing.T) {
 
 func TestAWorkerLeavesNoOpenFile(t *testing.T) {
 	before := openFiles(t)
-	for range 20 {
-		p := start(t, worker("echo"))
-		require.NoError(t, p.In.Write(workers.Frame{Kind: 1}))
-		p.CloseInput()
+	all := make([]*workers.Process, 20)
+	for i := range all {
+		all[i] = start(t, worker("echo"))
+		require.NoError(t, all[i].In.Write(workers.Frame{Kind: 1}))
+		all[i].CloseInput()
+	}
+	for _, p := range all { // with the race detector each takes a second to end
 		for {
 			if _, err := p.Out.Read(); errors.Is(err, io.EOF) {
 				break

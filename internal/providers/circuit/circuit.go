@@ -1,4 +1,4 @@
-// Package circuit keeps requests from a provider that is down, so that an outage costs nobody a timeout.
+// Package circuit has a circuit breaker, so that requests fail fast while a provider is down.
 package circuit
 
 import (
@@ -12,11 +12,11 @@ import (
 	"github.com/sony/gobreaker/v2"
 )
 
-// Breaker is the circuit to a provider.
+// Breaker is the circuit breaker of a provider.
 type Breaker struct {
 	*gobreaker.TwoStepCircuitBreaker[struct{}]
 	pause time.Duration
-	open  atomic.Pointer[time.Time] // until then
+	open  atomic.Pointer[time.Time] // the end of the last pause
 }
 
 // failuresToOpen is the number of consecutive failures that mean an outage.
@@ -25,8 +25,8 @@ const failuresToOpen = 5
 // ErrNoSign is reported for a request whose end does not show whether there is an outage.
 var ErrNoSign = errors.New("the request does not show whether the provider is down")
 
-// New returns the circuit to a provider, such as "the blob store". Once it has opened, it refuses requests for a pause,
-// 5 s if that is 0, and then lets one of them try.
+// New returns the breaker of a provider, such as "the blob store". Once open, it refuses requests for a pause (5 s if
+// that is 0), and then lets one of them through.
 func New(provider string, pause time.Duration, log *slog.Logger) *Breaker {
 	b := &Breaker{pause: cmp.Or(pause, 5*time.Second)}
 	b.TwoStepCircuitBreaker = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
@@ -40,7 +40,7 @@ func New(provider string, pause time.Duration, log *slog.Logger) *Breaker {
 				until := time.Now().Add(b.pause)
 				b.open.Store(&until)
 			}
-			if from == gobreaker.StateClosed || to == gobreaker.StateClosed { // and not each try in between
+			if from == gobreaker.StateClosed || to == gobreaker.StateClosed { // not after each trial request
 				log.Warn("the circuit to "+provider+" changed", "state", to.String())
 			}
 		},
@@ -48,7 +48,7 @@ func New(provider string, pause time.Duration, log *slog.Logger) *Breaker {
 	return b
 }
 
-// Rest returns for how long the circuit refuses all requests. It is 0 while one is let through to try.
+// Rest returns how long all requests are still refused. It is 0 while one is let through.
 func (b *Breaker) Rest() time.Duration {
 	until := b.open.Load()
 	if until == nil {

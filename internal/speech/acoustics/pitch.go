@@ -24,7 +24,6 @@ const (
 )
 
 type pitchTracker struct {
-	rate     int
 	fft      *fourier.FFT
 	back     *fourier.FFT
 	shape    []float64
@@ -49,7 +48,7 @@ func newPitchTracker(rate int) *pitchTracker {
 		length *= 2
 	}
 	p := &pitchTracker{
-		rate: rate, fft: fourier.NewFFT(length), back: fourier.NewFFT(lags), shape: hann(size),
+		fft: fourier.NewFFT(length), back: fourier.NewFFT(lags), shape: hann(size),
 		frame: make([]float64, length),
 		whole: make([]complex128, length/2+1), cut: make([]complex128, lags/2+1), repeated: make([]float64, lags),
 		each: float64(rate) / float64(length),

@@ -1,5 +1,5 @@
-// Package devidp is an identity provider for development. Whoever opens its login page is whom they say they are; so it
-// serves loopback only. The page has a switch for each way in which a sign-in can fail.
+// Package devidp is an identity provider for development. It accepts any login, so it serves loopback only. The login
+// page has a switch for each way in which a sign-in can fail.
 package devidp
 
 import (
@@ -33,14 +33,14 @@ import (
 // ClientID is the only client of all issuers.
 const ClientID = standins.ClientID
 
-// Server serves an issuer for each of some names, on one address.
+// Server serves one or more issuers on one address, each under its name.
 type Server struct {
 	base   string // its URL
 	names  map[string]bool
-	home   string // where clients may be, beside loopback; "" for nowhere
+	home   string // host of a client that is not on loopback, or ""
 	secret string
 	signer jose.Signer
-	forger jose.Signer // has another key under the same name
+	forger jose.Signer // has another key with the same id
 	keys   jose.JSONWebKeySet
 	server *http.Server
 	ln     net.Listener
@@ -73,7 +73,7 @@ func New(ln net.Listener, names []string, home, secret string) (*Server, error) 
 	return s, nil
 }
 
-// newSigner draws a key. All have the same name, but only one is published.
+// newSigner returns a signer with a new key. All keys have the same id, but only one is published.
 func (s *Server) newSigner(published bool) (jose.Signer, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -138,10 +138,10 @@ const (
 	badSignature    fault = "bad_signature"
 )
 
-// faults are what the page says of each.
+// faults have the texts of the login page.
 var faults = []struct {
 	Fault fault
-	Says  string
+	Text  string
 }{
 	{noFault, "nothing"},
 	{accessDenied, "the person refuses"},
@@ -171,7 +171,7 @@ func (p person) subject() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// grant is what a person has permitted to the client: first a code stands for it, then an access token.
+// grant is the permission of a person for the client. Its token is first a code, then an access token.
 type grant struct {
 	name      string // of the issuer
 	person    person
@@ -182,16 +182,16 @@ type grant struct {
 	expiresAt time.Time
 }
 
-// answers reports whether a PKCE verifier is that of the grant.
-func (g grant) answers(verifier string) bool {
+// accepts reports whether a PKCE verifier is that of the grant.
+func (g grant) accepts(verifier string) bool {
 	sum := sha256.Sum256([]byte(verifier))
 	return subtle.ConstantTimeCompare([]byte(base64.RawURLEncoding.EncodeToString(sum[:])), []byte(g.challenge)) == 1
 }
 
-// maxGrants bounds the memory that a page in a loop can take.
+// maxGrants bounds the memory for clients that request in a loop.
 const maxGrants = 10_000
 
-// keep returns a new token that stands for a grant.
+// keep returns a new token of a grant.
 func (s *Server) keep(g grant, lifetime time.Duration) string {
 	token, now := rand.Text(), time.Now()
 	g.expiresAt = now.Add(lifetime)
@@ -206,7 +206,7 @@ func (s *Server) keep(g grant, lifetime time.Duration) string {
 	return token
 }
 
-// take returns a grant, whose token is then used up.
+// take returns the grant of a token, which is valid only once.
 func (s *Server) take(token, name string) (grant, bool) {
 	g, ok := s.find(token, name)
 	s.mu.Lock()
@@ -270,7 +270,7 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 	g, ok := s.take(r.PostFormValue("code"), r.PathValue("name"))
 	switch {
 	case !ok || g.fault == usedCode || r.PostFormValue("redirect_uri") != g.redirect ||
-		!g.answers(r.PostFormValue("code_verifier")):
+		!g.accepts(r.PostFormValue("code_verifier")):
 		send(w, http.StatusBadRequest, reply{"error": "invalid_grant"})
 		return
 	case g.fault == tokenError:
@@ -288,7 +288,7 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// idToken says who signs in, and no more: the user info has the profile.
+// idToken returns an ID token without a profile, which is in the user info.
 func (s *Server) idToken(g grant) (string, error) {
 	now := time.Now()
 	claims := reply{
@@ -367,7 +367,7 @@ type request struct {
 	query    url.Values
 }
 
-// readRequest refuses what may not be answered with a redirect, and what a careful provider refuses.
+// readRequest reads a request, or returns the reason why it is not answered with a redirect.
 func (s *Server) readRequest(r *http.Request) (request, string) {
 	query := r.URL.Query()
 	in := request{name: r.PathValue("name"), query: query}
@@ -387,7 +387,7 @@ func (s *Server) readRequest(r *http.Request) (request, string) {
 	return in, ""
 }
 
-// isCallback reports whether a URL can be the client's: on this machine, or at its public address.
+// isCallback reports whether a URL can be the client's: on loopback, or at its public host.
 func (s *Server) isCallback(u *url.URL, name string) bool {
 	here := u.Scheme == "http" && signin.IsLoopback(u.Host) || s.home != "" && u.Host == s.home
 	return here && u.Path == "/auth/oauth/"+name
@@ -428,7 +428,7 @@ func (s *Server) answerPage(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, back.String(), http.StatusSeeOther)
 }
 
-// lastOf returns the last value: that of the button Cancel comes after that of the switch.
+// lastOf returns the last value: the button Cancel comes after the switch, and overrides it.
 func lastOf(values []string) string {
 	if len(values) == 0 {
 		return ""
@@ -436,7 +436,7 @@ func lastOf(values []string) string {
 	return values[len(values)-1]
 }
 
-// answer returns what the client gets.
+// answer returns the parameters of the redirect to the client.
 func (s *Server) answer(in request, who person, f fault) url.Values {
 	answer := url.Values{"state": {in.query.Get("state")}, "iss": {s.Issuer(in.name)}}
 	switch f {

@@ -1,6 +1,6 @@
-// Package hostingplatform is a hosting platform for development: it speaks the part of Vercel's API that Recital uses,
-// checks what it is asked as strictly, and has a page on which its owner installs the integration and sees what is set.
-// It keeps everything in memory.
+// Package hostingplatform is a hosting platform for development. It implements the part of Vercel's API that Recital
+// uses, validates requests as strictly, and has a page on which a developer installs the integration and sees the
+// variables. It keeps everything in memory.
 package hostingplatform
 
 import (
@@ -66,11 +66,11 @@ type Variable struct {
 	Comment string   `json:"comment"`
 }
 
-// Fault is how a request of a method fails. Before it does, what it asks for may be done.
+// Fault makes a request of a method fail. With Done it takes effect nevertheless.
 type Fault struct {
 	Method     string // "" for any
 	Status     int    // 0: the connection is cut
-	RetryAfter int    // seconds; 0: the answer says nothing
+	RetryAfter int    // seconds; 0: the response has no such header
 	Done       bool
 }
 
@@ -94,7 +94,7 @@ func (p *Platform) Close() error { return p.server.Close() }
 // URL returns its address.
 func (p *Platform) URL() string { return "http://" + p.ln.Addr().String() }
 
-// Install installs the integration for projects, and returns the id of the configuration and a code for it.
+// Install installs the integration for projects. It returns the id of the configuration, and the code for its token.
 func (p *Platform) Install(team string, projects ...string) (config, code string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -130,17 +130,17 @@ func (p *Platform) Uninstall(config string) {
 	}
 }
 
-// Fail has the next requests fail, each in one way.
+// Fail makes the next requests fail, one for each fault.
 func (p *Platform) Fail(faults ...Fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.faults = append(p.faults, faults...)
 }
 
-// hold is where a request waits.
+// hold makes a request wait.
 type hold struct{ reached, released chan struct{} }
 
-// Hold has the next POST wait, before anything is done, until release is called. reached is closed when it waits.
+// Hold makes the next POST wait before it takes effect, until release is called. reached is closed when it waits.
 func (p *Platform) Hold() (reached <-chan struct{}, release func()) {
 	h := &hold{make(chan struct{}), make(chan struct{})}
 	p.mu.Lock()
@@ -162,7 +162,7 @@ func (p *Platform) wait(r *http.Request) {
 	<-h.released
 }
 
-// Mend has no more requests fail.
+// Mend removes all faults.
 func (p *Platform) Mend() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -204,7 +204,7 @@ func (p *Platform) handler() http.Handler {
 	return pages
 }
 
-// failing carries the faults out.
+// failing applies the faults.
 func (p *Platform) failing(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.wait(r)
@@ -217,7 +217,7 @@ func (p *Platform) failing(next http.Handler) http.Handler {
 		}
 		if fault.Done {
 			p.mu.Lock()
-			next.ServeHTTP(nowhere{http.Header{}}, r)
+			next.ServeHTTP(discarded{http.Header{}}, r)
 			p.mu.Unlock()
 		}
 		if fault.Status == 0 {
@@ -242,16 +242,16 @@ func (p *Platform) fault(method string) (Fault, bool) {
 	return fault, true
 }
 
-// nowhere is the client of an answer that gets lost.
-type nowhere struct{ header http.Header }
+// discarded is a response that is not sent.
+type discarded struct{ header http.Header }
 
-func (n nowhere) Header() http.Header          { return n.header }
-func (nowhere) Write(data []byte) (int, error) { return len(data), nil }
-func (nowhere) WriteHeader(int)                {}
+func (d discarded) Header() http.Header          { return d.header }
+func (discarded) Write(data []byte) (int, error) { return len(data), nil }
+func (discarded) WriteHeader(int)                {}
 
 func answer(w http.ResponseWriter, value any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(value) // a client that has gone hears nothing
+	_ = json.NewEncoder(w).Encode(value) // an error means that the client has gone
 }
 
 func refuse(w http.ResponseWriter, status int, code string) {
@@ -284,7 +284,7 @@ func (p *Platform) exchange(w http.ResponseWriter, r *http.Request) {
 	answer(w, granted)
 }
 
-// authorized serves a request that has the token of an installation, and names its team.
+// authorized serves a request with the token of an installation and the id of its team.
 func (p *Platform) authorized(serve func(http.ResponseWriter, *http.Request, *Installation)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -375,7 +375,7 @@ func (p *Platform) removeVariable(w http.ResponseWriter, r *http.Request, projec
 	answer(w, map[string]any{})
 }
 
-// pages are for whoever develops: they do what the owner of projects does on the platform.
+// pages are for developers, who act as the owner of the projects.
 func (p *Platform) pages(mux *http.ServeMux) {
 	mux.HandleFunc("GET /{$}", p.home)
 	mux.HandleFunc("POST /install", sameOrigin(p.install))
@@ -385,12 +385,12 @@ func (p *Platform) pages(mux *http.ServeMux) {
 	}))
 }
 
-// sameOrigin refuses forms of other pages.
+// sameOrigin refuses forms from other origins.
 func sameOrigin(serve http.HandlerFunc) http.HandlerFunc {
 	return http.NewCrossOriginProtection().Handler(serve).ServeHTTP
 }
 
-// install answers with the configuration and its code, or leads back to where the form says, as the platform does.
+// install responds with the configuration and its code, or redirects to the address in the form, as the platform does.
 func (p *Platform) install(w http.ResponseWriter, r *http.Request) {
 	team := r.PostFormValue("team")
 	projects := strings.FieldsFunc(r.PostFormValue("projects"), func(c rune) bool { return c == ',' || c == ' ' })

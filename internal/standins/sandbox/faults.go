@@ -25,7 +25,7 @@ const (
 // Fault is something that goes wrong with requests to the API.
 type Fault struct {
 	Do        string `json:"do"`
-	Committed bool   `json:"committed"` // the request takes effect nevertheless
+	Committed bool   `json:"committed"` // the request takes effect all the same
 	Method    string `json:"method"`    // of the affected requests; "" means any
 	Path      string `json:"path"`      // prefix of their paths, such as "/v1/subscriptions"
 	Times     int    `json:"times"`     // the number of affected requests; 0 means all
@@ -43,7 +43,7 @@ func (f Fault) affects(r *http.Request) bool {
 	return f.Times > 0 && (f.Method == "" || f.Method == r.Method) && strings.HasPrefix(r.URL.Path, f.Path)
 }
 
-// faults are what goes wrong on demand.
+// faults are the faults in force.
 type faults struct {
 	mu      sync.Mutex
 	all     []Fault
@@ -104,7 +104,7 @@ func (f *faults) failNext(customer string) {
 	f.decline[customer]++
 }
 
-// failsNext reports whether the payment of a customer that is now attempted was ordered to fail.
+// failsNext reports whether the current payment of a customer was ordered to fail.
 func (f *faults) failsNext(customer string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -115,7 +115,7 @@ func (f *faults) failsNext(customer string) bool {
 	return true
 }
 
-// Faults sets what goes wrong from now on; without faults, nothing does.
+// Faults replaces all faults.
 func (s *Sandbox) Faults(all ...Fault) error {
 	for _, f := range all {
 		if err := f.check(); err != nil {
@@ -126,7 +126,7 @@ func (s *Sandbox) Faults(all ...Fault) error {
 	return nil
 }
 
-// faulty answers a request, unless a fault affects it.
+// faulty answers a request as the fault requires that affects it.
 func (s *Sandbox) faulty(w http.ResponseWriter, r *http.Request, c *call) {
 	fault, stopped := s.faults.next(r)
 	if fault.Do == "" {
@@ -162,7 +162,7 @@ func errSpoiled() error {
 	return &problem{status: http.StatusInternalServerError, Type: "api_error", Message: "An unknown error occurred"}
 }
 
-// wait waits for some time, or for ever if that is 0. It returns false if it was interrupted.
+// wait waits for a duration, or for ever if that is 0. It returns false if it is interrupted.
 func wait(r *http.Request, stopped <-chan struct{}, d time.Duration) bool {
 	var over <-chan time.Time
 	if d > 0 {
@@ -182,9 +182,9 @@ func wait(r *http.Request, stopped <-chan struct{}, d time.Duration) bool {
 
 const clockSetting = "clock"
 
-// clock shows real time plus what it was advanced by.
+// clock shows real time plus the sum of all advances.
 type clock struct {
-	ahead  atomic.Int64 // nanoseconds; changes in transactions only
+	ahead  atomic.Int64 // nanoseconds; changes only in transactions
 	turned sync.Mutex   // held while due work is done
 }
 
@@ -205,7 +205,7 @@ func (c *clock) reach(t time.Time, tx *transaction) {
 // Now returns the sandbox's time.
 func (s *Sandbox) Now() time.Time { return s.clock.now() }
 
-// Advance advances the clock, and does whatever is due until then in its order.
+// Advance advances the clock, and does the work that is due until then, in its order.
 func (s *Sandbox) Advance(d time.Duration) error {
 	if d < 0 {
 		return fmt.Errorf("the clock cannot go back by %s", -d)
@@ -222,13 +222,13 @@ func (s *Sandbox) Advance(d time.Duration) error {
 	return err
 }
 
-// keepTime does what is due as time goes by.
+// keepTime does due work as time goes by.
 func (s *Sandbox) keepTime(ctx context.Context) error {
 	do := func(context.Context) error { return s.doDue(s.clock.now()) }
 	return s.repeat(ctx, "do what is due", do, time.Second, nil)
 }
 
-// repeat does something at an interval, or earlier when it is woken, until ctx ends.
+// repeat calls do at an interval, and when it is woken, until ctx ends.
 func (s *Sandbox) repeat(
 	ctx context.Context, what string, do func(context.Context) error, interval time.Duration, woken <-chan struct{},
 ) error {
@@ -247,7 +247,7 @@ func (s *Sandbox) repeat(
 	}
 }
 
-// doDue does what is due at a time, each at its own time.
+// doDue does the work that is due until a time, with the clock at the time of each.
 func (s *Sandbox) doDue(until time.Time) error {
 	s.clock.turned.Lock()
 	defer s.clock.turned.Unlock()
@@ -264,7 +264,7 @@ func (s *Sandbox) doDue(until time.Time) error {
 	return nil
 }
 
-// doFirst does what is due first until a time. It reports whether there was anything.
+// doFirst does the work that is due first, unless that is after a time. It reports whether there was any.
 func (s *Sandbox) doFirst(tx *transaction, until time.Time) (bool, error) {
 	key, due := tx.firstDue("in", scheduleKind, "sub")
 	if key == "" || due.After(until) {

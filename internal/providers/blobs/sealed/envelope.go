@@ -19,7 +19,7 @@ const (
 	keyAt      = len(magic) + 2 // where the sealed data key begins
 )
 
-// Envelope is what one blob is sealed with. It is made before the content is there, so that nothing needs the keyring
+// Envelope has the key of one blob. It is made before the content is there, so that the keyring is not needed
 // afterwards.
 type Envelope struct {
 	Address blobs.Address
@@ -27,7 +27,7 @@ type Envelope struct {
 	sealed  []byte
 }
 
-// Envelope draws the key of a blob, and seals it for an account. Errors: those of the keyring.
+// Envelope makes the envelope of a blob of an account. It returns the errors of the keyring.
 func (s *Store) Envelope(ctx context.Context, account string, address blobs.Address) (Envelope, error) {
 	key := make([]byte, keySize)
 	_, _ = rand.Read(key) // never fails

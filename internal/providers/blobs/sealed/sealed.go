@@ -1,13 +1,13 @@
 // Package sealed keeps blobs sealed with the keys of their accounts, in any store. A sealed blob is
 //
-//	16 bytes   what it is, with the version of this format
+//	16 bytes   a magic number with the version of the format
 //	 2 bytes   the length of the sealed data key, big endian
 //	           a data key of 256 bits, sealed by the account's key for the purpose blob/<address>
 //	           zeros, up to 256 bytes in all
 //	           the content in DARE 2.0: frames of 64 KiB (github.com/minio/sio, DARE.md)
 //
-// so a range costs the frames that hold it, and the first one of a blob its header. What was altered, cut, or sealed
-// for another address or account is an error, never other content.
+// so to read a range is to read the frames that hold it, and for the first one of a blob the header. A blob that was
+// altered, truncated, or sealed for another address or account is an error, never other content.
 package sealed
 
 import (
@@ -23,10 +23,10 @@ import (
 	"github.com/recital-tts/recital/internal/providers/blobs"
 )
 
-// ErrBroken means that a blob is not what was put: altered, cut, or not a sealed one.
+// ErrBroken means that a blob was altered or truncated, or is not a sealed one.
 var ErrBroken = errors.New("the sealed blob is broken")
 
-// frame is the size of a frame's content, and sealedFrame that of a frame, in bytes.
+// frame is the size of a frame's content in bytes; sealedFrame includes its header and tag.
 const (
 	frame       = 64 << 10
 	sealedFrame = frame + 32
@@ -39,7 +39,7 @@ const maxOffset = frame << 32
 type Store struct {
 	store blobs.Store
 	keys  keyring.Keyring
-	// The data keys of blobs that were read, sealed as they are in the blobs: an address has one for ever.
+	// The sealed data keys of blobs that were read. The key of an address never changes.
 	sealedKeys *lru.Cache[blobs.Address, []byte]
 }
 
@@ -52,8 +52,8 @@ func New(store blobs.Store, keys keyring.Keyring) *Store {
 	return &Store{store: store, keys: keys, sealedKeys: sealedKeys}
 }
 
-// Put seals size bytes, at least one, which are all of r, and stores them as blobs.Store.Put does. The size of the blob
-// that it returns is that of the content.
+// Put seals size bytes, at least one, which are all of r, and stores them as blobs.Store.Put does. The returned blob
+// has the size of the content.
 func (s *Store) Put(ctx context.Context, e Envelope, r io.Reader, size int64) (blobs.Blob, error) {
 	content, err := sio.EncryptReader(r, config(e.key, 0))
 	if err != nil {
@@ -68,9 +68,9 @@ func (s *Store) Put(ctx context.Context, e Envelope, r io.Reader, size int64) (b
 	return blob, err
 }
 
-// Open reads a range of an account's blob as blobs.Store.Open does, except that an offset past the end is ErrBroken:
-// that may be a blob which was cut. Errors, besides those of the store and the keyring: ErrBroken, also of the
-// reader.
+// Open reads a range of an account's blob as blobs.Store.Open does, except that an offset past the end is ErrBroken,
+// because the blob may have been truncated. It and the reader return ErrBroken, and the errors of the store and the
+// keyring.
 func (s *Store) Open(
 	ctx context.Context, account string, address blobs.Address, offset, length int64,
 ) (io.ReadCloser, error) {
@@ -101,8 +101,8 @@ func framesOf(offset, length int64) int64 {
 	return (offset%frame+length-1)/frame + 1
 }
 
-// begin opens a blob at a frame, and its data key. The header comes with the first frame where that is wanted, and is
-// not read for others while its sealed data key is known.
+// begin opens a blob at a frame, and its data key. The header is read with the first frame; for other frames it is read
+// only if the sealed data key is unknown.
 func (s *Store) begin(
 	ctx context.Context, account string, address blobs.Address, first, frames int64,
 ) (io.ReadCloser, []byte, error) {
@@ -134,7 +134,7 @@ func (s *Store) begin(
 	return blob, key, nil
 }
 
-// knownKey returns the sealed data key of a blob, and reads the header where it is not known.
+// knownKey returns the sealed data key of a blob. It reads the header if the key is unknown.
 func (s *Store) knownKey(ctx context.Context, address blobs.Address) ([]byte, error) {
 	if sealed, known := s.sealedKeys.Get(address); known {
 		return sealed, nil
@@ -147,12 +147,12 @@ func (s *Store) knownKey(ctx context.Context, address blobs.Address) ([]byte, er
 	return sealed, errors.Join(err, blob.Close())
 }
 
-// config is that of the stream: nothing but DARE 2.0, whatever the blob says.
+// config accepts only version 2.0 of DARE, whatever the version in the blob.
 func config(key []byte, sequence uint32) sio.Config {
 	return sio.Config{MinVersion: sio.Version20, MaxVersion: sio.Version20, Key: key, SequenceNumber: sequence}
 }
 
-// reader reads a range. After an error it reads nothing more.
+// reader reads a range. After an error it returns no more data.
 type reader struct {
 	content *io.LimitedReader
 	blob    io.Closer
@@ -167,8 +167,8 @@ func (r *reader) Read(p []byte) (n int, err error) {
 	return n, r.err
 }
 
-// Close reads what is left of the last frame after a range that was read to its end: sio gives a frame's buffer back
-// for the next reader when there is nothing left.
+// Close reads the rest of the last frame if the range was read to its end: sio releases the buffer of a frame for the
+// next reader when it is empty.
 func (r *reader) Close() error {
 	if r.content.N <= 0 {
 		_, _ = io.Copy(io.Discard, r.content.R)
@@ -176,7 +176,7 @@ func (r *reader) Close() error {
 	return r.blob.Close()
 }
 
-// explain turns what the format finds wrong into ErrBroken, and leaves other errors as they are.
+// explain returns ErrBroken for errors of the format, and other errors unchanged.
 func explain(err error) error {
 	if errors.As(err, new(sio.Error)) {
 		return fmt.Errorf("%w: %w", ErrBroken, err)

@@ -112,10 +112,14 @@ func analyse(t testing.TB, cloner cloning.Cloner, recordings ...[]byte) (all []c
 }
 
 // The voices of the other engine are cloned: what the clone says is nearer to them than the system voice that it is
-// made of, and as loud as all voices. One of them is cloned twice.
+// made of, and as loud as all voices. One of them is cloned twice. Where the speaker's language is not known, no
+// installed voice is a base.
 func TestACloneIsNearerThanWhatItIsMadeOf(t *testing.T) {
 	cloner, engine := newCloner(t)
 	flite := open(t, workertest.Flite(workerBinary))
+	leah, _ := speech.LookupVoice("leah")
+	base := []speech.Voice{installed{flite, leah}.base(t)}
+	cloner = cloner.WithInstalled(func() []speech.Voice { return base })
 	voices := []string{"leah", "zeke", "ansel"} // one of each of flite's voices
 	if testing.Short() {
 		voices = voices[:1]
@@ -132,6 +136,7 @@ func TestACloneIsNearerThanWhatItIsMadeOf(t *testing.T) {
 		require.NoError(t, err)
 		require.LessOrEqual(t, len(model.Data), cloning.MaxModelBytes)
 		require.Equal(t, cloner.Engine(), model.Engine)
+		require.Empty(t, model.Base)
 		clone, err := cloner.Open(model)
 		require.NoError(t, err)
 
