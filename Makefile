@@ -20,9 +20,9 @@ UNWATCHED = $(module)/internal/speech/stretch $(module)/internal/speech/masterin
 unwatched = $(foreach package,$(UNWATCHED),-gcflags=$(package)=-race=false)
 
 # Many tests wait most of their time, so more of them run at once than there are processors; of those with the race
-# detector and of the shortened ones, more packages, too. In full, fewer do: services that share a processor with ten others exceed their own time limits, and
-# their retries cost more than running at once saves. Lint vets, and nobody debugs what is deleted after the test: a
-# third of all went into both.
+# detector and of the shortened ones, more packages, too. In full, fewer do: services that share a processor with ten
+# others exceed their own time limits, and their retries cost more than running at once saves. Lint vets, and nobody
+# debugs what is deleted after the test: a third of all went into both.
 AT_ONCE = $(if $(FULL),2,4)
 TEST = $(GO) test -count=1 -parallel $(AT_ONCE) -vet off -ldflags '-s -w' -timeout $(TEST_TIMEOUT)
 TEST_TIMEOUT ?= 60m
@@ -74,6 +74,9 @@ deps-test: ## install what the tests need as well
 deps-long: ## install what the longest tests need as well
 	@deploy/deps.sh long
 
+# Programs that tests run later are built beside what comes first.
+build_tools = for tool in versitygw stripe-mock; do $(GO) tool -modfile=deploy/tools.mod -n $$tool; done >/dev/null 2>&1
+
 build: ## build the binaries into bin/
 	CGO_ENABLED=0 $(GO) build -o bin/ ./cmd/recitald ./cmd/recitalctl ./cmd/standins \
 		./cmd/japanesereader
@@ -93,7 +96,7 @@ console: ## build the console's page from its sources (needs Node and npm's regi
 	GO=$(GO) console/build.sh console internal/http/console/dist
 
 test: deps-test build ## run the tests, the longest ones shortened, some with the race detector (FULL=1: make test-long)
-	@for tool in versitygw stripe-mock; do $(GO) tool -modfile=deploy/tools.mod -n $$tool; done >/dev/null 2>&1 & # tests need them later
+	@$(build_tools) &
 	@deploy/onnxruntime.sh >/dev/null || echo "NEURAL VOICES ARE NOT TESTED, for want of ONNX Runtime"
 	@$(MAKE) --no-print-directory --keep-going --jobs $(if $(FULL),1,2) \
 		$(if $(FULL),test-long-race test-long-plain,test-race test-plain) | $(slowest)
