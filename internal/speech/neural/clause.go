@@ -22,7 +22,6 @@ type clause struct {
 type word struct {
 	rune     int    // index of its first code point in the job's text
 	spelling string // in the International Phonetic Alphabet, and then in the symbols of the voice
-	joined   bool   // no space is between the word before and it
 }
 
 // endsSentence reports whether the clause is the last one of a sentence.

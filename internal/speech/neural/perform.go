@@ -151,7 +151,7 @@ func (s *speller) words(c clause, like span) {
 		}
 		word := like
 		word.from, word.rune = len(s.ids), w.rune
-		if len(s.spans) > first && !w.joined {
+		if len(s.spans) > first {
 			s.add(spaceSymbol)
 		}
 		s.addIDs(symbols...)

@@ -65,7 +65,7 @@ func (c Config) take(of *clause, text []rune) (words []word) {
 		return nil
 	}
 	for _, w := range spelt {
-		words = append(words, word{rune: of.start + w.Start, spelling: w.Symbols, joined: w.Joined})
+		words = append(words, word{rune: of.start + w.Start, spelling: w.Symbols})
 		for i := range w.Runes {
 			text[w.Start+i] = ' '
 		}

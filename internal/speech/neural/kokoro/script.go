@@ -2,7 +2,7 @@ package kokoro
 
 import (
 	_ "embed"
-	"slices"
+	"iter"
 	"strings"
 	"sync"
 	"unicode"
@@ -12,7 +12,6 @@ import (
 type Word struct {
 	Start, Runes int // in the text
 	Symbols      string
-	Joined       bool // nothing is between the one before it and it
 }
 
 // Spell returns the words of a text whose script leads to Kokoro's alphabet: kana in Japanese, and Pinyin with the
@@ -58,7 +57,7 @@ func toKatakana(r rune) rune {
 }
 
 // runs yields where the longest runs of some characters begin and end in a text.
-func runs(text []rune, within func(rune) bool) func(yield func(start, end int) bool) {
+func runs(text []rune, within func(rune) bool) iter.Seq2[int, int] {
 	return func(yield func(start, end int) bool) {
 		for at := 0; at < len(text); at++ {
 			start := at
@@ -93,22 +92,14 @@ var tones = [...]string{"→", "↗", "↓", "↘", ""}
 func spellPinyin(text []rune) (words []Word) {
 	for start, end := range runs(text, isOfSyllables) {
 		if symbols, ok := syllable(string(text[start:end])); ok {
-			joined := len(words) > 0 && isBetween(text[words[len(words)-1].end():start])
-			words = append(words, Word{Start: start, Runes: end - start, Symbols: symbols, Joined: joined})
+			words = append(words, Word{Start: start, Runes: end - start, Symbols: symbols})
 		}
 	}
 	return words
 }
 
-func (w Word) end() int { return w.Start + w.Runes }
-
 // isOfSyllables reports whether a character may be one of a syllable's.
 func isOfSyllables(r rune) bool { return unicode.IsLetter(r) || r >= '0' && r <= '9' }
-
-// isBetween reports whether nothing but white space is between two syllables.
-func isBetween(text []rune) bool {
-	return !slices.ContainsFunc(text, func(r rune) bool { return !unicode.IsSpace(r) })
-}
 
 // syllable returns the symbols of a syllable, whose last character is the number of its tone.
 func syllable(spelling string) (symbols string, ok bool) {
