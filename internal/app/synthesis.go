@@ -108,7 +108,7 @@ func (a *App) startWorkers(context.Context) error {
 	a.catalogue = &speech.Catalogue{}
 	a.installed = installed.New(installed.Config{
 		Runtime: a.onnxRuntime(), Speechworker: binary, SampleRate: a.engines.SampleRate(),
-		Memory: int64(a.cfg.NeuralMemory) * mib, Logger: a.log,
+		Memory: int64(a.cfg.NeuralMemory) * mib, Japanese: a.japanese, Logger: a.log,
 	})
 	a.onClose("the installed voices", a.installed.CloseAll)
 	a.speaker = speech.NewSpeaker(a.engines).WithSecondEngine(a.second).WithJapanese(a.japanese).WithInstalled(a.installed)

@@ -120,7 +120,9 @@ func (s *Speaker) installedEngine(r Request) (Engine, bool) {
 	if of.Moved != nil {
 		engine = moving{engine, *of.Moved}
 	}
-	return spoken{Engine: engine}, true
+	// Han is read as Pinyin and kana, which such a voice knows, too.
+	isRead := r.Language == mandarin || r.Language == kana
+	return spoken{Engine: engine, manyLanguages: isRead, japanese: s.engine.japanese}, true
 }
 
 // substitution returns the warning about a voice in whose place another one speaks, or "".

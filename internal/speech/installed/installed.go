@@ -31,6 +31,8 @@ type Config struct {
 	// Patience is how long a new stream waits for one that ends; default 5 s.
 	Patience time.Duration
 	Logger   *slog.Logger
+	// Japanese reads what Japanese voices are measured with; without it, they are measured as it is written.
+	Japanese speech.JapaneseReader
 }
 
 // Engines implements speech.InstalledEngines. It is safe for concurrent use.

@@ -1,7 +1,9 @@
 package installed
 
 import (
+	"cmp"
 	"context"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,7 +34,9 @@ func (e *Engines) Measure(ctx context.Context, v voicepack.Voice) (m voicepack.M
 	if !e.HasRuntime() {
 		return voicepack.Measured{}, voicepack.ErrNoRuntime
 	}
-	checked, err := e.check(ctx, v)
+	language := v.Languages[0]
+	texts := sentencesIn(language)
+	checked, err := e.check(ctx, v, e.spoken(ctx, language, texts))
 	if err != nil {
 		return voicepack.Measured{}, fmt.Errorf("checking a voice: %w", err)
 	}
@@ -41,13 +45,13 @@ func (e *Engines) Measure(ctx context.Context, v voicepack.Voice) (m voicepack.M
 		return voicepack.Measured{}, err
 	}
 	defer func() { err = errors.Join(err, pool.Close()) }()
-	engine := speech.WithFrontEnd(pool, nil)
+	engine := speech.WithFrontEnd(pool, e.config.Japanese)
 	meter := loudness.NewMeter(pool.SampleRate())
 	analyser := acoustics.New(acoustics.Config{Rate: pool.SampleRate()})
 	samples := 0
-	for _, text := range enough(sentencesIn(v.Languages[0]), checked.Cost) {
+	for _, text := range enough(texts, checked.Cost) {
 		job := speech.Job{
-			Text: text, Voice: speech.Voice{Variant: filepath.Base(v.Folder)}, Language: v.Languages[0], Speed: 1,
+			Text: text, Voice: speech.Voice{Variant: filepath.Base(v.Folder)}, Language: language, Speed: 1,
 		}
 		pcm, _, err := speech.Synthesise(ctx, engine, job)
 		if errors.Is(err, speech.ErrEngineFailed) || errors.Is(err, speech.ErrRefused) {
@@ -88,7 +92,9 @@ func enough(sentences []string, cost float64) []string {
 }
 
 // check asks a process of the voice whether it knows all symbols, and whether its parts give what the whole model does.
-func (e *Engines) check(ctx context.Context, v voicepack.Voice) (engineproto.Checked, error) {
+func (e *Engines) check(
+	ctx context.Context, v voicepack.Voice, sentences engineproto.Sentences,
+) (engineproto.Checked, error) {
 	process, err := workers.Start(e.command(v))
 	if err != nil {
 		return engineproto.Checked{}, err
@@ -97,7 +103,7 @@ func (e *Engines) check(ctx context.Context, v voicepack.Voice) (engineproto.Che
 	defer cancel()
 	defer context.AfterFunc(ctx, process.Kill)()
 	defer end(process)
-	checked, err := ask(process, engineproto.Sentences{Language: v.Languages[0], Texts: sentencesIn(v.Languages[0])})
+	checked, err := ask(process, sentences)
 	if ctx.Err() != nil {
 		return engineproto.Checked{}, errors.New("it took too long, or was given up")
 	}
@@ -143,26 +149,51 @@ func ask(process *workers.Process, what engineproto.Sentences) (engineproto.Chec
 // maxGain bounds the gain of a voice in dB.
 const maxGain = 24
 
-// sentencesIn returns what a voice of a language is measured with: sentences of the language, where there are any.
-func sentencesIn(language string) []string {
-	if own := formant.Sentences(language); own != nil && !strings.HasPrefix(language, "en") {
-		return own
+// spoken returns what the front end makes of texts, and the language of it.
+func (e *Engines) spoken(ctx context.Context, language string, texts []string) engineproto.Sentences {
+	heard := listening{Sentences: engineproto.Sentences{Language: language}}
+	engine := speech.WithFrontEnd(&heard, e.config.Japanese)
+	for _, text := range texts {
+		_, _ = engine.Speak(ctx, speech.Job{Text: text, Language: language, Speed: 1}) // never speaks
 	}
-	return sentences()
+	return heard.Sentences
 }
 
-// sentences are those in English.
-func sentences() []string {
-	return []string{
-		"The train to the coast leaves at a quarter past nine.", "Could you tell me where the library is?",
-		"She put the letter back into the drawer.", "Rain is expected in the north by the evening.",
-		"Nobody had seen the old map for years.", "We need three eggs, some flour and a little butter.",
-		"He laughed, and the whole room laughed with him.", "What a lovely garden you have!",
-		"The museum is closed on Mondays.", "Turn left at the bridge, and follow the river.",
-		"My brother works as a nurse in a small town.", "It was the first warm day of the year.",
-		"Please keep your ticket until the end of the journey.", "The answer was shorter than the question.",
-		"A black cat slept on the roof of the car.", "They painted the kitchen yellow last summer.",
-		"Is there anything else that I can do for you?", "The meeting starts in ten minutes.",
-		"Children were playing in the street below.", "Thank you for calling, and have a good day.",
+// listening is an engine that notes what it is to say.
+type listening struct {
+	speech.Engine
+	engineproto.Sentences
+}
+
+// Speak implements speech.Engine.
+func (l *listening) Speak(_ context.Context, job speech.Job) (speech.Utterance, error) {
+	l.Texts = append(l.Texts, job.Text)
+	if len(job.Phrases) > 0 {
+		l.Language = cmp.Or(job.Phrases[0].Language, l.Language)
 	}
+	return nil, speech.ErrRefused
+}
+
+// sentenceTable has a line for each language in which voices are measured with other sentences than those by which
+// clones are made, or which has none of these: the language, and the sentences.
+//
+//go:embed sentences.tsv
+var sentenceTable string
+
+// sentencesIn returns what a voice of a language is measured with: sentences of the language, where there are any, or
+// else English ones.
+func sentencesIn(language string) (english []string) {
+	base, _, _ := strings.Cut(language, "-")
+	for line := range strings.Lines(sentenceTable) {
+		switch cells := strings.Split(strings.TrimSpace(line), "\t"); cells[0] {
+		case base:
+			return cells[1:]
+		case "en":
+			english = cells[1:]
+		}
+	}
+	if own := formant.Sentences(language); own != nil {
+		return own
+	}
+	return english
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/speech/neural/neuraltest"
+	"github.com/recital-tts/recital/internal/speech/pinyin"
 )
 
 // symbols are those of Kokoro-82M.
@@ -32,7 +33,7 @@ func TestKokoroHasASymbolForEachSoundOfItsLanguages(t *testing.T) {
 	}
 }
 
-// texts returns a long text in each language of Kokoro's that espeak-ng spells.
+// texts returns a long text in each language of Kokoro's, as the front end spells it.
 func texts(t *testing.T) map[string]string {
 	t.Helper()
 	content, err := os.ReadFile("../reporttest/texts/calibration.tsv")
@@ -41,10 +42,25 @@ func texts(t *testing.T) map[string]string {
 	for line := range strings.Lines(string(content)) {
 		language, text, _ := strings.Cut(strings.TrimSpace(line), "\t")
 		switch language {
-		case "en-us", "en-gb", "es", "fr-fr", "hi", "it", "pt-br":
+		case "en-us", "en-gb", "es", "fr-fr", "hi", "it", "pt-br", "ja":
 			all[language] = text
+		case "cmn":
+			all[language] = inPinyin(text) + "WiFi。"
 		}
 	}
-	require.Len(t, all, 7)
+	require.Len(t, all, 9)
 	return all
+}
+
+func inPinyin(text string) string {
+	var out strings.Builder
+	letters := []rune(text)
+	for i, syllable := range pinyin.Spell(letters) {
+		if syllable == "" {
+			out.WriteRune(letters[i])
+			continue
+		}
+		out.WriteString(" " + syllable)
+	}
+	return out.String()
 }

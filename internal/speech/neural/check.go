@@ -68,12 +68,12 @@ func (s *server) spell(
 	runes := []rune(text)
 	job := engineproto.Job{Text: text, Language: language, Speed: 1}
 	clauses := cutClauses(runes, []speech.Phrase{speech.OwnPhrase(len(runes))})
-	if err := s.transcriber.transcribe(job, clauses); err != nil {
+	if err := s.transcriber.transcribe(job, clauses, voice.Config); err != nil {
 		return nil, err
 	}
 	for _, c := range clauses {
 		for _, w := range c.words {
-			_, lacking := voice.Config.symbols(language, w.ipa)
+			_, lacking := voice.Config.symbols(w)
 			for _, r := range lacking {
 				missing[string(r)]++
 			}

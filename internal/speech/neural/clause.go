@@ -11,15 +11,17 @@ import (
 type clause struct {
 	start, runes int
 	phrase       speech.Phrase // to which it belongs
+	language     string        // in which it is pronounced
+	spelt        bool          // its script leads to all of it
 	ends         bool          // its phrase ends with it
 	mark         rune          // that it ends with, as models know it: , ; : . ? or !; 0 for none
 	words        []word
 }
 
-// word is a word in the International Phonetic Alphabet.
+// word is a word, or a syllable.
 type word struct {
-	rune int // index of its first code point in the job's text
-	ipa  string
+	rune     int    // index of its first code point in the job's text
+	spelling string // in the International Phonetic Alphabet, and then in the symbols of the voice
 }
 
 // endsSentence reports whether the clause is the last one of a sentence.

@@ -46,7 +46,10 @@ func kokoroConfig(content []byte) (Config, error) {
 	if err := json.Unmarshal(content, &file); err != nil || len(file.Vocabulary) == 0 {
 		return Config{}, errors.New("the voice's configuration has no vocabulary that can be read")
 	}
-	c := Config{units: kokoroUnits, edges: kokoroEdges, respell: kokoro.Respell, IDs: map[string][]int64{}}
+	c := Config{
+		units: kokoroUnits, edges: kokoroEdges, respell: kokoro.Respell, spell: kokoro.Spell,
+		IDs: map[string][]int64{},
+	}
 	c.Audio.SampleRate, c.Inference.Noise, c.Inference.Length = kokoro.Rate, 1, 1
 	for symbol, id := range file.Vocabulary {
 		if id < 1 || id > kokoro.MaxID || utf8.RuneCountInString(symbol) != 1 {

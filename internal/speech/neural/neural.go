@@ -39,6 +39,8 @@ type Config struct {
 	edges edges
 	// respell turns a word of a language into the alphabet of the ids.
 	respell func(language, ipa string) string
+	// spell returns the words of a text that the script of a language leads to; nil if there is no such language.
+	spell func(language string, text []rune) (words []kokoro.Word, ok bool)
 }
 
 // The symbols that a sentence of ids begins with, ends with, and has between its phonemes.
@@ -89,10 +91,9 @@ func (c Config) id(symbol string) (id int64, found bool) {
 	return ids[0], true
 }
 
-// symbols returns what an alphabet spells a word in the International Phonetic Alphabet with, and the symbols that it
-// lacks.
-func (c Config) symbols(language, word string) (ids []int64, missing []rune) {
-	for _, r := range c.respell(language, word) {
+// symbols returns the ids of a word, and the symbols that the voice lacks.
+func (c Config) symbols(word word) (ids []int64, missing []rune) {
+	for _, r := range word.spelling {
 		if id, found := c.id(string(r)); found {
 			ids = append(ids, id)
 			continue

@@ -90,7 +90,7 @@ func seedOf(job engineproto.Job) uint64 {
 
 // spell returns the ids of a sentence, with a pad between them if the voice has one.
 func (p *performance) spell(clauses []clause) (ids []int64, spans []span) {
-	s := speller{config: p.voice.Config, language: p.job.Language}
+	s := speller{config: p.voice.Config}
 	s.add(beginSymbol)
 	for i, c := range clauses {
 		like := span{speed: p.speedOf(c), gain: math.Pow(10, c.phrase.Gain/20)}
@@ -119,11 +119,10 @@ func (p *performance) speedOf(c clause) float64 {
 
 // speller collects the ids of a sentence.
 type speller struct {
-	config   Config
-	language string
-	ids      []int64
-	spans    []span
-	spoken   bool // some of it is a word
+	config Config
+	ids    []int64
+	spans  []span
+	spoken bool // some of it is a word
 }
 
 // add adds a symbol, if the voice has it, and a pad.
@@ -146,7 +145,7 @@ func (s *speller) addIDs(ids ...int64) {
 func (s *speller) words(c clause, like span) {
 	first := len(s.spans)
 	for i, w := range c.words {
-		symbols, _ := s.config.symbols(s.language, w.ipa)
+		symbols, _ := s.config.symbols(w)
 		if len(symbols) == 0 {
 			continue
 		}

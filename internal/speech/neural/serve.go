@@ -83,7 +83,7 @@ func (s *server) answer(ctx context.Context, frame workers.Frame) error {
 		job.Phrases = []speech.Phrase{speech.OwnPhrase(len(text))}
 	}
 	clauses := cutClauses(text, job.Phrases)
-	if err := s.transcriber.transcribe(job, clauses); err != nil {
+	if err := s.transcriber.transcribe(job, clauses, voice.Config); err != nil {
 		if errors.Is(err, errRefused) {
 			return s.refuse(err)
 		}

@@ -1,9 +1,12 @@
 package neural
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech"
@@ -19,25 +22,84 @@ type transcriber struct {
 	process *workers.Process // nil when none runs
 }
 
-// transcribe fills in the words of clauses.
-func (t *transcriber) transcribe(job engineproto.Job, clauses []clause) error {
+// transcribe fills in the words of clauses, in the symbols of the voice: those to which their script leads, and, among
+// them, the others as espeak-ng pronounces them.
+func (t *transcriber) transcribe(job engineproto.Job, clauses []clause, config Config) error {
 	text := []rune(job.Text)
-	for len(clauses) > 0 {
-		batch := clauses[:min(len(clauses), maxClauses)]
-		clauses = clauses[len(batch):]
-		first := batch[0].start
-		part := speech.Job{
-			Text: string(text[first : batch[len(batch)-1].start+batch[len(batch)-1].runes]), Voice: speech.Voices()[0],
-			Language: job.Language, Speed: 1, Careful: job.Careful, Sounds: soundsWithin(job.Sounds, batch),
-		}
-		for _, c := range batch {
-			part.Phrases = append(part.Phrases, speech.OwnPhrase(c.runes))
-		}
-		if err := t.insist(part, batch); err != nil {
-			return err
+	spelt := make([][]word, len(clauses))
+	for i := range clauses {
+		c := &clauses[i]
+		c.language = cmp.Or(c.phrase.Language, job.Language)
+		if len(soundsWithin(job.Sounds, clauses[i:i+1])) == 0 {
+			spelt[i] = config.take(c, text[c.start:c.start+c.runes])
 		}
 	}
+	for at := 0; at < len(clauses); {
+		n := unspelt(clauses[at:])
+		if err := t.pronounce(job, text, clauses[at:at+n]); err != nil {
+			return err
+		}
+		at += max(n, 1)
+	}
+	for i := range clauses {
+		c := &clauses[i]
+		for j, w := range c.words {
+			c.words[j].spelling = config.respell(c.language, w.spelling)
+		}
+		c.words = append(c.words, spelt[i]...)
+		slices.SortStableFunc(c.words, func(a, b word) int { return a.rune - b.rune })
+	}
 	return nil
+}
+
+// loanwords is the language of what the script of another one does not spell.
+const loanwords = "en-us"
+
+// take takes the words that the script leads to out of a clause, and leaves spaces in their places in its text.
+func (c Config) take(of *clause, text []rune) (words []word) {
+	if c.spell == nil {
+		return nil
+	}
+	spelt, ok := c.spell(of.language, text)
+	if !ok {
+		return nil
+	}
+	for _, w := range spelt {
+		words = append(words, word{rune: of.start + w.Start, spelling: w.Symbols})
+		for i := range w.Runes {
+			text[w.Start+i] = ' '
+		}
+	}
+	of.language = loanwords
+	of.spelt = !slices.ContainsFunc(text, func(r rune) bool { return unicode.In(r, unicode.L, unicode.N, unicode.S) })
+	return words
+}
+
+// unspelt returns how many of the first clauses are pronounced at once; 0 if the first one is spelt.
+func unspelt(clauses []clause) int {
+	n := slices.IndexFunc(clauses, func(c clause) bool { return c.spelt })
+	if n < 0 {
+		n = len(clauses)
+	}
+	return min(n, maxClauses)
+}
+
+// pronounce fills in what espeak-ng says of some clauses of a text.
+func (t *transcriber) pronounce(job engineproto.Job, text []rune, clauses []clause) error {
+	if len(clauses) == 0 {
+		return nil
+	}
+	first, last := clauses[0], clauses[len(clauses)-1]
+	part := speech.Job{
+		Text: string(text[first.start : last.start+last.runes]), Voice: speech.Voices()[0],
+		Language: job.Language, Speed: 1, Careful: job.Careful, Sounds: soundsWithin(job.Sounds, clauses),
+	}
+	for _, c := range clauses {
+		phrase := speech.OwnPhrase(c.runes)
+		phrase.Language = c.language
+		part.Phrases = append(part.Phrases, phrase)
+	}
+	return t.insist(part, clauses)
 }
 
 // insist asks a second time, carefully, if the child dies of a job. The model stays loaded meanwhile.
@@ -173,7 +235,7 @@ func (a *answer) finish() {
 			if n := len(a.starts); n > 0 {
 				start = a.starts[i*n/len(a.ipa)]
 			}
-			c.words = append(c.words, word{rune: start, ipa: ipa})
+			c.words = append(c.words, word{rune: start, spelling: ipa})
 		}
 	}
 	a.ipa, a.starts = nil, nil

@@ -34,7 +34,7 @@ func (u units) cut(clauses []clause) (short []clause) {
 		piece := c
 		piece.words, piece.ends, piece.mark = nil, false, 0
 		for _, w := range u.cutWords(c.words) {
-			if n := piece.symbols() + len([]rune(w.ipa)) + 1; n > u.symbols {
+			if n := piece.symbols() + len([]rune(w.spelling)) + 1; n > u.symbols {
 				short = append(short, piece)
 				piece.words = nil
 			}
@@ -48,12 +48,13 @@ func (u units) cut(clauses []clause) (short []clause) {
 
 func (u units) cutWords(words []word) (short []word) {
 	for _, w := range words {
-		ipa := []rune(w.ipa)
-		for len(ipa) >= u.symbols {
-			short = append(short, word{rune: w.rune, ipa: string(ipa[:u.symbols-1])})
-			ipa = ipa[u.symbols-1:]
+		spelling := []rune(w.spelling)
+		for len(spelling) >= u.symbols {
+			short = append(short, word{rune: w.rune, spelling: string(spelling[:u.symbols-1])})
+			spelling = spelling[u.symbols-1:]
 		}
-		short = append(short, word{rune: w.rune, ipa: string(ipa)})
+		w.spelling = string(spelling)
+		short = append(short, w)
 	}
 	return short
 }
@@ -61,7 +62,7 @@ func (u units) cutWords(words []word) (short []word) {
 // symbols returns the symbols of the words, with a space after each.
 func (c clause) symbols() (count int) {
 	for _, w := range c.words {
-		count += len([]rune(w.ipa)) + 1
+		count += len([]rune(w.spelling)) + 1
 	}
 	return count
 }

@@ -15,7 +15,7 @@ func heard(text string) []clause {
 	clauses := cutClauses(runes, []speech.Phrase{speech.OwnPhrase(len(runes))})
 	for i, c := range clauses {
 		for _, w := range strings.Fields(string(runes[c.start : c.start+c.runes])) {
-			clauses[i].words = append(clauses[i].words, word{ipa: w})
+			clauses[i].words = append(clauses[i].words, word{spelling: w})
 		}
 	}
 	return clauses
@@ -40,14 +40,14 @@ func TestWhatIsTooLongForAUnitIsCut(t *testing.T) {
 		var want, got string
 		for _, c := range clauses {
 			for _, w := range c.words {
-				want += w.ipa
+				want += w.spelling
 			}
 		}
 		short := u.cut(clauses)
 		for _, c := range short {
 			require.LessOrEqual(t, c.symbols(), u.symbols)
 			for _, w := range c.words {
-				got += w.ipa
+				got += w.spelling
 			}
 		}
 		require.Equal(t, want, got, "nothing is lost")
