@@ -28,7 +28,8 @@ func (t *transcriber) transcribe(job engineproto.Job, clauses []clause) error {
 		first := batch[0].start
 		part := speech.Job{
 			Text: string(text[first : batch[len(batch)-1].start+batch[len(batch)-1].runes]), Voice: speech.Voices()[0],
-			Language: job.Language, Speed: 1, Careful: job.Careful, Sounds: soundsWithin(job.Sounds, batch),
+			Language: job.Language, Careful: job.Careful, Sounds: soundsWithin(job.Sounds, batch),
+			Speed: speech.MaxSpeed, // phonemes are the same at each, and the sound that espeak-ng makes of them is short
 		}
 		for _, c := range batch {
 			part.Phrases = append(part.Phrases, speech.OwnPhrase(c.runes))
