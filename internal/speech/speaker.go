@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"sync"
+	"time"
 
 	"github.com/recital-tts/recital/internal/process/tracing"
 	"github.com/recital-tts/recital/internal/speech/mastering"
@@ -278,10 +279,7 @@ func (st *Stream) read(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if st.ahead == nil { // not before: it must not take the worker that the current segment waits for
-		st.ahead = st.start(st.index + 1)
-	}
-	pcm, err := utterance.Next(ctx)
+	pcm, err := st.next(ctx, utterance)
 	if errors.Is(err, io.EOF) {
 		return nil, cmp.Or(st.said.end(), err)
 	}
@@ -289,6 +287,29 @@ func (st *Stream) read(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	return st.said.pass(pcm)
+}
+
+// headStart is how long the current segment has the processors for itself if it has no samples: much longer than most
+// voices need for their first ones, and short beside what a slow voice needs for a segment.
+const headStart = 200 * time.Millisecond
+
+// next reads the utterance of the current segment, and requests the next segment as soon as there are samples, or at
+// the end of the head start: before that it would only delay them.
+func (st *Stream) next(ctx context.Context, utterance Utterance) (pcm []byte, err error) {
+	if st.ahead != nil || st.index == len(st.segments)-1 {
+		return utterance.Next(ctx)
+	}
+	first, cancel := context.WithTimeout(ctx, headStart)
+	defer cancel()
+	pcm, err = utterance.Next(first)
+	if ctx.Err() != nil {
+		return pcm, err
+	}
+	st.ahead = st.start(st.index + 1)
+	if len(pcm) == 0 && errors.Is(err, context.DeadlineExceeded) {
+		return utterance.Next(ctx)
+	}
+	return pcm, err
 }
 
 // master returns the samples that are ready to be heard.

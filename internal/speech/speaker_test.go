@@ -226,6 +226,62 @@ func TestAtMostOneSegmentIsAskedForAhead(t *testing.T) {
 	require.Equal(t, segments, g.asked.Load())
 }
 
+// awaited is an engine of which the samples of the first segment come after what a test does.
+type awaited struct {
+	speech.Engine
+	before func(context.Context) error
+}
+
+func (a awaited) Speak(ctx context.Context, job speech.Job) (speech.Utterance, error) {
+	u, err := a.Engine.Speak(ctx, job)
+	if err != nil || !job.First {
+		return u, err
+	}
+	return awaitedUtterance{u, a.before}, nil
+}
+
+type awaitedUtterance struct {
+	speech.Utterance
+	before func(context.Context) error
+}
+
+func (a awaitedUtterance) Next(ctx context.Context) ([]byte, error) {
+	if err := a.before(ctx); err != nil {
+		return nil, err
+	}
+	return a.Utterance.Next(ctx)
+}
+
+func TestTheFirstSegmentHasTheProcessorsForItselfUntilItIsHeard(t *testing.T) {
+	g := &gate{Engine: openPool(t, 2)}
+	var asked []int64
+	speak(t, awaited{g, func(context.Context) error {
+		asked = append(asked, g.asked.Load())
+		return nil
+	}}, request(story))
+	require.NotEmpty(t, asked)
+	require.EqualValues(t, 1, asked[0])
+}
+
+func TestTheNextSegmentOfASlowVoiceIsAskedForBeforeTheFirstIsHeard(t *testing.T) {
+	heard := make(chan struct{})
+	g := &gate{Engine: openPool(t, 2)}
+	g.asking = func(speech.Job) {
+		if g.asked.Load() == 2 {
+			close(heard)
+		}
+	}
+	want := speak(t, openPool(t, 2), request(story))
+	require.Equal(t, want, speak(t, awaited{g, func(ctx context.Context) error {
+		select {
+		case <-heard:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}}, request(story)))
+}
+
 func TestSegmentsAreAskedForInOrder(t *testing.T) {
 	pool := openPool(t, 1)
 	text := strings.Repeat("The quick brown fox jumps over the lazy dog, and then it rests. He left at noon! ", 6)

@@ -39,8 +39,8 @@ func newEngines(t *testing.T, runtime string) *installed.Engines {
 }
 
 func toy(t *testing.T) voicepack.Voice {
-	return voicepack.Voice{ID: "toy", Languages: []string{"en-us"}, Package: thePackage, Folder: neuraltest.Folder(t),
-		Cost: 1000}
+	return voicepack.Voice{ID: "toy", Languages: []string{"en-us"}, Package: thePackage,
+		Folder: neuraltest.Package(t, "toy"), Cost: 1000}
 }
 
 // read reads a stream to its end.
@@ -273,6 +273,7 @@ func TestVoicesForWhichThereIsNoMemoryDoNotRun(t *testing.T) {
 	one, other := toy(t), toy(t)
 	other.ID = "other"
 	require.NoError(t, os.WriteFile(filepath.Join(other.Folder, voicepack.ModelFile), neuraltest.OtherToy(), 0o600))
+	neuraltest.Describe(t, other.Folder, "other", "Other")
 	require.NoError(t, e.Open(one))
 	require.ErrorContains(t, e.Open(other), "RECITAL_NEURAL_MEMORY")
 	require.Contains(t, e.Running(), "toy")
@@ -319,6 +320,7 @@ func TestTextsOfTheSameVoicesDoNotWaitForEachOther(t *testing.T) {
 		v.ID = id
 		if id == "two" {
 			require.NoError(t, os.WriteFile(filepath.Join(v.Folder, voicepack.ModelFile), neuraltest.OtherToy(), 0o600))
+			neuraltest.Describe(t, v.Folder, id, "Other")
 		}
 		require.NoError(t, e.Open(v))
 		cast[id] = speech.Voice{ID: id, Variant: "f2", Installed: &speech.Installed{ID: id, Languages: v.Languages}}

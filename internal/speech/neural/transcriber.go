@@ -92,7 +92,8 @@ func (t *transcriber) pronounce(job engineproto.Job, text []rune, clauses []clau
 	first, last := clauses[0], clauses[len(clauses)-1]
 	part := speech.Job{
 		Text: string(text[first.start : last.start+last.runes]), Voice: speech.Voices()[0],
-		Language: job.Language, Speed: 1, Careful: job.Careful, Sounds: soundsWithin(job.Sounds, clauses),
+		Language: job.Language, Careful: job.Careful, Sounds: soundsWithin(job.Sounds, clauses),
+		Speed: speech.MaxSpeed, // phonemes are the same at each, and the sound that espeak-ng makes of them is short
 	}
 	for _, c := range clauses {
 		phrase := speech.OwnPhrase(c.runes)

@@ -33,16 +33,11 @@ func (v Voice) Memory() (int64, error) {
 	return memory, nil
 }
 
-// Model returns the SHA-256 of the voice's model and of what describes it, in hex. Voices that have the same one differ
-// in their styles, and share processes.
+// Model returns the SHA-256 of the voice's model and of what describes it, in hex, as its manifest has them: they were
+// compared when the package was unpacked. Voices that have the same one differ in their styles, and share processes.
 func (v Voice) Model() (string, error) {
-	folder := os.DirFS(v.Folder)
-	model, err := sumOf(folder, ModelFile, limitOf(ModelFile))
-	if err != nil {
-		return "", err
-	}
-	config, err := sumOf(folder, ConfigFile, limitOf(ConfigFile))
-	return model + config, err
+	m, err := manifest(os.DirFS(v.Folder))
+	return m.Files[ModelFile] + m.Files[ConfigFile], err
 }
 
 // sentenceMemory is what a model computes a whole sentence with, in bytes.

@@ -57,7 +57,10 @@ func Load(model []byte, inputs, outputs []string) (*Session, error) {
 		return nil, fmt.Errorf("loading a model: %w", err)
 	}
 	defer options.Destroy()
-	if err := errors.Join(options.SetIntraOpNumThreads(1), options.SetInterOpNumThreads(1)); err != nil {
+	if err := errors.Join(
+		options.SetIntraOpNumThreads(1), options.SetInterOpNumThreads(1),
+		options.SetMemPattern(false), // a plan of the memory for each size of inputs, which rarely come again
+	); err != nil {
 		return nil, fmt.Errorf("loading a model: %w", err)
 	}
 	session, err := onnxruntime.NewDynamicAdvancedSessionWithONNXData(model, inputs, outputs, options)

@@ -1,0 +1,70 @@
+package neural_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/process/workers"
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/engineproto"
+)
+
+// Text is transcribed at the highest speed, because that takes the least time.
+func TestPhonemesAreTheSameAtEverySpeed(t *testing.T) {
+	content, err := os.ReadFile("../reporttest/texts/calibration.tsv")
+	require.NoError(t, err)
+	process, err := workers.Start(workers.Command{Path: binary, Args: []string{"phonemes"}})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		process.Kill()
+		<-process.Done()
+	})
+	hello, err := process.Out.Read()
+	require.NoError(t, err)
+	require.Equal(t, byte(engineproto.KindHello), hello.Kind)
+	for line := range strings.Lines(string(content)) {
+		language, text, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		job := speech.Job{Text: text, Language: language, Voice: speech.Voices()[0], Speed: 1}
+		slow := transcription(t, process, job)
+		job.Speed = speech.MaxSpeed
+		require.Equal(t, slow, transcription(t, process, job), language)
+	}
+}
+
+// heard is what is transcribed of a text: phonemes, and where its words begin.
+type heard struct {
+	phonemes []string
+	words    []int
+}
+
+func transcription(t *testing.T, process *workers.Process, job speech.Job) (got heard) {
+	t.Helper()
+	frame, err := engineproto.JobFrame(job)
+	require.NoError(t, err)
+	require.NoError(t, process.In.Write(frame))
+	for frame.Kind != engineproto.KindEnd {
+		frame, err = process.Out.Read()
+		require.NoError(t, err)
+		switch frame.Kind {
+		case engineproto.KindClause:
+			clause, err := engineproto.ParseClause(frame)
+			require.NoError(t, err)
+			got.phonemes = append(got.phonemes, clause.IPA)
+		case engineproto.KindMarks:
+			marks, err := engineproto.ParseMarks(frame)
+			require.NoError(t, err)
+			for _, m := range marks {
+				if !m.Silence {
+					got.words = append(got.words, m.Rune)
+				}
+			}
+		case engineproto.KindRefused:
+			require.Fail(t, "refused", job.Language)
+		}
+	}
+	require.NotEmpty(t, got.phonemes, job.Language)
+	return got
+}
