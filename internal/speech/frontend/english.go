@@ -1,6 +1,7 @@
 package frontend
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -32,6 +33,7 @@ func newEnglish(american bool) *locale {
 		on(Date, `(\d{4})/(\d{1,2})/(\d{1,2})()()`, sayISODate),
 		on(Date, `(\d{1,2})-(\d{1,2})-(\d{4})`, saySlashDate),
 		on(Date, `(\d{1,2})\.(\d{1,2})\.(\d{4})`, sayDottedDate),
+		modelRule(),
 		on(Version, `\d{1,3}(?:\.\d+){2,3}`, sayVersion),
 		on(Version, `[vV](\d{1,3}(?:\.\d+){0,3})`, sayVersion),
 		on(Range, `(\d{1,2}):(\d{2})\s?[-–]\s?(\d{1,2}):(\d{2})(?:\s?([aApP])(?:\.\s?[mM]\.|[mM]))?`,
@@ -47,7 +49,7 @@ func newEnglish(american bool) *locale {
 			sayMonthDay),
 		on(Date, `(`+monthPattern+`),?\s(\d{4})`, sayMonthYear),
 		on(Money, `(US|CA?|AU?|NZ|HK)?([$])\s?(`+numeral+`)(?:[-–][$]?(`+numeral+`))?`+scalePattern, sayMoney),
-		on(Money, `()([$£€¥₹₩])\s?(`+sum+`)(?:[-–][$£€]?(`+numeral+`))?`+scalePattern, sayMoney),
+		on(Money, `()([$£€¥₹₩]|USD|EUR|GBP|JPY)\s?(`+sum+`)(?:[-–][$£€]?(`+numeral+`))?`+scalePattern, sayMoney),
 		on(Money, `(\d+)\s?¢`, sayCents), on(Money, `(\d{1,2})p`, sayPence),
 		on(Money, `(`+numeral+`)(?:\s?(million|billion|trillion|bn|tn|m|k))?\s?([$£€¥₹]|USD|EUR|GBP|JPY)`,
 			sayMoneyAfter),
@@ -64,12 +66,14 @@ func newEnglish(american bool) *locale {
 		on(Number, `(`+numeral+`)[eE]([-+]?\d{1,3})`, sayScientific),
 		on(Number, `401(?:\(k\)|k)`, sayPension),
 		on(Unit, `(`+numeral+`)([  -]?)(`+unitPattern+`)`, sayUnit),
+		on(Unit, `(\d{1,2}) in`, sayInchesMore),
 		on(Unit, `(`+unitPattern+`)`, sayLoneUnit),
 		on(Number, `(\d{4})(?:\s[A-Z]\.?|\s[A-Z][a-z]+){1,3}\s(?:`+streets+`)\b`, sayHouse),
 		on(Number, `911|999|112`, sayEmergency),
 		on(Version, `(?:`+programs+`) (\d+(?:\.\d+)+)`, sayRelease),
 		on(Unit, `(\d+(?:\.\d+)?)["″]`, sayInches),
-		on(Number, `(`+numeral+`|[A-Za-z])(⁻?[⁰¹²³⁴-⁹]+)`, sayRaised),
+		raisedRule(numeral), formulaRule(),
+		on(Number, `(`+numeral+`)([KMB])`, sayShortScale),
 		on(Number, numeral, sayNumber), unlessAfter(oneOf("."), on(Number, `\.\d+`, sayDecimals)),
 		on(Roman, `[IVXLC]{1,7}`, sayRoman),
 		on(Abbreviation, `w/o?`, sayWithout),
@@ -215,6 +219,18 @@ func sayRelease(c *context) (string, bool) {
 	c.groups = []string{c.groups[1]}
 	spoken, ok := sayVersion(c)
 	return name + " " + spoken, ok
+}
+
+// modelRule is about the models of an aircraft maker, which look like ranges.
+func modelRule() rule { return on(Version, `(7[0-8]7)-(\d00|1?\d)`, sayModel) }
+
+// sayModel says "737-800" without a preposition, and as it is usual in English.
+func sayModel(c *context) (string, bool) {
+	l, first := c.locale, c.locale.integer(c.groups[1])
+	if l.tables.hasPairs() {
+		first = l.paired(c.groups[1])
+	}
+	return first + " " + l.integer(c.groups[2]), !l.tables.sets["label"][c.before()] && c.before() != "pp"
 }
 
 func plausibleYear(written string) bool {
@@ -365,15 +381,51 @@ func sayRatio(c *context) (string, bool) {
 	return c.locale.integer(c.groups[1]) + " " + c.locale.tables.words["ratio"] + " " + c.locale.integer(c.groups[2]), true
 }
 
-// sayRaised says a number or a letter with an exponent.
-func sayRaised(c *context) (string, bool) {
-	base, power := c.groups[1], strings.NewReplacer("⁻", "-", "⁰", "0", "¹", "1", "²", "2", "³", "3", "⁴", "4", "⁵", "5",
-		"⁶", "6", "⁷", "7", "⁸", "8", "⁹", "9").Replace(c.groups[2])
-	if isDigit(rune(base[0])) {
-		base = c.locale.cardinal(base)
-	}
-	return base + c.locale.power(power), power != "1"
+// raisedRule is about a number, or up to three letters that are no word, with an exponent.
+func raisedRule(numeral string) rule {
+	return on(Number, `(`+numeral+`|[A-Za-zα-ω]|[b-df-hj-np-tv-zα-ω]{2,3})(⁻?[⁰¹²³⁴-⁹]+)`, sayRaised)
 }
+
+// sayRaised says a number or letters with an exponent. Letters may be a unit alone: "in m²".
+func sayRaised(c *context) (string, bool) {
+	l, base := c.locale, c.groups[1]
+	power := strings.NewReplacer("⁻", "-", "⁰", "0", "¹", "1", "²", "2", "³", "3", "⁴", "4", "⁵", "5", "⁶", "6", "⁷", "7",
+		"⁸", "8", "⁹", "9").Replace(c.groups[2])
+	if unit := l.units[c.groups[0]]; unit.one != "" && startsLower(c.before()) && len(c.before()) > 1 {
+		if c.before() == "in" || c.before() == "en" {
+			return cmp.Or(unit.many, unit.one), true
+		}
+		return unit.one, true
+	}
+	switch {
+	case !isDigit(rune(base[0])):
+		base = strings.TrimSpace(strings.Join(strings.Split(base, ""), " "))
+	case l.slavic != nil:
+		base = c.slavicAmount(base, 'm', 'n')
+	default:
+		base = l.cardinal(base)
+	}
+	return base + l.power(power), power != "1"
+}
+
+// formulaRule is about the formulas of chemistry.
+func formulaRule() rule { return on(Symbol, `(?:[A-Z][a-z]?[₀-₉]{0,2}){1,6}`, sayFormula) }
+
+// sayFormula says "CO₂" letter by letter.
+func sayFormula(c *context) (string, bool) {
+	var words []string
+	hasNumber := false
+	for _, part := range formulaParts.FindAllString(c.groups[0], -1) {
+		if firstOf(part) >= '₀' {
+			hasNumber = true
+			part = c.locale.integer(strings.Map(func(r rune) rune { return r - '₀' + '0' }, part))
+		}
+		words = append(words, part)
+	}
+	return strings.Join(words, " "), hasNumber
+}
+
+var formulaParts = regexp.MustCompile(`[A-Z][a-z]?|[₀-₉]+`)
 
 // sayPower says an exponent.
 func sayPower(c *context) (string, bool) {
@@ -381,18 +433,17 @@ func sayPower(c *context) (string, bool) {
 }
 
 func (l *locale) power(power string) string {
-	switch {
-	case power == "2":
-		return " squared"
-	case power == "3":
-		return " cubed"
-	case power[0] == '-':
-		return " to the minus " + l.integer(power[1:])
-	case isDigit(rune(power[0])):
-		return " to the " + l.integer(power)
-	default:
-		return " to the " + power
+	words, minus := l.tables.words, ""
+	if known := words["power "+power]; known != "" {
+		return " " + known
 	}
+	if rest, ok := strings.CutPrefix(power, "-"); ok {
+		power, minus = rest, l.words.signs["-"]+" "
+	}
+	if isDigit(rune(power[0])) {
+		power = l.integer(power)
+	}
+	return " " + words["power"] + " " + minus + power
 }
 
 func sayTimes(c *context) (string, bool) {

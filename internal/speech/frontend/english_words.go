@@ -74,7 +74,7 @@ func words(list ...string) map[string]bool {
 }
 
 func sayRoman(c *context) (string, bool) {
-	n, before := roman(c.groups[0]), strings.ToLower(c.before())
+	n, before := roman(c.groups[0]), strings.ToLower(c.title())
 	switch {
 	case n == 0 || strings.HasPrefix(c.after, "'") || c.previous() == '.':
 		return "", false
@@ -84,6 +84,17 @@ func sayRoman(c *context) (string, bool) {
 		return "the " + c.locale.ordinal(n), true
 	}
 	return "", false
+}
+
+// title returns the word before the position unless a sentence ends with it: "vol. I", but not "the book. I".
+func (c *context) title() string {
+	before := c.before()
+	short, key := c.locale.abbreviations, strings.ToLower(before)
+	isShort := short[before].long+short[key].long+c.locale.tables.words["before number "+key] != ""
+	if strings.HasSuffix(strings.TrimRight(c.text[:c.at], " \u00a0"), ".") && !isShort {
+		return ""
+	}
+	return before
 }
 
 func startsLower(word string) bool {

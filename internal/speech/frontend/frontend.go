@@ -4,6 +4,7 @@
 package frontend
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -112,9 +113,11 @@ type scanner struct {
 	seen     context // by the rule that is tried
 	item     bool    // the line is a heading or an item of a list
 	given    []Reading
-	only     Kind // of the rules that apply, "" for all
-	row      int  // the positions that rules were tried at since the last letter or space, and the emoji
-	work     int  // the bytes that the filter and the patterns were given
+	only     Kind  // of the rules that apply, "" for all
+	row      int   // the positions that rules were tried at since the last letter or space, and the emoji
+	listed   int   // the end of the last word
+	numeral  int64 // of the last item of a list with Roman ones
+	work     int   // the bytes that the filter and the patterns were given
 }
 
 const (
@@ -123,6 +126,9 @@ const (
 	// maxRow is the number of positions in a row of digits and marks at which rules are tried. A longer row is no text,
 	// and the rest of it is left to the engine as it is written.
 	maxRow = 100
+	// maxListed is the number of bytes of a list of numbers, without words between them, that rules read. After that,
+	// numbers that consist of digits alone are left to the engine, which reads them alike.
+	maxListed = 48
 )
 
 func (s *scanner) run() {
@@ -154,6 +160,9 @@ func (s *scanner) emit(m found) {
 	original := s.text[s.at : s.at+m.size]
 	s.at += m.size
 	s.plain = s.at
+	if strings.ContainsFunc(original, unicode.IsLetter) {
+		s.listed = s.at
+	}
 	s.add(Span{Original: original, Spoken: m.spoken, Kind: m.kind, Language: s.language})
 }
 
@@ -201,6 +210,9 @@ func (s *scanner) skip() int {
 		}
 		n += size
 	}
+	if unicode.IsLetter(r) {
+		s.listed = s.at + n
+	}
 	return n
 }
 
@@ -217,7 +229,7 @@ func (s *scanner) match() (found, bool) {
 	if m, ok := s.matchEmoji(first); ok {
 		return m, true
 	}
-	if s.row == maxRow {
+	if s.row == maxRow || s.isFigure(rest) {
 		return found{}, false
 	}
 	s.row++
@@ -235,6 +247,18 @@ func (s *scanner) match() (found, bool) {
 		}
 	}
 	return found{}, false
+}
+
+// figure matches a number of digits alone before another one.
+var figure = regexp.MustCompile(`^[1-9]\d{0,8} \d`)
+
+// isFigure reports whether the position is at a number within a long list of them, or at one that no rule sees the end
+// of.
+func (s *scanner) isFigure(rest string) bool {
+	if len(rest) == window && strings.Trim(rest, "0123456789") == "" {
+		return true
+	}
+	return s.at-s.listed > maxListed && s.previous() == ' ' && figure.MatchString(rest)
 }
 
 // previous returns the character before the position, or a space at the start.

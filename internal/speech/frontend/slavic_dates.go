@@ -291,6 +291,9 @@ func saySlavicRoman(c *context) (string, bool) {
 		return c.locale.ordered(n, r), true
 	}
 	for _, wanted := range []byte(c.earlier(before).allowed() + caseOrder) {
+		if c.title() == "" {
+			break
+		}
 		for _, r := range c.nounBefore("!r") {
 			if r.kase == wanted {
 				return c.ruler(n, r), true

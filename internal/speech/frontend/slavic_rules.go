@@ -54,6 +54,7 @@ func (l *locale) slavicDateRules() []rule {
 		on(Date, `(\d{1,4})(?:\s?[-–—]\s?(\d{4}))?\s?(`+alternatives(g.column("year", "years"))+`)\.`,
 			saySlavicYear),
 		on(Range, `(\d{4})\s?[-–—]\s?(\d{4})(?:\s(`+years+`))?`, saySlavicYears),
+		modelRule(), raisedRule(slavicNumeral), formulaRule(),
 		on(Version, `\d{1,3}(?:\.\d+){2,3}`, sayVersion),
 		on(Version, `[vV](\d+(?:\.\d+){1,3})`, sayVersion),
 		on(Time, `(\d{1,2}):(\d{2})(?::(\d{2}))?`, saySlavicTime),
@@ -101,8 +102,14 @@ func (c *context) allowed() string {
 	if utf8.RuneCountInString(before) == 1 && strings.HasSuffix(strings.TrimRight(c.text[:c.at], " "), ".") {
 		return "" // an abbreviation
 	}
+	if between := amountBetween.FindStringSubmatch(c.text[max(0, c.at-60):c.at]); between != nil {
+		before = between[1]
+	}
 	return c.locale.slavic.governs[strings.ToLower(before)]
 }
+
+// amountBetween matches the first of two amounts and the conjunction after it.
+var amountBetween = regexp.MustCompile(`(?i)(?:^|\PL)(między|pomiędzy|между)\s[\d.,]+\s(?:a|i|и)\s$`)
 
 // kase returns the case after the word before the position, or another if there is none.
 func (c *context) kase(otherwise byte) byte {

@@ -34,6 +34,7 @@ func (l *locale) tabledRules(beforeDates, beforeNumbers []rule) []rule {
 		addressRules(), []rule{
 			unlessAfter(oneOf(".-"), on(URL,
 				`[a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)*\.(?:be|br|ch|es|eu|it|mx|nl|pt)(?:/[^\s<>"”]*)?`, sayURL)),
+			modelRule(),
 		}, beforeDates, l.tabledDateRules(), []rule{
 			on(Ordinal, `(`+groupedNumeral+`|\d{1,4})\.?(`+cmp.Or(suffix, noText)+`)`, sayTabledOrdinal), // before degrees
 		}, l.tabledAmountRules(), beforeNumbers, []rule{
@@ -41,7 +42,7 @@ func (l *locale) tabledRules(beforeDates, beforeNumbers []rule) []rule {
 			on(Version, `\d{1,3}(?:\.\d+){3}|\d{1,2}(?:\.\d{1,2}){2}`, sayVersion),
 			on(Version, `[vV](\d+(?:\.\d+){1,3})`, sayVersion),
 			unlessAfter(oneOf("-–−"), on(Number, difference, sayDifference)),
-			on(Number, `\d{3}`, sayEmergency),
+			on(Number, `\d{3}`, sayEmergency), raisedRule(tabledNumeral), formulaRule(),
 			on(Number, `(?:(?:`+groupedNumeral+`)\b|\d+(?:[.,]\d+)?)`, sayTabledNumber),
 			on(Number, `['’](\d00?)`, sayTabledDecade),
 			on(Roman, `([IVXLC]{1,7})(`+suffix+`)?`, sayTabledRoman),
@@ -189,7 +190,7 @@ func sayTabledMoney(c *context) (string, bool) {
 	if symbol == "" {
 		symbol = c.groups[4]
 	}
-	if isWord(c.previous()) {
+	if isWord(c.previous()) || c.groups[1] == "" && isDigit(firstOf(c.after)) {
 		return "", false
 	}
 	m := c.locale.units[symbol]
@@ -383,7 +384,7 @@ func sayBare(c *context) (string, bool) {
 func sayTabledRoman(c *context) (string, bool) {
 	t := c.locale.tables
 	numeral, suffix := c.groups[1], c.groups[2]
-	n, before, next := roman(numeral), strings.ToLower(c.before()), c.next()
+	n, before, next := roman(numeral), strings.ToLower(c.title()), c.next()
 	gender := t.genderOf(strings.ToLower(next))
 	switch {
 	case n == 0 || numeral == "L" || numeral == "C" || strings.ContainsRune("'’", firstOf(c.after)) ||
