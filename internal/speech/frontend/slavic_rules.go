@@ -413,7 +413,8 @@ var notUnit = regexp.MustCompile(`^\.(?:\pL| \d)`)
 
 func saySlavicUnit(c *context) (string, bool) {
 	unit := c.locale.slavic.unitOf(c.groups[3])
-	if isDigit(c.previous()) || unit.noun == nil && c.groups[2] == "" || notUnit.MatchString(c.after) {
+	if isDigit(c.previous()) || isDigit(firstOf(c.after)) || unit.noun == nil && c.groups[2] == "" ||
+		notUnit.MatchString(c.after) {
 		return "", false
 	}
 	c.dropStop(c.groups[3])
