@@ -65,19 +65,21 @@ func (s *scanner) matchMarks() (found, bool) {
 	return found{}, false
 }
 
-// isItem reports whether a number at the beginning of a line is that of an item: "3. Oktober" is a date. A Roman
-// numeral of one letter is one among others.
+// isItem reports whether a number at the beginning of a line is that of an item: "3. Oktober" is a date, and "i. d. R."
+// an abbreviation. Other Roman numerals of one letter follow the one before them.
 func (s *scanner) isItem(written, number string) bool {
 	isOrdinal := s.locale.isOrdinal
 	if !isDigit(rune(number[0])) {
 		n := lowerRoman(number)
-		bare := strings.TrimPrefix(number, "(")
-		next := "\n" + strings.Replace(written, bare, strings.ToLower(toRoman(n+1)), 1)
-		isOne := len(bare) > 1 || n == s.numeral+1 && n > 1 || strings.Contains(s.text[s.at:min(len(s.text), s.at+400)], next)
-		return n > 0 && isOne && s.locale.speller != nil
+		isLetter := len(strings.TrimPrefix(number, "(")) == 1
+		follows := n > 1 && n == s.numeral+1 || n == 1 && !shortFollows.MatchString(s.rest()[len(written):])
+		return s.locale.speller != nil && n > 0 && (!isLetter || follows)
 	}
 	return s.locale.speller != nil && (isOrdinal == nil || !isOrdinal(s.rest()[len(written):]))
 }
+
+// shortFollows matches another abbreviation.
+var shortFollows = regexp.MustCompile(`^\pL{1,4}\.`)
 
 // lowerRoman returns the value of a Roman numeral in lower case, which may follow a bracket, or 0 if it is none.
 func lowerRoman(written string) int64 {
