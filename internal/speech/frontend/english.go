@@ -76,7 +76,7 @@ func newEnglish(american bool) *locale {
 		on(Number, `(`+numeral+`)([KMB])`, sayShortScale),
 		on(Number, numeral, sayNumber), unlessAfter(oneOf("."), on(Number, `\.\d+`, sayDecimals)),
 		on(Roman, `[IVXLC]{1,7}`, sayRoman),
-		on(Abbreviation, `w/o?`, sayWithout),
+		on(Abbreviation, `w/o?`, sayWithout), on(Symbol, `([A-G])#`, saySharp),
 		on(Abbreviation, `(?:[A-Za-z]\.){2,6}(?:[A-Za-z]\b)?|[A-Za-z]{1,7}\.(?:[A-Z]\.)?`, sayAbbreviation),
 		on(Abbreviation, `(?:Dr|Mr|Mrs|Ms|Prof|vs|US|WWII?|Mt|No|nr|Nos|St|Ave|Blvd|Rd|Ln|Hwy|Pkwy|Expy|Ct)`, sayWord),
 		on(Heteronym, heteronymPattern(), sayHeteronym),
@@ -87,7 +87,7 @@ func newEnglish(american bool) *locale {
 		on(Symbol, ` [-–] ?[$£€]?\d\w*`, sayUntil),
 		unlessAfter(isDigit, on(Symbol, `-\d{1,3}`, saySerial)),
 		on(Symbol, `\^(-?\d+|[a-z])`, sayPower),
-		on(Symbol, `[&+=×÷*/→™®©√∞@]`, saySymbol),
+		on(Symbol, `[&+=≠≤≥×÷*/→™®©√∞@]`, saySymbol),
 	}
 	l.rules = slices.Concat(markdownRules(), addressRules(), l.rules)
 	return l
@@ -380,6 +380,9 @@ func sayRatio(c *context) (string, bool) {
 	}
 	return c.locale.integer(c.groups[1]) + " " + c.locale.tables.words["ratio"] + " " + c.locale.integer(c.groups[2]), true
 }
+
+// saySharp says "C#".
+func saySharp(c *context) (string, bool) { return c.groups[1] + " sharp", !isWord(firstOf(c.after)) }
 
 // raisedRule is about a number, or up to three letters that are no word, with an exponent.
 func raisedRule(numeral string) rule {

@@ -273,7 +273,7 @@ func (l *locale) slavicWordRules() []rule {
 		on(Abbreviation, `(?i:`+cmp.Or(alternatives(l.tables.bare), noText)+`)\.?`, sayBare),
 		on(Hashtag, `[#@](\pL[\pL\d_]*)`, sayHashtag),
 		on(Symbol, `([#~<>±≈№§−-])\s?[$£€]?\d[\d,.]*`, saySign),
-		on(Symbol, `[&+=×÷*/→™®©√∞]`, saySymbol),
+		on(Symbol, `[&+=≠≤≥×÷*/→™®©√∞]`, saySymbol),
 	}
 }
 

@@ -50,7 +50,7 @@ func (l *locale) tabledRules(beforeDates, beforeNumbers []rule) []rule {
 			on(Abbreviation, `((?:\pL\.){2,6})|\pL{1,7}\.(?:[ \x{a0}\x{202f}]?-?\pL{1,4}(?:-\pL)?\.){0,3}`, sayLongForm),
 			on(Hashtag, `[#@](\pL[\pL\d_]*)`, sayHashtag),
 			on(Symbol, `([#~<>±≈§№−-])\s?[$£€]?\d[\d,.]*`, saySign),
-			on(Symbol, `[&+=×÷*/→™®©√∞]`, saySymbol),
+			on(Symbol, `[&+=≠≤≥×÷*/→™®©√∞]`, saySymbol),
 		})
 }
 
