@@ -33,7 +33,6 @@ func newEnglish(american bool) *locale {
 		on(Date, `(\d{4})/(\d{1,2})/(\d{1,2})()()`, sayISODate),
 		on(Date, `(\d{1,2})-(\d{1,2})-(\d{4})`, saySlashDate),
 		on(Date, `(\d{1,2})\.(\d{1,2})\.(\d{4})`, sayDottedDate),
-		modelRule(),
 		on(Version, `\d{1,3}(?:\.\d+){2,3}`, sayVersion),
 		on(Version, `[vV](\d{1,3}(?:\.\d+){0,3})`, sayVersion),
 		on(Range, `(\d{1,2}):(\d{2})\s?[-–]\s?(\d{1,2}):(\d{2})(?:\s?([aApP])(?:\.\s?[mM]\.|[mM]))?`,
@@ -72,7 +71,6 @@ func newEnglish(american bool) *locale {
 		on(Number, `911|999|112`, sayEmergency),
 		on(Version, `(?:`+programs+`) (\d+(?:\.\d+)+)`, sayRelease),
 		on(Unit, `(\d+(?:\.\d+)?)["″]`, sayInches),
-		raisedRule(numeral), formulaRule(),
 		on(Number, `(`+numeral+`)([KMB])`, sayShortScale),
 		on(Number, numeral, sayNumber), unlessAfter(oneOf("."), on(Number, `\.\d+`, sayDecimals)),
 		on(Roman, `[IVXLC]{1,7}`, sayRoman),
@@ -89,7 +87,7 @@ func newEnglish(american bool) *locale {
 		on(Symbol, `\^(-?\d+|[a-z])`, sayPower),
 		on(Symbol, `[&+=≠≤≥×÷*/→™®©√∞@]`, saySymbol),
 	}
-	l.rules = slices.Concat(markdownRules(), addressRules(), l.rules)
+	l.rules = slices.Concat(markdownRules(), addressRules(), notationRules(numeral), l.rules)
 	return l
 }
 
@@ -109,7 +107,7 @@ func silent(*context) (string, bool) { return "", true }
 // sayNumber says a number, or a year where the words around it or its form say that it is one.
 func sayNumber(c *context) (string, bool) {
 	written := c.groups[0]
-	if isDigit(c.previous()) || strings.HasPrefix(c.after, "@") {
+	if strings.HasPrefix(c.after, "@") {
 		return "", false
 	}
 	if len(written) == 4 && c.isNumbered() && written[0] != '0' {
@@ -220,9 +218,6 @@ func sayRelease(c *context) (string, bool) {
 	spoken, ok := sayVersion(c)
 	return name + " " + spoken, ok
 }
-
-// modelRule is about the models of an aircraft maker, which look like ranges.
-func modelRule() rule { return on(Version, `(7[0-8]7)-(\d00|1?\d)`, sayModel) }
 
 // sayModel says "737-800" without a preposition, and as it is usual in English.
 func sayModel(c *context) (string, bool) {
@@ -375,7 +370,7 @@ func sayYearOrPart(l *locale, written string) string {
 }
 
 func sayRatio(c *context) (string, bool) {
-	if isDigit(c.previous()) || c.previous() == ':' || strings.HasPrefix(c.after, ":") {
+	if c.previous() == ':' || strings.HasPrefix(c.after, ":") {
 		return "", false
 	}
 	return c.locale.integer(c.groups[1]) + " " + c.locale.tables.words["ratio"] + " " + c.locale.integer(c.groups[2]), true
@@ -384,9 +379,14 @@ func sayRatio(c *context) (string, bool) {
 // saySharp says "C#".
 func saySharp(c *context) (string, bool) { return c.groups[1] + " sharp", !isWord(firstOf(c.after)) }
 
-// raisedRule is about a number, or up to three letters that are no word, with an exponent.
-func raisedRule(numeral string) rule {
-	return on(Number, `(`+numeral+`|[A-Za-zα-ω]|[b-df-hj-np-tv-zα-ω]{2,3})(⁻?[⁰¹²³⁴-⁹]+)`, sayRaised)
+// notationRules are about what is written alike in all languages: models of aircraft, which look like ranges, a number,
+// or up to three letters that are no word, with an exponent, and formulas of chemistry.
+func notationRules(numeral string) []rule {
+	return []rule{
+		on(Version, `(7[0-8]7)-(\d00|1?\d)`, sayModel),
+		on(Number, `(`+numeral+`|[A-Za-zα-ω]|[b-df-hj-np-tv-zα-ω]{2,3})(⁻?[⁰¹²³⁴-⁹]+)`, sayRaised),
+		on(Symbol, `(?:[A-Z][a-z]?[₀-₉]{0,2}){1,6}`, sayFormula),
+	}
 }
 
 // sayRaised says a number or letters with an exponent. Letters may be a unit alone: "in m²".
@@ -410,9 +410,6 @@ func sayRaised(c *context) (string, bool) {
 	}
 	return base + l.power(power), power != "1"
 }
-
-// formulaRule is about the formulas of chemistry.
-func formulaRule() rule { return on(Symbol, `(?:[A-Z][a-z]?[₀-₉]{0,2}){1,6}`, sayFormula) }
 
 // sayFormula says "CO₂" letter by letter.
 func sayFormula(c *context) (string, bool) {

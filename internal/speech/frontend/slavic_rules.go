@@ -29,7 +29,7 @@ func newSlavic(name string, isRussian bool) *locale {
 	l.clocked = func(c *context, hour, minute string) string { return c.slavicClock(hour, minute, 'n') }
 	l.rules = slices.Concat(markdownRules(), []rule{
 		on(Symbol, "/", sayPer),
-	}, addressRules(), l.slavicDateRules(), g.amountRules(), l.slavicWordRules())
+	}, addressRules(), notationRules(slavicNumeral), l.slavicDateRules(), g.amountRules(), l.slavicWordRules())
 	return l
 }
 
@@ -54,7 +54,6 @@ func (l *locale) slavicDateRules() []rule {
 		on(Date, `(\d{1,4})(?:\s?[-–—]\s?(\d{4}))?\s?(`+alternatives(g.column("year", "years"))+`)\.`,
 			saySlavicYear),
 		on(Range, `(\d{4})\s?[-–—]\s?(\d{4})(?:\s(`+years+`))?`, saySlavicYears),
-		modelRule(), raisedRule(slavicNumeral), formulaRule(),
 		on(Version, `\d{1,3}(?:\.\d+){2,3}`, sayVersion),
 		on(Version, `[vV](\d+(?:\.\d+){1,3})`, sayVersion),
 		on(Time, `(\d{1,2}):(\d{2})(?::(\d{2}))?`, saySlavicTime),
@@ -187,7 +186,7 @@ func (n *noun) takesOrdinals(number int64) bool {
 // saySlavicNumber says a number that agrees with the noun after it, or a year.
 func saySlavicNumber(c *context) (string, bool) {
 	written := c.groups[0]
-	if isDigit(c.previous()) || strings.HasPrefix(c.after, "@") || isDigit(nextRune(c.after)) && c.after[0] == '.' {
+	if strings.HasPrefix(c.after, "@") || isDigit(nextRune(c.after)) && c.after[0] == '.' {
 		return "", false
 	}
 	n, whole := wholeNumber(written)
@@ -413,7 +412,7 @@ var notUnit = regexp.MustCompile(`^\.(?:\pL| \d)`)
 
 func saySlavicUnit(c *context) (string, bool) {
 	unit := c.locale.slavic.unitOf(c.groups[3])
-	if isDigit(c.previous()) || isDigit(firstOf(c.after)) || unit.noun == nil && c.groups[2] == "" ||
+	if isDigit(firstOf(c.after)) || unit.noun == nil && c.groups[2] == "" ||
 		notUnit.MatchString(c.after) {
 		return "", false
 	}
@@ -424,7 +423,7 @@ func saySlavicUnit(c *context) (string, bool) {
 // saySlavicRange says two numbers in the gender and case of the second one.
 func saySlavicRange(c *context) (string, bool) {
 	from, to := c.groups[1], c.groups[2]
-	if isDigit(c.previous()) || strings.ContainsRune("-–.:", c.previous()) ||
+	if strings.ContainsRune("-–.:", c.previous()) ||
 		strings.HasPrefix(c.after, "-") && isDigit(nextRune(c.after)) {
 		return "", false
 	}
@@ -454,7 +453,7 @@ func saySlavicRange(c *context) (string, bool) {
 // saySlavicTimes says "3 x 4".
 func saySlavicTimes(c *context) (string, bool) {
 	word := " " + c.locale.tables.words["times"] + " "
-	return c.slavicAmount(c.groups[1], 'm', 'n') + word, isDigit(firstOf(c.after)) && !isDigit(c.previous())
+	return c.slavicAmount(c.groups[1], 'm', 'n') + word, isDigit(firstOf(c.after))
 }
 
 // saySlavicFraction says fractions by their names, and mixed numbers.

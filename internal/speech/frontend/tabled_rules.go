@@ -34,15 +34,14 @@ func (l *locale) tabledRules(beforeDates, beforeNumbers []rule) []rule {
 		addressRules(), []rule{
 			unlessAfter(oneOf(".-"), on(URL,
 				`[a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)*\.(?:be|br|ch|es|eu|it|mx|nl|pt)(?:/[^\s<>"”]*)?`, sayURL)),
-			modelRule(),
-		}, beforeDates, l.tabledDateRules(), []rule{
+		}, notationRules(tabledNumeral), beforeDates, l.tabledDateRules(), []rule{
 			on(Ordinal, `(`+groupedNumeral+`|\d{1,4})\.?(`+cmp.Or(suffix, noText)+`)`, sayTabledOrdinal), // before degrees
 		}, l.tabledAmountRules(), beforeNumbers, []rule{
 			on(Number, `[1-9]\d{0,2}(?:\.\d{3}){3,}(?:,\d+)?`, sayTabledNumber),
 			on(Version, `\d{1,3}(?:\.\d+){3}|\d{1,2}(?:\.\d{1,2}){2}`, sayVersion),
 			on(Version, `[vV](\d+(?:\.\d+){1,3})`, sayVersion),
 			unlessAfter(oneOf("-–−"), on(Number, difference, sayDifference)),
-			on(Number, `\d{3}`, sayEmergency), raisedRule(tabledNumeral), formulaRule(),
+			on(Number, `\d{3}`, sayEmergency),
 			on(Number, `(?:(?:`+groupedNumeral+`)\b|\d+(?:[.,]\d+)?)`, sayTabledNumber),
 			on(Number, `['’](\d00?)`, sayTabledDecade),
 			on(Roman, `([IVXLC]{1,7})(`+suffix+`)?`, sayTabledRoman),
