@@ -182,8 +182,8 @@ func (l *Lexicon) find(text, language string, given []Reading) (found []Reading)
 	return found
 }
 
-// composed returns the code points of a text in the normal form of words, the byte offset of each, or of the letter with
-// marks that it is part of, and that of the end.
+// composed returns the code points of a text in the normal form of words, the byte offset of each, or of the letter
+// with marks that it is part of, and that of the end.
 func composed(text string) (runes []rune, offsets []int) {
 	runes, offsets = make([]rune, 0, len(text)), make([]int, 0, len(text)+1)
 	var letters norm.Iter

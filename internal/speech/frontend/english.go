@@ -225,7 +225,8 @@ func sayModel(c *context) (string, bool) {
 	if l.tables.hasPairs() {
 		first = l.paired(c.groups[1])
 	}
-	return first + " " + l.integer(c.groups[2]), !l.tables.sets["label"][c.before()] && c.before() != "pp"
+	words := append([]string{first, l.integer(c.groups[2])}, strings.Split(c.groups[3], "")...)
+	return strings.Join(words, " "), !l.tables.sets["label"][c.before()] && c.before() != "pp"
 }
 
 func plausibleYear(written string) bool {
@@ -383,9 +384,9 @@ func saySharp(c *context) (string, bool) { return c.groups[1] + " sharp", !isWor
 // or up to three letters that are no word, with an exponent, and formulas of chemistry.
 func notationRules(numeral string) []rule {
 	return []rule{
-		on(Version, `(7[0-8]7)-(\d00|1?\d)`, sayModel),
+		on(Version, `(7[0-8]7)-(\d00|1?\d)([A-Z]{0,2})`, sayModel),
 		on(Number, `(`+numeral+`|[A-Za-zα-ω]|[b-df-hj-np-tv-zα-ω]{2,3})(⁻?[⁰¹²³⁴-⁹]+)`, sayRaised),
-		on(Symbol, `(?:[A-Z][a-z]?[₀-₉]{0,2}){1,6}`, sayFormula),
+		on(Symbol, `(?:[A-Z][a-z]?){1,4}[₀-₉][A-Za-z₀-₉]{0,12}`, sayFormula),
 	}
 }
 
@@ -394,7 +395,8 @@ func sayRaised(c *context) (string, bool) {
 	l, base := c.locale, c.groups[1]
 	power := strings.NewReplacer("⁻", "-", "⁰", "0", "¹", "1", "²", "2", "³", "3", "⁴", "4", "⁵", "5", "⁶", "6", "⁷", "7",
 		"⁸", "8", "⁹", "9").Replace(c.groups[2])
-	if unit := l.units[c.groups[0]]; unit.one != "" && startsLower(c.before()) && len(c.before()) > 1 {
+	isAlone := startsLower(c.before()) && len(c.before()) > 1 || c.previous() == '/'
+	if unit := l.units[c.groups[0]]; unit.one != "" && isAlone {
 		if c.before() == "in" || c.before() == "en" {
 			return cmp.Or(unit.many, unit.one), true
 		}
@@ -413,19 +415,16 @@ func sayRaised(c *context) (string, bool) {
 
 // sayFormula says "CO₂" letter by letter.
 func sayFormula(c *context) (string, bool) {
-	var words []string
-	hasNumber := false
-	for _, part := range formulaParts.FindAllString(c.groups[0], -1) {
+	parts := formulaParts.FindAllString(c.groups[0], -1)
+	for i, part := range parts {
 		if firstOf(part) >= '₀' {
-			hasNumber = true
-			part = c.locale.integer(strings.Map(func(r rune) rune { return r - '₀' + '0' }, part))
+			parts[i] = c.locale.integer(strings.Map(func(r rune) rune { return r - '₀' + '0' }, part))
 		}
-		words = append(words, part)
 	}
-	return strings.Join(words, " "), hasNumber
+	return strings.Join(parts, " "), true
 }
 
-var formulaParts = regexp.MustCompile(`[A-Z][a-z]?|[₀-₉]+`)
+var formulaParts = regexp.MustCompile(`[A-Z][a-z]*|[a-z]+|[₀-₉]+`)
 
 // sayPower says an exponent.
 func sayPower(c *context) (string, bool) {

@@ -43,9 +43,9 @@ func (c *context) isScore() bool {
 	head, tail := c.text[max(0, c.at-40):c.at], c.after[:min(len(c.after), 40)]
 	first, last := head[len(strings.TrimRight(head, "0123456789")):], firstWord(tail)
 	goals := score.FindStringSubmatch(first + c.groups[0] + last)
+	around := strings.FieldsFunc(head+" "+tail, func(r rune) bool { return !unicode.IsLetter(r) })
 	isScoreWord := func(word string) bool { return c.locale.tables.sets["score"][strings.ToLower(word)] }
-	return goals != nil && (number(goals[1]) >= number(goals[2]) ||
-		slices.ContainsFunc(strings.FieldsFunc(head+" "+tail, func(r rune) bool { return !unicode.IsLetter(r) }), isScoreWord))
+	return goals != nil && (number(goals[1]) >= number(goals[2]) || slices.ContainsFunc(around, isScoreWord))
 }
 
 // sayPer says the stroke between an amount and what it is for, which is no path.
@@ -141,7 +141,7 @@ func (c *context) holds(condition rune, after string) bool {
 }
 
 // streetFollows matches the name of a street that no person has: with a particle, or before the number of a house.
-var streetFollows = regexp.MustCompile(`^\s(?:d[aeo]s?\s\p{Lu}|\p{Lu}[\pL ]{1,40},\s(?:n\.?[ºo°]\s?)?\d)`)
+var streetFollows = regexp.MustCompile(`^\s(?:d[aeo]s?\s\p{Lu}|\p{Lu}[\pL. ]{1,40},\s(?:n\.?[ºo°]\s?)?\d)`)
 
 // stop returns the full stop that ends both what is written and the sentence.
 func (c *context) stop(written, after string) string {

@@ -157,8 +157,8 @@ func (r *reader) readRange() {
 	}
 }
 
-// readDigits reads groups of digits of which the first begins with 0, as those of telephone numbers, or those of a postal
-// code.
+// readDigits reads groups of digits of which the first begins with 0, as those of telephone numbers, or those of a
+// postal code.
 func (r *reader) readDigits() bool {
 	text := r.text[r.at:]
 	first := digitsIn(text)

@@ -60,8 +60,8 @@ var forms = []form{
 	on(frontend.Symbol, `([+×÷=＋＝])\s?`, "@1"),
 }
 
-// listed matches a number before another one in a list, which is no telephone number. Without it, each would be tried as
-// all forms.
+// listed matches a number before another one in a list, which is no telephone number. Without it, each would be tried
+// as all forms.
 var listed = regexp.MustCompile(`^(\d{1,2}|[02-9]\d\d|\d{4,9}) \d`)
 
 func on(kind frontend.Kind, pattern, said string) form {
@@ -92,8 +92,9 @@ func AmountAt(text string, at int) (Amount, bool) {
 		return Amount{}, false
 	}
 	if groups := listed.FindStringSubmatch(part); groups != nil {
-		m := match{form: form{kind: frontend.Number, said: "$1"}, groups: groups, before: before, after: part[len(groups[1]):]}
-		return Amount{len(groups[1]), m.kind, m.syllables()}, true
+		size := len(groups[1])
+		m := match{form{kind: frontend.Number, said: "$1"}, groups, before, part[size:]}
+		return Amount{size, m.kind, m.syllables()}, true
 	}
 	for _, f := range forms {
 		groups := f.pattern.FindStringSubmatch(part)
