@@ -139,6 +139,10 @@ func (s *scanner) run() {
 			s.emitGiven(r)
 			continue
 		}
+		if size := s.skipFigures(); size > 0 {
+			s.at += size
+			continue
+		}
 		if m, ok := s.match(); ok {
 			s.emit(m)
 			continue
@@ -229,7 +233,7 @@ func (s *scanner) match() (found, bool) {
 	if m, ok := s.matchEmoji(first); ok {
 		return m, true
 	}
-	if s.row == maxRow || s.isFigure(rest) {
+	if s.row == maxRow || isEndless(rest) {
 		return found{}, false
 	}
 	s.row++
@@ -249,16 +253,20 @@ func (s *scanner) match() (found, bool) {
 	return found{}, false
 }
 
-// figure matches a number of digits alone before another one.
-var figure = regexp.MustCompile(`^[1-9]\d{0,8} \d`)
+// figures match numbers of digits alone before another one.
+var figures = regexp.MustCompile(`^(?:[1-9]\d{0,8} )+\d`)
 
-// isFigure reports whether the position is at a number within a long list of them, or at one that no rule sees the end
-// of.
-func (s *scanner) isFigure(rest string) bool {
-	if len(rest) == window && strings.Trim(rest, "0123456789") == "" {
-		return true
+// skipFigures returns the size of the numbers of digits alone at the position, in a list that is long already.
+func (s *scanner) skipFigures() int {
+	if s.at-s.listed <= maxListed || s.previous() != ' ' {
+		return 0
 	}
-	return s.at-s.listed > maxListed && s.previous() == ' ' && figure.MatchString(rest)
+	return max(len(figures.FindString(s.rest()))-1, 0)
+}
+
+// isEndless reports whether all that rules see is digits.
+func isEndless(rest string) bool {
+	return len(rest) == window && strings.Trim(rest, "0123456789") == ""
 }
 
 // previous returns the character before the position, or a space at the start.
