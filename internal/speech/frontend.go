@@ -73,9 +73,19 @@ func pause(job *Job, spans []frontend.Span) {
 func (s spoken) spansOf(ctx context.Context, text, language string, given ...frontend.Reading) []frontend.Span {
 	spans := frontend.Spans(text, language, given...)
 	if s.manyLanguages {
+		s.readFlags(ctx, spans)
 		spans = s.inKana(ctx, inTheirLanguages(spans, language))
 	}
 	return spans
+}
+
+// readFlags spells the names of flags in Chinese and Japanese, as their texts are.
+func (s spoken) readFlags(ctx context.Context, spans []frontend.Span) {
+	for i, span := range spans {
+		if span.Kind == frontend.Emoji && (span.Language == mandarin || span.Language == kana) {
+			spans[i].Spoken = frontend.Spoken(s.spansOf(ctx, span.Spoken, span.Language))
+		}
+	}
 }
 
 // given returns the readings of a job, which are themselves texts to be read.

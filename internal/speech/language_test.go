@@ -74,13 +74,21 @@ func TestDetectLanguage(t *testing.T) {
 		"שלום עולם":                       "he",
 		"สวัสดีชาวโลก":                    "th",
 		"The word мир means peace in it.": "en-us",
-		"Скачайте Photoshop или Windows 11":                         "ru",
-		"Das Wetter wird morgen kalt.":                              "de",
-		"Il fera froid demain":                                      "fr-fr",
-		"Det blir kaldt i morgen, sier de":                          "nb",
-		"Muito obrigado":                                            "pt",
-		"Das Meeting ist um 5 Uhr in 東京":                            "de",
-		strings.Repeat("word ", 400) + strings.Repeat("я", 100_000): "en-us", // bounded
+		"Скачайте Photoshop или Windows 11": "ru",
+		"Das Wetter wird morgen kalt.":      "de",
+		"Il fera froid demain":              "fr-fr",
+		"Det blir kaldt i morgen, sier de":  "nb",
+		"Muito obrigado":                    "pt",
+		"Добрий ранок, як справи? Я живу в Києві.":                         "uk",
+		"Добрай раніцы, я жыву ў Мінску":                                   "be",
+		"Добро јутро, живим у Београду":                                    "sr",
+		"Добро утро, ќе одам во Скопје":                                    "mk",
+		"Қайырлы таң, мен Алматыда тұрамын":                                "kk",
+		"صبح بخیر، حال شما چطور است؟":                                      "fa",
+		"صبح بخیر، آپ کیسے ہیں؟":                                           "ur",
+		"Петро Їжак вчера вечером приехал в Москву и остановился у друзей": "ru", // of a name
+		"Das Meeting ist um 5 Uhr in 東京":                                   "de",
+		strings.Repeat("word ", 400) + strings.Repeat("я", 100_000):        "en-us", // bounded
 	}
 	for text, then := range tests {
 		require.Equal(t, then, speech.DetectLanguage(text), "%.40s", text)

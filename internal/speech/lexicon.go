@@ -150,8 +150,8 @@ func fold(text []rune) []rune {
 // find returns the readings of the words of a text that the lexicon has, in order: of those that begin at a place the
 // longest one. Parts that have a reading already are left out. The time is linear in the text, because words are short.
 func (l *Lexicon) find(text, language string, given []Reading) (found []Reading) {
-	runes := []rune(text)
-	folded, offsets := fold(runes), offsetsOf(text, len(runes))
+	runes, offsets := composed(text)
+	folded := fold(runes)
 	for at := 0; at < len(runes); {
 		for len(given) > 0 && given[0].End <= offsets[at] {
 			given = given[1:]
@@ -182,13 +182,18 @@ func (l *Lexicon) find(text, language string, given []Reading) (found []Reading)
 	return found
 }
 
-// offsetsOf returns the byte offsets of a text's code points, and of its end.
-func offsetsOf(text string, runes int) []int {
-	offsets := make([]int, 0, runes+1)
-	for i := range text {
-		offsets = append(offsets, i)
+// composed returns the code points of a text in the normal form of words, the byte offset of each, or of the letter
+// with marks that it is part of, and that of the end.
+func composed(text string) (runes []rune, offsets []int) {
+	runes, offsets = make([]rune, 0, len(text)), make([]int, 0, len(text)+1)
+	var letters norm.Iter
+	for letters.InitString(norm.NFC, text); !letters.Done(); {
+		at := letters.Pos()
+		for _, r := range string(letters.Next()) {
+			runes, offsets = append(runes, r), append(offsets, at)
+		}
 	}
-	return append(offsets, len(text))
+	return runes, append(offsets, len(text))
 }
 
 // at returns the pronunciation of the longest word at a place, and its length; 0 if there is none.

@@ -35,18 +35,20 @@ func TestALexiconSaysWholeWords(t *testing.T) {
 		speech.Pronunciation{Word: "New", Spoken: "gnu"}, speech.Pronunciation{Word: "new  York", Spoken: "the city"},
 		speech.Pronunciation{Word: "gift", Spoken: "poison", Language: "de"}, speech.Pronunciation{Word: "C3", Spoken: "$5"},
 		speech.Pronunciation{Word: "colour", Spoken: "british", Language: "en-GB"},
+		speech.Pronunciation{Word: "Nguyễn", Spoken: "the name"},
 		speech.Pronunciation{Word: "Москва", Spoken: "столица", Language: "ru"},
 		speech.Pronunciation{Word: "长大", Spoken: "你好", Language: "zh"},
 	)
 	for text, want := range map[string]string{
-		"Mr. Nguyen's dog":      "Mister win's dog",
-		"NGUYEN, nguyen":        "win, win",
-		"Nguyens or ngu":        "Nguyens or ngu",
-		"NATO, Nato, nato":      "nay toe, the lady, nay toe",
-		"New York, New Yorkers": "the city, gnu Yorkers",
-		"a gift of colour":      "a gift of colour",
-		"C3 is $5":              "five dollars is five dollars",
-		"Say Москва twice.":     "Say столица twice.",
+		"Mr. Nguyen's dog":                 "Mister win's dog",
+		"NGUYEN, nguyen":                   "win, win",
+		"Nguyens or ngu":                   "Nguyens or ngu",
+		"NATO, Nato, nato":                 "nay toe, the lady, nay toe",
+		"New York, New Yorkers":            "the city, gnu Yorkers",
+		"a gift of colour":                 "a gift of colour",
+		"C3 is $5":                         "five dollars is five dollars",
+		"Say Москва twice.":                "Say столица twice.",
+		"Nguye\u0302\u0303n, Nguye\u0302n": "the name, Nguyên",
 	} {
 		r, engine := request(text), &reader{}
 		r.Lexicon = l

@@ -36,12 +36,27 @@ func ParseMarkup(text, language string) (*Markup, error) {
 		return engine, known && engine != AutoLanguage
 	})
 	if err == nil {
-		err = document.CheckPhonemes(languageOf(document.Text, language), ipa.Check)
+		err = document.CheckPhonemes(settle(&document, language), ipa.Check)
 	}
 	if err != nil {
 		return nil, wrongMarkup(err)
 	}
 	return &document, nil
+}
+
+// settle returns the language of a document. What is detected is in doubt where the document has phonemes, and the
+// language none: then it is English.
+func settle(document *Markup, language string) string {
+	isTold := language != "" && language != AutoLanguage
+	language = languageOf(document.Text, language)
+	if isTold || ipa.Knows(language) || !isWrittenInLatin(language) || !document.HasPhonemes() {
+		return language
+	}
+	for i := range document.Runs {
+		style := &document.Runs[i].Style
+		style.Language = cmp.Or(style.Language, latin)
+	}
+	return latin
 }
 
 func wrongMarkup(err error) error {

@@ -204,3 +204,14 @@ func TestEachPartOfADialogueHasItsVoice(t *testing.T) {
 	require.ErrorAs(t, err, &wrong)
 	require.EqualError(t, wrong, "line 1, column 45: the voice of <voice>: there is no such voice")
 }
+
+// A word does not say which language it is in, and its phonemes have to be spoken.
+func TestPhonemesOfAWordAreEnglishInDoubt(t *testing.T) {
+	const word = `<speak><phoneme alphabet="ipa" ph="təˈmeɪtoʊ">tomato</phoneme></speak>`
+	require.NotEqual(t, "en-us", speech.DetectLanguage("tomato"))
+	document, err := speech.ParseMarkup(word, speech.AutoLanguage)
+	require.NoError(t, err)
+	require.Equal(t, "en-us", document.Runs[0].Style.Language)
+	_, err = speech.ParseMarkup(word, "fi")
+	require.ErrorContains(t, err, "no phonemes for this language")
+}

@@ -1,6 +1,7 @@
 package frontend
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -47,7 +48,7 @@ func newEnglish(american bool) *locale {
 			sayMonthDay),
 		on(Date, `(`+monthPattern+`),?\s(\d{4})`, sayMonthYear),
 		on(Money, `(US|CA?|AU?|NZ|HK)?([$])\s?(`+numeral+`)(?:[-–][$]?(`+numeral+`))?`+scalePattern, sayMoney),
-		on(Money, `()([$£€¥₹₩])\s?(`+sum+`)(?:[-–][$£€]?(`+numeral+`))?`+scalePattern, sayMoney),
+		on(Money, `()([$£€¥₹₩]|USD|EUR|GBP|JPY)\s?(`+sum+`)(?:[-–][$£€]?(`+numeral+`))?`+scalePattern, sayMoney),
 		on(Money, `(\d+)\s?¢`, sayCents), on(Money, `(\d{1,2})p`, sayPence),
 		on(Money, `(`+numeral+`)(?:\s?(million|billion|trillion|bn|tn|m|k))?\s?([$£€¥₹]|USD|EUR|GBP|JPY)`,
 			sayMoneyAfter),
@@ -64,15 +65,16 @@ func newEnglish(american bool) *locale {
 		on(Number, `(`+numeral+`)[eE]([-+]?\d{1,3})`, sayScientific),
 		on(Number, `401(?:\(k\)|k)`, sayPension),
 		on(Unit, `(`+numeral+`)([  -]?)(`+unitPattern+`)`, sayUnit),
+		on(Unit, `(\d{1,2}) in`, sayInchesMore),
 		on(Unit, `(`+unitPattern+`)`, sayLoneUnit),
 		on(Number, `(\d{4})(?:\s[A-Z]\.?|\s[A-Z][a-z]+){1,3}\s(?:`+streets+`)\b`, sayHouse),
 		on(Number, `911|999|112`, sayEmergency),
 		on(Version, `(?:`+programs+`) (\d+(?:\.\d+)+)`, sayRelease),
 		on(Unit, `(\d+(?:\.\d+)?)["″]`, sayInches),
-		on(Number, `(`+numeral+`|[A-Za-z])(⁻?[⁰¹²³⁴-⁹]+)`, sayRaised),
+		on(Number, `(`+numeral+`)([KMB])`, sayShortScale),
 		on(Number, numeral, sayNumber), unlessAfter(oneOf("."), on(Number, `\.\d+`, sayDecimals)),
 		on(Roman, `[IVXLC]{1,7}`, sayRoman),
-		on(Abbreviation, `w/o?`, sayWithout),
+		on(Abbreviation, `w/o?`, sayWithout), on(Symbol, `([A-G])#`, saySharp),
 		on(Abbreviation, `(?:[A-Za-z]\.){2,6}(?:[A-Za-z]\b)?|[A-Za-z]{1,7}\.(?:[A-Z]\.)?`, sayAbbreviation),
 		on(Abbreviation, `(?:Dr|Mr|Mrs|Ms|Prof|vs|US|WWII?|Mt|No|nr|Nos|St|Ave|Blvd|Rd|Ln|Hwy|Pkwy|Expy|Ct)`, sayWord),
 		on(Heteronym, heteronymPattern(), sayHeteronym),
@@ -83,9 +85,9 @@ func newEnglish(american bool) *locale {
 		on(Symbol, ` [-–] ?[$£€]?\d\w*`, sayUntil),
 		unlessAfter(isDigit, on(Symbol, `-\d{1,3}`, saySerial)),
 		on(Symbol, `\^(-?\d+|[a-z])`, sayPower),
-		on(Symbol, `[&+=×÷*/→™®©√∞@]`, saySymbol),
+		on(Symbol, `[&+=≠≤≥×÷*/→™®©√∞@]`, saySymbol),
 	}
-	l.rules = slices.Concat(markdownRules(), addressRules(), l.rules)
+	l.rules = slices.Concat(markdownRules(), addressRules(), notationRules(numeral), l.rules)
 	return l
 }
 
@@ -105,7 +107,7 @@ func silent(*context) (string, bool) { return "", true }
 // sayNumber says a number, or a year where the words around it or its form say that it is one.
 func sayNumber(c *context) (string, bool) {
 	written := c.groups[0]
-	if isDigit(c.previous()) || strings.HasPrefix(c.after, "@") {
+	if strings.HasPrefix(c.after, "@") {
 		return "", false
 	}
 	if len(written) == 4 && c.isNumbered() && written[0] != '0' {
@@ -215,6 +217,16 @@ func sayRelease(c *context) (string, bool) {
 	c.groups = []string{c.groups[1]}
 	spoken, ok := sayVersion(c)
 	return name + " " + spoken, ok
+}
+
+// sayModel says "737-800" without a preposition, and as it is usual in English.
+func sayModel(c *context) (string, bool) {
+	l, first := c.locale, c.locale.integer(c.groups[1])
+	if l.tables.hasPairs() {
+		first = l.paired(c.groups[1])
+	}
+	words := append([]string{first, l.integer(c.groups[2])}, strings.Split(c.groups[3], "")...)
+	return strings.Join(words, " "), !l.tables.sets["label"][c.before()] && c.before() != "pp"
 }
 
 func plausibleYear(written string) bool {
@@ -359,21 +371,60 @@ func sayYearOrPart(l *locale, written string) string {
 }
 
 func sayRatio(c *context) (string, bool) {
-	if isDigit(c.previous()) || c.previous() == ':' || strings.HasPrefix(c.after, ":") {
+	if c.previous() == ':' || strings.HasPrefix(c.after, ":") {
 		return "", false
 	}
 	return c.locale.integer(c.groups[1]) + " " + c.locale.tables.words["ratio"] + " " + c.locale.integer(c.groups[2]), true
 }
 
-// sayRaised says a number or a letter with an exponent.
-func sayRaised(c *context) (string, bool) {
-	base, power := c.groups[1], strings.NewReplacer("⁻", "-", "⁰", "0", "¹", "1", "²", "2", "³", "3", "⁴", "4", "⁵", "5",
-		"⁶", "6", "⁷", "7", "⁸", "8", "⁹", "9").Replace(c.groups[2])
-	if isDigit(rune(base[0])) {
-		base = c.locale.cardinal(base)
+// saySharp says "C#".
+func saySharp(c *context) (string, bool) { return c.groups[1] + " sharp", !isWord(firstOf(c.after)) }
+
+// notationRules are about what is written alike in all languages: models of aircraft, which look like ranges, a number,
+// or up to three letters that are no word, with an exponent, and formulas of chemistry.
+func notationRules(numeral string) []rule {
+	return []rule{
+		on(Version, `(7[0-8]7)-(\d00|1?\d)([A-Z]{0,2})`, sayModel),
+		on(Number, `(`+numeral+`|[A-Za-zα-ω]|[b-df-hj-np-tv-zα-ω]{2,3})(⁻?[⁰¹²³⁴-⁹]+)`, sayRaised),
+		on(Symbol, `(?:[A-Z][a-z]?){1,4}[₀-₉][A-Za-z₀-₉]{0,12}`, sayFormula),
 	}
-	return base + c.locale.power(power), power != "1"
 }
+
+// sayRaised says a number or letters with an exponent. Letters may be a unit alone: "in m²".
+func sayRaised(c *context) (string, bool) {
+	l, base := c.locale, c.groups[1]
+	power := strings.NewReplacer("⁻", "-", "⁰", "0", "¹", "1", "²", "2", "³", "3", "⁴", "4", "⁵", "5", "⁶", "6", "⁷", "7",
+		"⁸", "8", "⁹", "9").Replace(c.groups[2])
+	isAlone := startsLower(c.before()) && len(c.before()) > 1 || c.previous() == '/'
+	if unit := l.units[c.groups[0]]; unit.one != "" && isAlone {
+		if c.before() == "in" || c.before() == "en" {
+			return cmp.Or(unit.many, unit.one), true
+		}
+		return unit.one, true
+	}
+	switch {
+	case !isDigit(rune(base[0])):
+		base = strings.TrimSpace(strings.Join(strings.Split(base, ""), " "))
+	case l.slavic != nil:
+		base = c.slavicAmount(base, 'm', 'n')
+	default:
+		base = l.cardinal(base)
+	}
+	return base + l.power(power), power != "1"
+}
+
+// sayFormula says "CO₂" letter by letter.
+func sayFormula(c *context) (string, bool) {
+	parts := formulaParts.FindAllString(c.groups[0], -1)
+	for i, part := range parts {
+		if firstOf(part) >= '₀' {
+			parts[i] = c.locale.integer(strings.Map(func(r rune) rune { return r - '₀' + '0' }, part))
+		}
+	}
+	return strings.Join(parts, " "), true
+}
+
+var formulaParts = regexp.MustCompile(`[A-Z][a-z]*|[a-z]+|[₀-₉]+`)
 
 // sayPower says an exponent.
 func sayPower(c *context) (string, bool) {
@@ -381,18 +432,17 @@ func sayPower(c *context) (string, bool) {
 }
 
 func (l *locale) power(power string) string {
-	switch {
-	case power == "2":
-		return " squared"
-	case power == "3":
-		return " cubed"
-	case power[0] == '-':
-		return " to the minus " + l.integer(power[1:])
-	case isDigit(rune(power[0])):
-		return " to the " + l.integer(power)
-	default:
-		return " to the " + power
+	words, minus := l.tables.words, ""
+	if known := words["power "+power]; known != "" {
+		return " " + known
 	}
+	if rest, ok := strings.CutPrefix(power, "-"); ok {
+		power, minus = rest, l.words.signs["-"]+" "
+	}
+	if isDigit(rune(power[0])) {
+		power = l.integer(power)
+	}
+	return " " + words["power"] + " " + minus + power
 }
 
 func sayTimes(c *context) (string, bool) {

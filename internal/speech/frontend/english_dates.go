@@ -79,7 +79,7 @@ func sayDottedDate(c *context) (string, bool) {
 }
 
 func sayDayMonth(c *context) (string, bool) {
-	if !isDay(c.groups[1]) || isDigit(c.previous()) {
+	if !isDay(c.groups[1]) {
 		return "", false
 	}
 	spoken := "the " + c.locale.ordinal(number(c.groups[1])) + " of " + c.monthOf(c.groups[2])
@@ -125,7 +125,7 @@ func (c *context) fullStop() string {
 
 func sayTime(c *context) (string, bool) {
 	hour, minute, second, half := c.groups[1], c.groups[2], c.groups[3], c.groups[4]
-	if number(hour) > 24 || minute != "" && number(minute) > 59 || isDigit(c.previous()) || c.previous() == ':' {
+	if number(hour) > 24 || minute != "" && number(minute) > 59 || c.previous() == ':' {
 		return "", false
 	}
 	if half == "" {
@@ -145,7 +145,7 @@ func sayTime(c *context) (string, bool) {
 // sayFromTo says from which time to which something lasts.
 func sayFromTo(c *context) (string, bool) {
 	for i := 1; i < 5; i += 2 {
-		if number(c.groups[i]) > 24 || number(c.groups[i+1]) > 59 || isDigit(c.previous()) || c.previous() == ':' {
+		if number(c.groups[i]) > 24 || number(c.groups[i+1]) > 59 || c.previous() == ':' {
 			return "", false
 		}
 	}

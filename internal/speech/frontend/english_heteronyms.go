@@ -145,10 +145,10 @@ func (c *context) classOf(before []string, next string) class {
 	return unknownClass
 }
 
-// presentOrPast decides by words of time in the rest of the sentence.
+// presentOrPast decides by words of time in the rest of the sentence, or at its beginning.
 func (c *context) presentOrPast() class {
 	rest, _, _ := strings.Cut(c.after[:min(len(c.after), window)], ".")
-	for _, word := range strings.Fields(rest) {
+	for _, word := range append(c.wordsBefore(), strings.Fields(rest)...) {
 		if c.locale.tables.sets["pastTimes"][word] {
 			return pastClass
 		}

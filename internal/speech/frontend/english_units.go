@@ -76,10 +76,31 @@ func (c *context) isAdjective() bool {
 
 // sayInches says the size of a screen, as a quotation mark after a number is most often meant.
 func sayInches(c *context) (string, bool) {
-	if strings.Count(c.text[max(0, c.at-window):c.at], `"`)%2 == 1 && !strings.HasSuffix(c.groups[0], "″") {
+	quotes := strings.Count(c.text[c.plain:c.at], `"`)
+	for _, s := range c.spans[max(0, len(c.spans)-20):] {
+		if s.Kind != Unit {
+			quotes += strings.Count(s.Original, `"`)
+		}
+	}
+	if quotes%2 == 1 && !strings.HasSuffix(c.groups[0], "″") {
 		return "", false // it ends a quotation
 	}
 	return c.locale.cardinal(c.groups[1]) + " " + c.locale.unitName("in", c.groups[1] == "1" || c.isAdjective()), true
+}
+
+// sayInchesMore says the inches of "6 ft 2 in".
+func sayInchesMore(c *context) (string, bool) {
+	head := strings.TrimSuffix(c.text[:c.at], " ")
+	return c.locale.named(c.groups[1], "in"), strings.HasSuffix(strings.TrimSuffix(head, "."), " ft")
+}
+
+// sayShortScale says "1.5M users" and "3K views": only before what is counted, or with decimals, because "4K" and the
+// like are names, too.
+func sayShortScale(c *context) (string, bool) {
+	t := c.locale.tables
+	counts := strings.Contains(c.groups[1], ".") || startsLower(c.next()) && strings.HasPrefix(c.after, " ") &&
+		!t.sets["resolved"][c.next()] && !t.sets["functionWords"][c.next()]
+	return c.locale.cardinal(c.groups[1]) + c.locale.scaleName(c.groups[2]), counts
 }
 
 // sayFeet says a length in feet alone: "5' tall".
@@ -93,7 +114,7 @@ func sayHeight(c *context) (string, bool) {
 }
 
 // scalePattern follows an amount of money.
-const scalePattern = `(?:\s?(thousand|million|billion|trillion|bn|tn|[kKmMbB])\b)?`
+const scalePattern = `(?:\s?(thousand|million|billion|trillion|bn|tn|[kKmMbBT])\b)?`
 
 // sayCents says an amount below a dollar that is written as such.
 func sayCents(c *context) (string, bool) {
@@ -172,5 +193,5 @@ func sayMoneyAfter(c *context) (string, bool) {
 	if c.groups[2] != "" {
 		return c.locale.cardinal(c.groups[1]) + c.locale.scaleName(c.groups[2]) + " " + m.many, true
 	}
-	return c.locale.priced(c.groups[1], "", m), true
+	return c.locale.priced(c.groups[1], "", m), !isDigit(firstOf(c.after)) // not "7 $5"
 }

@@ -1,6 +1,8 @@
 package frontend
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -74,7 +76,7 @@ func words(list ...string) map[string]bool {
 }
 
 func sayRoman(c *context) (string, bool) {
-	n, before := roman(c.groups[0]), strings.ToLower(c.before())
+	n, before := roman(c.groups[0]), strings.ToLower(c.title())
 	switch {
 	case n == 0 || strings.HasPrefix(c.after, "'") || c.previous() == '.':
 		return "", false
@@ -84,6 +86,17 @@ func sayRoman(c *context) (string, bool) {
 		return "the " + c.locale.ordinal(n), true
 	}
 	return "", false
+}
+
+// title returns the word before the position unless a sentence ends with it: "vol. I", but not "the book. I".
+func (c *context) title() string {
+	before := c.before()
+	short, key := c.locale.abbreviations, strings.ToLower(before)
+	isShort := short[before].long+short[key].long+c.locale.tables.words["before number "+key] != ""
+	if strings.HasSuffix(strings.TrimRight(c.text[:c.at], " \u00a0"), ".") && !isShort {
+		return ""
+	}
+	return before
 }
 
 func startsLower(word string) bool {
@@ -96,36 +109,20 @@ func startsUpper(word string) bool {
 	return unicode.IsUpper(r)
 }
 
-// roman returns the value of a Roman numeral, or 0 if it is none.
-func roman(written string) int64 {
-	total, largest := int64(0), int64(0)
-	for i := len(written) - 1; i >= 0; i-- {
-		value := map[byte]int64{'I': 1, 'V': 5, 'X': 10, 'L': 50, 'C': 100}[written[i]]
-		if value < largest {
-			value = -value
-		} else {
-			largest = value
-		}
-		total += value
-	}
-	if total <= 0 || toRoman(total) != written {
-		return 0
-	}
-	return total
-}
+// romanDigits match a Roman numeral by its hundreds, tens and ones.
+var romanDigits = regexp.MustCompile(`^(C{0,3})(XC|XL|L?X{0,3})(IX|IV|V?I{0,3})$`)
 
-func toRoman(n int64) string {
-	var out strings.Builder
-	for _, step := range []struct {
-		value int64
-		sign  string
-	}{{100, "C"}, {90, "XC"}, {50, "L"}, {40, "XL"}, {10, "X"}, {9, "IX"}, {5, "V"}, {4, "IV"}, {1, "I"}} {
-		for n >= step.value {
-			out.WriteString(step.sign)
-			n -= step.value
+// romanNumerals has the hundreds, tens and ones from 1, each with a space before it.
+const romanNumerals = " C CC CCC CD D DC DCC DCCC CM X XX XXX XL L LX LXX LXXX XC I II III IV V VI VII VIII IX"
+
+// roman returns the value of a Roman numeral below 400, or 0 if it is none.
+func roman(written string) (n int64) {
+	for i, numeral := range romanDigits.FindStringSubmatch(written) {
+		if place := slices.Index(strings.Split(romanNumerals, " "), numeral); i > 0 {
+			n = n*10 + int64(max(place-9*(i-1), 0))
 		}
 	}
-	return out.String()
+	return n
 }
 
 func sayWithout(c *context) (string, bool) {

@@ -4,6 +4,7 @@
 package frontend
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -112,9 +113,11 @@ type scanner struct {
 	seen     context // by the rule that is tried
 	item     bool    // the line is a heading or an item of a list
 	given    []Reading
-	only     Kind // of the rules that apply, "" for all
-	row      int  // the positions that rules were tried at since the last letter or space, and the emoji
-	work     int  // the bytes that the filter and the patterns were given
+	only     Kind  // of the rules that apply, "" for all
+	row      int   // the positions that rules were tried at since the last letter or space, and the emoji
+	listed   int   // the end of the last word
+	numeral  int64 // of the last item of a list with Roman ones
+	work     int   // the bytes that the filter and the patterns were given
 }
 
 const (
@@ -123,6 +126,9 @@ const (
 	// maxRow is the number of positions in a row of digits and marks at which rules are tried. A longer row is no text,
 	// and the rest of it is left to the engine as it is written.
 	maxRow = 100
+	// maxListed is the number of bytes of a list of numbers, without words between them, that rules read. After that,
+	// numbers that consist of digits alone are left to the engine, which reads them alike.
+	maxListed = 48
 )
 
 func (s *scanner) run() {
@@ -131,6 +137,10 @@ func (s *scanner) run() {
 			r := s.given[0]
 			s.given = s.given[1:]
 			s.emitGiven(r)
+			continue
+		}
+		if size := s.skipFigures(); size > 0 {
+			s.at += size
 			continue
 		}
 		if m, ok := s.match(); ok {
@@ -154,6 +164,9 @@ func (s *scanner) emit(m found) {
 	original := s.text[s.at : s.at+m.size]
 	s.at += m.size
 	s.plain = s.at
+	if strings.ContainsFunc(original, unicode.IsLetter) {
+		s.listed = s.at
+	}
 	s.add(Span{Original: original, Spoken: m.spoken, Kind: m.kind, Language: s.language})
 }
 
@@ -201,6 +214,9 @@ func (s *scanner) skip() int {
 		}
 		n += size
 	}
+	if unicode.IsLetter(r) {
+		s.listed = s.at + n
+	}
 	return n
 }
 
@@ -217,7 +233,7 @@ func (s *scanner) match() (found, bool) {
 	if m, ok := s.matchEmoji(first); ok {
 		return m, true
 	}
-	if s.row == maxRow {
+	if s.row == maxRow || isEndless(rest) {
 		return found{}, false
 	}
 	s.row++
@@ -235,6 +251,22 @@ func (s *scanner) match() (found, bool) {
 		}
 	}
 	return found{}, false
+}
+
+// figures match numbers of digits alone before another one.
+var figures = regexp.MustCompile(`^(?:[1-9]\d{0,8} )+\d`)
+
+// skipFigures returns the size of the numbers of digits alone at the position, in a list that is long already.
+func (s *scanner) skipFigures() int {
+	if s.at-s.listed <= maxListed || s.previous() != ' ' {
+		return 0
+	}
+	return max(len(figures.FindString(s.rest()))-1, 0)
+}
+
+// isEndless reports whether all that rules see is digits.
+func isEndless(rest string) bool {
+	return len(rest) == window && strings.Trim(rest, "0123456789") == ""
 }
 
 // previous returns the character before the position, or a space at the start.

@@ -45,6 +45,9 @@ func (t *tables) formsOf(noun string) []string {
 	return forms
 }
 
+// hasPairs reports whether numbers of three digits that are names are said by their last two: "seven thirty-seven".
+func (t *tables) hasPairs() bool { return t.words["numbered"] == "pairs" }
+
 // hasCapitals reports whether nouns begin with capitals.
 func (t *tables) hasCapitals() bool { return t.words["nouns"] == "capital" }
 
@@ -82,7 +85,7 @@ func (c *context) nounAfterAdjective() string {
 // nounGender returns the gender of the noun of which there is one, and 0 if there is none, as in "Zimmer 1".
 func (c *context) nounGender() byte {
 	t, before, noun := c.locale.tables, c.label(), c.nounAfterAdjective()
-	isLabel := t.genderOf(before) != 0 || strings.Contains(c.locale.abbreviations[before].conditions, "1")
+	isLabel := t.genderOf(before) != 0 || strings.ContainsAny(c.locale.abbreviations[before].conditions, "1X")
 	switch gender := t.genderOf(noun); {
 	case !startsUpper(noun), startsUpper(before) && t.caseAfter(before) == 0 && isLabel:
 		return 0

@@ -2,9 +2,13 @@ package frontend
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/language/display"
 )
 
 // lineRules are about the beginnings of lines, in every language. What they match is not spoken, except for the number
@@ -17,7 +21,7 @@ var lineRules = []struct {
 	{Heading, regexp.MustCompile(`^[ \t]*#{1,6}[ \t]+`)},
 	{Heading, regexp.MustCompile(`^={3,}[ \t]*(?:\n|$)`)}, // below the heading
 	{ListItem, regexp.MustCompile(`^[ \t]*[-*+•‣◦][ \t]+(?:\[[ xX]\][ \t]+)?`)},
-	{ListItem, regexp.MustCompile(`^[ \t]*(\d{1,3})[.)][ \t]+`)},
+	{ListItem, regexp.MustCompile(`^[ \t]*(\d{1,3}|\(?[ivx]{1,6})[.)][ \t]+`)},
 	{Markdown, regexp.MustCompile(`^[ \t]*>(?:[> \t]*[> \t]|$)`)},
 }
 
@@ -26,7 +30,7 @@ func (s *scanner) matchLine() (found, bool) {
 	if s.text[s.at] == '\n' {
 		return s.matchNewline()
 	}
-	if s.at > 0 && s.text[s.at-1] != '\n' || !strings.ContainsRune(" \t#>-*+•‣◦_=`0123456789", s.firstRune()) {
+	if s.at > 0 && s.text[s.at-1] != '\n' || !strings.ContainsRune(" \t#>-*+•‣◦_=`0123456789(ivx", s.firstRune()) {
 		return found{}, false
 	}
 	return s.matchMarks()
@@ -40,7 +44,7 @@ func (s *scanner) firstRune() rune {
 func (s *scanner) matchMarks() (found, bool) {
 	for _, rule := range lineRules {
 		groups := rule.pattern.FindStringSubmatch(s.rest())
-		if groups == nil || len(groups) > 1 && !s.isItem(groups[0]) {
+		if groups == nil || len(groups) > 1 && !s.isItem(groups[0], groups[1]) {
 			continue
 		}
 		m := found{size: len(strings.TrimSuffix(groups[0], "\n")), kind: rule.kind}
@@ -48,6 +52,11 @@ func (s *scanner) matchMarks() (found, bool) {
 			continue
 		}
 		if len(groups) > 1 {
+			n := lowerRoman(groups[1])
+			if n > 0 {
+				groups[1] = strconv.FormatInt(n, 10)
+			}
+			s.numeral = n
 			m.spoken = s.locale.cardinal(groups[1]) + ", "
 		}
 		s.item = rule.kind != Markdown
@@ -56,10 +65,25 @@ func (s *scanner) matchMarks() (found, bool) {
 	return found{}, false
 }
 
-// isItem reports whether a number at the beginning of a line is that of an item: "3. Oktober" is a date.
-func (s *scanner) isItem(written string) bool {
+// isItem reports whether a number at the beginning of a line is that of an item: "3. Oktober" is a date, and "i. d. R."
+// an abbreviation. Other Roman numerals of one letter follow the one before them.
+func (s *scanner) isItem(written, number string) bool {
 	isOrdinal := s.locale.isOrdinal
+	if !isDigit(rune(number[0])) {
+		n := lowerRoman(number)
+		isLetter := len(strings.TrimPrefix(number, "(")) == 1
+		follows := n > 1 && n == s.numeral+1 || n == 1 && !shortFollows.MatchString(s.rest()[len(written):])
+		return s.locale.speller != nil && n > 0 && (!isLetter || follows)
+	}
 	return s.locale.speller != nil && (isOrdinal == nil || !isOrdinal(s.rest()[len(written):]))
+}
+
+// shortFollows matches another abbreviation.
+var shortFollows = regexp.MustCompile(`^\pL{1,4}\.`)
+
+// lowerRoman returns the value of a Roman numeral in lower case, which may follow a bracket, or 0 if it is none.
+func lowerRoman(written string) int64 {
+	return roman(strings.ToUpper(strings.TrimPrefix(written, "(")))
 }
 
 // matchNewline ends a heading or an item, and the line before an item, with a full stop where it has no mark.
@@ -99,11 +123,16 @@ const (
 	joiner       = '\u200d'
 	lightestSkin = '\U0001f3fb'
 	darkestSkin  = '\U0001f3ff'
+	firstTag     = '\U000e0020' // tags name the region of a flag
+	lastTag      = '\U000e007f'
+	regionalA    = '\U0001f1e6' // two regional letters are a country's flag
+	regionalZ    = '\U0001f1ff'
 )
 
 // matchEmoji matches an emoji. The same one is said once, however often it is repeated.
 func (s *scanner) matchEmoji(first rune) (found, bool) {
-	if s.locale.speller == nil { // emoji have no names, and the joiner is a letter's in Sinhala
+	isFlag := isRegional(first)
+	if s.locale.speller == nil && !isFlag { // emoji have no names, and the joiner is a letter's in Sinhala
 		return found{}, false
 	}
 	if !isModifier(first) && !isPicture(first) {
@@ -117,8 +146,12 @@ func (s *scanner) matchEmoji(first rune) (found, bool) {
 	if isModifier(first) {
 		return found{size: utf8.RuneLen(first), kind: Emoji}, true
 	}
-	name, size := s.emojiName()
-	if name == "" {
+	named := s.emojiName
+	if isFlag {
+		named = s.country
+	}
+	name, size := named()
+	if size == 0 {
 		return found{}, false
 	}
 	if n := len(s.spans); n > 0 && s.plain == s.at && s.spans[n-1].Original == s.text[s.at:s.at+size] {
@@ -126,6 +159,26 @@ func (s *scanner) matchEmoji(first rune) (found, bool) {
 	}
 	return found{size: size, spoken: s.pad(name, size), kind: Emoji}, true
 }
+
+// country returns the name of the country whose flag begins at the position, "" if there is none, and the size of the
+// flag.
+func (s *scanner) country() (name string, size int) {
+	var code []byte
+	for _, r := range s.text[s.at:] {
+		if !isRegional(r) || len(code) == 2 {
+			break
+		}
+		code, size = append(code, byte('A'+r-regionalA)), size+utf8.RuneLen(r)
+	}
+	region, err := language.ParseRegion(string(code))
+	names := display.Regions(language.Make(s.language))
+	if err != nil || names == nil || region.String() == "ZZ" {
+		return "", size
+	}
+	return names.Name(region), size
+}
+
+func isRegional(r rune) bool { return r >= regionalA && r <= regionalZ }
 
 // emojiName returns the name of the longest sequence at the position that has one, and its size in the text.
 func (s *scanner) emojiName() (name string, size int) {
@@ -141,6 +194,9 @@ func (s *scanner) emojiName() (name string, size int) {
 		if known, ok := s.locale.emoji()[string(bare)]; ok {
 			name, size = known, n+utf8.RuneLen(r)
 		}
+		if isTag(r) {
+			name = ""
+		}
 	}
 	return name, size
 }
@@ -151,8 +207,11 @@ func isPicture(r rune) bool { return r >= 0x2600 && r <= 0x2fff || r >= 0x1f000 
 func isPartOfEmoji(r rune) bool { return isModifier(r) || isPicture(r) }
 
 func isModifier(r rune) bool {
-	return r == variation || r == textual || r == keycap || r == joiner || r >= lightestSkin && r <= darkestSkin
+	return r == variation || r == textual || r == keycap || r == joiner || r >= lightestSkin && r <= darkestSkin ||
+		isTag(r)
 }
+
+func isTag(r rune) bool { return r >= firstTag && r <= lastTag }
 
 // pad adds spaces where what is said would touch its neighbours.
 func (s *scanner) pad(spoken string, size int) string {

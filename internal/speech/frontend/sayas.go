@@ -147,6 +147,9 @@ func withAmountFirst(written string) string {
 
 // byRulesOf reads a text by the rules of one kind, if one applies to all of it.
 func (l *locale) byRulesOf(kind Kind, written, language string) (string, bool) {
+	if written == "" {
+		return "", false
+	}
 	s := scanner{text: written, locale: l, language: language, only: kind}
 	m, ok := s.match()
 	return m.spoken, ok && m.kind == kind && m.size == len(written)

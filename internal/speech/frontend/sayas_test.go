@@ -38,6 +38,7 @@ func TestGivenReadingsTakeThePlaceOfRules(t *testing.T) {
 // Any text is said as anything in any language without a panic, and silently only where it is refused.
 func FuzzSayAs(f *testing.F) {
 	f.Add("1.234,5", "")
+	f.Add("-", "")
 	f.Add("R$ 0,05", "dmy")
 	f.Add("00/00/0000", "ymd")
 	classes := []ssml.Class{ssml.Cardinal, ssml.Ordinal, ssml.Characters, ssml.Digits, ssml.Date, ssml.Time,

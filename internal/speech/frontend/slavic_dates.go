@@ -56,19 +56,18 @@ func saySlavicDottedDate(c *context) (string, bool) {
 	if word := c.groups[4]; word != "" {
 		spoken = strings.TrimSuffix(spoken, c.locale.yearWord()) + c.yearSaid(word) + c.stop(c.groups[0], c.after)
 	}
-	return spoken, ok && !isDigit(c.previous())
+	return spoken, ok
 }
 
 // sayRomanMonth says "3 V 2020".
 func sayRomanMonth(c *context) (string, bool) {
 	month := strconv.FormatInt(roman(c.groups[2]), 10)
-	spoken, ok := c.locale.slavicDate(c.groups[1], month, c.groups[3], c.dayCase())
-	return spoken, ok && !isDigit(c.previous())
+	return c.locale.slavicDate(c.groups[1], month, c.groups[3], c.dayCase())
 }
 
 func saySlavicDayMonth(c *context) (string, bool) {
 	day, last, year, word := c.groups[1], c.groups[2], c.groups[4], c.groups[5]
-	if !isDay(day) || last != "" && !isDay(last) || isDigit(c.previous()) {
+	if !isDay(day) || last != "" && !isDay(last) {
 		return "", false
 	}
 	l, kase := c.locale, c.dayCase()
@@ -100,13 +99,13 @@ func (c *context) yearSaid(word string) string {
 // saySlavicFirstDay says the first day of "с 3 по 5 мая".
 func saySlavicFirstDay(c *context) (string, bool) {
 	c.size = len(c.groups[1])
-	return c.locale.slavicDay(number(c.groups[1]), c.dayCase()), isDay(c.groups[1]) && !isDigit(c.previous())
+	return c.locale.slavicDay(number(c.groups[1]), c.dayCase()), isDay(c.groups[1])
 }
 
 // saySlavicFirstYear says the first year of "с 1990 по 1995 год".
 func saySlavicFirstYear(c *context) (string, bool) {
 	c.size = len(c.groups[1])
-	return c.locale.slavicYear(c.groups[1], c.kase('n')), plausibleYear(c.groups[1]) && !isDigit(c.previous())
+	return c.locale.slavicYear(c.groups[1], c.kase('n')), plausibleYear(c.groups[1])
 }
 
 func saySlavicMonthYear(c *context) (string, bool) {
@@ -118,7 +117,7 @@ func saySlavicMonthYear(c *context) (string, bool) {
 func saySlavicYear(c *context) (string, bool) {
 	g, first, last, word := c.locale.slavic, c.groups[1], c.groups[2], c.groups[3]
 	isYear := len(first) == 4 && plausibleYear(first) || eraFollows.MatchString(c.after[:min(len(c.after), 20)])
-	if isDigit(c.previous()) || !isYear {
+	if !isYear {
 		return "", false
 	}
 	kase, cell := c.kase('g'), "s"
@@ -142,7 +141,7 @@ var eraFollows = regexp.MustCompile(`^\s(?:до\s)?н\.|^\s(?:p\.\s?)?n\.\s?e\.`
 // saySlavicYears says "1941–1945".
 func saySlavicYears(c *context) (string, bool) {
 	first, last, word := c.groups[1], c.groups[2], c.groups[3]
-	if !plausibleYear(first) || !plausibleYear(last) || first >= last || isDigit(c.previous()) {
+	if !plausibleYear(first) || !plausibleYear(last) || first >= last {
 		return "", false
 	}
 	l, say := c.locale, c.locale.slavicYear
@@ -189,7 +188,7 @@ func (c *context) clockCase(otherwise byte) byte {
 
 func saySlavicTime(c *context) (string, bool) {
 	hour, minute, second := c.groups[1], c.groups[2], c.groups[3]
-	if number(hour) > 24 || number(minute) > 59 || isDigit(c.previous()) || strings.ContainsRune(":,.", c.previous()) {
+	if number(hour) > 24 || number(minute) > 59 || strings.ContainsRune(":,.", c.previous()) {
 		return "", false
 	}
 	hour = noZero(hour)
@@ -238,7 +237,7 @@ func sayPolishHour(c *context) (string, bool) {
 }
 
 func saySlavicRatio(c *context) (string, bool) {
-	if isDigit(c.previous()) || c.previous() == ':' || strings.HasPrefix(c.after, ":") {
+	if c.previous() == ':' || strings.HasPrefix(c.after, ":") {
 		return "", false
 	}
 	between, kase := c.locale.tables.words["ratio"], byte('g')
@@ -273,7 +272,7 @@ func (l *locale) slavicWordRules() []rule {
 		on(Abbreviation, `(?i:`+cmp.Or(alternatives(l.tables.bare), noText)+`)\.?`, sayBare),
 		on(Hashtag, `[#@](\pL[\pL\d_]*)`, sayHashtag),
 		on(Symbol, `([#~<>±≈№§−-])\s?[$£€]?\d[\d,.]*`, saySign),
-		on(Symbol, `[&+=×÷*/→™®©√∞]`, saySymbol),
+		on(Symbol, `[&+=≠≤≥×÷*/→™®©√∞]`, saySymbol),
 	}
 }
 
@@ -291,6 +290,9 @@ func saySlavicRoman(c *context) (string, bool) {
 		return c.locale.ordered(n, r), true
 	}
 	for _, wanted := range []byte(c.earlier(before).allowed() + caseOrder) {
+		if c.title() == "" {
+			break
+		}
 		for _, r := range c.nounBefore("!r") {
 			if r.kase == wanted {
 				return c.ruler(n, r), true

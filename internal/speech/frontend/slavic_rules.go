@@ -29,7 +29,7 @@ func newSlavic(name string, isRussian bool) *locale {
 	l.clocked = func(c *context, hour, minute string) string { return c.slavicClock(hour, minute, 'n') }
 	l.rules = slices.Concat(markdownRules(), []rule{
 		on(Symbol, "/", sayPer),
-	}, addressRules(), l.slavicDateRules(), g.amountRules(), l.slavicWordRules())
+	}, addressRules(), notationRules(slavicNumeral), l.slavicDateRules(), g.amountRules(), l.slavicWordRules())
 	return l
 }
 
@@ -101,8 +101,14 @@ func (c *context) allowed() string {
 	if utf8.RuneCountInString(before) == 1 && strings.HasSuffix(strings.TrimRight(c.text[:c.at], " "), ".") {
 		return "" // an abbreviation
 	}
+	if between := amountBetween.FindStringSubmatch(c.text[max(0, c.at-60):c.at]); between != nil {
+		before = between[1]
+	}
 	return c.locale.slavic.governs[strings.ToLower(before)]
 }
+
+// amountBetween matches the first of two amounts and the conjunction after it.
+var amountBetween = regexp.MustCompile(`(?i)(?:^|\PL)(między|pomiędzy|между)\s[\d.,]+\s(?:a|i|и)\s$`)
 
 // kase returns the case after the word before the position, or another if there is none.
 func (c *context) kase(otherwise byte) byte {
@@ -180,7 +186,7 @@ func (n *noun) takesOrdinals(number int64) bool {
 // saySlavicNumber says a number that agrees with the noun after it, or a year.
 func saySlavicNumber(c *context) (string, bool) {
 	written := c.groups[0]
-	if isDigit(c.previous()) || strings.HasPrefix(c.after, "@") || isDigit(nextRune(c.after)) && c.after[0] == '.' {
+	if strings.HasPrefix(c.after, "@") || isDigit(nextRune(c.after)) && c.after[0] == '.' {
 		return "", false
 	}
 	n, whole := wholeNumber(written)
@@ -406,7 +412,8 @@ var notUnit = regexp.MustCompile(`^\.(?:\pL| \d)`)
 
 func saySlavicUnit(c *context) (string, bool) {
 	unit := c.locale.slavic.unitOf(c.groups[3])
-	if isDigit(c.previous()) || unit.noun == nil && c.groups[2] == "" || notUnit.MatchString(c.after) {
+	if isDigit(firstOf(c.after)) || unit.noun == nil && c.groups[2] == "" ||
+		notUnit.MatchString(c.after) {
 		return "", false
 	}
 	c.dropStop(c.groups[3])
@@ -416,7 +423,7 @@ func saySlavicUnit(c *context) (string, bool) {
 // saySlavicRange says two numbers in the gender and case of the second one.
 func saySlavicRange(c *context) (string, bool) {
 	from, to := c.groups[1], c.groups[2]
-	if isDigit(c.previous()) || strings.ContainsRune("-–.:", c.previous()) ||
+	if strings.ContainsRune("-–.:", c.previous()) ||
 		strings.HasPrefix(c.after, "-") && isDigit(nextRune(c.after)) {
 		return "", false
 	}
@@ -446,7 +453,7 @@ func saySlavicRange(c *context) (string, bool) {
 // saySlavicTimes says "3 x 4".
 func saySlavicTimes(c *context) (string, bool) {
 	word := " " + c.locale.tables.words["times"] + " "
-	return c.slavicAmount(c.groups[1], 'm', 'n') + word, isDigit(firstOf(c.after)) && !isDigit(c.previous())
+	return c.slavicAmount(c.groups[1], 'm', 'n') + word, isDigit(firstOf(c.after))
 }
 
 // saySlavicFraction says fractions by their names, and mixed numbers.

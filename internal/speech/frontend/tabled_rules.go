@@ -34,7 +34,7 @@ func (l *locale) tabledRules(beforeDates, beforeNumbers []rule) []rule {
 		addressRules(), []rule{
 			unlessAfter(oneOf(".-"), on(URL,
 				`[a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)*\.(?:be|br|ch|es|eu|it|mx|nl|pt)(?:/[^\s<>"”]*)?`, sayURL)),
-		}, beforeDates, l.tabledDateRules(), []rule{
+		}, notationRules(tabledNumeral), beforeDates, l.tabledDateRules(), []rule{
 			on(Ordinal, `(`+groupedNumeral+`|\d{1,4})\.?(`+cmp.Or(suffix, noText)+`)`, sayTabledOrdinal), // before degrees
 		}, l.tabledAmountRules(), beforeNumbers, []rule{
 			on(Number, `[1-9]\d{0,2}(?:\.\d{3}){3,}(?:,\d+)?`, sayTabledNumber),
@@ -49,7 +49,7 @@ func (l *locale) tabledRules(beforeDates, beforeNumbers []rule) []rule {
 			on(Abbreviation, `((?:\pL\.){2,6})|\pL{1,7}\.(?:[ \x{a0}\x{202f}]?-?\pL{1,4}(?:-\pL)?\.){0,3}`, sayLongForm),
 			on(Hashtag, `[#@](\pL[\pL\d_]*)`, sayHashtag),
 			on(Symbol, `([#~<>±≈§№−-])\s?[$£€]?\d[\d,.]*`, saySign),
-			on(Symbol, `[&+=×÷*/→™®©√∞]`, saySymbol),
+			on(Symbol, `[&+=≠≤≥×÷*/→™®©√∞]`, saySymbol),
 		})
 }
 
@@ -189,7 +189,7 @@ func sayTabledMoney(c *context) (string, bool) {
 	if symbol == "" {
 		symbol = c.groups[4]
 	}
-	if isWord(c.previous()) {
+	if isWord(c.previous()) || c.groups[1] == "" && isDigit(firstOf(c.after)) {
 		return "", false
 	}
 	m := c.locale.units[symbol]
@@ -383,7 +383,7 @@ func sayBare(c *context) (string, bool) {
 func sayTabledRoman(c *context) (string, bool) {
 	t := c.locale.tables
 	numeral, suffix := c.groups[1], c.groups[2]
-	n, before, next := roman(numeral), strings.ToLower(c.before()), c.next()
+	n, before, next := roman(numeral), strings.ToLower(c.title()), c.next()
 	gender := t.genderOf(strings.ToLower(next))
 	switch {
 	case n == 0 || numeral == "L" || numeral == "C" || strings.ContainsRune("'’", firstOf(c.after)) ||

@@ -1,6 +1,8 @@
 package frontend
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -23,10 +25,27 @@ func sayDash(c *context) (string, bool) {
 	}
 	head := c.text[max(0, c.at-20):c.at]
 	token := head[strings.LastIndexByte(head, ' ')+1:] + chunkOf(c.text[c.at:][:min(len(c.text)-c.at, 20)])
-	if strings.Count(token, "-") > 1 {
+	if strings.Count(token, "-") > 1 || unicode.IsLetter(firstOf(token)) || c.isScore() {
 		return " ", true
 	}
 	return " " + c.locale.tables.words["to"] + " ", true
+}
+
+// score matches the digits on both sides of a dash.
+var score = regexp.MustCompile(`^(\d{1,2})[-–](\d{1,2})$`)
+
+// isScore reports whether a dash is between the goals of two teams, where a language has no word for it: more before it
+// than after it, or as many, or a word shows it.
+func (c *context) isScore() bool {
+	if c.locale.tables.words["scores"] == "" {
+		return false
+	}
+	head, tail := c.text[max(0, c.at-40):c.at], c.after[:min(len(c.after), 40)]
+	first, last := head[len(strings.TrimRight(head, "0123456789")):], firstWord(tail)
+	goals := score.FindStringSubmatch(first + c.groups[0] + last)
+	around := strings.FieldsFunc(head+" "+tail, func(r rune) bool { return !unicode.IsLetter(r) })
+	isScoreWord := func(word string) bool { return c.locale.tables.sets["score"][strings.ToLower(word)] }
+	return goals != nil && (number(goals[1]) >= number(goals[2]) || slices.ContainsFunc(around, isScoreWord))
 }
 
 // sayPer says the stroke between an amount and what it is for, which is no path.
@@ -95,13 +114,19 @@ func (c *context) holds(condition rune, after string) bool {
 	switch condition {
 	case '1':
 		return isDigit(firstOf(next))
+	case 'S':
+		return streetFollows.MatchString(after) || c.locale.tables.sets["at street"][strings.ToLower(c.before())]
 	case 'D':
+		if word := firstWord(next); c.locale.tables.sets["weak"][word] { // "Mo., den 3. Oktober"
+			next = strings.TrimLeft(next[len(word):], " ")
+		}
 		return isDigit(firstOf(next)) || c.locale.tables.sets["weekday"][strings.ToLower(firstWord(next))]
 	case 'X':
 		return isDigit(firstOf(next)) || roman(firstWord(next)) > 0
 	case 'N':
-		and, tail, _ := strings.Cut(next, " ") // "M. et Mme"
-		return unicode.IsUpper(firstOf(next)) || and == c.locale.tables.words["and"] && startsUpper(tail)
+		and, tail, _ := strings.Cut(next, " ") // "M. et Mme", "Pça. da Sé"
+		joins := and == c.locale.tables.words["and"] || c.locale.tables.sets["particle"][and]
+		return unicode.IsUpper(firstOf(next)) || joins && startsUpper(tail)
 	case 'Y':
 		return len(firstWord(next)) == 4 && plausibleYear(firstWord(next))
 	case 'R':
@@ -114,6 +139,9 @@ func (c *context) holds(condition rune, after string) bool {
 	}
 	return true
 }
+
+// streetFollows matches the name of a street that no person has: with a particle, or before the number of a house.
+var streetFollows = regexp.MustCompile(`^\s(?:d[aeo]s?\s\p{Lu}|\p{Lu}[\pL. ]{1,40},\s(?:n\.?[ºo°]\s?)?\d)`)
 
 // stop returns the full stop that ends both what is written and the sentence.
 func (c *context) stop(written, after string) string {

@@ -26,6 +26,25 @@ func TestNoLineCostsMuch(t *testing.T) {
 	}
 }
 
+// A line of digits, numbers, brackets or emoji of the length of a segment costs no more than prose.
+func TestNoLineCostsMoreThanProse(t *testing.T) {
+	for _, language := range []string{"en-us", "de", "fr-fr", "es", "it", "pt", "nl", "pl", "ru"} {
+		prose, _ := frontend.Work(lines()["prose"][:300], language)
+		for _, kind := range []string{"digits", "numbers", "brackets", "emoji", "flags"} {
+			work, _ := frontend.Work(strings.ToValidUTF8(lines()[kind][:300], ""), language)
+			require.LessOrEqual(t, work, prose, "%s in %s", kind, language)
+		}
+	}
+}
+
+// A list of numbers is read by rules at first, and what is more than a number always is.
+func TestTheRestOfALongListIsLeft(t *testing.T) {
+	text := strings.Repeat("7 ", 100) + "$5 8 9 kg 10 apples"
+	spoken := frontend.Spoken(frontend.Spans(text, "en-us"))
+	require.True(t, strings.HasPrefix(spoken, "seven seven "), spoken)
+	require.True(t, strings.HasSuffix(spoken, " 7 7 seven five dollars 8 nine kilograms ten apples"), spoken)
+}
+
 // The filter is only there to be quick: what it leaves out does not match.
 func TestTheFilterMissesNoRule(t *testing.T) {
 	for _, name := range []string{"spoken.tsv", "german.tsv"} {

@@ -16,7 +16,7 @@ func (r *reader) readNumber(class Class) bool {
 	if digitsIn(text) == 0 && class != Numeral {
 		return r.readSign()
 	}
-	return r.readTelephone() || r.readSeparated() || r.readCounted()
+	return r.readDigits() || r.readSeparated() || r.readCounted()
 }
 
 // readSign reads the sign of the number that follows. After a Latin letter it is a hyphen: GPT-4.
@@ -157,11 +157,14 @@ func (r *reader) readRange() {
 	}
 }
 
-// readTelephone reads groups of digits of which the first begins with 0.
-func (r *reader) readTelephone() bool {
+// readDigits reads groups of digits of which the first begins with 0, as those of telephone numbers, or those of a
+// postal code.
+func (r *reader) readDigits() bool {
 	text := r.text[r.at:]
 	first := digitsIn(text)
-	if first < 2 || text[0] != '0' || first+1 >= len(text) || text[first] != '-' || digitsIn(text[first+1:]) == 0 {
+	isGrouped := first+1 < len(text) && text[first] == '-' && digitsIn(text[first+1:]) > 0
+	isPostal := r.at > 0 && r.text[r.at-1] == '〒'
+	if !isPostal && (first < 2 || text[0] != '0' || !isGrouped) {
 		return false
 	}
 	for {

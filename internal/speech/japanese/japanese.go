@@ -122,12 +122,23 @@ func (r *reader) read() {
 func (r *reader) readWord() bool {
 	all := words()
 	for end := min(r.at+all.longest, len(r.text)); end > r.at; end-- {
-		if spoken, ok := all.readings[string(r.text[r.at:end])]; ok && r.isBorder(end) {
+		word := string(r.text[r.at:end])
+		spoken, ok := all.readings[word]
+		if other := all.readings[word+"~"]; other != "" && r.isInflectedAt(end) {
+			spoken, ok = other, true
+		}
+		if ok && r.isBorder(end) {
 			r.add(end, spoken, Word)
 			return true
 		}
 	}
 	return false
+}
+
+// isInflectedAt reports whether a verb or an adjective begins at a position.
+func (r *reader) isInflectedAt(at int) bool {
+	i, found := slices.BinarySearch(r.starts, at)
+	return found && i < len(r.morphemes) && r.morphemes[i].Class == Inflected
 }
 
 // isBorder reports whether a morpheme begins at a position, or the text ends there.

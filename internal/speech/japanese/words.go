@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// wordList has words that the dictionary lacks or reads otherwise, a line each: the word and its reading.
+// wordList has words that the dictionary lacks or reads otherwise, a line each: the word and its reading. One that ends
+// with ~ has it before a verb or an adjective alone.
 //
 //go:embed words.tsv
 var wordList string

@@ -60,6 +60,10 @@ var forms = []form{
 	on(frontend.Symbol, `([+×÷=＋＝])\s?`, "@1"),
 }
 
+// listed matches a number before another one in a list, which is no telephone number. Without it, each would be tried
+// as all forms.
+var listed = regexp.MustCompile(`^(\d{1,2}|[02-9]\d\d|\d{4,9}) \d`)
+
 func on(kind frontend.Kind, pattern, said string) form {
 	return form{kind: kind, pattern: regexp.MustCompile("^(?:" + pattern + ")"), said: said}
 }
@@ -86,6 +90,11 @@ func AmountAt(text string, at int) (Amount, bool) {
 	before, part := text[:at], text[at:min(len(text), at+maxAmount)]
 	if !begins(before, part) {
 		return Amount{}, false
+	}
+	if groups := listed.FindStringSubmatch(part); groups != nil {
+		size := len(groups[1])
+		m := match{form{kind: frontend.Number, said: "$1"}, groups, before, part[size:]}
+		return Amount{size, m.kind, m.syllables()}, true
 	}
 	for _, f := range forms {
 		groups := f.pattern.FindStringSubmatch(part)

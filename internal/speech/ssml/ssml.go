@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -62,6 +63,11 @@ const soundsFree = 2
 func (r Run) Characters() int {
 	n := utf8.RuneCountInString(r.Text)
 	return max(n, utf8.RuneCountInString(r.Alias), n+ipa.Sounds(r.IPA)-soundsFree*n)
+}
+
+// HasPhonemes reports whether a part of the document is spoken by its phonemes.
+func (d Document) HasPhonemes() bool {
+	return slices.ContainsFunc(d.Runs, func(r Run) bool { return r.IPA != "" })
 }
 
 // CheckPhonemes checks the phonemes of the document, which is in an engine language where it names none. check reports
