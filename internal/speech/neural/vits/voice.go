@@ -22,11 +22,10 @@ const (
 // Fewer differ by -119 dB, of which the decoder made -91 dB.
 const flowLeast = 65
 
-// The frames of a chunk: few in the first, for the first samples, then more, and twice as many each time. The largest
-// take no more time than larger ones, but less memory. They are part of the result, as other chunks round otherwise.
+// The frames of a chunk: few in the first, for the first samples, but enough to be heard until the next ones come
+// while others speak, then twice as many each time. The largest take no more time than larger ones, but less memory. They are part of the result, as other chunks round otherwise.
 const (
-	firstChunk   = 10
-	secondChunk  = 40
+	firstChunk   = 20
 	largestChunk = 128
 )
 
@@ -121,7 +120,7 @@ func (v *Voice) speak(ctx context.Context, e prior, frames []int, write func(sam
 	}
 	s := &sentence{voice: v, channels: e.channels, frames: count}
 	s.prior = e.expand(frames, s.frames)
-	for from, size := 0, firstChunk; from < s.frames; size = min(max(2*size, secondChunk), largestChunk) {
+	for from, size := 0, firstChunk; from < s.frames; size = min(2*size, largestChunk) {
 		to := from + size
 		if s.frames-to < size/2 && s.frames-from <= largestChunk { // a short rest costs less here
 			to = s.frames
