@@ -25,7 +25,7 @@ import (
 var ErrBehind = domain.Refuse(domain.Unavailable, "The read models are behind what they have shown before")
 
 const (
-	readPatience = 2 * time.Second // how long a read may take, waiting for what was shown before included
+	readPatience = 2 * time.Second // how long a read may take, with waiting for what was shown before
 	readAgain    = 20 * time.Millisecond
 )
 
@@ -63,8 +63,8 @@ func (p *Projector) Read(
 	}
 }
 
-// readDeadline ends reads. Those that begin within the same tenth of a second share one context, so that a read costs no
-// timer.
+// readDeadline ends reads. Those that begin within the same tenth of a second share one context, so that a read needs
+// no timer of its own.
 type readDeadline struct {
 	mu     sync.Mutex
 	ctx    context.Context    // nil before the first read
@@ -152,7 +152,7 @@ var nowhere = eventlog.Position{Commit: math.MaxUint64, Prepare: math.MaxUint64}
 // they are not behind.
 //
 // The query has the deadline on its connection, because pgx' watching a context takes a tenth of the time of a small
-// read. A caller that leaves meanwhile is not noticed before the answer.
+// read. A caller who leaves meanwhile is noticed after the answer.
 func (r reading) once(ctx, deadline context.Context, db *pgxpool.Pool) (shown []eventlog.Position, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
