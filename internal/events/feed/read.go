@@ -151,7 +151,7 @@ var nowhere = eventlog.Position{Commit: math.MaxUint64, Prepare: math.MaxUint64}
 // once runs the query, and returns the positions of the models, which are of the same snapshot. It calls row only where
 // they are not behind.
 //
-// The query has the deadline on its connection, because pgx' watching a context takes a tenth of the time of a small
+// The query has the deadline on its connection, because pgx' watching a context makes a tenth of the objects of a small
 // read. A caller who leaves meanwhile is noticed after the answer.
 func (r reading) once(ctx, deadline context.Context, db *pgxpool.Pool) (shown []eventlog.Position, err error) {
 	if err := ctx.Err(); err != nil {
