@@ -184,7 +184,10 @@ const requestIDName = "request_id"
 
 // Handle implements slog.Handler.
 func (h requestIDs) Handle(ctx context.Context, line slog.Record) error {
-	if id := web.RequestIDOf(ctx); id != "" && !hasAttr(line, requestIDName) {
+	if hasAttr(line, requestIDName) {
+		return h.Handler.Handle(ctx, line)
+	}
+	if id := web.RequestIDOf(ctx); id != "" {
 		line = line.Clone()
 		line.AddAttrs(slog.String(requestIDName, id))
 	}

@@ -86,14 +86,6 @@ func (c *cache) unlist(e entry) {
 // counts are of all look-ups.
 type counts struct{ hits, misses uint64 }
 
-func (c *counts) count(hit bool) {
-	if hit {
-		c.hits++
-		return
-	}
-	c.misses++
-}
-
 // Stats are figures for operators.
 type Stats struct {
 	Hits, Misses uint64 // look-ups that were answered from the cache, and others

@@ -38,19 +38,21 @@ func newFreshness(log eventlog.Log, start eventlog.Position, lease, wait time.Du
 // one.
 func (f *freshness) current(ctx context.Context) bool {
 	arrival := time.Now()
-	if f.provenSince(arrival.Add(-f.lease)) {
-		if !f.provenSince(arrival.Add(-f.lease / 2)) {
-			f.nudge() // so that the next callers do not wait
-		}
-		return true
-	}
-	return f.await(ctx, arrival.Add(-f.lease))
+	return f.provenAt(arrival) || f.await(ctx, arrival.Add(-f.lease))
 }
 
-func (f *freshness) provenSince(t time.Time) bool {
+// now is current without waiting.
+func (f *freshness) now() bool { return f.provenAt(time.Now()) }
+
+func (f *freshness) provenAt(t time.Time) bool {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.live && !f.proven.Before(t)
+	age := t.Sub(f.proven)
+	proven := f.live && age <= f.lease
+	f.mu.Unlock()
+	if proven && age > f.lease/2 {
+		f.nudge() // so that the next callers do not wait
+	}
+	return proven
 }
 
 func (f *freshness) await(ctx context.Context, since time.Time) bool {

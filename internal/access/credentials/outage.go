@@ -28,6 +28,9 @@ func (w *Watcher) findToRead(
 	ctx context.Context, key string, find func(context.Context) (Verified, error), good func(Verified) bool,
 ) (Verified, error) {
 	for {
+		if found, ok := w.cachedNow(key); ok && good(found) {
+			return found, nil
+		}
 		kept, ok := w.kept(key)
 		switch {
 		case !ok || !good(kept):

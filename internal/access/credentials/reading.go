@@ -24,15 +24,33 @@ var (
 
 // cached looks a credential up in the cache. An entry is used if it is still there once the cache is known to be fresh.
 func (w *Watcher) cached(ctx context.Context, key string) (Verified, bool) {
-	fresh := w.holds(key) && w.fresh.current(ctx)
+	if w.holds(key) && w.fresh.current(ctx) {
+		if found, ok := w.entryNow(key); ok {
+			return found, true
+		}
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var e entry
-	var found bool
-	if fresh {
-		e, found = w.entry(key)
+	w.counts.misses++
+	return Verified{}, false
+}
+
+// cachedNow is cached where the cache is known to be fresh already, and counts no miss: cached does.
+func (w *Watcher) cachedNow(key string) (Verified, bool) {
+	if !w.fresh.now() {
+		return Verified{}, false
 	}
-	w.counts.count(found)
+	return w.entryNow(key)
+}
+
+// entryNow returns the entry of a cache that is fresh, and counts it.
+func (w *Watcher) entryNow(key string) (Verified, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	e, found := w.entry(key)
+	if found {
+		w.counts.hits++
+	}
 	return e.Verified, found
 }
 

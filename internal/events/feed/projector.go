@@ -109,7 +109,8 @@ type Projector struct {
 	attention   chan struct{} // this instance has changed the catalogue
 	caughtUp    chan struct{}
 	started     atomic.Bool
-	statements  sync.Map // of the queries that were read
+	statements  sync.Map     // of the queries that were read
+	deadline    readDeadline // of reads
 
 	mu      sync.Mutex
 	members []*member                  // of the present session, changed as a whole

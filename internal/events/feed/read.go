@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -24,7 +25,7 @@ import (
 var ErrBehind = domain.Refuse(domain.Unavailable, "The read models are behind what they have shown before")
 
 const (
-	readPatience = 2 * time.Second // how long a read may take, waiting for what was shown before included
+	readPatience = 2 * time.Second // how long a read may take, with waiting for what was shown before
 	readAgain    = 20 * time.Millisecond
 )
 
@@ -38,15 +39,15 @@ func (p *Projector) Read(
 	ctx context.Context, models []readmodel.Model, query string, arguments []any, row func(pgx.CollectableRow) error,
 ) (string, error) {
 	r := reading{statement: p.statement(models, query), arguments: arguments, row: row}
+	r.known = make([]eventlog.Position, 0, len(r.progress))
 	for _, model := range r.progress {
 		r.known = append(r.known, model.known())
 	}
-	ctx, cancel := context.WithTimeout(ctx, readPatience)
-	defer cancel()
+	deadline := p.deadline.now()
 	behind := false
 	for {
-		shown, err := r.once(ctx, p.config.Pool)
-		if behind && ctx.Err() != nil {
+		shown, err := r.once(ctx, deadline, p.config.Pool)
+		if behind && (ctx.Err() != nil || deadline.Err() != nil) {
 			err = ErrBehind
 		}
 		if err != nil {
@@ -56,10 +57,32 @@ func (p *Projector) Read(
 			return slices.MinFunc(shown, eventlog.Position.Compare).String(), nil
 		}
 		behind = true
-		if pause(ctx, readAgain) != nil {
+		if pause(ctx, readAgain) != nil || deadline.Err() != nil {
 			return "", fmt.Errorf("reading views: %w", ErrBehind)
 		}
 	}
+}
+
+// readDeadline ends reads. Those that begin within the same tenth of a second share one context, so that a read needs
+// no timer of its own.
+type readDeadline struct {
+	mu     sync.Mutex
+	ctx    context.Context    // nil before the first read
+	end    context.CancelFunc // not called: reads have the context until its deadline
+	shared time.Time          // until when it is handed out
+}
+
+const deadlineShared = 100 * time.Millisecond
+
+// now returns a context that ends in readPatience, or up to deadlineShared later.
+func (d *readDeadline) now() context.Context {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if now := time.Now(); d.ctx == nil || now.After(d.shared) {
+		d.shared = now.Add(deadlineShared)
+		d.ctx, d.end = context.WithDeadline(context.Background(), d.shared.Add(readPatience))
+	}
+	return d.ctx
 }
 
 // Shows returns nil when reads of every read model show what they have shown before, and otherwise what Read returns.
@@ -127,14 +150,40 @@ var nowhere = eventlog.Position{Commit: math.MaxUint64, Prepare: math.MaxUint64}
 
 // once runs the query, and returns the positions of the models, which are of the same snapshot. It calls row only where
 // they are not behind.
-func (r reading) once(ctx context.Context, db *pgxpool.Pool) (shown []eventlog.Position, err error) {
-	rows, err := db.Query(ctx, r.sql, r.arguments...)
+//
+// The query has the deadline on its connection, because pgx' watching a context makes a tenth of the objects of a small
+// read. A caller who leaves meanwhile is noticed after the answer.
+func (r reading) once(ctx, deadline context.Context, db *pgxpool.Pool) (shown []eventlog.Position, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	conn, err := db.Acquire(deadline)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Release()
+	until, _ := deadline.Deadline()
+	socket := conn.Conn().PgConn().Conn()
+	if err := socket.SetDeadline(until); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if !conn.Conn().IsClosed() { // a closed one is given up by pgx, with a deadline of its own
+			_ = socket.SetDeadline(time.Time{})
+		}
+	}()
+	return r.on(conn.Conn())
+}
+
+// on runs the query on a connection, until the connection's deadline.
+func (r reading) on(conn *pgx.Conn) (shown []eventlog.Position, err error) {
+	rows, err := conn.Query(context.Background(), r.sql, r.arguments...)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	found := 2 * len(r.progress)
-	rest := queried{rows, found + 1, plansOf(rows.Conn(), r.sql)}
+	rest := queried{rows, found + 1, plansOf(conn, r.sql)}
 	for rows.Next() {
 		if shown == nil {
 			if shown, err = r.positions(rows); err != nil {

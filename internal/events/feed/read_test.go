@@ -2,10 +2,12 @@ package feed
 
 import (
 	"context"
+	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype/zeronull"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain"
@@ -182,4 +184,34 @@ func TestAReadIsRefusedWhileLessIsThereThanWasShown(t *testing.T) {
 	rows, shown, err := another.read(t.Context(), "list")
 	require.NoError(t, err)
 	require.Equal(t, folded(t, w.log, w.registry, shown), rows)
+}
+
+func TestAReadThatPostgresHoldsUpIsGivenUp(t *testing.T) {
+	// given a view on which every query waits
+	w := newWorld(t)
+	p := start(t, w.config(counters("list")))
+	p.await(w.live(50))
+	held, err := w.pool.Begin(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = held.Rollback(context.Background()) }) // where the test has failed before
+	_, err = held.Exec(t.Context(), "lock table rm_list_v1_g1.counters in access exclusive mode")
+	require.NoError(t, err)
+
+	// then reads are refused, for as long as they wait, and hold no connection for good
+	var readers sync.WaitGroup
+	for range 2 * w.pool.Config().MaxConns {
+		readers.Go(func() {
+			_, _, err := p.read(t.Context(), "list")
+			assert.Equal(t, domain.Unavailable, domain.CodeOf(err), "%v", err)
+		})
+	}
+	readers.Wait()
+
+	// and when it answers again, then so do reads, on connections without the deadlines of earlier reads
+	require.NoError(t, held.Rollback(t.Context()))
+	for range 10 {
+		rows, shown, err := p.read(t.Context(), "list")
+		require.NoError(t, err)
+		require.Equal(t, folded(t, w.log, w.registry, shown), rows)
+	}
 }

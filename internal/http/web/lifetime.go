@@ -27,8 +27,7 @@ func begin(ctx context.Context, conn *netconn.Conn, request string, d time.Durat
 	life.Context, life.cancel = context.WithCancelCause(ctx)
 	life.deadline.Store(time.Now().Add(d).UnixNano())
 	life.timer = time.AfterFunc(d, func() { life.cancel(context.DeadlineExceeded) })
-	end := func(cause error) { life.cancel(cause) }
-	conn.OnEnd(&end)
+	conn.OnEnd((*func(error))(&life.cancel))
 	return life
 }
 

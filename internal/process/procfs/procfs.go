@@ -29,9 +29,9 @@ func stopped(stat string) bool {
 
 // Children returns the children of a process, and none where the kernel does not list them.
 func Children(pid int) (children []int) {
-	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // the pattern is well-formed
-	for _, list := range lists {
-		content, _ := os.ReadFile(list) // the thread may have ended
+	threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid)) // none if it has ended, as its threads may have
+	for _, thread := range threads {
+		content, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pid, thread.Name()))
 		for field := range strings.FieldsSeq(string(content)) {
 			if child, err := strconv.Atoi(field); err == nil {
 				children = append(children, child)
