@@ -2,15 +2,13 @@ package voices
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"maps"
-	"runtime"
 	"sync"
 	"time"
 
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/todo"
+	"github.com/recital-tts/recital/internal/process/panics"
 )
 
 const (
@@ -105,7 +103,7 @@ func (d *desk) carryOut(ctx context.Context, id string, j *job, do work) {
 	defer func() {
 		j.cancel()
 		if cause := recover(); cause != nil {
-			j.err = panicked(cause)
+			j.err = panics.Error("making a voice", cause)
 		}
 		<-d.places
 		d.ended(id, j)
@@ -140,14 +138,6 @@ func (d *desk) release(account string) {
 	if d.held[account]--; d.held[account] == 0 {
 		delete(d.held, account)
 	}
-}
-
-// panicked keeps the text of the runtime's own panics only: others may quote what they are about.
-func panicked(cause any) error {
-	if err, ok := cause.(runtime.Error); ok {
-		return fmt.Errorf("making a voice panicked: %w", err)
-	}
-	return errors.New("making a voice panicked")
 }
 
 // ended keeps an error for the to-do. A success shows in the log.

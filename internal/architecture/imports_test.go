@@ -60,7 +60,7 @@ var rooms = []struct {
 		exactly: slices.Concat(ports, []string{todo, sealed, "internal/speech/wordtimes", "internal/events/readmodel",
 			"internal/speech/rendering", "internal/speech/generations", "internal/speech/voicepack",
 			"internal/http/rates", "internal/http/spool",
-			"internal/process/tracing", "internal/events/chain", "internal/events/logcopy"}),
+			"internal/process/tracing", "internal/process/panics", "internal/events/chain", "internal/events/logcopy"}),
 		below: []string{"domain"},
 		libraries: []string{uuid, "github.com/cenkalti/backoff/v5", "github.com/hashicorp/golang-lru/v2",
 			"github.com/mileusna/useragent", "golang.org/x/sync", "golang.org/x/time"},

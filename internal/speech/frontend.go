@@ -3,11 +3,14 @@ package speech
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/recital-tts/recital/internal/process/panics"
 	"github.com/recital-tts/recital/internal/speech/frontend"
 )
 
@@ -30,8 +33,13 @@ type spoken struct {
 	japanese      JapaneseReader // nil if there is none
 }
 
-// Speak implements Engine.
-func (s spoken) Speak(ctx context.Context, job Job) (Utterance, error) {
+// Speak implements Engine. A text with which the front end panics is one that cannot be spoken, and hurts nobody else's.
+func (s spoken) Speak(ctx context.Context, job Job) (_ Utterance, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("%w\n%s", panics.Error("reading a text", cause), debug.Stack())
+		}
+	}()
 	spans := s.spansOf(ctx, job.Text, job.Language, s.given(ctx, job)...)
 	text := frontend.Spoken(spans)
 	if len(text) > maxSpoken {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/japanese"
 )
 
 // reader is an engine that notes its jobs and marks each word after a tenth of a second.
@@ -84,4 +85,24 @@ func TestMarksOfMarkdownAreSilent(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, " ", engine.jobs[0].Text)
 	require.Equal(t, "5 kg", engine.jobs[1].Text)
+}
+
+// overwhelmed is a reader that panics with what it reads.
+type overwhelmed struct{}
+
+func (overwhelmed) Read(_ context.Context, text string) ([]japanese.Reading, error) { panic(text) }
+
+// One text with which the front end panics fails alone, and is not quoted.
+func TestAFaultOfTheFrontEndFailsOneText(t *testing.T) {
+	speaker := speech.NewSpeaker(&reader{}).WithJapanese(overwhelmed{})
+	say := func(text, language string) error {
+		st := speaker.Speak(t.Context(), speech.Request{Text: text, Language: language, Voice: speech.Voices()[0]})
+		defer st.Close()
+		_, err := read(t.Context(), st)
+		return err
+	}
+	err := say("東京へ行く。", "ja")
+	require.ErrorContains(t, err, "reading a text panicked")
+	require.NotContains(t, err.Error(), "東京")
+	require.NoError(t, say("To the coast.", "en-us"))
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +21,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/feed/pages"
 	"github.com/recital-tts/recital/internal/events/feed/table"
 	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/process/panics"
 )
 
 // This file is the state machine of the feed, from top to bottom: a session feeds groups of members, a group handles
@@ -486,18 +486,10 @@ func (m *member) handle(event eventlog.Decoded, rows *table.Rows) (err error) {
 	}
 	defer func() {
 		if cause := recover(); cause != nil {
-			err = panicked(cause)
+			err = panics.Error("the handler", cause)
 		}
 	}()
 	return m.projection.Handle(event, rows)
-}
-
-// panicked keeps the text of the runtime's own panics; what others panic with may quote the event.
-func panicked(cause any) error {
-	if err, ok := cause.(runtime.Error); ok {
-		return fmt.Errorf("the handler panicked: %w", err)
-	}
-	return errors.New("the handler panicked")
 }
 
 // unreadable stands for the value of an event that stops whichever generation does not leave it out.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -17,6 +16,7 @@ import (
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/process/panics"
 )
 
 // minSleep keeps a worker that is notified all the time from reading its list all the time.
@@ -333,18 +333,10 @@ func (w *Worker) try(ctx context.Context, item Item) (position eventlog.Position
 	defer cancel()
 	defer func() {
 		if cause := recover(); cause != nil {
-			err = panicked(cause)
+			err = panics.Error("carrying the item out", cause)
 		}
 	}()
 	return w.config.Process.Do(ctx, item)
-}
-
-// panicked keeps the text of the runtime's own panics only: other values may contain personal data.
-func panicked(cause any) error {
-	if err, ok := cause.(runtime.Error); ok {
-		return fmt.Errorf("carrying the item out panicked: %w", err)
-	}
-	return errors.New("carrying the item out panicked")
 }
 
 // unavailable reports whether an error is not the item's fault.
