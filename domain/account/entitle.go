@@ -52,9 +52,9 @@ func (s State) entitled(e Entitled) State {
 	return s
 }
 
-// Formers returns the periods before the one at a time that may not be closed or billed, the oldest first: those that an
-// entitlement has cut short or followed, and those of the present one up to its first free one, in which the account may
-// have gone on with its plan before anybody had heard that it had ended.
+// Formers returns the periods before the one at a time that may not be closed or billed, the oldest first: those that
+// an entitlement has cut short or followed, and those of the present one up to its first free one, in which the account
+// may have gone on with its plan before anybody had heard that it had ended.
 func (f Facts) Formers(at time.Time) []Former {
 	formers := slices.Clip(f.Before)
 	if f.Version == 0 && f.Entitlement.Plan == plan.Free { // no plan has gone before

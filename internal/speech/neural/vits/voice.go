@@ -22,8 +22,9 @@ const (
 // Fewer differ by -119 dB, of which the decoder made -91 dB.
 const flowLeast = 65
 
-// The frames of a chunk: few in the first, for the first samples, but enough to be heard until the next ones come
-// while others speak, then twice as many each time. The largest take no more time than larger ones, but less memory. They are part of the result, as other chunks round otherwise.
+// The frames of a chunk: few in the first, for the first samples, but enough to be heard until the next ones come while
+// others speak, then twice as many each time. The largest take no more time than larger ones, but less memory. They are
+// part of the result, as other chunks round otherwise.
 const (
 	firstChunk   = 20
 	largestChunk = 128
