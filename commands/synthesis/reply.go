@@ -132,6 +132,7 @@ func (r *Reply) begin(ctx context.Context) error {
 		r.encoder, err = r.synthesiser.Encoders.Open(ctx, r.synthesis.Audio, r.stream.SampleRate())
 		return err
 	})
+	begin.Go(func() error { return r.stream.Admitted(ctx) })
 	begin.Go(func() (err error) {
 		r.warning, err = r.stream.Warning(ctx)
 		if other := speech.StandIn(r.synthesis.Keep.Language); other != "" {

@@ -2,6 +2,9 @@ package speech
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"sync/atomic"
 
@@ -159,6 +162,20 @@ func (s *Speaker) admit(ctx context.Context, r Request) (Request, string) {
 	}
 	s.installed.Substituted()
 	return r, "voice: it speaks as much as it can at the moment, and another one speaks in its place"
+}
+
+// Admitted waits until the installed voice that speaks first has a place, and returns ErrEngineBusy (wrapped) if it has
+// none in time. Whatever else keeps it from speaking, Next returns. It is called before Next.
+func (st *Stream) Admitted(ctx context.Context) error {
+	cast := slices.AppendSeq([]Voice{st.request.Voice}, maps.Values(st.request.Cast))
+	if st.ahead == nil || !slices.ContainsFunc(cast, func(v Voice) bool { return v.Installed != nil }) {
+		return nil
+	}
+	_, err := st.ahead.await(ctx)
+	if errors.Is(err, ErrEngineBusy) {
+		return fmt.Errorf("waiting for an installed voice: %w", err)
+	}
+	return nil
 }
 
 // admission takes the places of a stream.

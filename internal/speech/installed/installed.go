@@ -208,8 +208,9 @@ func (e *Engines) command(v voicepack.Voice) workers.Command {
 // loadTimeout bounds the time in which a voice is loaded: a second or two, on a machine that has time.
 const loadTimeout = time.Minute
 
-// jobTimeout bounds the time for a segment, whose audio lasts up to half a minute.
-const jobTimeout = time.Minute
+// jobTimeout bounds the time for a sentence, whose audio lasts up to half a minute: many seconds on a machine that has
+// other work, too.
+const jobTimeout = 2 * time.Minute
 
 // abandonTimeout bounds the time in which a process ends a segment that nobody listens to any more, which it is told.
 // Another process would take as long to load the voice.

@@ -159,8 +159,8 @@ type Config struct {
 
 	// HelloTimeout bounds the time from the start of a process to its hello; default 10 s.
 	HelloTimeout time.Duration
-	// JobTimeout bounds the time from when a worker receives a segment; default 15 s. A worker that takes longer is
-	// killed.
+	// JobTimeout bounds the time in which nothing comes of a segment that a worker has received; default 15 s. A worker
+	// that takes longer is killed.
 	JobTimeout time.Duration
 	// AbandonTimeout bounds the time in which a worker finishes a job that was given up, before it is killed; default
 	// 250 ms. It should be longer where a process takes long to start.

@@ -123,8 +123,11 @@ func (s *slot) pass(e *engine, u *utterance) error {
 			if err != nil || done {
 				return err
 			}
+			if givenUp != nil {
+				timeout.Reset(s.pool.config.JobTimeout)
+			}
 		case <-timeout.C:
-			err := fmt.Errorf("the job took longer than %s", s.pool.config.JobTimeout)
+			err := fmt.Errorf("nothing of the job came for %s", s.pool.config.JobTimeout)
 			if u.ctx.Err() != nil {
 				err = errors.New("a job that was given up did not end soon")
 			}
