@@ -31,7 +31,7 @@ func (b *Billing) BillOverage(
 }
 
 // bill has the overage invoiced, under a key of its own. What comes to nothing, and what an account has used that never
-// bought its plan, is billed with no item. So is the loss of what nobody is left to charge for.
+// bought its plan, is billed with no item. If the customer no longer exists, the amount is recorded as lost.
 func (b *Billing) bill(ctx context.Context, key string, over Overage, origin journal.Origin) (Billed, error) {
 	state, _, err := b.State(ctx, over.Account)
 	if err != nil {

@@ -244,7 +244,7 @@ func (l *Ledger) FollowEntitlement(ctx context.Context, id string, cause uuid.UU
 }
 
 // end ends a period. One that is cut short is opened for that if it was not: an instance that is about to open it finds
-// that it has ended. A free one that has come to its end needs nobody to say so.
+// that it has ended. A free period that ran to its end needs no event.
 func (l *Ledger) end(
 	ctx context.Context, state account.State, former account.Former, now time.Time, cause uuid.UUID,
 ) error {

@@ -165,7 +165,7 @@ func (s *Speaker) admit(ctx context.Context, r Request) (Request, string) {
 }
 
 // Admitted waits until the installed voice that speaks first has a place, and returns ErrEngineBusy (wrapped) if it has
-// none in time. Whatever else keeps it from speaking, Next returns. It is called before Next.
+// none in time. Next returns all other errors. Admitted must be called before Next.
 func (st *Stream) Admitted(ctx context.Context) error {
 	cast := slices.AppendSeq([]Voice{st.request.Voice}, maps.Values(st.request.Cast))
 	if st.ahead == nil || !slices.ContainsFunc(cast, func(v Voice) bool { return v.Installed != nil }) {

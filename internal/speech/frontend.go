@@ -33,8 +33,7 @@ type spoken struct {
 	japanese      JapaneseReader // nil if there is none
 }
 
-// Speak implements Engine. A text with which the front end panics is one that cannot be spoken, and hurts nobody
-// else's.
+// Speak implements Engine. If the front end panics, this text alone fails.
 func (s spoken) Speak(ctx context.Context, job Job) (_ Utterance, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
