@@ -34,7 +34,8 @@ func (c Entitle) Decide(s State) ([]Event, error) {
 	}}, nil
 }
 
-// maxBefore is the maximum number of earlier periods in the state: more than an account has between two runs of billing.
+// maxBefore is the maximum number of earlier periods in the state: more than an account has between two runs of
+// billing.
 const maxBefore = 8
 
 // entitled returns the state that is on another plan.

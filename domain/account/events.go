@@ -63,7 +63,7 @@ type ProfileRecorded struct {
 	Email     []byte    `json:"email"`     // for ForEmail
 	Picture   []byte    `json:"picture"`   // an address, for ForPicture
 	EmailHash string    `json:"emailHash"` // HMAC of the e-mail address, in hex, for look-ups
-	Digest    string    `json:"digest"`    // HMAC of the profile, in hex: equal to the last one if the profile is unchanged
+	Digest    string    `json:"digest"`    // HMAC of the profile, in hex: equal for an equal profile
 	At        time.Time `json:"at"`
 }
 
