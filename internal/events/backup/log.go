@@ -20,8 +20,8 @@ const partSize = 64 << 20
 const maxWindow = 64 << 20
 
 // WriteLog writes the events of a stream of records into parts of the log, and notes each part in the draft as soon as
-// it is complete, so that the next run continues after it if this one crashes or the stream is cut. after is called with
-// each event.
+// it is complete, so that the next run continues after it if this one crashes or the stream is cut. after is called
+// with each event.
 func (r *Run) WriteLog(from *logcopy.Reader, after func(eventlog.Recorded)) error {
 	if err := r.admit(from.Header().Identity); err != nil {
 		return err

@@ -10,8 +10,8 @@ import (
 // reading is a text that a candidate speaks.
 type reading struct{ language, text string }
 
-// calibration is the set of texts that candidates speak while a voice is fitted. It is in the speaker's language if that
-// is known, because pitch, pace, vowels and spectrum of a voice depend on the language. Otherwise it is in several
+// calibration is the set of texts that candidates speak while a voice is fitted. It is in the speaker's language if
+// that is known, because pitch, pace, vowels and spectrum of a voice depend on the language. Otherwise it is in several
 // languages, so that none is far off. The sentences by which clones are judged are not among them.
 type calibration struct {
 	brief []reading // suffices to choose a variant
@@ -25,8 +25,8 @@ const (
 	unknownIn = 5 // languages for a speaker whose own is not known
 )
 
-// calibrationFor returns the calibration for a speaker with an accent, given by the client as a code of a language, with
-// or without region, or as a text that contains its English name.
+// calibrationFor returns the calibration for a speaker with an accent, given by the client as a code of a language,
+// with or without region, or as a text that contains its English name.
 func calibrationFor(accent string) calibration {
 	if language, texts := languageOf(accent); texts != nil {
 		return calibration{

@@ -38,11 +38,12 @@ func (f *fitting) nearestInstalled(profile cloning.Profile) (nearest *speech.Ins
 	return nearest
 }
 
-// isJudged reports whether judges have found clones to be nearer with an installed base than without one. They have only
-// heard a woman who speaks English (docs/neural-voices.md).
+// isJudged reports whether judges have found clones to be nearer with an installed base than without one. They have
+// only heard a woman who speaks English (docs/neural-voices.md).
 func isJudged(language, gender string) bool { return language == "en" && gender == "F" }
 
-// moved returns an installed voice moved to the target, the former distance of its spectrum, and whether it is near now.
+// moved returns an installed voice moved to the target, the former distance of its spectrum, and whether it is near
+// now.
 func (f *fitting) moved(of speech.Installed) (clone speech.Installed, before float64, ok bool) {
 	var own acoustics.Statistics
 	if decode(of.Base.Sound, cloning.MaxAnalysisBytes, &own) != nil || own.Voiced <= 0 {

@@ -11,8 +11,9 @@ import (
 // fallbacks is the maximum number of renderings that settle takes, besides the variants'.
 const fallbacks = 3
 
-// settle keeps the timbre if it is in no respect farther from the target than the nearest variant in that respect, beyond
-// chance. Otherwise it tries the timbre without the equaliser, and finally the nearest variant at the target's pitch.
+// settle keeps the timbre if it is in no respect farther from the target than the nearest variant in that respect,
+// beyond chance. Otherwise it tries the timbre without the equaliser, and finally the nearest variant at the target's
+// pitch.
 func (f *fitting) settle(ctx context.Context, variants []string) error {
 	limit, nearest, err := f.plain(ctx, variants)
 	if err != nil {
