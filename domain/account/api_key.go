@@ -10,7 +10,7 @@ import (
 )
 
 // A key is a prefix, 30 random base62 digits and a CRC-32 of these in 6 base62 digits, so that a mistyped key is
-// refused without a look-up and secret scanners tell keys from noise.
+// refused without a look-up and secret scanners can recognise keys.
 const (
 	keyPrefix   = "rk_"
 	keyRandom   = 30
@@ -18,21 +18,21 @@ const (
 	base62      = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
-// DrawAPIKey makes a key from a source of random bytes: about 178 bits of it count.
+// DrawAPIKey returns a key with about 178 bits of entropy from a source of random bytes.
 func DrawAPIKey(random io.Reader) (string, error) {
 	digits := make([]byte, 0, keyRandom)
 	for buffer := make([]byte, 1); len(digits) < keyRandom; {
 		if _, err := io.ReadFull(random, buffer); err != nil {
 			return "", fmt.Errorf("drawing an API key: %w", err)
 		}
-		if buffer[0] < 4*62 { // larger values would make some digits likelier than others
+		if buffer[0] < 4*62 { // larger values would favour some digits
 			digits = append(digits, base62[buffer[0]%62])
 		}
 	}
 	return keyPrefix + string(digits) + checksum(string(digits)), nil
 }
 
-// WellFormedAPIKey reports whether a text can be a key at all.
+// WellFormedAPIKey reports whether a text has the form of a key.
 func WellFormedAPIKey(key string) bool {
 	digits, found := strings.CutPrefix(key, keyPrefix)
 	if !found || len(digits) != keyRandom+keyChecksum {
@@ -41,13 +41,13 @@ func WellFormedAPIKey(key string) bool {
 	return checksum(digits[:keyRandom]) == digits[keyRandom:]
 }
 
-// HashAPIKey is the form in which a key is kept: SHA-256 in hex. A slow hash is not needed for a random key.
+// HashAPIKey returns the stored form of a key: SHA-256 in hex. A random key needs no slow hash.
 func HashAPIKey(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[:])
 }
 
-// MaskAPIKey is the form in which a key is shown. The key must be well formed.
+// MaskAPIKey returns the displayed form of a key, which must be well formed.
 func MaskAPIKey(key string) string {
 	return key[:len(keyPrefix)+4] + "****" + key[len(key)-4:]
 }

@@ -15,13 +15,13 @@ func (c RevokeSessions) Decide(s State) ([]Event, error) {
 		return nil, err
 	}
 	at := c.At
-	if at.Before(s.SessionsRevokedAt) { // by a clock that is ahead of ours: what it has ended does not come back
+	if at.Before(s.SessionsRevokedAt) { // set by a clock ahead of ours; ended sessions stay ended
 		at = s.SessionsRevokedAt
 	}
 	return []Event{SessionsRevoked{Account: s.Account, At: at}}, nil
 }
 
-// Close closes an account for good and revokes its keys. Closing it again changes nothing.
+// Close closes an account permanently and revokes its keys. Closing it again has no effect.
 type Close struct{ At time.Time }
 
 // Decide refuses an account that does not exist.
@@ -41,8 +41,8 @@ func (c Close) Decide(s State) ([]Event, error) {
 
 var errNotClosed = domain.Refuse(domain.Rejected, "The account is not closed")
 
-// RecordErasure records that what belonged to a closed account is erased, its key included, and when it is erased
-// again. Recording it again changes nothing.
+// RecordErasure records that the data of a closed account is erased, including its key, and when the erasure is
+// repeated. Recording it again has no effect.
 type RecordErasure struct{ At, AgainAt time.Time }
 
 // Decide refuses an account that is not closed.
@@ -56,8 +56,8 @@ func (c RecordErasure) Decide(s State) ([]Event, error) {
 	return nil, nil
 }
 
-// RecordRepeatedErasure records that what belonged to a closed account was erased again. Before it is due, and a second
-// time, it changes nothing.
+// RecordRepeatedErasure records that the data of a closed account was erased again. It has no effect before that is
+// due, or a second time.
 type RecordRepeatedErasure struct{ At time.Time }
 
 // Decide refuses an account that was not erased before.

@@ -7,11 +7,11 @@ import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// MaxKeys is how many keys an account can have at once.
+// MaxKeys is the maximum number of keys of an account.
 const MaxKeys = 100
 
 // CreateAPIKey adds a key that the caller has drawn and issued to the account (see package apikey). Adding the same key
-// again changes nothing.
+// again has no effect.
 type CreateAPIKey struct {
 	Hash       string
 	Masked     string
@@ -20,9 +20,9 @@ type CreateAPIKey struct {
 	At         time.Time
 }
 
-// Decide refuses when the name is not valid, or when the account is not open, has too many keys, or has another key of
-// the same masked form: the caller then draws a new one. A caller that might add a key again must know that it was not
-// revoked meanwhile.
+// Decide refuses an invalid name, and an account that is not open, has too many keys, or has another key of the same
+// masked form: the caller then draws a new one. A caller that might add a key again must know that it has not been
+// revoked.
 func (c CreateAPIKey) Decide(s State) ([]Event, error) {
 	if err := s.requireOpen(); err != nil {
 		return nil, err

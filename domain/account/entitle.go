@@ -7,8 +7,8 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 )
 
-// Entitle puts the account on the plan that its subscription gives it. What an event before the one that was followed
-// last says, and what a closed account is given, changes nothing.
+// Entitle puts the account on the plan of its subscription. It has no effect on a closed account, or for an event
+// before the last one that was followed.
 type Entitle struct {
 	plan.Entitlement
 	Revision int64 // of the subscription's event, in that stream
@@ -34,15 +34,15 @@ func (c Entitle) Decide(s State) ([]Event, error) {
 	}}, nil
 }
 
-// maxBefore is how many of the periods that went before a state remembers: more than an account changes its plan before
-// anybody has ended them.
+// maxBefore is the maximum number of earlier periods in the state: more than an account has between two runs of
+// billing.
 const maxBefore = 8
 
 // entitled returns the state that is on another plan.
 func (s State) entitled(e Entitled) State {
 	if e.Start.After(s.Entitlement.Start) {
 		until := e.Start.Add(-1)
-		if e.At.Before(until) { // by a clock that is behind the provider's
+		if e.At.Before(until) { // set by a clock behind the provider's
 			until = e.At
 		}
 		before := append(s.Formers(until), Former{Period: s.Entitlement.At(until), Next: e.Start})
@@ -52,12 +52,12 @@ func (s State) entitled(e Entitled) State {
 	return s
 }
 
-// Formers returns the periods before the one at a time that may not be closed or billed, the oldest first: those that
-// an entitlement has cut short or followed, and those of the present one up to its first free one, in which the account
-// may have gone on with its plan before anybody had heard that it had ended.
+// Formers returns the periods before the one at a time that may be unclosed or unbilled, oldest first: those that an
+// entitlement has cut short or followed, and those of the current one up to its first free one, in which the account
+// may have used its former plan before its end was known.
 func (f Facts) Formers(at time.Time) []Former {
 	formers := slices.Clip(f.Before)
-	if f.Version == 0 && f.Entitlement.Plan == plan.Free { // no plan has gone before
+	if f.Version == 0 && f.Entitlement.Plan == plan.Free { // there was no earlier plan
 		return formers
 	}
 	last := f.Entitlement.At(at).Start
@@ -71,8 +71,8 @@ func (f Facts) Formers(at time.Time) []Former {
 	return formers
 }
 
-// Entitlement returns that of an account that was just opened: its plan, in monthly periods that count from the start
-// of FreePeriod, or from the opening.
+// Entitlement returns the entitlement of a new account: its plan, in monthly periods counted from the start of
+// FreePeriod, or from the opening.
 func (e Opened) Entitlement() plan.Entitlement {
 	if e.FreePeriod != nil {
 		return plan.Entitlement{Plan: e.Plan, Start: e.FreePeriod.Start}
@@ -80,7 +80,7 @@ func (e Opened) Entitlement() plan.Entitlement {
 	return plan.Entitlement{Plan: e.Plan, Start: e.At}
 }
 
-// PeriodBefore returns the period that went before one of Entitlement, if there was one.
+// PeriodBefore returns the period before one of Entitlement, if there is one.
 func (f Facts) PeriodBefore(p plan.Period) (before plan.Period, found bool) {
 	switch {
 	case p.Start.After(f.Entitlement.Start):

@@ -1,5 +1,5 @@
-// Package account is the aggregate of stream account-<id>: an account's plan, its API keys and its profile, what its
-// owner has agreed to, and its closing.
+// Package account is the aggregate of stream account-<id>: an account's plan, its API keys, its profile, its owner's
+// consents, and its closing.
 package account
 
 import (
@@ -15,34 +15,34 @@ type Event interface{ accountEvent() }
 type Opened struct {
 	Account string    `json:"account"`
 	Plan    plan.Type `json:"plan"`
-	// of the person who opened it by signing in: an HMAC in hex; "" where an operator did
+	// of the person who opened it by signing in: an HMAC in hex; "" if an operator opened it
 	Identity   string      `json:"identity"`
-	FreePeriod *FreePeriod `json:"freePeriod"` // that the person's closed account was in; null without one
+	FreePeriod *FreePeriod `json:"freePeriod"` // of the person's closed account; null without one
 	At         time.Time   `json:"at"`
 }
 
-// FreePeriod is a period of a closed free account. The next account of the same person counts its periods from its
-// start, and has used as much of it.
+// FreePeriod is a period of a closed free account. The next account of the same person counts its periods from the same
+// start, and begins with the same usage.
 type FreePeriod struct {
 	Start time.Time `json:"start"`
 	End   time.Time `json:"end"`  // the start of the next period
 	Used  int64     `json:"used"` // characters
 }
 
-// APIKeyCreated gives an account a key. The key itself is nowhere: only its hash is kept.
+// APIKeyCreated gives an account a key. The key itself is not stored, only its hash.
 type APIKeyCreated struct {
 	Account    string    `json:"account"`
 	Hash       string    `json:"hash"`                 // SHA-256 of the key, in hex
-	Masked     string    `json:"masked"`               // unique among the account's keys; the key is addressed by it
-	SealedName []byte    `json:"sealedName,omitempty"` // for ForKeyName; empty where none was given
+	Masked     string    `json:"masked"`               // unique among the account's keys, and the key's address
+	SealedName []byte    `json:"sealedName,omitempty"` // for ForKeyName; empty without a name
 	At         time.Time `json:"at"`
 }
 
-// APIKeyRevoked ends a key for good.
+// APIKeyRevoked ends a key permanently.
 type APIKeyRevoked struct {
 	Account string    `json:"account"`
 	Hash    string    `json:"hash"`
-	Masked  string    `json:"masked"` // of the revoked key; a later key may look the same
+	Masked  string    `json:"masked"` // of the revoked key; a later key may have the same
 	At      time.Time `json:"at"`
 }
 
@@ -55,15 +55,15 @@ type APIKeyRenamed struct {
 	At         time.Time `json:"at"`
 }
 
-// ProfileRecorded holds what the identity provider says about the account's owner. Each field is sealed with the
-// account's key, for the use that is named; empty where the provider says nothing.
+// ProfileRecorded records the owner's profile at the identity provider. Each field is sealed with the account's key for
+// the purpose named beside it; empty if the provider has no value.
 type ProfileRecorded struct {
 	Account   string    `json:"account"`
 	Name      []byte    `json:"name"`      // for ForName
 	Email     []byte    `json:"email"`     // for ForEmail
 	Picture   []byte    `json:"picture"`   // an address, for ForPicture
 	EmailHash string    `json:"emailHash"` // HMAC of the e-mail address, in hex, for look-ups
-	Digest    string    `json:"digest"`    // HMAC of all of it, in hex: equal to the last one where nothing has changed
+	Digest    string    `json:"digest"`    // HMAC of the profile, in hex: equal for an equal profile
 	At        time.Time `json:"at"`
 }
 
@@ -87,7 +87,7 @@ type OperatorGranted struct {
 	At      time.Time `json:"at"`
 }
 
-// OperatorWithdrawn takes the role of an operator away.
+// OperatorWithdrawn withdraws the role of an operator.
 type OperatorWithdrawn struct {
 	Account string    `json:"account"`
 	By      string    `json:"by"`
@@ -100,45 +100,43 @@ type SessionsRevoked struct {
 	At      time.Time `json:"at"`
 }
 
-// Closed ends the account for good. Its keys were revoked just before. What belongs to it is ended and erased
-// afterwards.
+// Closed ends the account permanently. Its keys were revoked just before. Its subscriptions are ended and its data is
+// erased afterwards.
 type Closed struct {
 	Account string    `json:"account"`
 	At      time.Time `json:"at"`
 }
 
-// Erased records that what belonged to a closed account is erased and that its key is destroyed: whatever was sealed
-// with it is unreadable.
+// Erased records that the data of a closed account is erased and its key destroyed: sealed fields are unreadable.
 type Erased struct {
 	Account string    `json:"account"`
-	AgainAt time.Time `json:"againAt"` // when it is erased again, because of requests that were still running
+	AgainAt time.Time `json:"againAt"` // when the erasure is repeated, for requests that were still running
 	At      time.Time `json:"at"`
 }
 
-// ErasureRepeated ends the closing: nothing that was running when the account was closed can have left anything.
+// ErasureRepeated ends the closing. Requests that were running when the account was closed have ended before it.
 type ErasureRepeated struct {
 	Account string    `json:"account"`
 	At      time.Time `json:"at"`
 }
 
-// Entitled puts the account on a plan, because of its subscription. Start is never before that of the period in which
-// it comes.
+// Entitled puts the account on the plan of its subscription. Start is never before the start of the current period.
 type Entitled struct {
 	Account string `json:"account"`
 	plan.Entitlement
 	Revision int64     `json:"revision"` // of the subscription's event that it follows, in that stream
-	Version  int64     `json:"version"`  // counts the entitlements of the account, from 1
+	Version  int64     `json:"version"`  // number of the account's entitlement, from 1
 	At       time.Time `json:"at"`
 }
 
-// What the fields of a profile are sealed for.
+// Purposes for which the fields of a profile are sealed.
 const (
 	ForName    = "profile/name"
 	ForEmail   = "profile/email"
 	ForPicture = "profile/picture"
 )
 
-// ForKeyName returns what the name of an API key, given by its hash, is sealed for.
+// ForKeyName returns the purpose for which the name of an API key, given by its hash, is sealed.
 func ForKeyName(hash string) string { return "api-key/" + hash + "/name" }
 
 func (Opened) accountEvent()              {}

@@ -7,16 +7,16 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 )
 
-// Open opens an account. Opening it again changes nothing.
+// Open opens an account. Opening it again has no effect.
 type Open struct {
 	Account    string
 	Plan       plan.Type
-	Identity   string      // of the person who signs in; "" where an operator opens the account
+	Identity   string      // of the person who signs in; "" if an operator opens the account
 	FreePeriod *FreePeriod // of the person's closed account; nil without one
 	At         time.Time
 }
 
-// Decide refuses an unknown plan, and an account that was opened otherwise or is closed.
+// Decide refuses an unknown plan, and an account that was opened differently or is closed.
 func (c Open) Decide(s State) ([]Event, error) {
 	if _, err := plan.Lookup(c.Plan); err != nil {
 		return nil, err

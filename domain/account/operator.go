@@ -6,17 +6,17 @@ import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// errClosedForOperators is ErrClosed for people whose own credentials are good.
+// errClosedForOperators is ErrClosed for callers with valid credentials of their own.
 var errClosedForOperators = domain.Refuse(domain.Rejected, "The account is closed")
 
-// OpenOperator opens an account that has the role of an operator from its beginning. Opening it again changes nothing,
-// also if the role was withdrawn since.
+// OpenOperator opens an account that has the role of an operator from its beginning. Opening it again has no effect,
+// even if the role has been withdrawn since.
 type OpenOperator struct {
 	Open
 	By string
 }
 
-// Decide refuses what Open refuses.
+// Decide returns the errors of Open.
 func (c OpenOperator) Decide(s State) ([]Event, error) {
 	events, err := c.Open.Decide(s)
 	if err != nil || len(events) == 0 {
@@ -25,7 +25,7 @@ func (c OpenOperator) Decide(s State) ([]Event, error) {
 	return append(events, OperatorGranted{Account: c.Account, By: c.By, At: c.At}), nil
 }
 
-// GrantOperator gives the account the role of an operator. Granting it again changes nothing.
+// GrantOperator gives the account the role of an operator. Granting it again has no effect.
 type GrantOperator struct {
 	By string // the operator's name in the token file
 	At time.Time
@@ -39,7 +39,7 @@ func (c GrantOperator) Decide(s State) ([]Event, error) {
 	return []Event{OperatorGranted{Account: s.Account, By: c.By, At: c.At}}, nil
 }
 
-// WithdrawOperator takes the role of an operator away. Where there is none it changes nothing.
+// WithdrawOperator withdraws the role of an operator. It has no effect on an account without the role.
 type WithdrawOperator struct {
 	By string
 	At time.Time

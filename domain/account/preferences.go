@@ -2,7 +2,7 @@ package account
 
 import "time"
 
-// AcceptTerms accepts the terms of service. Accepting them again changes nothing.
+// AcceptTerms accepts the terms of service. Accepting them again has no effect.
 type AcceptTerms struct{ At time.Time }
 
 // Decide refuses an account that is not open.

@@ -6,8 +6,7 @@ import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// RecordProfile records what the identity provider says about the owner. What was recorded already is not recorded
-// again.
+// RecordProfile records the owner's profile at the identity provider. An unchanged profile is not recorded again.
 type RecordProfile struct {
 	Name      []byte // sealed; see ProfileRecorded
 	Email     []byte

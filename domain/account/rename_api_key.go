@@ -12,11 +12,10 @@ import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// MaxKeyName is the length of the longest name of a key, in Unicode code points.
+// MaxKeyName is the maximum length of a key's name, in Unicode code points.
 const MaxKeyName = 200
 
-// visible reports whether something of a text can be seen: not only blanks, and characters without a width of their
-// own.
+// visible reports whether a text has a visible character: not only blanks and characters without a width.
 func visible(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool {
 		return unicode.IsPrint(r) &&
@@ -27,7 +26,7 @@ func visible(text string) bool {
 var errKeyName = domain.Refuse(domain.Invalid, fmt.Sprintf("The name of an API key has 1 to %d characters, none of "+
 	"which is a control character and one of which can be seen", MaxKeyName))
 
-// ValidKeyName reports whether a text can be the name of a key.
+// ValidKeyName reports whether a text is a valid name of a key.
 func ValidKeyName(name string) bool {
 	length := utf8.RuneCountInString(name)
 	return length >= 1 && length <= MaxKeyName && utf8.ValidString(name) && visible(name) &&
@@ -38,11 +37,11 @@ func ValidKeyName(name string) bool {
 type RenameAPIKey struct {
 	Masked     string
 	Name       string
-	SealedName []byte // see APIKeyRenamed; as in the state where the key has this name
+	SealedName []byte // see APIKeyRenamed; unchanged if the key already has this name
 	At         time.Time
 }
 
-// Decide refuses a name that is not valid, and a masked form that none of the account's keys has.
+// Decide refuses an invalid name, and a masked form of none of the account's keys.
 func (c RenameAPIKey) Decide(s State) ([]Event, error) {
 	if !ValidKeyName(c.Name) {
 		return nil, errKeyName

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// RevokeAPIKey takes a key away for good. Also the last key of an account can be revoked.
+// RevokeAPIKey revokes a key permanently. The last key of an account can be revoked, too.
 type RevokeAPIKey struct {
 	Masked string
 	At     time.Time
 }
 
-// Decide refuses a masked form that none of the account's keys has, be it that it never had or that it was revoked.
+// Decide refuses a masked form of none of the account's keys, including a revoked one.
 func (c RevokeAPIKey) Decide(s State) ([]Event, error) {
 	key, err := s.Key(c.Masked)
 	if err != nil {
@@ -20,13 +20,13 @@ func (c RevokeAPIKey) Decide(s State) ([]Event, error) {
 	return []Event{revoked(s.Account, key, c.At)}, nil
 }
 
-// DropAPIKey takes the key with a hash away for good, if the account has it.
+// DropAPIKey revokes the key with a hash permanently, if the account has it.
 type DropAPIKey struct {
 	Hash string
 	At   time.Time
 }
 
-// Decide decides nothing for a key that the account does not have.
+// Decide returns no event for a key that the account does not have.
 func (c DropAPIKey) Decide(s State) ([]Event, error) {
 	i := slices.IndexFunc(s.Keys, func(k Key) bool { return k.Hash == c.Hash })
 	if i < 0 {

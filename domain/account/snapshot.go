@@ -4,10 +4,10 @@ import (
 	"time"
 )
 
-// SnapshotEvery is the number of events after which a snapshot is taken. It bounds what a load reads.
+// SnapshotEvery is the number of events after which a snapshot is taken. It bounds the events that a load reads.
 const SnapshotEvery = 100
 
-// SnapshotTaken repeats the state, so that a load need not read older events. Keys that were revoked are not in it.
+// SnapshotTaken repeats the state, so that a load need not read older events. It has no revoked keys.
 type SnapshotTaken struct {
 	Facts
 	At time.Time `json:"at"`
@@ -26,7 +26,7 @@ func (s State) Snapshot(at time.Time) []Event {
 	return []Event{SnapshotTaken{Facts: s.Facts, At: at}}
 }
 
-// ClosedInSnapshot reports what a snapshot says of the closing of the account; is is false for any other event.
+// ClosedInSnapshot reports whether the account is closed according to a snapshot; is is false for any other event.
 func ClosedInSnapshot(event Event) (closed, is bool) {
 	snapshot, is := event.(SnapshotTaken)
 	return snapshot.Closing != NotClosed, is

@@ -8,7 +8,7 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 )
 
-// SpendingCapSet bounds what the account spends on characters past its plan in a period, or takes the bound away.
+// SpendingCapSet bounds the price of characters past the account's plan in a period, or removes the bound.
 type SpendingCapSet struct {
 	Account string `json:"account"`
 	plan.SpendingCap
@@ -17,15 +17,15 @@ type SpendingCapSet struct {
 
 func (SpendingCapSet) accountEvent() {}
 
-// SetSpendingCap sets the spending cap, in minor units of a currency; without an amount it takes the cap away. Setting
-// the same cap again changes nothing.
+// SetSpendingCap sets the spending cap in minor units of a currency, or removes it without an amount. Setting the same
+// cap again has no effect.
 type SetSpendingCap struct {
 	Amount   *int64
 	Currency string // of the account's plan
 	At       time.Time
 }
 
-// Decide refuses with domain.Invalid an amount that is out of bounds, and refuses an account that is not open.
+// Decide refuses an amount that is out of bounds with domain.Invalid, and an account that is not open.
 func (c SetSpendingCap) Decide(s State) ([]Event, error) {
 	if err := s.requireOpen(); err != nil {
 		return nil, err

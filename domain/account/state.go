@@ -8,13 +8,13 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 )
 
-// StreamPrefix is that of the streams of accounts: what follows it is the account's id.
+// StreamPrefix begins the names of the streams of accounts. The account's id follows it.
 const StreamPrefix = "account-"
 
-// Stream is where an account is kept.
+// Stream returns the stream of an account.
 func Stream(id string) string { return StreamPrefix + id }
 
-// State is what the decisions on an account need to know. The zero State is an account that was never opened.
+// State is the state on which an account is decided. The zero State is an account that was never opened.
 type State struct {
 	Facts
 
@@ -29,28 +29,28 @@ type Facts struct {
 	FreePeriod *FreePeriod `json:"freePeriod"`
 	OpenedAt   time.Time   `json:"openedAt"`
 
-	// Entitlement is the plan of now. Until there is a subscription it is that of the opening, whose months count from
-	// the start of FreePeriod, or from OpenedAt.
+	// Entitlement is the current plan. Before the first subscription it is the plan of the opening, with months counted
+	// from the start of FreePeriod, or from OpenedAt.
 	Entitlement plan.Entitlement `json:"entitlement"`
-	Version     int64            `json:"version"` // of the entitlement; 0 is that of the opening
+	Version     int64            `json:"version"` // of the entitlement; 0 for the plan of the opening
 	// revision of the subscription's event that Entitlement follows, if Version is not 0
 	Followed int64 `json:"followed"`
 	// the last ones that Entitlement, and those before it, have cut short or followed
 	Before []Former `json:"before,omitempty"`
 
-	Keys              []Key     `json:"keys"`          // that were not revoked, at most MaxKeys
-	ProfileDigest     string    `json:"profileDigest"` // "" before there is a profile
+	Keys              []Key     `json:"keys"`          // at most MaxKeys, without revoked ones
+	ProfileDigest     string    `json:"profileDigest"` // "" without a profile
 	TermsAccepted     bool      `json:"termsAccepted"`
-	WantsEmail        *bool     `json:"wantsEmail"` // nil before the owner has said it
+	WantsEmail        *bool     `json:"wantsEmail"` // nil before the owner has chosen
 	Operator          bool      `json:"operator"`
 	SessionsRevokedAt time.Time `json:"sessionsRevokedAt"` // sessions opened at or before it are not valid
 	Closing           Closing   `json:"closing"`
-	EraseAgainAt      time.Time `json:"eraseAgainAt"` // where Closing is ErasedOnce
+	EraseAgainAt      time.Time `json:"eraseAgainAt"` // while Closing is ErasedOnce
 
 	SpendingCap plan.SpendingCap `json:"spendingCap,omitzero"`
 }
 
-// Former is a period that another entitlement, whose first one starts at Next, has cut short or followed.
+// Former is a period that a later entitlement, with a first period starting at Next, has cut short or followed.
 type Former struct {
 	plan.Period
 	Next time.Time `json:"next"`
@@ -63,15 +63,15 @@ type Key struct {
 	SealedName []byte `json:"sealedName,omitempty"`
 }
 
-// Closing is how far the closing of an account has got.
+// Closing is the progress of an account's closing.
 type Closing string
 
 // The steps of a closing.
 const (
 	NotClosed    Closing = ""
-	Ending       Closing = "ending"         // closed; what belongs to it is being ended and erased
+	Ending       Closing = "ending"         // closed; subscriptions are being ended and data erased
 	ErasedOnce   Closing = "erased"         // the key is destroyed, too
-	ErasedForAll Closing = "erased-for-all" // nothing can have been left by what was still running
+	ErasedForAll Closing = "erased-for-all" // erased again, after requests that were still running
 )
 
 // Exists reports whether the account was ever opened.
@@ -83,7 +83,7 @@ func (s State) Closed() bool { return s.Closing != NotClosed }
 // Refusals of commands on an account.
 var (
 	ErrNoAccount error = domain.Refuse(domain.NotFound, "The account does not exist")
-	// ErrClosed has the code of credentials that are not known: none of a closed account is.
+	// ErrClosed has the code of unknown credentials: a closed account has no valid ones.
 	ErrClosed error = domain.Refuse(domain.Unauthenticated, "The account is closed")
 )
 

@@ -1,39 +1,39 @@
-// Package payment is the aggregate of the streams payment-<id of a provider's event>: a notice of the payment provider,
-// and what came of it.
+// Package payment is the aggregate of the streams payment-<id of a provider's event>: a notice from the payment
+// provider, and its outcome.
 package payment
 
 import "time"
 
-// StreamPrefix is that of the streams of notices.
+// StreamPrefix begins the names of the streams of notices.
 const StreamPrefix = "payment-"
 
 // ReconciliationStream is where reconciliations are recorded.
 const ReconciliationStream = StreamPrefix + "reconciliation"
 
-// Stream is where a provider's event is kept.
+// Stream returns the stream of a provider's event.
 func Stream(id string) string { return StreamPrefix + id }
 
-// AnalyticsStream is where an event is kept that came as a notice for analytics.
+// AnalyticsStream returns the stream of a provider's event that arrived as a notice for analytics.
 func AnalyticsStream(id string) string { return StreamPrefix + "analytics-" + id }
 
 // Event is one of the events below.
 type Event interface{ paymentEvent() }
 
-// Received records a notice. Of its content only what is here is kept.
+// Received records a notice. Only these fields of its content are kept.
 type Received struct {
 	ID        string    `json:"id"`
 	Kind      string    `json:"kind"`     // such as "customer.subscription.updated"
-	Object    string    `json:"object"`   // id of what it is about
-	Customer  string    `json:"customer"` // "" where the notice does not say it
+	Object    string    `json:"object"`   // id of the object concerned
+	Customer  string    `json:"customer"` // "" if the notice names none
 	Analytics bool      `json:"analytics,omitempty"`
 	CreatedAt time.Time `json:"createdAt"` // by the provider's clock
 	At        time.Time `json:"at"`
 }
 
-// Handled ends a notice: what it is about was read from the provider, and recorded where it belongs.
+// Handled ends a notice: its object was read from the provider and recorded in its own stream.
 type Handled struct {
 	ID      string    `json:"id"`
-	Account string    `json:"account"` // "" if it is about no account of ours
+	Account string    `json:"account"` // "" if it concerns no account
 	At      time.Time `json:"at"`
 }
 
@@ -41,7 +41,7 @@ type Handled struct {
 // in ReconciliationStream.
 type Reconciled struct {
 	Through time.Time `json:"through"`
-	Missed  int       `json:"missed"` // events that had not come as notices
+	Missed  int       `json:"missed"` // events that had not arrived as notices
 	At      time.Time `json:"at"`
 }
 

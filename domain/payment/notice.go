@@ -6,7 +6,7 @@ import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// State is the state of a notice. The zero State is one that never came.
+// State is the state of a notice. The zero State is a notice that was never received.
 type State struct {
 	Notice  Received
 	Handled bool
@@ -29,10 +29,10 @@ func Evolve(s State, event Event) State {
 // maxID is the length of the longest id of a provider's event.
 const maxID = 200
 
-// Receive records a notice. A notice that is recorded already changes nothing.
+// Receive records a notice. It has no effect on a notice that is already recorded.
 type Receive Received
 
-// Decide refuses a notice whose id names no stream.
+// Decide refuses a notice with an id that cannot be part of a stream's name.
 func (c Receive) Decide(s State) ([]Event, error) {
 	if !validID(c.ID) {
 		return nil, domain.Refuse(domain.Invalid, "The notice has no valid id")
@@ -52,13 +52,13 @@ func validID(id string) bool {
 	return id != "" && len(id) <= maxID
 }
 
-// Handle ends a notice. Ending it again changes nothing.
+// Handle ends a notice. Ending it again has no effect.
 type Handle struct {
-	Account string // "" if the notice is about no account of ours
+	Account string // "" if the notice concerns no account
 	At      time.Time
 }
 
-// Decide refuses a notice that never came.
+// Decide refuses a notice that was never received.
 func (c Handle) Decide(s State) ([]Event, error) {
 	switch {
 	case !s.Exists():

@@ -18,10 +18,10 @@ func EvolveReconciliation(s Reconciliation, event Event) Reconciliation {
 // ReplacesState implements domain.Snapshot.
 func (Reconciled) ReplacesState() {}
 
-// RecordReconciliation records how far the provider's list of events is in the log. That never goes back.
+// RecordReconciliation records how far the provider's list of events is in the log. That time never decreases.
 type RecordReconciliation Reconciled
 
-// Decide decides nothing where nothing is new.
+// Decide returns no event unless the time advances.
 func (c RecordReconciliation) Decide(s Reconciliation) ([]Event, error) {
 	if !c.Through.After(s.Through) {
 		c.Through = s.Through

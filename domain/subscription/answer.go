@@ -2,7 +2,7 @@ package subscription
 
 import "time"
 
-// Agree ends a request that the provider has carried out. Ending it again changes nothing.
+// Agree ends a request that the provider has carried out. Ending it again has no effect.
 type Agree struct {
 	Request     string
 	Object      string
@@ -21,7 +21,7 @@ func (c Agree) Decide(s State) ([]Event, error) {
 	}}, nil
 }
 
-// Refuse ends a request that the provider has refused. Ending it again changes nothing.
+// Refuse ends a request that the provider has refused. Ending it again has no effect.
 type Refuse struct {
 	Request string
 	Reason  Reason

@@ -1,7 +1,7 @@
 package subscription
 
-// RecordCollected records that what was owed was charged to the card of a subscription that was paid.
+// RecordCollected records that an outstanding amount was charged to the card of a subscription that was paid.
 type RecordCollected Collected
 
-// Decide refuses nothing. The state does not remember it, because whatever is collected again is paid already.
+// Decide refuses nothing. The state does not change, because a repeated collection finds the amount paid.
 func (c RecordCollected) Decide(State) ([]Event, error) { return []Event{Collected(c)}, nil }

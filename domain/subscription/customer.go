@@ -2,10 +2,10 @@ package subscription
 
 import "github.com/recital-tts/recital/domain"
 
-// RecordCustomer records the customer that the account is at the provider. The first one stays.
+// RecordCustomer records the account's customer at the provider. The first one is kept.
 type RecordCustomer CustomerCreated
 
-// Decide refuses another customer than the account has.
+// Decide refuses a customer other than the recorded one.
 func (c RecordCustomer) Decide(s State) ([]Event, error) {
 	switch s.Customer {
 	case "":

@@ -6,8 +6,8 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 )
 
-// entitle returns what the account is entitled to since the last event, if that has changed: nothing for an account
-// that has never bought anything.
+// entitle returns the account's entitlement since the last event if it has changed, and nothing for an account that has
+// never bought a plan.
 func (s State) entitle(at time.Time) []Event {
 	now, is := s.entitlement(at)
 	if !is || s.Entitled != nil && *s.Entitled == now {
@@ -35,7 +35,7 @@ func (s State) entitlement(at time.Time) (plan.Entitlement, bool) {
 	return plan.Entitlement{Plan: plan.Free, Start: ended}, true
 }
 
-// entitlement returns what a subscription that counts entitles to.
+// entitlement returns the entitlement of a current subscription.
 func (c Subscription) entitlement() plan.Entitlement {
 	e := plan.Entitlement{Plan: c.Plan, Start: c.PeriodStart, End: c.PeriodEnd, Next: c.Plan, Anchor: c.Anchor}
 	switch {
@@ -47,8 +47,8 @@ func (c Subscription) entitlement() plan.Entitlement {
 	return e
 }
 
-// lastEnd returns when the last subscription that ran has ended: with its period at the latest, though the provider
-// needs some seconds for it. So the end is the same whether it was foreseen or not.
+// lastEnd returns the end of the last subscription that ran. It is no later than the end of the period, although the
+// provider takes some seconds longer, so that a scheduled end and an observed one are the same.
 func (s State) lastEnd(at time.Time) time.Time {
 	var last time.Time
 	for _, known := range s.Subscriptions {

@@ -1,7 +1,7 @@
-// Package subscription is the aggregate of stream subscription-<account>: what an account's owner wants of the payment
-// provider, and what the provider has for the account. The owner's wishes are recorded before the provider is called;
-// everything else is recorded as the provider says it, so that it does not matter in which order, how often or whether
-// its notices come. Amounts are integers in minor units of the currency beside them.
+// Package subscription is the aggregate of stream subscription-<account>: the requests of an account's owner to the
+// payment provider, and the provider's state of the account. A request is recorded before the provider is called.
+// Everything else is recorded as read from the provider, so that the order, the number and the loss of its notices do
+// not matter. Amounts are integers in minor units of the currency beside them.
 package subscription
 
 import (
@@ -11,16 +11,16 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 )
 
-// StreamPrefix is that of the streams of subscriptions: what follows it is the account's id.
+// StreamPrefix begins the names of the streams of subscriptions. The account's id follows it.
 const StreamPrefix = "subscription-"
 
-// Stream is where the subscription of an account is kept.
+// Stream returns the stream of an account's subscription.
 func Stream(account string) string { return StreamPrefix + account }
 
 // Event is one of the events below.
 type Event interface{ subscriptionEvent() }
 
-// Kind is what an account's owner wants.
+// Kind is the kind of a request.
 type Kind string
 
 // The kinds of requests.
@@ -33,11 +33,11 @@ const (
 	SetupCard           Kind = "setup-intent"
 	ReplaceCard         Kind = "payment-method-replace"
 	End                 Kind = "end"          // the account was closed
-	EndDisputed         Kind = "end-disputed" // a dispute was lost: nothing goes on, and another subscription may come
+	EndDisputed         Kind = "end-disputed" // a dispute was lost: all subscriptions end, and a new one is permitted
 )
 
-// Requested records what is wanted of the provider, before the provider is called: Request is the id by which the
-// provider recognises a repetition.
+// Requested records a request to the provider before the provider is called. Request is the id by which the provider
+// recognises a repetition.
 type Requested struct {
 	Account       string    `json:"account"`
 	Request       string    `json:"request"`
@@ -45,7 +45,7 @@ type Requested struct {
 	Price         string    `json:"price,omitempty"`
 	Plan          plan.Type `json:"plan,omitempty"` // of the price
 	Downgrade     bool      `json:"downgrade,omitempty"`
-	Subscription  string    `json:"subscription,omitempty"` // that it changes
+	Subscription  string    `json:"subscription,omitempty"` // the one to change
 	PaymentMethod string    `json:"paymentMethod,omitempty"`
 	Coupon        string    `json:"coupon,omitempty"`
 	Replaces      string    `json:"replaces,omitempty"` // invoice of the pending change that is dropped for it
@@ -53,7 +53,7 @@ type Requested struct {
 	At time.Time `json:"at"`
 }
 
-// Agreed ends a request that the provider has carried out.
+// Agreed ends a request that the provider carried out.
 type Agreed struct {
 	Account     string    `json:"account"`
 	Request     string    `json:"request"`
@@ -63,28 +63,27 @@ type Agreed struct {
 	At          time.Time `json:"at"`
 }
 
-// First is the first invoice of a subscription, as a repetition of its request is answered.
+// First is the first invoice of a subscription. A repetition of the request is answered with it.
 type First struct {
 	Invoice  string `json:"invoice"`
 	Amount   int64  `json:"amount"`
 	Currency string `json:"currency"`
 	Discount string `json:"discount,omitempty"` // its name; "" for none
-	Reduces  string `json:"reduces,omitempty"`  // what the discount gives, in words
+	Reduces  string `json:"reduces,omitempty"`  // the discount in words
 }
 
-// Reason is why a request was refused.
+// Reason is the reason for a refusal.
 type Reason string
 
 // The reasons.
 const (
-	Declined    Reason = "declined"    // the card was
+	Declined    Reason = "declined"    // the card was declined
 	Unconfirmed Reason = "unconfirmed" // the card's owner has to confirm the payment
-	NotThere    Reason = "not-there"   // the provider does not know what it is about
+	NotThere    Reason = "not-there"   // the provider does not know the object
 	Forbidden   Reason = "forbidden"   // the provider does not permit it
 )
 
-// Refused ends a request that the provider has refused. After Unconfirmed the change is pending, and is made when the
-// invoice is paid.
+// Refused ends a request that the provider refused. After Unconfirmed the change is pending until the invoice is paid.
 type Refused struct {
 	Account string    `json:"account"`
 	Request string    `json:"request"`
@@ -94,21 +93,21 @@ type Refused struct {
 	At      time.Time `json:"at"`
 }
 
-// CustomerCreated names the customer that the account is at the provider.
+// CustomerCreated records the account's customer at the provider.
 type CustomerCreated struct {
 	Account  string    `json:"account"`
 	Customer string    `json:"customer"`
 	At       time.Time `json:"at"`
 }
 
-// CustomerDeleted records that the provider has forgotten the customer: another one is created when it is needed.
+// CustomerDeleted records that the provider no longer has the customer. Another one is created when it is needed.
 type CustomerDeleted struct {
 	Account  string    `json:"account"`
 	Customer string    `json:"customer"`
 	At       time.Time `json:"at"`
 }
 
-// Terms are what a subscription is about at a moment.
+// Terms are the terms of a subscription at a moment.
 type Terms struct {
 	Subscription string    `json:"subscription"`
 	Price        string    `json:"price"`
@@ -119,7 +118,7 @@ type Terms struct {
 	Anchor       time.Time `json:"anchor"` // from which the periods count by months
 }
 
-// Created records a subscription that waits for its first payment, or for nothing.
+// Created records a new subscription, which may be waiting for its first payment.
 type Created struct {
 	Account string `json:"account"`
 	Terms
@@ -140,7 +139,7 @@ type Renewed struct {
 	At time.Time `json:"at"`
 }
 
-// PlanChanged records another price, which may come with another period.
+// PlanChanged records another price, possibly with another period.
 type PlanChanged struct {
 	Account string `json:"account"`
 	Terms
@@ -158,7 +157,7 @@ type ChangeScheduled struct {
 	At           time.Time `json:"at"`
 }
 
-// ScheduledChangeDropped records that no change is scheduled any more, because it was dropped or took effect.
+// ScheduledChangeDropped records that a scheduled change was dropped or took effect.
 type ScheduledChangeDropped struct {
 	Account      string    `json:"account"`
 	Subscription string    `json:"subscription"`
@@ -177,7 +176,7 @@ type ChangePending struct {
 	At           time.Time `json:"at"`
 }
 
-// PendingChangeEnded records that no change is pending any more, because it was made, or has lapsed.
+// PendingChangeEnded records that a pending change was made or has lapsed.
 type PendingChangeEnded struct {
 	Account      string    `json:"account"`
 	Subscription string    `json:"subscription"`
@@ -193,7 +192,7 @@ type CancellationScheduled struct {
 	At           time.Time `json:"at"`
 }
 
-// CancellationWithdrawn records that the subscription goes on.
+// CancellationWithdrawn records that the subscription continues.
 type CancellationWithdrawn struct {
 	Account      string    `json:"account"`
 	Subscription string    `json:"subscription"`
@@ -208,14 +207,14 @@ type FellDue struct {
 	At        time.Time `json:"at"`
 }
 
-// Lapsed records that nothing was paid until the end of the grace.
+// Lapsed records that the grace ended without a payment.
 type Lapsed struct {
 	Account      string    `json:"account"`
 	Subscription string    `json:"subscription"`
 	At           time.Time `json:"at"`
 }
 
-// Ended records that the subscription grants nothing any more: Status is canceled, unpaid, paused or
+// Ended records that the subscription no longer grants a plan: Status is canceled, unpaid, paused or
 // incomplete_expired.
 type Ended struct {
 	Account string `json:"account"`
@@ -224,8 +223,8 @@ type Ended struct {
 	At      time.Time `json:"at"`
 }
 
-// CardChanged records the card that pays. Brand and Last4 are sealed with the account's key, for SealedForCard; without
-// a payment method there is no card any more.
+// CardChanged records the card that pays. Brand and Last4 are sealed with the account's key, for SealedForCard. Without
+// a payment method the card was removed.
 type CardChanged struct {
 	Account       string    `json:"account"`
 	PaymentMethod string    `json:"paymentMethod"`
@@ -259,7 +258,7 @@ type PaymentFailed struct {
 	At       time.Time `json:"at"`
 }
 
-// InvoiceRefunded records how much of an invoice was paid back, in all.
+// InvoiceRefunded records the total that was paid back of an invoice.
 type InvoiceRefunded struct {
 	Account  string    `json:"account"`
 	Invoice  string    `json:"invoice"`
@@ -268,7 +267,7 @@ type InvoiceRefunded struct {
 	At       time.Time `json:"at"`
 }
 
-// InvoiceDisputed records that the payment of an invoice is disputed, or is not any more, and how the dispute stands.
+// InvoiceDisputed records whether the payment of an invoice is disputed, and the state of the dispute.
 type InvoiceDisputed struct {
 	Account  string    `json:"account"`
 	Invoice  string    `json:"invoice"`
@@ -276,27 +275,27 @@ type InvoiceDisputed struct {
 	Dispute  string    `json:"dispute,omitempty"` // open, won or lost
 	Amount   int64     `json:"amount,omitempty"`
 	Currency string    `json:"currency,omitempty"`
-	EndsPlan bool      `json:"endsPlan,omitempty"` // the operator's rule is that nothing goes on after this loss
+	EndsPlan bool      `json:"endsPlan,omitempty"` // by the operator's rule all subscriptions end with this loss
 	At       time.Time `json:"at"`
 }
 
-// Collected records that what was owed when a subscription was paid was charged to its card, which may have been
-// declined, or that what was left when it had ended, and is too little for an invoice, was recorded as lost.
+// Collected records that, after a subscription was paid, the outstanding amount was charged to its card, which may have
+// been declined, or that, after a subscription ended, a rest that is too small for an invoice was recorded as lost.
 type Collected struct {
 	Account string    `json:"account"`
 	Event   string    `json:"event"` // id of the event that recorded the payment, or the end
 	At      time.Time `json:"at"`
 }
 
-// LossReason is why an amount is not collected.
+// LossReason is the reason why an amount is not collected.
 type LossReason string
 
 // The reasons of losses.
 const (
-	BelowMinimum  LossReason = "below-minimum" // the provider charges no such amount, and no other invoice comes
+	BelowMinimum  LossReason = "below-minimum" // the provider does not charge so little, and there is no later invoice
 	Voided        LossReason = "voided"        // its invoice is void, for example the unpaid first one of a subscription
 	Uncollectible LossReason = "uncollectible" // the invoice of an account that was closed was not paid
-	NoCustomer    LossReason = "no-customer"   // the provider has forgotten whom to charge
+	NoCustomer    LossReason = "no-customer"   // the provider no longer has the customer
 )
 
 // Lost records that an amount is owed and will not be collected. It is recorded once for each object.
@@ -304,21 +303,21 @@ type Lost struct {
 	Account    string     `json:"account"`
 	Object     string     `json:"object"` // the provider's invoice, or the usage that no invoice has
 	Reason     LossReason `json:"reason"`
-	Characters int64      `json:"characters"` // past a plan that the amount is for, as far as they are known
+	Characters int64      `json:"characters"` // past a plan; 0 if unknown
 	Amount     int64      `json:"amount"`
 	Currency   string     `json:"currency"`
 	At         time.Time  `json:"at"`
 }
 
-// Entitled records the plan that the subscription gives the account from then on. The account's stream follows it; what
-// it follows is the last event of this type, by its revision in this stream.
+// Entitled records the plan that the subscription gives the account from then on. The account's stream follows the last
+// event of this type, by its revision in this stream.
 type Entitled struct {
 	Account string `json:"account"`
 	plan.Entitlement
 	At time.Time `json:"at"`
 }
 
-// What the fields of a subscription are sealed for.
+// Purposes for which the fields of a subscription are sealed.
 const (
 	SealedForCard    = "billing/card"
 	SealedForInvoice = "billing/invoice"

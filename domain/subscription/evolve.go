@@ -103,7 +103,7 @@ func (s State) evolveInvoice(event Event) State {
 	return s
 }
 
-// onTerms sets the terms of a subscription, which may be a new one, and changes what else follows.
+// onTerms sets the terms of a subscription, which may be a new one, and the facts that depend on them.
 func (s State) onTerms(terms Terms, change func(*Subscription)) State {
 	if s.index(terms.Subscription) < 0 {
 		s.Subscriptions = latest(append(slices.Clip(s.Subscriptions), Subscription{Terms: terms}), maxSubscriptions)
@@ -142,7 +142,7 @@ func (s State) invoice(id string) int {
 // latest returns the last elements of a list.
 func latest[T any](all []T, most int) []T { return all[max(0, len(all)-most):] }
 
-// bought remembers the price of a plan that is paid.
+// bought stores the price of a plan that is paid.
 func (s State) bought(terms Terms) State {
 	if !entitles(terms.Status) {
 		return s
@@ -151,8 +151,8 @@ func (s State) bought(terms Terms) State {
 	return s.priced(terms.Plan, terms.Price)
 }
 
-// foreseen remembers the price of a plan that begins by the clock, whether or not the provider has been asked again by
-// then. One at which the plan was bought before is that of what was used then.
+// foreseen stores the price of a plan that begins at a known time, even if the provider is read only later. An earlier
+// price of the plan still applies to the usage of its time.
 func (s State) foreseen(e ChangeScheduled) State {
 	if _, found := s.LastPrices[e.Plan]; found {
 		return s
@@ -169,7 +169,7 @@ func (s State) priced(of plan.Type, price string) State {
 	return s
 }
 
-// answered ends the open request, and forgets what need not be remembered any more.
+// answered ends the open request, and drops requests that have expired.
 func (s State) answered(request string, a Answered) State {
 	if s.Open == nil || s.Open.Request != request {
 		return s

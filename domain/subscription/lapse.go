@@ -2,10 +2,10 @@ package subscription
 
 import "time"
 
-// Lapse withdraws the plan of a subscription that nobody has paid until the end of the grace.
+// Lapse withdraws the plan of a subscription that is unpaid at the end of the grace.
 type Lapse struct{ At time.Time }
 
-// Decide decides nothing before that, and after a payment.
+// Decide returns no event before that, or after a payment.
 func (c Lapse) Decide(s State) ([]Event, error) {
 	current, found := s.Current()
 	if !found || phaseOf(current.Status) != due || current.Lapsed || c.At.Before(current.GraceEnds) {

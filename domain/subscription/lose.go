@@ -7,7 +7,7 @@ import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// RecordLoss records that an amount will not be collected. Recording the loss of an object again changes nothing.
+// RecordLoss records that an amount will not be collected. Recording the loss of an object again has no effect.
 type RecordLoss struct {
 	Account, Object string
 	Reason          LossReason

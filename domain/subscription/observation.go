@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// DisputeLost is how a dispute ends that takes the money back.
+// DisputeLost is the state of a dispute after which the payment was taken back.
 const DisputeLost = "lost"
 
-// observation collects what follows from a look, with the state after it.
+// observation collects the events of one observation, and the state after them.
 type observation struct {
 	Observe
 	state  State
@@ -37,7 +37,7 @@ func (o *observation) subscription(seen Observed) {
 	}
 }
 
-// terms records other terms than those that are known.
+// terms records terms that have changed.
 func (o *observation) terms(known Subscription, seen Observed, found bool) {
 	before, now := phaseOf(known.Status), phaseOf(seen.Status)
 	if found && known.Terms == seen.Terms || !found && now == waiting {
@@ -62,7 +62,7 @@ func (o *observation) terms(known Subscription, seen Observed, found bool) {
 	}
 }
 
-// endOf returns when a subscription has ended. The provider does not say it of one that nobody pays any more.
+// endOf returns the end of a subscription. The provider does not report one for a subscription that is no longer paid.
 func (o *observation) endOf(known Subscription, seen Observed) time.Time {
 	switch {
 	case !seen.EndedAt.IsZero():
@@ -111,7 +111,7 @@ func (o *observation) cancellation(seen Observed) {
 	}
 }
 
-// deletion ends what a customer had whom the provider has forgotten.
+// deletion ends the subscriptions and the card of a customer that the provider no longer has.
 func (o *observation) deletion() {
 	for _, known := range o.state.Subscriptions {
 		if phaseOf(known.Status) != over {
@@ -168,8 +168,8 @@ func (o *observation) invoice(seen Billed) {
 	}
 }
 
-// differs reports whether an invoice has to be recorded again. Its addresses may be others at each look, so only
-// whether there are any counts.
+// differs reports whether an invoice has to be recorded again. Its addresses change with each read, so only their
+// presence is compared.
 func (known Invoice) differs(seen Billed) bool {
 	now := known
 	now.ID, now.Subscription, now.Number, now.Status = seen.ID, seen.Subscription, seen.Number, seen.Status

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Observe records what the provider has for the account at a moment. Every event about subscriptions, cards and
-// invoices comes from it, so that it does not matter what led to the look. Observing the same again decides nothing.
+// Observe records the provider's state of the account at a moment. It is the only source of events about subscriptions,
+// cards and invoices, so the cause of an observation does not matter. Observing the same state again has no effect.
 type Observe struct {
 	Customer      string
-	Deleted       bool       // the provider has forgotten the customer
+	Deleted       bool       // the provider no longer has the customer
 	Subscriptions []Observed // newest first
 	Card          *Card      // that pays; nil for none
 	Invoices      []Billed   // newest first
 	Grace         time.Duration
-	EndDisputed   bool // the plan of an account ends that has its money back by a dispute
+	EndDisputed   bool // a lost dispute ends the plan
 	At            time.Time
 }
 
@@ -45,7 +45,7 @@ type Billed struct {
 	Page, PDF    []byte
 }
 
-// Decide decides nothing about another customer than the account's.
+// Decide returns no event for a customer other than the account's.
 func (c Observe) Decide(s State) ([]Event, error) {
 	if s.Customer == "" || s.Customer != c.Customer {
 		return nil, nil

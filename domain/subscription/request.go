@@ -7,8 +7,7 @@ import (
 	"github.com/recital-tts/recital/domain/catalogue"
 )
 
-// Request is something that the owner of an account wants of the provider. It is recorded before the provider is
-// called.
+// Request is a request of an account's owner to the provider. It is recorded before the provider is called.
 type Request struct {
 	Account       string
 	Request       string // its id
@@ -21,7 +20,7 @@ type Request struct {
 	At        time.Time
 }
 
-// Why a request is refused.
+// Errors of requests that are refused.
 var (
 	ErrUnderway   = domain.Refuse(domain.Conflict, "Another change of the subscription is under way")
 	ErrClosed     = domain.Refuse(domain.Unauthenticated, "The account is closed")
@@ -39,8 +38,8 @@ var (
 	ErrNoCard     = domain.Refuse(domain.NotFound, "There is no such payment method")
 )
 
-// Decide decides nothing if the request is a repetition of one that is open or was answered: Repeated returns that one.
-// It refuses what the subscription does not permit.
+// Decide returns no event for a repetition of a request that is open or was answered: Repeated returns that request.
+// It refuses a request that the subscription does not permit.
 func (c Request) Decide(s State) ([]Event, error) {
 	known, err := c.Repeated(s)
 	if err != nil || known != "" {
@@ -62,8 +61,8 @@ func (c Request) Decide(s State) ([]Event, error) {
 	return []Event{requested}, nil
 }
 
-// Repeated returns the id of the request that this one is, or repeats: that of the same Idempotency-Key or, without a
-// key, the open one that wants the same. It returns "" if there is none.
+// Repeated returns the id of the request that this one repeats, or "" for a new one: the request with the same
+// Idempotency-Key or, without a key, the open request for the same change.
 func (c Request) Repeated(s State) (string, error) {
 	if s.Open != nil {
 		repeats, err := c.repeats(*s.Open, c.At) // an open one is remembered, however old it is
@@ -91,7 +90,7 @@ func (c Request) wantsWithoutKey(open Requested) bool {
 		c.PaymentMethod == open.PaymentMethod
 }
 
-// permit refuses what the subscription does not permit, and completes what is wanted.
+// permit refuses a request that the subscription does not permit, and completes the others.
 func (c Request) permit(s State, wanted *Requested) error {
 	switch c.Kind {
 	case Subscribe:
@@ -169,7 +168,7 @@ func (c Request) changePlan(current Subscription, wanted *Requested) error {
 	return nil
 }
 
-// onSale returns the price that is wanted.
+// onSale returns the requested price.
 func (c Request) onSale() (catalogue.Price, error) {
 	listed, found := c.Catalogue.Find(c.Price)
 	switch {

@@ -7,15 +7,14 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 )
 
-// What the state remembers. The provider is read for fewer objects than that, so that what it shows is never forgotten.
+// Bounds of the state. Fewer objects are read from the provider, so that each of them is still in the state.
 const (
 	maxSubscriptions = 40
 	maxInvoices      = 200
 	maxRequests      = 100
 )
 
-// State is what the decisions on an account's subscription need to know. The zero State is an account that never wanted
-// anything.
+// State is the state on which an account's subscription is decided. The zero State is an account without a request.
 type State struct {
 	Facts
 
@@ -26,7 +25,7 @@ type State struct {
 type Facts struct {
 	Account  string `json:"account"`
 	Customer string `json:"customer"` // "" before there is one
-	// Open is what the owner wants and the provider has not answered yet.
+	// Open is the request that the provider has not answered yet.
 	Open *Requested `json:"open"`
 	// Answered are the requests that have ended in the last 24 hours.
 	Answered      []Answered           `json:"answered"`
@@ -37,7 +36,7 @@ type Facts struct {
 	LastPrices    map[plan.Type]string `json:"lastPrices"` // at which each plan was last bought, or is to begin
 	Bought        bool                 `json:"bought"`     // a subscription was paid, ever
 	Lost          []string             `json:"lost"`       // the objects of recent losses
-	Ending        bool                 `json:"ending"`     // the account was closed: nothing more is wanted
+	Ending        bool                 `json:"ending"`     // the account was closed: all subscriptions end
 }
 
 // Subscription is a subscription in the state.
@@ -46,13 +45,13 @@ type Subscription struct {
 	CancelAt  time.Time `json:"cancelAt,omitzero"`
 	Scheduled *Change   `json:"scheduled"`
 	Pending   *Pending  `json:"pending,omitempty"`
-	GraceEnds time.Time `json:"graceEnds,omitzero"` // of one that is past due
+	GraceEnds time.Time `json:"graceEnds,omitzero"` // while past due
 	Lapsed    bool      `json:"lapsed"`
 	EndedAt   time.Time `json:"endedAt,omitzero"`
-	Ran       bool      `json:"ran"` // it entitled to something, once
+	Ran       bool      `json:"ran"` // it has granted a plan
 
-	Supersedes bool `json:"supersedes,omitempty"` // Pending is wanted later than Scheduled, and in place of it
-	Superseded bool `json:"superseded,omitempty"` // Scheduled is to be dropped, for a pending change that was made
+	Supersedes bool `json:"supersedes,omitempty"` // Pending was requested after Scheduled, and replaces it
+	Superseded bool `json:"superseded,omitempty"` // Scheduled is to be dropped because a later pending change was made
 }
 
 // Change is a change of the price that takes effect later.
@@ -77,7 +76,7 @@ type Card struct {
 	Last4         []byte `json:"last4"`
 }
 
-// Invoice is an invoice in the state: what is compared with the provider's.
+// Invoice is an invoice in the state: the fields that are compared with the provider's.
 type Invoice struct {
 	ID           string    `json:"id"`
 	Subscription string    `json:"subscription"`
@@ -108,7 +107,7 @@ type Answered struct {
 	EndedAt     time.Time `json:"endedAt"`
 }
 
-// Answer returns how a request has ended, and whether it is remembered.
+// Answer returns the outcome of a request, and whether it is known.
 func (s State) Answer(request string) (Answered, bool) {
 	i := slices.IndexFunc(s.Answered, func(a Answered) bool { return a.Request == request })
 	if i < 0 {
@@ -130,7 +129,7 @@ func (s State) index(id string) int {
 	return slices.IndexFunc(s.Subscriptions, func(known Subscription) bool { return known.Subscription == id })
 }
 
-// Current returns the subscription that counts: the newest one that was paid and has not ended.
+// Current returns the current subscription: the newest one that was paid and has not ended.
 func (s State) Current() (Subscription, bool) {
 	for _, known := range slices.Backward(s.Subscriptions) {
 		if entitles(known.Status) {
@@ -140,7 +139,7 @@ func (s State) Current() (Subscription, bool) {
 	return Subscription{}, false
 }
 
-// Others returns the subscriptions that are paid and have not ended, but for the one that counts.
+// Others returns the other subscriptions that are paid and have not ended.
 func (s State) Others() (ids []string) {
 	current, _ := s.Current()
 	for _, known := range s.Subscriptions {
@@ -151,7 +150,7 @@ func (s State) Others() (ids []string) {
 	return ids
 }
 
-// Payer returns the subscription whose invoices the account pays, or has paid last; "" if it never had one.
+// Payer returns the subscription with the invoices that the account pays or last paid, or "" if there was none.
 func (s State) Payer() string {
 	if current, found := s.Current(); found {
 		return current.Subscription
@@ -164,8 +163,8 @@ func (s State) Payer() string {
 	return ""
 }
 
-// Leftovers returns the subscriptions that wait for a payment and that another subscription would come beside: those
-// that were never paid, but for one at the price, and those that nobody pays any more.
+// Leftovers returns the subscriptions waiting for a payment that must end before a new one begins: those that were
+// never paid, except one at the price, and those that are no longer paid.
 func (s State) Leftovers(price string) (ids []string) {
 	for _, known := range s.Subscriptions {
 		unpaid := phaseOf(known.Status) == waiting && known.Price != price
@@ -206,14 +205,14 @@ func (s State) Unfinished() (ids []string) {
 	return ids
 }
 
-// phase is what a status means.
+// phase is the meaning of a status.
 type phase int
 
 const (
 	waiting phase = iota // for the first payment
 	running
 	due  // a payment is missing
-	over // grants nothing any more
+	over // no longer grants a plan
 )
 
 func phaseOf(status string) phase {
@@ -231,5 +230,5 @@ func phaseOf(status string) phase {
 // entitles reports whether a subscription of a status grants its plan.
 func entitles(status string) bool { return phaseOf(status) == running || phaseOf(status) == due }
 
-// PriceOf returns the price at which a plan was last bought, or was to begin; "" for a plan that never was.
+// PriceOf returns the last price at which a plan was bought or scheduled, or "" if there is none.
 func (s State) PriceOf(bought plan.Type) string { return s.LastPrices[bought] }

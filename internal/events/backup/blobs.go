@@ -23,7 +23,7 @@ type Blob struct {
 	Address blobs.Address `json:"address"`
 	Size    int64         `json:"size"` // bytes
 	SHA256  string        `json:"sha256,omitempty"`
-	Gone    *time.Time    `json:"gone,omitempty"` // when a run found that the store has it no more
+	Gone    *time.Time    `json:"gone,omitempty"` // when a run found it missing from the store
 }
 
 func (b Blob) part() Part {
@@ -33,8 +33,8 @@ func (b Blob) part() Part {
 // Fetch opens a blob of the store. Errors: blobs.ErrNotFound.
 type Fetch func(address blobs.Address) (io.ReadCloser, error)
 
-// WriteBlobs copies the blobs that were listed and are not in the backup. One that the store has no more is kept in the
-// backup for a while, in case it was lost there, and then removed. after is called with each blob that was looked at.
+// WriteBlobs copies the listed blobs that are not in the backup. A blob that is missing from the store is kept in the
+// backup for a while, in case it was lost there, and then removed. after is called with each blob that was examined.
 func (r *Run) WriteBlobs(fetch Fetch, keep time.Duration, after func(blob Blob, copied bool)) error {
 	out, err := r.folder.create(fmt.Sprintf("blobs/%06d.zst", r.draft.Run))
 	if err != nil {
@@ -62,7 +62,7 @@ func (r *Run) WriteBlobs(fetch Fetch, keep time.Duration, after func(blob Blob, 
 	return err
 }
 
-// sweep goes over the shards in order, beside the former list.
+// sweep compares the shards with the former list, both in order.
 type sweep struct {
 	run    *Run
 	fetch  Fetch
@@ -100,7 +100,7 @@ func (s *sweep) shard(name string) error {
 	return nil
 }
 
-// known returns what the former list has of a shard.
+// known returns the former list's blobs of a shard.
 func (s *sweep) known(shard string) (map[blobs.Address]Blob, error) {
 	known := map[blobs.Address]Blob{}
 	for {
@@ -119,7 +119,7 @@ func (s *sweep) known(shard string) (map[blobs.Address]Blob, error) {
 	}
 }
 
-// removeLeftovers removes what a killed run was writing. What it had finished is taken over by present.
+// removeLeftovers removes the unfinished files of a killed run. Its finished files are taken over by present.
 func (s *sweep) removeLeftovers(shard string, known map[blobs.Address]Blob, listed []Blob) error {
 	entries, err := os.ReadDir(s.run.folder.path("blobs/" + shard))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -142,7 +142,7 @@ func (s *sweep) removeLeftovers(shard string, known map[blobs.Address]Blob, list
 	return nil
 }
 
-// present sees that the backup has a blob that the store has. Blobs never change.
+// present copies a blob of the store unless the backup has it. Blobs never change.
 func (s *sweep) present(blob Blob, known map[blobs.Address]Blob) error {
 	if had, ok := known[blob.Address]; ok && had.Size == blob.Size {
 		had.Gone = nil
@@ -204,7 +204,7 @@ func (f *Folder) store(blob Blob, fetch Fetch) (Part, error) {
 
 var errOther = errors.New("the file has another size")
 
-// found describes a file that has its name, and so is complete.
+// found describes a file that has its final name, and so is complete.
 func (f *Folder) found(name string, size int64) (Part, error) {
 	file, err := os.Open(f.path(name))
 	if err != nil {
@@ -259,11 +259,11 @@ func (f *Folder) list(m Manifest, yield func(Blob, error) bool) error {
 // OpenBlob opens a blob of the backup.
 func (f *Folder) OpenBlob(blob Blob) (io.ReadCloser, error) { return os.Open(f.path(blob.part().File)) }
 
-// maxNamed is how many damaged files are named.
+// maxNamed is the maximum number of damaged files that an error names.
 const maxNamed = 20
 
-// Check reads the whole backup and compares it with what was written. The error names what is damaged. after is called
-// with the number of bytes that were read.
+// Check reads the whole backup and compares it with its manifest. The error names the damaged files. after is called
+// with the number of bytes read.
 func (f *Folder) Check(ctx context.Context, m Manifest, after func(bytes int64)) error {
 	var damaged []error
 	look := func(part Part) {

@@ -18,10 +18,10 @@ import (
 	"github.com/recital-tts/recital/internal/providers/blobs"
 )
 
-// unfinished ends the names of files that are being written.
+// unfinished is the suffix of files that are being written.
 const unfinished = ".unfinished"
 
-// file is a file that is being written. It gets its name when it is complete, on the disk, and was read again.
+// file is a file that is being written. It gets its name when it is complete, on disk, and read back.
 type file struct {
 	folder *Folder
 	name   string
@@ -55,7 +55,7 @@ func (w *file) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// finish flushes the file, reads it again from the disk, compares, and gives it its name.
+// finish flushes the file, reads it back from the disk, compares, and gives it its name.
 func (w *file) finish() (Part, error) {
 	part := Part{File: w.name, SHA256: hex.EncodeToString(w.sum.Sum(nil)), Bytes: w.size}
 	err := w.out.Flush()
@@ -78,13 +78,13 @@ func (w *file) finish() (Part, error) {
 	return part, w.to.Close()
 }
 
-// reread has the disk, and not the memory, answer, as far as the system follows the advice.
+// reread advises the system to read from the disk rather than from its cache.
 func reread(file *os.File, part Part) error {
 	_ = unix.Fadvise(int(file.Fd()), 0, 0, unix.FADV_DONTNEED)
 	return compare(io.NewSectionReader(file, 0, part.Bytes+1), part)
 }
 
-// discard removes a file that was not finished.
+// discard removes an unfinished file.
 func (w *file) discard() {
 	if !w.done {
 		_ = w.to.Close()
@@ -92,10 +92,10 @@ func (w *file) discard() {
 	}
 }
 
-// ErrDamaged means that a file of a backup is not as it was written.
+// ErrDamaged means that a file of a backup differs from what was written.
 var ErrDamaged = errors.New("is not as it was written")
 
-// compare reads a file and compares it with what was written.
+// compare reads a file and compares it with its description.
 func compare(r io.Reader, part Part) error {
 	sum := sha256.New()
 	size, err := io.CopyBuffer(sum, struct{ io.Reader }{r}, make([]byte, 256<<10))
@@ -111,7 +111,7 @@ func compare(r io.Reader, part Part) error {
 	return nil
 }
 
-// check compares a file of the backup with what was written. The error names it.
+// check compares a file of the backup with its description. The error names the file.
 func (f *Folder) check(part Part) error {
 	from, err := os.Open(f.path(part.File))
 	if errors.Is(err, os.ErrNotExist) {
@@ -136,7 +136,7 @@ func syncFolder(path string) error {
 	return errors.Join(folder.Sync(), folder.Close())
 }
 
-// measure describes a file that is complete.
+// measure describes a complete file.
 func measure(from io.Reader, name string) (Part, error) {
 	sum := sha256.New()
 	size, err := io.Copy(sum, from)
@@ -146,18 +146,18 @@ func measure(from io.Reader, name string) (Part, error) {
 	return Part{File: name, SHA256: hex.EncodeToString(sum.Sum(nil)), Bytes: size}, nil
 }
 
-// sortedName is the folder of what a store has listed, by shards. It is of no use after the run.
+// sortedName is the folder of a store's list, by shards. It is removed after the run.
 const sortedName = "listed"
 
-// shards are as many as there are values of two digits of an address. One of them is in memory at a time.
+// shards is the number of values of two digits of an address. One shard is in memory at a time.
 const shards = 256
 
-// shardName returns the two digits.
+// shardName returns the two digits of a shard.
 func shardName(n int) string { return fmt.Sprintf("%02x", n) }
 
 func shardOf(address blobs.Address) string { return address.Name()[:2] }
 
-// listing sorts into shards what a store lists in any order.
+// listing sorts a store's list, which is in any order, into shards.
 type listing struct {
 	folder *Folder
 	files  map[string]*os.File
@@ -168,7 +168,7 @@ type listing struct {
 // ErrListCut means that a list of blobs ended early.
 var ErrListCut = errors.New("the list of blobs was cut off")
 
-// Listed reads the list of all blobs that the store has: a line of JSON each, and their number at the end.
+// Listed reads the store's list of all blobs: a line of JSON each, and their number at the end.
 func (r *Run) Listed(from io.Reader) (total Stored, err error) {
 	if err := os.RemoveAll(r.folder.path(sortedName)); err != nil {
 		return total, fmt.Errorf("listing the blobs: %w", err)
@@ -216,7 +216,7 @@ func (l *listing) add(blob Blob) error {
 	return encodeLine(json.NewEncoder(l.outs[shard]), Blob{Address: blob.Address, Size: blob.Size})
 }
 
-// close returns one error for all files: what fails one, such as a full disk, fails the others.
+// close returns one error for all files: a cause such as a full disk concerns all of them.
 func (l *listing) close() (err error) {
 	for shard, file := range l.files {
 		err = cmp.Or(err, l.outs[shard].Flush(), file.Close())
@@ -224,7 +224,7 @@ func (l *listing) close() (err error) {
 	return err
 }
 
-// listed returns what the store has in a shard.
+// listed returns the store's blobs of a shard.
 func (r *Run) listed(shard string) ([]Blob, error) {
 	file, err := os.Open(r.folder.path(sortedName + "/" + shard))
 	if errors.Is(err, os.ErrNotExist) {

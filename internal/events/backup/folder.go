@@ -1,8 +1,7 @@
-// Package backup has the files of a backup: what is in its folder, how they are written so that a crash leaves nothing
-// half, and how they are checked.
+// Package backup reads, writes and checks the files of a backup. A crash leaves no half-written file.
 //
-//	manifest.json        what is in the backup as of its last complete run
-//	next.json            the same of a run that is under way
+//	manifest.json        the contents of the backup as of its last complete run
+//	next.json            the same for a run in progress
 //	log/NNNNNN.zst       records of internal/events/logcopy
 //	keyring/NNNNNN.zst   a copy of internal/access/keyring: keys wrapped with the master key
 //	blobs/XX/<address>   blobs as they are in the store, and a list of them; XX are digits of the address
@@ -27,17 +26,16 @@ import (
 	"github.com/recital-tts/recital/internal/process/release"
 )
 
-// folderMode is that of folders, whose files are for their owner alone.
+// folderMode is the mode of folders, private to their owner.
 const folderMode = 0o700
 
-// Folder is the folder of a backup. A run has it for itself; those who read it share it.
+// Folder is the folder of a backup. A run locks it exclusively; readers share it.
 type Folder struct {
 	dir  string
 	lock *os.File
 }
 
-// Open opens a folder for a run, and creates it if it is missing. A folder with files that are not a backup's is
-// refused.
+// Open opens a folder for a run, and creates it if it is missing. It refuses a folder with files of anything else.
 func Open(dir string) (*Folder, error) {
 	if err := os.MkdirAll(dir, folderMode); err != nil {
 		return nil, fmt.Errorf("making the folder of the backup: %w", err)
@@ -96,12 +94,12 @@ func open(dir string, how int) (*Folder, error) {
 	return &Folder{dir: dir, lock: file}, nil
 }
 
-// Close gives the folder free.
+// Close unlocks the folder.
 func (f *Folder) Close() error { return f.lock.Close() }
 
 func (f *Folder) path(name string) string { return filepath.Join(f.dir, filepath.FromSlash(name)) }
 
-// removeAllBut removes what crashes and earlier runs have left in a folder, but for the files to keep.
+// removeAllBut removes leftovers of crashes and earlier runs from a folder, except the files to keep.
 func (f *Folder) removeAllBut(folder string, keep ...Part) error {
 	entries, err := os.ReadDir(f.path(folder))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -126,22 +124,22 @@ func (f *Folder) removeAllBut(folder string, keep ...Part) error {
 // isUnfinished reports whether a file was being written when a run was killed.
 func isUnfinished(name string) bool { return strings.HasSuffix(name, unfinished) }
 
-// KeyringName is the name of the copy of the keyring that a restore leaves in a data folder. recitald takes it up at
-// its start.
+// KeyringName is the name of the copy of the keyring that a restore leaves in a data folder. recitald imports it at its
+// start.
 const KeyringName = "keyring-import"
 
-// Manifest says what a backup consists of. What it does not name is no part of the backup.
+// Manifest lists the contents of a backup. Other files are no part of it.
 type Manifest struct {
 	Format  string    `json:"format"` // release.Format of the release that wrote it
 	Run     int       `json:"run"`    // number of the run that wrote it, from 1 on
-	Begun   time.Time `json:"begun"`  // the backup has whatever was in the log by then
+	Begun   time.Time `json:"begun"`  // the backup has all events that were in the log by then
 	Ended   time.Time `json:"ended,omitzero"`
 	LogID   uuid.UUID `json:"logId"`
 	Epoch   int       `json:"epoch"`
 	Events  uint64    `json:"events"`
 	Log     []Part    `json:"log"`
 	Keyring Part      `json:"keyring"`
-	Blobs   Part      `json:"blobs"` // the list of them
+	Blobs   Part      `json:"blobs"` // their list
 	Stored  Stored    `json:"stored"`
 }
 
@@ -150,23 +148,23 @@ type Part struct {
 	File   string `json:"file"` // below the backup's folder
 	SHA256 string `json:"sha256"`
 	Bytes  int64  `json:"bytes"`
-	// Of a part of the log: its events, and the position of the last one.
+	// For a part of the log: its events, and the position of the last one.
 	Events   uint64 `json:"events,omitempty"`
 	Position string `json:"position,omitempty"`
 }
 
-// Stored is what a list of blobs amounts to.
+// Stored is the sum of a list of blobs.
 type Stored struct {
 	Blobs int   `json:"blobs"`
 	Bytes int64 `json:"bytes"`
 }
 
-// Identity returns that of the log.
+// Identity returns the identity of the log.
 func (m Manifest) Identity() eventlog.Identity {
 	return eventlog.Identity{LogID: m.LogID, Epoch: m.Epoch}
 }
 
-// Size is that of all files together, in bytes.
+// Size returns the size of all files together, in bytes.
 func (m Manifest) Size() int64 {
 	size := m.Keyring.Bytes + m.Blobs.Bytes + m.Stored.Bytes
 	for _, part := range m.Log {
@@ -175,7 +173,7 @@ func (m Manifest) Size() int64 {
 	return size
 }
 
-// Position returns that of the last event in the backup, the start if there is none.
+// Position returns the position of the last event in the backup, the start if there is none.
 func (m Manifest) Position() (eventlog.Position, error) {
 	if len(m.Log) == 0 {
 		return eventlog.Start(), nil
@@ -191,7 +189,7 @@ const (
 // ErrNone means that a folder holds no complete backup.
 var ErrNone = errors.New("the folder holds no complete backup")
 
-// Manifest returns that of the last complete run. Errors: ErrNone.
+// Manifest returns the manifest of the last complete run. Errors: ErrNone.
 func (f *Folder) Manifest() (Manifest, error) { return f.read(manifestName) }
 
 func (f *Folder) read(name string) (m Manifest, err error) {

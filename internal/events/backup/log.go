@@ -16,11 +16,11 @@ import (
 // partSize is the size at which a part of the log ends, in bytes.
 const partSize = 64 << 20
 
-// maxWindow bounds the memory that reading a part takes, in bytes: who wrote it need not be ours.
+// maxWindow bounds the memory for reading a part, in bytes, because a part may come from a stranger.
 const maxWindow = 64 << 20
 
-// WriteLog writes the events that a stream of records has into parts of the log, and notes each part in the draft as
-// soon as it is complete, so that what follows a crash, or a stream that was cut, goes on after it. after is called
+// WriteLog writes the events of a stream of records into parts of the log, and notes each part in the draft as soon as
+// it is complete, so that the next run continues after it if this one crashes or the stream is cut. after is called
 // with each event.
 func (r *Run) WriteLog(from *logcopy.Reader, after func(eventlog.Recorded)) error {
 	if err := r.admit(from.Header().Identity); err != nil {
@@ -34,7 +34,7 @@ func (r *Run) WriteLog(from *logcopy.Reader, after func(eventlog.Recorded)) erro
 	}
 }
 
-// admit refuses another log, and another epoch of it: what followed the backup then never was.
+// admit refuses another log, or another epoch of it, in which the last events of the backup may never have happened.
 func (r *Run) admit(id eventlog.Identity) error {
 	if r.draft.Run == 1 && len(r.draft.Log) == 0 {
 		r.draft.LogID, r.draft.Epoch = id.LogID, id.Epoch
@@ -47,7 +47,7 @@ func (r *Run) admit(id eventlog.Identity) error {
 	return nil
 }
 
-// writePart writes one part, and reports whether there may be more. What came before the stream was cut is kept.
+// writePart writes one part, and reports whether there may be more. Events before the end of a cut stream are kept.
 func (r *Run) writePart(from *logcopy.Reader, after func(eventlog.Recorded)) (more bool, err error) {
 	last, err := r.draft.Position()
 	if err != nil {

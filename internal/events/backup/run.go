@@ -17,7 +17,7 @@ import (
 
 // Run is one run of a backup: first the log, then the keyring, then the blobs. The order is what makes the backup
 // consistent: a key is stored before anything is sealed with it, and a blob before the event that names it, so both
-// copies have whatever the copy of the log needs. Until Commit the folder is the backup of the run before.
+// copies have all keys and blobs of the copied events. Until Commit the folder is the backup of the previous run.
 type Run struct {
 	folder *Folder
 	former Manifest // of the last complete run; zero before the first
@@ -26,7 +26,7 @@ type Run struct {
 	gone   []string // files to remove after the commit
 }
 
-// Begin begins a run, or goes on with one that was cut short.
+// Begin begins a run, or continues one that was cut short.
 func (f *Folder) Begin(now time.Time) (*Run, error) {
 	former, err := f.Manifest()
 	if err != nil && !errors.Is(err, ErrNone) {
@@ -45,16 +45,16 @@ func (f *Folder) Begin(now time.Time) (*Run, error) {
 	return &Run{folder: f, former: former, draft: draft, now: now}, nil
 }
 
-// Position is that of the last event that the backup has.
+// Position returns the position of the last event in the backup.
 func (r *Run) Position() (eventlog.Position, error) { return r.draft.Position() }
 
-// Earlier returns what the run before had, for a comparison.
+// Earlier returns the manifest of the previous run, for a comparison.
 func (r *Run) Earlier() Manifest { return r.former }
 
-// Fresh reports whether the folder has had no event yet.
+// Fresh reports whether the folder has no event yet.
 func (r *Run) Fresh() bool { return len(r.draft.Log) == 0 }
 
-// WriteKeyring writes a copy of the keyring, which has to be whole.
+// WriteKeyring writes a complete copy of the keyring.
 func (r *Run) WriteKeyring(from io.Reader) error {
 	out, err := r.folder.create(fmt.Sprintf("keyring/%06d.zst", r.draft.Run))
 	if err != nil {
@@ -100,8 +100,8 @@ type unpacked struct {
 
 func (u unpacked) Close() error { u.Decoder.Close(); return u.from.Close() }
 
-// Commit makes the run the backup, in one step, and removes what is no part of it any more: earlier copies of the
-// keyring above all, because they hold the keys of those who were erased since.
+// Commit makes the run the backup, in one step, and removes files that are no longer part of it. Most important are
+// earlier copies of the keyring, because they hold keys that have been destroyed since.
 func (r *Run) Commit(ended time.Time) (Manifest, error) {
 	if r.draft.Keyring == r.former.Keyring || r.draft.Blobs.File == "" {
 		return Manifest{}, errors.New("the run is not complete")
@@ -135,5 +135,5 @@ func encodeLine(to *json.Encoder, line Blob) error {
 	return nil
 }
 
-// CheckKeyring compares the copy of the keyring with what was written.
+// CheckKeyring compares the copy of the keyring with its description.
 func (f *Folder) CheckKeyring(m Manifest) error { return f.check(m.Keyring) }

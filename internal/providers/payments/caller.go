@@ -11,7 +11,7 @@ type Caller struct {
 	Waiting bool   // a person waits for the answer
 }
 
-// operation is what one caller does under a context.
+// operation is one operation of a caller.
 type operation struct {
 	Caller
 	kept sync.Map
@@ -19,8 +19,8 @@ type operation struct {
 
 type operationKey struct{}
 
-// WithCaller returns a context for one operation of a caller. What a change in it has to know may be answered by what
-// was read or written before in the same operation.
+// WithCaller returns a context for one operation of a caller. Within it, an adapter may reuse what it has read or
+// written in place of reading again.
 func WithCaller(ctx context.Context, c Caller) context.Context {
 	return context.WithValue(ctx, operationKey{}, &operation{Caller: c})
 }
@@ -33,7 +33,7 @@ func CallerOf(ctx context.Context) Caller {
 	return Caller{}
 }
 
-// Kept returns what an adapter keeps for the operation of a context, nil outside of one.
+// Kept returns the adapter's cache for the operation of a context, nil outside of one.
 func Kept(ctx context.Context) *sync.Map {
 	if o, ok := ctx.Value(operationKey{}).(*operation); ok {
 		return &o.kept

@@ -11,88 +11,88 @@ import (
 	"time"
 )
 
-// Attempt names one change, so that it takes effect once however often it is attempted. The provider remembers ID for a
-// while; a change that was first attempted before that is looked up by its ID before it is made again.
+// Attempt identifies one change, so that repeated attempts take effect once. The provider remembers ID for a while. A
+// change first attempted before that is looked up by its ID before it is made again.
 type Attempt struct {
-	ID    string    // at most 64 letters, digits and hyphens; stands in the object's metadata, too
+	ID    string    // at most 64 letters, digits and hyphens; also in the object's metadata
 	First time.Time // when the change was first attempted
 }
 
-// Gateway is a payment provider. What it returns is what the provider says at that moment. Errors are those below, or
-// ErrUnavailable for all that may succeed later.
+// Gateway is a payment provider. It returns the provider's state at the moment of the call. Errors are the ones below;
+// ErrUnavailable stands for all that may succeed later.
 type Gateway interface {
-	// Prices returns the prices that are on sale, with their products: monthly ones only.
+	// Prices returns the monthly prices that are on sale, with their products.
 	Prices(ctx context.Context) ([]Price, error)
 	// Coupon returns a coupon, or ErrNotFound.
 	Coupon(ctx context.Context, id string) (Discount, error)
 
-	// CreateCustomer creates the customer of an account, whose id stands in the customer's metadata.
+	// CreateCustomer creates the customer of an account, with the account's id in its metadata.
 	CreateCustomer(ctx context.Context, a Attempt, account string) (customer string, err error)
-	// SetAddress tells the provider where a customer gets receipts and reminders by e-mail. It has no effect if that was
-	// told before, so that another address that somebody sets at the provider stays.
+	// SetAddress sets the e-mail address for a customer's receipts and reminders. It has no effect if it has set the same
+	// address before, so that an address set at the provider by other means is kept.
 	SetAddress(ctx context.Context, a Attempt, customer, address string) error
 	// AccountOf returns the account in a customer's metadata, "" if it names none, or ErrNotFound.
 	AccountOf(ctx context.Context, customer string) (account string, err error)
-	// Billing returns what the provider has of a customer.
+	// Billing returns the provider's state of a customer.
 	Billing(ctx context.Context, customer string) (Billing, error)
-	// Excerpt returns of it, by fewer requests, the subscriptions and the card, and the invoices if they are wanted. It
-	// does not say what of these was refunded or is disputed.
+	// Excerpt returns the subscriptions and the card, and optionally the invoices, by fewer requests. Refunds and disputes
+	// of the invoices are missing.
 	Excerpt(ctx context.Context, customer string, invoices bool) (Billing, error)
 
 	// Subscribe creates a subscription, which is incomplete until its first invoice is paid.
 	Subscribe(ctx context.Context, a Attempt, s NewSubscription) (Subscription, error)
-	// FirstPayment returns what a client needs to pay the first invoice of a subscription that is incomplete. Later
-	// ClientSecret does.
+	// FirstPayment returns the data for paying the first invoice of an incomplete subscription. Later invoices are paid
+	// with ClientSecret.
 	FirstPayment(ctx context.Context, subscription string) (FirstPayment, error)
 	// ChangePrice changes the price now and charges the difference; if that cannot be paid, nothing changes and the
-	// error is ErrDeclined. A change that was scheduled is dropped after that, and stays where nothing changes. Where the
-	// card's owner has to confirm the payment, the change is pending in the subscription that is returned.
+	// error is ErrDeclined. A scheduled change is dropped only if the price has changed. If the card's owner has to
+	// confirm the payment, the change is pending in the returned subscription.
 	ChangePrice(ctx context.Context, a Attempt, c PriceChange) (Subscription, error)
 	// PreviewPrice returns the invoice that ChangePrice would charge now. It changes nothing.
 	PreviewPrice(ctx context.Context, subscription, price string) (Preview, error)
-	// ClientSecret returns what a client needs, or has needed, to pay an invoice; "" for one with nothing to pay.
+	// ClientSecret returns the secret with which a client pays an invoice, or has paid it; "" if there is nothing to pay.
 	ClientSecret(ctx context.Context, invoice string) (string, error)
 	// ScheduleChange changes the price at the end of the period. Another scheduled change is replaced.
 	ScheduleChange(ctx context.Context, a Attempt, subscription, price string) (Subscription, error)
 	// DropScheduledChange drops the scheduled change, if there is one.
 	DropScheduledChange(ctx context.Context, a Attempt, subscription string) (Subscription, error)
-	// SetCancelAtPeriodEnd has the subscription end at the end of its period, or go on. A scheduled change is dropped.
+	// SetCancelAtPeriodEnd ends the subscription at the end of its period, or resumes it. A scheduled change is dropped.
 	SetCancelAtPeriodEnd(ctx context.Context, a Attempt, subscription string, cancel bool) (Subscription, error)
-	// End ends a subscription now. It is not an error if it has ended before.
+	// End ends a subscription now. It has no effect on a subscription that has ended.
 	End(ctx context.Context, a Attempt, subscription string) error
 
 	// CreateSetup begins the registration of a card.
 	CreateSetup(ctx context.Context, a Attempt, customer string) (setup string, err error)
-	// SetupSecret returns what a client needs to go on with a registration.
+	// SetupSecret returns the secret with which a client continues a registration.
 	SetupSecret(ctx context.Context, setup string) (clientSecret string, err error)
-	// ReplaceCard makes a payment method that was set up for the customer the one that pays from now on, and collects
-	// what is owed; if that is declined, it stays owed. One of another customer, or of nobody, is ErrNotFound.
+	// ReplaceCard makes a payment method that was set up for the customer the paying one, and collects outstanding
+	// invoices; if that is declined, they stay open. It returns ErrNotFound for any other payment method.
 	ReplaceCard(ctx context.Context, a Attempt, customer, paymentMethod string) (Card, error)
 
-	// Collect makes the card that pays the customer's, too, and charges to it the invoices of added items that are
-	// open; if that is declined, they stay open. It has no effect where there is no card.
+	// Collect makes the card that pays the customer's default, and charges the open invoices of added items to it; if
+	// that is declined, they stay open. It has no effect without a card.
 	Collect(ctx context.Context, a Attempt, customer string) error
 
-	// AddInvoiceItem adds an item to the subscription's next invoice while that is a draft, and otherwise has it paid
-	// by an invoice of its own at once.
+	// AddInvoiceItem adds an item to the subscription's next invoice while that is a draft, and otherwise charges it
+	// immediately by an invoice of its own.
 	//
-	// An item waits for the next invoice while all that waits comes to less than the provider charges at least.
+	// Items wait for the next invoice while their sum is below the provider's smallest charge.
 	AddInvoiceItem(ctx context.Context, a Attempt, item InvoiceItem) (id string, err error)
-	// WaitingItems returns the items that wait for an invoice because they come to too little for one.
+	// WaitingItems returns the items that wait for an invoice because their sum is too small for one.
 	WaitingItems(ctx context.Context, customer string) ([]AddedItem, error)
-	// VoidItems returns the items that were added to an invoice which is void, such as the first one of a subscription
-	// that nobody has paid.
+	// VoidItems returns the items that were added to an invoice that is void, such as the unpaid first one of a
+	// subscription.
 	VoidItems(ctx context.Context, customer string) ([]AddedItem, error)
-	// Owed returns what a customer owes without an invoice, in minor units of a currency: what was too little to be
-	// charged. It is 0 or less if nothing is owed.
+	// Owed returns the amount that a customer owes without an invoice because it was too small to be charged, in minor
+	// units of a currency. It is 0 or less if nothing is owed.
 	Owed(ctx context.Context, customer string) (amount int64, currency string, err error)
-	// DropItem deletes an item that waits. It is not an error if it was deleted before.
+	// DropItem deletes an item that waits. It has no effect on a deleted one.
 	DropItem(ctx context.Context, id string) error
 
-	// SettleInvoices makes the drafts of a customer final, and attempts once to collect what is owed. What is not paid
-	// then is uncollectible. The invoice of a subscription that was never paid is left alone.
+	// SettleInvoices finalises the drafts of a customer, and attempts once to collect its open invoices. Those that stay
+	// unpaid become uncollectible. The invoice of a subscription that was never paid is left alone.
 	SettleInvoices(ctx context.Context, a Attempt, customer string) error
-	// DeleteCustomer deletes a customer with its cards. It is not an error if it was deleted before.
+	// DeleteCustomer deletes a customer with its cards. It has no effect on a deleted one.
 	DeleteCustomer(ctx context.Context, a Attempt, customer string) error
 
 	// Events returns the provider's events since a time, oldest first, as far as the provider keeps them.
@@ -110,8 +110,8 @@ var (
 	ErrUnavailable = errors.New("the payment provider does not answer")
 )
 
-// DeclineCode returns the provider's code of why a payment was declined, such as "insufficient_funds". It is "" where
-// the provider says no reason, and for all other errors.
+// DeclineCode returns the provider's reason for declining a payment, such as "insufficient_funds". It is "" if the
+// provider gave no reason, and for all other errors.
 func DeclineCode(err error) string {
 	var declined interface{ DeclineCode() string }
 	if !errors.Is(err, ErrDeclined) || !errors.As(err, &declined) {
@@ -120,7 +120,7 @@ func DeclineCode(err error) string {
 	return declined.DeclineCode()
 }
 
-// Price is a price of a product, by the month.
+// Price is a monthly price of a product.
 type Price struct {
 	ID       string
 	Product  string // its name
@@ -131,7 +131,7 @@ type Price struct {
 
 // Keys of the metadata of a price, or of its product.
 const (
-	MetadataPlan          = "plan"           // that it is a price of
+	MetadataPlan          = "plan"           // to which the price belongs
 	MetadataOverageMillis = "overage_millis" // thousandths of a minor unit for each full unit past the plan
 	MetadataOverageUnit   = "overage_unit"   // characters
 )
@@ -147,17 +147,17 @@ type NewSubscription struct {
 type PriceChange struct {
 	Subscription string
 	Price        string
-	Replaces     string // invoice of a pending change, which is dropped before; "" for none
+	Replaces     string // invoice of a pending change to drop first; "" for none
 }
 
-// Preview is an invoice as it would be.
+// Preview is an invoice that was not made.
 type Preview struct {
 	AmountDue int64
 	Currency  string
 	Lines     []PreviewLine
 }
 
-// PreviewLine is a line of an invoice as it would be. A credit is negative.
+// PreviewLine is a line of a Preview. A credit is negative.
 type PreviewLine struct {
 	Description string
 	Amount      int64
@@ -169,7 +169,7 @@ type Discount struct {
 	Description string // such as "20 % off for 3 months"
 }
 
-// FirstPayment is what a client needs to pay a subscription's first invoice.
+// FirstPayment is the data with which a client pays a subscription's first invoice.
 type FirstPayment struct {
 	Invoice      string
 	ClientSecret string
@@ -178,11 +178,11 @@ type FirstPayment struct {
 	Discount     *Discount
 }
 
-// Billing is what a provider has of a customer.
+// Billing is the provider's state of a customer.
 type Billing struct {
 	Customer      string
 	Deleted       bool
-	Subscriptions []Subscription // newest first; those that have ended too, at most 20
+	Subscriptions []Subscription // newest first, including ended ones, at most 20
 	Card          *Card          // that pays; nil: none
 	Invoices      []Invoice      // newest first, at most 100, no drafts
 }
@@ -203,7 +203,7 @@ type Subscription struct {
 	Pending           *PendingChange
 }
 
-// PendingChange is a change of the price that is made when its invoice is paid. Until then it may lapse.
+// PendingChange is a change of the price that takes effect when its invoice is paid. Until then it may lapse.
 type PendingChange struct {
 	Price     string
 	Invoice   string
@@ -216,7 +216,7 @@ type ScheduledChange struct {
 	EffectiveAt time.Time
 }
 
-// Card is a card as it is shown.
+// Card is the displayed part of a card.
 type Card struct {
 	PaymentMethod string
 	Brand         string // such as "visa"
@@ -238,8 +238,8 @@ type Invoice struct {
 	Attempts     int64 // to collect it
 	Currency     string
 	CreatedAt    time.Time
-	Page         string // address of a page that shows it; whoever has it sees the invoice. "" for none
-	PDF          string // the same as a file
+	Page         string // address of its page, which is a secret; "" for none
+	PDF          string // address of its PDF; likewise
 }
 
 // InvoiceItem is an amount that is added to an invoice.
@@ -249,8 +249,8 @@ type InvoiceItem struct {
 	Amount       int64
 	Currency     string
 	Description  string
-	Usage        string // what it bills, by a key of ours; stands in the item's metadata
-	Characters   int64  // that it bills; stand in the item's metadata, too
+	Usage        string // billed usage, by a key of ours; in the item's metadata
+	Characters   int64  // billed; in the item's metadata, too
 }
 
 // AddedItem is an item that AddInvoiceItem has added.
@@ -266,11 +266,11 @@ type AddedItem struct {
 type Event struct {
 	ID        string
 	Type      string // such as "customer.subscription.updated"
-	Object    string // id of what it is about
-	Customer  string // "" where the event does not say it
+	Object    string // id of the object concerned
+	Customer  string // "" if the event names none
 	CreatedAt time.Time
 
-	OtherVersion bool // of a notice: it is of a version of the provider's interface that the adapter was not made for
+	OtherVersion bool // of a notice: it has a version of the provider's interface that the adapter does not support
 }
 
 // Notice verifies a notice that claims to come from the provider, and returns its event.
@@ -279,5 +279,5 @@ type Notice interface {
 	Verify(body []byte, signature string, now time.Time) (Event, error)
 }
 
-// ErrForged means that a notice was not sent by the provider, or not now.
+// ErrForged means that a notice was not sent by the provider, or is too old.
 var ErrForged = errors.New("the notice is not signed by the payment provider")

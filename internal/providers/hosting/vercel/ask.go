@@ -19,23 +19,23 @@ import (
 	"github.com/recital-tts/recital/internal/providers/hosting"
 )
 
-// Config is what a Platform needs. URL, Timeout, Pause and Logger are optional.
+// Config configures a Platform. URL, Timeout, Pause and Logger are optional.
 type Config struct {
 	ClientID     string
 	ClientSecret string
-	RedirectURL  string        // where the platform has sent the browser with a code
+	RedirectURL  string        // to which the platform sent the browser with a code
 	URL          string        // of another server that speaks the API; "" for Vercel's
 	Timeout      time.Duration // of one request; 10 s
-	Pause        time.Duration // for which nothing is asked after an outage was noticed; 5 s
+	Pause        time.Duration // without requests after an outage was noticed; 5 s
 	Logger       *slog.Logger
-	Watch        func(http.RoundTripper) http.RoundTripper // wraps what carries the requests, to measure it; may be nil
+	Watch        func(http.RoundTripper) http.RoundTripper // wraps the transport, to measure it; may be nil
 }
 
 const (
 	maxReply     = 16 << 20 // bytes: projects are described at length
-	tries        = 3        // where the platform takes no more requests
+	tries        = 3        // while the platform limits the rate
 	longestWait  = 5 * time.Second
-	limitedFor   = 10 * time.Second // where the platform does not say for how long
+	limitedFor   = 10 * time.Second // without a header Retry-After
 	longestLimit = time.Hour
 )
 
@@ -46,7 +46,7 @@ type Platform struct {
 	breaker *circuit.Breaker
 }
 
-// New returns a platform. It asks nothing yet. Close must follow.
+// New returns a platform, which must be closed. It sends no request yet.
 func New(conf Config) *Platform {
 	conf.URL = strings.TrimRight(cmp.Or(conf.URL, "https://api.vercel.com"), "/")
 	if conf.Logger == nil {
@@ -62,12 +62,12 @@ func New(conf Config) *Platform {
 			MaxIdleConnsPerHost: 16, IdleConnTimeout: 90 * time.Second,
 		}),
 		Timeout: cmp.Or(conf.Timeout, 10*time.Second),
-		// Tokens go nowhere else.
+		// A redirect would send the token to another host.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
 
-// Close closes the connections that are idle.
+// Close closes idle connections.
 func (p *Platform) Close() error {
 	p.client.CloseIdleConnections()
 	return nil
@@ -87,8 +87,8 @@ type problem struct {
 	Code string `json:"code"`
 }
 
-// ask asks the platform, unless there is an outage, and reads its answer into out. Where the platform takes no more
-// requests for a short while, it is asked again.
+// ask sends a request, unless there is an outage, and decodes the response into out. While the platform limits the rate
+// it tries again after a short wait.
 func (p *Platform) ask(ctx context.Context, q question, out any) error {
 	for try := 1; ; try++ {
 		report, err := p.breaker.Allow()
@@ -108,7 +108,7 @@ func (p *Platform) ask(ctx context.Context, q question, out any) error {
 	}
 }
 
-// sleep reports whether there was the time to sleep.
+// sleep reports whether it slept for the whole time.
 func sleep(ctx context.Context, d time.Duration) bool {
 	if end, ends := ctx.Deadline(); ends && time.Until(end) <= d {
 		return false
@@ -191,7 +191,7 @@ func kindOf(status int, _ string) error {
 	return hosting.ErrUnavailable
 }
 
-// retryAfter returns what the header says: seconds, or a time.
+// retryAfter returns the wait of a header Retry-After, which has seconds or a time.
 func retryAfter(value string) time.Duration {
 	after := limitedFor
 	if seconds, err := strconv.Atoi(value); err == nil {
@@ -202,17 +202,17 @@ func retryAfter(value string) time.Duration {
 	return min(after, longestLimit)
 }
 
-// refusal is an error of package hosting with what an operator needs to look it up. It contains no text of the
-// platform's, which may quote what was sent.
+// refusal is an error of package hosting with the details for an operator's look-up. It contains no text of the
+// platform's, which may quote the request.
 type refusal struct {
 	kind    error
-	status  int    // 0: there was no answer
+	status  int    // 0 without a response
 	code    string // the platform's, such as "forbidden"
-	request string // the id under which the platform has logged it
-	because error  // where there was no answer
+	request string // the platform's id of the request
+	because error  // without a response
 }
 
-// Error names the kind, and the rest in brackets.
+// Error returns the kind, followed by the details in brackets.
 func (r *refusal) Error() string {
 	if r.because != nil {
 		return r.kind.Error() + ": " + r.because.Error()
@@ -235,7 +235,7 @@ var errNotRead = errors.New("its answer could not be read")
 
 func unreadable() error { return &refusal{kind: hosting.ErrUnavailable, because: errNotRead} }
 
-// away returns the error of a request that was not answered, without its URL.
+// away returns the error of a request without a response, without its URL.
 func away(ctx context.Context, err error) error {
 	var transport *url.Error
 	switch {

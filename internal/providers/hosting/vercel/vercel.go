@@ -38,7 +38,7 @@ func (p *Platform) Exchange(ctx context.Context, code string) (hosting.Access, e
 	return hosting.Access{Token: granted.Token, Installation: granted.Installation, Team: granted.Team}, err
 }
 
-// refusedCode tells a code that is not accepted from credentials of ours that are not.
+// refusedCode distinguishes a refused code from refused credentials of the service.
 func (p *Platform) refusedCode(status int, code string) error {
 	if status == http.StatusBadRequest && code != "invalid_client" {
 		return hosting.ErrCode
@@ -174,7 +174,7 @@ func (p *Platform) RemoveVariable(ctx context.Context, a hosting.Access, project
 	return p.ask(ctx, question{access: a, method: http.MethodDelete, path: path}, nil)
 }
 
-// join escapes the parts of a path. What would lead to another path is the name of nothing.
+// join escapes the parts of a path. It refuses a part that would lead to another path.
 func join(base string, parts ...string) (string, error) {
 	for _, part := range parts {
 		if part == "" || part == "." || part == ".." {

@@ -13,7 +13,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/loudness"
 )
 
-// The variants that clones are made of: those of the synthesiser that neither whisper nor sound like machines.
+// The variants of the synthesiser that clones are based on: those that neither whisper nor sound like machines.
 func women() []string { return []string{"f1", "f2", "f3", "f4"} }
 func men() []string   { return []string{"m3", "m6", "m7", "m8"} }
 
@@ -21,10 +21,10 @@ func isNatural(variant string) bool {
 	return slices.Contains(women(), variant) || slices.Contains(men(), variant)
 }
 
-// between is the pitch in Hz from which a voice is taken for a woman's, if nobody says what it is.
+// between is the pitch in Hz from which a voice of unknown gender is taken for a woman's.
 const between = 150
 
-// naturalVariants returns those that may be near.
+// naturalVariants returns the variants that may be near a voice.
 func naturalVariants(gender string, pitch float64) []string {
 	if genderOf(gender, pitch) == "F" {
 		return women()
@@ -40,7 +40,7 @@ func genderOf(said string, pitch float64) string {
 	return "M"
 }
 
-// neutral returns a timbre with a median pitch of about so many Hz that leaves the rest as the variant has it.
+// neutral returns a timbre with a median pitch of about the given Hz, and otherwise as the variant has it.
 func neutral(pitch float64) speech.Timbre {
 	return speech.Timbre{
 		PitchLow:  inRange(0.8*pitch, speech.MinTimbrePitch, 300),
@@ -49,10 +49,10 @@ func neutral(pitch float64) speech.Timbre {
 	}
 }
 
-// usualBreath is more than the variants have: it fills the gaps between the harmonics as they are filled in people.
+// usualBreath is more than the variants have, and fills the gaps between the harmonics as in people's voices.
 const usualBreath = 0.6
 
-// sound is what is measured of a rendering.
+// sound is the measurement of a rendering.
 type sound struct {
 	acoustics.Statistics
 	loudness float64 // LUFS

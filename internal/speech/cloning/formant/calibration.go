@@ -7,12 +7,12 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 )
 
-// reading is what a candidate says.
+// reading is a text that a candidate speaks.
 type reading struct{ language, text string }
 
-// calibration is what candidates say while a voice is fitted. It is in the language of the speaker, where that is
-// known: pitch, pace, vowels and spectrum of a voice depend on the language. Otherwise it is in several languages, so
-// that none is far off. None of the sentences is among those by which clones are judged.
+// calibration is the set of texts that candidates speak while a voice is fitted. It is in the speaker's language if
+// that is known, because pitch, pace, vowels and spectrum of a voice depend on the language. Otherwise it is in several
+// languages, so that none is far off. The sentences by which clones are judged are not among them.
 type calibration struct {
 	brief []reading // suffices to choose a variant
 	whole []reading
@@ -25,8 +25,8 @@ const (
 	unknownIn = 5 // languages for a speaker whose own is not known
 )
 
-// calibrationFor returns the calibration for a speaker with an accent, as the client calls it: a code of a language,
-// with or without region, or what contains its English name.
+// calibrationFor returns the calibration for a speaker with an accent, given by the client as a code of a language,
+// with or without region, or as a text that contains its English name.
 func calibrationFor(accent string) calibration {
 	if language, texts := languageOf(accent); texts != nil {
 		return calibration{
@@ -58,7 +58,7 @@ func languageOf(accent string) (language string, texts []string) {
 	return "", nil
 }
 
-// Sentences returns what voices say in a language while they are measured; nil in one without such sentences.
+// Sentences returns the sentences with which voices are measured in a language, nil if there are none.
 func Sentences(language string) []string {
 	_, texts := languageOf(language)
 	return texts
@@ -70,7 +70,7 @@ func base(language string) string {
 	return base
 }
 
-// script is what candidates say in a language.
+// script is the text that candidates speak in a language.
 type script struct {
 	language string // the engine's code
 	name     string // in English, in lower case

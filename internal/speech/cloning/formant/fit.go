@@ -18,8 +18,8 @@ const (
 	equalising = 2 // rounds of the equaliser and the gain; the pitch is brought nearer in all rounds
 )
 
-// Fit implements cloning.Cloner. The accent decides in which language candidates are compared with the recordings; the
-// voice speaks with that of the language that is spoken.
+// Fit implements cloning.Cloner. The accent decides the language in which candidates are compared with the recordings.
+// The voice speaks each language with the accent of that language.
 func (c *Cloner) Fit(
 	ctx context.Context, analyses []cloning.Analysis, profile cloning.Profile, progress func(done, total int),
 ) (cloning.Model, error) {
@@ -50,7 +50,7 @@ func (c *Cloner) Fit(
 	return kept, nil
 }
 
-// unusable returns why no voice can be made of recordings, as a sentence for people, and "" if one can.
+// unusable returns the reason why recordings cannot be cloned, as a sentence for people, or "" if they can.
 func unusable(target measured) string {
 	switch {
 	case target.Statistics.Speech < leastSpeech:
@@ -64,7 +64,7 @@ func unusable(target measured) string {
 	return ""
 }
 
-// mostMusic is how much recordings may be like music, of which a little may be mixed with speech.
+// mostMusic is the maximum likeness of recordings to music: speech may have a little music behind it.
 const mostMusic = 0.9
 
 // fitting is the search for the timbre that is nearest to a target.
@@ -79,8 +79,8 @@ type fitting struct {
 	variant string
 	timbre  speech.Timbre
 	now     sound   // of the timbre
-	median  float64 // the pitch in Hz that the voice is to have
-	limit   gap     // within which what is settled for has to be
+	median  float64 // the wanted pitch in Hz
+	limit   gap     // the largest accepted distance
 }
 
 func (f *fitting) fit(ctx context.Context, variants []string) error {
@@ -111,8 +111,8 @@ func (f *fitting) fit(ctx context.Context, variants []string) error {
 	return nil
 }
 
-// aim sets the pitch that the voice is to have: that of the target, or of the variant if they cannot be told apart. In
-// other languages than the speaker's, the pitch of a voice is another one by more than the two may differ.
+// aim sets the wanted pitch: the target's, or the variant's if the two are indistinguishable. In languages other than
+// the speaker's, the pitch of a voice changes by more than the permitted difference.
 func (f *fitting) aim(ctx context.Context) error {
 	if f.median = f.target.Statistics.PitchQuantile(0.5); f.calibration.own {
 		return nil
@@ -126,7 +126,7 @@ func (f *fitting) aim(ctx context.Context) error {
 	return nil
 }
 
-// goal returns the pitch in Hz of a variant if the target's cannot be told apart from it, and that of the target else.
+// goal returns a variant's pitch in Hz if the target's is indistinguishable from it, and the target's otherwise.
 func (f *fitting) goal(own float64) float64 {
 	target := f.target.Statistics.PitchQuantile(0.5)
 	if math.Abs(semitones(target, own)) <= f.chance().pitch {
@@ -135,7 +135,7 @@ func (f *fitting) goal(own float64) float64 {
 	return target
 }
 
-// choose begins with the variant that is nearest.
+// choose begins with the nearest variant.
 func (f *fitting) choose(ctx context.Context, variants []string) error {
 	start := neutral(f.target.Statistics.PitchQuantile(0.5))
 	var best fitting
@@ -171,7 +171,7 @@ func (f *fitting) advance() {
 	}
 }
 
-// mismatch is how much an equaliser would have to do, in dB.
+// mismatch returns the correction that an equaliser would have to make, in dB.
 func (f *fitting) mismatch() float64 {
 	differences := f.differences()
 	sum, n := 0.0, 0.0
@@ -183,7 +183,7 @@ func (f *fitting) mismatch() float64 {
 	return math.Sqrt(sum / max(n, 1))
 }
 
-// pitch brings the median and the range of the pitch nearer by what they are wrong now.
+// pitch corrects the median and the range of the pitch by their current error.
 func (f *fitting) pitch() {
 	target, now, t := &f.target.Statistics, &f.now.Statistics, &f.timbre
 	middle := math.Sqrt(t.PitchLow * t.PitchHigh)
@@ -195,7 +195,7 @@ func (f *fitting) pitch() {
 	t.PitchHigh = inRange(middle*half, t.PitchLow, speech.MaxTimbrePitch)
 }
 
-// tune brings formants, breath and pace nearer by what they are wrong now.
+// tune corrects formants, breath and pace by their current error.
 func (f *fitting) tune() {
 	target, now, t := &f.target.Statistics, &f.now.Statistics, &f.timbre
 	t.Formants = inRange(t.Formants*math.Pow(formantRatio(target, now), 0.8), leastFormants, mostFormants)
@@ -205,7 +205,8 @@ func (f *fitting) tune() {
 
 // Limits within which the synthesiser sounds natural. The range of the pitch is at most about that of the natural
 // variants: in a wider one the median depends on the sentence more than on the voice. The pace is kept near the
-// synthesiser's, because it is known to a tenth: how many syllables have a peak of their own depends on the speaker.
+// synthesiser's, because it is measured only to a tenth: the share of syllables with a peak of their own depends on the
+// speaker.
 const (
 	leastHalf, mostHalf         = 1.05, 1.3
 	leastBreath, mostBreath     = 0.5, 0.75
@@ -213,8 +214,7 @@ const (
 	leastPace, mostPace         = 0.8, 1.25
 )
 
-// breathPerDecibel is small: breath changes the ratio of what is periodic to what is not less than recordings vary in
-// it.
+// breathPerDecibel is small, because breath changes the ratio of harmonics to noise less than recordings differ in it.
 const breathPerDecibel = 0.02
 
 // spread returns the range of the intonation in semitones.
@@ -222,8 +222,8 @@ func spread(s *acoustics.Statistics) float64 {
 	return semitones(s.PitchQuantile(0.9), s.PitchQuantile(0.1))
 }
 
-// formantRatio returns by how much the formants of a voice are above those of another one: the geometric mean over F1
-// to F3, the higher ones counting more, because they depend less on what is said.
+// formantRatio returns the ratio of the formants of two voices: the geometric mean over F1 to F3, with more weight on
+// the higher ones, because they depend less on the text.
 func formantRatio(a, b *acoustics.Statistics) float64 {
 	sum, all := 0.0, 0.0
 	for i, weight := range []float64{1, 2, 2} {
@@ -234,8 +234,9 @@ func formantRatio(a, b *acoustics.Statistics) float64 {
 	return math.Exp(sum / max(all, 1))
 }
 
-// differences returns how much louder the target is in each band in dB, the level of all apart: half by the long-term
-// spectrum, in which the loud moments count, and half by the mean of all moments, unless noise fills the quiet ones.
+// differences returns how much louder the target is in each band in dB, apart from the overall level. One half is from
+// the long-term spectrum, in which loud moments dominate, and one half from the mean of all moments, unless noise fills
+// the quiet ones.
 func (f *fitting) differences() (out [acoustics.Bands]float64) {
 	out = f.apart(f.target.Statistics.LongTermSpectrum(), f.now.LongTermSpectrum())
 	if !f.isClean() {
@@ -247,16 +248,16 @@ func (f *fitting) differences() (out [acoustics.Bands]float64) {
 	return out
 }
 
-// cleanSNR is the ratio of speech to noise in dB from which the quiet moments of a recording are those of the voice.
+// cleanSNR is the signal-to-noise ratio in dB from which the quiet moments of a recording belong to the voice.
 const cleanSNR = 30
 
-// isClean reports whether the mean levels of the target are those of the voice.
+// isClean reports whether the mean levels of the target belong to the voice.
 func (f *fitting) isClean() bool {
 	return f.target.SNR >= cleanSNR && f.target.Statistics.MeanLevels() != [acoustics.Bands]float64{}
 }
 
-// apart returns the differences of spectra in dB without their mean, and 0 where the target is not known: what is above
-// the bandwidth of a telephone is as the variant has it.
+// apart returns the differences of spectra in dB without their mean, and 0 where the target is unknown: above the
+// bandwidth of a telephone the variant's spectrum is kept.
 func (f *fitting) apart(target, now [acoustics.Bands]float64) (out [acoustics.Bands]float64) {
 	sum, n, known := 0.0, 0.0, f.known()
 	for band := range out {
@@ -273,8 +274,8 @@ func (f *fitting) apart(target, now [acoustics.Bands]float64) (out [acoustics.Ba
 	return out
 }
 
-// known returns the frequency in Hz up to which the spectrum of the target is that of the voice. What a telephone seems
-// to transmit above its own limit is left over from resampling.
+// known returns the frequency in Hz up to which the target's spectrum belongs to the voice. Energy above a telephone's
+// limit is left over from resampling.
 func (f *fitting) known() float64 {
 	if f.target.Bandwidth < mostOfTelephone {
 		return min(f.target.Bandwidth, telephone)
@@ -282,13 +283,13 @@ func (f *fitting) known() float64 {
 	return f.target.Bandwidth
 }
 
-// The limit of a telephone, and up to where its recordings seem to reach, in Hz.
+// The limit of a telephone, and the apparent limit of its recordings, in Hz.
 const (
 	telephone       = 4000.0
 	mostOfTelephone = 5000.0
 )
 
-// equalise brings the long-term spectrum and the loudness nearer by what they are wrong now.
+// equalise corrects the long-term spectrum and the loudness by their current error.
 func (f *fitting) equalise() {
 	differences := f.differences()
 	bands := mastering.Bands()
@@ -303,12 +304,12 @@ func (f *fitting) equalise() {
 	f.level()
 }
 
-// level brings the loudness nearer.
+// level corrects the loudness.
 func (f *fitting) level() {
 	f.timbre.Gain = inRange(f.timbre.Gain+loudness.Target-f.now.loudness, -mastering.MaxGain, mastering.MaxGain)
 }
 
-// mostBoost is what a band is raised or lowered at most, in dB.
+// mostBoost is the maximum change of a band in dB.
 const mostBoost = 20.0
 
 // at interpolates between the bands of the measured spectrum.

@@ -1,6 +1,6 @@
 // Package formant clones voices with the parameters of the formant synthesiser: fundamental frequency, pace, length of
-// the vocal tract, breath, and an equaliser that brings the long-term spectrum to that of the recordings. A clone has
-// the pitch and the colour of a voice, and the articulation and the melody of the synthesiser.
+// the vocal tract, breath, and an equaliser that matches the long-term spectrum of the recordings. A clone has the
+// voice's pitch and colour, and the synthesiser's articulation and melody.
 package formant
 
 import (
@@ -16,10 +16,10 @@ import (
 	"github.com/recital-tts/recital/internal/speech/cloning"
 )
 
-// engineName changes with what analyses and models contain.
+// engineName changes with the content of analyses and models.
 const engineName = "formant/1"
 
-// leastSpeech is the speech in seconds from which a voice is made.
+// leastSpeech is the minimum of speech for a voice, in seconds.
 const leastSpeech = 3.0
 
 // Cloner implements cloning.Cloner.
@@ -33,7 +33,7 @@ var _ cloning.Cloner = (*Cloner)(nil)
 // New returns a Cloner whose voices are spoken by the first engine.
 func New(engine speech.Engine) *Cloner { return &Cloner{engine: engine} }
 
-// WithInstalled returns a cloner that may make voices of installed ones: of those that a function returns.
+// WithInstalled returns a cloner that may base voices on the installed ones that a function returns.
 func (c *Cloner) WithInstalled(voices func() []speech.Voice) *Cloner {
 	return &Cloner{engine: c.engine, installed: voices}
 }
@@ -108,7 +108,7 @@ func read(analyses []cloning.Analysis) (measured, error) {
 type model struct {
 	Variant string        `json:"variant"`
 	Timbre  speech.Timbre `json:"timbre"`
-	// The installed voice that is moved; nil for none. Where it cannot speak, the variant does.
+	// The installed voice that is moved, nil for none. The variant speaks where it cannot.
 	Installed *speech.Installed `json:"installed,omitempty"`
 }
 

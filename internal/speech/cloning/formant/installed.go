@@ -13,9 +13,9 @@ import (
 	"github.com/recital-tts/recital/internal/speech/mastering"
 )
 
-// nearestInstalled returns the installed voice of the speaker's language and gender that is nearest in the spectrum, as
-// it is moved to the target, if it is then in no respect farther from the target than the nearest variant, beyond
-// chance; otherwise nil. Such a voice was measured when it was installed, so nothing has to be spoken.
+// nearestInstalled returns the installed voice of the speaker's language and gender with the nearest spectrum, moved to
+// the target, if it is then in no respect farther from the target than the nearest variant, beyond chance; otherwise
+// nil. Such a voice was measured when it was installed, so it need not speak for the comparison.
 func (f *fitting) nearestInstalled(profile cloning.Profile) (nearest *speech.Installed) {
 	language, texts := languageOf(profile.Accent)
 	if texts == nil || f.cloner.installed == nil {
@@ -39,10 +39,11 @@ func (f *fitting) nearestInstalled(profile cloning.Profile) (nearest *speech.Ins
 }
 
 // isJudged reports whether judges have found clones to be nearer with an installed base than without one. They have
-// heard a woman who speaks English (docs/neural-voices.md), and nobody else.
+// only heard a woman who speaks English (docs/neural-voices.md).
 func isJudged(language, gender string) bool { return language == "en" && gender == "F" }
 
-// moved returns an installed voice moved to the target, how far its spectrum was from that, and whether it is near now.
+// moved returns an installed voice moved to the target, the former distance of its spectrum, and whether it is near
+// now.
 func (f *fitting) moved(of speech.Installed) (clone speech.Installed, before float64, ok bool) {
 	var own acoustics.Statistics
 	if decode(of.Base.Sound, cloning.MaxAnalysisBytes, &own) != nil || own.Voiced <= 0 {
@@ -69,7 +70,7 @@ func (f *fitting) moved(of speech.Installed) (clone speech.Installed, before flo
 	return clone, before, !near.farther(f.limit)
 }
 
-// colour brings the spectrum nearer by an equaliser, and reckons what it makes of it.
+// colour corrects the spectrum by an equaliser, and computes the result.
 func (f *fitting) colour() {
 	f.equalise()
 	bands := mastering.Bands()
@@ -81,7 +82,7 @@ func (f *fitting) colour() {
 	}
 }
 
-// transposed returns what is measured of a voice that is played faster or slower by a factor, but for the pitch.
+// transposed returns the measurement of a voice that is played faster or slower by a factor, with the pitch unchanged.
 func transposed(s acoustics.Statistics, factor float64) acoustics.Statistics {
 	var hertz, powers [acoustics.Bands]float64
 	for band, power := range s.Spectrum {
@@ -95,10 +96,10 @@ func transposed(s acoustics.Statistics, factor float64) acoustics.Statistics {
 	return s
 }
 
-// over returns values over ascending frequencies, between which it interpolates.
+// over returns a function that interpolates values over ascending frequencies.
 func over(hertz, values []float64) (curve interp.PiecewiseLinear) {
 	if err := curve.Fit(hertz, slices.Clone(values)); err != nil {
-		panic(err) // the frequencies are those of bands
+		panic(err) // the frequencies of bands ascend
 	}
 	return curve
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/recital-tts/recital/internal/speech/acoustics"
 )
 
-// fallbacks is how many renderings settle takes at most, besides those of the variants.
+// fallbacks is the maximum number of renderings that settle takes, besides the variants'.
 const fallbacks = 3
 
-// settle keeps the timbre if it is in no respect farther from the target than the variant that is nearest in it, beyond
-// chance. Otherwise it tries it without the equaliser, and is content with the nearest variant at the pitch of the
-// target.
+// settle keeps the timbre if it is in no respect farther from the target than the nearest variant in that respect,
+// beyond chance. Otherwise it tries the timbre without the equaliser, and finally the nearest variant at the target's
+// pitch.
 func (f *fitting) settle(ctx context.Context, variants []string) error {
 	limit, nearest, err := f.plain(ctx, variants)
 	if err != nil {
@@ -38,8 +38,8 @@ func (f *fitting) settle(ctx context.Context, variants []string) error {
 	return nil
 }
 
-// plain measures the variants as they are. It returns how far they are at least in each respect, and the one whose
-// spectrum is nearest.
+// plain measures the unchanged variants. It returns their smallest distance in each respect, and the variant with the
+// nearest spectrum.
 func (f *fitting) plain(ctx context.Context, variants []string) (least gap, nearest string, err error) {
 	for i, variant := range variants {
 		now, err := f.cloner.hear(ctx, speech.Voice{Variant: variant}, f.calibration.whole)
@@ -59,7 +59,7 @@ func (f *fitting) plain(ctx context.Context, variants []string) (least gap, near
 	return least, nearest, nil
 }
 
-// gap is how far a rendering is from the target.
+// gap is the distance of a rendering from the target.
 type gap struct {
 	pitch    float64 // semitones
 	spectrum float64 // dB
@@ -73,7 +73,7 @@ func (f *fitting) gap() gap {
 	}
 }
 
-// numbers are the cepstra that are compared, without the first, which is the level.
+// numbers are the compared cepstra, without the first, which is the level.
 const numbers = 12
 
 // cepstrum returns the distance of the mean mel-frequency cepstra, as a root mean square over the known bands; 0 if
@@ -106,11 +106,11 @@ func (g gap) plus(by gap) gap {
 	return gap{g.pitch + by.pitch, g.spectrum + by.spectrum, g.cepstrum + by.cepstrum}
 }
 
-// likely is the number of standard errors that chance seldom exceeds: once in twenty times.
+// likely is the number of standard errors that chance exceeds once in twenty times.
 const likely = 1.96
 
-// chance is how far other recordings of the speaker would be: the error of a median of normally distributed values, of
-// which there is about one a second that does not follow from the one before.
+// chance returns the likely distance of other recordings of the speaker: the error of a median of normally distributed
+// values, of which about one a second is independent.
 func (f *fitting) chance() gap {
 	s := &f.target.Statistics
 	deviation := spread(s) / 2.56 // from the 10th to the 90th percentile
