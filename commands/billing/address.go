@@ -10,9 +10,9 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// tellAddress tells the provider the e-mail address of an account's owner, for receipts and reminders. It is part of
-// each look at the provider, to which the notices of a new customer and of the draft of each invoice lead. If it fails,
-// nothing else does: the next look repeats it.
+// tellAddress sends the e-mail address of an account's owner to the provider, for receipts and reminders. It is part of
+// every look at the provider, and the notices of a new customer and of each invoice's draft lead to a look. Its error
+// is ignored because the next look repeats it.
 func (b *Billing) tellAddress(ctx context.Context, id, customer string) {
 	address, err := b.addressOf(ctx, id)
 	if err == nil && address != "" {

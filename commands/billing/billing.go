@@ -26,11 +26,11 @@ const (
 	DunningProcess         = "dunning"          // subscriptions whose grace is over
 	PaymentProcess         = "payment"          // notices that were not handled
 	CollectProcess         = "collect"          // payments and ends of subscriptions, after which debts are seen to
-	OverageProcess         = "bill_overage"     // characters past a plan, whose period or terms have ended
-	DisputeProcess         = "end_disputed"     // disputes that were lost, after which nothing is to go on
+	OverageProcess         = "bill_overage"     // characters past a plan, on terms that have ended
+	DisputeProcess         = "end_disputed"     // lost disputes that end subscriptions
 )
 
-// Patience is how long a request may be open before it is taken for one that a crash has left behind.
+// Patience is the age from which an open request is considered left behind by a crash.
 const Patience = 30 * time.Second
 
 // Config configures Billing. The first group is needed.
@@ -45,7 +45,7 @@ type Config struct {
 	AlertUnpaid func(ctx context.Context, i UnpaidInvoice) error
 	// AlertLost raises the alert of a dispute that is lost, once however often it is called.
 	AlertLost func(ctx context.Context, d LostDispute) error
-	// AlertSecond raises the alert of a subscription that runs beside another one, once however often it is called.
+	// AlertSecond raises the alert of a second running subscription. Repeated calls raise one alert.
 	AlertSecond func(ctx context.Context, s SecondSubscription) error
 	// Address returns the e-mail address of an account's owner as a read model shows it, sealed; nil if it shows none.
 	Address func(ctx context.Context, account string) ([]byte, error)
@@ -59,28 +59,28 @@ type Config struct {
 	DisputeEndsPlan bool
 }
 
-// Views are what Billing needs of read models. What they say may be out of date: it is a hint, and the log decides.
+// Views are the read models that Billing uses. They may be out of date: they are hints, and the log decides.
 type Views interface {
 	// AccountOf returns the account of a customer, "" if none is shown.
 	AccountOf(ctx context.Context, customer string) (account string, err error)
-	// Overdue returns accounts of subscriptions that have not ended and whose period was over at a time, in their
-	// order, from the one after a given account on; none at the end.
+	// Overdue returns accounts of unended subscriptions with a period that was over at a time, in order, beginning
+	// after a given account; none at the end.
 	Overdue(ctx context.Context, at time.Time, after string) (accounts []string, err error)
 }
 
 // Periods are what accounts have used, for the ledger. A period is given by its stream, terms by the version of the
 // entitlement that they follow.
 type Periods interface {
-	// OverageOn returns what was used past plan and credit on terms that have ended.
+	// OverageOn returns the usage past plan and credit on terms that have ended.
 	OverageOn(ctx context.Context, stream string, version int64) (Overage, error)
-	// OverageBilled records what was billed of it. Recording it again changes nothing.
+	// OverageBilled records the billing of an overage. Recording it again has no effect.
 	OverageBilled(ctx context.Context, stream string, version int64, b Billed, cause uuid.UUID) (eventlog.Position, error)
-	// EndFor ends the periods of an account that is closed, and returns what of them is to be billed. While something
-	// is reserved in them the error is a *todo.NotYetError.
+	// EndFor ends the periods of a closed account, and returns their unbilled usage. While a reservation is open in
+	// them the error is a *todo.NotYetError.
 	EndFor(ctx context.Context, account string) ([]Unbilled, error)
 }
 
-// Overage is what was used past plan and credit on terms that have ended.
+// Overage is the usage past plan and credit on terms that have ended.
 type Overage struct {
 	Account    string
 	Plan       plan.Type
@@ -88,17 +88,17 @@ type Overage struct {
 	End        time.Time // of the terms
 	Characters int64
 	At         time.Time         // when it was recorded
-	Billed     bool              // there is nothing left to be done
+	Billed     bool              // including one that costs nothing
 	Position   eventlog.Position // of the last event of the period
 }
 
-// Billed is what was billed of an overage. Item is "" if it came to nothing.
+// Billed is the billing of an overage. Item is "" if it cost nothing.
 type Billed struct {
 	Units, Amount  int64
 	Currency, Item string
 }
 
-// Lapse is a subscription whose plan was withdrawn, because nobody has paid it.
+// Lapse is a subscription that lost its plan because it was not paid.
 type Lapse struct {
 	Account      string
 	Subscription string
@@ -112,7 +112,7 @@ type Billing struct {
 	Config
 	refreshed *lru.Cache[string, eventlog.Position] // by account: the log's head when its last look at the provider began
 	notices   *lru.Cache[string, *keptNotice]       // by stream: what this instance has recorded
-	accounts  *lru.Cache[string, string]            // by customer, which is that of one account for ever
+	accounts  *lru.Cache[string, string]            // by customer, which never changes its account
 	looks     turns
 	requests  turns // the provider refuses a request that comes while it carries out the same one
 }
@@ -159,7 +159,7 @@ func (t *turns) take(ctx context.Context, account string) (release func(), err e
 	return func() { turn.Release(1); t.leave(account) }, nil
 }
 
-// tryTake takes the turn of an account if nobody has it. release must follow then.
+// tryTake takes the turn of an account if it is free. The caller must then call release.
 func (t *turns) tryTake(account string) (release func(), free bool) {
 	turn := t.enter(account)
 	if !turn.TryAcquire(1) {
@@ -203,7 +203,7 @@ type (
 	command            = journal.Decider[subscription.State, subscription.Event]
 )
 
-// stream is that of an account's subscription, loaded since its last snapshot.
+// stream returns the stream of an account's subscription, loaded from its last snapshot.
 func stream(account string) subscriptionStream {
 	return subscriptionStream{
 		Name: subscription.Stream(account), Evolve: subscription.Evolve, Snapshot: subscription.State.Snapshot,

@@ -22,7 +22,7 @@ func attemptFor(r subscription.Requested, object string) payments.Attempt {
 	return payments.Attempt{ID: journal.DeriveID(r.Request, object).String(), First: r.At}
 }
 
-// carriedOut is what the provider has made of a request.
+// carriedOut is the provider's result of a request.
 type carriedOut struct {
 	subscription.Agree
 	secret string // with which a client pays for a new subscription: it is in no event
@@ -84,7 +84,8 @@ func (b *Billing) subscribe(
 	return made.ID, err
 }
 
-// firstPayment returns what is recorded of a new subscription's first invoice, and the client secret that is not.
+// firstPayment returns the recorded part of a new subscription's first invoice, and its client secret, which is not
+// recorded.
 func (b *Billing) firstPayment(ctx context.Context, id string) (*subscription.First, string, error) {
 	pay, err := b.Gateway.FirstPayment(ctx, id)
 	if err != nil {

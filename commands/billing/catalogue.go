@@ -13,8 +13,8 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// ObserveCatalogue records which prices are on sale now. A price whose metadata names no plan that can be bought is
-// none, and neither is a price of 0: it would need no card, and nobody would pay what is used past the plan.
+// ObserveCatalogue records the prices on sale now. It leaves out prices without a plan that can be bought in their
+// metadata, and prices of 0: these would need no card, and the usage past the plan would stay unpaid.
 func (b *Billing) ObserveCatalogue(ctx context.Context) (eventlog.Position, error) {
 	_, position, err := b.observeCatalogue(ctx, journal.System())
 	return position, err
@@ -45,8 +45,8 @@ func (b *Billing) catalogue(ctx context.Context) (catalogue.State, error) {
 	return state, err
 }
 
-// priceOf returns a price of the provider as one of the catalogue. Without valid metadata characters past the plan cost
-// nothing.
+// priceOf converts a price of the provider into one of the catalogue. Without valid metadata, characters past the plan
+// are free.
 func priceOf(one payments.Price) (catalogue.Price, bool) {
 	named, err := plan.Lookup(plan.Type(one.Metadata[payments.MetadataPlan]))
 	if err != nil || named.Type == plan.Free || one.Amount <= 0 {

@@ -19,7 +19,7 @@ var ErrUnderway = subscription.ErrUnderway
 // NewSubscription is the answer to Subscribe.
 type NewSubscription struct {
 	Subscription string
-	ClientSecret string // to pay the first invoice; "" if nothing is to be paid
+	ClientSecret string // to pay the first invoice; "" if it is paid
 	Amount       int64  // of the first invoice, in minor units
 	Currency     string
 	Discount     *payments.Discount

@@ -63,8 +63,8 @@ func (b *Billing) collect(ctx context.Context, account string, cause uuid.UUID) 
 	return nil
 }
 
-// loseRest records as lost what is too little for an invoice, because no other invoice comes that it could be on. The
-// loss comes before the item is deleted at the provider, so that no crash can swallow it.
+// loseRest records an amount that is too small for an invoice as lost, because there is no later invoice to carry it.
+// The loss is recorded before the item is deleted at the provider, so that a crash cannot lose the record.
 func (b *Billing) loseRest(ctx context.Context, s subscription.State, origin journal.Origin) error {
 	waiting, err := b.Gateway.WaitingItems(ctx, s.Customer)
 	if err != nil {

@@ -36,9 +36,9 @@ func (b *Billing) alertLost(ctx context.Context, seen subscription.Observe, s su
 	return err
 }
 
-// EndDisputed ends the subscriptions of an account that has its money back by a dispute. The name is that of the
-// subscription's stream, and the cause the event that recorded the loss. That is the request's id, too, so a crash in
-// between goes on with it, and once it has its outcome it is not made again.
+// EndDisputed ends the subscriptions of an account after a lost dispute. The name is the subscription's stream, and the
+// cause is the event that recorded the loss. It is also the request's id, so that the request is continued after a
+// crash and not repeated after its outcome.
 func (b *Billing) EndDisputed(ctx context.Context, name string, cause uuid.UUID) (eventlog.Position, error) {
 	done, err := b.request(ctx, subscription.Request{
 		Account: accountOfStream(name), Request: cause.String(), Kind: subscription.EndDisputed,

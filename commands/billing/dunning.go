@@ -11,9 +11,9 @@ import (
 	"github.com/recital-tts/recital/internal/events/todo"
 )
 
-// Lapse withdraws the plan of a subscription whose grace is over, unless it was paid in the meantime, and raises an
-// alert. The name is that of the subscription's stream, and the cause the event that began the grace. The alert comes
-// first, so that no crash can swallow it: once the plan is withdrawn, nothing is left to be done.
+// Lapse withdraws the plan of a subscription at the end of its grace, unless it was paid in the meantime, and raises an
+// alert. The name is the subscription's stream, and the cause is the event that began the grace. The alert comes first,
+// because the item is done once the plan is withdrawn.
 func (b *Billing) Lapse(ctx context.Context, name string, cause uuid.UUID) (eventlog.Position, error) {
 	account, at := accountOfStream(name), b.now()
 	state, position, err := journal.Execute(ctx, b.Journal, stream(account),

@@ -14,7 +14,7 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// afterOutage is how long a closing rests while the provider does not answer.
+// afterOutage is the pause of a closing while the provider does not respond.
 const afterOutage = 10 * time.Second
 
 // Unbilled is an overage of a closed account that is to be billed.
@@ -24,9 +24,9 @@ type Unbilled struct {
 	Cause   uuid.UUID
 }
 
-// EndFor ends what an account that is closed has at the provider: what was used is invoiced and paid, or lost, the
-// subscription ends, and the customer is deleted. Each step has its outcome in the log, so EndFor may be repeated.
-// While replies are being settled or the provider does not answer, the error is a *todo.NotYetError.
+// EndFor ends a closed account at the provider: its usage is invoiced and paid, or recorded as lost, the subscription
+// ends, and the customer is deleted. The outcome of each step is in the log, so EndFor may be repeated. While replies
+// are being settled or the provider does not respond, the error is a *todo.NotYetError.
 func (b *Billing) EndFor(ctx context.Context, account string) error {
 	err := b.endFor(ctx, account)
 	if errors.Is(err, payments.ErrUnavailable) && ctx.Err() == nil {
@@ -65,7 +65,7 @@ func (b *Billing) endFor(ctx context.Context, account string) error {
 	return nil
 }
 
-// settle has what an account owes paid once more, and records as lost what is not.
+// settle attempts once more to collect an account's outstanding amounts, and records the rest as lost.
 func (b *Billing) settle(ctx context.Context, account string) error {
 	state, _, err := b.State(ctx, account)
 	if err != nil || state.Customer == "" {
@@ -126,7 +126,7 @@ func (b *Billing) deleteCustomer(ctx context.Context, account string) error {
 	return err
 }
 
-// loseBalance records as lost what a customer that is to be deleted owes without an invoice.
+// loseBalance records the amount as lost that a customer about to be deleted owes without an invoice.
 func (b *Billing) loseBalance(ctx context.Context, s subscription.State) error {
 	owed, currency, err := b.Gateway.Owed(ctx, s.Customer)
 	if err != nil || owed <= 0 {

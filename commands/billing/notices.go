@@ -34,8 +34,8 @@ func noticeStream(name string) journal.Stream[payment.State, payment.Event] {
 	return journal.Stream[payment.State, payment.Event]{Name: name, Evolve: payment.Evolve}
 }
 
-// RecordNotice records an event of the provider, whose notice was verified. One that is recorded changes nothing.
-// Errors: domain.Invalid for an id that is none.
+// RecordNotice records an event of the provider from a verified notice. It has no effect on a recorded one. Errors:
+// domain.Invalid for an id of another form.
 func (b *Billing) RecordNotice(ctx context.Context, e payments.Event, analytics bool) (eventlog.Position, error) {
 	name := payment.Stream(e.ID)
 	if analytics {
@@ -57,8 +57,9 @@ func (b *Billing) RecordNotice(ctx context.Context, e payments.Event, analytics 
 	return position, err
 }
 
-// HandleNotice records what a notice is about as the provider has it now, and ends the notice. The stream is that of
-// the notice, and the cause its event. It returns a *todo.NotYetError while a request of the account is under way.
+// HandleNotice records the current state of a notice's object at the provider, and ends the notice. The name is the
+// notice's stream, and the cause is its event. It returns a *todo.NotYetError while a request of the account is
+// running.
 func (b *Billing) HandleNotice(ctx context.Context, name string, cause uuid.UUID) (eventlog.Position, error) {
 	kept := b.notice(name)
 	if !kept.State().Exists() {
@@ -83,8 +84,8 @@ func (b *Billing) HandleNotice(ctx context.Context, name string, cause uuid.UUID
 	return position, err
 }
 
-// follow records what the provider now has where a notice says that something has changed. It returns the account that
-// the notice is about, "" for none.
+// follow records the current state of the object that a notice reports as changed. It returns the account that the
+// notice concerns, "" for none.
 func (b *Billing) follow(
 	ctx context.Context, n payment.Received, received eventlog.Position, origin journal.Origin,
 ) (string, error) {
@@ -116,14 +117,14 @@ func (b *Billing) follow(
 	})
 }
 
-// requestPatience is how long a notice rests while a request of its account is under way.
+// requestPatience is the pause of a notice while a request of its account is running.
 const requestPatience = 500 * time.Millisecond
 
 // catalogueLook is what looks at the catalogue are remembered by: no account has this id.
 const catalogueLook = "catalogue"
 
-// fresh looks at the provider, unless a look has begun after a position of the log. So many notices at once cost one
-// look.
+// fresh looks at the provider, unless a look has begun after a position of the log, so that a burst of notices costs
+// one look.
 func (b *Billing) fresh(
 	ctx context.Context, of string, since eventlog.Position, look func(context.Context) error,
 ) error {
@@ -146,8 +147,8 @@ func (b *Billing) fresh(
 	return nil
 }
 
-// accountOf returns the account that a notice is about, "" for none. The account's stream has the last word: whatever
-// else names an account, the customer is the one that we created for it.
+// accountOf returns the account that a notice concerns, "" for none. The account's stream decides: the customer must be
+// the one that we created for it.
 func (b *Billing) accountOf(ctx context.Context, n payment.Received) (string, error) {
 	customer := n.Customer
 	if customer == "" {
@@ -188,8 +189,8 @@ func unlessNotFound(err error) error {
 	return refusal(err)
 }
 
-// Refresh records what the provider has for an account now. Errors: domain.NotFound for an account that never was a
-// customer.
+// Refresh records the provider's current state of an account. Errors: domain.NotFound for an account that has never
+// been a customer.
 func (b *Billing) Refresh(ctx context.Context, account string) (eventlog.Position, error) {
 	state, position, err := b.refresh(ctx, account, journal.System())
 	if err == nil && state.Account == "" {

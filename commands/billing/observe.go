@@ -16,7 +16,7 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// observe records what the provider has for an account now.
+// observe records the provider's current state of an account.
 func (b *Billing) observe(
 	ctx context.Context, account string, origin journal.Origin,
 ) (subscription.State, eventlog.Position, error) {
@@ -32,7 +32,7 @@ func (b *Billing) refresh(
 	ctx context.Context, account string, origin journal.Origin,
 ) (subscription.State, eventlog.Position, error) {
 	if payments.CallerOf(ctx).Account == "" {
-		ctx = payments.WithCaller(ctx, payments.Caller{Account: account}) // tellAddress knows what the look has read
+		ctx = payments.WithCaller(ctx, payments.Caller{Account: account}) // tellAddress reuses the customer that the look has read
 	}
 	state, position, err := b.observe(ctx, account, origin)
 	if err == nil && state.Customer != "" && !state.Ending {
@@ -51,7 +51,7 @@ func (b *Billing) refresh(
 	return b.observe(ctx, account, origin)
 }
 
-// look reads what the provider has for an account.
+// look reads the provider's state of an account.
 func (b *Billing) look(ctx context.Context, account string, s subscription.State) (subscription.Observe, error) {
 	if payments.CallerOf(ctx).Account == "" {
 		ctx = payments.WithCaller(ctx, payments.Caller{Account: account})
@@ -59,8 +59,8 @@ func (b *Billing) look(ctx context.Context, account string, s subscription.State
 	return b.lookBy(ctx, account, s, b.Gateway.Billing)
 }
 
-// glance is a look for which a person waits: by fewer requests, with the invoices only if they are wanted. What was
-// refunded of them, and whether they are disputed, is as it was seen last: the provider gives notice of it.
+// glance is a look while a person waits: by fewer requests, and with invoices only on demand. Their refunds and
+// disputes are as seen last, because the provider sends notices of these.
 func (b *Billing) glance(
 	ctx context.Context, account string, s subscription.State, invoices bool,
 ) (subscription.Observe, error) {
@@ -82,7 +82,7 @@ func addReturned(one *payments.Invoice, s subscription.State) {
 	}
 }
 
-// lookBy records what read returns of an account's customer. An account that is no customer yet has nothing.
+// lookBy records the state of an account's customer that read returns, and an empty one without a customer.
 func (b *Billing) lookBy(
 	ctx context.Context, account string, s subscription.State,
 	read func(ctx context.Context, customer string) (payments.Billing, error),
@@ -114,8 +114,8 @@ func (b *Billing) lookBy(
 	return seen, errors.Join(b.alertUnpaid(ctx, seen, s), b.alertLost(ctx, seen, s), b.alertSecond(ctx, seen, s))
 }
 
-// unread returns the error of a look that has failed. A provider that does not know what it has made is no answer to
-// anybody, but the wrong provider.
+// unread returns the error of a failed look. A provider that does not know an object that it has made is the wrong
+// provider, and its ErrNotFound must not reach the client.
 func unread(err error) error {
 	if errors.Is(err, payments.ErrUnavailable) {
 		return refusal(err)
@@ -158,14 +158,14 @@ func observed(one payments.Subscription, listed catalogue.State) subscription.Ob
 	return seen
 }
 
-// planOf returns the plan of a price, "" for a price that never was in the catalogue: it entitles to nothing.
+// planOf returns the plan of a price, "" for a price that was never in the catalogue and grants no plan.
 func planOf(price string, listed catalogue.State) plan.Type {
 	known, _ := listed.Find(price)
 	return known.Plan
 }
 
-// sealer seals what is personal with the key of an account. It keeps the first error. Where the key is destroyed,
-// nothing personal is recorded any more.
+// sealer seals personal data with the key of an account, and keeps the first error. With a destroyed key, no personal
+// data is recorded.
 type sealer struct {
 	ctx     context.Context
 	keys    keyring.Keyring
@@ -199,7 +199,7 @@ func (s *sealer) card(now *payments.Card, known *subscription.Card) *subscriptio
 	}
 }
 
-// holds reports whether a text was sealed. Where the key is destroyed, everything holds what it held.
+// holds reports whether a sealed value contains a text. With a destroyed key, it is true of every text.
 func (s *sealer) holds(sealed []byte, text string) bool {
 	opened, err := s.keys.Open(s.ctx, s.account, sealed, subscription.SealedForCard)
 	if err != nil && !keyring.Gone(err) && s.err == nil {

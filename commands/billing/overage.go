@@ -14,8 +14,8 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// BillOverage bills what was used in a period past its plan, on the terms of a version of the entitlement: one item of
-// an invoice, however often it is repeated. The cause is the event that ended the terms, or closed the period.
+// BillOverage bills the usage of a period past its plan, on the terms of a version of the entitlement, as one item of
+// an invoice. Repeating it adds no other item. The cause is the event that ended the terms, or closed the period.
 func (b *Billing) BillOverage(
 	ctx context.Context, usage string, version int64, cause uuid.UUID,
 ) (eventlog.Position, error) {
@@ -30,8 +30,8 @@ func (b *Billing) BillOverage(
 	return b.Periods.OverageBilled(ctx, usage, version, billed, cause)
 }
 
-// bill has the overage invoiced, under a key of its own. What comes to nothing, and what an account has used that never
-// bought its plan, is billed with no item. If the customer no longer exists, the amount is recorded as lost.
+// bill invoices the overage, under a key of its own. An overage that costs nothing, or of an account that never bought
+// its plan, is billed without an item. If the customer no longer exists, the amount is recorded as lost.
 func (b *Billing) bill(ctx context.Context, key string, over Overage, origin journal.Origin) (Billed, error) {
 	state, _, err := b.State(ctx, over.Account)
 	if err != nil {

@@ -12,11 +12,11 @@ import (
 // Preview is what ChangePlan would come to.
 type Preview struct {
 	PlanChange
-	Charge payments.Preview // of what would be charged now; nothing for a downgrade
+	Charge payments.Preview // of the charge now; empty for a downgrade
 }
 
-// PreviewChange says what ChangePlan would do now, and changes and records nothing. Errors: as ChangePlan, but none of
-// a payment, and none of an Idempotency-Key.
+// PreviewChange returns the effect that ChangePlan would have now, without a change or a record. Errors: those of
+// ChangePlan, except for payments and for an Idempotency-Key.
 func (b *Billing) PreviewChange(ctx context.Context, account, price string) (Preview, error) {
 	ctx = waiting(ctx, account)
 	listed, err := b.catalogue(ctx)

@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// overlap is how far a reconciliation goes back behind the last one: the provider's list may show events late.
+	// overlap is the overlap of a reconciliation with the last one, because the provider may list events late.
 	overlap = time.Hour
-	// overdue is how long after the end of its period a subscription must show what became of it.
+	// overdue is the time after the end of a period by which its outcome must be known.
 	overdue = time.Hour
 )
 
-// Reconcile records what notices should have said and did not: events that the provider lists and the log lacks,
-// prices, and subscriptions whose period is over without a word.
+// Reconcile records changes without a notice: events that the provider lists and the log lacks, prices, and
+// subscriptions without news since the end of their period.
 func (b *Billing) Reconcile(ctx context.Context) error {
 	_, catalogue := b.ObserveCatalogue(ctx)
 	return errors.Join(catalogue, b.reconcileEvents(ctx), b.reconcileOverdue(ctx))
@@ -52,7 +52,7 @@ func (b *Billing) reconcileEvents(ctx context.Context) error {
 	return err
 }
 
-// sinceOf returns from when on the provider's list is read. Its times are those of the provider's clock.
+// sinceOf returns the time from which the provider's list is read, by the provider's clock.
 func sinceOf(last payment.Reconciliation) time.Time {
 	if last.Through.IsZero() {
 		return time.Time{}
@@ -60,8 +60,7 @@ func sinceOf(last payment.Reconciliation) time.Time {
 	return last.Through.Add(-overlap)
 }
 
-// recordMissed records an event that the log lacks, and counts it. One whose id cannot be recorded is left out, with a
-// line in the service's log.
+// recordMissed records an event that the log lacks, and counts it. It skips an event with an invalid id, and logs that.
 func (b *Billing) recordMissed(ctx context.Context, e payments.Event) (int, error) {
 	known, _, err := journal.Load(ctx, b.Journal, noticeStream(payment.Stream(e.ID)))
 	if err != nil || known.Exists() {
@@ -77,7 +76,7 @@ func (b *Billing) recordMissed(ctx context.Context, e payments.Event) (int, erro
 	return 1, nil
 }
 
-// reconcileOverdue looks at subscriptions whose period is over. One that fails does not keep the others.
+// reconcileOverdue looks at subscriptions with a period that is over. The failure of one does not stop the others.
 func (b *Billing) reconcileOverdue(ctx context.Context) error {
 	var failed error
 	for at, after := b.now().Add(-overdue), ""; ; {

@@ -74,7 +74,7 @@ func declineCode(code string) string {
 	return genericDecline
 }
 
-// DeclinedError refuses what was not paid, as domain.PaymentRequired.
+// DeclinedError refuses a request that was not paid, as domain.PaymentRequired.
 type DeclinedError struct {
 	Code         string // of the card's issuer, such as "insufficient_funds"
 	ClientSecret string // with which the card's owner confirms the payment; "" where that does not help
@@ -106,7 +106,7 @@ func refusalOf(reason subscription.Reason, decline string, position eventlog.Pos
 	return errRejected
 }
 
-// refusal returns what a client gets for an error of the gateway.
+// refusal returns the client's error for an error of the gateway.
 func refusal(err error) error {
 	if r := refuse("", err); r.Reason != "" {
 		return refusalOf(r.Reason, r.Decline, eventlog.Position{})

@@ -23,9 +23,9 @@ type answered struct {
 	position eventlog.Position
 }
 
-// request carries out what an account's owner wants: it records the request, has the provider carry it out, and records
-// what the provider then has. A crash in between leaves the request open: its repetition, or the to-do process
-// CompleteRequestProcess, goes on with it. The provider recognises the request by its id.
+// request carries out a request of an account's owner: it records the request, sends it to the provider, and records
+// the provider's new state. A crash in between leaves the request open: its repetition, or the to-do process
+// CompleteRequestProcess, continues it. The provider recognises the request by its id.
 func (b *Billing) request(
 	ctx context.Context, wanted subscription.Request, r domain.Repetition, origin journal.Origin,
 ) (answered, error) {
@@ -48,7 +48,7 @@ func (b *Billing) request(
 	return b.complete(ctx, *state.Open, origin)
 }
 
-// waiting returns a context for what an account's owner waits for: the provider is asked for it first.
+// waiting returns a context for a call during which an account's owner waits: it has priority at the provider.
 func waiting(ctx context.Context, account string) context.Context {
 	owner := payments.Caller{Account: account, Waiting: true}
 	if payments.CallerOf(ctx) == owner {
@@ -57,7 +57,7 @@ func waiting(ctx context.Context, account string) context.Context {
 	return payments.WithCaller(ctx, owner)
 }
 
-// record appends the request, decided on what the provider has now.
+// record appends the request, decided on the provider's current state.
 func (b *Billing) record(
 	ctx context.Context, wanted *subscription.Request, origin journal.Origin,
 ) (subscription.State, eventlog.Position, error) {
@@ -78,8 +78,8 @@ func together(commands ...command) command {
 	return journal.Sequence[subscription.State, subscription.Event]{Evolve: subscription.Evolve, Commands: commands}
 }
 
-// complete carries out a request that is open, and records its end. If somebody else has ended it in the meantime, it
-// is not carried out again: that might undo what was wanted since.
+// complete carries out an open request, and records its end. A request that has ended in the meantime is not carried
+// out again, because that might undo a later one.
 func (b *Billing) complete(ctx context.Context, open subscription.Requested, origin journal.Origin) (answered, error) {
 	release, err := b.requests.take(ctx, open.Account)
 	if err != nil {
@@ -130,13 +130,13 @@ func bills(kind subscription.Kind, s subscription.State) bool {
 // answer returns how a request has ended.
 func answer(s subscription.State, position eventlog.Position, request string) (answered, error) {
 	a, found := s.Answer(request)
-	if !found { // so many came after it that it is forgotten
+	if !found { // dropped from the state after many others
 		return answered{}, ErrUnderway
 	}
 	return answered{Answered: a, state: s, position: position}, refusalOf(a.Reason, a.Decline, position)
 }
 
-// CompleteRequest goes on with the request in a subscription's stream that was left open, if there is one. The cause is
+// CompleteRequest continues the request that was left open in a subscription's stream, if there is one. The cause is
 // the event that opened it.
 func (b *Billing) CompleteRequest(ctx context.Context, name string, cause uuid.UUID) (eventlog.Position, error) {
 	account, origin := accountOfStream(name), journal.CausedBy(cause)

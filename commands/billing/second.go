@@ -9,8 +9,8 @@ import (
 	"github.com/recital-tts/recital/domain/subscription"
 )
 
-// SecondSubscription is a subscription that runs beside a newer one of its account. Recital never makes a second one:
-// somebody has made it at the provider, and the account pays both.
+// SecondSubscription is a subscription that runs in addition to a newer one of its account, which pays both. Recital
+// never makes a second one: it was made by hand at the provider.
 type SecondSubscription struct {
 	Account, Subscription, Newer string
 	At                           time.Time

@@ -12,13 +12,13 @@ import (
 	"github.com/recital-tts/recital/internal/events/todo"
 )
 
-// afterReply is how long a closing rests while replies of the account are being settled.
+// afterReply is the pause of a closing while replies of the account are being settled.
 const afterReply = 2 * time.Second
 
 // Unbilled is an overage that is not billed yet.
 type Unbilled struct {
 	Stream  string    // of the period
-	Version int64     // of the entitlement on whose terms it is billed
+	Version int64     // of the entitlement of the billed terms
 	Cause   uuid.UUID // the event that closed the period
 }
 
@@ -75,7 +75,7 @@ func (l *Ledger) endAll(ctx context.Context, state account.State, now time.Time)
 	return append(streams, current.stream), err
 }
 
-// closeEnded closes a period that has ended on metered terms, and returns what of it is to be billed.
+// closeEnded closes a period that has ended on metered terms, and returns its unbilled overages.
 func (l *Ledger) closeEnded(ctx context.Context, stream string, now time.Time) (due []Unbilled, err error) {
 	done, err := l.look(ctx, stream, now)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// CreditProcess is the name of the to-do list of periods that are over and had credit, whose rest is carried to the
-// account's current period.
+// CreditProcess is the name of the to-do list of periods that are over, and from which the rest of the credit is
+// carried to the account's current period.
 const CreditProcess = "credit"
 
 // GrantedCredit is credit that an operator granted.
@@ -25,8 +25,8 @@ type GrantedCredit struct {
 	Position   eventlog.Position
 }
 
-// GrantCredit grants an account credit in its current period. If the account already has a grant with that id, in
-// this period or the one before, nothing changes; if its characters differ, the error is ledger.ErrOtherGrant. An
+// GrantCredit grants an account credit in its current period. It has no effect if the account already has a grant with
+// that id in this period or the one before; if its characters differ, the error is ledger.ErrOtherGrant. An
 // empty id is replaced by a new one. Further errors: ledger.ErrTooManyGrants, domain.Invalid, domain.NotFound.
 func (l *Ledger) GrantCredit(
 	ctx context.Context, account, grant string, characters int64, origin journal.Origin,

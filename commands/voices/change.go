@@ -22,7 +22,7 @@ var (
 	errSystem  = domain.Refuse(domain.Denied, "The voice belongs to the system")
 )
 
-// Change is what a client changes of a voice; nil fields stay.
+// Change is a client's change of a voice. Nil fields are unchanged.
 type Change struct {
 	Name        *string
 	Description *string
@@ -106,7 +106,7 @@ func (v *Voices) star(
 	return of, err
 }
 
-// profile opens what a client has said about a voice. What cannot be read any more is empty.
+// profile opens a client's description of a voice. It is empty after the erasure of its key.
 func (v *Voices) profile(ctx context.Context, s voice.State) (p voice.Profile, err error) {
 	plain, err := v.Keys.Open(ctx, s.Account, s.Sealed, voice.SealedFor(s.Voice))
 	if keyring.Gone(err) && !errors.Is(err, keyring.ErrErased) {

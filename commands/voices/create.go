@@ -54,15 +54,14 @@ const (
 	maxProfile = 64 << 10 // bytes
 	// storeTimeout bounds the storing of recordings. It is much less than sweepAge.
 	storeTimeout = 15 * time.Minute
-	// cleanTimeout bounds how long a request waits for blobs to be removed that it has stored in vain. What is left
-	// then is swept.
+	// cleanTimeout bounds the time for which a request removes its unused blobs. The rest is swept later.
 	cleanTimeout = 5 * time.Second
-	// pollEvery is how often a request looks whether another instance has made its voice.
+	// pollEvery is the interval at which a request checks whether another instance has made its voice.
 	pollEvery = 500 * time.Millisecond
 )
 
-// Room refuses an account that cannot have another voice, of whatever type: so that its files need not be received.
-// Errors: domain.PaymentRequired; domain.Unauthenticated for a closed account.
+// Room refuses an account that cannot have another voice of any type, before its files are received. Errors:
+// domain.PaymentRequired; domain.Unauthenticated for a closed account.
 func (v *Voices) Room(ctx context.Context, account string, on plan.Type) error {
 	limits, err := v.limits(on)
 	if err != nil {
@@ -80,9 +79,9 @@ func (v *Voices) limits(on plan.Type) (roster.Limits, error) {
 	return roster.Limits{Plan: terms, Most: v.Limits.PerAccount}, err
 }
 
-// Create creates a voice from recordings. It returns an instant voice once that is ready or broken, or as it is after
-// Limits.Wait, and a professional one at once. A repetition of an earlier request creates nothing, and is answered by
-// the voice that the earlier one has created. Errors: domain.PaymentRequired where the plan includes no further voice;
+// Create creates a voice from recordings. It returns an instant voice once that is ready or broken, or unfinished after
+// Limits.Wait, and a professional one immediately. A repetition of an earlier request creates no other voice, and
+// returns the voice of the earlier one. Errors: domain.PaymentRequired if the plan includes no further voice;
 // domain.ErrKeyReused; ErrUnderway; domain.NotFound if the voice of an earlier request was deleted; domain.Unavailable.
 func (v *Voices) Create(ctx context.Context, c Creation, origin journal.Origin) (Voice, error) {
 	if len(c.Files) == 0 || len(c.Files) > voice.MaxRecordings ||
@@ -131,8 +130,8 @@ func (v *Voices) admit(ctx context.Context, take roster.Take) (string, error) {
 	return take.Repeated(state)
 }
 
-// create stores the recordings, takes the place, and creates the voice. It returns the id of the voice, or that of the
-// one which a request with the same key has created in the meantime.
+// create stores the recordings, takes the place, and creates the voice. It returns the id of the voice, or of the voice
+// that a request with the same key has created in the meantime.
 func (v *Voices) create(ctx context.Context, c Creation, take roster.Take, origin journal.Origin) (string, error) {
 	create := voice.Create{Voice: take.Voice, Account: c.Account, Type: c.Type, Enhance: c.Enhance, Filter: c.Filter}
 	var err error
@@ -167,7 +166,7 @@ func (v *Voices) create(ctx context.Context, c Creation, take roster.Take, origi
 	return take.Voice, err
 }
 
-// final reports whether an error says that nothing was appended, and nothing will be.
+// final reports whether an error means that no event was or will be appended.
 func final(err error) bool {
 	code := domain.CodeOf(err)
 	return code != "" && code != domain.Unavailable
@@ -191,7 +190,7 @@ func (v *Voices) store(ctx context.Context, c Creation, create *voice.Create) er
 	return nil
 }
 
-// clean removes recordings that belong to no voice. What it cannot remove now is swept.
+// clean removes recordings that belong to no voice. Those that it cannot remove now are swept later.
 func (v *Voices) clean(ctx context.Context, recordings []voice.Recording) {
 	for _, r := range recordings {
 		v.remove(ctx, r.Blob)
@@ -242,10 +241,10 @@ func (v *Voices) await(ctx context.Context, id string) (Voice, error) {
 	}
 }
 
-// SettleProcess is the name of the to-do list of places whose voices were not created.
+// SettleProcess is the name of the to-do list of places without a created voice.
 const SettleProcess = "settle_voice_place"
 
-// SettlePlace gives a place back whose voice was not created, and sees to it that it never is.
+// SettlePlace frees a place without a created voice, and prevents a later creation.
 func (v *Voices) SettlePlace(ctx context.Context, account, id string, cause uuid.UUID) (eventlog.Position, error) {
 	origin := journal.CausedBy(cause)
 	state, position, err := v.do(ctx, id, voice.Abandon{Voice: id, Account: account, At: v.now()}, origin)

@@ -18,8 +18,8 @@ import (
 // EraseProcess is the name of the to-do list of deleted voices of which something is left.
 const EraseProcess = "erase_voice"
 
-// Delete deletes a voice of an account, and ends what is being done to make it. The to-do process EraseProcess removes
-// its blobs. Errors: domain.NotFound; domain.Denied for a system voice.
+// Delete deletes a voice of an account, and stops the work on it. The to-do process EraseProcess removes its blobs.
+// Errors: domain.NotFound; domain.Denied for a system voice.
 func (v *Voices) Delete(ctx context.Context, account, id string, origin journal.Origin) (eventlog.Position, error) {
 	if err := v.requireOwn(id); err != nil {
 		return eventlog.Position{}, err
@@ -93,15 +93,15 @@ func (v *Voices) EndFor(ctx context.Context, account string) error {
 
 const (
 	erasedAtOnce = 8
-	// erasedInTurn and erasureTurn are how many voices of one account are erased before it is the turn of others, and
-	// for how long at most. The places of a turn are freed in one append, which a snapshot of 10,000 places may be part
-	// of: an account's own streams are not read for each voice.
+	// erasedInTurn and erasureTurn bound the number of voices and the time of one account's turn. The places of a turn
+	// are freed in one append, possibly with a snapshot of 10,000 places, so that the account's own streams are not
+	// read for each voice.
 	erasedInTurn = 100
 	erasureTurn  = 5 * time.Second
 )
 
-// EraseFor deletes and erases the voices of an account that is closed, and withdraws its stars, after EndFor. It
-// returns a *todo.NotYetError as long as some are left.
+// EraseFor deletes and erases the voices of a closed account, and withdraws its stars, after EndFor. It returns a
+// *todo.NotYetError while some are left.
 func (v *Voices) EraseFor(ctx context.Context, account string) error {
 	state, _, err := journal.Load(ctx, v.Journal, rosterOf(account))
 	if err != nil {

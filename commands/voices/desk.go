@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// attention is how long a to-do watches a voice being made before others have their turn.
+	// attention is the time for which a to-do watches the making of a voice before other items have their turn.
 	attention = time.Second
-	// inattention is how long it then rests.
+	// inattention is its pause after that.
 	inattention = 500 * time.Millisecond
-	// overShare is how long a voice rests whose account has its share of the places.
+	// overShare is the pause of a voice while its account has its share of the places.
 	overShare = time.Second
-	// remembered is how long an error is kept for a to-do that may not come again, because the voice was deleted
+	// remembered is the time for which an error is kept for a to-do that may never return, because the voice was deleted
 	// elsewhere.
 	remembered = 10 * time.Minute
-	// longestJob bounds the making of a voice at one go. A training goes on afterwards.
+	// longestJob bounds one job of making a voice. A training continues in the next one.
 	longestJob = time.Hour
 )
 
@@ -58,8 +58,8 @@ func newDesk(atOnce int) *desk {
 
 func (d *desk) busy() int { return len(d.places) }
 
-// attend looks after a voice, whose making it begins if there is room. It returns the outcome, or a *todo.NotYetError
-// as long as there is none.
+// attend begins the making of a voice if there is room, and watches it. It returns the outcome, or a *todo.NotYetError
+// while there is none.
 func (d *desk) attend(ctx context.Context, id string, do work) (eventlog.Position, error) {
 	j := d.find(id, do)
 	if j == nil {

@@ -23,10 +23,10 @@ type Sound struct {
 	SHA256 string // of the audio, in hex
 }
 
-// Preview returns the preview of a voice to whoever is its owner or (listener "") was given its address: the one that
-// is kept or, before there is one, one that is rendered for this once. Requests at the same time share it. Errors:
-// domain.NotFound for a voice that the listener does not have; domain.Conflict for one that is not ready yet;
-// domain.Rejected for one that never will be.
+// Preview returns the preview of a voice to its owner or (listener "") to a client with its address: the stored preview
+// or, before there is one, a temporary rendering. Concurrent requests share it. Errors: domain.NotFound for a voice
+// that the listener does not have; domain.Conflict for one that is not ready yet; domain.Rejected for one that never
+// will be.
 func (v *Voices) Preview(ctx context.Context, listener, id string) (Sound, error) {
 	if !voice.ValidID(id) {
 		return Sound{}, voice.ErrNotFound
@@ -62,7 +62,7 @@ func (v *Voices) hear(ctx context.Context, s voice.State) (Sound, error) {
 	return rendered.(Sound), nil
 }
 
-// render goes on when the request ends that has begun it: others may wait for it, too.
+// render continues after the end of the request that began it, because others may wait for it.
 func (v *Voices) render(s voice.State) (Sound, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), renderTimeout)
 	defer cancel()

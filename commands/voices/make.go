@@ -32,13 +32,13 @@ const (
 const (
 	// decodedRate is that of decoded recordings in Hz: the engines speak up to 11 kHz.
 	decodedRate = 24_000
-	// filesEach is how many files a voice that is being made has in the spool: a recording, as it came and decoded.
+	// filesEach is the number of files in the spool for a voice that is being made: a recording as received, and decoded.
 	filesEach       = 2
 	maxKeptAnalysis = 2*cloning.MaxAnalysisBytes + 4096 // as JSON, in bytes
 )
 
-// Prepare looks at the recordings of a voice. It makes an instant voice, and queues a professional one for its
-// training. It returns a *todo.NotYetError while that goes on.
+// Prepare examines the recordings of a voice. It makes an instant voice, and queues a professional one for its
+// training. It returns a *todo.NotYetError until that is done.
 func (v *Voices) Prepare(ctx context.Context, id string, cause uuid.UUID) (eventlog.Position, error) {
 	return v.preparing.attend(ctx, id, func(ctx context.Context) (eventlog.Position, error) {
 		defer v.bells.ring(id)
@@ -56,8 +56,8 @@ func (v *Voices) Prepare(ctx context.Context, id string, cause uuid.UUID) (event
 	})
 }
 
-// Train trains a professional voice. It goes on where an earlier attempt has ended, and returns a *todo.NotYetError
-// while that goes on.
+// Train trains a professional voice. It continues an earlier attempt, and returns a *todo.NotYetError until the
+// training is done.
 func (v *Voices) Train(ctx context.Context, id string, cause uuid.UUID) (eventlog.Position, error) {
 	return v.training.attend(ctx, id, func(ctx context.Context) (eventlog.Position, error) {
 		m, err := v.begin(ctx, id, cause)
@@ -100,8 +100,7 @@ func (m *making) do(ctx context.Context, c command) error {
 // wanted reports whether the voice is still to be made.
 func (m *making) wanted() bool { return m.state.Unfinished() }
 
-// giveUp records that no voice can be made of the recordings, if that is what an error says, and returns the error
-// otherwise.
+// giveUp records that the recordings cannot be made into a voice if an error means that, and returns other errors.
 func (m *making) giveUp(ctx context.Context, recording int, err error) error {
 	b := voice.Break{At: m.now()}
 	var unfit *cloning.UnusableError
@@ -120,7 +119,7 @@ func (m *making) giveUp(ctx context.Context, recording int, err error) error {
 	return m.do(ctx, b)
 }
 
-// queue finds out how long the recordings of a professional voice are, and queues it.
+// queue measures the length of a professional voice's recordings, and queues the voice.
 func (m *making) queue(ctx context.Context) error {
 	var lengths []int64
 	var whole time.Duration
@@ -146,7 +145,7 @@ func (m *making) tooLittle(speech time.Duration) error {
 		int(m.Limits.Training.Minutes()), int(speech.Minutes()), int(speech.Seconds())%60)}
 }
 
-// make analyses what was not analysed yet, and fits the voice, which needs some speech at least.
+// make analyses the remaining recordings, and fits the voice, which needs a minimum of speech.
 func (m *making) make(ctx context.Context, atLeast time.Duration) error {
 	var before time.Duration
 	for i := range m.state.Recordings {
@@ -187,7 +186,7 @@ func (m *making) analyse(ctx context.Context, recording int, before time.Duratio
 	return length, nil
 }
 
-// step is how much is analysed at one go: all of a recording for an instant voice.
+// step returns the length of audio to analyse at one time: all of a recording for an instant voice.
 func (m *making) step() time.Duration {
 	if m.state.Type == voice.Instant {
 		return math.MaxInt64 / 2
@@ -210,7 +209,7 @@ func (m *making) analysed(recording int) (time.Duration, bool) {
 	return length, true
 }
 
-// stretches returns how many stretches all recordings have.
+// stretches returns the number of stretches of all recordings.
 func (m *making) stretches() int {
 	if m.state.Type == voice.Instant {
 		return len(m.state.Recordings)
@@ -285,7 +284,7 @@ func (m *making) fit(ctx context.Context) error {
 	return nil
 }
 
-// analyses reads what was kept, in the order of the recordings.
+// analyses reads the stored analyses, in the order of the recordings.
 func (m *making) analyses(ctx context.Context) (all []cloning.Analysis, err error) {
 	for _, a := range m.state.InOrder() {
 		content, err := m.read(ctx, m.state.Account, a.Blob, maxKeptAnalysis)
@@ -315,7 +314,7 @@ func (m *making) decode(ctx context.Context, recording int, longest time.Duratio
 		return err
 	})
 	var unusable *audio.UnusableError
-	if errors.As(err, &unusable) && unusable.Fault == audio.TooLong { // it names what the recordings before have left
+	if errors.As(err, &unusable) && unusable.Fault == audio.TooLong { // it names the rest that earlier recordings have left
 		return nil, &audio.UnusableError{
 			Fault: audio.TooLong, Message: fmt.Sprintf("The recordings are longer than %s in all", m.Limits.Longest),
 		}
@@ -354,8 +353,7 @@ func (m *making) fetch(ctx context.Context, r voice.Recording, w io.Writer) erro
 	return err
 }
 
-// lengthOf returns how long so many bytes of decoded audio sound, in whole milliseconds, and bytesOf the bytes of a
-// length.
+// lengthOf returns the length of a number of bytes of decoded audio, in whole milliseconds. bytesOf is its inverse.
 func lengthOf(bytes int64) time.Duration {
 	return time.Duration(bytes/2*1000/decodedRate) * time.Millisecond
 }

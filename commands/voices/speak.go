@@ -20,7 +20,7 @@ var (
 	errModel = errors.New("the model of a voice is not what was made")
 )
 
-// opened is a voice that was spoken with. Whoever has its turn uses it.
+// opened is a voice that is open for speaking, by one caller at a time.
 type opened struct {
 	turn   chan struct{}
 	stream *journal.Cached[voice.State, voice.Event]
@@ -78,7 +78,7 @@ func speaks(s voice.State, account string) error {
 	return nil
 }
 
-// open returns the one that everybody shares who speaks with a voice.
+// open returns the shared opened voice.
 func (v *Voices) open(id string) *opened {
 	if known, found := v.opened.Get(id); found {
 		return known

@@ -1,8 +1,8 @@
 // Package voices makes voices from recordings, changes and deletes them, and opens them to speak.
 //
-// A request stores the recordings, takes a place of the account's plan, and creates the voice; to-dos do all else.
-// Whatever is cut short, at whatever instruction, is completed by a to-do, or given up: a place whose voice does not
-// follow is freed, a voice that is being made goes on where it was, and blobs to which nothing refers are swept.
+// A request stores the recordings, takes a place of the account's plan, and creates the voice; to-dos do all else. An
+// operation that was cut short, at any instruction, is completed or abandoned by a to-do: a place without a voice is
+// freed, the making of a voice continues, and unreferenced blobs are swept.
 package voices
 
 import (
@@ -55,10 +55,10 @@ type Previews interface {
 	Render(ctx context.Context, voice speech.Voice) ([]byte, error)
 }
 
-// Limits bound what is done at once, and what is kept. A zero field means its default.
+// Limits bounds concurrent work and storage. A zero field means its default.
 type Limits struct {
-	PerAccount int // voices, whatever the plan: 10,000
-	// voices that are prepared at once, and half as many (at least one) that are trained beside: one for each processor
+	PerAccount int // voices on any plan: 10,000
+	// voices prepared at a time; half as many (at least one) are trained in addition: one for each processor
 	AtOnce   int
 	Upload   int64         // bytes of a recording: 250 MiB
 	Longest  time.Duration // of all recordings of a voice: 3 h
@@ -96,7 +96,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// trained is how many voices are trained at once.
+// trained returns the number of voices that are trained at a time.
 func (l Limits) trained() int { return max(1, l.AtOnce/2) }
 
 // Voices executes the commands on voices. It must be closed.
@@ -133,7 +133,7 @@ func New(config Config) (*Voices, error) {
 	return v, nil
 }
 
-// Close ends what is being made, which another instance, or the next start, goes on with.
+// Close stops the making of voices, which another instance, or the next start, continues.
 func (v *Voices) Close() error {
 	v.preparing.close()
 	v.training.close()

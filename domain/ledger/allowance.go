@@ -2,7 +2,7 @@ package ledger
 
 import "github.com/recital-tts/recital/domain/plan"
 
-// Allowance is what an account may use in a period and has used of it, in characters.
+// Allowance is an account's limit and usage in a period, in characters.
 type Allowance struct {
 	Plan     plan.Type
 	Limit    *int64 // of the plan; nil means no limit
@@ -17,9 +17,9 @@ func (s State) Allowance() Allowance {
 		Credit: s.CreditLeft()}
 }
 
-// Remaining returns the number of characters that plan and credit leave for further reservations: what a free account
-// may still reserve, and what a metered one is not billed for. It is never negative. Without a limit it is
-// meaningless, and limited is false.
+// Remaining returns the number of characters that plan and credit leave for further reservations. A free account may
+// reserve no more, and a metered one is billed for more. It is never negative. Without a limit it is meaningless, and
+// limited is false.
 func (a Allowance) Remaining() (characters int64, limited bool) {
 	if a.Limit == nil {
 		return 0, false

@@ -9,15 +9,15 @@ import (
 // ErrOver refuses commands on a period that has ended: they belong to a later period.
 var ErrOver = domain.Refuse(domain.Conflict, "The period is over")
 
-// Carry carries the remaining credit of a period out of it after its end, which it ends if nothing has. The credit is
-// to be granted in the period that starts at To, unless the account forfeits it.
+// Carry carries the remaining credit out of a period after its end, and ends the period if that is missing. The credit
+// is granted in the period that starts at To, unless the account forfeits it.
 type Carry struct {
 	To      time.Time
 	Forfeit bool
 	At      time.Time
 }
 
-// Decide decides nothing if the credit was carried already, or while reservations are open, because settling them may
+// Decide returns no event if the credit was carried already, or while reservations are open, because settling them may
 // spend credit.
 func (c Carry) Decide(s State) ([]Event, error) {
 	if err := s.requireEnd(c.To, c.At); err != nil || !s.CarriedTo.IsZero() || len(s.Open) > 0 {

@@ -29,7 +29,7 @@ func (c End) Decide(s State) ([]Event, error) {
 // Close closes a period after its end. The account's next one starts at To. Closing it again has no effect.
 type Close struct{ To, At time.Time }
 
-// Decide decides nothing while reservations are open, because settling them may exceed the plan.
+// Decide returns no event while reservations are open, because settling them may exceed the plan.
 func (c Close) Decide(s State) ([]Event, error) {
 	if err := s.requireEnd(c.To, c.At); err != nil || s.Closed() || len(s.Open) > 0 {
 		return nil, err
@@ -70,7 +70,7 @@ type RecordBilled struct {
 	At             time.Time
 }
 
-// Decide refuses terms that have not ended, or on which nothing exceeds the plan.
+// Decide refuses terms that have not ended, or that have no overage.
 func (c RecordBilled) Decide(s State) ([]Event, error) {
 	switch overage, found := s.OverageOn(c.Version); {
 	case !found:

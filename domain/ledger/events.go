@@ -11,7 +11,7 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 )
 
-// StreamPrefix is that of the streams of periods.
+// StreamPrefix begins the names of the streams of periods.
 const StreamPrefix = "usage-"
 
 // Stream returns the name of the stream of an account's period that starts at a time.
@@ -30,7 +30,7 @@ type PeriodOpened struct {
 	Metered bool      `json:"metered"`
 	Start   time.Time `json:"start"`
 	End     time.Time `json:"end"`     // the start of the next period
-	Version int64     `json:"version"` // of the entitlement that these terms follow; 0 is that of the opening
+	Version int64     `json:"version"` // of the entitlement of these terms; 0 for the plan of the opening
 }
 
 // TermsChanged puts a period on the terms of a newer entitlement. Overage is what exceeds plan and credit by then, of a
@@ -38,13 +38,13 @@ type PeriodOpened struct {
 // used does.
 type TermsChanged struct {
 	PeriodOpened
-	Before  int64     `json:"before"`  // version of the entitlement whose terms end
+	Before  int64     `json:"before"`  // version of the entitlement of the ended terms
 	Overage int64     `json:"overage"` // characters
 	At      time.Time `json:"at"`
 }
 
-// Ended ends a period, before or after its end time, because the account's next period begins at To. What is reserved
-// is still settled here.
+// Ended ends a period, before or after its end time, because the account's next period begins at To. Open reservations
+// are still settled here.
 type Ended struct {
 	Account string    `json:"account"`
 	Start   time.Time `json:"start"` // of the period
@@ -53,11 +53,11 @@ type Ended struct {
 	At      time.Time `json:"at"`
 }
 
-// Closed records that nothing more is used in a period: Overage is what exceeds plan and credit on its last terms, of a
-// plan that bills it.
+// Closed records that the usage of a period is final. Overage is the usage past plan and credit on its last terms, if
+// the plan bills it.
 type Closed struct {
 	Account string    `json:"account"`
-	Version int64     `json:"version"` // of the entitlement whose terms were the last
+	Version int64     `json:"version"` // of the entitlement of the last terms
 	Overage int64     `json:"overage"` // characters
 	Start   time.Time `json:"start"`   // of the period
 	To      time.Time `json:"to"`      // start of the account's next period
@@ -65,10 +65,10 @@ type Closed struct {
 }
 
 // OverageBilled records that an overage of a period is billed: Units whole units, for Amount minor units of the
-// currency, by the provider's Item. There is none where nothing was to be paid.
+// currency, by the provider's Item, which is empty if the overage costs nothing.
 type OverageBilled struct {
 	Account    string    `json:"account"`
-	Version    int64     `json:"version"` // of the entitlement on whose terms it is billed
+	Version    int64     `json:"version"` // of the entitlement of the billed terms
 	Characters int64     `json:"characters"`
 	Units      int64     `json:"units"`
 	Amount     int64     `json:"amount"`
@@ -115,8 +115,8 @@ type UsageReached struct {
 	At         time.Time `json:"at"`
 }
 
-// SpendingReached follows the Settled with which what a period costs past its plan reaches a share of the spending cap.
-// Amounts are in minor units.
+// SpendingReached follows the Settled with which the cost of a period past its plan reaches a share of the spending
+// cap. Amounts are in minor units.
 type SpendingReached struct {
 	Account  string    `json:"account"`
 	Percent  int64     `json:"percent"` // 80 or 100
@@ -137,7 +137,7 @@ type Expired struct {
 // SnapshotTaken repeats the whole state, so that a load need not read further back.
 type SnapshotTaken struct {
 	PeriodOpened
-	Characters   int64         `json:"characters"` // settled, without those of the overages
+	Characters   int64         `json:"characters"` // settled, excluding overages
 	Reservations []Reservation `json:"reservations"`
 	Overages     []Overage     `json:"overages"` // of earlier terms
 	At           time.Time     `json:"at"`
@@ -146,7 +146,7 @@ type SnapshotTaken struct {
 	Rate plan.Rate        `json:"rate,omitzero"`
 }
 
-// CreditGranted adds characters that are spent after the plan's. Start and End are those of the period.
+// CreditGranted adds characters that are spent after the plan's. Start and End bound the period.
 type CreditGranted struct {
 	Account    string     `json:"account"`
 	Grant      string     `json:"grant"` // id of the grant, which counts once however often it is requested
@@ -174,15 +174,15 @@ type CreditSnapshotTaken struct {
 	At      time.Time  `json:"at"`
 }
 
-// Overage is what was used past the plan and the credit of a period on the terms of one entitlement.
+// Overage is the usage of a period past plan and credit on the terms of one entitlement.
 type Overage struct {
 	Plan       plan.Type `json:"plan"`
 	Version    int64     `json:"version"` // of the entitlement
 	Characters int64     `json:"characters"`
 	At         time.Time `json:"at"` // when the terms, or the period, ended
 	Billed     bool      `json:"billed"`
-	// Amount is what they cost in minor units: as billed, or before that at the rate of a spending cap. 0 before either
-	// is known.
+	// Amount is their cost in minor units: as billed, or before that at the rate of a spending cap; 0 while neither is
+	// known.
 	Amount int64 `json:"amount,omitzero"`
 }
 
@@ -198,7 +198,7 @@ type Reservation struct {
 // Source is how characters are used.
 type Source string
 
-// The sources. What an account uses by each is counted apart, and against the same limit.
+// The sources. Their usage is counted separately, and against the same limit.
 const (
 	API        Source = "api"        // with an API key
 	Playground Source = "playground" // in a browser, with a session

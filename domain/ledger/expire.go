@@ -2,15 +2,15 @@ package ledger
 
 import "time"
 
-// Expire ends the reservations that nobody has settled in time. Seen and Now are readings of a clock that does not
-// jump; the time of day, once it is put forward, would end the reservations of replies in progress.
+// Expire ends the reservations that were not settled in time. Seen and Now are readings of a monotonic clock: a jump of
+// the time of day would end the reservations of replies in progress.
 type Expire struct {
 	Seen map[string]time.Duration // by reservation: when it was first seen open; one that is missing is new
 	Now  time.Duration
 	At   time.Time
 }
 
-// Decide ends the reservations that have been seen open for as long as they live.
+// Decide ends the reservations that have been open for their lifetime since they were first seen.
 func (c Expire) Decide(s State) ([]Event, error) {
 	var events []Event
 	for _, r := range s.Open {
@@ -21,7 +21,7 @@ func (c Expire) Decide(s State) ([]Event, error) {
 	return events, nil
 }
 
-// Left returns how long an open reservation still has to be seen before it expires.
+// Left returns the time until an open reservation expires.
 func (c Expire) Left(r Reservation) time.Duration {
 	life := r.ExpiresAt.Sub(r.At)
 	if seen, known := c.Seen[r.ID]; known {

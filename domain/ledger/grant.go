@@ -28,8 +28,8 @@ type Grant struct {
 	At         time.Time
 }
 
-// Decide decides nothing if the grant was already made. It refuses with ErrOver if the period is over, and with
-// ErrOtherGrant and ErrTooManyGrants; carried credit is never too much.
+// Decide returns no event if the grant was already made. Errors: ErrOver if the period is over, ErrOtherGrant, and
+// ErrTooManyGrants, which does not apply to carried credit.
 func (c Grant) Decide(s State) ([]Event, error) {
 	if !s.Exists() {
 		return nil, domain.Refuse(domain.Conflict, "The period is not open")

@@ -46,8 +46,8 @@ func (c OpenPeriod) terms(s State) []Event {
 	return []Event{opened, BroughtIn{Account: c.Account, Characters: c.BroughtIn, Start: c.Start}}
 }
 
-// billedBefore returns what is billed by the terms that other ones follow. Where these are the same, what follows may
-// still complete a unit: otherwise whoever cancels and goes on before each full one would pay for none.
+// billedBefore returns the billed characters of earlier terms. If the next terms are the same, they may still complete
+// a unit: otherwise an account that cancels and resumes before each full unit would pay for none.
 func (s State) billedBefore(next PeriodOpened) int64 {
 	same := next.Plan == s.Terms.Plan && next.Metered == s.Terms.Metered &&
 		next.Limit != nil && s.Terms.Limit != nil && *next.Limit == *s.Terms.Limit

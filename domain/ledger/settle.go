@@ -13,8 +13,8 @@ type Settle struct {
 	At          time.Time
 }
 
-// Decide decides nothing if the reservation is not open any more: already settled, or expired. A settlement with which
-// the use reaches a share of plan and credit, or of the spending cap, says so.
+// Decide returns no event if the reservation was settled already or has expired. If the usage reaches a share of plan
+// and credit, or of the spending cap, an event for that follows the settlement.
 func (c Settle) Decide(s State) ([]Event, error) {
 	i := s.find(c.Reservation)
 	if i < 0 {
@@ -31,9 +31,8 @@ func (c Settle) Decide(s State) ([]Event, error) {
 	return append([]Event{settled}, s.reached(settled)...), nil
 }
 
-// reached returns the greatest shares of plan and credit, and of the spending cap, that the use reaches with a
-// settlement. What was used only grows while terms, credit and cap stay as they are, so each share is reached once on
-// them.
+// reached returns the greatest shares of plan and credit, and of the spending cap, that the usage reaches with a
+// settlement. The usage only grows while terms, credit and cap are unchanged, so each share is reached once on them.
 func (s State) reached(e Settled) (events []Event) {
 	if s.Over() {
 		return nil

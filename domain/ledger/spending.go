@@ -11,14 +11,14 @@ import (
 type SpendingCapSet struct {
 	Account string `json:"account"`
 	plan.SpendingCap
-	Rate  plan.Rate `json:"rate"`  // of characters past the plan; zero where nothing is billed, or without a cap
+	Rate  plan.Rate `json:"rate"`  // of characters past the plan; zero if these are not billed, or without a cap
 	Start time.Time `json:"start"` // of the period
 	At    time.Time `json:"at"`
 }
 
 func (SpendingCapSet) ledgerEvent() {}
 
-// ErrSpendingCap refuses a reservation whose characters could cost more than the account's spending cap leaves.
+// ErrSpendingCap refuses a reservation that could cost more than the rest of the account's spending cap.
 var ErrSpendingCap error = domain.Refuse(domain.PaymentRequired, "The spending cap of the account does not permit the "+
 	"text: characters past the plan could cost more in this period; raise the cap, upgrade the plan, or wait for the "+
 	"next period")
@@ -33,9 +33,8 @@ func (c OpenPeriod) cap(s State) []Event {
 	return []Event{SpendingCapSet{Account: c.Account, SpendingCap: c.Cap, Rate: c.Rate, Start: c.Start, At: c.At}}
 }
 
-// Spent returns what the settled characters past plan and credit cost in the period, in minor units: those of earlier
-// terms included, once their price is known. Without a cap the price of the present terms is not known, and they cost
-// nothing.
+// Spent returns the cost of the period's settled characters past plan and credit in minor units, including earlier
+// terms as soon as their price is known. Without a cap the price of the current terms is unknown and counts as 0.
 func (s State) Spent() int64 { return s.cost(s.Settled) }
 
 // withinCap reports whether characters can be reserved besides the open reservations, all of which may be settled in
@@ -48,7 +47,7 @@ func (s State) withinCap(characters int64) bool {
 	return s.Cap.Permits(s.cost(used), s.Rate)
 }
 
-// cost returns what the period costs past its plan when characters have been used on the present terms.
+// cost returns the cost of the period past its plan after a number of characters on the current terms.
 func (s State) cost(used int64) int64 {
 	_, amount := s.Rate.Cost(s.excessOf(used))
 	if s.Closed() { // the last terms are among the overages

@@ -31,11 +31,11 @@ type State struct {
 // Exists reports whether the period was opened.
 func (s State) Exists() bool { return s.Terms.Account != "" }
 
-// Over reports whether the period has ended. From then on it accepts neither reservations nor grants; what is reserved
-// is still settled.
+// Over reports whether the period has ended. From then on it accepts neither reservations nor grants. Open reservations
+// are still settled.
 func (s State) Over() bool { return !s.NextStart.IsZero() }
 
-// Closed reports whether nothing more is settled in the period.
+// Closed reports whether the usage of the period is final.
 func (s State) Closed() bool { return !s.ClosedAt.IsZero() }
 
 // Evolve folds an event into the state.
@@ -84,7 +84,7 @@ func Evolve(s State, event Event) State {
 	return s
 }
 
-// endedAt returns the state of a period that is over. Where the account goes on was decided when it ended.
+// endedAt returns the state of a period that is over. The start of the next one was decided when it ended.
 func (s State) endedAt(next time.Time) State {
 	if !s.Over() {
 		s.NextStart = next

@@ -6,10 +6,10 @@ import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// MaxRecordings is how many files a voice is made from at most.
+// MaxRecordings is the maximum number of files for a voice.
 const MaxRecordings = 20
 
-// Create creates a voice. Creating it again changes nothing.
+// Create creates a voice. Creating it again has no effect.
 type Create Created
 
 // Decide refuses a voice that could not be made, and an id that was given up.

@@ -12,7 +12,7 @@ import (
 // copyFormat is the version of the form of a copy: lines of JSON, a header, a key each, and an end.
 const copyFormat = 1
 
-// maxCopyLine is the largest line of a copy in bytes: several times that of a key.
+// maxCopyLine is the maximum length of a line of a copy in bytes: several times the length of a key's line.
 const maxCopyLine = 16 << 10
 
 // ErrCopy means that a copy of a keyring is cut off, or damaged, or of a later release.
@@ -30,7 +30,7 @@ type CopiedKey struct {
 // Imported counts what an import found.
 type Imported struct {
 	Keys   int // of accounts, tombstones included
-	Erased int // of them, those that were keys in the copy, and whose accounts are closed
+	Erased int // of them, keys in the copy that belong to closed accounts
 }
 
 // copyLine is any line of a copy.
@@ -69,7 +69,7 @@ func (c *CopyWriter) line(line copyLine) error {
 	return nil
 }
 
-// CopyReader reads a copy of a keyring, whose content may be hostile.
+// CopyReader reads a copy of a keyring, which may have hostile content.
 type CopyReader struct {
 	ID    string // of the keyring
 	lines *bufio.Scanner

@@ -32,8 +32,8 @@ type Opener interface {
 	Open(ctx context.Context, account string, sealed []byte, use string) ([]byte, error)
 }
 
-// Fingerprinter derives look-up values from personal data. Who has no access to the keyring cannot find out, by trying
-// what the data may be, which data a fingerprint is that of.
+// Fingerprinter derives look-up values from personal data. Without access to the keyring, the data of a fingerprint
+// cannot be found by trial.
 type Fingerprinter interface {
 	// Fingerprint returns an HMAC-SHA256 of data under a key of the keyring's own, which belongs to no account and is
 	// never erased. Fingerprints for different uses have nothing in common.

@@ -8,7 +8,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/feed/table"
 )
 
-// Account is the read model of accounts: what they are entitled to, their API keys and their owners' profiles.
+// Account is the read model of accounts: their entitlements, their API keys and their owners' profiles.
 var Account = Model{Name: "account", Version: 1}
 
 // AccountRow is an account that was not closed.
@@ -18,7 +18,7 @@ type AccountRow struct {
 	OpenedOn    plan.Type `col:"opened_on"`    // the plan before there was a subscription
 	PeriodsFrom time.Time `col:"periods_from"` // where the months of that count from
 
-	Plan          plan.Type  `col:"plan"` // what it is entitled to: see Entitlement
+	Plan          plan.Type  `col:"plan"` // see Entitlement
 	EntitledFrom  time.Time  `col:"entitled_from"`
 	EntitledUntil *time.Time `col:"entitled_until"`
 	NextPlan      *plan.Type `col:"next_plan"`
@@ -33,7 +33,7 @@ type AccountRow struct {
 	WantsEmail     *bool      `col:"wants_email"` // NULL: the owner has not said it
 	Operator       bool       `col:"operator"`
 
-	// How many places its voices take in the plan, by their type.
+	// Number of places that its voices take in the plan, by type.
 	InstantVoices      int64 `col:"instant_voices"`
 	ProfessionalVoices int64 `col:"professional_voices"`
 }
@@ -41,18 +41,18 @@ type AccountRow struct {
 // AccountsView shows all accounts that are open.
 var AccountsView = Show(Account, table.Of[AccountRow]("accounts"))
 
-// Entitlement returns what the account is entitled to.
+// Entitlement returns the account's entitlement.
 func (r AccountRow) Entitlement() plan.Entitlement {
 	return entitlement(r.Plan, r.EntitledFrom, r.EntitledUntil, r.NextPlan, r.Anchor)
 }
 
-// EntitlementRow is an entitlement of an account after that of its opening, in force until the next one starts. What
-// has changed the running period has taken the place of what was there before.
+// EntitlementRow is an entitlement of an account after its opening, in force until the next one starts. One that
+// changed the running period has replaced its predecessor.
 type EntitlementRow struct {
 	Account string     `col:"account_id,key"`
 	From    time.Time  `col:"entitled_from,key"`
 	Plan    plan.Type  `col:"plan"`
-	Until   *time.Time `col:"entitled_until"` // NULL: it goes on
+	Until   *time.Time `col:"entitled_until"` // NULL while in force
 	Next    *plan.Type `col:"next_plan"`      // after entitled_until; NULL as that
 	Anchor  *time.Time `col:"anchor"`         // NULL: there is none
 }
@@ -60,7 +60,7 @@ type EntitlementRow struct {
 // EntitlementsView shows all entitlements.
 var EntitlementsView = Show(Account, table.Of[EntitlementRow]("entitlements"))
 
-// Entitlement returns what the row says.
+// Entitlement returns the entitlement of the row.
 func (r EntitlementRow) Entitlement() plan.Entitlement {
 	return entitlement(r.Plan, r.From, r.Until, r.Next, r.Anchor)
 }
@@ -102,9 +102,9 @@ type DueEntitlementRow struct {
 // DueEntitlements is the table behind ToDoEntitleView.
 var DueEntitlements = table.Of[DueEntitlementRow]("due_entitlements").Index("due_entitlements_since", "since")
 
-// ToDoEntitleView lists what subscriptions give their accounts, and the accounts' streams do not say yet. An item is
-// the event of the subscription, which is the cause, too. What came before the last one that was followed is left out,
-// and so is what a closed account is given.
+// ToDoEntitleView lists entitlements by subscriptions that the accounts' streams have not followed yet. An item is the
+// event of the subscription, which is also the cause. Events before the last followed one, and events of closed
+// accounts, are left out.
 var ToDoEntitleView = ToDoFrom(Account, "todo_entitle",
 	`select d.cause as item, '`+account.StreamPrefix+`' || d.account_id as stream, d.since as due_at, d.cause
 	from due_entitlements d join accounts a on a.account_id = d.account_id and a.followed < d.revision`)
@@ -119,7 +119,7 @@ type ProfileRow struct {
 	EmailHash string `col:"email_hash"`
 }
 
-// NameUse, EmailUse and PictureUse are what the fields of a profile are sealed for.
+// NameUse, EmailUse and PictureUse are the purposes for which the fields of a profile are sealed.
 const (
 	NameUse    = account.ForName
 	EmailUse   = account.ForEmail
@@ -138,14 +138,14 @@ type APIKeyRow struct {
 	CreatedAt  time.Time `col:"created_at"`
 }
 
-// NameUse returns what the name is sealed for.
+// NameUse returns the purpose for which the name is sealed.
 func (r APIKeyRow) NameUse() string { return account.ForKeyName(r.Hash) }
 
 // APIKeysView shows all keys.
 var APIKeysView = Show(Account,
 	table.Of[APIKeyRow]("api_keys").Index("api_keys_of_account", "account_id", "created_at"))
 
-// Closings is the read model of accounts that were closed and have not been erased for good.
+// Closings is the read model of closed accounts whose erasure is not complete.
 var Closings = Model{Name: "closings", Version: 1}
 
 // ToDoCloseAccountView lists these accounts. An item is the account; its cause is the event that closed it or, when it

@@ -48,8 +48,8 @@ func auditOrder(by ...string) []string { return append(by, "at", "log_commit", "
 // PersonalField is personal data of an entry, sealed as in the event.
 type PersonalField struct {
 	Name    string `json:"name"`
-	Account string `json:"account"` // whose key it is sealed with
-	Use     string `json:"use"`     // what it is sealed for
+	Account string `json:"account"` // with the key it is sealed with
+	Use     string `json:"use"`     // purpose for which it is sealed
 	Sealed  []byte `json:"sealed"`
 }
 
@@ -59,8 +59,8 @@ const AuditAddress = "address"
 // The areas of entries.
 const (
 	AuditSessions = "sessions" // who comes in: sessions, sign-ins, keys, accounts, operators, reads of personal data
-	AuditBilling  = "billing"  // what it costs: subscriptions, payments, periods, credit
-	AuditActivity = "activity" // what is made and removed: voices, stars, clips, variables at the hosting platform
+	AuditBilling  = "billing"  // subscriptions, payments, periods, credit
+	AuditActivity = "activity" // voices, stars, clips, and variables at the hosting platform
 
 	// AuditOperators is the area of the service itself: what operators changed and copied. Its list includes all that
 	// operators and auditors did in other areas.

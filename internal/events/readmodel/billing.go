@@ -7,8 +7,8 @@ import (
 	"github.com/recital-tts/recital/internal/events/feed/table"
 )
 
-// Billing is the read model of subscriptions: what the payment provider has for an account, and what is to be done
-// about it.
+// Billing is the read model of subscriptions: the payment provider's state of an account, and the work that follows
+// from it.
 var Billing = Model{Name: "billing", Version: 1}
 
 // SubscriptionRow is a subscription. Those that have ended stay.
@@ -74,7 +74,7 @@ type InvoiceRow struct {
 var InvoicesView = Show(Billing,
 	table.Of[InvoiceRow]("invoices").Index("invoices_of_account", "account_id", "created_at"))
 
-// RefundRow is what of an invoice was paid back, in all.
+// RefundRow is the total that was paid back of an invoice.
 type RefundRow struct {
 	Invoice string `col:"invoice_id,key"`
 	Account string `col:"account_id"`
@@ -105,16 +105,16 @@ const (
 // the request.
 var ToDoCompleteRequestView = NewToDo(Billing, "todo_complete_request")
 
-// ToDoDunningView lists the subscriptions whose payment is missing, due when the grace ends. The cause is the event
-// that recorded it.
+// ToDoDunningView lists the subscriptions with a missing payment, due when the grace ends. The cause is the event that
+// recorded it.
 var ToDoDunningView = NewToDo(Billing, "todo_dunning")
 
 // ToDoCollectView lists the payments and ends of subscriptions after which other debts were not seen to. An item is the
 // id of the event that recorded the payment, or the end.
 var ToDoCollectView = NewToDo(Billing, "todo_collect")
 
-// ToDoEndDisputedView lists the disputes that were lost, after which nothing is to go on and still does. An item is the
-// id of the event that recorded the loss.
+// ToDoEndDisputedView lists the lost disputes that end subscriptions which are still running. An item is the id of the
+// event that recorded the loss.
 var ToDoEndDisputedView = NewToDo(Billing, "todo_end_disputed")
 
 // Notices is the read model of the payment provider's notices.

@@ -7,8 +7,8 @@ import (
 	"github.com/recital-tts/recital/internal/events/feed/table"
 )
 
-// Clips is the read model of saved clips. What was said stays sealed. Version 2 counts clips, and knows whose account
-// was closed. Version 3 counts them by their media types, too.
+// Clips is the read model of saved clips. Their content stays sealed. Version 2 adds numbers of clips and closed
+// accounts. Version 3 adds numbers by media type.
 var Clips = Model{Name: "clips", Version: 3}
 
 // ClipRow is a clip that was not deleted.
@@ -24,10 +24,10 @@ type ClipRow struct {
 	Blob       string    `col:"blob"`
 	Bytes      int64     `col:"bytes"`
 	MediaType  string    `col:"media_type"`
-	Sealed     []byte    `col:"sealed"` // what was said, for ContentUse
+	Sealed     []byte    `col:"sealed"` // the content, for ContentUse
 }
 
-// ContentUse returns what the content is sealed for.
+// ContentUse returns the purpose for which the content is sealed.
 func (r ClipRow) ContentUse() string { return clip.SealedFor(r.Clip) }
 
 // ClipsView shows all clips.

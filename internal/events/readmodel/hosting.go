@@ -1,6 +1,6 @@
 package readmodel
 
-// Hosting is the read model of what is to be done at the hosting platform.
+// Hosting is the read model of pending changes at the hosting platform.
 var Hosting = Model{Name: "hosting", Version: 1}
 
 // ToDoCompleteVariableView lists the variables that are being set or removed, due when no request can be at work on

@@ -8,7 +8,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/feed/table"
 )
 
-// Usage is the read model of what accounts use: periods with their credit and what is billed of them, days, and open
+// Usage is the read model of accounts' usage: periods with their credit and their billing, days, and open
 // reservations.
 var Usage = Model{Name: "usage", Version: 1}
 
@@ -34,14 +34,14 @@ func (r UsagePeriodRow) Counted() (characters, playground int64) {
 	return r.Characters - billed, r.Playground - (r.Overage - billed)
 }
 
-// UsagePeriodsView shows all periods. What is left of the credit is ledger.State.CreditLeft over the other columns.
-// Without a limit none is spent: greatest ignores NULL.
+// UsagePeriodsView shows all periods. The remaining credit is ledger.State.CreditLeft over the other columns. Without a
+// limit no credit is spent, because greatest ignores NULL.
 var UsagePeriodsView = Show(Usage, table.Of[UsagePeriodRow]("usage_periods").
 	Expression("credit_left", `credit_granted - credit_carried
 		- least(greatest(characters + playground_characters - overage - character_limit, 0), credit_granted)`))
 
-// DailyUsageRow is what an account used on a day (UTC), in characters that were settled on it. Days without a use have
-// no row.
+// DailyUsageRow is an account's usage on a day (UTC), in characters settled on that day. Days without usage have no
+// row.
 type DailyUsageRow struct {
 	Account    string    `col:"account_id,key"`
 	Day        time.Time `col:"day,key,date"`
@@ -55,8 +55,7 @@ var DailyUsageView = Show(Usage, table.Of[DailyUsageRow]("daily_usage"))
 // UsageByKey is the read model of what accounts use by each of their API keys.
 var UsageByKey = Model{Name: "usage_by_key", Version: 1}
 
-// KeyUsageRow is what was settled on a day (UTC) of what a key has spoken, in characters. Days without a use have no
-// row.
+// KeyUsageRow is a key's usage on a day (UTC), in characters settled on that day. Days without usage have no row.
 type KeyUsageRow struct {
 	Account    string    `col:"account_id,key"`
 	Key        string    `col:"api_key,key"` // masked
@@ -81,8 +80,8 @@ var OpenReservationsView = Show(Usage, table.Of[ReservationRow]("open_reservatio
 	Index("open_reservations_due", "expires_at").
 	Index("open_reservations_of_stream", "stream"))
 
-// ToDoExpiryView lists the open reservations, which expire if they are not settled. The cause is the command that
-// reserved, whose id is the reservation's.
+// ToDoExpiryView lists the open reservations, which expire if they are not settled. The cause is the reserving command,
+// which has the reservation's id.
 var ToDoExpiryView = ToDoFrom(Usage, "todo_expiry",
 	`select reservation_id as item, stream, expires_at as due_at, reservation_id as cause from open_reservations`)
 
@@ -96,15 +95,15 @@ type PeriodToDoRow struct {
 	Cause   string    `col:"cause"`
 }
 
-// The tables behind the to-do lists of periods, whose items are the periods' streams.
+// The tables behind the to-do lists of periods. Their items are streams of periods.
 var (
-	// CreditPeriods holds the periods whose credit was not carried into another one.
+	// CreditPeriods holds the periods with credit that was not carried into another one.
 	CreditPeriods = table.Of[PeriodToDoRow]("credit_periods").Index("credit_periods_due", "due_at")
 	// MeteredPeriods holds the periods of metered plans that are not closed.
 	MeteredPeriods = table.Of[PeriodToDoRow]("metered_periods").Index("metered_periods_due", "due_at")
 )
 
-// OverageRow is what was used past plan and credit on terms that have ended, and was not billed.
+// OverageRow is unbilled usage past plan and credit on terms that have ended.
 type OverageRow struct {
 	Account string    `col:"account_id,key"`
 	Start   time.Time `col:"period_start,key"`
@@ -117,16 +116,16 @@ type OverageRow struct {
 // Overages is the table behind ToDoBillOverageView.
 var Overages = table.Of[OverageRow]("overages").Index("overages_due", "due_at")
 
-// ToDoCreditView lists the periods whose credit is to be carried into the next one, once they have no reservations:
-// until then the rest is unknown.
+// ToDoCreditView lists the periods with credit to carry into the next one, once they have no reservations: until then
+// the remainder is unknown.
 var ToDoCreditView = ToDoFrom(Usage, "todo_credit", periodsWithoutReservations(CreditPeriods))
 
 // ToDoClosePeriodView lists the periods of metered plans, which are closed some time after their end, once they have no
 // reservations: until then the overage is unknown.
 var ToDoClosePeriodView = ToDoFrom(Usage, "todo_close_period", periodsWithoutReservations(MeteredPeriods))
 
-// ToDoBillOverageView lists what is to be billed. An item is the stream of a period, and the version of the entitlement
-// after a slash. The cause is the event that changed the terms, or closed the period.
+// ToDoBillOverageView lists the unbilled overages. An item is the stream of a period, a slash, and the version of the
+// entitlement. The cause is the event that changed the terms, or closed the period.
 var ToDoBillOverageView = ToDoFrom(Usage, "todo_bill_overage",
 	`select stream || '/' || version as item, stream, due_at, cause from overages`)
 
@@ -163,10 +162,10 @@ type SpendingCapRow struct {
 	Millis   int64     `col:"rate_millis"`
 }
 
-// SpendingCapsView shows the caps of all periods whose account ever had one.
+// SpendingCapsView shows the caps of all periods of accounts that have ever had one.
 var SpendingCapsView = Show(Usage, table.Of[SpendingCapRow]("spending_caps"))
 
-// UnfollowedCaps is the table behind ToDoFollowSpendingCapView. Its versions are those of caps.
+// UnfollowedCaps is the table behind ToDoFollowSpendingCapView. Its versions are versions of caps.
 var UnfollowedCaps = table.Of[UnfollowedEntitlementRow]("unfollowed_spending_caps").
 	Index("unfollowed_spending_caps_since", "since")
 

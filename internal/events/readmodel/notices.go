@@ -20,7 +20,7 @@ type DueNoticeRow struct {
 	Cause   string    `col:"cause"`
 }
 
-// RecipientRow is an account with a profile that is open; RefusalRow one whose owner wants no e-mail.
+// RecipientRow is an open account with a profile. RefusalRow is an account with an owner who wants no e-mail.
 type (
 	RecipientRow struct {
 		Account string `col:"account_id,key"`
@@ -30,7 +30,7 @@ type (
 	}
 )
 
-// NoticeLimitRow is an hour of a recipient in which nothing more is sent on a channel.
+// NoticeLimitRow is an hour in which a recipient has reached the limit of a channel.
 type NoticeLimitRow struct {
 	Channel string `col:"channel,key"`
 	Stream  string `col:"stream,key"`
@@ -44,14 +44,14 @@ var (
 	NoticeLimits = table.Of[NoticeLimitRow]("notice_limits")
 )
 
-// ToDoMailNoticeView lists the notices that are to be sent by e-mail. An item is the notice; its cause is the event
-// that it is about. Accounts without an address, and those that want no e-mail, are left out. So is what is so old
-// that it can only have been meant for a time when notices were off.
+// ToDoMailNoticeView lists the notices to send by e-mail. An item is a notice, and the cause is the event that it
+// reports. Accounts without an address, accounts that want no e-mail, and notices that are so old that they date from a
+// time when notices were off are left out.
 var ToDoMailNoticeView = ToDoFrom(Outgoing, "todo_mail_notice", dueNotices("mail")+` and (d.account_id = ''
 	or exists (select from notice_recipients r where r.account_id = d.account_id)
 		and not exists (select from notice_refusals r where r.account_id = d.account_id))`)
 
-// ToDoWebhookNoticeView lists the notices that are to be sent to the operators' webhook, whoever they are to.
+// ToDoWebhookNoticeView lists the notices to post to the operators' webhook, for any recipient.
 var ToDoWebhookNoticeView = ToDoFrom(Outgoing, "todo_webhook_notice", dueNotices("webhook"))
 
 func dueNotices(channel string) string {

@@ -1,6 +1,5 @@
-// Package readmodel names the read models and their views for those who read them. A reader that names something that
-// is not here does not compile. What is here is compared with the projections and with the database when recitald
-// starts.
+// Package readmodel declares the read models and their views for readers, so that a reader of an undeclared view does
+// not compile. When recitald starts, the declarations are compared with the projections and with the database.
 package readmodel
 
 import (
@@ -67,7 +66,7 @@ type RankingView struct {
 	table.Ranking
 }
 
-// ShowRanking returns the view of a ranking, under its name. What it counts is a column of the given name.
+// ShowRanking returns the view of a ranking, under its name. The counted number is a column of the given name.
 func ShowRanking(m Model, r table.Ranking, counted string) RankingView {
 	columns := r.Columns()
 	numbers := &columns[len(columns)-1]

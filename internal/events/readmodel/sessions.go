@@ -23,7 +23,7 @@ type SessionRow struct {
 	Cause     string    `col:"cause"` // of its expiry: the event that opened it
 }
 
-// DeviceUse returns what the device is sealed for.
+// DeviceUse returns the purpose for which the device is sealed.
 func (r SessionRow) DeviceUse() string { return session.DeviceSealedFor(r.Session) }
 
 // RevocationRow is the last time at which an account ended all of its sessions. Their rows stay until they expire.

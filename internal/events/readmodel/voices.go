@@ -7,7 +7,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/feed/table"
 )
 
-// Voices is the read model of accounts' voices, of stars, and of what is to be done for voices.
+// Voices is the read model of accounts' voices, of stars, and of pending work on voices.
 var Voices = Model{Name: "voices", Version: 1}
 
 // VoiceRow is an account's voice that was not deleted.
@@ -22,7 +22,7 @@ type VoiceRow struct {
 	Starred   bool        `col:"starred" sql:""` // by its owner
 }
 
-// VoicesView shows all voices. An index lists those of an account in the order of created_at and voice_id.
+// VoicesView shows all voices. An index lists an account's voices by created_at and voice_id.
 var VoicesView = Show(Voices, table.Of[VoiceRow]("voices").
 	Expression("starred", `exists (
 		select from stars s where s.account_id = voices.account_id and s.voice_id = voices.voice_id)`).
@@ -63,8 +63,8 @@ var VoiceSteps = table.Of[VoiceStepRow]("steps").Index("steps_due", "step", "due
 
 // The to-do lists of voices. An item is the voice; its cause is the event that led to it.
 var (
-	// ToDoSettleVoicePlaceView lists the places whose voices were not created, due when no request can be creating
-	// them any more.
+	// ToDoSettleVoicePlaceView lists the places without a created voice, due when no request can still be creating
+	// one.
 	ToDoSettleVoicePlaceView = stepList(StepSettlePlace)
 	// ToDoPrepareVoiceView lists the voices that are preparing.
 	ToDoPrepareVoiceView = stepList(StepPrepare)

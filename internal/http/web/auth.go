@@ -20,8 +20,8 @@ import (
 	"github.com/recital-tts/recital/internal/http/web/quota"
 )
 
-// authenticate sets the Principal or the Role of a call. It runs before the body is looked at: a stranger learns
-// nothing about inputs.
+// authenticate sets the Principal or the Role of a call. It runs before the body is examined, so that strangers see no
+// errors about inputs.
 func (s *Server) authenticate(v *visit) error {
 	call, e := v.Call, v.endpoint
 	if _, err := call.single("origin"); err != nil {
@@ -58,8 +58,8 @@ func (s *Server) authenticateLoopback(call *Call, e *endpoint) (err error) {
 	return err
 }
 
-// authenticateBrowser looks at the cookie of a call without an API key. A wrong key is never followed by a look at it:
-// what a request means must not depend on which of two callers is known.
+// authenticateBrowser authenticates a call without an API key by its cookie. After a wrong key the cookie is not tried,
+// because the meaning of a request must not depend on which of two callers is known.
 func (s *Server) authenticateBrowser(call *Call, e *endpoint) error {
 	shown, err := s.authenticateSession(call, e)
 	switch {
@@ -90,7 +90,8 @@ func (c *Call) single(name string) (string, error) {
 	return c.Header(name), nil
 }
 
-// authenticatorOf returns who looks up the keys of a route's callers. A route that only reads views appends nothing.
+// authenticatorOf returns the Authenticator for the keys of a route's callers. A route that only reads views does not
+// append.
 func (s *Server) authenticatorOf(e *endpoint) Authenticator {
 	if s.cfg.Readers != nil && e.onlyReads() {
 		return s.cfg.Readers
@@ -169,7 +170,7 @@ func (s *Server) refuseToken(call *Call, shown string) error {
 // headerReason is the header with which an operator gives the reason of an act.
 const headerReason = "x-recital-reason"
 
-// maxReasonLength bounds a reason, and what is recorded of the subject of an act, in characters.
+// maxReasonLength bounds a reason, and the recorded subject of an act, in characters.
 const maxReasonLength = 500
 
 // Act describes what operators and auditors change or copy by a route: it is recorded before the handler is called.
@@ -193,7 +194,7 @@ type RecordAct func(call *Call, act Act, subject string) error
 // Acts declares what operators and auditors change or copy by a route.
 func Acts(act Act) Option { return func(r *Route) { r.Act = &act } }
 
-// Subject is implemented by inputs that name what is acted on.
+// Subject is implemented by inputs that name the subject of an act.
 type Subject interface{ Subject() string }
 
 // recordAct records the act of a route, once its inputs are valid.
@@ -234,7 +235,7 @@ func shortened(subject string) string {
 	return subject
 }
 
-// Rates limits how often requests may append to the log.
+// Rates limits the rate of requests that may append to the log.
 type Rates interface {
 	// Account counts a request of an account, and reports whether its rate permits it.
 	Account(id, plan string) bool
@@ -247,8 +248,8 @@ type Rates interface {
 // ratePause is when a client over its rate may ask again: all rates are at least one a second.
 const ratePause = time.Second
 
-// limitRate counts a request that may append, of a caller who is known. What such a request appends stays for ever,
-// even if its client leaves at once; a client that has left already appends nothing.
+// limitRate counts a request of a known caller that may append. Its events stay for ever, even if the client leaves
+// immediately. A client that has left already does not append.
 func (s *Server) limitRate(v *visit) error {
 	if !v.Route.Appends {
 		return nil
@@ -270,8 +271,8 @@ func (s *Server) limitRate(v *visit) error {
 	return nil
 }
 
-// wrong refuses a wrong credential. An address that shows many is asked to wait, and has to connect again for each one.
-// A right one is admitted all the same: nobody is locked out by who shares an address with somebody else.
+// wrong refuses a wrong credential. An address that sends many is asked to wait, and has to reconnect for each one.
+// Right ones from the same address are still admitted, because clients may share an address.
 func (s *Server) wrong(call *Call, message string) error {
 	if s.cfg.Rates == nil || s.cfg.Rates.Failure(quota.Client(call.Client)) {
 		return domain.Refuse(domain.Unauthenticated, message)

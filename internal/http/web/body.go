@@ -98,7 +98,7 @@ func (s *Server) admitBody(http *fasthttp.RequestCtx, e *endpoint, framing frami
 	return claim, nil
 }
 
-// bodyMemory is how much fasthttp allocates for a body: the next power of two.
+// bodyMemory returns the memory that fasthttp allocates for a body: the next power of two.
 func bodyMemory(length int) int64 {
 	if length <= 0 {
 		return 0
@@ -106,7 +106,7 @@ func bodyMemory(length int) int64 {
 	return 1 << bits.Len(uint(length-1))
 }
 
-// ordinaryBody is what the largest body of most routes needs.
+// ordinaryBody is the memory for the largest body of most routes.
 const ordinaryBody = 256 << 10
 
 // partFor returns the part of the budget within which a body must fit. Larger ones than most have half of it: they cost
@@ -130,11 +130,11 @@ var (
 	}
 )
 
-// framing counts the lines of a head that say how long a body is, of which fasthttp keeps one, and those that go on
-// with the line before, which others may read as lines of their own.
+// framing counts the header lines that determine the length of a body, of which fasthttp keeps one, and folded lines,
+// which others may read as lines of their own.
 type framing struct{ lengths, codings, expects, folds int }
 
-// plain reports whether nothing beside a length says what the body is.
+// plain reports whether only a length determines the body.
 func (f framing) plain() bool { return f.codings == 0 && f.folds == 0 }
 
 func readFraming(head []byte) (f framing) {
@@ -154,7 +154,7 @@ func readFraming(head []byte) (f framing) {
 	return f
 }
 
-// check refuses what a proxy in front may have read in another way (RFC 9112, sections 5.2 and 6.1).
+// check refuses a head that a proxy in front may have read differently (RFC 9112, sections 5.2 and 6.1).
 func (f framing) check(chunked bool) error {
 	switch {
 	case f.codings > 0 && f.lengths > 0:
@@ -167,10 +167,9 @@ func (f framing) check(chunked bool) error {
 	return nil
 }
 
-// fasthttp reads bodies into memory, or writes forms to files that have names, before anybody knows who sends them; and
-// where it streams bodies, quiet connections keep their read buffers. So it is made to believe that an upload has no
-// body, and the connection of a caller who is known is taken over from it, as that of a WebSocket is: what is left to
-// be read there is the body. The connection is closed after the answer.
+// fasthttp reads bodies into memory, or writes forms to named files, before the caller is known. If it streams bodies,
+// quiet connections keep their read buffers. So it is told that an upload has no body, and the connection of a known
+// caller is hijacked, like a WebSocket's: the unread rest is the body. The connection is closed after the response.
 
 type uploadKey struct{}
 
@@ -180,7 +179,7 @@ type upload struct {
 	asked  bool // for an interim reply
 }
 
-// isUpload reports whether the files of a body go to the disk: a form's, whose length is announced.
+// isUpload reports whether the files of a body go to the disk: it is a form with an announced length.
 func isUpload(header *fasthttp.RequestHeader, e *endpoint) bool {
 	return e != nil && e.Uploads > 0 && header.ContentLength() > 0 && bind.IsMultipart(string(header.ContentType()))
 }
@@ -196,7 +195,7 @@ func announceUpload(http *fasthttp.RequestCtx, e *endpoint, asked bool) bool {
 	return true
 }
 
-// uploadOf returns the upload that a request announces, nil for none. Nothing follows it on its connection.
+// uploadOf returns the upload that a request announces, nil for none. It is the last request on its connection.
 func uploadOf(http *fasthttp.RequestCtx) *upload {
 	announced, ok := http.UserValue(uploadKey{}).(*upload)
 	if ok {
@@ -243,7 +242,7 @@ var errUploads = &Error{
 	Status: http.StatusServiceUnavailable, Message: "Too many uploads are under way", RetryAfter: uploadPause,
 }
 
-// explainSpool turns what a spool refuses into an answer.
+// explainSpool returns the client's error for a refusal by a spool.
 func explainSpool(err error) error {
 	switch {
 	case errors.Is(err, spool.ErrShare):

@@ -16,8 +16,8 @@ import (
 )
 
 // clientOf returns the address of a request's client. Behind trusted proxies it is the rightmost address in
-// X-Forwarded-For that is none of theirs: those to the left of it are what the client says. A proxy that names no
-// client is the client.
+// X-Forwarded-For that is not a trusted proxy's: addresses to the left of it are claims of the client. A proxy that
+// names no client is the client.
 func (s *Server) clientOf(http *fasthttp.RequestCtx) netip.Addr {
 	client := quota.Address(http.RemoteAddr())
 	if !s.trusts(client) {
@@ -48,7 +48,7 @@ func parseHop(hop string) (netip.Addr, error) {
 	return addr.Unmap().WithZone(""), err
 }
 
-// trusts reports whether what an address says of its clients is believed.
+// trusts reports whether an address is a trusted proxy's.
 func (s *Server) trusts(addr netip.Addr) bool {
 	return slices.ContainsFunc(s.cfg.Proxies, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
@@ -60,7 +60,7 @@ func (c *Call) RemoteIP() string { return c.Client.String() }
 // is not known, or where the peer is no trusted proxy.
 func (c *Call) Country() string { return c.country }
 
-// countryOf returns what a trusted edge says about the client's country.
+// countryOf returns the client's country according to a trusted edge.
 func (s *Server) countryOf(http *fasthttp.RequestCtx) string {
 	if s.cfg.CountryHeader == "" || !s.trusts(quota.Address(http.RemoteAddr())) {
 		return ""
@@ -108,8 +108,8 @@ func traceID(header []byte) string {
 	return string(header)
 }
 
-// trace begins the trace of a request, unless it is a check of this instance. What a stranger says about traces counts
-// for nothing: the header of a trusted proxy does.
+// trace begins the trace of a request, unless it is a check of this instance. Trace headers are ignored unless they
+// come from a trusted proxy.
 func (s *Server) trace(v *visit, path string) (ctx context.Context) {
 	ctx = context.Background()
 	if s.cfg.Traces == nil {
@@ -147,8 +147,8 @@ func RequestIDOf(ctx context.Context) string {
 	return id
 }
 
-// sameOrigin reports whether a page of the service, or of an allowed origin, makes a request: a browser says so in
-// headers that no page can set (Fetch Metadata, and the Origin of RFC 6454). What says nothing is not taken for one.
+// sameOrigin reports whether a page of the service, or of an allowed origin, makes a request, by headers of browsers
+// that no page can set (Fetch Metadata, and the Origin of RFC 6454). It is false without these headers.
 func (s *Server) sameOrigin(call *Call) bool {
 	origin := call.Header("Origin")
 	return call.Header("Sec-Fetch-Site") == "same-origin" || s.allows(origin) ||
@@ -164,15 +164,15 @@ func (s *Server) proves(call *Call, e *endpoint) bool {
 	return s.sameOrigin(call)
 }
 
-// Loaded reports whether a page, or the browser ahead of its user, loads what is asked for, instead of the window's
-// going there. It is false where the browser does not say (Fetch Metadata).
+// Loaded reports whether a page loads the resource, or the browser ahead of its user, rather than navigating to it. It
+// is false without Fetch Metadata.
 func (c *Call) Loaded() bool {
 	mode, dest := c.Header("Sec-Fetch-Mode"), c.Header("Sec-Fetch-Dest")
 	return mode != "" && mode != "navigate" || dest != "" && dest != "document" || c.Header("Sec-Purpose") != ""
 }
 
-// LoadedElsewhere reports whether a page of another origin loads what is asked for, for which browsers show no cookie
-// unless they are told to, and many not even then.
+// LoadedElsewhere reports whether a page of another origin loads the resource. Browsers send no cookie then unless they
+// are told to, and many not even then.
 func (c *Call) LoadedElsewhere() bool {
 	return c.elsewhere && (c.Loaded() || c.Header("Sec-Fetch-Mode") == "")
 }
@@ -206,7 +206,7 @@ const (
 
 var headerListPattern = regexp.MustCompile(`^[A-Za-z0-9_-]+(\s*,\s*[A-Za-z0-9_-]+)*$`)
 
-// allowOrigin lets scripts of any origin read the answer. Those of allowed origins may have the browser show its
+// allowOrigin lets scripts of any origin read the response. Requests from allowed origins may also have the browser's
 // cookie.
 func (s *Server) allowOrigin(http *fasthttp.RequestCtx) {
 	if s.cfg.NoCORS {
@@ -231,7 +231,7 @@ func isPreflight(http *fasthttp.RequestCtx) bool {
 	return len(header.Peek("Origin")) > 0 && len(header.Peek("Access-Control-Request-Method")) > 0
 }
 
-// preflight answers what a browser asks before a request that is not simple.
+// preflight responds to the request that a browser sends before one that is not simple.
 func preflight(http *fasthttp.RequestCtx) {
 	header := &http.Response.Header
 	header.Set("Access-Control-Allow-Methods", allMethods)

@@ -27,7 +27,7 @@ type visit struct {
 	*Call
 	endpoint *endpoint         // nil when no route matches
 	params   map[string]string // the path's parameters
-	body     []byte            // no buffer of fasthttp's, so what is bound may keep parts of it
+	body     []byte            // not fasthttp's buffer, so bound values may keep parts of it
 	life     *lifetime
 	span     tracing.Span // of the request
 	begun    time.Time
@@ -217,7 +217,7 @@ func (s *Server) logVisit(v *visit, seen Observation) {
 	s.log.LogAttrs(v, slog.LevelInfo, "request", line...)
 }
 
-// logError logs what the client of a request may not see.
+// logError logs an error that the client may not see.
 func (s *Server) logError(v *visit, message string, err error, attrs ...slog.Attr) {
 	s.log.LogAttrs(v, slog.LevelError, message, append(attrs,
 		slog.String("route", routePath(v.Call)), slog.String("request_id", v.RequestID), slog.Any("error", err))...)
@@ -230,7 +230,7 @@ func routePath(call *Call) string {
 	return call.Route.Path
 }
 
-// refuse responds with an error, and logs what the client may not see of it.
+// refuse responds with an error, and logs the details that the client may not see.
 func (s *Server) refuse(v *visit, err error) {
 	if v.life != nil {
 		err = v.life.why(err)
@@ -264,7 +264,7 @@ func (s *Server) respond(v *visit, a answer) {
 	v.status = a.status
 	status := a.status
 	if status == statusClientGone {
-		status = http.StatusServiceUnavailable // nobody reads it
+		status = http.StatusServiceUnavailable // the client has gone
 		v.http.SetConnectionClose()
 	}
 	setHeaders(&response.Header, a.headers())

@@ -18,7 +18,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/web/bind"
 )
 
-// chain is what a request of a route passes, in this order.
+// chain returns the handlers of a route, in order.
 func (s *Server) chain(e *endpoint) []fiber.Handler {
 	if e.IsSocket() {
 		return []fiber.Handler{e.enter, step(s.admit), last(s.upgrade)}
@@ -61,7 +61,7 @@ func (e *endpoint) enter(c *fiber.Ctx) error {
 	return c.Next()
 }
 
-// before refuses what the head of a request says enough about.
+// before refuses requests that can be refused by their head.
 func before(v *visit) error {
 	if v.Route.Before == nil {
 		return nil
@@ -111,8 +111,8 @@ func checkBody(v *visit) error {
 	return nil
 }
 
-// run calls the handler. What it does not find in the views that the route reads is looked for again once their read
-// models show all that was in the log by then: so nothing is missing only because they lag.
+// run calls the handler. If it does not find something in the views that the route reads, it is called again after
+// their read models show all events that were in the log by then, so that nothing is missing only because they lag.
 func (s *Server) run(v *visit, e *endpoint) (reply Reply, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -190,7 +190,7 @@ func bindRequest(v *visit, e *endpoint) *bind.Request {
 	return r
 }
 
-// mayBeLate reports whether a read has not found what the read models may only not show yet.
+// mayBeLate reports whether a read failed to find something that the read models may not show yet.
 func (s *Server) mayBeLate(call *Call, err error) bool {
 	return domain.CodeOf(err) == domain.NotFound && len(call.Route.Views) > 0 && s.cfg.Positions != nil
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/web/netconn"
 )
 
-// Error is a refusal in terms of HTTP, for what the domain has no code for. Message is sent to the client.
+// Error is a refusal in terms of HTTP, for which the domain has no code. Message is sent to the client.
 type Error struct {
 	Status     int
 	Message    string
@@ -45,7 +45,7 @@ type Item = bind.Item
 // File is an uploaded part of a form.
 type File = bind.File
 
-// Within moves what is wrong with a document, as a Decoder says it, to the field of the body that holds the document.
+// Within moves a Decoder's errors of a document to the field of the body that contains the document.
 func Within(err error, field string) error {
 	var invalid *invalidError
 	if !errors.As(err, &invalid) {
@@ -77,7 +77,7 @@ var (
 	errHandlerPanic = errors.New("the handler panicked")
 )
 
-// answer is what a client sees of an error.
+// answer is the client's view of an error.
 type answer struct {
 	status     int
 	message    string
@@ -86,7 +86,7 @@ type answer struct {
 	allow      string
 	retryAfter time.Duration
 	retry      *bool
-	internal   bool // to be logged with its error: the client learns nothing
+	internal   bool // the error is logged, and not sent to the client
 
 	code, clientSecret string
 }
@@ -219,8 +219,8 @@ const (
 	OpenAI                // of routes with the option OpenAIRoute, whatever the header is
 )
 
-// ParseDialect reads a version leniently: 1.2 and above are V12, whether as "1.3", "v2" or a date, 1.1 is V11, and
-// everything else, nothing included, is V10. The header's value is never refused.
+// ParseDialect parses a version leniently: 1.2 and above are V12, whether as "1.3", "v2" or a date, 1.1 is V11, and all
+// others, including none, are V10. It never fails.
 func ParseDialect(version string) Dialect {
 	version = strings.TrimLeft(strings.TrimSpace(version), "vV")
 	parts := strings.FieldsFunc(version, func(c rune) bool { return c == '.' || c == '-' })
@@ -283,7 +283,7 @@ type envelopeOne struct {
 	payment
 }
 
-// payment is what an error says of a payment that was declined.
+// payment is the part of an error about a declined payment.
 type payment struct {
 	Code         string `json:"code,omitempty"`
 	ClientSecret string `json:"client_secret,omitempty"`

@@ -15,7 +15,7 @@ import (
 )
 
 // Decoder returns a function that binds JSON documents as the bodies of routes are bound; package bind explains the
-// tags. Its errors say what a 422 would. Wrong tags panic, which is seen at the first start.
+// tags. Its errors are those of a 422. It panics on wrong tags, which is noticed at the first start.
 func Decoder[In any](variant bind.Variant) func(document []byte) (In, error) {
 	plan, err := variant.Compile(reflect.TypeFor[In]())
 	if err != nil {
@@ -46,8 +46,8 @@ func (i *Instant) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// IdempotencyKey is embedded in the input of a route whose requests take effect once, however often a client repeats
-// them under one key.
+// IdempotencyKey is embedded in the input of a route with requests that take effect once, even if a client repeats them
+// under one key.
 type IdempotencyKey struct {
 	Key string `header:"idempotency-key" minlen:"1" maxlen:"255" pattern:"^[!-~]+$" doc:"A key of the client's choice: a repetition with the same key within 24 hours has the same answer and no further effect."`
 }

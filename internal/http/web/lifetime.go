@@ -11,8 +11,8 @@ import (
 	"github.com/recital-tts/recital/internal/http/web/netconn"
 )
 
-// lifetime is the context of one call. Unlike a context with a timeout it can be given more time, which a handler's
-// reply needs when it is a stream: what the handler started under the call's context goes on.
+// lifetime is the context of one call. Unlike a context with a timeout it can be extended for a reply that is a stream:
+// work that the handler started under the call's context then continues.
 type lifetime struct {
 	context.Context
 	cancel   context.CancelCauseFunc
@@ -34,7 +34,7 @@ func begin(ctx context.Context, conn *netconn.Conn, request string, d time.Durat
 // Deadline is the present deadline.
 func (l *lifetime) Deadline() (time.Time, bool) { return time.Unix(0, l.deadline.Load()), true }
 
-// Value has the id of the request beside what the context has.
+// Value returns the id of the request, or a value of the context.
 func (l *lifetime) Value(key any) any {
 	if key == (requestIDKey{}) {
 		return l.request
@@ -55,9 +55,9 @@ func (l *lifetime) end() {
 	l.cancel(nil)
 }
 
-// why replaces an error that only says "canceled" by its cause: the deadline, the client or the shutdown. A refusal of
-// the domain stays, even when a context ended beneath it: a log that did not answer in time is 503, not 504. Whatever
-// fails when the client has gone fails for that reason, panics excepted.
+// why replaces a "canceled" by its cause: the deadline, the client or the shutdown. A refusal of the domain is kept,
+// even if a context ended beneath it: a log that did not respond in time is 503, not 504. Every failure after the
+// client has gone is attributed to that, except a panic.
 func (l *lifetime) why(err error) error {
 	cause := context.Cause(l.Context)
 	if errors.Is(cause, errClientGone) && !errors.Is(err, errHandlerPanic) {
@@ -72,7 +72,7 @@ func (l *lifetime) why(err error) error {
 	return err
 }
 
-// Revocations reports revoked credentials, so that what they have opened can end.
+// Revocations reports revoked credentials, so that their streams and sockets can end.
 type Revocations interface {
 	// Watch calls revoked once when the principal's key or session is revoked, at once when it is already, unless stop
 	// is called before. It may be called on any goroutine, also after stop when both happen at the same time, and must
@@ -99,7 +99,7 @@ func (s *Server) watchStream(v *visit) (stop func(), err error) {
 	return stop, nil
 }
 
-// ended is why what the principal has opened ends when its credential does.
+// ended returns the reason why streams and sockets of the principal end when its credential does.
 func (p Principal) ended() error {
 	if p.Session != "" {
 		return errSessionOver
@@ -122,7 +122,7 @@ type leash struct {
 	cutting *time.Timer
 }
 
-// pull ends the stream, and cuts its connection when that does not help: the client takes nothing.
+// pull ends the stream, and cuts its connection if that does not help because the client does not read.
 func (l *leash) pull() {
 	l.life.cancel(l.cause)
 	l.mu.Lock()

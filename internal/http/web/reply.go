@@ -24,7 +24,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/web/conditional"
 )
 
-// Reply is what a handler answers. The zero Reply is an empty 200.
+// Reply is the reply of a handler. The zero Reply is an empty 200.
 type Reply struct {
 	status      int
 	headers     [][2]string
@@ -106,8 +106,8 @@ type Content struct {
 	Body func(conditional.Part) (Reply, error)
 }
 
-// Serve replies with what the conditions of the request ask for: the body, a part of it (206), that the client has it
-// (304), or that it has no such part (416).
+// Serve replies according to the conditions of the request: with the body, a part of it (206), 304 if the client has
+// it, or 416 if there is no such part.
 func (c Content) Serve(call *Call, given conditional.Headers) (Reply, error) {
 	call.SetHeader("ETag", c.Tag)
 	call.SetHeader("Cache-Control", c.CacheControl)
@@ -183,7 +183,7 @@ func (b *streamBody) Close() error {
 	return nil
 }
 
-// chunkWriter writes to the connection as long as the stream lives.
+// chunkWriter writes to the connection until the stream ends.
 type chunkWriter struct {
 	ctx     context.Context
 	to      io.Writer
@@ -206,7 +206,7 @@ func (w *chunkWriter) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Principal is the owner of a credential. The zero value is nobody.
+// Principal is the owner of a credential. The zero value is anonymous.
 type Principal struct {
 	Account string
 	Key     string // the API key used, masked
@@ -217,10 +217,10 @@ type Principal struct {
 	SessionOpened time.Time // when Session was opened
 }
 
-// Anonymous reports whether the principal is nobody.
+// Anonymous reports whether there is no credential.
 func (p Principal) Anonymous() bool { return p == Principal{} }
 
-// Caller is who makes a request: what the metadata of a command is made of.
+// Caller identifies who makes a request, for the metadata of a command.
 type Caller struct {
 	RequestID string // as in the header request-id
 	Principal Principal
@@ -240,8 +240,8 @@ type Authenticator interface {
 	APIKey(ctx context.Context, key string) (Principal, error)
 }
 
-// Call is one request, as a handler sees it. Its context ends at the route's deadline, when the client has gone (as far
-// as that can be known) and when the server is torn down; for the writer of a stream it goes on until the stream ends.
+// Call is one request, as a handler sees it. Its context ends at the route's deadline, when the client is known to have
+// gone, and when the server is torn down. For the writer of a stream it continues until the stream ends.
 // A Call is used by one goroutine at a time and not after the handler, or the writer of its stream, has returned.
 type Call struct {
 	context.Context
@@ -258,7 +258,7 @@ type Call struct {
 	elsewhere    bool // a page of another origin makes the request
 }
 
-// Wrong is what a handler finds wrong with an input of the route, by its name there, in the words of pydantic's
+// Wrong returns the error of an input of the route that a handler refuses, by its name there, as pydantic's
 // value_error. The binder knows its place; "" is a raw body.
 func (c *Call) Wrong(input, why string) Item { return c.plan.Wrong(input, why) }
 
@@ -269,7 +269,7 @@ func (c *Call) Invalid(input, why string) error { return Invalid(c.Wrong(input, 
 // returns.
 func (c *Call) SetHeader(name, value string) { c.http.Response.Header.Set(name, value) }
 
-// Vary says that the reply depends on a header of the request, beside those that the edge looks at.
+// Vary declares that the reply depends on a header of the request, in addition to those that the edge reads.
 func (c *Call) Vary(header string) { c.http.Response.Header.Add("Vary", header) }
 
 // Header is a copy of a request header, "" when there is none.

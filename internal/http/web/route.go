@@ -9,7 +9,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/web/bind"
 )
 
-// What a route gets when its options do not say otherwise.
+// The defaults of a route.
 const (
 	defaultMaxBody = 64 << 10
 	defaultTimeout = 30 * time.Second
@@ -32,12 +32,12 @@ type Route struct {
 	MaxBody    int               // bytes
 	Uploads    int64             // bytes of a multipart body that goes to the disk; 0 where none does
 	Before     func(*Call) error // refuses callers before a body is read that goes to the disk
-	Act        *Act              // of an operator or auditor; nil where nothing is changed or copied
+	Act        *Act              // of an operator or auditor; nil if nothing is changed or copied
 	Timeout    time.Duration
 	Stream     time.Duration // of a stream that clients resume; 0 where Limits.Stream applies
 
 	AnyContentType bool // a body of any content type is read as JSON
-	Forms          bool // multipart and urlencoded bodies are accepted beside JSON
+	Forms          bool // multipart and urlencoded bodies are accepted in addition to JSON
 	WhileDraining  bool // answered while the server drains, and on connections beyond the limit, too
 	Appends        bool // may append to the log: it counts for the rates of accounts and addresses
 	// Changes something: HEAD is refused, and a browser's session admits pages of the service and of allowed origins only.
@@ -63,7 +63,7 @@ type Route struct {
 	socket  SocketHandler // of a WebSocket
 }
 
-// Access says what a route does with credentials.
+// Access is the credentials that a route requires.
 type Access uint8
 
 // The kinds of access.
@@ -92,8 +92,8 @@ func OrLoopback() Option { return func(r *Route) { r.Loopback = true } }
 // MaxBody sets the largest body in bytes; more is answered with 413.
 func MaxBody(bytes int) Option { return func(r *Route) { r.MaxBody = bytes } }
 
-// Uploads takes multipart bodies of up to so many bytes, whose files go to the disk (Config.Uploads) once the caller is
-// known. MaxBody then limits the other fields of the form, and bodies whose length is not announced.
+// Uploads accepts multipart bodies of up to a number of bytes, and writes their files to the disk (Config.Uploads) once
+// the caller is known. MaxBody then limits the other fields of the form, and bodies of unannounced length.
 func Uploads(bytes int64) Option { return func(r *Route) { r.Uploads, r.Forms = bytes, true } }
 
 // Before has refuse called once the caller of a route with Uploads is known, and before the body is read. It need not
@@ -103,7 +103,7 @@ func Before(refuse func(*Call) error) Option { return func(r *Route) { r.Before 
 // Timeout sets the deadline of the handler. A stream that the handler returns has its own (Limits.Stream).
 func Timeout(d time.Duration) Option { return func(r *Route) { r.Timeout = d } }
 
-// Resumed sets the longest time of a stream whose clients go on where it was cut: it is also cut when the server
+// Resumed sets the maximum duration of a stream that clients can resume, so that it is also cut when the server
 // drains.
 func Resumed(d time.Duration) Option { return func(r *Route) { r.Stream = d } }
 
@@ -150,10 +150,10 @@ func Reads(views ...readmodel.View) Option {
 	}
 }
 
-// AnyContentType reads a body as JSON whatever its content type says.
+// AnyContentType reads a body as JSON regardless of its content type.
 func AnyContentType() Option { return func(r *Route) { r.AnyContentType = true } }
 
-// Forms accepts multipart and urlencoded bodies beside JSON.
+// Forms accepts multipart and urlencoded bodies in addition to JSON.
 func Forms() Option { return func(r *Route) { r.Forms = true } }
 
 // FormBody accepts what Forms does, and documents forms before JSON.
@@ -171,15 +171,15 @@ func Appends() Option { return func(r *Route) { r.Appends, r.ChangesState = true
 // pages of the service itself and of allowed origins. Rows of other methods are taken for such.
 func ChangesState() Option { return func(r *Route) { r.ChangesState = true } }
 
-// Navigable lets the session of a browser in whose window goes to a route that ChangesState: by a link, or by an
-// address that was typed. What a page loads, in a frame, too, or the browser ahead of its user, is not that.
+// Navigable admits the session of a browser that navigates to a route that ChangesState, by a link or a typed address.
+// It does not admit resources that a page loads, including frames, or that the browser loads ahead of its user.
 func Navigable() Option { return func(r *Route) { r.Navigable = true } }
 
 // AppendsNothing marks a row of another method than GET that never appends to the log.
 func AppendsNothing() Option { return func(r *Route) { r.Appends = false } }
 
-// Signed marks a row whose callers prove by a signature of the body who they are: only they have something appended,
-// and rates would hold up what they have to say.
+// Signed marks a row with callers that are identified by a signature of the body. Only they can append, and a rate
+// would delay their notices.
 func Signed() Option { return func(r *Route) { r.Access, r.Appends = AccessPublic, false } }
 
 // Get makes a row for GET, and so for HEAD, unless it ChangesState; the body is then dropped, and a stream never
@@ -243,15 +243,15 @@ type endpoint struct {
 	plan    *bind.Plan
 }
 
-// onlyReads reports whether requests read views and do nothing else.
+// onlyReads reports whether requests only read views.
 func (e *endpoint) onlyReads() bool { return !e.ChangesState && len(e.Views) > 0 }
 
-// Outcome is one kind of reply of a route, for its documentation. What the server itself refuses (401,
-// 413, 415, 422, 503 …) follows from the row and needs none.
+// Outcome is one kind of reply of a route, for its documentation. Refusals by the server itself (401, 413, 415, 422,
+// 503 …) follow from the row and need none.
 type Outcome struct {
 	Status  int
 	Means   string         // a line; "" takes the status's usual meaning
-	Body    reflect.Type   // is sent as JSON; nil for what is no JSON
+	Body    reflect.Type   // sent as JSON; nil for other media types
 	Media   []string       // content types of a body that is no JSON; "*/*" is any
 	Sends   []string       // headers that are always there
 	MaySend []string       // headers that are there sometimes
@@ -280,7 +280,7 @@ func Returns[T any](options ...OutcomeOption) Option {
 	return declare(Outcome{Status: 200, Body: reflect.TypeFor[T]()}, options)
 }
 
-// ReturnsMedia declares a reply whose body has one of the content types, which are no JSON.
+// ReturnsMedia declares a reply with a body of one of the content types, which are not JSON.
 func ReturnsMedia(contentTypes []string, options ...OutcomeOption) Option {
 	return declare(Outcome{Status: 200, Media: contentTypes}, options)
 }
@@ -305,7 +305,7 @@ func declare(o Outcome, options []OutcomeOption) Option {
 // Status is another status than 200.
 func Status(status int) OutcomeOption { return func(o *Outcome) { o.Status = status } }
 
-// Means says in a line what the reply is.
+// Means describes the reply in a line.
 func Means(text string) OutcomeOption { return func(o *Outcome) { o.Means = text } }
 
 // SendsHeaders declares the headers that SetHeaders sets from a T.

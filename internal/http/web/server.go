@@ -28,18 +28,18 @@ import (
 	"github.com/recital-tts/recital/internal/process/tracing"
 )
 
-// Config is what a Server is made of. Routes and Logger are needed.
+// Config configures a Server. Routes and Logger are required.
 type Config struct {
 	Name          string // in log lines: "public" or "admin"
 	Routes        []Route
 	Authenticator Authenticator
 	Readers       Authenticator // for routes that only read views; nil means Authenticator
-	Sessions      Sessions      // of browsers; nil means that cookies admit nobody
+	Sessions      Sessions      // of browsers; with nil, cookies are not accepted
 	Positions     Positions
 	Rates         Rates       // of requests that append; nil limits nothing
 	Revocations   Revocations // ends WebSockets and streams; nil when credentials cannot be revoked
 	Tokens        []operators.Token
-	// The browsers of those who have tokens; nil means that cookies give nobody a role.
+	// Sessions of operators' and auditors' browsers; with nil, their cookies are not accepted.
 	OperatorSessions OperatorSessions
 	Logger           *slog.Logger
 	Observe          func(Observation)
@@ -50,18 +50,18 @@ type Config struct {
 
 	Uploads *spool.Spool // of routes with Uploads
 
-	Origins []string // whose pages may use the session of a browser, as browsers write them: https://HOST
+	Origins []string // of pages that may use the session of a browser, as browsers write them: https://HOST
 	Origin  string   // of the service's own pages; "" is the host that was asked, over HTTP
 	// The service is on a loopback address, where browsers speak HTTP: cookies are sent without TLS.
 	PlainCookies  bool
-	Proxies       []netip.Prefix // whose X-Forwarded-For is believed
+	Proxies       []netip.Prefix // trusted to set X-Forwarded-For
 	CountryHeader string         // in which they say the client's country; "" means that they do not
 }
 
 // Positions waits until the read models have reached a position of the log.
 type Positions interface {
-	// Wait waits for the read models, or for all that are fed when none is given. Errors: ErrBadPosition for what is
-	// not a position or lies past the log's head; ErrStandsStill when a read model will not get there by itself.
+	// Wait waits for the read models, or for all that are fed if none is given. Errors: ErrBadPosition for a text that is
+	// not a position or lies past the log's head; ErrStandsStill if a read model has stopped.
 	Wait(ctx context.Context, position string, models []readmodel.Model) error
 	// Current waits until the read models have reached the log's head as it is now. Errors: ErrStandsStill.
 	Current(ctx context.Context, models []readmodel.Model) error
@@ -215,7 +215,7 @@ func compileRoute(r *Route) (*endpoint, error) {
 	return &endpoint{Route: r, pattern: parsed, params: parsed.params(), plan: plan}, nil
 }
 
-// checkAccess finds routes that nobody could ever use.
+// checkAccess finds routes that cannot be used.
 func (s *Server) checkAccess(e *endpoint) error {
 	for _, role := range e.Roles {
 		if !slices.ContainsFunc(s.cfg.Tokens, func(t operators.Token) bool { return t.Role == role }) {
@@ -231,7 +231,7 @@ func (s *Server) checkAccess(e *endpoint) error {
 	return nil
 }
 
-// checkBodies finds routes whose largest bodies could never be sent.
+// checkBodies finds routes with a maximum body that could never be sent.
 func (s *Server) checkBodies(e *endpoint) error {
 	limits, largest := s.cfg.Limits, bodyMemory(bodyLimit(e))
 	if largest > min(limits.partFor(largest), int64(limits.AddressBodies)) {
@@ -241,7 +241,8 @@ func (s *Server) checkBodies(e *endpoint) error {
 	return nil
 }
 
-// checkUploads finds routes whose largest uploads could never be sent, and those on which anybody could fill the disk.
+// checkUploads finds routes with a maximum upload that could never be sent, and those on which strangers could fill the
+// disk.
 func (s *Server) checkUploads(e *endpoint) error {
 	limits := s.cfg.Limits
 	switch {
@@ -324,7 +325,7 @@ func (s *Server) Serve(ln net.Listener) error {
 	return nil
 }
 
-// watchPause is how often it is looked whether the clients of running calls are still there.
+// watchPause is the interval at which the clients of running calls are checked.
 const watchPause = 100 * time.Millisecond
 
 func (s *Server) watchClients(listener *netconn.Listener) {
@@ -423,7 +424,7 @@ type Stats struct {
 	Connections   int    // open now
 	Evicted       uint64 // connections that were closed to make room for others
 	Refused       uint64 // connections that were closed unanswered, for want of room
-	RefusedBodies uint64 // requests whose bodies found no room in memory, or on the disk
+	RefusedBodies uint64 // requests refused for lack of memory or disk for their bodies
 	Bodies        int64  // bytes of bodies that are in memory now, as announced
 	Sockets       int    // WebSockets of known accounts that are open now
 }

@@ -23,9 +23,9 @@ type Sessions interface {
 	Session(ctx context.Context, cookie string, use SessionUse) (Session, error)
 }
 
-// SessionUse is what a session is used for.
+// SessionUse describes the use of a session.
 type SessionUse struct {
-	OnlyReads bool // the request reads views, and appends nothing
+	OnlyReads bool // the request reads views, and does not append
 	KeepsOld  bool // there is no reply that could carry another cookie
 }
 
@@ -67,8 +67,8 @@ func (c *Call) setCookie(value string, crossSite bool, expire func(*fasthttp.Coo
 	c.SetHeader("Cache-Control", "no-store")
 }
 
-// SessionShown returns the id of the session whose cookie came along, "" for none; it may be dead. The caller may be
-// known by a key all the same.
+// SessionShown returns the id of the session of the request's cookie, "" for none. The session may have ended, and the
+// caller may be authenticated by a key.
 func (c *Call) SessionShown() string {
 	id, _, _ := strings.Cut(c.SessionCookie(), ".")
 	return id
@@ -121,7 +121,7 @@ func (s *Server) lookUpSession(call *Call, cookie string, use SessionUse) (Princ
 	return found.Principal, nil
 }
 
-// authenticateSession sets the Principal of a call whose browser shows a session, and reports whether it does.
+// authenticateSession sets the Principal of a call with the cookie of a session, and reports whether there is one.
 func (s *Server) authenticateSession(call *Call, e *endpoint) (shown bool, err error) {
 	if s.cfg.Sessions == nil || e.KeyOnly {
 		return false, nil
@@ -135,7 +135,7 @@ func (s *Server) authenticateSession(call *Call, e *endpoint) (shown bool, err e
 	}
 	principal, err := s.lookUpSession(call, cookie, SessionUse{OnlyReads: e.onlyReads()})
 	if e.Access == AccessOptional && domain.CodeOf(err) == domain.Unauthenticated {
-		return false, nil // a browser shows its cookie for as long as it has it
+		return false, nil // a browser sends the cookie of an ended session, too
 	}
 	if err != nil {
 		return true, err
@@ -145,7 +145,7 @@ func (s *Server) authenticateSession(call *Call, e *endpoint) (shown bool, err e
 }
 
 // OperatorCookie is the name of the cookie of an operator's or auditor's session. Browsers send cookies to every port
-// of a host, so the name is not that of the public address, which does not look at it.
+// of a host, so the name differs from the public address's, which ignores it.
 const OperatorCookie = "recital-operator"
 
 // OperatorSessions looks up the sessions of the browsers of operators and auditors.
@@ -172,9 +172,9 @@ func (s *Server) findOperator(call *Call, e *endpoint, cookie string) (operators
 	return found.Token, nil
 }
 
-// fromOperatorsPage reports whether the cookie of an operator admits a request: for what changes or records something,
-// the browser has to say that a page of the admin address makes it. Pages of other origins, such as those of the public
-// address, which are of the same site, read nothing either.
+// fromOperatorsPage reports whether the cookie of an operator admits a request. A request that changes or records
+// something must come from a page of the admin address, according to the browser. Pages of other origins, including the
+// public address, which is of the same site, cannot read either.
 func fromOperatorsPage(call *Call, e *endpoint) bool {
 	site := call.Header("Sec-Fetch-Site")
 	if e.ChangesState || e.Act != nil {

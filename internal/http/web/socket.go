@@ -19,9 +19,9 @@ import (
 )
 
 // SocketHandler serves one WebSocket. ctx ends when the client has gone, when a limit is reached, when the credential
-// is revoked and when the server is torn down; its cause says which, and Explain puts it into words. The handler then
-// has a moment to return before the connection is cut. What it returns is how the socket is closed: nil is 1000, a
-// *CloseError has its own code, for other errors the code follows from Explain. Nothing may use conn after that.
+// is revoked and when the server is torn down; its cause tells which, and Explain puts it into words. The handler then
+// has a moment to return before the connection is cut. Its error determines the close code: nil is 1000, a *CloseError
+// has its own code, for other errors the code follows from Explain. conn must not be used after that.
 type SocketHandler func(ctx context.Context, conn *Conn) error
 
 // Socket makes a row for a WebSocket (RFC 6455). The handshake looks at no credential, and any origin may connect:
@@ -38,7 +38,7 @@ type Message struct {
 	Name    string
 	Summary string
 	Of      reflect.Type // of its JSON; nil for binary messages, which are audio
-	// Of an input, which is bound as that of a route.
+	// Of an input, which is bound like a route's.
 	Input    bool
 	Variant  bind.Variant
 	Meanings map[string]string
@@ -115,9 +115,9 @@ var (
 )
 
 const (
-	// closeGrace is how long a socket may take from its end to its close frame; then the connection is cut.
+	// closeGrace is the maximum time from the end of a socket to its close frame; then the connection is cut.
 	closeGrace = 2 * time.Second
-	// controlTimeout is how long a ping or a close frame waits for a message that is being written.
+	// controlTimeout bounds the time for which a ping or a close frame waits for a message that is being written.
 	controlTimeout = time.Second
 )
 
@@ -133,9 +133,9 @@ type Conn struct {
 	written int64
 
 	pinging sync.WaitGroup
-	mu      sync.Mutex // guards what follows, and the start of what timers do with ws
+	mu      sync.Mutex // guards the fields below, and the start of timers' functions that use ws
 	ended   bool
-	deaf    bool          // nothing more is to be read
+	deaf    bool          // reading has ended
 	pause   time.Duration // of the idle timer
 	idle    *time.Timer
 	ping    *time.Timer
@@ -154,8 +154,8 @@ func (c *Conn) Draining() <-chan struct{} { return c.server.drained }
 // ErrGoingAway closes a socket because the server drains.
 var ErrGoingAway error = &CloseError{Code: CloseGoingAway, Err: errShutdown}
 
-// Read waits for the next message, which is text. It answers pings meanwhile. After an error there is nothing more to
-// read: the client has closed the socket (ErrClosed), or the error is a reason to end it.
+// Read waits for the next message, which is text, and answers pings meanwhile. Its errors are final: the client has
+// closed the socket (ErrClosed), or the socket must end.
 func (c *Conn) Read() ([]byte, error) {
 	if err := c.awaitMore(); err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 )
 
 // socketBuffer is the size of a socket's read buffer, and of the pooled ones for writing; larger messages pass through
-// in pieces. It is what an idle socket costs beside its goroutines.
+// in pieces. It is the cost of an idle socket in addition to its goroutines.
 const socketBuffer = 1 << 10
 
 // upgrade answers the handshake. The conversation begins once that is on the wire.
@@ -118,7 +118,7 @@ func (c *Conn) sendPing() {
 	defer c.pinging.Done()
 	c.ping.Reset(c.server.cfg.Limits.SocketPing)
 	c.mu.Unlock()
-	_ = c.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(controlTimeout)) // Read returns what is wrong
+	_ = c.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(controlTimeout)) // Read returns the error
 }
 
 // interrupt wakes a reader when the socket has ended, and cuts the connection when the handler does not return.
@@ -147,7 +147,7 @@ func (c *Conn) close(err error) {
 		_ = c.ws.WriteMessage(websocket.TextMessage, goodbye.Last) // the close frame fails alike
 	}
 	frame := websocket.FormatCloseMessage(goodbye.Code, reason(goodbye.Err))
-	_ = c.ws.WriteControl(websocket.CloseMessage, frame, time.Now().Add(controlTimeout)) // there is nobody left to tell
+	_ = c.ws.WriteControl(websocket.CloseMessage, frame, time.Now().Add(controlTimeout)) // there is no peer left to report to
 	c.raw.LingerOnClose()
 }
 
@@ -176,7 +176,7 @@ func closeError(err error) *CloseError {
 	return &CloseError{Code: CloseCode(err), Err: err}
 }
 
-// maxReason is what a close frame holds, in bytes (RFC 6455, section 5.5).
+// maxReason is the capacity of a close frame in bytes (RFC 6455, section 5.5).
 const maxReason = 123
 
 func reason(err error) string {

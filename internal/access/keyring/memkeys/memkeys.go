@@ -1,4 +1,4 @@
-// Package memkeys is a keyring in memory, for tests of what is decided about sealed data.
+// Package memkeys is a keyring in memory, for tests of decisions about sealed data.
 package memkeys
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/recital-tts/recital/internal/access/keyring"
 )
 
-// keySize is that of an AES-256 key in bytes.
+// keySize is the size of an AES-256 key in bytes.
 const keySize = 32
 
 // Keyring implements keyring.Keyring and keyring.Fingerprinter.

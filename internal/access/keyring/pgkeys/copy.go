@@ -46,10 +46,9 @@ func (k *Keyring) Export(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// Import takes up all keys of a copy, or nothing of it. A key of an account that closed reports as closed becomes a
-// tombstone. What the keyring holds already stays, but tombstones win. Importing a copy again changes nothing. Errors:
-// keyring.ErrCopy; those of closed; domain.Rejected where the keyring holds keys of another one than the copy, or the
-// copy was wrapped by another master key.
+// Import imports all keys of a copy, or none. A key of an account that closed reports as closed becomes a tombstone.
+// Present keys are kept, but tombstones win. Importing a copy again has no effect. Errors: keyring.ErrCopy; the errors
+// of closed; domain.Rejected if the copy is of another keyring, or was wrapped by another master key.
 func (k *Keyring) Import(
 	ctx context.Context, copied *keyring.CopyReader, closed func(ctx context.Context, account string) (bool, error),
 ) (done keyring.Imported, err error) {
@@ -141,7 +140,7 @@ func (i *importing) Next() bool {
 	return true
 }
 
-// admit sees that a key can be unwrapped, and destroys that of a closed account.
+// admit checks that a key can be unwrapped, and destroys the key of a closed account.
 func (i *importing) admit(row *keyring.CopiedKey) error {
 	if row.Erased != nil {
 		return nil

@@ -31,7 +31,7 @@ const (
 	MasterKeySize = 32
 
 	cachedKeys = 4096
-	// cachedFor bounds how long another instance's erasure goes unnoticed here.
+	// cachedFor bounds the time until another instance's erasure is noticed here.
 	cachedFor = 30 * time.Second
 )
 
@@ -95,7 +95,7 @@ func New(config Config) (*Keyring, error) {
 	return k, nil
 }
 
-// MasterKeyID returns an identifier of a master key that reveals nothing about it.
+// MasterKeyID returns an identifier of a master key from which the key cannot be derived.
 func MasterKeyID(master []byte) string {
 	sum := sha256.Sum256(append([]byte("recital master key "), master...))
 	return hex.EncodeToString(sum[:8])
@@ -267,7 +267,7 @@ func (k *Keyring) ErasedAt(ctx context.Context, account string) (time.Time, erro
 // "operator".
 const fingerprints = "fingerprints"
 
-// fingerprintSize is that of an HMAC-SHA256 in bytes.
+// fingerprintSize is the size of an HMAC-SHA256 in bytes.
 const fingerprintSize = 32
 
 // Fingerprint implements keyring.Fingerprinter. The key is read once: it never changes, and is never erased.
@@ -313,8 +313,8 @@ func (k *Keyring) Identify(ctx context.Context, id string) (string, error) {
 	return k.ID(ctx)
 }
 
-// draw creates a key for an account and wraps it. The account is authenticated, so that a key that was
-// moved to another row opens nothing.
+// draw creates a key for an account and wraps it. The account is authenticated, so that a key moved to another row is
+// useless.
 func (k *Keyring) draw(account string, template *tinkpb.KeyTemplate) ([]byte, error) {
 	handle, err := keyset.NewHandle(template)
 	if err != nil {

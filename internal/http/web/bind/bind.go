@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Request is what a struct is filled from. The functions answer false when there is no such value; the strings and
-// the body must stay valid as long as the bound struct is used, so the caller copies what it reuses.
+// Request is the source from which a struct is filled. The functions return false if there is no such value. The
+// strings and the body must stay valid while the bound struct is used, so the caller copies reused buffers.
 type Request struct {
 	Path           func(name string) (string, bool)
 	Header         func(name string) (string, bool)
@@ -18,7 +18,7 @@ type Request struct {
 	ContentType    string
 	Body           []byte
 	Form           *Form // the body, where it was taken apart already
-	Forms          bool  // multipart and urlencoded bodies are accepted beside JSON
+	Forms          bool  // multipart and urlencoded bodies are accepted in addition to JSON
 	AnyContentType bool  // a body of another content type is read as JSON
 }
 

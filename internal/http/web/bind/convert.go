@@ -26,7 +26,7 @@ const (
 	kindFile
 	kindFiles
 	kindRaw
-	kindOther // of a reply: nothing that can be bound
+	kindOther // of a reply; it cannot be bound
 )
 
 var (
@@ -201,8 +201,8 @@ func (f *field) convertFiles(slot reflect.Value, files []File) []Item {
 var schemePattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
 
 // httpURL checks and normalises a URL as a browser reads it (WHATWG URL, like pydantic's HttpUrl): space around it
-// goes, line breaks and tabs inside go, backslashes are slashes. The normalised form is returned, so that whatever
-// decides about its host sees the host that a browser would visit.
+// is removed, and so are line breaks and tabs inside; backslashes are slashes. The normalised form is returned, so that
+// later checks see the host that a browser would visit.
 func httpURL(text string) (string, *fault) {
 	if text == "" {
 		return "", urlParsing("input is empty")

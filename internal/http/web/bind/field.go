@@ -21,10 +21,10 @@ type Field struct {
 	Example  string // as in a query
 }
 
-// Rules are what the value of a field must be like. An absent bound is nil.
+// Rules constrain the value of a field. An absent bound is nil.
 type Rules struct {
 	GT, GE, LT, LE *float64
-	MinLen, MaxLen *int // code points, of a list those of its items
+	MinLen, MaxLen *int // code points; of the items of a list
 	MaxItems       *int
 	Pattern        string
 	Values         []any // all that there are, nil where the set is open
@@ -102,7 +102,7 @@ func (f *field) describe(source string) Field {
 	return described
 }
 
-// values are the set of a literal or an enumeration, or what the documentation lists instead.
+// values returns the set of a literal or an enumeration, or the documented values in its place.
 func (f *field) values() (all []any) {
 	if f.kind == kindInteger && f.rules.setKind != "" {
 		for _, number := range f.rules.numbers {

@@ -24,7 +24,7 @@ type Form struct {
 	files map[string][]File
 }
 
-// readURLEncoded never fails: what is not an escape stays as it is, as in Python's parse_qsl.
+// readURLEncoded never fails: invalid escapes are literal text, as in Python's parse_qsl.
 func readURLEncoded(body []byte) *Form {
 	f := &Form{texts: map[string][]string{}}
 	for pair := range strings.SplitSeq(string(body), "&") {
@@ -44,8 +44,7 @@ func unescapeForm(text string) string {
 	return strings.ReplaceAll(text, "+", " ")
 }
 
-// Keep stores the content of a file for as long as the bound struct is used. Its errors are those of content and of the
-// store.
+// Keep stores the content of a file while the bound struct is used. It returns the errors of content and of the store.
 type Keep func(content io.Reader) (*io.SectionReader, error)
 
 // inMemory is the Keep of bodies that are in memory already.
@@ -60,8 +59,9 @@ func inMemory(content io.Reader) (*io.SectionReader, error) {
 // ErrTexts means that the texts of a form are longer than permitted.
 var ErrTexts = errors.New("the fields of a form are too long")
 
-// ReadMultipart takes a multipart body apart that is too large for memory: what the plan's file fields get is kept, and
-// the texts of the others have so many bytes in all. Errors: *MalformedError, ErrTexts, those of body and of keep.
+// ReadMultipart parses a multipart body that is too large for memory: it passes the contents of the plan's file fields
+// to keep, and reads at most the given bytes of all other texts. Errors: *MalformedError, ErrTexts, those of body and
+// keep.
 func (p *Plan) ReadMultipart(contentType string, body io.Reader, texts int, keep Keep) (*Form, error) {
 	boundary, err := boundaryOf(contentType)
 	if err != nil {
@@ -78,7 +78,7 @@ func (p *Plan) ReadMultipart(contentType string, body io.Reader, texts int, keep
 	return in.form, nil
 }
 
-// maxBoundary is that of RFC 2046, section 5.1.1.
+// maxBoundary is the limit of RFC 2046, section 5.1.1.
 const maxBoundary = 70
 
 func boundaryOf(contentType string) (string, error) {
@@ -93,11 +93,11 @@ func boundaryOf(contentType string) (string, error) {
 	}
 }
 
-// maxPartHead bounds what comes before the content of a part: its headers, and for the first what is no part at all.
-// The reader of package mime/multipart would take 10 MiB of them into memory.
+// maxPartHead bounds the bytes before the content of a part: its headers, and the preamble before the first one. The
+// reader of package mime/multipart would read up to 10 MiB of headers into memory.
 const maxPartHead = 16 << 10
 
-// bounded fails once so many bytes were read.
+// bounded is a reader that fails after a number of bytes.
 type bounded struct {
 	from io.Reader
 	left int64
@@ -136,7 +136,7 @@ func (r *multipartReader) read() error {
 		case r.source.err != nil:
 			return r.source.err
 		case err == io.EOF, errors.Is(err, io.EOF) && (count > 0 || !r.source.read):
-			return nil // what has no boundary at all ends with another error, in which io.EOF is wrapped
+			return nil // a body without any boundary ends with another error, which wraps io.EOF
 		case err != nil || count >= maxParts:
 			return unreadable()
 		}
@@ -147,8 +147,8 @@ func (r *multipartReader) read() error {
 	}
 }
 
-// take reads one part to its end. What has a file name, be it empty, is a file; an empty file without a name is what
-// browsers send for a file field that was left empty.
+// take reads one part to its end. A part with a file name, even an empty one, is a file. An empty file without a name
+// is sent by browsers for a file field that was left empty.
 func (r *multipartReader) take(part *multipart.Part) error {
 	field := r.plan.bodyField(part.FormName())
 	_, params, _ := mime.ParseMediaType(part.Header.Get("Content-Disposition"))

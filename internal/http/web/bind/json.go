@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// Kind is what a Value is.
+// Kind is the kind of a Value.
 type Kind uint8
 
 // The kinds. Int and Float are told apart by their literals, as pydantic does it.
@@ -159,7 +159,7 @@ func ParseObject(document []byte) (object Object, err error) {
 	return object, nil
 }
 
-// pythonErrors are the words of Python's json module for those of encoding/json.
+// pythonErrors maps messages of encoding/json to those of Python's json module.
 var pythonErrors = []struct{ goText, python string }{
 	{"after top-level value", "Extra data"},
 	{"beginning of object key string", "Expecting property name enclosed in double quotes"},
@@ -171,8 +171,8 @@ var pythonErrors = []struct{ goText, python string }{
 	{`in \u hexadecimal character escape`, `Invalid \uXXXX escape`},
 }
 
-// explainSyntax finds the place of an error. With a character at the end that is wrong everywhere, encoding/json says
-// what it expects even where a document ends too early.
+// explainSyntax finds the place of an error. A character at the end that is wrong everywhere makes encoding/json report
+// the expected token even if a document ends too early.
 func explainSyntax(document []byte, skipped int) *SyntaxError {
 	var wrong *json.SyntaxError
 	errors.As(json.Unmarshal(append(bytes.Clone(document), 1), new(json.RawMessage)), &wrong)

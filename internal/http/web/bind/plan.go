@@ -1,5 +1,5 @@
-// Package bind fills a struct from a request. If that fails, it reports what FastAPI with pydantic would: all errors
-// at once, in the order path, query, header, cookie, body.
+// Package bind fills a struct from a request. If that fails, it reports the errors of FastAPI with pydantic: all of
+// them, in the order path, query, header, cookie, body.
 //
 // A tag of a field names the source of its value, and others constrain it:
 //
@@ -13,9 +13,9 @@
 //	unless:"error"              a required query field may be absent where this one of the query has a value
 //	minlen, maxlen              bounds of a string, in Unicode code points
 //	pattern:"^a+$"              of a string
-//	maxitems:"100"              of a list; minlen, maxlen and pattern are those of its items
+//	maxitems:"100"              of a list; minlen, maxlen and pattern apply to its items
 //	literal:"a,b"  enum:"a,b"   the values allowed; they differ in the error type (literal_error, enum)
-//	synonyms:"mulaw=ulaw"       further values accepted, and what they stand for
+//	synonyms:"mulaw=ulaw"       further values accepted, and their meaning
 //	several:"true"              several of the values, with commas
 //	member:"id"                 an object with this member stands for the value of the member (JSON bodies)
 //	url:"http"                  an absolute http or https URL, normalised as a browser would
@@ -49,7 +49,7 @@ import (
 type File struct {
 	Name        string            `json:"-"` // as the client gave it: never a path to use
 	ContentType string            `json:"-"` // as the client gave it: often application/octet-stream
-	Content     *io.SectionReader `json:"-"` // of memory or of the disk, for as long as the request lasts
+	Content     *io.SectionReader `json:"-"` // in memory or on disk, until the request ends
 	SHA256      string            // of the content, in hexadecimal
 }
 
@@ -143,7 +143,7 @@ func (p *Plan) add(f reflect.StructField, v Variant) error {
 	return nil
 }
 
-// reorder moves the fields that say what they come after.
+// reorder moves the fields with a tag after.
 func (p *Plan) reorder() error {
 	for s, fields := range p.fields {
 		for _, f := range slices.Clone(fields) {
@@ -209,11 +209,11 @@ func (f *field) absent(target reflect.Value) []Item {
 	return nil
 }
 
-// WrongHeader is what is wrong with a header that many routes have and none names as an input.
+// WrongHeader returns the error of a header that many routes have and none names as an input.
 func WrongHeader(name, why string) Item { return valueError(why).at("header", name) }
 
-// Wrong is what a check after binding says of an input. Its place is that of the field with the name, "" for a raw
-// body.
+// Wrong returns the error of an input that a check after binding refuses. Its place is the place of the field with the
+// name, "" for a raw body.
 func (p *Plan) Wrong(name, why string) Item {
 	if p.raw != nil && name == "" {
 		return valueError(why).at("body")
@@ -232,7 +232,7 @@ func (f *field) loc(more ...any) []any {
 	return append([]any{sourceNames[f.source], f.names[0]}, more...)
 }
 
-// split is strings.Split on commas, with nothing for the empty text.
+// split is strings.Split on commas, and returns nil for the empty text.
 func split(list string) []string {
 	if list == "" {
 		return nil
@@ -247,7 +247,7 @@ type Variants map[string]string
 // Variant returns one of them. A name that is not among them is an error of Compile.
 func (v Variants) Variant(name string) Variant { return Variant{name: name, of: v} }
 
-// Variant is one of the requests that a struct stands for. The zero Variant is that of a struct without variants.
+// Variant is one of the requests that a struct stands for. The zero Variant is for a struct without variants.
 type Variant struct {
 	name string
 	of   Variants

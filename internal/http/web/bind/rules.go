@@ -21,7 +21,7 @@ type rules struct {
 	words    []string
 	numbers  []int64
 	expected string
-	synonyms []Synonym // accepted beside the set
+	synonyms []Synonym // accepted in addition to the set
 	several  bool      // of the set, with commas
 	inObject string    // the member of an object that stands for the value, "" for none
 }
@@ -140,7 +140,7 @@ func integer(v Value) (int64, *fault) {
 // maxDigits is the maximum length of an integer, as in pydantic.
 const maxDigits = 4300
 
-// parseInt returns the nearest int64. An integer has no other bounds than those of its field, as in pydantic.
+// parseInt returns the nearest int64. An integer has only the bounds of its field, as in pydantic.
 func parseInt(text string) (int64, *fault) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if len(text) > maxDigits || err != nil && !errors.Is(err, strconv.ErrRange) {

@@ -34,7 +34,7 @@ func (h Headers) Matches(tag string) bool {
 // ows is optional white space.
 const ows = " \t"
 
-// cutTag cuts the first entity tag off a list. What is not one ends the list.
+// cutTag cuts the first entity tag off a list. Anything else ends the list.
 func cutTag(list string) (tag, rest string, ok bool) {
 	list = strings.TrimLeft(list, ows+",")
 	start := 0
@@ -76,7 +76,7 @@ func Unsatisfied(size int64) string { return fmt.Sprintf("bytes */%d", size) }
 // ErrUnsatisfiable is the reason for a 416.
 var ErrUnsatisfiable = errors.New("the representation has no byte of the range")
 
-// Part returns what to send of a representation, and whether that is a part. A Range that is not a single range of
+// Part returns the part of a representation to send, and whether it is partial. A Range that is not a single range of
 // bytes is ignored, as section 14.2 permits, and so is one whose If-Range does not match. The only error is
 // ErrUnsatisfiable.
 func (h Headers) Part(tag string, size int64) (part Part, partial bool, err error) {

@@ -31,7 +31,7 @@ func Admin() openapi.Info {
 		OperatorSessions: true}
 }
 
-// site is what the routes serve.
+// site holds the pages and files that the routes serve.
 type site struct {
 	document static.File
 	sockets  static.File // empty where the table has no WebSockets
@@ -138,7 +138,7 @@ func policy(address string) string {
 		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }
 
-// The parts of Swagger UI are those of the package swagger-ui-dist 5.35.0, compressed.
+// The parts of Swagger UI come from the package swagger-ui-dist 5.35.0, compressed.
 //
 //go:embed page swagger-ui/*.gz swagger-ui/*.png
 var parts embed.FS

@@ -1,6 +1,6 @@
-// Package netconn wraps a listener whose connections are limited in number, in all and by address, must send and take
-// at a minimum rate, and can be closed when idle, cut, and closed so that a peer that is still sending receives the
-// last reply. It also reports whether the peer has gone.
+// Package netconn wraps a listener to limit the number of connections, in all and by address, and to enforce a minimum
+// rate of sending and receiving. Connections can be closed when idle, cut, and closed so that a peer that is still
+// sending receives the last reply. They also report whether the peer has gone.
 package netconn
 
 import (
@@ -26,7 +26,8 @@ const (
 	lingerPause = time.Second
 )
 
-// writePiece is how much a peer must take within one write timeout. It is looked after once in each half of it.
+// writePiece is the number of bytes that a peer must take within one write timeout, which is checked in each half of
+// it.
 const writePiece = 64 << 10
 
 // Bounds of the connections beyond the limit. They are enough for health checks, and to refuse others in words.
@@ -36,7 +37,7 @@ const (
 	extraStall       = time.Second
 )
 
-// requestStall is how long a peer in the middle of a request has to be silent before its connection makes room.
+// requestStall is the silence of a peer in the middle of a request after which its connection may make room.
 const requestStall = 5 * time.Second
 
 // acceptPause is what other parts of the process get to close files when there are no more.
@@ -70,7 +71,7 @@ type Listener struct {
 	closed    error
 }
 
-// Close stops accepting. Closing again does nothing: Shutdown closes the listener first, and fasthttp once more.
+// Close stops accepting. It may be called again: Shutdown closes the listener first, and fasthttp once more.
 func (l *Listener) Close() error {
 	l.closeOnce.Do(func() { l.closed = l.Listener.Close() })
 	return l.closed
@@ -211,7 +212,7 @@ type pace struct {
 // Extra reports whether the connection is beyond the limit: there is room for health checks and refusals only.
 func (c *Conn) Extra() bool { return c.room == c.listener.rooms[1] }
 
-// SetWaiting notes that the connection waits for its next request. What the last one held is given back.
+// SetWaiting notes that the connection waits for its next request, and releases the memory of the last one.
 func (c *Conn) SetWaiting() {
 	c.last.Store(time.Now().UnixNano())
 	c.phase.CompareAndSwap(serving, waiting)
@@ -252,7 +253,7 @@ func (c *Conn) Continue() error {
 	return err
 }
 
-// ShrinkClaim gives back what was claimed beyond the size of the body.
+// ShrinkClaim releases the claim beyond the size of the body.
 func (c *Conn) ShrinkClaim(bytes int) {
 	if claim := c.claim.Load(); claim != nil {
 		claim.Shrink(int64(bytes))
@@ -265,7 +266,7 @@ func (c *Conn) release() {
 	}
 }
 
-// quiet reports whether nothing is lost when the connection is closed, or nothing that the peer works on.
+// quiet reports whether the connection can be closed without losing work of the peer.
 func (c *Conn) quiet(now time.Time, stall time.Duration) bool {
 	switch c.phase.Load() {
 	case waiting:
@@ -338,7 +339,7 @@ func (l Limits) bodyEnd(p *pace) time.Time {
 	return p.begun.Add(min(l.Grace+l.timeFor(p.bytes), l.Longest))
 }
 
-// timeFor is the longest that so many bytes may take.
+// timeFor returns the maximum time for a number of bytes.
 func (l Limits) timeFor(bytes int) time.Duration {
 	return time.Duration(bytes) * time.Second / time.Duration(l.Rate)
 }
@@ -397,7 +398,7 @@ func (c *Conn) Close() error {
 		return nil
 	}
 	defer c.room.leave(c)
-	c.End(ErrGone) // of a call whose answer could not be written
+	c.End(ErrGone) // the response could not be written
 	c.release()
 	if c.linger.Load() {
 		c.phase.CompareAndSwap(serving, receiving) // it may make room

@@ -13,14 +13,14 @@ import (
 	"github.com/recital-tts/recital/internal/http/web/quota"
 )
 
-// searchPause is how long nobody is searched for again after nobody was found: a search looks at every connection.
+// searchPause is the pause after a search that found no quiet connection, because a search looks at every one.
 const searchPause = 20 * time.Millisecond
 
 // room is a number of connections, of which each address has a share. Where it is full, the quietest ones make room.
 type room struct {
 	seats *quota.Budget
-	batch int           // how many make room at once, because finding them takes a while
-	stall time.Duration // how long a peer in the middle of a request has to be silent
+	batch int           // number closed by one search, because a search takes a while
+	stall time.Duration // silence of a peer in the middle of a request
 
 	evicted atomic.Uint64
 
@@ -77,7 +77,7 @@ func (r *room) yield() {
 	r.makeRoom(func(*Conn) bool { return true })
 }
 
-// makeRoom closes those of the connections that have been quiet for the longest, if there are any.
+// makeRoom closes the connections that have been quiet for the longest time, if there are any.
 func (r *room) makeRoom(of func(*Conn) bool) {
 	now := time.Now()
 	if now.Before(r.rest) {
@@ -127,7 +127,7 @@ func (c *Conn) gone() bool {
 	return n == 0 && err == nil && c.raw != nil || err != nil && !waiting
 }
 
-// unread reports whether the peer has sent what nobody has read yet.
+// unread reports whether the peer has sent bytes that have not been read yet.
 func (c *Conn) unread() bool {
 	n, _ := c.peek()
 	return n > 0
@@ -148,7 +148,7 @@ func (c *Conn) peek() (n int, err error) {
 	return n, err
 }
 
-// queued returns how many bytes the peer has not acknowledged yet (tcp(7), SIOCOUTQ); 0 where that is not known.
+// queued returns the number of unacknowledged bytes (tcp(7), SIOCOUTQ), 0 if it is unknown.
 func (c *Conn) queued() (bytes int) {
 	if c.raw == nil {
 		return 0

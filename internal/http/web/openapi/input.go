@@ -12,7 +12,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/web/bind"
 )
 
-// sources are those of package bind, in the order in which parameters are listed.
+// sources are the sources of package bind, in the order of parameters.
 var sources = []string{"path", "query", "header", "cookie", "body", "raw"}
 
 // input is a field of a route's input.
@@ -76,7 +76,7 @@ func (w *writer) input(r *web.Route, f bind.Field) (input, error) {
 	return input{source: f.Source, name: f.Name, required: f.Required, schema: s, example: example}, nil
 }
 
-// orObject also permits an object whose member of the name has the value.
+// orObject also permits an object with the value in the named member.
 func orObject(s *jsonSchema, member string) *jsonSchema {
 	inner := *s
 	inner.Description = "The same value."
@@ -206,7 +206,7 @@ func isFile(s *jsonSchema) bool {
 	return s.Format == "binary" || s.Items != nil && s.Items.Format == "binary"
 }
 
-// mediaTypes are what a body may be sent as, the most natural first. JSON cannot carry files.
+// mediaTypes returns the media types of a body, the most natural first. JSON cannot carry files.
 func mediaTypes(r *web.Route, files bool) []string {
 	switch {
 	case files:

@@ -6,7 +6,7 @@ import (
 	"reflect"
 )
 
-// The types have the field names of the specification (OpenAPI 3.1.0) and what of it is used here.
+// The types have the field names of the specification (OpenAPI 3.1.0), as far as they are used here.
 
 type document struct {
 	OpenAPI    string                           `json:"openapi"`
@@ -44,8 +44,8 @@ type requestBody struct {
 	Content  content `json:"content"`
 }
 
-// content holds the media types of a body, the most natural one first. It is an object in the document, whose order
-// pages and generators follow.
+// content holds the media types of a body, the most natural one first. It is an object in the document, and pages and
+// generators follow its order.
 type content []*mediaType
 
 // at returns the media type of a name, which is added where there is none.

@@ -1,4 +1,4 @@
-// Package openapi generates the OpenAPI 3.1 description of a route table, so that it cannot differ from what is served:
+// Package openapi generates the OpenAPI 3.1 description of a route table, so that it cannot differ from the service:
 // parameters, request bodies and refusals come from the rows, and replies from the Go types that rows declare
 // (web.Returns and the like). WriteSockets describes the WebSockets among the routes in AsyncAPI 3.0, from the types of
 // their messages.
@@ -11,7 +11,7 @@
 //	gt, ge, lt, le             bounds of a number
 //	minlen, maxlen, pattern    bounds of a string, in Unicode code points
 //	literal:"a,b" enum:"a,b"   all possible values
-//	default:"0"                what a client should assume without the field: it is then not required
+//	default:"0"                the value without the field, which is then not required
 //	format:"uri"               a format of JSON Schema
 //
 // In inputs only:
@@ -20,7 +20,7 @@
 //
 // And in both:
 //
-//	values:"a,b"               the values to document for an input that takes more than one at once
+//	values:"a,b"               the values to document for an input that takes more than one
 //	nullable:"true"            may also be null, and is not required. Pointers are so without the tag, except for those
 //	                           from queries and headers, which cannot express null
 //
@@ -51,8 +51,8 @@ type Info struct {
 	OperatorSessions bool // browsers may show a session in place of a token
 }
 
-// Write describes the routes. The same routes give the same bytes. The error lists all routes that do not declare what
-// they answer, and whatever else cannot be described truly.
+// Write describes the routes. The same routes give the same bytes. The error lists all routes that do not declare their
+// replies, and all else that cannot be described accurately.
 func Write(info Info, routes []web.Route) ([]byte, error) {
 	w := newWriter()
 	w.operatorSessions = info.OperatorSessions

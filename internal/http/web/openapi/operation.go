@@ -75,7 +75,7 @@ func operationID(method, path string) string {
 	return id.String()
 }
 
-// security lists what admits, one of which is enough; nothing where credentials are not looked at.
+// security lists the accepted credentials, one of which is enough; nil if credentials are ignored.
 func (w *writer) security(r *web.Route) []map[string][]string {
 	var names []string
 	switch {
@@ -154,7 +154,7 @@ func waitsForPosition(r *web.Route) bool {
 	return r.Method == http.MethodGet && len(r.ReadModels) > 0 && len(r.Roles) == 0
 }
 
-// openAIError is the shape of the errors of OpenAI's interface. Its name is that of the component.
+// openAIError is the shape of the errors of OpenAI's interface. The component has its name.
 type openAIError struct {
 	Error struct {
 		Message string  `json:"message" doc:"What is wrong, for people."`

@@ -37,7 +37,7 @@ func (w *writer) addOutcome(op *operation, r *web.Route, o web.Outcome) error {
 	}
 	for _, media := range o.Media {
 		content := resp.Content.at(media)
-		if media != eventStream { // whose events OpenAPI 3.1 cannot describe
+		if media != eventStream { // OpenAPI 3.1 cannot describe its events
 			content.Schema = &jsonSchema{Type: "string", Format: "binary"}
 		}
 	}
@@ -52,7 +52,7 @@ func (resp *response) addJSON(schema *jsonSchema) {
 	json.Schema = schema
 }
 
-// refusals are the statuses, beside those of the outcomes, that the row makes possible.
+// refusals returns the statuses that the row makes possible, in addition to the outcomes'.
 func refusals(r *web.Route, inputs []input) []int {
 	found := map[int]bool{http.StatusServiceUnavailable: true}
 	may := func(condition bool, statuses ...int) {
@@ -116,7 +116,7 @@ var commonRefusals = map[string]struct{ name, means string }{
 	"default": {"OtherError", "Any other error."},
 }
 
-// The shapes of errors. Their names are those of the components.
+// The shapes of errors. The components have their names.
 
 type validationItem struct {
 	Loc  []any          `json:"loc" doc:"Where: the source, and the name in it."`
@@ -149,8 +149,8 @@ type errorEnvelope struct {
 	Detail    string `json:"detail,omitempty" doc:"As in \x60Error\x60."`
 }
 
-// addErrors makes the shapes of errors components. That of a 422 is named and made as FastAPI does it, with the keys of
-// both versions beside.
+// addErrors makes the shapes of errors components. The shape of a 422 has the name and the fields of FastAPI's, and the
+// keys of both versions.
 func (c *components) addErrors() error {
 	for name, of := range map[string]struct {
 		shape reflect.Type

@@ -123,7 +123,7 @@ func exported(name string) string {
 	return string(unicode.ToUpper(first)) + name[size:]
 }
 
-// constrain adds to a schema what the tags of its field say. Synonyms are left out: they are for old clients.
+// constrain adds the tags of a field to its schema. Synonyms are left out because they are for old clients.
 func constrain(s *jsonSchema, f bind.Field) {
 	if s.Ref != "" {
 		return
@@ -139,7 +139,7 @@ func constrain(s *jsonSchema, f bind.Field) {
 	s.Enum, s.Default = f.Values, f.Default
 }
 
-// orNull permits null beside what a schema permits.
+// orNull permits null in addition to a schema.
 func orNull(s *jsonSchema) *jsonSchema {
 	kind, plain := s.Type.(string)
 	if !plain {

@@ -1,4 +1,4 @@
-// Package quota divides what a server has little of among the addresses that ask for it.
+// Package quota divides scarce resources of a server among the addresses that request them.
 package quota
 
 import (
@@ -70,7 +70,7 @@ func (b *Budget) Refused() uint64 {
 	return b.refused
 }
 
-// Held returns what is claimed now.
+// Held returns the amount that is claimed now.
 func (b *Budget) Held() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -92,7 +92,7 @@ type Claim struct {
 	shared bool
 }
 
-// Shrink gives back what goes beyond an amount.
+// Shrink releases the claim beyond an amount.
 func (c *Claim) Shrink(amount int64) {
 	c.budget.mu.Lock()
 	defer c.budget.mu.Unlock()
@@ -119,8 +119,8 @@ func Address(peer net.Addr) netip.Addr {
 	return tcp.AddrPort().Addr().Unmap().WithZone("")
 }
 
-// Client is the address that counts for an address: that of an IPv6 address is its network of 64 bits, all of which one
-// customer has.
+// Client returns the address under which an address is counted: for an IPv6 address it is the network of 64 bits, which
+// belongs to one customer.
 func Client(addr netip.Addr) netip.Addr {
 	if !addr.Is6() {
 		return addr

@@ -46,7 +46,7 @@ func Pack(mediaType string, content []byte) File {
 
 // Packed returns a file from its content as gzip.
 func Packed(mediaType string, content []byte) File {
-	// A gzip file ends with the size of what it holds (RFC 1952, 2.3.1).
+	// A gzip file ends with the size of its content (RFC 1952, 2.3.1).
 	size := int64(binary.LittleEndian.Uint32(content[len(content)-4:]))
 	return File{mediaType: mediaType, gzipped: func() []byte { return content }, size: size, sum: sumOf(content)}
 }

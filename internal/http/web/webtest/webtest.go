@@ -21,7 +21,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/web/openapi/openapitest"
 )
 
-// patience bounds the end of a server on a machine that is busy; nothing is timed.
+// patience bounds the shutdown of a server on a busy machine.
 const patience = time.Minute
 
 // Main runs a package's tests and fails when they leave goroutines behind, or when a reply is not as its route declares
@@ -33,7 +33,7 @@ func Main(m *testing.M) {
 }
 
 // Serve runs a server until the test ends and returns its URL. It describes itself as recitald does, so all routes have
-// to declare what they answer. Without a logger it logs nothing.
+// to declare their replies. Without a logger it does not log.
 func Serve(t testing.TB, config web.Config) string {
 	t.Helper()
 	return ServeAs(t, docs.Public(""), config)
