@@ -15,10 +15,10 @@ import (
 type Account struct {
 	account.Facts
 	Subscription *subscription.Subscription // that counts; nil for none
-	Usage        ledger.State               // of the period; it does not exist where nothing was used
+	Usage        ledger.State               // of the period; it does not exist without usage
 	Instant      int                        // places of the plan that instant voices take
 	Professional int
-	From         []Seen // what it is folded from
+	From         []Seen // streams from which it is folded
 }
 
 // Account returns an account as of a time. It refuses with domain.NotFound one that had not been opened.

@@ -17,18 +17,18 @@ type Erasure struct {
 	Closed   time.Time
 	Erased   time.Time // what belonged to it
 	AgainAt  time.Time // when it is due once more, because of requests that were still running
-	Repeated time.Time // it was; nothing can have been left since
+	Repeated time.Time // when it was repeated; all requests had ended by then
 	Key      time.Time // when its key was destroyed
 	Left     []Left
 }
 
-// Left is how much there is of something of an account.
+// Left is the remaining number of one kind of an account's data.
 type Left struct {
 	What  string
 	Count int64
 }
 
-// Complete reports whether nothing is left, and nothing can come any more.
+// Complete reports whether no data is left, and none can appear later.
 func (e Erasure) Complete() bool {
 	for _, left := range e.Left {
 		if left.Count > 0 {
@@ -38,16 +38,16 @@ func (e Erasure) Complete() bool {
 	return !e.Repeated.IsZero() && !e.Key.IsZero()
 }
 
-// Stores say what is there of an account.
+// Stores count the data of an account.
 type Stores struct {
 	KeyDestroyed func(ctx context.Context, account string) (time.Time, error) // zero if it was not
-	// Left returns what is there of an account. What is newer than a time cannot be the account's; the zero time is no
+	// Left counts the data of an account. Data newer than a time cannot belong to the account; the zero time is no
 	// bound.
 	Left func(ctx context.Context, account string, until time.Time) ([]Left, error)
 }
 
-// Erasure returns what the log and the stores say about the erasure of an account. It refuses with domain.NotFound one
-// that there never was.
+// Erasure returns the progress of an account's erasure according to the log and the stores. Errors: domain.NotFound for
+// an account that has never existed.
 func (a *Audit) Erasure(ctx context.Context, id string, stores Stores) (Erasure, error) {
 	found, exists, err := a.closing(ctx, id)
 	if err != nil {
@@ -63,7 +63,7 @@ func (a *Audit) Erasure(ctx context.Context, id string, stores Stores) (Erasure,
 	return found, err
 }
 
-// closing reads the end of the account's stream: after the closing there is nothing but what it led to.
+// closing reads the end of the account's stream, because only consequences of the closing follow it.
 func (a *Audit) closing(ctx context.Context, id string) (found Erasure, exists bool, err error) {
 	for recorded, err := range a.journal.Log.ReadStreamBackwards(ctx, account.Stream(id)) {
 		if err != nil {
@@ -103,7 +103,8 @@ func (a *Audit) Voices(ctx context.Context, id string) (ids []string, err error)
 	return ids, nil
 }
 
-// Variables returns how many API keys of an account are at the hosting platform, or are being set or removed there.
+// Variables returns the number of an account's API keys that are at the hosting platform, or being set or removed
+// there.
 func (a *Audit) Variables(ctx context.Context, id string) (int64, error) {
 	state, _, err := journal.Load(ctx, a.journal, journal.Stream[hosting.State, hosting.Event]{Name: hosting.Stream(id),
 		Evolve: hosting.Evolve})

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// checkEvery is how often the newest part of the log is read again and compared with the heads, beside the start.
+	// checkEvery is the interval at which the newest part of the log is compared with the heads again after the start.
 	checkEvery = 24 * time.Hour
 	// checkedAge is how old the head is that this part begins with.
 	checkedAge = 24 * time.Hour
@@ -43,7 +43,7 @@ type HeadsConfig struct {
 type Heads struct {
 	HeadsConfig
 	key     string // public
-	known   bool   // what follows was read
+	known   bool   // the fields below were read
 	head    audit.Head
 	hasher  chain.Hasher
 	after   eventlog.Position // of the last event that was read
@@ -53,7 +53,7 @@ type Heads struct {
 	checked time.Time         // when the log was last compared with its heads
 }
 
-// NewHeads returns a Heads that has read nothing.
+// NewHeads returns a Heads that has not read the log yet.
 func NewHeads(config HeadsConfig) *Heads {
 	return &Heads{HeadsConfig: config, key: hex.EncodeToString(config.Key.Public().(ed25519.PublicKey))}
 }
@@ -61,9 +61,9 @@ func NewHeads(config HeadsConfig) *Heads {
 // PublicKey returns the key that proves the heads, in hex.
 func (h *Heads) PublicKey() string { return h.key }
 
-// Run signs what is new in the log, and compares the log with earlier heads at the first call and then daily. It goes
-// on from the last head that was signed with its key, so an interrupted call costs little, and what it reads in all is
-// the log once. A log without new events gets no head.
+// Run signs the new events of the log, and compares the log with earlier heads at the first call and then daily. It
+// continues from the last head that was signed with its key, so an interrupted call costs little, and all calls
+// together read the log once. A log without new events gets no head.
 func (h *Heads) Run(ctx context.Context) error {
 	if !h.known {
 		if err := h.resume(ctx); err != nil {
@@ -79,7 +79,7 @@ func (h *Heads) Run(ctx context.Context) error {
 	return nil
 }
 
-// Rest forgets how far the log was read. An instance that leads no longer calls it.
+// Rest discards the progress. It is called by an instance that no longer leads.
 func (h *Heads) Rest() { h.known = false }
 
 func (h *Heads) resume(ctx context.Context) error {
@@ -138,15 +138,15 @@ func lastIsGone(head audit.Head) error {
 		head.Last.Stream, head.Count)
 }
 
-// Unsigned is what the last head does not speak of.
+// Unsigned describes the events that the last head does not cover.
 type Unsigned struct {
 	Head   audit.Head // the last one of our key; zero before the first
 	Events int        // after it, without heads
 	Oldest time.Time  // when the first of them was written; zero if there is none
 }
 
-// Unsigned returns what no head of our key speaks of. It counts up to a limit. It may be called on any instance, at any
-// time.
+// Unsigned describes the events that no head of our key covers, counted up to a limit. It may be called on any
+// instance, at any time.
 func (h *Heads) Unsigned(ctx context.Context, limit int) (u Unsigned, err error) {
 	state, _, err := journal.Load(ctx, h.Journal, h.stream())
 	if err != nil {
@@ -221,8 +221,8 @@ func (h *Heads) append(ctx context.Context) error {
 	return err
 }
 
-// stream is that of the heads, read back to the last one of our key: what somebody else has signed, or has written
-// there, is not built upon.
+// stream returns the stream of heads, read back to the last one of our key. Events that were signed with another key,
+// or written there by others, are not continued.
 func (h *Heads) stream() journal.Stream[audit.HeadState, audit.Event] {
 	ours := func(event audit.Event) bool {
 		head, ok := event.(audit.Head)

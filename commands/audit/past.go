@@ -24,16 +24,16 @@ type past[S any] struct {
 	Seen
 }
 
-// Seen is what a state was folded from.
+// Seen describes the events from which a state was folded.
 type Seen struct {
 	Stream   string
 	Revision eventlog.Revision // of the last event
 	At       time.Time         // of that event
 }
 
-// at folds the events of the stream until a time, which the commands' own times say. What comes after an event with a
-// later time is not folded, so the state is one that the stream has had. It costs about one window of events, however
-// long the stream is.
+// at folds the events of the stream until a time, by the commands' own times. Events after one with a later time are
+// not folded, so the state is one that the stream has had. It costs about one window of events for a stream of any
+// length.
 func (h history[S, E]) at(ctx context.Context, j *journal.Journal, until time.Time) (past[S], error) {
 	end, err := h.end(ctx, j, until)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/logcopy"
 )
 
-// Verification is how far a check of the whole log is.
+// Verification is the progress of a check of the whole log.
 type Verification struct {
 	chain.Report
 	Until eventlog.Position `json:"until"` // where it ends: the head of the log when it began

@@ -1,4 +1,4 @@
-// Package packages installs and removes voices of neural networks, and makes each instance follow what is installed. A
+// Package packages installs and removes voices of neural networks, and makes each instance run the installed ones. A
 // package is kept in the store of blobs by its hash, and unpacked in the data folder of each instance.
 package packages
 
@@ -54,16 +54,16 @@ type Config struct {
 type Packages struct {
 	Config
 
-	turn   sync.Mutex // of whoever installs or follows
+	turn   sync.Mutex // of Install and Follow
 	stream *journal.Cached[voicepackage.State, voicepackage.Event]
 	failed map[string]failure // by the hash of the package
-	known  atomic.Bool        // what is installed was read
+	known  atomic.Bool        // the list of installed voices was read
 }
 
-// Known reports whether this instance knows what is installed.
+// Known reports whether this instance has read the list of installed voices.
 func (p *Packages) Known() bool { return p.known.Load() }
 
-// failure is how often a voice could not run here, and when that is tried again.
+// failure is the number of failed starts of a voice here, and the time of the next attempt.
 type failure struct {
 	times int
 	next  time.Time
@@ -88,7 +88,7 @@ type Voice struct {
 	SpeaksFor []string // system voices
 }
 
-// List returns what is installed.
+// List returns the installed voices.
 func (p *Packages) List(ctx context.Context) ([]Voice, error) {
 	state, _, err := journal.Load(ctx, p.Journal, stream())
 	if err != nil {
@@ -112,8 +112,8 @@ func (p *Packages) shown(state voicepackage.State, installed voicepackage.Instal
 	return v
 }
 
-// Install installs the package of an archive, after its voice has spoken here. The SHA-256 is that of its manifest.
-// Errors: domain.Rejected for what is no voice.
+// Install installs the package of an archive, after its voice has spoken here. The SHA-256 is of its manifest. Errors:
+// domain.Rejected for an archive that is not a valid voice.
 func (p *Packages) Install(
 	ctx context.Context, archive io.Reader, sha256 string, origin journal.Origin,
 ) (Voice, error) {
@@ -159,7 +159,7 @@ func (p *Packages) deleteBlobs(ctx context.Context, before, after voicepackage.S
 	}
 }
 
-// rejected makes a refusal of what is wrong with a package.
+// rejected returns a refusal for the flaw of a package.
 func rejected(err error) error {
 	var refusal *domain.Error
 	if errors.As(err, &refusal) || errors.Is(err, context.Canceled) {
@@ -168,7 +168,7 @@ func rejected(err error) error {
 	return fmt.Errorf("%w: %w", domain.Refuse(domain.Rejected, "The voice cannot be installed: "+firstLine(err)), err)
 }
 
-// firstLine returns what of an error can be shown: it may quote a model.
+// firstLine returns the part of an error that can be shown, because the rest may quote a model.
 func firstLine(err error) string {
 	const longest = 300
 	line, _, _ := strings.Cut(err.Error(), "\n")
@@ -191,7 +191,7 @@ func (p *Packages) unpack(archive io.Reader, sha256 string) (folder string, err 
 	return folder, err
 }
 
-// measured returns the command that installs the package of a folder, whose voice has spoken.
+// measured returns the command that installs the package of a folder, after its voice has spoken.
 func (p *Packages) measured(
 	ctx context.Context, folder string, state voicepackage.State,
 ) (voicepackage.Install, error) {
@@ -235,7 +235,7 @@ func (p *Packages) store(ctx context.Context, address blobs.Address, folder fs.F
 	return size, nil
 }
 
-// Remove removes a voice. What it is saying here ends. Errors: domain.NotFound.
+// Remove removes a voice, and ends its speech on this instance. Errors: domain.NotFound.
 func (p *Packages) Remove(ctx context.Context, id string, origin journal.Origin) error {
 	p.turn.Lock()
 	defer p.turn.Unlock()
@@ -269,7 +269,7 @@ func (p *Packages) Assign(ctx context.Context, system, voice string, origin jour
 	return p.follow(ctx)
 }
 
-// Needed reports whether a blob is that of an installed voice.
+// Needed reports whether a blob belongs to an installed voice.
 func Needed(ctx context.Context, j *journal.Journal, address blobs.Address) (bool, error) {
 	state, _, err := journal.Load(ctx, j, stream())
 	if err != nil {
@@ -303,8 +303,8 @@ func (p *Packages) Test(ctx context.Context, id string) (voicepack.Measured, err
 	return measured, nil
 }
 
-// Follow makes this instance run what is installed, on whichever instance that was. A voice that cannot run here is
-// logged once, and tried again, less and less often.
+// Follow makes this instance run the voices that were installed on any instance. A voice that cannot run here is logged
+// once, and tried again at growing intervals.
 func (p *Packages) Follow(ctx context.Context) error {
 	p.turn.Lock()
 	defer p.turn.Unlock()

@@ -10,19 +10,19 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 )
 
-// Keepsake is what a clip has in addition to what a Synthesis says.
+// Keepsake is the content of a clip in addition to its Synthesis.
 type Keepsake struct {
-	Debug            bool   // saves the result as a clip; that of a session is saved in any case
+	Debug            bool   // saves the result as a clip; a session's result is always saved
 	Language         string // in the words of the request; "" where it was to be detected
 	OriginalText     string
 	OriginalLanguage string
 }
 
-// kept reports whether the result is saved as a clip: its owner finds what was spoken in the browser there.
+// kept reports whether the result is saved as a clip: a browser's user finds everything spoken in the list of clips.
 func (s Synthesis) kept() bool { return s.Keep.Debug || s.Origin.Actor.Session != "" }
 
-// draftClip prepares the clip, if one is to be saved: the client may learn its id before there is any audio, and
-// nothing is spoken where the clip could not be saved. What Whole collects is the clip's audio, too.
+// draftClip prepares the clip, if one is to be saved, so that its id is known before there is audio, and a text is not
+// spoken if the clip cannot be saved. The audio that Whole collects is also the clip's.
 func (r *Reply) draftClip(ctx context.Context) (err error) {
 	if !r.synthesis.kept() || r.synthesiser.Clips == nil {
 		return nil

@@ -28,7 +28,7 @@ var errTaken = errors.New("the reply was carried out or given up before")
 type Reply struct {
 	synthesiser *Synthesiser
 	synthesis   Synthesis
-	voice       speech.Voice            // as it was at the beginning: the reply goes on when it is deleted
+	voice       speech.Voice            // as of the beginning: the reply continues after its deletion
 	cast        map[string]speech.Voice // those that markup names
 	lexicon     *speech.Lexicon
 	until       time.Time    // when the reply is interrupted, so that it is settled before its reservation expires
@@ -165,9 +165,9 @@ func (r *Reply) take(ctx context.Context) error {
 	return errTaken
 }
 
-// Write writes the audio to w as it becomes available, settles what was delivered, also after an error, and returns
+// Write writes the audio to w as it becomes available, settles the delivered part, even after an error, and returns
 // when the settlement is visible in the account, at most 2 s after it was made. A segment counts when w has accepted
-// all audio up to its end. It ends with an error when the reply has taken Synthesiser.Longest.
+// all audio up to its end. It ends with an error after Synthesiser.Longest.
 func (r *Reply) Write(ctx context.Context, w io.Writer) (err error) {
 	if err := r.take(ctx); err != nil {
 		return err
@@ -195,7 +195,7 @@ func (r *Reply) speakInTime(ctx context.Context, w io.Writer) error {
 	return r.speak(ctx, w)
 }
 
-// speak leaves nothing running: what follows it only waits.
+// speak delivers the audio. No work is left running when it returns.
 func (r *Reply) speak(ctx context.Context, w io.Writer) error {
 	defer r.close()
 	err := rendering.Render(ctx, r, r.encoder.Encode, func(piece speech.Piece, encoded []byte) error {
@@ -224,7 +224,7 @@ func (r *Reply) hand(ctx context.Context, w io.Writer, piece speech.Piece, encod
 	return nil
 }
 
-// spokenCharacters returns the characters of a segment that count: none if the engine could say nothing of it.
+// spokenCharacters returns the characters of a segment that count: none if the engine could not speak any of it.
 func spokenCharacters(piece speech.Piece) int64 {
 	if piece.Silent {
 		return 0
@@ -257,7 +257,7 @@ func (r *Reply) observe(ctx context.Context, err error) {
 	r.synthesiser.observe(ctx, o, r.watch, err)
 }
 
-// settle continues if the client has disconnected: what it received is charged.
+// settle continues if the client has disconnected, to charge the received part.
 func (r *Reply) settle(ctx context.Context) error {
 	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), SettleTimeout)
 	defer cancel()
@@ -299,7 +299,7 @@ func (r *Reply) Concurrency() (current, limit int) { return r.slot.Concurrency()
 // Seed returns the seed that produces the same audio again.
 func (r *Reply) Seed() int64 { return r.synthesis.Seed }
 
-// Warning returns a sentence about what was requested and the audio cannot be, or "" if the audio is as requested.
+// Warning returns a sentence about differences between the request and the audio, or "" if there are none.
 func (r *Reply) Warning() string { return r.warning }
 
 // Allowance returns the account's allowance, with this reply's characters among the reserved ones.

@@ -52,7 +52,7 @@ type Chunk struct {
 	// chunks are the text of the session.
 	Timings     []speech.Timing
 	BufferEmpty bool // with Timings: all text received so far was spoken
-	Unspeakable bool // with Timings: the engine could say nothing of their text, which does not count
+	Unspeakable bool // with Timings: the engine could not speak their text, which does not count
 }
 
 // ErrDrained is returned by Speak when the server drains.
@@ -98,8 +98,8 @@ func (s *Session) Finish(ctx context.Context) error {
 func (s *Session) Reset(ctx context.Context, nonce *int64) error { return s.script.reset(ctx, nonce) }
 
 // Speak delivers the audio to a listener as the text arrives. It returns nil after Finish, when the settlement is
-// visible in the account or after 2 s; ErrDrained when the server drains; or an error, such as that of ctx. In every
-// case what was delivered has been settled: a segment counts when all audio that came with it was accepted.
+// visible in the account or after 2 s; ErrDrained when the server drains; or an error, such as the error of ctx. In
+// every case the delivered part has been settled: a segment counts when all its audio was accepted.
 func (s *Session) Speak(ctx context.Context, to Listener) error {
 	s.to = watchedListener{to, ctx, &s.watch}
 	defer s.close()
@@ -150,8 +150,7 @@ func (s *Session) clear(ctx context.Context, r reset) error {
 	return s.to.Cleared(r.nonce)
 }
 
-// awaitVisible waits until the account shows what was spoken. It is updated late, but correctly, where that takes
-// longer.
+// awaitVisible waits until the account shows the settlement. If that takes too long, the account is updated later.
 func (s *Session) awaitVisible(ctx context.Context) {
 	if s.position == (eventlog.Position{}) {
 		return

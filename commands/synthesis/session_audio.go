@@ -21,7 +21,7 @@ func (s *Session) encode(ctx context.Context, pcm []byte) ([]byte, error) {
 	return s.encoder.Encode(ctx, pcm)
 }
 
-// expel makes the encoder release what it holds back, as far as what follows requires it.
+// expel makes the encoder release buffered audio, as far as the next part requires it.
 func (s *Session) expel(ctx context.Context, e end) ([]byte, error) {
 	switch {
 	case e.last:
@@ -45,7 +45,7 @@ func (s *Session) quietAfter() time.Duration {
 	return quietEncoder
 }
 
-// rest gives the encoder back until there is more to speak. What it holds of the last words is delivered before.
+// rest returns the encoder until there is more to speak, after the delivery of its buffered audio.
 func (s *Session) rest(ctx context.Context) error {
 	if err := s.deliverTail(ctx, end{flush: true}); err != nil {
 		return err

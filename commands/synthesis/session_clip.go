@@ -13,7 +13,7 @@ import (
 // maxClipText bounds the text of a clip, which is in one event, in bytes.
 const maxClipText = 512 << 10
 
-// keeping is a Listener that also stores what it passes on. A nil one stores nothing.
+// keeping is a Listener that also stores the audio that it passes on. A nil one does not store.
 type keeping struct {
 	Listener
 	draft clips.Draft
@@ -42,7 +42,7 @@ func (k *keeping) discard() {
 	}
 }
 
-// keep begins the session's clip with the first unit, if one is to be saved. Nothing is spoken where it could not be.
+// keep begins the session's clip with the first unit, if one is to be saved. It fails if the clip cannot be saved.
 func (s *Session) keep(ctx context.Context) error {
 	store := s.synthesiser.Clips
 	if s.keeping != nil || store == nil || !s.synthesis.kept() {
@@ -61,8 +61,8 @@ func (s *Session) keep(ctx context.Context) error {
 	return nil
 }
 
-// saveClip saves what the session has delivered, however it has ended: a session has no other end than that of its
-// client's interest. A clip that cannot be saved is logged.
+// saveClip saves the delivered audio after any end of the session, because every session ends by its client's choice. A
+// clip that cannot be saved is logged.
 func (s *Session) saveClip(ctx context.Context) {
 	if s.keeping == nil || s.keeping.text.Len() == 0 {
 		return

@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// maxWaiting bounds what is queued, in characters: reading from the client pauses until there is room.
+	// maxWaiting bounds the queue, in characters: reading from the client pauses until there is room.
 	maxWaiting = 32 << 10
 	// markWeight is the weight of a flush or a reset in characters, so that these are bounded, too.
 	markWeight = 16
-	// maxUnit bounds the characters of a unit, as those of a request are bounded.
+	// maxUnit bounds the characters of a unit, like those of a request.
 	maxUnit = 5000
 	// heardCharacters is the number of characters from which the language is detected.
 	heardCharacters = 2000
@@ -32,7 +32,7 @@ const (
 	markQuiet
 )
 
-// passage is the text up to a flush, or what has arrived since the last flush.
+// passage is the text up to a flush, or since the last flush.
 type passage struct {
 	text    []byte
 	flushed bool
@@ -53,13 +53,13 @@ type part struct {
 	language string
 }
 
-// unit is what is spoken under one reservation: the text up to a flush, or the segments that were complete when the
-// one before had been spoken.
+// unit is the text that is spoken under one reservation: the text up to a flush, or the segments that were complete
+// when the previous unit had been spoken.
 type unit struct {
 	parts []part
 	flush bool // a flush follows: no audio may remain in the encoder
 	last  bool // the session ends after it
-	empty bool // nothing else is queued
+	empty bool // the queue is empty
 }
 
 func (u unit) characters() (n int64) {
@@ -77,8 +77,8 @@ type step struct {
 	reset reset
 }
 
-// script is the text of a session from its arrival until it is spoken. What comes first is in this order: resets,
-// segments that are ready, the text in the segmenter, the passages, the end.
+// script is the text of a session from its arrival until it is spoken. It is taken in this order: resets, segments that
+// are ready, the text in the segmenter, the passages, the end.
 type script struct {
 	language string
 	draining <-chan struct{}
@@ -91,7 +91,7 @@ type script struct {
 	ready      []part  // segmented, to be spoken
 	segmenter  speech.Segmenter
 	passages   []passage // only the last one may lack its flush
-	end        mark      // markFinish or markDrain: nothing more is accepted
+	end        mark      // markFinish or markDrain: no more text is accepted
 	waiting    int       // weight of the text and its flushes
 	heard      strings.Builder
 	hearing    int               // characters in heard
@@ -103,7 +103,7 @@ func newScript(language string, draining <-chan struct{}) *script {
 	return &script{language: language, draining: draining, news: make(chan struct{}, 1), room: make(chan struct{}, 1)}
 }
 
-// add waits for room, as flush, finish and reset do. After the end it does nothing.
+// add waits for room, as flush, finish and reset do. After the end it has no effect.
 func (s *script) add(ctx context.Context, text string) error {
 	return s.accept(ctx, utf8.RuneCountInString(text), func() {
 		last := s.open()
@@ -218,7 +218,7 @@ func (s *script) drain() {
 	signal(s.room)
 }
 
-// next waits for something to do. If there is nothing for the time quiet, that is the mark markQuiet; 0 means never.
+// next waits for the next step. After the time quiet without one it returns the mark markQuiet; 0 means never.
 func (s *script) next(ctx context.Context, quiet time.Duration) (step, error) {
 	draining := s.draining
 	var silence <-chan time.Time

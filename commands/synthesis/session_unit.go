@@ -161,7 +161,7 @@ type spoken struct {
 	said   int64  // characters that count
 }
 
-// Next implements rendering.Source. It is called with the context of the encoder, and waits until that of the unit
+// Next implements rendering.Source. It is called with the context of the encoder, and waits until the unit's context
 // ends.
 func (p *spoken) Next(context.Context) (speech.Piece, error) {
 	piece, err := p.stream.Next(p.whole)
@@ -177,11 +177,11 @@ func (p *spoken) Next(context.Context) (speech.Piece, error) {
 	return piece, err
 }
 
-// end describes what follows a part.
+// end describes the end of a part.
 type end struct {
 	flush bool // no audio may remain in the encoder
-	last  bool // nothing follows
-	empty bool // nothing is queued after the flush
+	last  bool // there is no later part
+	empty bool // the queue after the flush is empty
 }
 
 // hand delivers one part.
@@ -213,7 +213,7 @@ func (s *Session) handTimed(ctx context.Context, p *spoken, e end) error {
 		return err
 	}
 	pieces := speech.CutPassages(pcm, timings, s.synthesiser.Speaker.SampleRate(), chunkLength(s.synthesis.Audio))
-	var held speech.Passage // whose audio the encoder holds back
+	var held speech.Passage // with audio that the encoder buffers
 	start := s.now()
 	for i, piece := range pieces {
 		if p.whole.Err() != nil {
@@ -272,7 +272,7 @@ func (s *Session) send(chunk Chunk) error {
 	return s.to.Audio(chunk)
 }
 
-// settle continues if the client has disconnected: what it received is charged.
+// settle continues if the client has disconnected, to charge the received part.
 func (s *Session) settle(ctx context.Context, r ledger.Reservation, handed int64) error {
 	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), SettleTimeout)
 	defer cancel()
@@ -284,7 +284,7 @@ func (s *Session) settle(ctx context.Context, r ledger.Reservation, handed int64
 	return nil
 }
 
-// finishAudio delivers what the encoder still holds, if it was ever used.
+// finishAudio delivers the encoder's buffered audio, if it was ever used.
 func (s *Session) finishAudio(ctx context.Context) error {
 	if s.encoder == nil || s.finished {
 		return nil
@@ -292,7 +292,7 @@ func (s *Session) finishAudio(ctx context.Context) error {
 	return s.deliverTail(ctx, end{last: true})
 }
 
-// deliverTail delivers what the encoder holds, as far as what follows requires it.
+// deliverTail delivers the encoder's buffered audio, as far as the next part requires it.
 func (s *Session) deliverTail(ctx context.Context, e end) error {
 	start := s.now()
 	encoded, err := s.expel(ctx, e)
@@ -305,7 +305,7 @@ func (s *Session) deliverTail(ctx context.Context, e end) error {
 	return s.send(Chunk{Audio: encoded, Start: start})
 }
 
-// dropTail removes from the encoder what was not delivered when the text was reset. It is only delivered if the
+// dropTail removes the audio from the encoder that was not delivered before a reset. It is only delivered if the
 // container would be invalid without it.
 func (s *Session) dropTail(ctx context.Context) error {
 	if s.encoder == nil || s.finished {

@@ -9,8 +9,8 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 )
 
-// Slots limits the concurrent syntheses of an account, by its plan. Each instance counts only its own, so that no
-// other instance need be consulted before audio is sent. A nil Slots limits nothing.
+// Slots limits the concurrent syntheses of an account, by its plan. Each instance counts only its own, so that no other
+// instance need be consulted before audio is sent. A nil Slots has no limit.
 type Slots struct {
 	limits map[plan.Type]int
 
@@ -137,7 +137,7 @@ func (s *Slots) release(account string) {
 	c.taken--
 	c.grant()
 	if c.taken == 0 {
-		delete(s.accounts, account) // nobody waits while no slot is taken
+		delete(s.accounts, account) // there is no waiter while no slot is taken
 	}
 }
 

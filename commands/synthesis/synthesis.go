@@ -1,5 +1,5 @@
-// Package synthesis turns text into audio and accounts for it. It is a command whose result is a stream: a Reply is
-// the audio of a text that is known as a whole, a Session that of a text that arrives in pieces.
+// Package synthesis turns text into audio and accounts for it. It is a command with a stream as its result: a Reply is
+// the audio of a complete text, and a Session the audio of a text that arrives in pieces.
 package synthesis
 
 import (
@@ -21,11 +21,11 @@ import (
 	"github.com/recital-tts/recital/internal/speech/wordtimes"
 )
 
-// SettleTimeout bounds how long the end of a reply waits for its settlement to be in the log. Reservations last so much
-// longer than replies.
+// SettleTimeout bounds the time for which the end of a reply waits for its settlement to be in the log. Reservations
+// last longer than replies by that time.
 const SettleTimeout = 10 * time.Second
 
-// visibleTimeout bounds how long the end of a reply waits for its settlement to be in the read models.
+// visibleTimeout bounds the time for which the end of a reply waits for its settlement to be in the read models.
 const visibleTimeout = 2 * time.Second
 
 // quietEncoder is the default of Synthesiser.QuietEncoder.
@@ -58,15 +58,15 @@ type Synthesiser struct {
 	Encoders   audio.Encoders
 	ReadModels ReadModels
 	Clips      *clips.Clips     // nil saves no clips
-	Slots      *Slots           // nil limits nothing
-	Rates      *rates.Limiter   // of the units of sessions; nil limits nothing
+	Slots      *Slots           // nil for no limit
+	Rates      *rates.Limiter   // of the units of sessions; nil for no limit
 	WordTimes  *wordtimes.Store // nil stores no word times
-	Spool      *spool.Spool     // for what is collected
+	Spool      *spool.Spool     // for collected replies
 	Pronounced Pronunciations   // nil has none
 	Longest    time.Duration    // for a reply, and for a unit of a session; 0 means nine tenths of a reservation's life
 	Logger     *slog.Logger
 
-	// QuietEncoder is how long a Session keeps its encoder while nothing is to be spoken; 0 means 2 s.
+	// QuietEncoder is the time for which a Session keeps its encoder without text to speak; 0 means 2 s.
 	QuietEncoder time.Duration
 	// Observe is called when a synthesis, or a unit of a session, has ended, and must not block. It may be nil.
 	Observe func(Observation)
@@ -111,8 +111,7 @@ func (s *Synthesiser) takeTurn(ctx context.Context, account string, on plan.Type
 	return s.Slots.Take(ctx, account, on)
 }
 
-// longest returns the maximum time for delivering what was reserved, so that it is settled before its reservation
-// expires.
+// longest returns the maximum time for delivering a reply, so that it is settled before its reservation expires.
 func (s *Synthesiser) longest() time.Duration {
 	if s.Longest > 0 {
 		return s.Longest

@@ -27,10 +27,10 @@ func (c Create) Decide(s State) ([]Event, error) {
 	return []Event{Created(c)}, nil
 }
 
-// Abandon sees to it that a voice whose creation was cut short is never created.
+// Abandon prevents the later creation of a voice after its creation was cut short.
 type Abandon Abandoned
 
-// Decide decides nothing for a voice that was created.
+// Decide returns no event for a voice that was created.
 func (c Abandon) Decide(s State) ([]Event, error) {
 	if s.Phase != "" || s.Abandoned {
 		return nil, nil
@@ -49,10 +49,10 @@ func (s State) RequireOf(account string) error {
 	return nil
 }
 
-// Change replaces what a client says about a voice.
+// Change replaces a client's description of a voice.
 type Change struct {
 	Account string
-	Sealed  []byte // the whole Profile; empty changes nothing
+	Sealed  []byte // the whole Profile; empty to keep it
 	At      time.Time
 }
 

@@ -2,7 +2,7 @@ package voice
 
 import "time"
 
-// Delete deletes an account's voice, and cancels what is being done to make it.
+// Delete deletes an account's voice, and cancels the work on it.
 type Delete struct {
 	Account string
 	At      time.Time
@@ -20,7 +20,7 @@ func (c Delete) Decide(s State) ([]Event, error) {
 	return []Event{deleted}, nil
 }
 
-// RecordErasure records that nothing of a deleted voice is left.
+// RecordErasure records that a deleted voice is completely removed.
 type RecordErasure struct{ At time.Time }
 
 // Decide records it once.
@@ -31,14 +31,14 @@ func (c RecordErasure) Decide(s State) ([]Event, error) {
 	return []Event{Erased{Voice: s.Voice, Account: s.Account, At: c.At}}, nil
 }
 
-// End brings a voice of a closed account, whose blobs are removed, to its end at once, whatever it was.
+// End ends a voice of a closed account from any state in one step, after its blobs were removed.
 type End struct {
 	Voice   string
 	Account string
 	At      time.Time
 }
 
-// Decide decides nothing for a voice that has ended.
+// Decide returns no event for a voice that has ended.
 func (c End) Decide(s State) ([]Event, error) {
 	if s.Phase == "" {
 		return Abandon(c).Decide(s)

@@ -1,5 +1,5 @@
-// Package voice is the aggregate of the streams voice-<id>: a voice that an account has made from recordings. What the
-// client says about it, the recordings, what was found in them and the model are sealed with the account's key.
+// Package voice is the aggregate of the streams voice-<id>: a voice that an account has made from recordings. The
+// client's description, the recordings, their analyses and the model are sealed with the account's key.
 package voice
 
 import "time"
@@ -35,7 +35,7 @@ type Recording struct {
 	SHA256 string `json:"sha256"` // in hex
 }
 
-// Profile is what a client says about a voice. It is free text, and stored only sealed.
+// Profile is a client's description of a voice. It is free text, and stored only sealed.
 type Profile struct {
 	Name        string   `json:"name"`
 	Description string   `json:"description,omitempty"`
@@ -78,7 +78,7 @@ type Analysed struct {
 	At    time.Time `json:"at"`
 }
 
-// Analysis is what is kept of a stretch.
+// Analysis is the stored analysis of a stretch.
 type Analysis struct {
 	Recording int    `json:"recording"` // its index
 	From      int64  `json:"from"`      // milliseconds
@@ -95,7 +95,7 @@ type Ready struct {
 	At      time.Time `json:"at"`
 }
 
-// Model is what an engine speaks by.
+// Model is the model with which an engine speaks.
 type Model struct {
 	Engine string `json:"engine"` // that has made it, with the version of its models
 	Blob   string `json:"blob"`   // its address; it is sealed
@@ -109,7 +109,7 @@ type Broken struct {
 	Voice   string    `json:"voice"`
 	Account string    `json:"account"`
 	Reason  string    `json:"reason"`  // a word for programs, such as "too_long"
-	Message string    `json:"message"` // for the voice's owner; nothing of the recordings
+	Message string    `json:"message"` // for the voice's owner; without content of the recordings
 	At      time.Time `json:"at"`
 }
 

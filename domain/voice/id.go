@@ -22,7 +22,7 @@ func DrawID(random io.Reader) (string, error) {
 // ValidID reports whether a string has the form of an id.
 func ValidID(id string) bool { return domain.ValidID(id, idSize) }
 
-// StreamPrefix is that of the streams of voices, followed by the voice's id.
+// StreamPrefix begins the names of the streams of voices. The voice's id follows it.
 const StreamPrefix = "voice-"
 
 // Stream returns the name of a voice's stream. It is also the owner of the voice's blobs.

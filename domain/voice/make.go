@@ -7,8 +7,8 @@ import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// The commands of this file are what is done to make a voice. Whoever does it may be late: another instance may have
-// done the same, or the voice may be deleted. They decide nothing then, and their caller goes on from the state.
+// The commands of this file record the steps of making a voice. A step may be late: another instance may have made it,
+// or the voice may be deleted. Decide then returns no event, and the caller continues from the state.
 
 // Queue has a professional voice wait for its training.
 type Queue struct {
@@ -38,7 +38,7 @@ func (c BeginTraining) Decide(s State) ([]Event, error) {
 	return []Event{TrainingBegun{Voice: s.Voice, Account: s.Account, At: c.At}}, nil
 }
 
-// RecordAnalysis records what was found in a stretch.
+// RecordAnalysis records the analysis of a stretch.
 type RecordAnalysis struct {
 	Analysis Analysis
 	Total    int // stretches of all recordings
@@ -66,7 +66,7 @@ type Finish struct {
 	At    time.Time
 }
 
-// Decide finishes a voice that is being made and whose recordings were analysed.
+// Decide finishes a voice that is being made, after the analysis of its recordings.
 func (c Finish) Decide(s State) ([]Event, error) {
 	switch {
 	case !s.Unfinished() || s.Phase == Pending || s.Type == Professional && s.Phase == Preparing:
@@ -129,7 +129,7 @@ func (c InvalidatePreview) Decide(s State) ([]Event, error) {
 	return []Event{PreviewInvalidated{Voice: s.Voice, Account: s.Account, Blob: s.Preview.Blob, At: c.At}}, nil
 }
 
-// Speech returns how much of the recordings a voice is fitted to, of what was analysed.
+// Speech returns the length of the analysed speech to which a voice is fitted.
 func (s State) Speech() time.Duration {
 	var speech int64
 	for _, a := range s.Analyses {

@@ -2,7 +2,7 @@ package voice
 
 import "time"
 
-// SnapshotEvery is the number of events after which a snapshot is taken. It bounds what a load reads.
+// SnapshotEvery is the number of events after which a snapshot is taken. It bounds the events that a load reads.
 const SnapshotEvery = 100
 
 // SnapshotTaken repeats the state, so that a load need not read older events.

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Phase is how far a voice is, in the words of the interface.
+// Phase is the progress of a voice, in the words of the interface.
 type Phase string
 
 // The phases.
@@ -15,7 +15,7 @@ const (
 	Training  Phase = "training"
 	Speaking  Phase = "ready"
 	Unusable  Phase = "broken"
-	Withdrawn Phase = "cancelled" // for good: it is deleted
+	Withdrawn Phase = "cancelled" // permanently: it is deleted
 )
 
 // State is the state of a voice. The zero State is a voice that was never created.

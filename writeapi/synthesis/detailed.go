@@ -23,7 +23,7 @@ type detailedResponse struct {
 // audioGoesHere is how the encoded response begins.
 const audioGoesHere = `{"audio":"`
 
-// piece is how much is handed over at once, in bytes.
+// piece is the number of bytes that are written at a time.
 const piece = 64 << 10
 
 // MaxAudio is the largest audio of a reply in JSON, in bytes: in base64, and with its word times, that is 256 MiB.

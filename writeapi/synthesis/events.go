@@ -24,7 +24,7 @@ type audioDone struct {
 	Usage tokenUsage `json:"usage"`
 }
 
-// tokenUsage is what a synthesis has cost, in characters.
+// tokenUsage is the cost of a synthesis in characters.
 type tokenUsage struct {
 	Input  int64 `json:"input_tokens"`
 	Output int64 `json:"output_tokens"`

@@ -27,7 +27,7 @@ import (
 // somewhat too long gets a 422 that says so.
 const maxBody = 256 << 10
 
-// detailedTimeout is how long the whole of the audio may take. Published clients wait a minute.
+// detailedTimeout bounds the time for all of the audio. Published clients wait a minute.
 const detailedTimeout = time.Minute
 
 // API serves speech.
@@ -112,7 +112,7 @@ func (a *API) synthesizeBeta(call *web.Call, in request.Speech) (web.Reply, erro
 	return a.bytes(call, in)
 }
 
-// betaRest are all other addresses of the beta area. Nothing is known of what was there.
+// betaRest returns routes for all other addresses of the beta area, of which the interface does not tell the purpose.
 func betaRest() []web.Route {
 	type anything struct {
 		Path string `path:"path" doc:"The rest of the address." example:"models"`
@@ -130,7 +130,7 @@ func betaRest() []web.Route {
 	}
 }
 
-// headers are what is known of a reply before there is audio.
+// headers are the headers that are known before there is audio.
 type headers struct {
 	GenerationID  string  `header:"x-generation-id" doc:"Names the synthesis, for feedback."`
 	ModelVersion  string  `header:"x-model-version" doc:"The model that speaks, with its version."`
@@ -186,7 +186,7 @@ func modelVersion(model string) string {
 	return model
 }
 
-// returnsAudio declares the headers and the content types of the formats, that of the default first.
+// returnsAudio declares the headers and the content types of the formats, the default first.
 func returnsAudio(byDefault audio.Format) web.Option {
 	types := []string{byDefault.ContentType()}
 	for _, format := range audio.Formats() {

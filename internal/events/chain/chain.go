@@ -1,10 +1,10 @@
 // Package chain is the hash chain over our events in log order, and the check of a log against signed heads. Each
 // event's hash includes the previous one, so a head with the hash of the last event covers all of them.
 //
-// A head that was kept proves that none of the events up to it was altered, removed, added or reordered since it was
-// signed. It proves nothing about later events, about changes before it was signed, or about events of streams that are
-// not ours. The hash covers an event's id, stream, revision, type, data and metadata, which has our time and the actor.
-// It does not cover the event's position and the store's own time, which differ in a copy of the log.
+// A stored head proves that none of the events up to it was altered, removed, added or reordered since it was signed.
+// It does not cover later events, changes before it was signed, or events of streams of others. The hash covers an
+// event's id, stream, revision, type, data and metadata, which has our time and the actor. It does not cover the
+// event's position and the store's own time, which differ in a copy of the log.
 package chain
 
 import (
@@ -72,8 +72,8 @@ func appendText[T string | []byte](b []byte, text T) []byte {
 // Newest is the version of the list of our streams that this release signs.
 const Newest = 4
 
-// Streams returns a version of the list of our streams, whose events are in the chain, or nil if this release does not
-// know the version. A released version never changes, because heads name it. When a release adds streams, its heads
+// Streams returns a version of the list of streams in the chain, or nil if this release does not know the version. A
+// released version never changes, because heads name it. When a release adds streams, its heads
 // name a new version, for the events that follow the last head of the previous one.
 func Streams(version int) eventlog.Streams {
 	first := eventlog.Streams{
@@ -97,8 +97,8 @@ func Streams(version int) eventlog.Streams {
 	}
 }
 
-// window is the number of heads that are read in advance. A head whose last event is gone is given up when the last
-// event of one of the next heads comes.
+// window is the number of heads that are read in advance. A head with a missing last event is given up when the last
+// event of one of the next heads arrives.
 const window = 64
 
 // track is a series of heads that a log is checked against, in the order of their counts.
@@ -117,7 +117,7 @@ type track struct {
 // Mark is the progress in a series of heads.
 type Mark struct {
 	Good    Place  `json:"good"`              // of the last head that matched
-	Differs bool   `json:"differs,omitempty"` // nothing more is compared
+	Differs bool   `json:"differs,omitempty"` // comparison has ended
 	Done    uint64 `json:"done"`              // heads that were reached, or given up
 	Digest  Hash   `json:"digest"`            // of their signatures
 	Refused uint64 `json:"refused,omitempty"` // revision up to which untrusted heads were reported
@@ -205,7 +205,7 @@ func (t *track) nextHead() uint64 {
 	return t.next
 }
 
-// take returns the head whose last event is at a place, if any, and the number of heads before it, which are given up.
+// take returns the head that ends at a place, if any, and the number of heads before it, which are given up.
 func (t *track) take(here Place) (head LoggedHead, passed int, ok bool) {
 	passed = slices.IndexFunc(t.queue, func(h LoggedHead) bool {
 		return h.Last.ID == here.ID && h.Last.Stream == here.Stream && h.Last.Revision == here.Revision

@@ -19,7 +19,7 @@ type LoggedHead struct {
 	Position eventlog.Position `json:"-"`
 }
 
-// LoggedHeadOf returns the head that an event of the stream of heads is. What is none is a head that nobody has signed.
+// LoggedHeadOf returns the head in an event of the stream of heads. Other events become unsigned heads.
 func LoggedHeadOf(e eventlog.Recorded) LoggedHead {
 	head := LoggedHead{Revision: e.Revision, Position: e.Position}
 	if err := json.Unmarshal(e.Data, &head.Head); err != nil {
@@ -28,11 +28,11 @@ func LoggedHeadOf(e eventlog.Recorded) LoggedHead {
 	return head
 }
 
-// Config is what a log is checked against.
+// Config configures the check of a log.
 type Config struct {
 	Log  string   // id of the log; heads of another one are refused
 	Keys []string // public keys that heads may be signed with, in hex
-	// Heads are those of the log from a revision of their stream on, in order.
+	// Heads returns the heads of the log from a revision of their stream on, in order.
 	Heads func(from uint64) iter.Seq2[LoggedHead, error]
 	// Exported are heads that were kept elsewhere, in order. Nil means none.
 	Exported iter.Seq2[audit.Head, error]
@@ -119,7 +119,7 @@ func (v *Verifier) fill() error {
 	return nil
 }
 
-// refuse reports a head of the log that is not to be trusted. The check goes on without it.
+// refuse reports an untrusted head of the log. The check continues without it.
 func (v *Verifier) refuse(head LoggedHead, fault string) error {
 	if head.Revision >= v.logged.Refused {
 		v.logged.Refused = head.Revision + 1
@@ -129,7 +129,7 @@ func (v *Verifier) refuse(head LoggedHead, fault string) error {
 	return nil
 }
 
-// refuseExported is an error: what cannot be trusted itself proves nothing about a log.
+// refuseExported returns an error, because an untrusted exported head is no proof about a log.
 func refuseExported(head LoggedHead, fault string) error {
 	return fmt.Errorf("the exported head of %d events is not to be trusted: %s", head.Count, fault)
 }
@@ -158,8 +158,8 @@ func (v *Verifier) Add(e eventlog.Recorded) error {
 	return v.fill()
 }
 
-// reachLogged compares the log with the head that speaks of all events up to here. After a difference the check goes on
-// from what the head says, so that one change is found once.
+// reachLogged compares the log with the head that covers all events up to here. After a difference the check continues
+// from the head's hash, so that one change is found once.
 func (v *Verifier) reachLogged(here Place) {
 	head, passed, ok := v.logged.take(here)
 	if !ok {
@@ -200,7 +200,7 @@ func (v *Verifier) fits(head LoggedHead, passed int) bool {
 	return passed == 0 && head.Count == v.hasher.Count && head.Hash == v.hasher.Hash.String()
 }
 
-// difference describes that the events between two places are not those of a head.
+// difference describes that the events between two places differ from a head.
 func (v *Verifier) difference(head LoggedHead, passed int, after, until Place) Finding {
 	finding := Finding{Kind: Altered, Head: head.Count, Signed: head.At, After: after, Until: until,
 		Detail: v.revisions.hint}
@@ -223,15 +223,15 @@ func (v *Verifier) find(f Finding) {
 	}
 }
 
-// Progress returns how far the check is.
+// Progress returns the state of the check.
 func (v *Verifier) Progress() Report {
 	report := v.report.clone()
 	report.Uncovered = v.hasher.Count - min(v.hasher.Count, max(v.logged.Good.Count, v.exported.Good.Count))
 	return report
 }
 
-// End returns what was found, when all events up to a position were added. Heads of the log after that position speak
-// of what this check has not read all of, and are left out.
+// End returns the findings after all events up to a position were added. Heads of the log after that position cover
+// events that this check has not read, and are left out.
 func (v *Verifier) End(until eventlog.Position) (Report, error) {
 	err := errors.Join(
 		v.unmet(v.logged, v.refuse, func(h LoggedHead) bool { return h.Position.Compare(until) <= 0 }),
@@ -256,7 +256,7 @@ func (v *Verifier) unmet(t *track, refuse func(LoggedHead, string) error, upTo f
 	return nil
 }
 
-// Checkpoint returns where the check stands, from which another Verifier goes on. What was checked is not checked
+// Checkpoint returns the position of the check, from which another Verifier continues. Checked events are not read
 // again.
 func (v *Verifier) Checkpoint() Checkpoint {
 	return Checkpoint{
@@ -266,7 +266,7 @@ func (v *Verifier) Checkpoint() Checkpoint {
 	}
 }
 
-// Checkpoint is where a check stands. It is the checker's own, and must be kept where nobody else can write.
+// Checkpoint is the position of a check. It must be stored where only the checker can write.
 type Checkpoint struct {
 	Log      string   `json:"log"`
 	Keys     []string `json:"keys"`
@@ -298,8 +298,8 @@ func (p Place) String() string {
 	return fmt.Sprintf("event %d (revision %d of %s, position %s)", p.Count, p.Revision, p.Stream, p.Position)
 }
 
-// revisions sees whether the revisions of each stream follow each other, in a part of the log that one head after
-// another speaks of. Only so much is kept: it points a person to an event where it can, and proves nothing.
+// revisions checks that the revisions of each stream are consecutive, in the part of the log between two heads. It has
+// bounded memory, and is a hint at the changed event rather than a proof.
 type revisions struct {
 	last map[string]uint64
 	hint string
@@ -327,10 +327,10 @@ func (r *revisions) clear() {
 	r.hint = ""
 }
 
-// maxFindings bounds what is listed; the rest is counted.
+// maxFindings bounds the listed findings; the others are counted.
 const maxFindings = 100
 
-// Report is what a check has found.
+// Report is the result of a check.
 type Report struct {
 	Position  eventlog.Position `json:"position"`  // of the last event that was read
 	Events    uint64            `json:"events"`    // of ours that were read
@@ -338,7 +338,7 @@ type Report struct {
 	Streams   int               `json:"streams"`   // version of the list of our streams
 	Heads     uint64            `json:"heads"`     // of the log that fit
 	Exported  uint64            `json:"exported"`  // exported heads that fit
-	Uncovered uint64            `json:"uncovered"` // events after the last head, of which nothing is proved yet
+	Uncovered uint64            `json:"uncovered"` // events after the last head, which are not proved yet
 	Last      *audit.Head       `json:"last,omitempty"`
 	Findings  []Finding         `json:"findings"`
 	More      uint64            `json:"more,omitempty"` // findings that are not listed
@@ -349,10 +349,10 @@ func (r Report) clone() Report {
 	return r
 }
 
-// Intact reports whether heads were found, and the log is what they say.
+// Intact reports whether heads were found, and the log agrees with them.
 func (r Report) Intact() bool { return len(r.Findings) == 0 && r.Heads+r.Exported > 0 }
 
-// Kind is what was done to a log.
+// Kind is the kind of a change to a log.
 type Kind string
 
 // The kinds of findings.

@@ -16,7 +16,7 @@ import (
 
 // Errors of Flow.
 var (
-	// ErrUnusable means that a state is not that of a sign-in of this browser, at this provider, that can still end.
+	// ErrUnusable means that a state does not belong to an unfinished sign-in of this browser at this provider.
 	ErrUnusable = errors.New("the state is not that of a sign-in under way")
 	// ErrNoProvider means that there is no provider of a name.
 	ErrNoProvider = errors.New("there is no such provider")
@@ -25,8 +25,8 @@ var (
 )
 
 // Flow is the authorization code flow of OpenID Connect, from the side of the relying party: with PKCE, a state that is
-// bound to the browser, a nonce, and the check that the answer comes from the provider that was asked (RFC 9700, 2.1
-// and 4.4). What was begun is kept by the browser alone, sealed. So nothing here counts or stores what strangers begin.
+// bound to the browser, a nonce, and the check that the answer comes from the right provider (RFC 9700, 2.1 and 4.4).
+// Only the browser keeps a sign-in in progress, sealed, so that strangers cannot fill a store by beginning sign-ins.
 type Flow struct {
 	Providers map[string]Provider // by their names in the interface
 	Origins   Origins
@@ -34,10 +34,10 @@ type Flow struct {
 	Now       func() time.Time
 }
 
-// Beginning is what a browser begins a sign-in with.
+// Beginning is the data with which a browser begins a sign-in.
 type Beginning struct {
 	Provider  string
-	Redirect  string // where the browser goes in the end: to an origin of Flow.Origins or to that of Callback
+	Redirect  string // final address of the browser: at an origin of Flow.Origins or at Callback's
 	UTMSource string
 	Callback  string // where the provider sends the browser back to, which is ours
 }
@@ -46,7 +46,7 @@ type Beginning struct {
 type Begun struct {
 	Location string // where the browser goes now, which is the provider
 	State    string // with which the browser comes back
-	Kept     string // what the browser keeps for Lifetime: nobody but Flow can read or make it
+	Kept     string // for the browser to keep for Lifetime: only Flow can read or make it
 }
 
 // Begin begins a sign-in. Errors: ErrNoProvider, ErrRedirect; every other one belongs to the redirect, and is a
@@ -75,18 +75,18 @@ func (f *Flow) Begin(ctx context.Context, b Beginning) (Begun, error) {
 	return Begun{Location: location, State: challenge.State, Kept: kept}, nil
 }
 
-// Answer is what a browser brings back from a provider.
+// Answer is the data that a browser brings back from a provider.
 type Answer struct {
-	Provider string // whose callback it is
+	Provider string // of the callback
 	Callback string // its URL, the same as at the beginning
 	State    string
-	Kept     string // what the browser keeps of the sign-in with this state
+	Kept     string // the browser's part of the sign-in with this state
 	Issuer   string // who answers (RFC 9207), "" where the answer does not say
 	Error    string // the provider's refusal, "" for none
 	Code     string
 }
 
-// Answered is a sign-in whose answer has come.
+// Answered is a sign-in after the provider's answer.
 type Answered struct {
 	Redirect  string // where the browser goes
 	UTMSource string
@@ -115,7 +115,7 @@ func (f *Flow) Finish(ctx context.Context, a Answer) (Answered, error) {
 	return answered, err
 }
 
-// reasonOfProvider returns the reason of a provider's error. What is not known is not repeated.
+// reasonOfProvider returns the reason of a provider's error. Unknown codes are not repeated.
 func reasonOfProvider(code string) Reason {
 	switch reason := Reason(code); reason {
 	case AccessDenied, Unavailable:
@@ -136,12 +136,12 @@ func drawToken() string {
 // Reason says why a sign-in has failed, in the words of the parameter error of the redirect.
 type Reason string
 
-// The reasons. Those of RFC 6749, 4.1.2.1, keep their names.
+// The reasons. The ones of RFC 6749, 4.1.2.1, keep their names.
 const (
 	AccessDenied Reason = "access_denied"           // the person, or the provider, has refused
 	Unavailable  Reason = "temporarily_unavailable" // a required part does not answer; a later sign-in may succeed
 	ServerError  Reason = "server_error"            // something is broken, here or at the provider
-	// What the provider sent does not belong to this sign-in, or is not authentic.
+	// The provider's answer does not belong to this sign-in, or is not authentic.
 	InvalidAnswer   Reason = "invalid_answer"
 	NoProfile       Reason = "profile_incomplete" // the provider gives no name or no e-mail address
 	EmailUnverified Reason = "email_unverified"   // the provider has not verified the e-mail address
@@ -151,7 +151,7 @@ const (
 // Reasons returns all reasons, sorted.
 func Reasons() []Reason { return slices.Sorted(maps.Keys(texts)) }
 
-// texts are what a page can show.
+// texts are the sentences for a page.
 var texts = map[Reason]string{
 	AccessDenied:    "The sign-in was cancelled or refused",
 	Unavailable:     "Signing in is not possible now; try again later",
@@ -189,7 +189,7 @@ func ReasonOf(err error) Reason {
 	return ServerError
 }
 
-// Text returns what a page can show.
+// Text returns a sentence for a page.
 func (r Reason) Text() string { return texts[r] }
 
 // WithReason returns a redirect that carries the reason why its sign-in has failed, as error and error_description.

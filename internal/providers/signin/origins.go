@@ -64,8 +64,9 @@ func SerializedOrigin(address string) string {
 	return serialize(origin)
 }
 
-// Admit returns a redirect in the form in which the browser is sent there, and reports whether its origin is one of the
-// origins, or that of a URL at home. What browsers and this program may read differently is never admitted.
+// Admit returns a redirect in the form that is sent to the browser, and reports whether its origin is one of the
+// origins, or the origin of a URL at home. URLs that browsers may read differently than this program are never
+// admitted.
 func (o Origins) Admit(redirect, home string) (admitted string, ok bool) {
 	if len(redirect) > MaxRedirect || strings.ContainsFunc(redirect, ambiguous) {
 		return "", false

@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// Lifetime is how long a sign-in may take.
+	// Lifetime is the maximum duration of a sign-in.
 	Lifetime = 10 * time.Minute
-	// maxBegun is how many sign-ins a browser may have under way.
+	// maxBegun is the maximum number of a browser's unfinished sign-ins.
 	maxBegun = 5
 	// maxKept is the longest that a browser keeps of one sign-in, in bytes: browsers drop cookies of more than 4096.
 	maxKept = 3900
-	// maxKeptInAll is what a browser keeps of all. Whoever sends it to long redirects must not fill its headers, of
-	// which proxies take 16 KiB.
+	// maxKeptInAll bounds the sum of a browser's sign-ins. Long redirects must not fill its headers, of which proxies
+	// accept 16 KiB.
 	maxKeptInAll = 8 << 10
 )
 
@@ -37,7 +37,7 @@ type pending struct {
 	Until                  time.Time
 }
 
-// seal returns what a browser keeps of a sign-in. Where a person comes from is left out if there is no room for it.
+// seal returns the browser's part of a sign-in. The origin of the person is left out if there is no room for it.
 func (f *Flow) seal(p pending) (string, error) {
 	aead, err := f.aead()
 	if err != nil {
@@ -60,7 +60,7 @@ func (f *Flow) seal(p pending) (string, error) {
 	return f.seal(p)
 }
 
-// open returns the sign-in that a browser has kept. ok is false for what was not sealed here, or is over.
+// open returns the sign-in that a browser has kept. ok is false if it was not sealed here, or has expired.
 func (f *Flow) open(kept string) (p pending, ok bool) {
 	aead, err := f.aead()
 	if err != nil {
@@ -85,8 +85,8 @@ func (f *Flow) aead() (cipher.AEAD, error) {
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
-// Surplus returns the names of those that a browser is to forget when it begins one more: all that are over, and the
-// oldest of too many. kept is what it keeps, by name.
+// Surplus returns the names of the sign-ins that a browser must drop when it begins one more: all expired ones, and the
+// oldest of too many. kept holds its sign-ins by name.
 func (f *Flow) Surplus(kept map[string]string, more string) (names []string) {
 	until := map[string]time.Time{} // zero for what cannot be opened
 	for name, sealed := range kept {
@@ -112,8 +112,8 @@ type Provider interface {
 	// CheckIssuer refuses an answer that is not the provider's by the issuer that it names (RFC 9207). It may name
 	// none, "", only where the provider does not announce one. Errors: Failure.
 	CheckIssuer(ctx context.Context, issuer string) error
-	// Redeem exchanges the code that the browser has brought for the person that the provider vouches for. It returns
-	// only what it has verified to belong to the challenge. Errors: Failure.
+	// Redeem exchanges the browser's code for a person that the provider vouches for. It has verified that the answer
+	// belongs to the challenge. Errors: Failure.
 	Redeem(ctx context.Context, code string, c Challenge) (Person, error)
 	// Issuer returns the provider's issuer.
 	Issuer() string

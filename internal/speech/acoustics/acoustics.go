@@ -1,6 +1,7 @@
-// Package acoustics measures recordings of speech while they are read: where the speech is, how far it stands out of
-// the noise, and the statistics of the voice. It looks at blocks of some seconds, so its memory does not depend on the
-// length of a recording. It is pure arithmetic: the same samples give the same figures, however they were cut.
+// Package acoustics measures recordings of speech while they are read: the place of the speech, its distance from the
+// noise, and the statistics of the voice. It works in blocks of some seconds, so its memory does not depend on the
+// length of a recording. It is pure arithmetic: the same samples give the same figures, independently of how they are
+// cut.
 package acoustics
 
 // Config configures an Analyser.
@@ -17,13 +18,13 @@ type Report struct {
 	Start      float64 `json:"start"`       // of the first speech in seconds; without speech Start and End are 0
 	End        float64 `json:"end"`         // of the last speech in seconds
 	Level      float64 `json:"level"`       // of the speech in dB of full scale; -100 without speech
-	SNR        float64 `json:"snr"`         // dB, of the speech, as measured, to what is heard in its pauses; -10 to 60
+	SNR        float64 `json:"snr"`         // dB, of the measured speech to the sound in its pauses; -10 to 60
 	Noise      float64 `json:"noise"`       // dB of full scale, as recorded; at least -100
 	NoiseAfter float64 `json:"noise_after"` // the same after Enhance
 	Clipped    float64 `json:"clipped"`     // share of the samples, 0 to 1
 	Bandwidth  float64 `json:"bandwidth"`   // Hz up to which the speech stands out of the noise, at most 8000
 	Dropped    float64 `json:"dropped"`     // seconds of speech that Filter has left out
-	Music      float64 `json:"music"`       // how much it is like music and unlike speech, 0 to 1
+	Music      float64 `json:"music"`       // likeness to music rather than speech, 0 to 1
 }
 
 const (
@@ -89,7 +90,7 @@ func (a *Analyser) Write(pcm []byte) (int, error) {
 
 func sample(low, high byte) int16 { return int16(uint16(low) | uint16(high)<<8) }
 
-// Finish returns what was found. Nothing may be written after it.
+// Finish returns the results. Write must not be called after it.
 func (a *Analyser) Finish() (Report, Statistics) {
 	total, left := a.origin+len(a.samples), 0
 	for a.place(a.frames+left) < total {

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// activity finds speech by how far a frame stands out of the noise in all bands together, each measured in how much the
-// noise varies there: so a hiss, a hum and a crowd of voices have thresholds of their own.
+// activity finds speech by the distance of a frame from the noise in all bands together, in units of the noise's
+// variation in each band: so a hiss, a hum and a crowd of voices have thresholds of their own.
 type activity struct {
-	before []frame // of the block before, whose pauses count as well
+	before []frame // of the previous block; its pauses count as well
 }
 
 const (
@@ -18,7 +18,7 @@ const (
 	manyFrames  = 30   // that are speech even if none of them stands out far
 	gap         = 15   // frames of silence within a word, such as before a plosive
 	quietSpeech = 32.0 // dB that a stretch of speech may be below the loudest
-	quietest    = -65  // dB of full scale, below which nothing is speech
+	quietest    = -65  // dB of full scale, below which there is no speech
 	leastRange  = 2.5  // dB between noise and the loudest in all bands, if there is speech
 	rounds      = 3
 )
@@ -57,7 +57,7 @@ func (a *activity) find(b *block, bands int) {
 	copy(b.frames, own)
 }
 
-// voices returns the stretches of speech. If nothing stands out of noise that varies as speech does, it looks for less.
+// voices returns the stretches of speech. If there are none in noise that varies like speech, it lowers the threshold.
 func voices(frames []frame, scores, levels []float64, loudest float64) (speech []span) {
 	for part := 1.0; len(speech) == 0 && part > 0.1; part /= 2 {
 		low, high := thresholds(frames, scores, part)
@@ -74,8 +74,7 @@ func voices(frames []frame, scores, levels []float64, loudest float64) (speech [
 	return speech
 }
 
-// What fades into noise that is steady: the frames beside speech that are above the noise together, though none is
-// alone.
+// Speech that fades into steady noise: the frames next to speech that are above the noise together, but not alone.
 const (
 	steady      = 0.5 // the least low threshold
 	faintScore  = 0.25
@@ -83,7 +82,7 @@ const (
 	mostFaint   = 12
 )
 
-// widen adds the frames beside a stretch while the mean score of the next ones is that of faint speech.
+// widen adds the frames next to a stretch while the mean score of the next ones indicates faint speech.
 func (s *span) widen(scores []float64) {
 	for limit := max(s.from-mostFaint, 0); s.from > limit; s.from-- {
 		if mean(scores[max(s.from-faintFrames, 0):s.from]) < faintScore {
@@ -141,7 +140,7 @@ func smooth(values []float64) []float64 {
 	return means
 }
 
-// score returns how far each frame is above the noise, in deviations of the noise.
+// score returns the distance of each frame from the noise, in deviations of the noise.
 func score(frames []frame, bands int, silence float64) []float64 {
 	scores := make([]float64, len(frames))
 	for band := range bands {
@@ -153,9 +152,9 @@ func score(frames []frame, bands int, silence float64) []float64 {
 	return scores
 }
 
-// background returns the middle and the deviation of a band in the quiet frames, or of what it falls to where there are
-// few of these. The deviation is that of the lower values, because some speech may be among the higher ones. Values
-// below least count as least: exact silence between words is not a noise that varies by as much as speech does.
+// background returns the median and the deviation of a band in the quiet frames, or in its lowest ones if there are few
+// of these. The deviation is from the lower values, because some speech may be among the higher ones. Values below
+// least count as least: exact silence between words is not a noise that varies as much as speech.
 func background(frames []frame, band int, least float64) (mean, deviation float64) {
 	var values []float64
 	for i := range frames {
@@ -180,8 +179,8 @@ func lowest(frames []frame, band int, least float64) []float64 {
 	return values[:max(len(values)/10, 1)]
 }
 
-// thresholds returns what the score of speech has to reach somewhere, and what it does not fall below; part is how much
-// the variation of the noise counts.
+// thresholds returns the score that speech must reach somewhere, and the score below which it must not fall. part is
+// the weight of the noise's variation.
 func thresholds(frames []frame, scores []float64, part float64) (low, high float64) {
 	var values []float64
 	for i := range frames {

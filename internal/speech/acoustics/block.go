@@ -20,7 +20,7 @@ type frame struct {
 	level          float64        // dB
 
 	speech   bool
-	quiet    bool    // far enough from speech to be nothing but noise
+	quiet    bool    // far enough from speech to be only noise
 	useless  bool    // speech that is left out
 	pitch    float64 // Hz; 0 if it is not voiced
 	harmonic float64 // share of the power that repeats with the pitch
@@ -54,17 +54,17 @@ func (b *block) noise(each float64) []float64 {
 	return mean
 }
 
-// Silence that no microphone has recorded: all samples are the same. What is shorter may be a plosive of a synthesiser,
-// and shows that there is no noise.
+// Digital silence: all samples are equal. A shorter stretch may be a plosive of a synthesiser, and shows that there is
+// no noise.
 const (
 	inserted      = -95.0 // dB of full scale, at most
 	leastInserted = 20    // frames
-	blurred       = 2     // frames beside it, which see a part of it
+	blurred       = 2     // neighbouring frames, which contain a part of it
 )
 
 // The spectrum of noise behind speech, by minimum statistics (Martin, 2001): the powers are means over some frames and
 // frequencies, so that they vary little, and are taken where they are lowest. Noise that is nearly as loud as speech is
-// heard for more of the time, and may be people, whose levels vary: there, the lowest would be too low.
+// audible for more of the time, and may be people with varying levels, for whom the lowest would be too low.
 const (
 	floorFrames = 3
 
@@ -95,7 +95,7 @@ func (b *block) floor(breadth int) []float64 {
 	return lowest
 }
 
-// quantiles returns a quantile of each column, divided by what it is of the mean.
+// quantiles returns a quantile of each column, divided by its usual ratio to the mean.
 func quantiles(rows [][]float64, part, ofMean float64) []float64 {
 	values, found := make([]float64, len(rows)), make([]float64, len(rows[0]))
 	for bin := range found {
@@ -147,7 +147,7 @@ func smoothen(values []float64, breadth int) {
 	}
 }
 
-// variation is how much louder noise becomes than it is for the quietest third of the time, in dB.
+// variation is the range of noise above its quietest third, in dB.
 const variation = 8
 
 func (b *block) loudestNoise() float64 {
@@ -167,8 +167,8 @@ const (
 	leastContrast = 5.0   // dB of speech over noise
 )
 
-// drop leaves out the stretches in which samples are clipped, noise is nearly as loud as speech, or what goes on and on
-// is no voice.
+// drop leaves out the stretches in which samples are clipped, noise is nearly as loud as speech, or a continuous sound
+// is not a voice.
 func (b *block) drop(noise []float64) {
 	floor := 0.0
 	for _, p := range noise {

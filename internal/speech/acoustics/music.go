@@ -12,7 +12,7 @@ const (
 	leastSpread, surelySpread = 7.0, 10.0 // dB
 )
 
-// Music returns how much a recording is like music and unlike speech: from 0 to 1, 0 without speech.
+// Music returns the likeness of a recording to music rather than speech: from 0 to 1, 0 without speech.
 func (s *Statistics) Music() float64 {
 	if s.Colour == 0 && s.Range == 0 {
 		return 0
@@ -22,8 +22,8 @@ func (s *Statistics) Music() float64 {
 	return 1 - min(max(colour, 0), 1)*min(max(levels, 0), 1)
 }
 
-// moves returns how much the speech that is used changes in dB: its colour within soundFrames, the root mean square of
-// the bands without the level, and its level altogether, from the tenth part to nine tenths of the frames.
+// moves returns the changes of the used speech in dB: of its colour within soundFrames, as the root mean square of the
+// bands without the level, and of its level, from the 10th to the 90th percentile of the frames.
 func (b *block) moves(bands int) (colour, levels float64) {
 	least := b.frames[0].level
 	for i := range b.frames {
@@ -43,7 +43,7 @@ func (b *block) moves(bands int) (colour, levels float64) {
 	return colour / float64(len(all)), quantile(all, 0.9) - quantile(all, 0.1)
 }
 
-// recoloured returns how far the bands of a frame are from those of another one, levels apart.
+// recoloured returns the distance of the bands of two frames, apart from their levels.
 func recoloured(f, before *frame, bands int, least float64) float64 {
 	sum, squares := 0.0, 0.0
 	for band, level := range f.bands[:bands] {

@@ -6,13 +6,13 @@ import (
 	"gonum.org/v1/gonum/dsp/fourier"
 )
 
-// Pitch, as Boersma (1993) finds it: by the autocorrelation of a frame divided by that of its window, and a path
-// through the candidates of all frames.
+// Pitch by the method of Boersma (1993): the autocorrelation of a frame divided by its window's, and a path through the
+// candidates of all frames.
 const (
 	pitchWidth   = 0.064 // seconds
 	lowestPitch  = 60.0  // Hz
 	highestPitch = 500.0
-	pitchBand    = 1500.0 // Hz: what is above tells more of noise than of pitch
+	pitchBand    = 1500.0 // Hz; higher frequencies have more noise than pitch
 	voiceBand    = 5000.0 // Hz, in which the power that repeats is measured
 	lags         = 512    // of the autocorrelation, half of which are looked at
 	candidates   = 4

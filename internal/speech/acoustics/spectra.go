@@ -12,7 +12,7 @@ const Bands = 32
 
 const (
 	width        = 0.032 // seconds of a spectrum
-	lowestHertz  = 60    // of what is looked at
+	lowestHertz  = 60    // of the analysed band
 	highestHertz = 8000
 	lowestBand   = 80   // Hz
 	highestBand  = 7600 // Hz
@@ -34,7 +34,7 @@ type Weight struct {
 }
 
 // MelFilters returns overlapping triangles of equal width on the mel scale (O'Shaughnessy, 1987) between two
-// frequencies in Hz, for the bins of a transform of so many samples.
+// frequencies in Hz, for the bins of a transform of a number of samples.
 func MelFilters(bands int, lowest, highest float64, samples, rate int) [][]Weight {
 	low, high := mel(lowest), mel(highest)
 	filters := make([][]Weight, bands)
@@ -87,7 +87,7 @@ func newSpectrograph(rate int) *spectrograph {
 	return s
 }
 
-// each returns how far bins are apart in Hz.
+// each returns the distance of bins in Hz.
 func (s *spectrograph) each() float64 { return float64(s.rate) / float64(s.fft.Len()) }
 
 func hann(size int) []float64 {
@@ -162,7 +162,7 @@ func (s *spectrograph) enhance(b *block, noise []float64) {
 				gain = max(ratio/(1+ratio), leastGain)
 				ratios[bin] = gain * gain * now
 			}
-			whole[bin] *= complex(gain, 0) // above what is looked at the last gain holds
+			whole[bin] *= complex(gain, 0) // above the analysed band the last gain applies
 		}
 		s.fft.Sequence(sound, whole)
 		for i, w := range s.shape {

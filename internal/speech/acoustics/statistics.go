@@ -9,7 +9,7 @@ type Statistics struct {
 	Syllables float64             `json:"syllables"`
 	Pitch     histogram           `json:"pitch"`    // of voiced frames
 	Formants  [formants]histogram `json:"formants"` // of vowels
-	Spectrum  [Bands]float64      `json:"spectrum"` // power without that of the noise, times seconds
+	Spectrum  [Bands]float64      `json:"spectrum"` // power without the noise's, times seconds
 	Levels    [Bands]float64      `json:"levels"`   // in dB of full scale, times seconds
 	Harmonics float64             `json:"harmonics"`
 	Colour    float64             `json:"colour"` // changes of the bands in dB, times seconds
@@ -45,8 +45,8 @@ func (s *Statistics) Formant(which int) float64 {
 // Pace returns syllables in a second of speech, pauses excluded.
 func (s *Statistics) Pace() float64 { return ratio(s.Syllables, s.Speech) }
 
-// Harmonicity returns the mean ratio of what is periodic in the voice to what is not, in dB (Boersma, 1993): breathy
-// voices have less of it, and so has a noisy recording.
+// Harmonicity returns the mean ratio of harmonics to noise in the voice, in dB (Boersma, 1993). It is lower for breathy
+// voices and for noisy recordings.
 func (s *Statistics) Harmonicity() float64 { return ratio(s.Harmonics, s.Voiced) }
 
 // LongTermSpectrum returns the levels of the bands in dB of their sum, at least -80.
@@ -86,7 +86,7 @@ func (h *histogram) add(other histogram) {
 	}
 }
 
-// scale is that of a histogram.
+// scale is the scale of a histogram.
 type scale struct {
 	lowest float64 // Hz
 	steps  float64 // of an octave

@@ -1,6 +1,6 @@
 package acoustics
 
-// sums are what is known of the blocks so far.
+// sums are the sums over the blocks so far.
 type sums struct {
 	spectra    *spectrograph
 	statistics Statistics
@@ -9,7 +9,7 @@ type sums struct {
 	samples    float64
 	clipped    float64
 	spoken     []float64 // power of the speech by bin, times seconds
-	background []float64 // that of the noise
+	background []float64 // of the noise
 	raw        float64   // power of the noise as recorded, times seconds
 	weight     float64   // seconds that the noise counts
 	dropped    float64
@@ -19,7 +19,7 @@ func newSums(s *spectrograph) sums {
 	return sums{spectra: s, spoken: make([]float64, s.bins), background: make([]float64, s.bins)}
 }
 
-// heard adds what is measured before anything is enhanced or left out.
+// heard adds the measurements before any enhancement or omission.
 func (s *sums) heard(b *block, noise []float64) {
 	s.raw += weightOf(b) * total(noise)
 	for i := range b.frames {
@@ -37,7 +37,7 @@ func (s *sums) heard(b *block, noise []float64) {
 	}
 }
 
-// weightOf is how much the noise of a block counts.
+// weightOf returns the weight of a block's noise.
 func weightOf(b *block) float64 {
 	weight := 0.1 * hop
 	for i := range b.frames {
@@ -55,7 +55,7 @@ func total(power []float64) (sum float64) {
 	return sum
 }
 
-// add adds the statistics of what is used of a block.
+// add adds the statistics of the used part of a block.
 func (s *sums) add(b *block, noise []float64, vowels *resonator) {
 	weight := weightOf(b)
 	s.weight += weight
@@ -124,8 +124,8 @@ func (s *sums) report(seconds float64) Report {
 	return r
 }
 
-// hidden is how much of the end of speech, which fades more often than its start does, noise hides at a ratio in dB: in
-// seconds, half of what is usual.
+// hidden returns the part of the end of speech that noise hides at a ratio in dB: half of the usual time, in seconds.
+// The end of speech fades more often than its start.
 func hidden(ratio float64) float64 { return 0.03 * min(max((35-ratio)/15, 0), 2) }
 
 const (

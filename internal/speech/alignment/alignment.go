@@ -1,6 +1,6 @@
 // Package alignment finds the words of a known text in a recording of it: forced alignment by dynamic time warping
-// (Sakoe and Chiba, 1978) against a rendering of the text whose word times are known. It is pure arithmetic; the
-// subpackage rendered has the rendering.
+// (Sakoe and Chiba, 1978) against a rendering of the text with known word times. It is pure arithmetic; subpackage
+// rendered makes the rendering.
 package alignment
 
 import (
@@ -30,11 +30,11 @@ type Sound struct {
 // Seconds returns the length.
 func (s Sound) Seconds() float64 { return float64(len(s.Samples)) / float64(s.Rate) }
 
-// Word is a word with its place in a sound. In a reference, Confidence means nothing.
+// Word is a word with its place in a sound. In a reference, Confidence is not used.
 type Word struct {
 	Text       string
 	Start, End float64 // seconds
-	Confidence float64 // 0 to 1: how much the sound resembles the rendering there
+	Confidence float64 // 0 to 1: the likeness of the sound to the rendering there
 	Phonemes   []Phoneme
 }
 
@@ -71,11 +71,11 @@ func Align(recording Sound, reference Reference) ([]Word, Fit) {
 	return inOrder(words, recording.Seconds()), fit
 }
 
-// around is the silence before and after a reference, in seconds. It stands for that of the recording, whose words
-// would otherwise begin with it and end after it.
+// around is the silence before and after a reference, in seconds. It matches the recording's silence, which would
+// otherwise belong to its first and last words.
 const around = 0.1
 
-// inSilence returns a copy of the reference with silence around it, as quiet as that of a good recording.
+// inSilence returns a copy of the reference with silence around it, as quiet as in a good recording.
 func (r Reference) inSilence() Reference {
 	pause := int(around * float64(r.Sound.Rate))
 	samples := make([]int16, pause, len(r.Sound.Samples)+2*pause)
@@ -119,13 +119,13 @@ func endBeforePauses(words []Word, silent []bool) {
 	}
 }
 
-// framesWithin returns the frames that lie between two times, in which nothing of what comes before and after is heard.
+// framesWithin returns the frames between two times that contain no sound from before or after.
 func framesWithin(start, end float64, frames int) (from, to int) {
 	from = min(int(math.Ceil(start/hop)), frames)
 	return from, min(max(int((end-width)/hop)+1, from), frames)
 }
 
-// inOrder makes the times increase, and be within a sound of so many seconds.
+// inOrder makes the times ascending, and limits them to a length in seconds.
 func inOrder(words []Word, seconds float64) []Word {
 	now := 0.0
 	bounded := func(at float64) float64 {

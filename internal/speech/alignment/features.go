@@ -23,7 +23,7 @@ const (
 	leastLoud = 1e-10 // power, of a silence that is digital
 )
 
-// features are what is compared of a sound, one row for each frame.
+// features are the compared features of a sound, one row for each frame.
 type features struct {
 	rows []row
 	activity
@@ -32,15 +32,15 @@ type features struct {
 // row holds the cepstra of a frame, and their slopes.
 type row [2 * cepstra]float32
 
-// activity is what the levels of the frames tell. It costs a small part of what their spectra do.
+// activity is derived from the levels of the frames, at a small part of the cost of their spectra.
 type activity struct {
 	silent   []bool
 	loud     float64 // dB, of speech
 	contrast float64 // dB, between speech and the background
 }
 
-// clarity is how far silence can be told from speech by its level: 0 in a noise that hides the weaker sounds, 1 in
-// none.
+// clarity returns the degree to which silence differs from speech by its level: 0 in a noise that hides the weaker
+// sounds, 1 without noise.
 func (a activity) clarity() float64 {
 	return min(max((a.contrast-hidden)/(clean-hidden), 0), 1)
 }
@@ -177,7 +177,7 @@ func cosines() (table [cepstra][bands]float64) {
 	return table
 }
 
-// activityOf finds the frames that are closer to the background than to speech, and how far apart these are.
+// activityOf finds the frames that are closer to the background than to speech, and the distance of these two.
 func activityOf(levels []float64) activity {
 	sorted := slices.Sorted(slices.Values(levels))
 	loud := sorted[len(sorted)-1-loudest(len(sorted))]

@@ -73,8 +73,8 @@ func (f features) cutPauses() (short features, pauses []pause) {
 	return short, pauses
 }
 
-// restore converts the times of words, found in a recording whose pauses were cut, into those of the recording. No word
-// reaches into such a pause: one that holds it is at the side where more of it was found.
+// restore converts the times of words in a recording with shortened pauses into times of the original. No word extends
+// over such a pause: a word that contains it is moved to the side with its larger part.
 func restore(words []Word, pauses []pause) {
 	for i := range words {
 		w := &words[i]
@@ -107,7 +107,7 @@ func (w *Word) avoid(p pause) {
 	}
 }
 
-// restored adds what was cut out before a time.
+// restored adds the cuts before a time.
 func restored(at float64, pauses []pause) float64 {
 	missing := 0.0
 	for _, p := range pauses {

@@ -33,7 +33,7 @@ func (p path) time(at float64) float64 {
 	return centre(middle(j)*(1-part) + middle(j+1)*part)
 }
 
-// confidence compares the mean distance along a part of the path with that of frames that do not belong together.
+// confidence compares the mean distance along a part of the path with the mean distance of unrelated frames.
 func (p path) confidence(start, end float64) float64 {
 	from := min(max(int(math.Round((start-width/2)/hop)), 0), len(p.cost)-1)
 	to := min(max(int(math.Round((end-width/2)/hop)), from+1), len(p.cost))
@@ -76,7 +76,7 @@ func snap(words []Word, recording features, reference []Word) {
 
 // edges returns the times at which speech begins after, and ends before, a silence.
 func edges(silent []bool) (onsets, offsets []float64) {
-	quiet := math.MaxInt // frames of silence so far; before the sound there was nothing else
+	quiet := math.MaxInt // frames of silence so far; unlimited before the sound
 	for i, s := range silent {
 		if !s {
 			if float64(quiet)*hop >= shortest {
@@ -117,8 +117,8 @@ func nearest(times []float64, to float64) float64 {
 	return best
 }
 
-// Pace returns how much slower the speech in a recording is than in another sound, by the time that is not silence in
-// each: 1 means the same, or that noise hides what is silent.
+// Pace returns the ratio of the speech's length in a recording to its length in another sound, without silence: 1 means
+// the same, or that noise hides the silence.
 func Pace(recording, reference Sound) float64 {
 	a, b := listen(recording), listen(reference)
 	if a.spoken() == 0 || b.spoken() == 0 {
@@ -139,7 +139,7 @@ func (a activity) spoken() (frames float64) {
 
 const (
 	quietest  = -60 // dB of full scale: the level of speech below which a recording holds none
-	steadiest = 3   // dB: the contrast of a noise in which nothing is heard
+	steadiest = 3   // dB: the contrast of a noise without audible speech
 )
 
 // HasSpeech reports whether a sound is long, loud and varied enough to hold speech.

@@ -3,9 +3,9 @@ package alignment
 import "math"
 
 const (
-	// coarsening is how many frames are one in the first pass.
+	// coarsening is the number of frames that the first pass combines into one.
 	coarsening = 8
-	// corridor is how far the second pass may be from the first in frames.
+	// corridor is the maximum distance of the second pass from the first, in frames.
 	corridor = 6 * coarsening
 	// wholeFrames is the number of frames up to which one pass looks at every pair.
 	wholeFrames = 1500
@@ -38,7 +38,7 @@ func align(a, b features) path {
 	return fine
 }
 
-// coarser returns the means of groups of so many frames.
+// coarser returns the means of groups of frames.
 func (f features) coarser(size int) (rough features) {
 	rough.contrast = f.contrast
 	for from := 0; from < len(f.rows); from += size {
@@ -116,7 +116,7 @@ type warping struct {
 	trust float32 // in the silences, 0 to 1
 }
 
-// distance is Euclidean; that of silence from speech has its cost.
+// distance is Euclidean, with an extra cost between silence and speech.
 func (w *warping) distance(i, j int) float32 {
 	x, y := &w.a.rows[i], &w.b.rows[j]
 	sum, slopes := float32(0), float32(0) // two sums, neither of which waits for the other
@@ -139,7 +139,7 @@ func (w *warping) cost(i, j int) float32 {
 	return cost
 }
 
-// meanDistance is that of frames all over the sounds.
+// meanDistance returns the mean distance of frames all over the sounds.
 func (w *warping) meanDistance() float32 {
 	const looks = 500
 	sum := float32(0)

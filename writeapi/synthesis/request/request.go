@@ -102,7 +102,7 @@ func (s Speech) prosody() speech.Prosody {
 	}
 }
 
-// keepsake is what a clip remembers of the request beside what is spoken.
+// keepsake returns the part of the request that a clip stores in addition to the text.
 func (s Speech) keepsake() synthesis.Keepsake {
 	return synthesis.Keepsake{
 		Debug: or(s.Debug, false), Language: s.Language.Asked, OriginalText: or(s.OriginalText, ""),

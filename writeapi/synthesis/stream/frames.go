@@ -26,7 +26,7 @@ func (d dialect) hasTypes() bool { return d >= typed }
 // maxFrame is the largest binary frame, in bytes. Python's clients refuse more than 1 MiB; small frames play earlier.
 const maxFrame = 64 << 10
 
-// frames says what a session has to say in a dialect.
+// frames writes the messages of a session in a dialect.
 type frames struct {
 	conn    *web.Conn
 	dialect dialect
@@ -132,7 +132,7 @@ func (f *frames) counted(timings []speech.Timing) []speech.Timing {
 	return counted
 }
 
-// warning is what a client should know about a chunk. Only frames with times have room for it: clients fail on others.
+// warning returns a warning about a chunk. Only frames with times have a field for it: clients fail on others.
 func warning(c synthesis.Chunk) string {
 	if c.Unspeakable {
 		return speech.NothingToSay

@@ -13,7 +13,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/web/bind"
 )
 
-// action is what a message requests, beside its text.
+// action is the request of a message, in addition to its text.
 type action int
 
 const (
@@ -33,7 +33,7 @@ type message struct {
 // parser reads the messages of all dialects. It keeps half a character from one message to the next.
 type parser struct{ halves halves }
 
-// parse reads a message. Its errors name the field that is wrong, and never repeat what was sent.
+// parse reads a message. Its errors name the wrong field, and never repeat the input.
 func (p *parser) parse(raw []byte) (message, error) {
 	document, err := bind.ParseObject(p.halves.join(raw))
 	if syntax := (*bind.SyntaxError)(nil); errors.As(err, &syntax) {
@@ -201,8 +201,8 @@ var (
 	mayHoldAHalf = regexp.MustCompile(`(?i)\\ud[89a-f]`)
 )
 
-// join gives the message with its text completed by the half that waits, and keeps back a half at its end. What is not
-// a message with a text comes back as it is.
+// join returns the message with its text completed by the waiting half, and keeps back a half at its end. A message
+// without a text is returned unchanged.
 func (h *halves) join(raw []byte) []byte {
 	if h.high == "" && !mayHoldAHalf.Match(raw) {
 		return raw

@@ -14,7 +14,7 @@ import (
 //go:embed protocol.md
 var protocol string
 
-// opening describes the first message. The fields beside those of request.Speech choose the dialect, see dialectOf.
+// opening describes the first message. Its fields other than those of request.Speech choose the dialect, see dialectOf.
 type opening struct {
 	request.Speech
 	Type            *string `in:"type" literal:"init" doc:"May be sent from version 1.1 on."`
@@ -32,7 +32,7 @@ type clientMessage struct {
 	Nonce   *int64  `json:"nonce" doc:"A number that the acknowledgement of a flush or a reset returns."`
 }
 
-// messages declares what is sent on the socket in all dialects.
+// messages declares the messages of the socket in all dialects.
 func messages(r *web.Route) {
 	web.ReceivesMessages(
 		web.InputMessage[opening]("opening", "The first message, with the credential and the voice", request.Socket(),
@@ -60,8 +60,8 @@ func wantsTimes(in request.Speech, d dialect) bool {
 	return in.WantsExtras()
 }
 
-// dialectOf finds the dialect of a first message, whatever else is wrong with it, so that its error is understood. It
-// is false for what is no JSON object.
+// dialectOf finds the dialect of a first message, even of an invalid one, so that its error is understood. isObject is
+// false if it is not a JSON object.
 func dialectOf(message []byte) (d dialect, isObject bool) {
 	document, err := bind.ParseObject(message)
 	if err != nil {

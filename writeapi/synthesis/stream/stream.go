@@ -1,5 +1,5 @@
 // Package stream serves the WebSocket route of speech: text arrives in pieces, and audio is sent while it is
-// synthesised. It implements the four dialects of the published clients; what they share is a synthesis.Session.
+// synthesised. It implements the four dialects of the published clients, which share a synthesis.Session.
 package stream
 
 import (
@@ -83,7 +83,7 @@ func converse(ctx context.Context, f *frames, session *synthesis.Session) error 
 	return session.Speak(ctx, f)
 }
 
-// listen passes on what the client says. It always ends with an error: the client's end is web.ErrClosed.
+// listen passes the client's messages on. It always returns an error: web.ErrClosed after the client's end.
 func listen(ctx context.Context, conn *web.Conn, session *synthesis.Session) error {
 	var p parser
 	for {
@@ -133,7 +133,7 @@ func (f *frames) end(ctx context.Context, err error) error {
 	return &web.CloseError{Code: f.code(err, told.Status), Last: f.failure(told), Err: err}
 }
 
-// code is the close code for an error. The published service closes with 1002 for what it refuses in 1.0.
+// code returns the close code for an error. The published service closes with 1002 for a refusal in 1.0.
 func (f *frames) code(err error, status int) int {
 	code := web.CloseCode(err)
 	if code != web.ClosePolicy {

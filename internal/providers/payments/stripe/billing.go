@@ -9,7 +9,7 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// mostInvoices is how many of a customer are read: the newest.
+// mostInvoices is the number of a customer's newest invoices that are read.
 const mostInvoices = 100
 
 // Billing implements payments.Gateway.
@@ -50,7 +50,7 @@ func (g *Gateway) billing(
 	return billing, unlessDeleted(now.customer, err)
 }
 
-// unlessDeleted returns an error, but nil for what the provider does not know of a customer that was deleted.
+// unlessDeleted returns an error, but nil for an unknown object of a deleted customer.
 func unlessDeleted(c *stripe.Customer, err error) error {
 	if c.Deleted && errors.Is(err, payments.ErrNotFound) {
 		return nil
@@ -111,8 +111,7 @@ func ownerOf(subscriptions []*stripe.Subscription) *stripe.Customer {
 	return nil
 }
 
-// paying returns the payment method that pays next: that of the newest subscription that goes on, or else the
-// customer's.
+// paying returns the payment method that pays next: the newest running subscription's, or else the customer's.
 func paying(c *stripe.Customer, newestFirst []*stripe.Subscription) *stripe.PaymentMethod {
 	for _, s := range newestFirst {
 		if !hasEnded(s) && s.DefaultPaymentMethod != nil {
@@ -122,7 +121,7 @@ func paying(c *stripe.Customer, newestFirst []*stripe.Subscription) *stripe.Paym
 	return cardOfCustomer(c)
 }
 
-// invoices returns those of a customer, the newest first.
+// invoices returns a customer's invoices, newest first.
 func (g *Gateway) invoices(ctx context.Context, customer string) (invoices []payments.Invoice, err error) {
 	found, err := g.listInvoices(ctx, customer, "data.payments")
 	if err != nil {
@@ -183,8 +182,8 @@ func invoice(i *stripe.Invoice) payments.Invoice {
 	return shown
 }
 
-// addReturned adds what has gone back, or may have to, of a customer's charges since a time, to the invoices that they
-// have paid. Invoices do not contain it.
+// addReturned adds refunds and disputes of a customer's charges since a time to the invoices that the charges have
+// paid, because invoices do not contain these.
 func (g *Gateway) addReturned(
 	ctx context.Context, customer string, since int64, invoiceOf func(intent string) *payments.Invoice,
 ) error {

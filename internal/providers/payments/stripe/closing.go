@@ -41,8 +41,8 @@ func isOwed(i *stripe.Invoice) bool {
 	return i.Status == stripe.InvoiceStatusDraft || i.Status == stripe.InvoiceStatusOpen
 }
 
-// settle makes an invoice final, and attempts to collect it from a card: nil for the one that it names. What is not
-// paid then is uncollectible.
+// settle finalises an invoice, and attempts to collect it from a card, nil for the one that it names. An unpaid invoice
+// becomes uncollectible.
 func (g *Gateway) settle(ctx context.Context, a payments.Attempt, id string, from *stripe.PaymentMethod) error {
 	err := g.changeInvoice(ctx, a, id, "finalize/", func(i *stripe.Invoice) bool {
 		return i.Status != stripe.InvoiceStatusDraft
@@ -95,7 +95,7 @@ func (g *Gateway) DeleteCustomer(ctx context.Context, a payments.Attempt, custom
 	})))
 }
 
-// unlessGone returns nil for what the provider does not know any more.
+// unlessGone returns an error, but nil for an object that the provider no longer knows.
 func unlessGone(err error) error {
 	if errors.Is(err, payments.ErrNotFound) {
 		return nil
@@ -139,7 +139,7 @@ func (g *Gateway) collectItems(ctx context.Context, a payments.Attempt, customer
 	return err
 }
 
-// collectDue pays what a subscription owes with a card.
+// collectDue pays the open invoices of a subscription with a card.
 func (g *Gateway) collectDue(
 	ctx context.Context, a payments.Attempt, s *stripe.Subscription, paymentMethod string,
 ) error {
@@ -150,8 +150,8 @@ func (g *Gateway) collectDue(
 	return g.collect(ctx, a, s.LatestInvoice.ID, paymentMethod)
 }
 
-// collect pays an open invoice with a card, because its owner expects that of a new one. If the card does not pay, the
-// invoice stays open, and the provider tries again.
+// collect pays an open invoice with a card, as its owner expects of a new one. If the card is declined, the invoice
+// stays open, and the provider tries again.
 func (g *Gateway) collect(ctx context.Context, a payments.Attempt, invoice, paymentMethod string) error {
 	_, err := once(ctx, g, a, change[stripe.Invoice]{
 		step: "collect/" + invoice, look: true,

@@ -60,7 +60,7 @@ func (g *Gateway) AccountOf(ctx context.Context, customer string) (string, error
 	return c.Metadata[metaAccount], nil
 }
 
-// shownOfCustomer is what has to be expanded to show a customer's card.
+// shownOfCustomer is the field to expand for a customer's card.
 const shownOfCustomer = "invoice_settings.default_payment_method"
 
 // knownCustomer returns a customer as customer does, as it was when its standing was read in the same operation.
@@ -71,7 +71,7 @@ func (g *Gateway) knownCustomer(ctx context.Context, id string) (*stripe.Custome
 	return g.customer(ctx, id)
 }
 
-// customer returns a customer with the card that pays. One that was deleted has nothing that could be expanded.
+// customer returns a customer with the card that pays. A deleted customer has no field to expand.
 func (g *Gateway) customer(ctx context.Context, id string) (*stripe.Customer, error) {
 	c, err := g.retrieveCustomer(ctx, id,
 		&stripe.CustomerRetrieveParams{Expand: stripe.StringSlice([]string{shownOfCustomer})})
@@ -118,8 +118,8 @@ func (g *Gateway) SetupSecret(ctx context.Context, setup string) (clientSecret s
 	return s.ClientSecret, nil
 }
 
-// ReplaceCard implements payments.Gateway. The payment method becomes the one of the customer, and that of each of the
-// subscriptions which go on, because they keep the one that has paid first. What is owed is collected at once.
+// ReplaceCard implements payments.Gateway. The payment method becomes the default of the customer and of each running
+// subscription, because these keep the one that has paid first. Open invoices are collected immediately.
 func (g *Gateway) ReplaceCard(
 	ctx context.Context, a payments.Attempt, customer, paymentMethod string,
 ) (payments.Card, error) {

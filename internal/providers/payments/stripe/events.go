@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// eventsKept is for how long the provider keeps events, and a day.
+	// eventsKept is the time for which the provider keeps events, and a day.
 	eventsKept = 31 * 24 * time.Hour
-	// eventsAtOnce is the time whose events are in memory at once.
+	// eventsAtOnce is the span of events that is in memory at a time.
 	eventsAtOnce = 24 * time.Hour
 )
 
@@ -79,7 +79,7 @@ func (r *reference) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*string)(r))
 }
 
-// object is what is read of an event's.
+// object is the part of an event's object that is read.
 type object struct {
 	ID       string    `json:"id"`
 	Object   string    `json:"object"`
@@ -87,7 +87,7 @@ type object struct {
 	before   reference // the customer that it belonged to
 }
 
-// objectOf reads nothing else of an event: only this is the same in all versions of the API.
+// objectOf reads only the fields of an event that are the same in all versions of the API.
 func objectOf(e *stripe.Event) object {
 	var o object
 	if e.Data == nil || json.Unmarshal(e.Data.Raw, &o) != nil {
@@ -109,8 +109,8 @@ func (o object) owner() string {
 	return string(o.before)
 }
 
-// places are where the objects of events are found, by the beginning of the events' types, with what has to be expanded
-// to find their customer. Other objects belong to nobody.
+// places lists the addresses of events' objects by the prefixes of the events' types, with the field to expand for
+// their customer. Other objects belong to no customer.
 var places = []place{
 	{"customer.subscription.", "/v1/subscriptions/%s", ""},
 	{"subscription_schedule.", "/v1/subscription_schedules/%s", ""},
@@ -124,7 +124,7 @@ var places = []place{
 
 type place struct{ kind, path, expand string }
 
-// owned is an object that belongs to a customer, itself or by what it is about.
+// owned is an object that belongs to a customer, directly or through another object.
 type owned struct {
 	stripe.APIResource
 	Customer reference `json:"customer"`
@@ -132,7 +132,7 @@ type owned struct {
 	Charge   belonging `json:"charge"`
 }
 
-// belonging is what an object belongs to. It is empty for an object of which only the id was sent.
+// belonging is the owner of an object. It is empty for an object that was sent as an id only.
 type belonging struct {
 	Customer reference `json:"customer"`
 }
@@ -190,9 +190,9 @@ func NewNotices(secrets ...string) (*Notices, error) {
 	return &Notices{secrets: secrets}, nil
 }
 
-// Verify implements payments.Notice. A notice that was signed more than five minutes before or after now is forged. An
-// endpoint has the version of the API that was current when somebody made it. What is read of a notice is the same in
-// all of them.
+// Verify implements payments.Notice. A notice that was signed more than five minutes before or after now is considered
+// forged. An endpoint has the version of the API that was current when it was made. The fields that are read of a
+// notice are the same in all versions.
 func (n *Notices) Verify(body []byte, signature string, now time.Time) (payments.Event, error) {
 	signed, ok := signedAt(signature)
 	if !ok || now.Sub(signed).Abs() > webhook.DefaultTolerance {
@@ -211,7 +211,7 @@ func (n *Notices) Verify(body []byte, signature string, now time.Time) (payments
 // earliest is a time, in Unix seconds, before which there was no provider: the year 2000.
 const earliest = 946_684_800
 
-// noticed returns the event of a notice. Where its time cannot be right, that of the signature takes its place.
+// noticed returns the event of a notice. An impossible time is replaced by the signature's.
 func noticed(e *stripe.Event, signed time.Time) payments.Event {
 	noticed := event(e)
 	noticed.OtherVersion = train(e.APIVersion) != train(stripe.APIVersion)

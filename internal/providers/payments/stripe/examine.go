@@ -14,7 +14,7 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// followed are the types of events that change what is known of billing. All others are ignored.
+// followed lists the types of events that change billing. All others are ignored.
 var followed = kinds(
 	stripe.EventTypeCustomerUpdated, stripe.EventTypeCustomerDeleted, stripe.EventTypeCustomerSubscriptionCreated,
 	stripe.EventTypeCustomerSubscriptionUpdated, stripe.EventTypeCustomerSubscriptionDeleted,
@@ -43,14 +43,13 @@ func kinds(of ...stripe.EventType) (names []string) {
 	return names
 }
 
-// readable are lists that billing reads, or whose objects it does. A list that a stand-in does not have is no flaw.
+// readable lists the lists that billing reads, or reads objects of. One that a stand-in does not have is not a flaw.
 var readable = []string{
 	"customers", "products", "prices", "subscriptions", "subscription_schedules", "invoices", "invoiceitems", "charges",
 	"disputes", "refunds", "setup_intents", "payment_intents", "events",
 }
 
-// Examine reads what the account has, and returns what is found. url is where notices are to be sent; "" leaves the
-// endpoints out.
+// Examine checks the account, and returns its findings. url is the address for notices; "" leaves the endpoints out.
 func (g *Gateway) Examine(ctx context.Context, url string) ([]health.Result, error) {
 	lacks, err := g.lackingPermissions(ctx, readable...)
 	if err != nil {

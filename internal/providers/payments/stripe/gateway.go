@@ -19,19 +19,19 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// Config is what a Gateway needs. All but Key is optional.
+// Config configures a Gateway. Only Key is required.
 type Config struct {
 	Key     string
 	URL     string           // of another server that speaks the API; "" for Stripe's
 	Timeout time.Duration    // of one attempt of a request; 20 s
 	Rate    int              // of requests a second that are sent at most; 0 is no limit
-	Pause   time.Duration    // for which nothing is asked after an outage was noticed; 5 s
+	Pause   time.Duration    // without requests after an outage was noticed; 5 s
 	Now     func() time.Time // by which attempts are old
 	Logger  *slog.Logger
 	Watch   func(http.RoundTripper) http.RoundTripper // wraps what carries the requests, to measure it; may be nil
 }
 
-// retries are those of one request, under the same idempotency key.
+// retries is the number of retries of one request, under the same idempotency key.
 const retries = 2
 
 // Gateway implements payments.Gateway.
@@ -44,7 +44,7 @@ type Gateway struct {
 	now     func() time.Time
 }
 
-// New returns a gateway. It asks nothing yet. Close must follow.
+// New returns a gateway, which must be closed. It sends no request yet.
 func New(conf Config) (*Gateway, error) {
 	if conf.Key == "" {
 		return nil, errors.New("the payment provider's key is empty")
@@ -73,7 +73,7 @@ func New(conf Config) (*Gateway, error) {
 				next: conf.Watch(conns), queue: newQueue(conf.Rate), timeout: cmp.Or(conf.Timeout, 20*time.Second),
 			},
 		},
-		// What the library would log contains answers of the provider.
+		// The library would log responses of the provider.
 		LeveledLogger:     &stripe.LeveledLogger{Level: stripe.LevelNull},
 		MaxNetworkRetries: stripe.Int64(retries),
 		EnableTelemetry:   stripe.Bool(false),

@@ -53,9 +53,9 @@ func (g *Gateway) draft(ctx context.Context, item payments.InvoiceItem) (*string
 	return &found.ID, nil
 }
 
-// addItem adds an item to a draft, or to none. It uses one key, so that of two who see different drafts one is refused
-// and finds the item of the other. Where that key has named a draft that was final by then, the next attempt has
-// none, and another key.
+// addItem adds an item to a draft, or to none. It uses one key, so that of two callers that see different drafts one is
+// refused and finds the item of the other. If the draft of that key is final, the next attempt has no draft, and
+// another key.
 func (g *Gateway) addItem(
 	ctx context.Context, a payments.Attempt, item payments.InvoiceItem, draft *string,
 ) (*stripe.InvoiceItem, error) {
@@ -84,7 +84,8 @@ func (g *Gateway) createItem(
 	})
 }
 
-// item returns what an attempt has added, or nil. What was used is billed by one item, whichever attempt has added it.
+// item returns the item that an attempt has added, or nil. Usage is billed by one item, which any attempt may have
+// added.
 func (g *Gateway) item(
 	ctx context.Context, a payments.Attempt, item payments.InvoiceItem,
 ) (*stripe.InvoiceItem, error) {
@@ -94,8 +95,8 @@ func (g *Gateway) item(
 	})
 }
 
-// invoiceItem has an item collected from a card by an invoice of its own, with whatever else is pending for the
-// customer. No card means the customer's.
+// invoiceItem collects an item from a card by an invoice of its own, with all other pending items of the customer. A
+// nil card means the customer's.
 func (g *Gateway) invoiceItem(ctx context.Context, a payments.Attempt, item payments.InvoiceItem, card *string) error {
 	return done(once(ctx, g, a, change[stripe.InvoiceItem]{
 		step: "invoice",

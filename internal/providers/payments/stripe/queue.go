@@ -106,7 +106,7 @@ func (q *queue) join(r *http.Request, ends time.Time) (w *waiter, after time.Dur
 	return w, 0
 }
 
-// delay returns how long a waiter waits if nobody else comes.
+// delay returns the wait of a waiter if no other one arrives.
 func (q *queue) delay(w *waiter) time.Duration {
 	needed := 1 - q.bucket.Tokens()
 	for _, other := range q.waiting {
@@ -117,7 +117,7 @@ func (q *queue) delay(w *waiter) time.Duration {
 	return time.Duration(max(0, needed) / float64(q.bucket.Limit()) * float64(time.Second))
 }
 
-// leave takes a waiter out, and returns how long it would have waited still: 0 if it has just passed.
+// leave removes a waiter, and returns the rest of its wait: 0 if it has just passed.
 func (q *queue) leave(w *waiter) (after time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -162,7 +162,7 @@ func before(a, b *waiter) int {
 	return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(a.turn, b.turn), a.since.Compare(b.since))
 }
 
-// remembering is how long what was read is known within one operation.
+// remembering is the lifetime of the cache within one operation.
 const remembering = 10 * time.Second
 
 // known is an object as it was at a time.
@@ -213,18 +213,18 @@ func rememberMade(ctx context.Context, made any) {
 	}
 }
 
-// isReplayed reports whether an answer was given before for the same key. What it says may be out of date.
+// isReplayed reports whether a response repeats an earlier one for the same key. It may be out of date.
 func isReplayed(answer *stripe.APIResponse) bool {
 	return answer != nil && answer.Header.Get("Idempotent-Replayed") == "true"
 }
 
 const (
-	// fresh is how long after the first attempt a change is attempted again without looking for it. The provider
-	// remembers keys for 24 hours by its own clock; to look is cheap, and happens only after a crash.
+	// fresh is the time after the first attempt within which a change is repeated without a look-up. The provider
+	// remembers keys for 24 hours by its own clock; a look-up is cheap, and happens only after a crash.
 	fresh = time.Minute
-	// keys bounds how many of an attempt's keys a failing provider may spoil.
+	// keys is the maximum number of an attempt's keys that a failing provider may spoil.
 	keys = 4
-	// skew is by how much the provider's clock may be behind.
+	// skew is the maximum delay of the provider's clock.
 	skew = time.Hour
 )
 
@@ -249,9 +249,9 @@ type change[T any] struct {
 
 func (c change[T]) isMade(object *T) bool { return object != nil && (c.made == nil || c.made(object)) }
 
-// once makes a change unless it was made. A refusal may mean that it was, by a request whose answer was lost: so the
-// object is read before the refusal is believed. When the provider fails, it gives the same answer again for the same
-// key: if the change was not made, it is attempted under the next key.
+// once makes a change unless it was made. A refusal may mean that it was, by a request with a lost response, so the
+// object is read before the refusal is accepted. A failing provider repeats its response for the same key: if the
+// change was not made, it is attempted under the next key.
 func once[T any](ctx context.Context, g *Gateway, a payments.Attempt, c change[T]) (object *T, err error) {
 	if c.look || g.now().Sub(a.First) > fresh {
 		if object, err = c.read(); err != nil || c.isMade(object) {
@@ -295,7 +295,7 @@ func withKey(a payments.Attempt, step string, n int) stripe.Params {
 // done drops the object that the provider returns for a change.
 func done(_ any, err error) error { return err }
 
-// since restricts a list to what an attempt may have created.
+// since restricts a list to objects that an attempt may have created.
 func since(a payments.Attempt) *stripe.RangeQueryParams {
 	return &stripe.RangeQueryParams{GreaterThanOrEqual: a.First.Add(-skew).Unix()}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// refusal is an error of package payments with what an operator needs to look it up. It contains no sentence of the
-// provider's, which may quote what was sent.
+// refusal is an error of package payments with the details for an operator's look-up. It contains no sentence of the
+// provider's, which may quote the request.
 type refusal struct {
 	kind       error
 	status     int    // 0: there was no answer
@@ -61,7 +61,7 @@ func (r *refusal) Error() string {
 	return what + " (" + strings.Join(more, ", ") + ")"
 }
 
-// ErrKey means that the provider does not accept the key, or not for what was asked.
+// ErrKey means that the provider does not accept the key, or not for this request.
 var ErrKey = errors.New("the payment provider does not accept the key")
 
 func (r *refusal) isOfKey() bool {
@@ -130,7 +130,7 @@ func kindOf(answer *stripe.Error) error {
 	case status == http.StatusPaymentRequired || answer.Type == stripe.ErrorTypeCard:
 		return payments.ErrDeclined
 	case answer.Code == stripe.ErrorCodeResourceMissing && status == http.StatusBadRequest && answer.Param == "":
-		return payments.ErrDeclined // the customer has nothing to pay with
+		return payments.ErrDeclined // the customer has no payment method
 	case answer.Code == stripe.ErrorCodeResourceMissing || status == http.StatusNotFound:
 		return payments.ErrNotFound
 	case answer.Type == stripe.ErrorTypeIdempotency && status == http.StatusBadRequest:

@@ -9,8 +9,8 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// ScheduleChange implements payments.Gateway. The provider keeps a schedule beside the subscription, with the phase
-// that runs and the one that follows; after that the subscription goes on by itself.
+// ScheduleChange implements payments.Gateway. The provider keeps a schedule for the subscription, with the current
+// phase and the next one. After that the subscription continues without it.
 func (g *Gateway) ScheduleChange(
 	ctx context.Context, a payments.Attempt, subscription, price string,
 ) (payments.Subscription, error) {
@@ -116,7 +116,7 @@ func (g *Gateway) DropScheduledChange(
 	return g.changed(ctx, a, subscription, g.release(ctx))
 }
 
-// release is the change that drops what is scheduled.
+// release returns the change that drops the schedule.
 func (g *Gateway) release(ctx context.Context) change[stripe.Subscription] {
 	return change[stripe.Subscription]{
 		step: "release",

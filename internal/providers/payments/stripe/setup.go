@@ -14,11 +14,11 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// Setup is what an account at the provider is to have.
+// Setup is the wanted configuration of an account at the provider.
 type Setup struct {
 	Endpoint   string           // URL that notices are sent to; "" leaves the endpoints alone
 	SecretLost bool             // an endpoint that Plan has created is replaced, because its secret was not kept
-	Prices     []payments.Price // without ids; that of a plan names it in its metadata. Others are left alone
+	Prices     []payments.Price // without ids; a plan's price names it in its metadata. Others are left alone
 }
 
 // Step is a thing that an account has, or is to get.
@@ -37,7 +37,7 @@ const (
 	Create  = "create"  //
 	Change  = "change"  //
 	Replace = "replace" // it is deleted, and created anew
-	Decide  = "decide"  // nothing is done: a person must
+	Decide  = "decide"  // left to a person
 )
 
 // Changes reports whether the step changes something.
@@ -56,7 +56,7 @@ const kindEndpoint, kindProduct, kindPrice = "endpoint", "product", "price"
 // metaMadeBy marks endpoints that Plan has created.
 const metaMadeBy, madeBy = "made_by", "recitalctl"
 
-// Plan returns what the account has and what is to be done. It changes nothing.
+// Plan returns the account's configuration and the steps to the wanted one. It has no effect.
 func (g *Gateway) Plan(ctx context.Context, want Setup) ([]*Step, error) {
 	var steps []*Step
 	if want.Endpoint != "" {
@@ -106,7 +106,7 @@ func (g *Gateway) planEndpoints(want Setup, there []*stripe.WebhookEndpoint) (st
 	return steps
 }
 
-// lacking returns what an endpoint lacks, "" for nothing.
+// lacking returns the flaw of an endpoint, "" for none.
 func lacking(e *stripe.WebhookEndpoint) string {
 	missing := missingEvents(e)
 	switch {
@@ -170,7 +170,7 @@ func (g *Gateway) changeEndpoint(e *stripe.WebhookEndpoint) func(context.Context
 	}
 }
 
-// shelf is what the account sells of our plans, also what is not on sale any more.
+// shelf holds the account's products and prices of our plans, including those no longer on sale.
 type shelf struct {
 	products []*stripe.Product
 	prices   []*stripe.Price
@@ -189,7 +189,7 @@ func (g *Gateway) shelf(ctx context.Context) (s shelf, err error) {
 	return s, err
 }
 
-// product returns that of a plan, nil if there is none: one on sale, or else any.
+// product returns the product of a plan, nil if there is none: preferably one on sale.
 func (s shelf) product(plan string) (found *stripe.Product) {
 	for _, p := range s.products {
 		if p.Metadata[payments.MetadataPlan] == plan && (found == nil || p.Active && !found.Active) {

@@ -40,7 +40,7 @@ func (g *Gateway) Subscribe(
 // firstPaymentOf returns the name under which the first payment of a subscription is remembered.
 func firstPaymentOf(subscription string) string { return "first payment of " + subscription }
 
-// shownOfFirstPayment is what has to be expanded to show the first payment of a subscription.
+// shownOfFirstPayment returns the fields to expand for the first payment of a subscription.
 func shownOfFirstPayment() []string {
 	return []string{"latest_invoice.confirmation_secret", "discounts.source.coupon"}
 }
@@ -65,7 +65,7 @@ func newSubscription(
 	return create
 }
 
-// FirstPayment implements payments.Gateway. There is no client secret once there is nothing to pay.
+// FirstPayment implements payments.Gateway. There is no client secret after the payment.
 func (g *Gateway) FirstPayment(ctx context.Context, subscription string) (payments.FirstPayment, error) {
 	s := recall[stripe.Subscription](ctx, firstPaymentOf(subscription))
 	if s == nil {
@@ -157,7 +157,7 @@ func (g *Gateway) subscription(ctx context.Context, id string) (*stripe.Subscrip
 	return s, err
 }
 
-// shownOfSubscription is what is expanded of a subscription.
+// shownOfSubscription returns the fields to expand of a subscription.
 func shownOfSubscription() []string { return []string{"default_payment_method", "schedule"} }
 
 func (g *Gateway) retrieveSubscription(ctx context.Context, id string, expand ...string) (*stripe.Subscription, error) {
@@ -166,10 +166,10 @@ func (g *Gateway) retrieveSubscription(ctx context.Context, id string, expand ..
 	})
 }
 
-// mostSubscriptions is how many of a customer are read: the newest.
+// mostSubscriptions is the number of a customer's newest subscriptions that are read.
 const mostSubscriptions = 20
 
-// subscriptions returns those of a customer, the newest first.
+// subscriptions returns a customer's subscriptions, newest first.
 func (g *Gateway) subscriptions(
 	ctx context.Context, customer string, expand ...string,
 ) ([]*stripe.Subscription, error) {

@@ -14,7 +14,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
-// patience bounds how long a request waits because too many are under way, if its context does not.
+// patience bounds the wait of a request while too many others are running, if its context does not.
 const patience = 15 * time.Second
 
 // transport carries requests to the provider, no faster than its queue permits. One that the provider refuses because

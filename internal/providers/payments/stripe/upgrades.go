@@ -10,9 +10,9 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// ChangePrice implements payments.Gateway. The provider permits a change of a subscription that has a schedule, so that
-// what is scheduled is dropped last: a change that cannot be paid leaves it in place. First the change is attempted so
-// that a card that is declined leaves no trace. Where the card's owner has to confirm, it is made as a pending one.
+// ChangePrice implements payments.Gateway. The provider permits a change of a subscription that has a schedule, so the
+// schedule is dropped last: a change that cannot be paid leaves it in place. The change is first attempted in a way in
+// which a declined card leaves no trace. If the card's owner has to confirm, it is made as a pending one.
 func (g *Gateway) ChangePrice(
 	ctx context.Context, a payments.Attempt, c payments.PriceChange,
 ) (payments.Subscription, error) {

@@ -13,8 +13,8 @@ import (
 	"github.com/recital-tts/recital/internal/providers/signin"
 )
 
-// discover returns what the issuer says about itself. Those who need it at the same time ask once. While the issuer
-// does not answer, what it has said before is used on.
+// discover returns the issuer's metadata. Concurrent callers share one request. While the issuer does not respond, its
+// last metadata is used.
 func (p *Provider) discover(ctx context.Context) (*discovery, error) {
 	known := p.found.Load()
 	if known != nil && time.Now().Before(known.until) {

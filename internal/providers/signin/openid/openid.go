@@ -1,5 +1,5 @@
-// Package openid speaks to identity providers: OpenID Connect with discovery, by go-oidc. Whatever a provider sends is
-// input of a stranger: its size and time are bounded, redirects are not followed, and none of its words are repeated.
+// Package openid speaks to identity providers: OpenID Connect with discovery, by go-oidc. A provider's response is the
+// input of a stranger: its size and time are bounded, redirects are not followed, and its texts are not repeated.
 package openid
 
 import (
@@ -36,7 +36,7 @@ type Provider struct {
 	found  atomic.Pointer[discovery]
 }
 
-// discovery is what an issuer says about itself.
+// discovery is the metadata of an issuer.
 type discovery struct {
 	provider *oidc.Provider
 	verifier *oidc.IDTokenVerifier
@@ -46,7 +46,7 @@ type discovery struct {
 }
 
 const (
-	// rediscovery is how long the endpoints of an issuer are believed to be the same.
+	// rediscovery is the time for which the endpoints of an issuer are cached.
 	rediscovery = time.Hour
 	// requestTimeout bounds each request to a provider.
 	requestTimeout = 5 * time.Second
@@ -69,7 +69,7 @@ func New(config Config) (*Provider, error) {
 	return &Provider{config: config, client: client}, nil
 }
 
-// secure reports whether nobody on the way can read or change what is sent to a URL.
+// secure reports whether requests to a URL are protected against reading and changing on the way.
 func secure(u *url.URL) bool {
 	return u.Scheme == "https" || u.Scheme == "http" && signin.IsLoopback(u.Host)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/recital-tts/recital/internal/providers/signin"
 )
 
-// What is taken of a profile.
+// Limits of the fields of a profile.
 const (
 	maxSubject = 255 // ASCII characters (OpenID Connect Core 1.0, 2)
 	maxName    = 200 // characters; a longer name is cut
@@ -44,7 +44,7 @@ func (v *verified) UnmarshalJSON(data []byte) error {
 
 var _ json.Unmarshaler = (*verified)(nil)
 
-// person returns whom the ID token is about. What it does not say about the person, the user info may.
+// person returns the person of the ID token. Missing fields come from the user info.
 func (p *Provider) person(
 	ctx context.Context, d *discovery, id *oidc.IDToken, tokens *oauth2.Token,
 ) (signin.Person, error) {

@@ -13,15 +13,15 @@ type Noise string
 const (
 	White  Noise = "white"
 	Pink   Noise = "pink"
-	Hum    Noise = "hum"    // of the mains: 50 Hz and what is above it, and a little hiss
+	Hum    Noise = "hum"    // of the mains: 50 Hz and its harmonics, and a little hiss
 	Babble Noise = "babble" // of the people around
 )
 
 // Noises returns all noises.
 func Noises() []Noise { return []Noise{White, Pink, Hum, Babble} }
 
-// Add returns speech with noise at a ratio in dB: of the mean power of the speech without its pauses before and after,
-// to that of the noise. Babble is made of the others.
+// Add returns speech with noise at a ratio in dB: the mean power of the speech, without the pauses before and after it,
+// to the noise's. Babble is made of the others.
 func Add(speech []int16, rate int, noise Noise, ratio float64, others [][]int16) []int16 {
 	random := rand.New(rand.NewPCG(1, uint64(len(speech))))
 	sound := make([]float64, len(speech))
@@ -101,7 +101,7 @@ func hum(sound []float64, rate int, random *rand.Rand) {
 	}
 }
 
-// babble is everybody at once, again and again, each from some place on and one twice.
+// babble repeats all voices together, each from some place on and one twice.
 func babble(sound []float64, others [][]int16, random *rand.Rand) {
 	for range 2 {
 		for _, other := range others {

@@ -18,7 +18,7 @@ type Utterance struct {
 // silence before and after an utterance, in seconds.
 const silence = 0.6
 
-// Sentences is how many sentences each voice says, one after the other.
+// Sentences is the number of sentences that each voice speaks.
 const Sentences = 3
 
 func sentences() [Sentences]string {
@@ -50,7 +50,7 @@ func Speak(ctx context.Context, engine speech.Engine, voices []speech.Voice) (al
 	return all, nil
 }
 
-// Others returns what the other voices say at the rate of an utterance: the people around.
+// Others returns the utterances of the other voices at the rate of an utterance.
 func Others(all []Utterance, u Utterance) (others [][]int16) {
 	for _, other := range all {
 		if other.Name != u.Name && other.Rate == u.Rate {

@@ -11,7 +11,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio"
 )
 
-// rate of the recordings in Hz: what is compared lies below 7 kHz.
+// rate of the recordings in Hz: the compared band ends below 7 kHz.
 const rate = 16000
 
 // Config configures an Aligner.
@@ -38,7 +38,7 @@ func New(config Config) *Aligner {
 // Running returns the number of recordings that are being aligned.
 func (a *Aligner) Running() int { return len(a.places) }
 
-// Align implements alignment.Aligner. It waits for nothing: recordings that wait would hold memory, too.
+// Align implements alignment.Aligner. It does not wait for a place, because waiting recordings would hold memory, too.
 func (a *Aligner) Align(
 	ctx context.Context, upload audio.Upload, text, language string,
 ) ([]alignment.Word, error) {

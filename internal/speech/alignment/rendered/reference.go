@@ -13,7 +13,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio"
 )
 
-// longest bounds a rendering: that of a text whose recording may last ten minutes takes no longer.
+// longest bounds a rendering. Texts of recordings of up to ten minutes stay below it.
 const longest = 20 * time.Minute
 
 // Render returns the engine's rendering of a text in a language of the engine or speech.AutoLanguage, with the places
@@ -66,7 +66,7 @@ func add(ctx context.Context, r *alignment.Reference, engine speech.Engine, job 
 	return nil
 }
 
-// rounding is how far the place of a word may be rounded, in seconds.
+// rounding is the maximum rounding of a word's place, in seconds.
 const rounding = 0.002
 
 // phonemesOf returns the phonemes that begin within a word. Each lasts until the next one.
