@@ -1,5 +1,5 @@
-// Package accounts opens and closes accounts, and changes what they have: API keys, a profile, preferences, the role of
-// an operator.
+// Package accounts opens and closes accounts, and changes their API keys, profiles and preferences, and the role of an
+// operator.
 package accounts
 
 import (
@@ -73,7 +73,7 @@ type (
 	command       = journal.Decider[account.State, account.Event]
 )
 
-// stream is that of an account, loaded since its last snapshot.
+// stream returns the stream of an account, loaded from its last snapshot.
 func stream(id string) accountStream {
 	return accountStream{
 		Name: account.Stream(id), Evolve: account.Evolve, Snapshot: account.State.Snapshot,

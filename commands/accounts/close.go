@@ -18,8 +18,8 @@ import (
 // CloseProcess is the name of the to-do list of accounts that were closed: what belongs to them is ended and erased.
 const CloseProcess = "close_account"
 
-// Close closes an account for good: its credentials are refused from then on. Closing it again changes nothing. Errors:
-// domain.NotFound; domain.Unavailable where an event of the account cannot be decoded.
+// Close closes an account permanently: its credentials are refused from then on. Closing it again has no effect.
+// Errors: domain.NotFound; domain.Unavailable if an event of the account cannot be decoded.
 func (a *Accounts) Close(ctx context.Context, id string, origin journal.Origin) (eventlog.Position, error) {
 	position, err := a.execute(ctx, id, func(at time.Time) command { return account.Close{At: at} }, origin)
 	if eventlog.IsUndecodable(err) {
@@ -36,21 +36,20 @@ func Closed(ctx context.Context, j *journal.Journal, id string) (bool, error) {
 	return journal.Happened[account.Event](ctx, j, account.Stream(id), account.Closed{}, account.ClosedInSnapshot)
 }
 
-// Closing is how a closing goes on.
+// Closing configures the steps of a closing.
 type Closing struct {
-	// End ends what goes on by itself for an account. It may need others, and returns a *todo.NotYetError while it waits
-	// for them: Erase waits for it no longer than Patience.
+	// End ends subscriptions and other continuing work for an account. While it waits for others it returns a
+	// *todo.NotYetError: Erase waits for it no longer than Patience.
 	End      func(ctx context.Context, account string) error
 	Patience time.Duration
-	// Erase erases what belongs to an account, its key last. Like End it is called again after a crash, and once more
-	// when nothing of the account can run any longer; with a *todo.NotYetError it is called until it has got to the
-	// end.
+	// Erase erases the data of an account, its key last. Like End it is called again after a crash, and once more when no
+	// request of the account can still be running. After a *todo.NotYetError it is called again until it is complete.
 	Erase func(ctx context.Context, account string) error
-	// Longest is how long a request of the account may run after the closing, before it ends by itself.
+	// Longest is the maximum time for which a request of the account may run after the closing.
 	Longest time.Duration
 }
 
-// GoOn carries out what is due of the closing of an account, since a time, because of an event of its stream. It
+// GoOn carries out the steps of an account's closing that are due since a time, because of an event of its stream. It
 // returns the position of the outcome.
 func (a *Accounts) GoOn(
 	ctx context.Context, id string, cause uuid.UUID, since time.Time, with Closing,

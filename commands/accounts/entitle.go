@@ -19,9 +19,9 @@ import (
 // not say yet.
 const EntitleProcess = "entitle"
 
-// Entitle puts an account on the plan that an event of its subscription's stream, of a revision, gives it. What that
-// stream said before the event that was followed last, and a repetition, change nothing. cause is the id of the event.
-// It returns the position of the outcome. Errors: domain.NotFound, domain.Invalid for an unknown plan.
+// Entitle puts an account on the plan of an event of its subscription's stream, at a revision. It has no effect for an
+// event before the last one that was followed, or when repeated. cause is the id of the event. It returns the position
+// of the outcome. Errors: domain.NotFound, domain.Invalid for an unknown plan.
 func (a *Accounts) Entitle(
 	ctx context.Context, id string, e plan.Entitlement, revision int64, cause uuid.UUID,
 ) (eventlog.Position, error) {

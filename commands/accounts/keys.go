@@ -23,8 +23,8 @@ type NewKey struct {
 	Position eventlog.Position
 }
 
-// CreateKey draws a key and adds it to an account. Errors: domain.NotFound, domain.Denied where there are too many,
-// those of the keyring.
+// CreateKey draws a key and adds it to an account. Errors: domain.NotFound, domain.Denied if there are too many, the
+// errors of the keyring.
 func (a *Accounts) CreateKey(ctx context.Context, id, name string, origin journal.Origin) (NewKey, error) {
 	for {
 		key, err := account.DrawAPIKey(a.random)
@@ -42,9 +42,9 @@ func (a *Accounts) CreateKey(ctx context.Context, id, name string, origin journa
 	}
 }
 
-// AddKey adds a key that the caller has drawn to an account. Errors: domain.NotFound, domain.Invalid for a name that is
-// not valid, domain.Denied where there are too many, domain.Conflict where another key looks the same when masked,
-// those of the keyring.
+// AddKey adds a key that the caller has drawn to an account. Errors: domain.NotFound, domain.Invalid for an invalid
+// name, domain.Denied if there are too many, domain.Conflict if another key has the same masked form, the errors of the
+// keyring.
 func (a *Accounts) AddKey(ctx context.Context, id, key, name string, origin journal.Origin) error {
 	_, err := a.addNamed(ctx, id, key, name, origin)
 	return err
@@ -62,8 +62,8 @@ func (a *Accounts) HasKey(ctx context.Context, id, hash string) (bool, error) {
 	return state.HasKey(hash), err
 }
 
-// RenameKey gives an API key of an account, given in its masked form, another name. Errors: domain.Invalid for a name
-// that is not valid, domain.NotFound, those of the keyring.
+// RenameKey renames an API key of an account, given in its masked form. Errors: domain.Invalid for an invalid name,
+// domain.NotFound, the errors of the keyring.
 func (a *Accounts) RenameKey(
 	ctx context.Context, id, masked, name string, origin journal.Origin,
 ) (eventlog.Position, error) {
@@ -83,8 +83,7 @@ func (a *Accounts) RenameKey(
 	return position, err
 }
 
-// sealKeyName seals a name for a key. The name that the key has already is returned as it was sealed, so that nothing
-// changes.
+// sealKeyName seals a name for a key. An unchanged name is returned as it was sealed, so that it is not recorded again.
 func (a *Accounts) sealKeyName(ctx context.Context, id string, key account.Key, name string) ([]byte, error) {
 	use := account.ForKeyName(key.Hash)
 	if len(key.SealedName) > 0 {
@@ -127,8 +126,8 @@ func (a *Accounts) addNamed(
 }
 
 // addKey carries out commands on an account that add a key to it, in one append, once the key is issued to the account.
-// A crash between the two leaves an issued key that is not valid. What the account refuses is refused before anything
-// is written.
+// A crash between the two leaves an issued key that is not valid. A command that the account refuses is refused before
+// the key is issued.
 func (a *Accounts) addKey(
 	ctx context.Context, s accountStream, key apikey.Issue, origin journal.Origin, commands ...command,
 ) (eventlog.Position, error) {

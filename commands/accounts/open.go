@@ -35,9 +35,9 @@ func (a *Accounts) Open(ctx context.Context, planType string, origin journal.Ori
 	return NewAccount{Account: id, Key: NewKey{Key: key, Masked: account.MaskAPIKey(key), Position: position}}, nil
 }
 
-// OpenFor opens the free account of a person who signs in, without an API key. free is what a closed account of the
-// person left. Repeating it has no effect, whatever the account has become. Errors: domain.Conflict where the account
-// is another person's, account.ErrClosed.
+// OpenFor opens the free account of a person who signs in, without an API key. free is the period of the person's
+// closed account. Repeating it has no effect in any state of the account. Errors: domain.Conflict if the account is
+// another person's, account.ErrClosed.
 func (a *Accounts) OpenFor(
 	ctx context.Context, id, identity string, free *account.FreePeriod, origin journal.Origin,
 ) (eventlog.Position, error) {

@@ -13,15 +13,15 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// Profile is what an identity provider says about the owner of an account.
+// Profile is an owner's profile at an identity provider.
 type Profile struct {
 	Name    string
 	Email   string
 	Picture string // an address; "" where there is none
 }
 
-// RecordProfile records the owner's profile, sealed, where it has changed. Errors: domain.Invalid without a name or an
-// e-mail address, those of the keyring.
+// RecordProfile records the owner's profile, sealed, if it has changed. Errors: domain.Invalid without a name or an
+// e-mail address, the errors of the keyring.
 func (a *Accounts) RecordProfile(
 	ctx context.Context, id string, p Profile, origin journal.Origin,
 ) (eventlog.Position, error) {

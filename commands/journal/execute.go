@@ -37,7 +37,7 @@ type Cached[S, E any] struct {
 	skips   int  // the version of the skipped events for which the state was folded
 }
 
-// NewCached returns the cache of a stream. It reads nothing yet.
+// NewCached returns the cache of a stream. It does not read the stream yet.
 func NewCached[S, E any](j *Journal, s Stream[S, E]) *Cached[S, E] {
 	c := &Cached[S, E]{journal: j, stream: s}
 	c.forget()
@@ -96,13 +96,13 @@ func (c *Cached[S, E]) Batch(ctx context.Context, decide func(*Batch[S, E])) (co
 			return conflicts, err
 		}
 		conflicts++
-		if conflict.Actual < c.version.Revision { // the log was put back to an earlier state: nothing is newer than ours
+		if conflict.Actual < c.version.Revision { // the log was restored to an earlier state: there are no newer events
 			c.forget()
 		}
 	}
 }
 
-// Refresh reads what is newer than the state, or all of it anew once operators have changed which events are skipped.
+// Refresh reads newer events, or all of them after operators have changed the skipped events.
 func (c *Cached[S, E]) Refresh(ctx context.Context) (err error) {
 	if skips := c.journal.Registry.SkipsVersion(); c.skips != skips {
 		c.forget()
@@ -165,7 +165,7 @@ type Batch[S, E any] struct {
 	needsFresh bool
 }
 
-// write is what one command has decided.
+// write is the decision of one command.
 type write struct {
 	meta   Metadata
 	events []any
@@ -223,7 +223,7 @@ func (s Sequence[S, E]) Decide(state S) ([]E, error) {
 func (s Sequence[S, E]) name() string { return NameOf(s.Commands[len(s.Commands)-1]) }
 
 // Prepare returns a command that contains data read elsewhere, such as at a provider. prepare is called with the state
-// that was read from the stream, reads what the command needs, and returns the command. After a conflict the stream is
+// that was read from the stream, reads the command's data, and returns the command. After a conflict the stream is
 // read again, and prepare is called again: the data is never older than the revision at which the events are appended.
 // Errors of prepare are returned unchanged.
 //
@@ -255,7 +255,7 @@ func (p *prepared[S, E]) name() string {
 	return NameOf(p.command)
 }
 
-// NameOf returns the name of a command in metrics: that of its type.
+// NameOf returns the name of a command in metrics: the name of its type.
 func NameOf[S, E any](command Decider[S, E]) string {
 	if named, ok := command.(interface{ name() string }); ok {
 		return named.name()

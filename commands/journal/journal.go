@@ -38,7 +38,7 @@ type Sealer interface {
 type Observation struct {
 	Command   string // name of the command's type, such as "clip.Delete"
 	Took      time.Duration
-	Conflicts int // how often the append conflicted, so that the command was decided again
+	Conflicts int // number of conflicts, after each of which the command was decided again
 	Err       error
 }
 

@@ -23,22 +23,23 @@ type Origin struct {
 	Client netip.Addr
 }
 
-// WithoutClient returns the origin of what is done so often that the client's address is not recorded: synthesis.
+// WithoutClient returns the origin of a command that is too frequent to record the client's address: synthesis.
 func (o Origin) WithoutClient() Origin {
 	o.Client = netip.Addr{}
 	return o
 }
 
-// As returns the origin of what is done for an account by a client whose account it turns out to be.
+// As returns the origin of a command for an account that turns out to be the client's.
 func (o Origin) As(account string) Origin {
 	o.Actor.Account = account
 	return o
 }
 
-// System returns the origin of what the service does by itself.
+// System returns the origin of the service's own commands.
 func System() Origin { return Origin{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}} }
 
-// CausedBy returns the origin of what the service does because of an event or a command, which is the correlation, too.
+// CausedBy returns the origin of the service's command that is caused by an event or a command, which is the
+// correlation, too.
 func CausedBy(cause uuid.UUID) Origin {
 	o := System()
 	o.Correlation, o.Causation = cause.String(), cause
@@ -65,7 +66,7 @@ func DeriveID(from, what string) uuid.UUID {
 // EventID returns the id of a command's first event.
 func EventID(command uuid.UUID) uuid.UUID { return eventlog.EventID(command, 0) }
 
-// sealTimeout bounds how long a command waits for its account's key.
+// sealTimeout bounds the time for which a command waits for its account's key.
 const sealTimeout = time.Second
 
 // Metadata is the metadata of a command's events, and the address of its client, which becomes part of it when the
@@ -97,8 +98,7 @@ func (j *Journal) sealed(ctx context.Context, m Metadata) eventlog.Metadata {
 	return m.Metadata
 }
 
-// seal returns nil where the address cannot be sealed, and where the account's key was destroyed: then it would serve
-// nobody.
+// seal returns nil if the address cannot be sealed or the account's key was destroyed, because it would be unreadable.
 func (j *Journal) seal(ctx context.Context, m Metadata) []byte {
 	brief, cancel := context.WithTimeout(ctx, sealTimeout)
 	defer cancel()

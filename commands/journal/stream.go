@@ -22,8 +22,8 @@ type Stream[S, E any] struct {
 	Snapshot func(state S, at time.Time) []E
 	// IsSnapshot replaces domain.IsSnapshot. It may be nil.
 	IsSnapshot func(E) bool
-	// Only is the id of the only event that is folded, in a stream of unbounded length whose commands only need to know
-	// whether they were executed. The zero id means all events.
+	// Only is the id of the only event that is folded, in a stream of unbounded length with commands that only need to
+	// know whether they were executed. The zero id means all events.
 	Only uuid.UUID
 	// New says that the stream is hardly ever there yet, so that the first command is decided without reading it. Where
 	// it is there, that shows as a conflict.

@@ -91,11 +91,11 @@ func later(a, b eventlog.Position) eventlog.Position {
 }
 
 // CarryCredit ends a period, grants its remaining credit in the account's current period, and returns the position of
-// that. While reservations are open it does nothing: the list shows the period again when they have ended. The credit
+// that. While reservations are open it has no effect: the list shows the period again when they have ended. The credit
 // of a closed account ends with the period.
 //
-// The two streams cannot be written at once. So the end of the old period records how much is carried where, and the
-// id of the grant in the other one derives from the old period: both can be repeated, and take effect once.
+// The two streams cannot be written in one append. So the end of the old period records the amount and the new period,
+// and the id of the grant derives from the old period: both can be repeated, and take effect once.
 func (l *Ledger) CarryCredit(ctx context.Context, stream string, cause uuid.UUID) (eventlog.Position, error) {
 	now := l.now().UTC()
 	seen, err := l.look(ctx, stream, now)

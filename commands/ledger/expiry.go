@@ -34,8 +34,8 @@ func (l *Ledger) Expire(ctx context.Context, stream, reservation string) (eventl
 	return done.position, nil
 }
 
-// Watch looks at a period, whose open reservations then count as seen by this instance: those of an instance that has
-// died expire the sooner.
+// Watch reads a period, and notes the time at which this instance has seen its open reservations, so that reservations
+// of a crashed instance expire sooner.
 func (l *Ledger) Watch(ctx context.Context, stream string) error {
 	_, err := l.look(ctx, stream, l.now().UTC())
 	return err
@@ -45,8 +45,8 @@ func (l *Ledger) expiry(seen map[string]time.Duration, at time.Time) ledger.Expi
 	return ledger.Expire{Seen: seen, Now: l.seen.elapsed(), At: at}
 }
 
-// expiryMetadata returns the metadata of the command that ends a reservation. Its cause is the command that reserved,
-// whose id is that of the reservation.
+// expiryMetadata returns the metadata of the command that ends a reservation. Its cause is the reserving command, which
+// has the reservation's id.
 func expiryMetadata(reservation string, at time.Time) journal.Metadata {
 	cause, err := uuid.Parse(reservation)
 	if err != nil { // no ledger creates such an id; its expiry is derived all the same

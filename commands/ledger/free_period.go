@@ -7,9 +7,9 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 )
 
-// FreePeriodOf returns the current period of an account on the free plan, also of a closed one, and how much of it is
-// used: what the next account of the same person has to start from. Open reservations count as used, because the
-// replies of a closed account end, but are settled a little later. For other plans it returns nil.
+// FreePeriodOf returns the current period and usage of an account on the free plan, even a closed one, with which the
+// next account of the same person starts. Open reservations count as used, because the replies of a closed account are
+// settled a little later than they end. For other plans it returns nil.
 func (l *Ledger) FreePeriodOf(ctx context.Context, id string) (*account.FreePeriod, error) {
 	now := l.now().UTC()
 	period, err := l.periodAt(ctx, id, now)

@@ -1,5 +1,5 @@
 // Package ledger accounts for the characters that accounts use: they are reserved before any audio is sent, and
-// settled with what was delivered. It knows nothing about audio.
+// settled with the delivered number. It is independent of audio.
 package ledger
 
 import (
@@ -45,7 +45,7 @@ type Ledger struct {
 	running sync.WaitGroup                    // running queues
 }
 
-// Accounts reads accounts, whose entitlements determine their periods.
+// Accounts reads accounts. Their entitlements determine their periods.
 type Accounts interface {
 	State(ctx context.Context, id string) (account.State, eventlog.Revision, error)
 	// SetSpendingCap sets the spending cap of an account, or takes it away.
@@ -64,7 +64,7 @@ type Reservation struct {
 	stream    string
 }
 
-// Allowance is what an account may use and has used in a period.
+// Allowance is an account's limit and usage in a period.
 type Allowance = ledger.Allowance
 
 // New returns a Ledger. A stream lasts at most longest: a reservation that is not settled by then expires.
@@ -91,8 +91,8 @@ func New(j *journal.Journal, accounts Accounts, now func() time.Time, longest ti
 // NameBy sets the source of the ids of reservations, which are random otherwise. It is called before the first one.
 func (l *Ledger) NameBy(draw func(account string) uuid.UUID) { l.draw = draw }
 
-// MeasureBy sets the clock by which the ledger measures how long it has seen reservations. It must not jump; the
-// default does not. MeasureBy is called before the first reservation.
+// MeasureBy sets the clock that measures the time since reservations were first seen. It must be monotonic, as the
+// default is. MeasureBy is called before the first reservation.
 func (l *Ledger) MeasureBy(elapsed func() time.Duration) { l.seen.elapsed = elapsed }
 
 // LongestReservation returns the time after which a reservation expires.
@@ -132,7 +132,7 @@ func (l *Ledger) Reserve(
 	return r, err
 }
 
-// sourceOf returns the source of what an origin uses: a session is that of a browser.
+// sourceOf returns the source of an origin's usage: sessions belong to browsers.
 func sourceOf(origin journal.Origin) ledger.Source {
 	if origin.Actor.Session != "" {
 		return ledger.Playground
@@ -140,7 +140,7 @@ func sourceOf(origin journal.Origin) ledger.Source {
 	return ledger.API
 }
 
-// refused reports whether an error is the domain's, in which case nothing was written.
+// refused reports whether an error is the domain's, which means that no event was written.
 func refused(err error) bool {
 	return err != nil && domain.CodeOf(err) != "" && !errors.Is(err, eventlog.ErrUnavailable)
 }
@@ -153,8 +153,8 @@ func (l *Ledger) Settle(ctx context.Context, r Reservation, characters int64) (e
 	return done.position, err
 }
 
-// GiveBack settles a reservation at zero without waiting for it; Close does. If nothing was reserved, it has no
-// effect; if it fails, the reservation expires.
+// GiveBack settles a reservation at zero without waiting for it; Close does. It has no effect on the zero Reservation.
+// If it fails, the reservation expires.
 func (l *Ledger) GiveBack(r Reservation) {
 	if r.stream == "" {
 		return

@@ -17,7 +17,7 @@ import (
 // CloseProcess is the name of the to-do list of periods of metered plans that are over, and not closed.
 const CloseProcess = "close_period"
 
-// afterOpen is how long a period rests in which something is reserved.
+// afterOpen is the pause of a period with open reservations.
 const afterOpen = 30 * time.Second
 
 // ClosePeriod closes a period that is over, given by its stream, and returns the position of that. Closing it again has
@@ -46,7 +46,7 @@ func (l *Ledger) ClosePeriod(ctx context.Context, stream string, cause uuid.UUID
 
 var errNoPeriod = domain.Refuse(domain.NotFound, "The period does not exist")
 
-// Overage is what was used in a period past plan and credit, on the terms of one entitlement.
+// Overage is the usage of a period past plan and credit, on the terms of one entitlement.
 type Overage struct {
 	ledger.Overage
 	Account  string
@@ -74,8 +74,8 @@ func (l *Ledger) OverageOn(ctx context.Context, stream string, version int64) (O
 	return Overage{Overage: overage, Account: terms.Account, Start: terms.Start, End: end, Position: seen.position}, nil
 }
 
-// Bill is what was billed for an overage: whole units, for an amount in minor units of the currency, by an item of the
-// payment provider. The item is empty where there was nothing to pay.
+// Bill is the billing of an overage: whole units, for an amount in minor units of the currency, by an item of the
+// payment provider. The item is empty if the overage costs nothing.
 type Bill struct {
 	Units, Amount  int64
 	Currency, Item string

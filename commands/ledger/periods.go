@@ -46,9 +46,8 @@ func (l *Ledger) period(ctx context.Context, id string, now time.Time) (accountP
 	return p, err
 }
 
-// submitFresh executes a command again that was refused in a period, if the account has become entitled to more since
-// that period was cached: whoever sees a new plan is not refused by the terms of the one before. Otherwise it returns
-// the refusal.
+// submitFresh repeats a command that was refused in a period, if the account's entitlement has grown since that period
+// was cached, so that a request on a new plan is not refused by the old terms. Otherwise it returns the refusal.
 func (l *Ledger) submitFresh(
 	ctx context.Context, known accountPeriod, c command, meta journal.Metadata, refusal error,
 ) (outcome, error) {
@@ -105,8 +104,8 @@ func (l *Ledger) onTerms(
 
 // submitNow executes a command in a period, which it opens if necessary. If the period has ended, because another
 // instance has a clock that is ahead or knows a newer entitlement, it continues with the next one: the log decides, and
-// not the clock or what is cached. An entitlement or a spending cap that the period does not follow yet comes first, as
-// a command of its own: the account's event has caused it, and not who comes by.
+// not the clock or the cache. An entitlement or a spending cap that the period does not follow yet comes first, as a
+// command of its own, because its cause is the account's event rather than this command.
 func (l *Ledger) submitNow(
 	ctx context.Context, period accountPeriod, c command, meta journal.Metadata,
 ) (outcome, error) {
@@ -191,9 +190,9 @@ func (c followed) Decide(s ledger.State) ([]ledger.Event, error) {
 	return c.OpenPeriod.Decide(s)
 }
 
-// periodAfter returns the period in which an account goes on after one that has ended, and that starts when that one
-// says. Whatever the account's entitlement has become since, it is always the same one, so that what was granted there
-// is found. Nobody but the system goes on in an account that is closed.
+// periodAfter returns the period in which an account continues after one that has ended, with the start that is
+// recorded there. It does not depend on later entitlements, so that earlier grants are found. In a closed account only
+// the system continues.
 func (l *Ledger) periodAfter(
 	ctx context.Context, id string, start time.Time, by eventlog.Actor,
 ) (accountPeriod, error) {
@@ -201,7 +200,7 @@ func (l *Ledger) periodAfter(
 	if err != nil {
 		return accountPeriod{}, err
 	}
-	l.periods.Remove(id) // what is cached has led here
+	l.periods.Remove(id) // the cached period is over
 	if state.Closed() && by.Kind != eventlog.ActorSystem {
 		return accountPeriod{}, account.ErrNoAccount
 	}
@@ -219,9 +218,9 @@ func (l *Ledger) periodAfter(
 	return l.onTerms(ctx, state, p, version)
 }
 
-// FollowEntitlement ends the periods that the entitlement of an account, and those before it, have cut short or
-// followed, and puts the current one on its terms. It returns the position of the latter. Instances that go on with an
-// older entitlement learn of it from these streams.
+// FollowEntitlement ends the periods that the entitlement of an account, and earlier ones, have cut short or followed,
+// and puts the current one on its terms. It returns the position of the latter. Instances with an older entitlement
+// notice it in these streams.
 func (l *Ledger) FollowEntitlement(ctx context.Context, id string, cause uuid.UUID) (eventlog.Position, error) {
 	now := l.now().UTC()
 	state, err := l.account(ctx, id)
@@ -265,7 +264,7 @@ func (l *Ledger) end(
 	return err
 }
 
-// use is the command of someone who goes on with a period.
+// use is a command that continues a period.
 type use struct{}
 
 // Decide implements journal.Decider. It refuses a period that is over with ledger.ErrOver.

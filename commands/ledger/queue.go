@@ -21,7 +21,7 @@ type (
 	batch   = journal.Batch[ledger.State, ledger.Event]
 )
 
-// task is a command on a period. A task without a command only reads the state and expires what is due.
+// task is a command on a period. A task without a command only reads the state and expires reservations that are due.
 type task struct {
 	ctx     context.Context
 	meta    journal.Metadata

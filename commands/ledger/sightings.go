@@ -12,9 +12,9 @@ import (
 // watchedPeriods bounds the memory of sightings, in periods with open reservations.
 const watchedPeriods = 50_000
 
-// sightings remembers when this instance first saw each open reservation, by a clock that does not jump. Whoever serves
-// a reply has settled it before another instance can have seen its reservation for as long as it lives, whatever has
-// happened to either one's time of day. Forgetting a sighting only delays the expiry.
+// sightings holds the time at which this instance first saw each open reservation, by a monotonic clock. A reply is
+// settled before another instance can have seen its reservation for its whole lifetime, even if the times of day of the
+// two differ. Dropping a sighting only delays the expiry.
 type sightings struct {
 	elapsed func() time.Duration
 	periods *lru.Cache[string, map[string]time.Duration] // by stream, then by reservation; the maps are not changed

@@ -17,16 +17,16 @@ import (
 // FollowCapProcess is the name of the to-do list of spending caps that no period follows yet.
 const FollowCapProcess = "follow_spending_cap"
 
-// Rates returns what an account pays for characters past a plan: the zero Rate where nothing is billed.
+// Rates returns an account's rate for characters past a plan: the zero Rate if they are not billed.
 type Rates func(ctx context.Context, account string, t plan.Type) (plan.Rate, error)
 
-// PriceBy sets the prices of characters past plans. It is called before the first reservation; by default they cost
-// nothing, and no spending cap can be set.
+// PriceBy sets the prices of characters past plans. It is called before the first reservation. By default they are
+// free, and no spending cap can be set.
 func (l *Ledger) PriceBy(rates Rates) { l.rates = rates }
 
 func noRates(context.Context, string, plan.Type) (plan.Rate, error) { return plan.Rate{}, nil }
 
-// ErrNoOverage refuses a spending cap for an account whose plan bills no characters past it.
+// ErrNoOverage refuses a spending cap for an account on a plan that bills no characters past it.
 var ErrNoOverage error = domain.Refuse(domain.Rejected,
 	"The plan bills no characters past it, so that there is nothing to cap")
 
@@ -37,7 +37,7 @@ type SpendingCap struct {
 }
 
 // SetSpendingCap bounds what an account spends on characters past its plan in a period, in minor units of the plan's
-// currency; nil takes the bound away. The current period follows it before SetSpendingCap returns, on every instance.
+// currency; nil removes the bound. The current period follows it before SetSpendingCap returns, on every instance.
 // Errors: ErrNoOverage, domain.Invalid, domain.NotFound.
 func (l *Ledger) SetSpendingCap(
 	ctx context.Context, id string, amount *int64, origin journal.Origin,
@@ -79,7 +79,7 @@ func (l *Ledger) currencyOf(ctx context.Context, id string, needed bool) (string
 	return rate.Currency, err
 }
 
-// rateOf returns the zero Rate for a plan that bills nothing.
+// rateOf returns the zero Rate for a plan without overage.
 func (l *Ledger) rateOf(ctx context.Context, id string, terms plan.Plan) (plan.Rate, error) {
 	if !terms.Metered {
 		return plan.Rate{}, nil

@@ -75,8 +75,7 @@ func (s Streams) Include(stream string) bool {
 // the server.
 var namePattern = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)+$`)
 
-// streamsPattern is that of streams and of their prefixes. One that is too short would take the streams of others for
-// ours.
+// streamsPattern matches names and prefixes of streams. A prefix that is too short would match streams of others.
 var streamsPattern = regexp.MustCompile(`^[a-z][a-z0-9]+(-[a-z0-9]+)*-?$`)
 
 func (t Type) check() error {

@@ -1,6 +1,5 @@
-// Package logcopy has events of the log outside of the event store: as a stream of records, and copied into another
-// log. Ids, order, revisions, types, data and metadata stay as they are, byte for byte; positions are those of the log
-// that the events were read from.
+// Package logcopy copies events out of the event store: as a stream of records, and into another log. Ids, order,
+// revisions, types, data and metadata are copied byte for byte; positions are the source log's.
 package logcopy
 
 import (
@@ -16,18 +15,18 @@ import (
 // ContentType is the content type of a stream of records.
 const ContentType = "application/vnd.recital.log"
 
-// Header is what a stream of records says before its first event.
+// Header precedes the events in a stream of records.
 type Header struct {
 	Identity eventlog.Identity // of the log
 	After    eventlog.Position // the events are those after this position
-	Until    eventlog.Position // up to this one; a stream that follows the log goes on after it
+	Until    eventlog.Position // up to this one; a stream that follows the log continues after it
 }
 
 // Errors of a Reader, wrapped.
 var (
 	// ErrCut means that the stream ended before its end record.
 	ErrCut = errors.New("the copy of the log is cut off")
-	// ErrDamaged means that the stream holds what no Writer writes.
+	// ErrDamaged means that the stream has invalid content.
 	ErrDamaged = errors.New("the copy of the log is damaged")
 	// ErrFormat means that a later release wrote the stream.
 	ErrFormat = errors.New("the copy of the log is of a format that this release does not know")

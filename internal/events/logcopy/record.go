@@ -26,7 +26,7 @@ type record = streams.ReadResp_ReadEvent_RecordedEvent
 
 const (
 	headerType = "$header"
-	idleType   = "$idle" // says that nothing has happened, and that the stream is alive
+	idleType   = "$idle" // shows that the stream is alive without new events
 	endType    = "$end"
 )
 
@@ -120,7 +120,7 @@ func NewReader(r io.Reader) (*Reader, error) {
 	return reader, nil
 }
 
-// Header returns what the stream says before its first event.
+// Header returns the header of the stream.
 func (r *Reader) Header() Header { return r.header }
 
 // Next returns the next event; io.EOF after the last one of a stream that is whole. Other errors: ErrCut, ErrDamaged,

@@ -108,7 +108,7 @@ func (fs *failures) forgetDone(listed []Item, by, now time.Time, cut bool) {
 	}
 }
 
-// wait returns how long it takes until an item that is due by a time is to be tried again.
+// wait returns the time until an item that is due by a time is tried again.
 func (fs *failures) wait(by, now time.Time) time.Duration {
 	wait := time.Duration(math.MaxInt64)
 	for _, f := range fs.items {

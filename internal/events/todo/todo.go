@@ -62,7 +62,7 @@ func CommandID(process, item string, cause uuid.UUID) uuid.UUID {
 	return uuid.NewSHA1(cause, []byte(process+" "+item))
 }
 
-// List is a projection of what is due.
+// List is a projection of due items.
 type List interface {
 	// Due returns the items that are due by a time, the longest due first, without those in except, and when the first
 	// item after that time will be due, the zero time if there is none.
@@ -84,7 +84,7 @@ type Process struct {
 // NotYetError is Process.Do's answer for an item whose time has not come, whatever the list shows. It is no failure.
 type NotYetError struct{ After time.Duration }
 
-// Error returns how long the item is to rest.
+// Error returns the pause of the item.
 func (e *NotYetError) Error() string { return fmt.Sprintf("the item is due in %v", e.After) }
 
 // GivenUp is an item that failed too often.

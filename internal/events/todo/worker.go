@@ -94,7 +94,7 @@ func (w *Worker) answered() {
 	w.paused = false
 }
 
-// round begins what is due, and returns how long there is nothing to begin.
+// round begins due items, and returns the time until the next one.
 func (w *Worker) round(ctx context.Context) (time.Duration, error) {
 	leads, err := w.config.IsLeader(ctx)
 	if err != nil {
@@ -153,7 +153,7 @@ func (w *Worker) awaitList(ctx context.Context) error {
 	return nil
 }
 
-// until returns how long it takes until the next item, or one that rests, is to be carried out.
+// until returns the time until the next item, or one that rests, is carried out.
 func (w *Worker) until(next time.Time, overdue time.Duration) time.Duration {
 	by := w.config.Now().Add(-overdue)
 	wait := min(w.limits.Poll, w.failures.wait(by, time.Now()))

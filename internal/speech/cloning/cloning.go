@@ -1,6 +1,6 @@
-// Package cloning makes voices from recordings. It is a port: what clones by parameters of a synthesiser (subpackage
-// formant) and what clones with a neural network stand behind the same interface, and nothing but the engine's name in
-// what they keep says which of them made a voice.
+// Package cloning makes voices from recordings. It is a port: cloning by parameters of a synthesiser (subpackage
+// formant) and by a neural network have the same interface, and only the engine's name in stored data tells which one
+// made a voice.
 package cloning
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 )
 
-// Limits of what is kept of recordings and voices, in bytes.
+// Limits of the stored data of recordings and voices, in bytes.
 const (
 	MaxAnalysisBytes = 64 << 10
 	MaxModelBytes    = 64 << 10
@@ -39,19 +39,19 @@ type Recording struct {
 	Rate int       // Hz; 8000 to 48000
 }
 
-// Options are what is done with a recording before it is analysed.
+// Options control the processing of a recording before its analysis.
 type Options struct {
 	Enhance bool `json:"enhance"` // reduce steady noise
 	Filter  bool `json:"filter"`  // leave out stretches that are unusable: clipped, or hidden in noise
 }
 
-// Profile is what the client says about the voice. An engine may do without it.
+// Profile is the client's description of the voice. An engine may ignore it.
 type Profile struct {
 	Gender string // "F" or "M"; all else is unknown
 	Accent string // as the client calls it
 }
 
-// Analysis is what is kept of a recording.
+// Analysis is the stored analysis of a recording.
 type Analysis struct {
 	Report Report
 	Data   []byte // for the engine that made it alone; at most MaxAnalysisBytes
@@ -64,7 +64,7 @@ type Model struct {
 	Data   []byte // at most MaxModelBytes
 }
 
-// Report is what people read about a recording. Zero means that nothing could be measured.
+// Report describes a recording to people. Zero means that a value could not be measured.
 type Report struct {
 	Seconds       float64 `json:"seconds"`         // of the recording
 	SpeechSeconds float64 `json:"speech_seconds"`  // that the voice is fitted to
@@ -81,7 +81,7 @@ type Report struct {
 
 // UnusableError means that a voice cannot be made of the recordings.
 type UnusableError struct {
-	Reason string // for people; it contains nothing of the recordings
+	Reason string // for people, without content of the recordings
 }
 
 func (e *UnusableError) Error() string { return e.Reason }

@@ -42,7 +42,7 @@ func (r *reader) readAmount(unit string) bool {
 	return true
 }
 
-// addNumber adds a number, or what is between it and another.
+// addNumber adds a number, or the sign between two numbers.
 func (r *reader) addNumber(end int, spoken string) { r.add(end, spoken, Word) }
 
 // readCounted reads a number with the longest counter that ends where a morpheme does, if there is one.
@@ -85,7 +85,7 @@ func (r *reader) counterAt(at int) (c counter, end int, found bool) {
 	return c, end, found
 }
 
-// suffixAt returns how what follows a counter is read: 3日間, 2回目 and 5人分.
+// suffixAt returns the reading of a suffix of a counter: 3日間, 2回目 and 5人分.
 func (r *reader) suffixAt(at int) string {
 	if at >= len(r.text) || !r.isBorder(at+1) {
 		return ""
@@ -139,7 +139,7 @@ func (r *reader) readWeekday() {
 	}
 }
 
-// readRange reads what is between two numbers: 3〜5人 is カラ, and 1-2-3 is ノ.
+// readRange reads the sign between two numbers: 3〜5人 is カラ, and 1-2-3 is ノ.
 func (r *reader) readRange() {
 	if r.at >= len(r.text) || !r.isNumberAt(r.at+1) || !r.isBorder(r.at+1) {
 		return
@@ -157,8 +157,7 @@ func (r *reader) readRange() {
 	}
 }
 
-// readDigits reads groups of digits of which the first begins with 0, as those of telephone numbers, or those of a
-// postal code.
+// readDigits reads groups of digits beginning with 0, as in telephone numbers, or a postal code.
 func (r *reader) readDigits() bool {
 	text := r.text[r.at:]
 	first := digitsIn(text)

@@ -16,7 +16,7 @@ import (
 //go:embed counters.tsv
 var counterList string
 
-// counter is what is counted, a unit or a part of a date.
+// counter is a counter word, a unit or a part of a date.
 type counter struct {
 	kana  string
 	kind  string
@@ -67,7 +67,7 @@ func join(n number, c counter) string {
 	return n.String() + c.kana
 }
 
-// doubled returns the endings of numbers whose last sound becomes ッ before a kind of counters.
+// doubled returns the endings of numbers with a last sound that becomes ッ before a kind of counters.
 func doubled(kind string) []string {
 	switch kind {
 	case "k", "g", "b", "p", "h":
@@ -82,8 +82,8 @@ func doubled(kind string) []string {
 	return nil
 }
 
-// counterOf returns a counter of the dictionary that the list lacks. It changes what is before it as most do that begin
-// with its sound and are written with a kanji.
+// counterOf returns a counter of the dictionary that the list lacks. It changes the number before it like most counters
+// that begin with its sound and are written with a kanji.
 func counterOf(m Morpheme) counter {
 	first, _ := utf8.DecodeRuneInString(m.Pronunciation)
 	written, _ := utf8.DecodeRuneInString(m.Surface)

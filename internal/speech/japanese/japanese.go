@@ -1,6 +1,6 @@
-// Package japanese reads Japanese text: from what an analyser finds in it, it makes katakana as it is pronounced.
-// Numbers with their counters, and some words, are read by tables. The analyser's dictionary is large, so all this
-// happens in a process of its own (cmd/japanesereader), and recitald asks it (subpackage reader).
+// Package japanese reads Japanese text: it converts the morphemes of an analyser into katakana as it is pronounced.
+// Numbers with their counters, and some words, are read by tables. The analyser's dictionary is large, so this runs in
+// a process of its own (cmd/japanesereader), which recitald asks (subpackage reader).
 package japanese
 
 import (
@@ -34,7 +34,7 @@ type Morpheme struct {
 	Class         Class
 }
 
-// Reading is a word, or what is between words, and what an engine reads in its place.
+// Reading is a word, or the text between words, and its replacement for an engine.
 type Reading struct {
 	Original string `json:"original"`
 	Spoken   string `json:"spoken"` // begins with a space if it is a word, and is the original if it is not
@@ -160,7 +160,7 @@ func (r *reader) readMorpheme(m Morpheme, end int) {
 
 func isSounded(c rune) bool { return unicode.IsLetter(c) || unicode.IsNumber(c) }
 
-// add adds the text up to a position, with what is spoken of it, or "". What belongs to the word before continues its
+// add adds the text up to a position, with its spoken form, or "". A part of the previous word continues that word's
 // reading.
 func (r *reader) add(end int, spoken string, class Class) {
 	original := string(r.written[r.at:end])

@@ -160,7 +160,7 @@ func withoutTexts(args []any) []any {
 	return safe
 }
 
-// outage is the time in which the event store answers nothing.
+// outage is the time in which the event store does not respond.
 type outage struct {
 	mu    sync.Mutex
 	since time.Time // when the first attempt began that was not answered; zero while attempts are

@@ -1,4 +1,4 @@
-// Package memlog is an event log in memory, for tests of what is decided on a log. It has no outages.
+// Package memlog is an event log in memory, for tests of decisions on a log. It has no outages.
 package memlog
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// maxAppend is how many bytes of data and metadata an append may have, which is the default of EventStoreDB.
+// maxAppend is the maximum number of bytes of data and metadata in an append, which is EventStoreDB's default.
 const maxAppend = 1 << 20
 
 // Log is an eventlog.Log in memory.

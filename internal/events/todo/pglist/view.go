@@ -61,7 +61,7 @@ func (v *View) Due(ctx context.Context, by time.Time, except []todo.Item, limit 
 	return items, next, err
 }
 
-// Backlog is how much is due.
+// Backlog is the number of due items and their age.
 type Backlog struct {
 	Items  int
 	Oldest time.Time // when the oldest became due; zero if there is none

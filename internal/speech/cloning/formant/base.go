@@ -90,7 +90,7 @@ func listen(ctx context.Context, stream *speech.Stream, analyser *acoustics.Anal
 
 func inRange(value, least, most float64) float64 { return min(max(value, least), most) }
 
-// semitones returns how far a frequency is above another one.
+// semitones returns the interval of two frequencies.
 func semitones(a, b float64) float64 {
 	if a <= 0 || b <= 0 {
 		return 0

@@ -22,7 +22,7 @@ type calibration struct {
 const (
 	briefly   = 2 // sentences of a language
 	brieflyIn = 3 // languages
-	unknownIn = 5 // languages for a speaker whose own is not known
+	unknownIn = 5 // languages for a speaker of an unknown language
 )
 
 // calibrationFor returns the calibration for a speaker with an accent, given by the client as a code of a language,

@@ -1,4 +1,4 @@
-// Package likeness measures how far a voice is from another one that says the same sentences.
+// Package likeness measures the distance of two voices that speak the same sentences.
 package likeness
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/acoustics"
 )
 
-// Distance is how far a voice is from another one.
+// Distance is the distance of two voices.
 type Distance struct {
 	Pitch    float64 // semitones between the medians of the fundamental frequency
 	Spectrum float64 // dB, root mean square over the bands of the long-term average spectrum, levels apart
@@ -24,7 +24,7 @@ func (d Distance) Nearer(than Distance) bool {
 	return d.Pitch < than.Pitch && d.Spectrum < than.Spectrum && d.Cepstrum < than.Cepstrum
 }
 
-// Voice is what a voice is measured to be in some sentences.
+// Voice is the measurement of a voice in some sentences.
 type Voice struct {
 	each    []acoustics.Statistics // of the sentences
 	cepstra [][][]float64          // of the sentences, frame by frame
@@ -40,7 +40,7 @@ func Measure(sentences [][]int16, rate int) Voice {
 	return v
 }
 
-// Seconds returns how long the voice has spoken, pauses apart.
+// Seconds returns the duration of the voice's speech without pauses.
 func (v Voice) Seconds() (seconds float64) {
 	for _, frames := range v.cepstra {
 		seconds += hop * float64(len(frames))
@@ -67,14 +67,14 @@ func sum(sentences []acoustics.Statistics) (all acoustics.Statistics) {
 	return all
 }
 
-// interval returns by how many semitones the median pitch of a voice is above that of another one.
+// interval returns the interval of two voices' median pitches in semitones.
 func interval(a, b acoustics.Statistics) float64 {
 	return 12 * math.Log2(a.PitchQuantile(0.5)/b.PitchQuantile(0.5))
 }
 
-// Chance returns how far the pitch of some sentences is from that of others in the same voice, in semitones, and the
-// standard error of that: how far it would be with other sentences of the two kinds. What is made of the first cannot
-// be known to be nearer to the second.
+// Chance returns the difference of pitch between two sets of sentences in the same voice, in semitones, and its
+// standard error with other sentences of the two kinds. A clone of the first set cannot be known to be nearer to the
+// second.
 func Chance(a, b Voice) (pitch, deviation float64) {
 	random := rand.New(rand.NewPCG(1, 2)) // so that it is the same every time
 	intervals := make([]float64, draws)
