@@ -45,8 +45,8 @@ func (t *tables) formsOf(noun string) []string {
 	return forms
 }
 
-// hasPairs reports whether numbers of three digits that are names are said by their last two: "seven thirty-seven".
-func (t *tables) hasPairs() bool { return t.words["numbered"] == "pairs" }
+// isEnglish reports whether years, and numbers that are names, are said by their pairs of digits: "seven thirty-seven".
+func (t *tables) isEnglish() bool { return t.words["numbered"] == "pairs" }
 
 // hasCapitals reports whether nouns begin with capitals.
 func (t *tables) hasCapitals() bool { return t.words["nouns"] == "capital" }
@@ -85,7 +85,7 @@ func (c *context) nounAfterAdjective() string {
 // nounGender returns the gender of the noun of which there is one, and 0 if there is none, as in "Zimmer 1".
 func (c *context) nounGender() byte {
 	t, before, noun := c.locale.tables, c.label(), c.nounAfterAdjective()
-	isLabel := t.genderOf(before) != 0 || strings.ContainsAny(c.locale.abbreviations[before].conditions, "1X")
+	isLabel := t.genderOf(before) != 0 || c.locale.isLabel(before)
 	switch gender := t.genderOf(noun); {
 	case !startsUpper(noun), startsUpper(before) && t.caseAfter(before) == 0 && isLabel:
 		return 0
@@ -96,6 +96,13 @@ func (c *context) nounGender() byte {
 	default:
 		return 'n'
 	}
+}
+
+// isLabel reports whether a number must follow an abbreviation.
+func (l *locale) isLabel(short string) bool {
+	return slices.ContainsFunc(l.abbreviations[short], func(a abbreviation) bool {
+		return strings.ContainsAny(a.conditions, "1X")
+	})
 }
 
 // caseAfter returns the case after a word: 1 accusative, 2 dative, 3 genitive, 0 for all else.

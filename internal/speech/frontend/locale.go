@@ -40,9 +40,9 @@ type locale struct {
 	// isOrdinal reports of what follows a number with a full stop that it is an ordinal number; may be nil
 	isOrdinal func(after string) bool
 
-	units         map[string]measure      // by symbol
-	abbreviations map[string]abbreviation // without the last full stop
-	starters      map[string]bool         // the words that begin a sentence after an abbreviation; nil if all capitals do
+	units         map[string]measure        // by symbol
+	abbreviations map[string][]abbreviation // without the last full stop
+	starters      map[string]bool           // the words that begin a sentence after an abbreviation; nil if all capitals do
 
 	prepared sync.Once
 	filtered *filter
@@ -62,8 +62,8 @@ type wording struct {
 
 // The locales are made when they are first used, or by Prepare.
 var (
-	american = sync.OnceValue(func() *locale { return newEnglish(true) })
-	british  = sync.OnceValue(func() *locale { return newEnglish(false) })
+	american = sync.OnceValue(func() *locale { return newEnglish(true, "en") })
+	british  = sync.OnceValue(func() *locale { return newEnglish(false, "en", "en-GB") })
 	others   = sync.OnceValue(newOthers)
 )
 
@@ -126,19 +126,6 @@ func parseEmoji(emojiNames string) map[string]string {
 		names[emoji] = name
 	}
 	return names
-}
-
-// cardinal spells a number as it is written: with separators of thousands, zeros before it, or decimals.
-func (l *locale) cardinal(written string) string {
-	whole, decimals, hasDecimals := strings.Cut(strings.ReplaceAll(written, ",", ""), ".")
-	spoken := ""
-	if whole != "" {
-		spoken = l.integer(whole)
-	}
-	if hasDecimals {
-		spoken += " " + l.tables.words["comma"] + " " + l.digits(decimals)
-	}
-	return strings.TrimPrefix(spoken, " ")
 }
 
 func (l *locale) integer(digits string) string {

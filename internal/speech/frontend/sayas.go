@@ -97,7 +97,7 @@ func (l *locale) signed(written, language string) (spoken string, ok bool) {
 	case l.tables.words["numbers"] != "with commas":
 		spoken, ok = l.byRulesOf(Number, digits, language)
 	case strings.Trim(digits, "0123456789,.") == "" && strings.ContainsFunc(digits, isDigit):
-		spoken, ok = l.cardinal(digits), true
+		spoken, ok = (&context{scanner: &scanner{locale: l}}).amount(digits, 0), true
 	}
 	if ok && minus {
 		spoken = l.words.signs["-"] + " " + spoken

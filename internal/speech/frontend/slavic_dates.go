@@ -334,7 +334,7 @@ func saySlavicLongForm(c *context) (string, bool) {
 	long, ok := sayLongForm(c)
 	key := strings.TrimSuffix(c.text[c.at:c.at+c.size], ".")
 	noun := c.locale.slavic.nouns[strings.TrimSpace(long)]
-	if !ok || noun == nil || !strings.Contains(c.locale.abbreviations[key].conditions, "c") {
+	if a, _ := c.shortFor(key, c.after); !ok || noun == nil || !strings.Contains(a.conditions, "c") {
 		return long, ok
 	}
 	kase := c.kase('n')

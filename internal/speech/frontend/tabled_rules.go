@@ -10,11 +10,13 @@ import (
 	"unicode"
 )
 
-// The patterns of numbers: with separators of thousands, and all.
+// The patterns of numbers with separators of thousands, and of those without.
 const (
 	groupedNumeral = `[1-9]\d{0,2}(?:[ \x{a0}\x{202f}'’]\d{3})+(?:[.,]\d+)?|` +
 		`[1-9]\d{0,2}(?:\.\d{3})+(?:,\d+)?|[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?`
-	tabledNumeral = `(?:` + groupedNumeral + `|\d+(?:[.,]\d+)?)`
+	plainNumeral   = `\d+(?:[.,]\d+)?`
+	englishGrouped = `\d{1,3}(?:,\d{3})+(?:\.\d+)?`
+	englishPlain   = `\d+(?:\.\d+)?`
 )
 
 // noText is a pattern that matches no text, in place of alternatives of which there are none.
@@ -34,21 +36,20 @@ func (l *locale) tabledRules(beforeDates, beforeNumbers []rule) []rule {
 		addressRules(), []rule{
 			unlessAfter(oneOf(".-"), on(URL,
 				`[a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)*\.(?:be|br|ch|es|eu|it|mx|nl|pt)(?:/[^\s<>"”]*)?`, sayURL)),
-		}, notationRules(tabledNumeral), beforeDates, l.tabledDateRules(), []rule{
-			on(Ordinal, `(`+groupedNumeral+`|\d{1,4})\.?(`+cmp.Or(suffix, noText)+`)`, sayTabledOrdinal), // before degrees
-		}, l.tabledAmountRules(), beforeNumbers, []rule{
+		}, notationRules(t.numeral), beforeDates, l.tabledDateRules(), t.own, []rule{
+			on(Ordinal, `(`+t.grouped+`|\d{1,6})\.?(`+cmp.Or(suffix, noText)+`)`, sayTabledOrdinal), // before degrees
+		}, l.tabledAmountRules(), []rule{unlessAfter(oneOf("-–−"), on(Number, difference, sayDifference))}, beforeNumbers, []rule{
 			on(Number, `[1-9]\d{0,2}(?:\.\d{3}){3,}(?:,\d+)?`, sayTabledNumber),
 			on(Version, `\d{1,3}(?:\.\d+){3}|\d{1,2}(?:\.\d{1,2}){2}`, sayVersion),
 			on(Version, `[vV](\d+(?:\.\d+){1,3})`, sayVersion),
-			unlessAfter(oneOf("-–−"), on(Number, difference, sayDifference)),
 			on(Number, `\d{3}`, sayEmergency),
-			on(Number, `(?:(?:`+groupedNumeral+`)\b|\d+(?:[.,]\d+)?)`, sayTabledNumber),
+			on(Number, `(?:(?:`+t.grouped+`)\b|`+t.plain+`)`, sayTabledNumber),
 			on(Number, `['’](\d00?)`, sayTabledDecade),
 			on(Roman, `([IVXLC]{1,7})(`+suffix+`)?`, sayTabledRoman),
 			on(Abbreviation, `(?:`+cmp.Or(alternatives(t.bare), noText)+`)\.?`, sayBare),
 			on(Abbreviation, `((?:\pL\.){2,6})|\pL{1,7}\.(?:[ \x{a0}\x{202f}]?-?\pL{1,4}(?:-\pL)?\.){0,3}`, sayLongForm),
 			on(Hashtag, `[#@](\pL[\pL\d_]*)`, sayHashtag),
-			on(Symbol, `([#~<>±≈§№−-])\s?[$£€]?\d[\d,.]*`, saySign),
+			on(Symbol, `([#~<>±≈§№−-])\s?[$£€]?\d[\w,.]*`, saySign),
 			on(Symbol, `[&+=≠≤≥×÷*/→™®©√∞]`, saySymbol),
 		})
 }
@@ -58,22 +59,27 @@ func (l *locale) tabledAmountRules() []rule {
 	units := slices.Collect(maps.Keys(l.units))
 	money := slices.DeleteFunc(slices.Clone(units), func(symbol string) bool { return !t.money[symbol] })
 	units = slices.DeleteFunc(units, func(symbol string) bool { return t.money[symbol] })
-	unit, coin, scale := alternatives(units), alternatives(money), alternatives(slices.Collect(maps.Keys(t.scales)))
+	unit, coin, scale := alternatives(units), alternatives(money), l.scalePattern()
 	first := slices.DeleteFunc(slices.Clone(money), startsLower)
+	suffix := l.suffixPattern()
 	return []rule{
 		on(Phone, `(?:\+\d{1,3}|\(\d{1,4}\)|\d{2,5})(?:[ ./\x{a0}\x{202f}-]{1,2}\(?\d{1,9}\)?\d{0,4}){1,6}|\d{9,11}`,
 			sayTabledPhone),
-		on(Money, `(`+alternatives(first)+`)\s?(`+tabledNumeral+`)(?:,[-–—])?(?:\s?(`+scale+`)\b)?`, sayTabledMoney),
-		on(Money, `()(`+tabledNumeral+`)(?:,[-–—])?(?:\s?(`+scale+`))?\s?(`+coin+`)`, sayTabledMoney),
-		unlessAfter(oneOf("/"), on(Fraction, `()(\d{1,4})/(\d{1,4})(?:\s?(`+unit+`)\b)?`, sayTabledFraction)),
-		on(Fraction, `(\d{1,3})\s(\d{1,3})/(\d{1,3})(?:\s?(`+unit+`)\b)?`, sayTabledFraction),
+		on(Money, `(`+alternatives(first)+`)\s?(\.\d+|`+t.numeral+`)(?:,[-–—])?(?:\s?(`+scale+`)\b)?`, sayTabledMoney),
+		on(Money, `()(`+t.numeral+`)(?:,[-–—])?(?:\s?(`+scale+`))?\s?(`+coin+`)`, sayTabledMoney),
+		unlessAfter(oneOf("/"), on(Fraction, `()(\d{1,4})/(\d{1,4})`+suffix+`(?:\s?(`+unit+`)\b)?`, sayTabledFraction)),
+		on(Fraction, `(\d{1,3})\s(\d{1,3})/(\d{1,3})`+suffix+`(?:\s?(`+unit+`)\b)?`, sayTabledFraction),
 		on(Fraction, `(?:(\d{1,4})\s?)?([½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])()(?:\s?(`+unit+`)\b)?`, sayTabledFraction),
 		on(Range, `[-–—]\s?| [-–—]\s`, sayDash),
-		on(Number, `(`+tabledNumeral+`)\s?[x×]\s?`, sayTabledTimes),
-		on(Unit, `(`+tabledNumeral+`)[ \x{a0}\x{202f}-]?(?:(`+scale+`)\s)?(`+unit+`)`, sayTabledUnit),
-		on(Number, `(`+tabledNumeral+`)\s?(`+scale+`)`, sayScaled),
-		on(Unit, `km|kg|min|m[²³]?|qm|h|l|g|t|s|kWh`, sayUnitAlone),
+		on(Number, `(`+t.numeral+`)\s?[x×]\s?`, sayTabledTimes),
+		on(Unit, `(`+t.numeral+`)[ \x{a0}\x{202f}-]?(?:(`+scale+`)\s)?(`+unit+`)`, sayTabledUnit),
+		on(Number, `(`+t.numeral+`)\s?(`+scale+`)`, sayScaled),
+		on(Unit, cmp.Or(t.words["units alone"], `km|kg|min|m[²³]?|qm|h|l|g|t|s|kWh`), sayUnitAlone),
 	}
+}
+
+func (l *locale) scalePattern() string {
+	return alternatives(slices.Collect(maps.Keys(l.tables.scales)))
 }
 
 // alternatives returns a pattern of texts. The longest are first, because the first that matches is taken.
@@ -112,7 +118,8 @@ func (c *context) countsHundreds() bool {
 // sayOver says the stroke of "24 h/24".
 func sayOver(c *context) (string, bool) {
 	n := len(c.spans)
-	follows := n > 0 && c.plain == c.at && (c.spans[n-1].Kind == Time || c.spans[n-1].Kind == Unit)
+	follows := n > 0 && c.plain == c.at && (c.spans[n-1].Kind == Time || c.spans[n-1].Kind == Unit) &&
+		!c.locale.tables.isEnglish()
 	return " " + c.locale.tables.words["over"] + " ", follows && isDigit(firstOf(c.after))
 }
 
@@ -138,7 +145,7 @@ func sayTabledOrdinal(c *context) (string, bool) {
 // ordinalSet returns the set of rules for a suffix: before a noun, Spanish has "primer" in place of "primero".
 func (c *context) ordinalSet(suffix string) string {
 	t := c.locale.tables
-	set := t.ordinals[suffix]
+	set := cmp.Or(t.ordinals[suffix], c.locale.ordinals)
 	if short := t.words["ordinal before nouns"]; short != "" && set == c.locale.ordinals && t.genderOf(c.next()) == 'm' {
 		return short
 	}
@@ -192,7 +199,7 @@ func sayTabledMoney(c *context) (string, bool) {
 	if isWord(c.previous()) || c.groups[1] == "" && isDigit(firstOf(c.after)) {
 		return "", false
 	}
-	m := c.locale.units[symbol]
+	m := c.singular(c.locale.units[symbol])
 	if scale != "" {
 		c.dropStop(scale)
 		return c.scaled(c.groups[2], scale, m.many), true
@@ -230,6 +237,9 @@ func sayScaled(c *context) (string, bool) {
 func (c *context) sum(written string, m measure) string {
 	t := c.locale.tables
 	whole, cents, _ := t.amountOf(written)
+	if len(cents) == 1 && cents != "0" && t.isEnglish() {
+		cents += "0"
+	}
 	switch {
 	case len(cents) != 2 || m.sub == "":
 		return c.quantity(written, m)
@@ -239,7 +249,7 @@ func (c *context) sum(written string, m measure) string {
 	cents = strings.TrimLeft(cents, "0")
 	small := c.quantity(cents, measure{gender: 'm', one: m.subOne, many: m.sub})
 	switch {
-	case whole == "0":
+	case strings.Trim(whole, "0") == "":
 		return small
 	case t.words["cents"] != "named" && len(cents) > 1:
 		small = c.locale.integer(cents)
@@ -249,11 +259,14 @@ func (c *context) sum(written string, m measure) string {
 
 func sayTabledUnit(c *context) (string, bool) {
 	symbol := c.groups[3]
-	if strings.ContainsRune("'’", firstOf(c.after)) || c.beginsShort(symbol) {
+	if strings.ContainsRune("'’", firstOf(c.after)) || c.beginsShort(symbol) || c.isInitial(c.groups[1], symbol) {
 		return "", false
 	}
 	c.dropStop(symbol)
 	m := c.locale.units[symbol]
+	if c.locale.tables.isEnglish() && strings.HasPrefix(c.groups[0], c.groups[1]+"-") { // "a 5-kg bag"
+		m.many = m.one
+	}
 	if c.groups[2] != "" {
 		return c.scaled(c.groups[1], c.groups[2], m.many), true
 	}
@@ -314,11 +327,17 @@ func sayTabledFraction(c *context) (string, bool) {
 	if top == "1" {
 		spoken = c.count(top, 'm') + " " + parts[0]
 	}
+	if whole != "" && top == "1" && parts[2] != "" {
+		spoken = parts[2]
+	}
 	if whole != "" {
 		and := cmp.Or(l.tables.words["and part"], " "+l.tables.words["and"]+" ")
 		spoken = c.beforeFraction(whole, c.counted(whole)) + and + spoken
 	}
 	if unit, ok := l.units[c.groups[4]]; ok {
+		if whole != "" && parts[2] != "" {
+			unit.one = unit.many
+		}
 		spoken += " " + l.tables.of(unit.one)
 	}
 	return spoken, true
@@ -397,6 +416,8 @@ func sayTabledRoman(c *context) (string, bool) {
 		return c.locale.spell(c.locale.counting, n), true
 	case t.sets["century"][before]:
 		return c.ordinalUpTo(t.words["last century"], n, 'm'), true
+	case t.isEnglish() && numeral == "I" && startsLower(next):
+		return "", false
 	case t.sets["name"][before] && startsUpper(c.before()):
 		return c.ordinalUpTo(t.words["last name"], n, 'm') + c.stop(c.groups[0], c.after), true
 	case t.sets["queen"][before] && startsUpper(c.before()):
@@ -408,7 +429,11 @@ func sayTabledRoman(c *context) (string, bool) {
 // ordinalUpTo says an ordinal number up to a last one, and larger ones as cardinal numbers.
 func (c *context) ordinalUpTo(last string, n int64, gender byte) string {
 	if article := c.locale.tables.words["before name"]; article != "" {
-		return article + " " + capital(c.locale.ordinal(n))
+		spoken := c.locale.ordinal(n)
+		if !c.locale.tables.isEnglish() {
+			spoken = capital(spoken)
+		}
+		return article + " " + spoken
 	}
 	if n <= number(last) {
 		return c.ordinalOf(n, gender)

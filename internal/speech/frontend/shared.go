@@ -1,12 +1,187 @@
 package frontend
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
+
+func on(kind Kind, pattern string, say func(*context) (string, bool)) rule {
+	return rule{kind: kind, pattern: regexp.MustCompile("^(?:" + pattern + ")"), say: say}
+}
+
+func oneOf(runes string) func(rune) bool {
+	return func(r rune) bool { return strings.ContainsRune(runes, r) }
+}
+
+func isDigit(r rune) bool { return r >= '0' && r <= '9' }
+func isUpper(r rune) bool { return r >= 'A' && r <= 'Z' }
+
+func silent(*context) (string, bool) { return "", true }
+
+var vulgar = map[string][2]int64{
+	"½": {1, 2}, "⅓": {1, 3}, "⅔": {2, 3}, "¼": {1, 4}, "¾": {3, 4}, "⅕": {1, 5}, "⅖": {2, 5},
+	"⅗": {3, 5}, "⅘": {4, 5}, "⅙": {1, 6}, "⅚": {5, 6}, "⅛": {1, 8}, "⅜": {3, 8}, "⅝": {5, 8}, "⅞": {7, 8},
+}
+
+// sayEmergency says the number of an emergency service digit by digit.
+func sayEmergency(c *context) (string, bool) {
+	return c.locale.digits(c.groups[0]), c.locale.tables.sets["dial"][strings.ToLower(c.before())]
+}
+
+// difference is the pattern of a subtraction, which looks like a range but is equal to something, or a division.
+const difference = `(\d+)(\s?[-–−]\s?| [/:] )(\d+)\s?=`
+
+// sayDifference says a subtraction or division.
+func sayDifference(c *context) (string, bool) {
+	c.size = len(c.groups[1]) + len(c.groups[2]) + len(c.groups[3])
+	sign := c.locale.words.signs["-"]
+	if strings.ContainsAny(c.groups[2], "/:") {
+		sign = c.locale.words.symbols["÷"]
+	}
+	return c.locale.integer(c.groups[1]) + " " + sign + " " + c.locale.integer(c.groups[3]), true
+}
+
+// sayModel says "737-800" without a preposition, and as it is usual in English.
+func sayModel(c *context) (string, bool) {
+	l, first := c.locale, c.locale.integer(c.groups[1])
+	if l.tables.isEnglish() {
+		first = l.paired(c.groups[1])
+	}
+	words := append([]string{first, l.integer(c.groups[2])}, strings.Split(c.groups[3], "")...)
+	return strings.Join(words, " "), !l.tables.sets["label"][c.before()] && c.before() != "pp"
+}
+
+func plausibleYear(written string) bool {
+	return written >= "1010" && written <= "2099" && !strings.Contains(written, ".")
+}
+
+// nextRune returns the second character.
+func nextRune(text string) rune {
+	if len(text) < 2 {
+		return 0
+	}
+	return rune(text[1])
+}
+
+func sayRatio(c *context) (string, bool) {
+	if c.previous() == ':' || strings.HasPrefix(c.after, ":") {
+		return "", false
+	}
+	return c.locale.integer(c.groups[1]) + " " + c.locale.tables.words["ratio"] + " " + c.locale.integer(c.groups[2]), true
+}
+
+// notationRules are about what is written alike in all languages: models of aircraft, which look like ranges, a number,
+// or up to three letters that are no word, with an exponent, and formulas of chemistry.
+func notationRules(numeral string) []rule {
+	return []rule{
+		on(Version, `(7[0-8]7)-(\d00|1?\d)([A-Z]{0,2})`, sayModel),
+		on(Symbol, `\^(-?\d+|[a-z])`, sayPower),
+		on(Number, `(`+numeral+`)[eE]([-+]?\d{1,3})`, sayScientific),
+		on(Number, `(`+numeral+`|[A-Za-zα-ω]|[b-df-hj-np-tv-zα-ω]{2,3})(⁻?[⁰¹²³⁴-⁹]+)`, sayRaised),
+		on(Symbol, `(?:[A-Z][a-z]?){1,4}[₀-₉][A-Za-z₀-₉]{0,12}`, sayFormula),
+	}
+}
+
+// sayRaised says a number or letters with an exponent. Letters may be a unit alone: "in m²".
+func sayRaised(c *context) (string, bool) {
+	l, base := c.locale, c.groups[1]
+	power := strings.NewReplacer("⁻", "-", "⁰", "0", "¹", "1", "²", "2", "³", "3", "⁴", "4", "⁵", "5", "⁶", "6", "⁷", "7",
+		"⁸", "8", "⁹", "9").Replace(c.groups[2])
+	isAlone := startsLower(c.before()) && len(c.before()) > 1 || c.previous() == '/'
+	if unit := l.units[c.groups[0]]; unit.one != "" && isAlone {
+		if c.before() == "in" || c.before() == "en" {
+			return cmp.Or(unit.many, unit.one), true
+		}
+		return unit.one, true
+	}
+	switch {
+	case !isDigit(rune(base[0])):
+		base = strings.TrimSpace(strings.Join(strings.Split(base, ""), " "))
+	case l.slavic != nil:
+		base = c.slavicAmount(base, 'm', 'n')
+	default:
+		base = c.amount(base, 0)
+	}
+	return base + l.power(power), power != "1"
+}
+
+// sayFormula says "CO₂" letter by letter.
+func sayFormula(c *context) (string, bool) {
+	parts := formulaParts.FindAllString(c.groups[0], -1)
+	for i, part := range parts {
+		if firstOf(part) >= '₀' {
+			parts[i] = c.locale.integer(strings.Map(func(r rune) rune { return r - '₀' + '0' }, part))
+		}
+	}
+	return strings.Join(parts, " "), true
+}
+
+var formulaParts = regexp.MustCompile(`[A-Z][a-z]*|[a-z]+|[₀-₉]+`)
+
+// sayScientific says "1.5e-3".
+func sayScientific(c *context) (string, bool) {
+	ten := " " + c.locale.words.symbols["×"] + " " + c.locale.integer("10")
+	return c.amount(c.groups[1], 0) + ten + c.locale.power(strings.TrimPrefix(c.groups[2], "+")), true
+}
+
+// sayPower says an exponent.
+func sayPower(c *context) (string, bool) {
+	return c.locale.power(c.groups[1]), isWord(c.previous())
+}
+
+func (l *locale) power(power string) string {
+	words, minus := l.tables.words, ""
+	if known := words["power "+power]; known != "" {
+		return " " + known
+	}
+	if rest, ok := strings.CutPrefix(power, "-"); ok {
+		power, minus = rest, l.words.signs["-"]+" "
+	}
+	if isDigit(rune(power[0])) {
+		power = l.integer(power)
+	}
+	return " " + words["power"] + " " + minus + power
+}
+
+// sayPhone says a telephone number digit by digit, in its groups.
+func sayPhone(c *context) (string, bool) {
+	if isDigit(c.previous()) || c.previous() == '-' || strings.HasPrefix(c.after, "-") {
+		return "", false
+	}
+	spoken := c.locale.digits(c.groups[0])
+	if c.groups[0][0] == '+' {
+		spoken = c.locale.tables.words["plus"] + " " + strings.TrimLeft(spoken, ", ")
+	}
+	return spoken, true
+}
+
+// sayVersion says the number of a version, which may follow the name of a program or the letter V.
+func sayVersion(c *context) (string, bool) {
+	written, spoken := c.groups[len(c.groups)-1], ""
+	switch {
+	case written == "" || len(c.groups) == 1:
+		written = c.groups[0]
+	case len(c.groups) > 2 && c.groups[1] != "":
+		spoken = c.groups[1] + " "
+	default:
+		spoken = c.locale.tables.words["version"] + " "
+	}
+	dot := c.locale.tables.words["point"]
+	if strings.Count(written, ".") == 3 {
+		dot = c.locale.words.marks['.']
+	}
+	for i, part := range strings.Split(written, ".") {
+		if i > 0 {
+			spoken += " " + dot + " "
+		}
+		spoken += c.locale.integer(part)
+	}
+	return spoken, true
+}
 
 // sayURL says an address without its scheme and the punctuation of the sentence after it.
 func sayURL(c *context) (string, bool) {
@@ -75,24 +250,11 @@ func words(list ...string) map[string]bool {
 	return set
 }
 
-func sayRoman(c *context) (string, bool) {
-	n, before := roman(c.groups[0]), strings.ToLower(c.title())
-	switch {
-	case n == 0 || strings.HasPrefix(c.after, "'") || c.previous() == '.':
-		return "", false
-	case c.locale.tables.sets["part"][before]:
-		return c.locale.spell(c.locale.counting, n), true
-	case c.locale.tables.sets["name"][before] && (len(c.groups[0]) > 1 || before != "i" && !startsLower(c.next())):
-		return "the " + c.locale.ordinal(n), true
-	}
-	return "", false
-}
-
 // title returns the word before the position unless a sentence ends with it: "vol. I", but not "the book. I".
 func (c *context) title() string {
 	before := c.before()
-	short, key := c.locale.abbreviations, strings.ToLower(before)
-	isShort := short[before].long+short[key].long+c.locale.tables.words["before number "+key] != ""
+	short := c.locale.abbreviations
+	isShort := len(short[before])+len(short[strings.ToLower(before)]) > 0
 	if strings.HasSuffix(strings.TrimRight(c.text[:c.at], " \u00a0"), ".") && !isShort {
 		return ""
 	}
@@ -125,126 +287,14 @@ func roman(written string) (n int64) {
 	return n
 }
 
-func sayWithout(c *context) (string, bool) {
-	if c.groups[0] == "w/o" {
-		return "without", true
-	}
-	r, _ := utf8.DecodeRuneInString(c.after)
-	switch {
-	case isWord(r):
-		return "with ", true
-	default:
-		return "with", unicode.IsSpace(r)
-	}
-}
-
-func sayAbbreviation(c *context) (string, bool) {
-	written := strings.TrimSuffix(c.groups[0], ".")
-	key := strings.ToLower(written)
-	if long, ok := sayBeforeNumber(c, key); ok {
-		return long, true
-	}
-	if long, ok := streetOrPerson(c, key); ok {
-		return long + c.fullStop(), true
-	}
-	sets := c.locale.tables.sets
-	a, known := c.locale.abbreviations[key]
-	switch {
-	case len(written) > 1 && !strings.Contains(written, ".") && written == strings.ToUpper(written):
-		return "", false // "EST."
-	case !known:
-		return sayInitials(c, written)
-	case key == "al" && c.before() != "et", sets["capital"][key] && !startsUpper(written),
-		sets["before name"][key] && !startsUpper(c.next()) && !isDigit(firstOf(c.next())),
-		sets["after name"][key] && !startsUpper(c.before()) && !isDigit(firstOf(c.before())):
-		return "", false
-	}
-	if sets["before name"][key] || sets["title"][key] {
-		return a.long, true
-	}
-	return a.long + c.fullStop(), true
+func lastOf(text string) rune {
+	r, _ := utf8.DecodeLastRuneInString(text)
+	return r
 }
 
 func firstOf(text string) rune {
 	r, _ := utf8.DecodeRuneInString(text)
 	return r
-}
-
-func sayBeforeNumber(c *context, key string) (string, bool) {
-	long := c.locale.tables.words["before number "+key]
-	next := strings.TrimLeft(c.after[:min(len(c.after), 4)], " \u00a0#")
-	tail := firstWord(strings.TrimLeft(c.after[:min(len(c.after), 12)], " \u00a0"))
-	if long == "" || !isDigit(firstOf(next)) && !(c.locale.tables.sets["part"][key] && roman(tail) > 0) {
-		return "", false
-	}
-	if strings.HasPrefix(c.after, " ") || strings.HasPrefix(c.after, "\u00a0") {
-		return long, true
-	}
-	return long + " ", true
-}
-
-// streetOrPerson says "Dr." and "St." by their neighbours: "Dr. Maple", "Maple Dr.", "St. Paul", "Main St.".
-func streetOrPerson(c *context, key string) (string, bool) {
-	if key != "dr" && key != "st" || !startsUpper(c.groups[0]) {
-		return "", false
-	}
-	before, next := c.before(), c.next()
-	apart := !startsUpper(next) || c.locale.tables.sets["starter"][next] || key == "st" && !strings.HasPrefix(c.after, " ")
-	if isName(c, before) && (startsUpper(before) && apart || isDigit(firstOf(before))) {
-		return map[string]string{"dr": "Drive", "st": "Street"}[key], true
-	}
-	if startsUpper(next) {
-		c.groups[0] = "" // no sentence ends before a name
-		return c.locale.abbreviations[key].long, true
-	}
-	return "Street", key == "st" && strings.HasSuffix(c.groups[0], ".")
-}
-
-// isName reports whether the word before the position is next to it and no first word of a sentence.
-func isName(c *context, before string) bool {
-	return strings.HasSuffix(c.text[:c.at], before+" ") && len(before) > 1
-}
-
-// sayInitials says letters with full stops between them one by one.
-func sayInitials(c *context, written string) (string, bool) {
-	if strings.Count(written, ".") == 0 || len(written) != 2*strings.Count(written, ".")+1 {
-		return "", false
-	}
-	spoken := strings.ReplaceAll(written, ".", " ")
-	if next := c.next(); next == "" || c.locale.tables.sets["starter"][next] {
-		spoken += c.fullStop()
-	}
-	return spoken, true
-}
-
-// sayWord says abbreviations without a full stop.
-func sayWord(c *context) (string, bool) {
-	key := strings.ToLower(c.groups[0])
-	switch {
-	case strings.HasPrefix(c.after, ".") && key != "us", strings.HasPrefix(c.after, "'"):
-		return "", false
-	case c.groups[0] == "US":
-		if after, ok := strings.CutPrefix(c.after, ". "); ok && startsUpper(after) {
-			c.size++
-			return "U S.", true
-		}
-		return "U S", !startsCapitals(c.next()) && !startsCapitals(c.before())
-	case key == "no" || key == "nos" || key == "nr":
-		return "", false
-	case strings.HasPrefix(key, "ww"):
-		return "World War " + c.locale.spell(c.locale.counting, roman(c.groups[0][2:])), true
-	case key == "vs":
-		return "versus", true
-	case key == "dr" || key == "st":
-		long, _ := streetOrPerson(c, key)
-		return long, long != ""
-	case c.locale.tables.sets["after name"][key]:
-		before := c.before()
-		return c.locale.abbreviations[key].long, isName(c, before) && (startsUpper(before) || isDigit(firstOf(before)))
-	case strings.HasPrefix(c.after, " ") && startsUpper(c.next()):
-		return c.locale.abbreviations[key].long, true
-	}
-	return "", false
 }
 
 // startsCapitals reports whether a word is shouted.
@@ -338,16 +388,6 @@ func saySymbol(c *context) (string, bool) {
 	previous, next := c.previous(), firstOf(c.after)
 	symbol := c.groups[0]
 	switch {
-	case symbol == "/" && c.isPer() && c.locale.tables.words["per "+c.next()] != "":
-		time := c.next()
-		c.size += len(time)
-		return " " + c.locale.tables.words["per"] + " " + c.locale.tables.words["per "+time], true
-	case symbol == "/" && c.isPer() && c.locale.units[c.next()].one != "":
-		unit := c.next()
-		c.size += len(unit)
-		return " " + c.locale.tables.words["per"] + " " + c.locale.units[unit].one, true
-	case symbol == "/" && c.isPer() && isWord(next) && !isDigit(next):
-		return " " + c.locale.tables.words["per"] + " ", true
 	case symbol == "@" && (previous != ' ' || next != ' '):
 		return "", false
 	case symbol == "/" && (!isWord(previous) || !isWord(next)):
