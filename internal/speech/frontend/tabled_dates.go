@@ -10,7 +10,7 @@ import (
 
 func (l *locale) tabledDateRules() []rule {
 	t, month := l.tables, l.monthPattern()
-	of := `\s?(?:` + cmp.Or(t.words["of dates"], t.words["of"]) + `\s)?`
+	of := `\s?(?:(?:` + cmp.Or(t.words["of dates"], t.words["of"]) + `)\s)?`
 	clock := alternatives([]string{"h", cmp.Or(t.words["o'clock"], "h")})
 	day := `(\d{1,2})` + l.suffixPattern()
 	return []rule{

@@ -406,10 +406,10 @@ func sayTabledRoman(c *context) (string, bool) {
 	gender := t.genderOf(strings.ToLower(next))
 	switch {
 	case n == 0 || numeral == "L" || numeral == "C" || strings.ContainsRune("'’", firstOf(c.after)) ||
-		isWord(c.previous()):
+		isWord(c.previous()) || t.isEnglish() && suffix != "" && (len(numeral) == 1 || startsUpper(suffix)): // "Ind"
 		return "", false
 	case suffix != "":
-		return c.locale.spell(t.ordinals[suffix], n), !t.sets["first"][suffix] || n == 1 // not "Ver"
+		return c.locale.spell(c.ordinalSet(suffix), n), !t.sets["first"][suffix] || n == 1 // not "Ver"
 	case t.sets["ordered"][strings.ToLower(next)] && strings.HasPrefix(c.after, " "):
 		return c.ordinalOf(n, gender), true
 	case t.sets["part"][before]:
