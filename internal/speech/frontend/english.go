@@ -319,7 +319,9 @@ func sayPrices(c *context) (string, bool) {
 }
 
 // sayLetters says letters with full stops between them, without the last one.
-func sayLetters(c *context) (string, bool) { return strings.ReplaceAll(c.groups[0], ".", " "), !strings.HasPrefix(c.after, ".") }
+func sayLetters(c *context) (string, bool) {
+	return strings.ReplaceAll(c.groups[0], ".", " "), !strings.HasPrefix(c.after, ".")
+}
 
 // sayUS says the name of the country, unless the words beside it are in capitals, too.
 func sayUS(c *context) (string, bool) {

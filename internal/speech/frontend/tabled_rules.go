@@ -37,7 +37,7 @@ func (l *locale) tabledRules(beforeDates, beforeNumbers []rule) []rule {
 			unlessAfter(oneOf(".-"), on(URL,
 				`[a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)*\.(?:be|br|ch|es|eu|it|mx|nl|pt)(?:/[^\s<>"”]*)?`, sayURL)),
 		}, notationRules(t.numeral), beforeDates, l.tabledDateRules(), t.own, []rule{
-			on(Ordinal, `(`+t.grouped+`|\d{1,6})\.?(`+cmp.Or(suffix, noText)+`)`, sayTabledOrdinal), // before degrees
+			on(Ordinal, `(`+t.grouped+`|\d+)\.?(`+cmp.Or(suffix, noText)+`)`, sayTabledOrdinal), // before degrees
 		}, l.tabledAmountRules(), []rule{unlessAfter(oneOf("-–−"), on(Number, difference, sayDifference))}, beforeNumbers, []rule{
 			on(Number, `[1-9]\d{0,2}(?:\.\d{3}){3,}(?:,\d+)?`, sayTabledNumber),
 			on(Version, `\d{1,3}(?:\.\d+){3}|\d{1,2}(?:\.\d{1,2}){2}`, sayVersion),
@@ -135,7 +135,7 @@ func sayTabledOrdinal(c *context) (string, bool) {
 	noun, _ := spacedWord(c.after)
 	isDegree := c.groups[2] == "°" && !t.sets["day"][strings.ToLower(c.before())] &&
 		(!startsLower(noun) || len(noun) == 1 || t.sets["small"][noun])
-	if whole[0] == '0' || mark != 0 || isDegree {
+	if whole[0] == '0' && len(whole) > 1 || mark != 0 || isDegree {
 		return "", false
 	}
 	spoken := c.locale.spell(c.ordinalSet(c.groups[2]), number(whole))

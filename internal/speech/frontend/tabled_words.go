@@ -77,6 +77,10 @@ func (c *context) isScore() bool {
 
 // sayPer says the stroke between an amount and what it is for, which is no path.
 func sayPer(c *context) (string, bool) {
+	if unit := c.locale.tables.words["per "+c.next()]; unit != "" && c.isPer() {
+		c.size += len(c.next())
+		return " " + c.locale.tables.words["per"] + " " + unit, true
+	}
 	return " " + c.locale.tables.words["per"] + " ", c.isPer() && unicode.IsLetter(firstOf(c.after))
 }
 
