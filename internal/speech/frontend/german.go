@@ -19,9 +19,6 @@ func newGerman() *locale {
 		on(Number, `(\d{1,4})-?(mal|fach\pL*|jährig\pL*|tägig\pL*|stündig\pL*|minütig\pL*|prozentig\pL*|teilig\pL*|`+
 			`stellig\pL*|stöckig\pL*|köpfig\pL*|seitig\pL*|Jährig\pL*)`, sayGermanCompound),
 		on(Roman, `([IVXLC]{1,7})\.?`, sayGermanRoman),
-		on(Abbreviation, `(\pL*[sS])tr\.`, saySuffix("traße")),
-		on(Abbreviation, `(\pL{3,}n)r\.`, saySuffix("ummer")),
-		on(Symbol, `(§§?)\s?`, sayGermanParagraph),
 	}, []rule{
 		on(Ordinal, `(\d{1,3})\.`, sayGermanOrdinal),
 		on(Number, `(\d{1,4})-`, sayGermanHyphen),
@@ -238,14 +235,6 @@ func sayGermanHyphen(c *context) (string, bool) {
 	return c.locale.spell("%spellout-cardinal-masculine", number(c.groups[1])) + "-", true
 }
 
-// sayGermanParagraph says the sign before the number of a section of a law.
-func sayGermanParagraph(c *context) (string, bool) {
-	if len(c.groups[1]) > len("§") {
-		return "Paragraphen ", true
-	}
-	return "Paragraph ", true
-}
-
 // sayGermanRoman says "Ludwig XIV." as "Ludwig der Vierzehnte".
 func sayGermanRoman(c *context) (string, bool) {
 	n, before, t := roman(c.groups[1]), c.before(), c.locale.tables
@@ -302,9 +291,4 @@ func (c *context) article(name string, genitive bool) (article, ending string) {
 	default:
 		return []string{"den", "dem", "des"}[form-1], "n"
 	}
-}
-
-// saySuffix completes an abbreviated word: "Hauptstr.", "Hausnr.".
-func saySuffix(rest string) func(*context) (string, bool) {
-	return func(c *context) (string, bool) { return c.groups[1] + rest + c.stop(c.groups[0], c.after), true }
 }

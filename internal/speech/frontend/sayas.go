@@ -41,23 +41,9 @@ func SayAs(text, language string, class ssml.Class, format string) (string, bool
 		if format != "" {
 			return l.dateInOrder(written, format, language)
 		}
-	case ssml.Currency:
-		written = withAmountFirst(written)
 	}
-	return l.byRulesOf(kindOfClass(class), written, language)
-}
-
-func kindOfClass(class ssml.Class) Kind {
-	switch class {
-	case ssml.Date:
-		return Date
-	case ssml.Time:
-		return Time
-	case ssml.Currency:
-		return Money
-	default:
-		return Unit
-	}
+	kinds := map[ssml.Class]Kind{ssml.Date: Date, ssml.Time: Time, ssml.Currency: Money, ssml.Unit: Unit}
+	return l.byRulesOf(kinds[class], written, language)
 }
 
 // spelled reads a text character by character.
@@ -134,15 +120,6 @@ func (l *locale) dateInOrder(written, order, language string) (string, bool) {
 		return "", false
 	}
 	return l.dated(&context{scanner: &scanner{locale: l}}, of['d'], of['m'], of['y'])
-}
-
-// withAmountFirst moves the code of a currency behind its amount: "USD 5" is "5 USD".
-func withAmountFirst(written string) string {
-	code, amount, ok := strings.Cut(written, " ")
-	if ok && len(code) == 3 && strings.Trim(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
-		return amount + " " + code
-	}
-	return written
 }
 
 // byRulesOf reads a text by the rules of one kind, if one applies to all of it.

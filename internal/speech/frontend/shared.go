@@ -22,9 +22,20 @@ func isUpper(r rune) bool { return r >= 'A' && r <= 'Z' }
 
 func silent(*context) (string, bool) { return "", true }
 
-var vulgar = map[string][2]int64{
-	"½": {1, 2}, "⅓": {1, 3}, "⅔": {2, 3}, "¼": {1, 4}, "¾": {3, 4}, "⅕": {1, 5}, "⅖": {2, 5},
-	"⅗": {3, 5}, "⅘": {4, 5}, "⅙": {1, 6}, "⅚": {5, 6}, "⅛": {1, 8}, "⅜": {3, 8}, "⅝": {5, 8}, "⅞": {7, 8},
+// vulgar are the fractions that are one character.
+var vulgar = map[string]string{
+	"½": "1/2", "⅓": "1/3", "⅔": "2/3", "¼": "1/4", "¾": "3/4", "⅕": "1/5", "⅖": "2/5",
+	"⅗": "3/5", "⅘": "4/5", "⅙": "1/6", "⅚": "5/6", "⅛": "1/8", "⅜": "3/8", "⅝": "5/8", "⅞": "7/8",
+}
+
+// fraction returns the parts of a fraction, of which the whole number may be missing. It returns false if there is more
+// before or after it.
+func (c *context) fraction() (whole, top, bottom string, ok bool) {
+	whole, top, bottom = c.groups[1], c.groups[2], c.groups[3]
+	if written := vulgar[top]; written != "" {
+		top, bottom, _ = strings.Cut(written, "/")
+	}
+	return whole, top, bottom, !isWord(c.previous()) && c.previous() != '/' && !strings.HasPrefix(c.after, "/")
 }
 
 // sayEmergency says the number of an emergency service digit by digit.
@@ -215,21 +226,13 @@ func spellAddress(l *locale, address string) string {
 			words = append(words, l.shortNumber(address[:size]))
 		case isWord(r):
 			size = len(address) - len(strings.TrimLeftFunc(address, func(r rune) bool { return isWord(r) && !isDigit(r) }))
-			words = append(words, letters(address[:size]))
+			words = append(words, strings.ReplaceAll(address[:size], "www", "w w w"))
 		case l.words.marks[r] != "":
 			words = append(words, l.words.marks[r])
 		}
 		address = address[size:]
 	}
 	return strings.Join(words, " ")
-}
-
-// letters spells what is no word.
-func letters(word string) string {
-	if word == "www" {
-		return "w w w"
-	}
-	return word
 }
 
 // maxShortNumber is the number of digits that are said as one number within an address.

@@ -3,13 +3,12 @@ package frontend
 import (
 	"cmp"
 	"regexp"
-	"strconv"
 	"strings"
 )
 
-// slavicDate says a date of numbers; it fails if these are none.
+// slavicDate says a date of numbers, of which the month may be a Roman one; it fails if these are none.
 func (l *locale) slavicDate(day, month, year string, kase byte) (string, bool) {
-	n := number(month)
+	n := max(number(month), roman(month))
 	if n < 1 || n > 12 || !isDay(day) {
 		return "", false
 	}
@@ -51,18 +50,13 @@ func (c *context) dayCase() byte {
 	return c.clockCase('g')
 }
 
+// saySlavicDottedDate says "3.05.2020" and "3 V 2020".
 func saySlavicDottedDate(c *context) (string, bool) {
 	spoken, ok := c.locale.slavicDate(c.groups[1], c.groups[2], c.groups[3], c.dayCase())
 	if word := c.groups[4]; word != "" {
 		spoken = strings.TrimSuffix(spoken, c.locale.yearWord()) + c.yearSaid(word) + c.stop(c.groups[0], c.after)
 	}
 	return spoken, ok
-}
-
-// sayRomanMonth says "3 V 2020".
-func sayRomanMonth(c *context) (string, bool) {
-	month := strconv.FormatInt(roman(c.groups[2]), 10)
-	return c.locale.slavicDate(c.groups[1], month, c.groups[3], c.dayCase())
 }
 
 func saySlavicDayMonth(c *context) (string, bool) {

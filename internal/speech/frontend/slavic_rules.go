@@ -29,7 +29,8 @@ func newSlavic(name string, isRussian bool) *locale {
 	l.clocked = func(c *context, hour, minute string) string { return c.slavicClock(hour, minute, 'n') }
 	l.rules = slices.Concat(markdownRules(), []rule{
 		on(Symbol, "/", sayPer),
-	}, addressRules(), notationRules(slavicNumeral), l.slavicDateRules(), g.amountRules(), l.slavicWordRules())
+	}, addressRules(), notationRules(slavicNumeral), l.slavicDateRules(), g.amountRules(), l.tables.own,
+		l.slavicWordRules())
 	return l
 }
 
@@ -44,7 +45,7 @@ func (l *locale) slavicDateRules() []rule {
 		on(Phone, `\+?\(?\d{1,5}\)?(?:[ -]{1,2}\(?\d{2,9}\)?){1,5}`, saySlavicPhone),
 		on(Date, `(\d{4})-(\d{2})-(\d{2})(T\d{2}:\d{2})?(?::\d{2}(?:\.\d+)?)?(Z)?`, sayISODate),
 		on(Date, `(\d{1,2})\.(\d{1,2})\.(\d{4})`+yearWord, saySlavicDottedDate),
-		on(Date, `(\d{1,2})\s([IVX]{1,4})\s(\d{4})`, sayRomanMonth),
+		on(Date, `(\d{1,2})\s([IVX]{1,4})\s(\d{4})()`, saySlavicDottedDate),
 		on(Date, `(\d{4})/(\d{4}|\d{2})`, saySeason),
 		on(Date, `(\d{1,2})(?:\s?[-–]\s?(\d{1,2}))?\s`+month+`(?:\s(\d{4})`+yearWord+`)?`, saySlavicDayMonth),
 		on(Date, `(\d{1,2})()\s(?:`+joiners+`)\s\d{1,2}\s`+month, saySlavicFirstDay),
@@ -379,9 +380,9 @@ func (g *slavic) amountRules() []rule {
 	scale := `(?:\s?(` + dotted(g.column("power")) + `))`
 	units, coins := dotted(g.column("measure")), dotted(g.column("coin"))
 	return []rule{
-		on(Money, `([$€£¥₽₴]|USD|EUR|PLN|RUB)\s?(`+slavicNumeral+`)`+scale+`?`, saySlavicMoney),
+		on(Money, `(`+alternatives(slices.DeleteFunc(g.column("coin"), startsLower))+`)\s?(`+slavicNumeral+`)`+scale+`?`, saySlavicMoney),
 		unlessAfter(oneOf("/"), on(Fraction, `(?:(\d{1,3})\s)?(\d{1,3})/(\d{1,3})`, saySlavicFraction)),
-		on(Fraction, `(?:(\d{1,4})\s?)?([½⅓⅔¼¾⅛⅜⅝⅞])`, saySlavicVulgar),
+		on(Fraction, `(?:(\d{1,4})\s?)?([½⅓⅔¼¾⅛⅜⅝⅞])()`, saySlavicFraction),
 		unlessAfter(oneOf("-–−"), on(Number, difference, sayDifference)),
 		on(Range, `(`+slavicNumeral+`)\s?[-–—]\s?(`+slavicNumeral+`)\s?(`+coins+`|`+units+`)`, saySlavicRange),
 		on(Range, `(`+slavicNumeral+`)[-–—]\s?(`+slavicNumeral+`)()`, saySlavicRange),
@@ -394,13 +395,12 @@ func (g *slavic) amountRules() []rule {
 		on(Number, `(\d{1,3})-(\pL{3,})`, saySlavicCompound),
 		on(Ordinal, `(\d{1,3})\.`, sayPolishOrdinal),
 		on(Number, slavicNumeral, saySlavicNumber),
-		on(Version, `(\d+\.\d+)`, sayPoint),
 	}
 }
 
 func saySlavicMoney(c *context) (string, bool) {
-	unit := c.locale.slavic.units[c.groups[1]]
-	return c.slavicSum(c.groups[2], c.groups[3], unit, c.kase('n')) + c.stop(c.groups[0], c.after), unit.noun != nil
+	unit := c.locale.slavic.unitOf(c.groups[1])
+	return c.slavicSum(c.groups[2], c.groups[3], unit, c.kase('n')) + c.stop(c.groups[0], c.after), true
 }
 
 func (g *slavic) unitOf(symbol string) slavicUnit {
@@ -458,19 +458,12 @@ func saySlavicTimes(c *context) (string, bool) {
 
 // saySlavicFraction says fractions by their names, and mixed numbers.
 func saySlavicFraction(c *context) (string, bool) {
-	top, bottom := number(c.groups[2]), number(c.groups[3])
-	switch {
-	case isWord(c.previous()) || c.previous() == '/' || strings.HasPrefix(c.after, "/"):
-		return "", false
-	case top == 0 || bottom < 2 || bottom > 100 || top >= bottom:
-		return c.locale.integer(c.groups[2]) + " " + c.locale.integer(c.groups[3]), c.groups[1] == ""
+	whole, over, under, ok := c.fraction()
+	top, bottom := number(over), number(under)
+	if top == 0 || bottom < 2 || bottom > 100 || top >= bottom {
+		return c.locale.integer(over) + " " + c.locale.integer(under), ok && whole == ""
 	}
-	return c.mixedSlavic(c.groups[1], top, bottom), true
-}
-
-func saySlavicVulgar(c *context) (string, bool) {
-	f := vulgar[c.groups[2]]
-	return c.mixedSlavic(c.groups[1], f[0], f[1]), true
+	return c.mixedSlavic(whole, top, bottom), ok
 }
 
 func (c *context) mixedSlavic(whole string, top, bottom int64) string {
@@ -605,10 +598,4 @@ func (c *context) ordinalStop() string {
 // isNumbered reports whether a word is a noun that ordinal numbers stand before.
 func (g *slavic) isNumbered(word string) bool {
 	return slices.ContainsFunc(g.forms[word], func(r reading) bool { return strings.Contains(r.noun.flags, "!") })
-}
-
-// sayPoint says "3.5" as it is written.
-func sayPoint(c *context) (string, bool) {
-	whole, decimals, _ := strings.Cut(c.groups[1], ".")
-	return c.locale.integer(whole) + " " + c.locale.tables.words["point"] + " " + c.locale.integer(decimals), true
 }

@@ -306,16 +306,12 @@ func sayTabledTimes(c *context) (string, bool) {
 
 // sayTabledFraction says a fraction, which may follow a whole number or stand before a unit.
 func sayTabledFraction(c *context) (string, bool) {
-	whole, top, bottom := c.groups[1], c.groups[2], c.groups[3]
-	if f, ok := vulgar[top]; ok {
-		top, bottom = string(rune('0'+f[0])), string(rune('0'+f[1]))
-	}
 	l := c.locale
-	if isWord(c.previous()) || c.previous() == '/' || strings.HasPrefix(c.after, "/") {
-		return "", false
-	}
+	whole, top, bottom, ok := c.fraction()
 	parts, known := l.tables.parts[bottom]
 	switch {
+	case !ok:
+		return "", false
 	case top == "24" && bottom == "7", top == bottom && len(top) > 1:
 		return l.integer(top) + " " + l.integer(bottom), true
 	case top == "1" && bottom == "2":
