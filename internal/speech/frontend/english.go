@@ -14,7 +14,7 @@ func newEnglish(american bool, names ...string) *locale {
 	if american {
 		l.counting, l.ordinals = "%spellout-cardinal", "%spellout-ordinal"
 	}
-	month, suffix, numeral := l.monthPattern(), l.suffixPattern(), l.tables.numeral
+	month, suffix, numeral := l.monthPattern(), l.suffixPattern(), l.tables.numeral()
 	coin := `((?:US|CA?|AU?|NZ|HK)?[$£€¥₹₩]|USD|EUR|GBP|JPY)\s?`
 	l.rules = l.tabledRules([]rule{
 		on(Number, `\d{5}(?:-\d{4})?`, sayZIP),

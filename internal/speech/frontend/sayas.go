@@ -1,7 +1,6 @@
 package frontend
 
 import (
-	"fmt"
 	"strings"
 	"unicode"
 
@@ -39,7 +38,7 @@ func SayAs(text, language string, class ssml.Class, format string) (string, bool
 		return l.telephone(written)
 	case ssml.Date:
 		if format != "" {
-			return l.dateInOrder(written, format, language)
+			return l.dateInOrder(written, format)
 		}
 	}
 	kinds := map[ssml.Class]Kind{ssml.Date: Date, ssml.Time: Time, ssml.Currency: Money, ssml.Unit: Unit}
@@ -100,7 +99,7 @@ func (l *locale) telephone(written string) (string, bool) {
 }
 
 // dateInOrder reads a date of numbers in an order such as "dmy".
-func (l *locale) dateInOrder(written, order, language string) (string, bool) {
+func (l *locale) dateInOrder(written, order string) (string, bool) {
 	parts := strings.FieldsFunc(written, func(r rune) bool { return !isDigit(r) })
 	if len(parts) != len(order) {
 		return "", false
@@ -111,10 +110,6 @@ func (l *locale) dateInOrder(written, order, language string) (string, bool) {
 	}
 	if len(of) != len(order) || of['m'] == "" || of['d'] == "" {
 		return "", false
-	}
-	if len(of['y']) == len("2026") {
-		iso := fmt.Sprintf("%s-%02d-%02d", of['y'], number(of['m']), number(of['d']))
-		return l.byRulesOf(Date, iso, language)
 	}
 	if l.dated == nil {
 		return "", false

@@ -33,7 +33,9 @@ type slavic struct {
 	suffixes    map[string][]reading  // the endings that are written after ordinal numbers: "5-го"
 	counts      map[string]string     // the case by the endings that are written after cardinal numbers: "5-ти"
 	decimals    map[string]string
-	nouns       map[string]*noun // by the first form
+	years       map[string]string // the noun by the abbreviation after a year
+	spans       map[string]string // and by that after two years
+	nouns       map[string]*noun  // by the first form
 	scales      map[string]*noun
 	centuries   map[string]*noun
 	units       map[string]slavicUnit
@@ -83,6 +85,7 @@ func parseSlavic(table string, russian bool) *slavic {
 	}
 	g.cases, g.governs, g.clocks = g.pairs("case", 0, 1), g.pairs("prep", 1, 0), g.pairs("clock", 1, 0)
 	g.counts, g.decimals = g.pairs("count", 0, 1), g.pairs("decimal", 0, 1)
+	g.years, g.spans = g.pairs("year", 0, 1), g.pairs("years", 0, 1)
 	g.endings, g.suffixes = parseReadings(g.pairs("guess", 0, 1)), parseReadings(g.pairs("suffix", 0, 1))
 	for _, row := range g.rows["paradigm"] {
 		g.paradigms = append(g.paradigms, paradigm{regexp.MustCompile(row[0]), row[1]})

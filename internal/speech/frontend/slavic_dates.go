@@ -82,24 +82,19 @@ func (c *context) yearSaid(word string) string {
 	if word == "" {
 		return c.locale.yearWord()
 	}
-	for _, row := range c.locale.slavic.rows["year"] {
-		if strings.TrimSuffix(word, ".") == row[0] {
-			return " " + c.locale.slavic.nouns[row[1]].forms["sg"]
-		}
+	if name := c.locale.slavic.nouns[c.locale.slavic.years[strings.TrimSuffix(word, ".")]]; name != nil {
+		return " " + name.forms["sg"]
 	}
 	return " " + word
 }
 
-// saySlavicFirstDay says the first day of "с 3 по 5 мая".
-func saySlavicFirstDay(c *context) (string, bool) {
-	c.size = len(c.groups[1])
-	return c.locale.slavicDay(number(c.groups[1]), c.dayCase()), isDay(c.groups[1])
-}
-
-// saySlavicFirstYear says the first year of "с 1990 по 1995 год".
-func saySlavicFirstYear(c *context) (string, bool) {
-	c.size = len(c.groups[1])
-	return c.locale.slavicYear(c.groups[1], c.kase('n')), plausibleYear(c.groups[1])
+// saySlavicFirst says the first day of "с 3 по 5 мая", and the first year of "с 1990 по 1995 год".
+func saySlavicFirst(c *context) (string, bool) {
+	written := c.groups[1]
+	if c.size = len(written); c.size == 4 {
+		return c.locale.slavicYear(written, c.kase('n')), plausibleYear(written)
+	}
+	return c.locale.slavicDay(number(written), c.dayCase()), isDay(written)
 }
 
 func saySlavicMonthYear(c *context) (string, bool) {
@@ -122,9 +117,9 @@ func saySlavicYear(c *context) (string, bool) {
 	if last != "" {
 		spoken += c.locale.tables.words["to"] + c.locale.slavicYear(last, kase)
 	}
-	name := g.nouns[g.pairs("year", 0, 1)[word]]
+	name := g.nouns[g.years[word]]
 	if name == nil {
-		cell, name = "x", g.nouns[g.pairs("years", 0, 1)[word]]
+		cell, name = "x", g.nouns[g.spans[word]]
 	}
 	return spoken + " " + name.forms[cell+string(kase)] + c.stop(c.groups[0], c.after), true
 }

@@ -8,8 +8,6 @@ import (
 	"unicode/utf8"
 )
 
-const slavicNumeral = `(?:[1-9]\d{0,2}(?:[. \x{a0}\x{202f}]\d{3})+(?:,\d+)?|\d+(?:,\d+)?)`
-
 func newPolish() *locale { return newSlavic("pl", false) }
 
 func newRussian() *locale { return newSlavic("ru", true) }
@@ -29,7 +27,7 @@ func newSlavic(name string, isRussian bool) *locale {
 	l.clocked = func(c *context, hour, minute string) string { return c.slavicClock(hour, minute, 'n') }
 	l.rules = slices.Concat(markdownRules(), []rule{
 		on(Symbol, "/", sayPer),
-	}, addressRules(), notationRules(slavicNumeral), l.slavicDateRules(), g.amountRules(), l.tables.own,
+	}, addressRules(), notationRules(l.tables.numeral()), l.slavicDateRules(), l.slavicAmountRules(), l.tables.own,
 		l.slavicWordRules())
 	return l
 }
@@ -48,8 +46,8 @@ func (l *locale) slavicDateRules() []rule {
 		on(Date, `(\d{1,2})\s([IVX]{1,4})\s(\d{4})()`, saySlavicDottedDate),
 		on(Date, `(\d{4})/(\d{4}|\d{2})`, saySeason),
 		on(Date, `(\d{1,2})(?:\s?[-–]\s?(\d{1,2}))?\s`+month+`(?:\s(\d{4})`+yearWord+`)?`, saySlavicDayMonth),
-		on(Date, `(\d{1,2})()\s(?:`+joiners+`)\s\d{1,2}\s`+month, saySlavicFirstDay),
-		on(Date, `(\d{4})()\s(?:`+joiners+`)\s\d{4}\s(?:`+years+`)`, saySlavicFirstYear),
+		on(Date, `(\d{1,2})()\s(?:`+joiners+`)\s\d{1,2}\s`+month, saySlavicFirst),
+		on(Date, `(\d{4})()\s(?:`+joiners+`)\s\d{4}\s(?:`+years+`)`, saySlavicFirst),
 		on(Date, `((?i:`+alternatives(g.monthForms())+`))\s(\d{4})`+yearWord,
 			saySlavicMonthYear),
 		on(Date, `(\d{1,4})(?:\s?[-–—]\s?(\d{4}))?\s?(`+alternatives(g.column("year", "years"))+`)\.`,
@@ -376,25 +374,26 @@ func (c *context) slavicSum(written, scale string, u slavicUnit, kase byte) stri
 	}
 }
 
-func (g *slavic) amountRules() []rule {
+func (l *locale) slavicAmountRules() []rule {
+	g, numeral := l.slavic, l.tables.numeral()
 	scale := `(?:\s?(` + dotted(g.column("power")) + `))`
 	units, coins := dotted(g.column("measure")), dotted(g.column("coin"))
 	return []rule{
-		on(Money, `(`+alternatives(slices.DeleteFunc(g.column("coin"), startsLower))+`)\s?(`+slavicNumeral+`)`+scale+`?`, saySlavicMoney),
+		on(Money, `(`+alternatives(slices.DeleteFunc(g.column("coin"), startsLower))+`)\s?(`+numeral+`)`+scale+`?`, saySlavicMoney),
 		unlessAfter(oneOf("/"), on(Fraction, `(?:(\d{1,3})\s)?(\d{1,3})/(\d{1,3})`, saySlavicFraction)),
 		on(Fraction, `(?:(\d{1,4})\s?)?([½⅓⅔¼¾⅛⅜⅝⅞])()`, saySlavicFraction),
 		unlessAfter(oneOf("-–−"), on(Number, difference, sayDifference)),
-		on(Range, `(`+slavicNumeral+`)\s?[-–—]\s?(`+slavicNumeral+`)\s?(`+coins+`|`+units+`)`, saySlavicRange),
-		on(Range, `(`+slavicNumeral+`)[-–—]\s?(`+slavicNumeral+`)()`, saySlavicRange),
-		on(Money, `(`+slavicNumeral+`)`+scale+`?[ \x{a0}\x{202f}]?(`+coins+`)`, saySlavicUnit),
-		on(Unit, `(`+slavicNumeral+`)`+scale+`?[ \x{a0}\x{202f}]?(`+units+`)`, saySlavicUnit),
-		on(Unit, `(`+slavicNumeral+`)`+scale+`()`, saySlavicUnit),
+		on(Range, `(`+numeral+`)\s?[-–—]\s?(`+numeral+`)\s?(`+coins+`|`+units+`)`, saySlavicRange),
+		on(Range, `(`+numeral+`)[-–—]\s?(`+numeral+`)()`, saySlavicRange),
+		on(Money, `(`+numeral+`)`+scale+`?[ \x{a0}\x{202f}]?(`+coins+`)`, saySlavicUnit),
+		on(Unit, `(`+numeral+`)`+scale+`?[ \x{a0}\x{202f}]?(`+units+`)`, saySlavicUnit),
+		on(Unit, `(`+numeral+`)`+scale+`()`, saySlavicUnit),
 		on(Unit, units, sayUnitAlone),
-		on(Number, `(`+slavicNumeral+`)\s?[xх×]\s?`, saySlavicTimes),
+		on(Number, `(`+numeral+`)\s?[xх×]\s?`, saySlavicTimes),
 		on(Ordinal, `(\d{1,4})-(\pL{1,4})(?:\s(?:гг)\.)?`, saySlavicSuffix),
 		on(Number, `(\d{1,3})-(\pL{3,})`, saySlavicCompound),
 		on(Ordinal, `(\d{1,3})\.`, sayPolishOrdinal),
-		on(Number, slavicNumeral, saySlavicNumber),
+		on(Number, numeral, saySlavicNumber),
 	}
 }
 

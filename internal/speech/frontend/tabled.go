@@ -17,6 +17,7 @@ var files embed.FS
 // genders of its nouns, its months and units. A table has a row for each of them, which begins with its kind:
 //
 //	mark, sign, symbol  a character and its name in an address, before a number and alone
+//	numeral             the patterns of numbers with separators of thousands and without
 //	word                a word or a choice of this language by its name, see the methods that read it
 //	set                 a role, and the words in lower case that have it
 //	noun, ending        a gender, and nouns or endings of nouns of it
@@ -40,8 +41,8 @@ type tables struct {
 	bare     []string          // abbreviations without a full stop
 	said     map[string]string // the full names of months by those in monthOf
 	own      []rule            // of which the table has the patterns
-	// the patterns of numbers with separators of thousands, without them, and of both
-	grouped, plain, numeral string
+	grouped  string            // the pattern of numbers with separators of thousands
+	plain    string            // and of those without
 }
 
 // measure is a unit or a currency.
@@ -128,10 +129,6 @@ func newTables(numbers, emoji string, names ...string) *locale {
 			marks: make(map[rune]string), signs: make(map[string]string), symbols: make(map[string]string),
 		},
 	}
-	if names[0] == "en" {
-		l.tables.grouped, l.tables.plain = englishGrouped, englishPlain
-	}
-	l.tables.numeral = `(?:` + l.tables.grouped + `|` + l.tables.plain + `)`
 	for _, name := range names {
 		for row := range rows(file("tables/"+name+".tsv"), maxFields) {
 			l.learn(row)
@@ -168,10 +165,12 @@ func (l *locale) learn(row []string) {
 		t.words[key] = value
 	case "ordinal":
 		t.ordinals[key] = value
+	case "numeral":
+		t.grouped, t.plain = key, value
 	case "part":
 		t.parts[key] = [3]string{value, row[3], row[4]}
 	case "rule":
-		t.own = append(t.own, on(Kind(key), strings.ReplaceAll(value, "{N}", t.numeral), sayTemplate(row[3])))
+		t.own = append(t.own, on(Kind(key), strings.ReplaceAll(value, "{N}", t.numeral()), sayTemplate(row[3])))
 	case "short":
 		l.learnShort(key, abbreviation{value, row[3]})
 	case "unit", "money", "scale":
@@ -180,6 +179,9 @@ func (l *locale) learn(row []string) {
 		t.learnWords(row[0], key, strings.Fields(value))
 	}
 }
+
+// numeral is the pattern of numbers.
+func (t *tables) numeral() string { return `(?:` + t.grouped + `|` + t.plain + `)` }
 
 // learnWords adds words of which there are several in a row.
 func (t *tables) learnWords(kind, key string, list []string) {

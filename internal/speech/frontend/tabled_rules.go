@@ -10,13 +10,11 @@ import (
 	"unicode"
 )
 
-// The patterns of numbers with separators of thousands, and of those without.
+// The usual patterns of numbers with separators of thousands, and of those without.
 const (
 	groupedNumeral = `[1-9]\d{0,2}(?:[ \x{a0}\x{202f}'’]\d{3})+(?:[.,]\d+)?|` +
 		`[1-9]\d{0,2}(?:\.\d{3})+(?:,\d+)?|[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?`
-	plainNumeral   = `\d+(?:[.,]\d+)?`
-	englishGrouped = `\d{1,3}(?:,\d{3})+(?:\.\d+)?`
-	englishPlain   = `\d+(?:\.\d+)?`
+	plainNumeral = `\d+(?:[.,]\d+)?`
 )
 
 // noText is a pattern that matches no text, in place of alternatives of which there are none.
@@ -36,7 +34,7 @@ func (l *locale) tabledRules(beforeDates, beforeNumbers []rule) []rule {
 		addressRules(), []rule{
 			unlessAfter(oneOf(".-"), on(URL,
 				`[a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)*\.(?:be|br|ch|es|eu|it|mx|nl|pt)(?:/[^\s<>"”]*)?`, sayURL)),
-		}, notationRules(t.numeral), beforeDates, l.tabledDateRules(), t.own, []rule{
+		}, notationRules(t.numeral()), beforeDates, l.tabledDateRules(), t.own, []rule{
 			on(Ordinal, `(`+t.grouped+`|\d+)\.?(`+cmp.Or(suffix, noText)+`)`, sayTabledOrdinal), // before degrees
 		}, l.tabledAmountRules(), []rule{unlessAfter(oneOf("-–−"), on(Number, difference, sayDifference))}, beforeNumbers, []rule{
 			on(Number, `[1-9]\d{0,2}(?:\.\d{3}){3,}(?:,\d+)?`, sayTabledNumber),
@@ -61,19 +59,19 @@ func (l *locale) tabledAmountRules() []rule {
 	units = slices.DeleteFunc(units, func(symbol string) bool { return t.money[symbol] })
 	unit, coin, scale := alternatives(units), alternatives(money), l.scalePattern()
 	first := slices.DeleteFunc(slices.Clone(money), startsLower)
-	suffix := l.suffixPattern()
+	suffix, numeral := l.suffixPattern(), t.numeral()
 	return []rule{
 		on(Phone, `(?:\+\d{1,3}|\(\d{1,4}\)|\d{2,5})(?:[ ./\x{a0}\x{202f}-]{1,2}\(?\d{1,9}\)?\d{0,4}){1,6}|\d{9,11}`,
 			sayTabledPhone),
-		on(Money, `(`+alternatives(first)+`)\s?(\.\d+|`+t.numeral+`)(?:,[-–—])?(?:\s?(`+scale+`)\b)?`, sayTabledMoney),
-		on(Money, `()(`+t.numeral+`)(?:,[-–—])?(?:\s?(`+scale+`))?\s?(`+coin+`)`, sayTabledMoney),
+		on(Money, `(`+alternatives(first)+`)\s?(\.\d+|`+numeral+`)(?:,[-–—])?(?:\s?(`+scale+`)\b)?`, sayTabledMoney),
+		on(Money, `()(`+numeral+`)(?:,[-–—])?(?:\s?(`+scale+`))?\s?(`+coin+`)`, sayTabledMoney),
 		unlessAfter(oneOf("/"), on(Fraction, `()(\d{1,4})/(\d{1,4})`+suffix+`(?:\s?(`+unit+`)\b)?`, sayTabledFraction)),
 		on(Fraction, `(\d{1,3})\s(\d{1,3})/(\d{1,3})`+suffix+`(?:\s?(`+unit+`)\b)?`, sayTabledFraction),
 		on(Fraction, `(?:(\d{1,4})\s?)?([½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])()(?:\s?(`+unit+`)\b)?`, sayTabledFraction),
 		on(Range, `[-–—]\s?| [-–—]\s`, sayDash),
-		on(Number, `(`+t.numeral+`)\s?[x×]\s?`, sayTabledTimes),
-		on(Unit, `(`+t.numeral+`)[ \x{a0}\x{202f}-]?(?:(`+scale+`)\s)?(`+unit+`)`, sayTabledUnit),
-		on(Number, `(`+t.numeral+`)\s?(`+scale+`)`, sayScaled),
+		on(Number, `(`+numeral+`)\s?[x×]\s?`, sayTabledTimes),
+		on(Unit, `(`+numeral+`)[ \x{a0}\x{202f}-]?(?:(`+scale+`)\s)?(`+unit+`)`, sayTabledUnit),
+		on(Number, `(`+numeral+`)\s?(`+scale+`)`, sayScaled),
 		on(Unit, cmp.Or(t.words["units alone"], `km|kg|min|m[²³]?|qm|h|l|g|t|s|kWh`), sayUnitAlone),
 	}
 }
