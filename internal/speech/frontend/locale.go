@@ -30,10 +30,10 @@ type locale struct {
 	counting string // the set of rules for cardinal numbers
 	american bool   // the month comes before the day
 	emoji    func() map[string]string
-	words    wording
-	slavic   *slavic // the tables of Polish or Russian, nil in other languages
-	tables   *tables // nil if the language has none
-	ordinals string  // the set of rules for ordinal numbers
+	names    map[string]map[string]string // of characters, by "mark", "sign" and "symbol"; see tables
+	slavic   *slavic                      // the tables of Polish or Russian, nil in other languages
+	tables   *tables                      // nil if the language has none
+	ordinals string                       // the set of rules for ordinal numbers
 	// dated says a date of numbers, of which the year may be missing, and clocked a time of the day
 	dated   func(c *context, day, month, year string) (spoken string, ok bool)
 	clocked func(c *context, hour, minute string) string
@@ -52,12 +52,6 @@ type locale struct {
 func (l *locale) filter() *filter {
 	l.prepared.Do(func() { l.filtered = newFilter(l.rules) })
 	return l.filtered
-}
-
-// wording is what rules say that languages have in common.
-type wording struct {
-	marks          map[rune]string   // of which addresses consist beside letters and digits
-	signs, symbols map[string]string // before a number, and alone
 }
 
 // The locales are made when they are first used, or by Prepare.
@@ -105,6 +99,15 @@ func markdownRules() []rule {
 	}
 }
 
+// symbolRules are about hashtags and signs.
+func symbolRules() []rule {
+	return []rule{
+		on(Hashtag, `[#@](\pL[\pL\d_]*)`, sayHashtag),
+		on(Symbol, `([#~<>±≈§№−-])\s?[$£€]?\d[\w,.]*`, saySign),
+		on(Symbol, `[&+=≠≤≥×÷*/→™®©√∞]`, saySymbol),
+	}
+}
+
 // addressRules are about addresses and paths, which look alike in every language.
 func addressRules() []rule {
 	return []rule{
@@ -112,6 +115,8 @@ func addressRules() []rule {
 		unlessAfter(oneOf("._%+-"), on(Email, `[A-Za-z0-9][A-Za-z0-9._%+-]*@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+`, sayAddress)),
 		unlessAfter(oneOf(".-"), on(URL, `(?i)[a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)*`+
 			`\.(?:com|org|net|io|dev|edu|gov|co\.uk|uk|de|fr|ai|app)(?:/[^\s<>"”]*)?`, sayURL)),
+		unlessAfter(oneOf(".-"), on(URL,
+			`[a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)*\.(?:be|br|ch|es|eu|it|mx|nl|pl|pt|ru)(?:/[^\s<>"”]*)?`, sayURL)),
 		unlessAfter(isWord, on(Path, `(?:~|\.{1,2})?(?:/[\w.-]*\w)+/?`, sayAddress)),
 		on(Path, `[A-Z]:\\(?:[\w.\\-]*\w)?`, sayAddress),
 		unlessAfter(oneOf(".-_"), on(Path,

@@ -21,13 +21,12 @@ type speller map[string][]numberRule
 type numberRule struct {
 	base, divisor int64
 	text          string
-	slavic        bool // its plurals are
 }
 
 // parseRules reads the rules as command cldr writes them.
 func parseRules(content string) speller {
 	s := make(speller)
-	name, slavic := "", strings.Contains(content, "few{")
+	name := ""
 	for line := range strings.Lines(content) {
 		line = strings.TrimSuffix(line, "\n")
 		base, text, isRule := strings.Cut(line, "\t")
@@ -36,7 +35,6 @@ func parseRules(content string) speller {
 			continue
 		}
 		if rule, ok := parseRule(base, strings.TrimSuffix(text, ";")); ok {
-			rule.slavic = slavic
 			s[name] = append(s[name], rule)
 		}
 	}
@@ -135,12 +133,9 @@ func (r numberRule) withPlural(n int64) string {
 	if !ok || !closed {
 		return r.text
 	}
-	plural := "other"
-	if n == 1 {
-		plural = "one"
-	}
-	if r.slavic {
-		plural = slavicPlural(n)
+	plural := slavicPlural(n)
+	if n != 1 && !strings.Contains(forms, "few{") {
+		plural = "other"
 	}
 	for _, name := range []string{plural, "other"} {
 		if _, form, ok := strings.Cut(forms, name+"{"); ok {

@@ -52,8 +52,8 @@ func (l *locale) spelled(written string) string {
 		switch {
 		case isDigit(r) && l.speller != nil:
 			names = append(names, l.spell(l.counting, int64(r-'0')))
-		case l.words.marks[r] != "":
-			names = append(names, l.words.marks[r])
+		case l.names["mark"][string(r)] != "":
+			names = append(names, l.names["mark"][string(r)])
 		case unicode.IsMark(r) && len(names) > 0:
 			names[len(names)-1] += string(r)
 		case !unicode.IsSpace(r):
@@ -85,7 +85,7 @@ func (l *locale) signed(written, language string) (spoken string, ok bool) {
 		spoken, ok = (&context{scanner: &scanner{locale: l}}).amount(digits, 0), true
 	}
 	if ok && minus {
-		spoken = l.words.signs["-"] + " " + spoken
+		spoken = l.names["sign"]["-"] + " " + spoken
 	}
 	return spoken, ok
 }

@@ -49,9 +49,9 @@ const difference = `(\d+)(\s?[-–−]\s?| [/:] )(\d+)\s?=`
 // sayDifference says a subtraction or division.
 func sayDifference(c *context) (string, bool) {
 	c.size = len(c.groups[1]) + len(c.groups[2]) + len(c.groups[3])
-	sign := c.locale.words.signs["-"]
+	sign := c.locale.names["sign"]["-"]
 	if strings.ContainsAny(c.groups[2], "/:") {
-		sign = c.locale.words.symbols["÷"]
+		sign = c.locale.names["symbol"]["÷"]
 	}
 	return c.locale.integer(c.groups[1]) + " " + sign + " " + c.locale.integer(c.groups[3]), true
 }
@@ -135,7 +135,7 @@ var formulaParts = regexp.MustCompile(`[A-Z][a-z]*|[a-z]+|[₀-₉]+`)
 
 // sayScientific says "1.5e-3".
 func sayScientific(c *context) (string, bool) {
-	ten := " " + c.locale.words.symbols["×"] + " " + c.locale.integer("10")
+	ten := " " + c.locale.names["symbol"]["×"] + " " + c.locale.integer("10")
 	return c.amount(c.groups[1], 0) + ten + c.locale.power(strings.TrimPrefix(c.groups[2], "+")), true
 }
 
@@ -150,7 +150,7 @@ func (l *locale) power(power string) string {
 		return " " + known
 	}
 	if rest, ok := strings.CutPrefix(power, "-"); ok {
-		power, minus = rest, l.words.signs["-"]+" "
+		power, minus = rest, l.names["sign"]["-"]+" "
 	}
 	if isDigit(rune(power[0])) {
 		power = l.integer(power)
@@ -183,7 +183,7 @@ func sayVersion(c *context) (string, bool) {
 	}
 	dot := c.locale.tables.words["point"]
 	if strings.Count(written, ".") == 3 {
-		dot = c.locale.words.marks['.']
+		dot = c.locale.names["mark"]["."]
 	}
 	for i, part := range strings.Split(written, ".") {
 		if i > 0 {
@@ -227,8 +227,8 @@ func spellAddress(l *locale, address string) string {
 		case isWord(r):
 			size = len(address) - len(strings.TrimLeftFunc(address, func(r rune) bool { return isWord(r) && !isDigit(r) }))
 			words = append(words, strings.ReplaceAll(address[:size], "www", "w w w"))
-		case l.words.marks[r] != "":
-			words = append(words, l.words.marks[r])
+		case l.names["mark"][string(r)] != "":
+			words = append(words, l.names["mark"][string(r)])
 		}
 		address = address[size:]
 	}
@@ -312,7 +312,7 @@ func sayHashtag(c *context) (string, bool) {
 	}
 	name := c.locale.tables.words["hashtag"]
 	if c.groups[0][0] == '@' {
-		name = c.locale.words.marks['@']
+		name = c.locale.names["mark"]["@"]
 	}
 	return name + " " + splitWords(c.locale, c.groups[1]), true
 }
@@ -350,7 +350,7 @@ func saySign(c *context) (string, bool) {
 	if sign == "-" && unicode.IsSpace(firstOf(c.text[c.at+1:])) {
 		return "", false // a dash
 	}
-	return c.pad(c.locale.words.signs[sign], c.size), true
+	return c.pad(c.locale.names["sign"][sign], c.size), true
 }
 
 // saySilentLink leaves the text of a link, without its brackets.
@@ -364,7 +364,7 @@ func sayMarks(c *context) (string, bool) {
 	previous, next := c.previous(), firstOf(c.after)
 	switch mark := c.groups[0]; {
 	case mark == "*" && (isDigit(previous) && isDigit(next) || previous == ' ' && next == ' '):
-		return c.pad(c.locale.words.symbols[mark], 1), c.locale.speller != nil
+		return c.pad(c.locale.names["symbol"][mark], 1), c.locale.speller != nil
 	case mark[0] == '_' && isWord(previous) && isWord(next):
 		return " ", true
 	case mark[0] == '~' && len(mark) == 1:
@@ -400,5 +400,5 @@ func saySymbol(c *context) (string, bool) {
 	case symbol == "™" || symbol == "®":
 		return "", true
 	}
-	return c.pad(c.locale.words.symbols[symbol], c.size), true
+	return c.pad(c.locale.names["symbol"][symbol], c.size), true
 }

@@ -252,17 +252,14 @@ func saySlavicPhone(c *context) (string, bool) {
 
 func (l *locale) slavicWordRules() []rule {
 	g := l.slavic
-	return []rule{
+	return append([]rule{
 		on(Roman, `([IVXL]{1,7})(\s?[-–—]\s?|\s[iи]\s)([IVXL]{1,7})\s(?:(`+
 			alternatives(g.column("century"))+`)\.|(`+alternatives(g.formsOf("!"))+`))`, saySlavicRomans),
 		on(Roman, `([IVXL]{1,7})(?:\s?(`+alternatives(g.column("century"))+`)\.)?`, saySlavicRoman),
 		on(Abbreviation, `((?:\pL\.){2,6})|\pL{1,7}(?:-\pL)?\.(?:[ \x{a0}\x{202f}]?\pL{1,3}\.){0,3}`,
 			saySlavicLongForm),
 		on(Abbreviation, `(?i:`+cmp.Or(alternatives(l.tables.bare), noText)+`)\.?`, sayBare),
-		on(Hashtag, `[#@](\pL[\pL\d_]*)`, sayHashtag),
-		on(Symbol, `([#~<>±≈№§−-])\s?[$£€]?\d[\d,.]*`, saySign),
-		on(Symbol, `[&+=≠≤≥×÷*/→™®©√∞]`, saySymbol),
-	}
+	}, symbolRules()...)
 }
 
 // saySlavicRoman says "XIX век" and "Пётр I" by the noun beside the number.

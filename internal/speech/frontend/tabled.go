@@ -125,9 +125,7 @@ func newTables(numbers, emoji string, names ...string) *locale {
 			money: make(map[string]bool), scales: make(map[string]measure), said: make(map[string]string),
 			grouped: groupedNumeral, plain: plainNumeral,
 		},
-		words: wording{
-			marks: make(map[rune]string), signs: make(map[string]string), symbols: make(map[string]string),
-		},
+		names: map[string]map[string]string{"mark": {}, "sign": {}, "symbol": {}},
 	}
 	for _, name := range names {
 		for row := range rows(file("tables/"+name+".tsv"), maxFields) {
@@ -155,12 +153,8 @@ const maxFields = 8
 func (l *locale) learn(row []string) {
 	t, key, value := l.tables, row[1], row[2]
 	switch row[0] {
-	case "mark":
-		l.words.marks[firstOf(key)] = value
-	case "sign":
-		l.words.signs[key] = value
-	case "symbol":
-		l.words.symbols[key] = value
+	case "mark", "sign", "symbol":
+		l.names[row[0]][key] = value
 	case "word":
 		t.words[key] = value
 	case "ordinal":

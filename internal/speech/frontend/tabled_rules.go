@@ -31,10 +31,7 @@ func (l *locale) tabledRules(beforeDates, beforeNumbers []rule) []rule {
 	return slices.Concat(markdownRules(), []rule{ // before paths
 		on(Symbol, "/", sayPer), on(Symbol, `/\s?`, sayOver),
 	},
-		addressRules(), []rule{
-			unlessAfter(oneOf(".-"), on(URL,
-				`[a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)*\.(?:be|br|ch|es|eu|it|mx|nl|pt)(?:/[^\s<>"”]*)?`, sayURL)),
-		}, notationRules(t.numeral()), beforeDates, l.tabledDateRules(), t.own, []rule{
+		addressRules(), notationRules(t.numeral()), beforeDates, l.tabledDateRules(), t.own, []rule{
 			on(Ordinal, `(`+t.grouped+`|\d+)\.?(`+cmp.Or(suffix, noText)+`)`, sayTabledOrdinal), // before degrees
 		}, l.tabledAmountRules(), []rule{unlessAfter(oneOf("-–−"), on(Number, difference, sayDifference))}, beforeNumbers, []rule{
 			on(Number, `[1-9]\d{0,2}(?:\.\d{3}){3,}(?:,\d+)?`, sayTabledNumber),
@@ -46,10 +43,7 @@ func (l *locale) tabledRules(beforeDates, beforeNumbers []rule) []rule {
 			on(Roman, `([IVXLC]{1,7})(`+suffix+`)?`, sayTabledRoman),
 			on(Abbreviation, `(?:`+cmp.Or(alternatives(t.bare), noText)+`)\.?`, sayBare),
 			on(Abbreviation, `((?:\pL\.){2,6})|\pL{1,7}\.(?:[ \x{a0}\x{202f}]?-?\pL{1,4}(?:-\pL)?\.){0,3}`, sayLongForm),
-			on(Hashtag, `[#@](\pL[\pL\d_]*)`, sayHashtag),
-			on(Symbol, `([#~<>±≈§№−-])\s?[$£€]?\d[\w,.]*`, saySign),
-			on(Symbol, `[&+=≠≤≥×÷*/→™®©√∞]`, saySymbol),
-		})
+		}, symbolRules())
 }
 
 func (l *locale) tabledAmountRules() []rule {
@@ -296,7 +290,7 @@ func (c *context) dropStop(symbol string) {
 func sayTabledTimes(c *context) (string, bool) {
 	t := c.locale.tables
 	if isDigit(firstOf(c.after)) {
-		return c.amount(c.groups[1], 0) + " " + c.locale.words.symbols["×"] + " ", true
+		return c.amount(c.groups[1], 0) + " " + c.locale.names["symbol"]["×"] + " ", true
 	}
 	c.size = len(strings.TrimRight(c.groups[0], " \n"))
 	return c.amount(c.groups[1], t.words["fold gender"][0]) + t.words["fold"], !strings.Contains(c.groups[0][:c.size], " ")
