@@ -11,7 +11,7 @@ import (
 // around them, and words that numbers are part of, beside what the tables have.
 func newGerman() *locale {
 	l := newTables("de", "de", "de")
-	l.starters, l.isOrdinal = l.tables.sets["starter"], l.tables.isGermanOrdinal
+	l.isOrdinal = l.tables.isGermanOrdinal
 	l.rules = l.tabledRules([]rule{
 		on(Date, `(\d{1,2})\.\s?(\d{1,2})\.(?:\s?(\d{4})\b|(\d{2})\b)?`, sayGermanDate),
 		on(Date, `(\d{2,4})(er\pL*)`, sayGermanDecade),
@@ -114,7 +114,7 @@ func sayGermanDate(c *context) (string, bool) {
 	if c.locale.tables.sets["part"][strings.ToLower(c.before())] {
 		return "", false
 	}
-	spoken, ok := c.locale.dated(c, c.groups[1], c.groups[2], c.groups[3]+c.groups[4])
+	spoken, ok := sayDated(c, c.groups[1], c.groups[2], c.groups[3]+c.groups[4])
 	return spoken + c.stop(c.groups[0], c.after), ok
 }
 

@@ -30,19 +30,16 @@ type locale struct {
 	counting string // the set of rules for cardinal numbers
 	american bool   // the month comes before the day
 	emoji    func() map[string]string
-	names    map[string]map[string]string // of characters, by "mark", "sign" and "symbol"; see tables
-	slavic   *slavic                      // the tables of Polish or Russian, nil in other languages
-	tables   *tables                      // nil if the language has none
-	ordinals string                       // the set of rules for ordinal numbers
-	// dated says a date of numbers, of which the year may be missing, and clocked a time of the day
-	dated   func(c *context, day, month, year string) (spoken string, ok bool)
-	clocked func(c *context, hour, minute string) string
+	names    map[string]map[string]string                 // of characters, by "mark", "sign" and "symbol"; see tables
+	slavic   *slavic                                      // the tables of Polish or Russian, nil in other languages
+	tables   *tables                                      // nil if the language has none
+	ordinals string                                       // the set of rules for ordinal numbers
+	clocked  func(c *context, hour, minute string) string // says a time of the day
 	// isOrdinal reports of what follows a number with a full stop that it is an ordinal number; may be nil
 	isOrdinal func(after string) bool
 
 	units         map[string]measure        // by symbol
 	abbreviations map[string][]abbreviation // without the last full stop
-	starters      map[string]bool           // the words that begin a sentence after an abbreviation; nil if all capitals do
 
 	prepared sync.Once
 	filtered *filter

@@ -19,11 +19,8 @@ func newSlavic(name string, isRussian bool) *locale {
 		one := measure{one: unit.say(0, unit.noun.forms["sa"])}
 		l.units[symbol], l.units[symbol+"."] = one, one
 	}
-	l.slavic, l.starters = g, l.tables.sets["starter"]
+	l.slavic = g
 	l.isOrdinal = func(after string) bool { return g.isNumbered(firstWord(after)) }
-	l.dated = func(c *context, day, month, year string) (string, bool) {
-		return l.slavicDate(day, month, year, c.dayCase())
-	}
 	l.clocked = func(c *context, hour, minute string) string { return c.slavicClock(hour, minute, 'n') }
 	l.rules = slices.Concat(markdownRules(), []rule{
 		on(Symbol, "/", sayPer),

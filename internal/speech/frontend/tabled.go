@@ -3,6 +3,7 @@ package frontend
 import (
 	"cmp"
 	"embed"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -134,7 +135,7 @@ func newTables(numbers, emoji string, names ...string) *locale {
 	}
 	t := l.tables
 	t.words["ratio"] = cmp.Or(t.words["ratio"], t.words["to"])
-	l.ordinals, l.dated, l.clocked = "%spellout-ordinal-masculine", sayDated, sayClock
+	l.ordinals, l.clocked = "%spellout-ordinal-masculine", sayClock
 	if set := t.words["ordinals"]; set != "" {
 		l.counting, l.ordinals = t.words["counting"], set
 	}
@@ -181,12 +182,9 @@ func (t *tables) numeral() string { return `(?:` + t.grouped + `|` + t.plain + `
 func (t *tables) learnWords(kind, key string, list []string) {
 	switch kind {
 	case "set":
-		if t.sets[key] == nil {
-			t.sets[key] = make(map[string]bool, len(list))
-		}
-		for _, word := range list {
-			t.sets[key][word] = true
-		}
+		set := words(list...)
+		maps.Copy(set, t.sets[key])
+		t.sets[key] = set
 	case "noun":
 		for _, noun := range list {
 			t.genders[noun] = key[0]

@@ -39,7 +39,7 @@ func (l *locale) suffixPattern() string {
 func isDay(digits string) bool { return number(digits) >= 1 && number(digits) <= 31 }
 
 func sayISODate(c *context) (string, bool) {
-	spoken, ok := c.locale.dated(c, c.groups[3], c.groups[2], c.groups[1])
+	spoken, ok := sayDated(c, c.groups[3], c.groups[2], c.groups[1])
 	if clock := strings.TrimPrefix(c.groups[4], "T"); clock != "" {
 		hour, minute, _ := strings.Cut(clock, ":")
 		spoken += ", " + c.locale.clocked(c, hour, minute)
@@ -52,6 +52,9 @@ func sayISODate(c *context) (string, bool) {
 
 // sayDated says a date; it fails if the numbers are none. The year may be missing.
 func sayDated(c *context, day, month, year string) (string, bool) {
+	if c.locale.slavic != nil {
+		return c.locale.slavicDate(day, month, year, c.dayCase())
+	}
 	n, t := number(month), c.locale.tables
 	if n < 1 || n > 12 || !isDay(day) {
 		return "", false

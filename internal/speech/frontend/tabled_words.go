@@ -203,8 +203,8 @@ func (c *context) stop(written, after string) string {
 
 // starts reports whether a word after a full stop begins a sentence.
 func (l *locale) starts(word string) bool {
-	if l.starters == nil {
-		return startsUpper(word) && !l.tables.sets["after time"][word]
+	if starters := l.tables.sets["starter"]; starters != nil && !l.tables.isEnglish() {
+		return starters[word]
 	}
-	return l.starters[word]
+	return startsUpper(word) && !l.tables.sets["after time"][word]
 }
