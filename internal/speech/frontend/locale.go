@@ -17,6 +17,11 @@ type rule struct {
 	say     func(*context) (spoken string, ok bool)
 }
 
+// on is a rule for what a pattern matches.
+func on(kind Kind, pattern string, say func(*context) (string, bool)) rule {
+	return rule{kind: kind, pattern: regexp.MustCompile("^(?:" + pattern + ")"), say: say}
+}
+
 // unlessAfter is a rule that does not apply after some characters: what it matches would have begun before them.
 func unlessAfter(characters func(rune) bool, r rule) rule {
 	r.unless = characters

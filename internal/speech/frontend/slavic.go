@@ -51,8 +51,9 @@ type noun struct {
 	forms  map[string]string
 }
 
-// paradigm has the forms of the nouns for which a pattern matches "s", the gender with flags, and the nominative, genitive
-// and prepositional, or "x", the same, the nominative and genitive of the plural, and the prepositional.
+// paradigm has the forms of the nouns for which a pattern matches "s", the gender with flags, and the nominative,
+// genitive and prepositional, or "x", the gender with flags, the nominative and genitive of the plural, and the
+// prepositional. The forms are written as "sd=$1u", with parts of what the pattern matches.
 type paradigm struct {
 	pattern *regexp.Regexp
 	cells   string

@@ -103,8 +103,8 @@ func (l *locale) yearNumber(written string) string {
 	}
 }
 
-// dayOf says the number of a day, which is an ordinal number in German and English. In other languages, the first may be
-// one.
+// dayOf says the number of a day, which is an ordinal number in German and English. In other languages, the first may
+// be one.
 func (c *context) dayOf(digits string) string {
 	l := c.locale
 	switch n := number(digits); {

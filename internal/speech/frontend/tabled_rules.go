@@ -33,7 +33,9 @@ func (l *locale) tabledRules(beforeDates, beforeNumbers []rule) []rule {
 	},
 		addressRules(), notationRules(t.numeral()), beforeDates, l.tabledDateRules(), t.own, []rule{
 			on(Ordinal, `(`+t.grouped+`|\d+)\.?(`+cmp.Or(suffix, noText)+`)`, sayTabledOrdinal), // before degrees
-		}, l.tabledAmountRules(), []rule{unlessAfter(oneOf("-–−"), on(Number, difference, sayDifference))}, beforeNumbers, []rule{
+		}, l.tabledAmountRules(), []rule{
+			unlessAfter(oneOf("-–−"), on(Number, difference, sayDifference)),
+		}, beforeNumbers, []rule{
 			on(Number, `[1-9]\d{0,2}(?:\.\d{3}){3,}(?:,\d+)?`, sayTabledNumber),
 			on(Version, `\d{1,3}(?:\.\d+){3}|\d{1,2}(?:\.\d{1,2}){2}`, sayVersion),
 			on(Version, `[vV](\d+(?:\.\d+){1,3})`, sayVersion),
