@@ -2,6 +2,7 @@ package frontend
 
 import (
 	"cmp"
+	"regexp"
 	"strings"
 )
 
@@ -21,7 +22,6 @@ func newEnglish(american bool, names ...string) *locale {
 		on(Phone, `\d{3}-(?:\d{2}-\d{4}|\d{3}-\d{4}-\d{1,4})|0\d{2,4} \d{3,4} \d{3,4}`, sayPhone),
 		on(Phone, `(?:\+\d{1,3}[ .-]?|1[ .-])?(?:\(\d{2,4}\)[ .-]?|\d{3}[ .-])?\d{3}[ .-]\d{4}`, sayPhone),
 		on(Phone, `\+\d{1,3}(?:[ .-]?\(?\d{2,8}\)?){2,5}`, sayPhone),
-		on(Range, `(\d{1,2}):(\d{2})\s?[-–]\s?(\d{1,2}):(\d{2})(?:\s?([aApP])(?:\.\s?[mM]\.|[mM]))?`, sayFromTo),
 		on(Time, `(\d{1,2}):(\d{2})(?::(\d{2}))?(?:\s?([aApP])(?:\.\s?[mM]\.?|[mM]))?`, sayTime),
 		on(Time, `(\d{1,2})(?:\.(\d{2}))?()\s?([aApP])(?:\.\s?[mM]\.|[mM])`, sayTime),
 		on(Date, month+`[\s-](\d{1,2})`+suffix+`(?:[-–](\d{1,2})\b)?(?:(?:,?\s|-)(\d{4}))?`, sayMonthDay),
@@ -36,7 +36,7 @@ func newEnglish(american bool, names ...string) *locale {
 		unlessAfter(oneOf("-–0123456789"), on(Range, `(`+numeral+`)([-–—]\s?)(`+numeral+`)`, sayRange)),
 		on(Number, `(\d{4})(?:\s[A-Z]\.?|\s[A-Z][a-z]+){1,3}\s(?:`+streets+`)\b`, sayHouse),
 		on(Number, `(`+numeral+`)([KMB])`, sayShortScale),
-		on(Number, `\d{4}`, sayYear), unlessAfter(oneOf("."), on(Number, `\.\d+`, sayDecimals)),
+		on(Number, `\d{4}`, sayNumbered), on(Date, `\d{4}`, sayYear), unlessAfter(oneOf("."), on(Number, `\.\d+`, sayDecimals)),
 		on(Abbreviation, `(?:[A-Za-z]\.){2,6}[A-Za-z]`, sayLetters), on(Abbreviation, `US`, sayUS),
 		on(Heteronym, heteronymPattern(), sayHeteronym),
 		unlessAfter(isDigit, on(Symbol, `-\d{1,3}`, saySerial)),
@@ -45,24 +45,25 @@ func newEnglish(american bool, names ...string) *locale {
 	return l
 }
 
-// sayYear says a number of four digits as a year or the number of a room, where the words around it or its form say
-// that it is one.
+// sayNumbered says the number of a room, a flight or the like by its pairs of digits: "Flight 1175", "UA 1175".
+func sayNumbered(c *context) (string, bool) {
+	before := c.before()
+	isCode := len(before) == 2 && startsCapitals(before) && strings.HasSuffix(c.text[:c.at], before+" ")
+	isNumbered := isCode || c.locale.tables.sets["numbered"][strings.ToLower(before)]
+	return c.locale.paired(c.groups[0]), isNumbered && c.groups[0][0] != '0' && !strings.HasPrefix(c.after, "@")
+}
+
+// sayYear says a number as a year where the words around it or its form say that it is one.
 func sayYear(c *context) (string, bool) {
-	written := c.groups[0]
-	switch {
-	case strings.HasPrefix(c.after, "@"):
-		return "", false
-	case c.isNumbered() && written[0] != '0':
-		return c.locale.paired(written), true
-	}
-	return c.locale.year(number(written)), isYear(c, written)
+	isNone := strings.HasPrefix(c.after, "@") || followsDecimals(c.after)
+	return c.locale.year(number(c.groups[0])), !isNone && isYear(c, c.groups[0])
 }
 
 // isYear reports whether a number of four digits is a year.
 func isYear(c *context, written string) bool {
 	before, first := c.before(), firstOf(c.after)
 	switch {
-	case !plausibleYear(written) || followsDecimals(c.after):
+	case !plausibleYear(written):
 		return false
 	case strings.HasSuffix(strings.TrimRight(c.text[:c.at], " "), "©"):
 		return true
@@ -92,13 +93,6 @@ func sayHouse(c *context) (string, bool) {
 	digits := c.groups[1]
 	c.size = len(digits)
 	return c.locale.paired(digits), true
-}
-
-// isNumbered reports whether a number is that of a room, a flight or the like: "Flight 1175", "UA 1175".
-func (c *context) isNumbered() bool {
-	before := c.before()
-	return c.locale.tables.sets["numbered"][strings.ToLower(before)] || len(before) == 2 && startsCapitals(before) &&
-		strings.HasSuffix(c.text[:c.at], before+" ")
 }
 
 // paired says a number of three or four digits by its pairs.
@@ -198,7 +192,9 @@ func sayTime(c *context) (string, bool) {
 	case number(hour) > 24 || minute != "" && number(minute) > 59 || c.previous() == ':':
 		return "", false
 	case half != "":
-		return c.locale.hourOf(hour, minute) + c.half12(half), true
+		return c.locale.hourOf(hour, minute) + " " + strings.ToLower(half) + " m" + c.stop(c.groups[0], c.after), true
+	case halfFollows.MatchString(c.after[:min(len(c.after), 20)]):
+		return c.locale.hourOf(hour, minute), true
 	case second != "":
 		return c.withSeconds(hour, minute, second), true
 	}
@@ -213,24 +209,8 @@ func (l *locale) hourOf(hour, minute string) string {
 	return l.integer(hour) + l.minutes(minute)
 }
 
-// half12 says the half of the day, "a m" or "p m".
-func (c *context) half12(letter string) string {
-	return " " + strings.ToLower(letter) + " m" + c.stop(c.groups[0], c.after)
-}
-
-// sayFromTo says from which time to which something lasts.
-func sayFromTo(c *context) (string, bool) {
-	for i := 1; i < 5; i += 2 {
-		if number(c.groups[i]) > 24 || number(c.groups[i+1]) > 59 || c.previous() == ':' {
-			return "", false
-		}
-	}
-	say, half := c.locale.clock, ""
-	if c.groups[5] != "" {
-		say, half = c.locale.hourOf, c.half12(c.groups[5])
-	}
-	return say(c.groups[1], c.groups[2]) + " to " + say(c.groups[3], c.groups[4]) + half, true
-}
+// halfFollows matches the end of a span of time with the half of the day, which is said once: "9:00-10:30 am".
+var halfFollows = regexp.MustCompile(`^\s?[-–]\s?\d{1,2}:\d{2}\s?[aApP](?:\.\s?)?[mM]`)
 
 func (l *locale) clock(hour, minute string) string {
 	n := number(hour)

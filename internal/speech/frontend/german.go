@@ -111,7 +111,7 @@ func (t *tables) caseAfter(word string) int {
 }
 
 func sayGermanDate(c *context) (string, bool) {
-	if c.locale.tables.sets["part"][strings.ToLower(c.before())] {
+	if c.isAfter("part") {
 		return "", false
 	}
 	spoken, ok := sayDated(c, c.groups[1], c.groups[2], c.groups[3]+c.groups[4])

@@ -78,12 +78,7 @@ func (l *locale) eachDigit(written string) (string, bool) {
 // signed reads a whole or decimal number, which may have a sign.
 func (l *locale) signed(written, language string) (spoken string, ok bool) {
 	digits, minus := strings.CutPrefix(strings.ReplaceAll(written, "−", "-"), "-")
-	switch {
-	case l.tables.words["numbers"] != "with commas":
-		spoken, ok = l.byRulesOf(Number, digits, language)
-	case strings.Trim(digits, "0123456789,.") == "" && strings.ContainsFunc(digits, isDigit):
-		spoken, ok = (&context{scanner: &scanner{locale: l}}).amount(digits, 0), true
-	}
+	spoken, ok = l.byRulesOf(Number, digits, language)
 	if ok && minus {
 		spoken = l.names["sign"]["-"] + " " + spoken
 	}

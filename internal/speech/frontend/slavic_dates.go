@@ -44,7 +44,7 @@ func (l *locale) yearWord() string {
 
 // dayCase returns the case of a day by the word before it: "on the third" is genitive without a preposition.
 func (c *context) dayCase() byte {
-	if c.locale.tables.sets["today"][strings.ToLower(c.before())] {
+	if c.isAfter("today") {
 		return 'n'
 	}
 	return c.clockCase('g')
@@ -243,8 +243,7 @@ func saySlavicPhone(c *context) (string, bool) {
 	count := len(strings.Map(onlyDigit, written))
 	dashes := strings.Count(written, "-") > 1 || strings.Contains(written, ")")
 	long := count >= 9 && count <= 12 && len(groups) >= 4 && len(groups[len(groups)-1]) == 2
-	named := c.locale.tables.sets["phone"][strings.ToLower(c.before())]
-	if written[0] != '+' && !(long || count == 11 && dashes || named) {
+	if written[0] != '+' && !(long || count == 11 && dashes || c.isAfter("phone")) {
 		return "", false
 	}
 	return sayPhone(c)

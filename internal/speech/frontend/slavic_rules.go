@@ -219,7 +219,7 @@ func saySlavicNumber(c *context) (string, bool) {
 
 // isHour reports whether a number is an hour by what is before it: "o 9".
 func (c *context) isHour(n int64) bool {
-	return n <= 24 && c.next() == "" && c.locale.tables.sets["at"][strings.ToLower(c.before())]
+	return n <= 24 && c.next() == "" && c.isAfter("at")
 }
 
 // collective returns the word for two or more of what is counted by collective numbers, as children are.
@@ -240,7 +240,7 @@ func (c *context) isLabel() bool {
 
 // isBareYear reports whether a number is a year by the preposition before it.
 func (c *context) isBareYear(written string) bool {
-	return len(written) == 4 && plausibleYear(written) && c.locale.tables.sets["bare"][strings.ToLower(c.before())]
+	return len(written) == 4 && plausibleYear(written) && c.isAfter("bare")
 }
 
 // nounBefore returns what the noun before the position may be, if it has one of the flags.

@@ -272,6 +272,11 @@ func (c *context) counted(written string) byte {
 	return 0
 }
 
+// isAfter reports whether the word before the position has a role.
+func (c *context) isAfter(role string) bool {
+	return c.locale.tables.sets[role][strings.ToLower(c.before())]
+}
+
 // label returns the word before the position unless a comma divides the two.
 func (c *context) label() string {
 	if strings.HasSuffix(strings.TrimRight(c.text[:c.at], " \u00a0"), ",") {

@@ -135,7 +135,7 @@ func sayTabledDate(c *context) (string, bool) {
 
 // sayShortDate says a day and a month after a word that shows that they are a date.
 func sayShortDate(c *context) (string, bool) {
-	if !c.locale.tables.sets["day"][strings.ToLower(c.before())] || strings.HasPrefix(c.after, "/") {
+	if !c.isAfter("day") || strings.HasPrefix(c.after, "/") {
 		return "", false
 	}
 	return sayDated(c, c.groups[1], c.groups[2], "")
@@ -173,7 +173,7 @@ func sayTabledTime(c *context) (string, bool) {
 	hour, minute, second := c.groups[1], c.groups[2], c.groups[3]
 	t := c.locale.tables
 	if strings.ContainsRune(":,.", c.previous()) || strings.HasPrefix(c.after, ":") || number(hour) > 24 ||
-		number(minute) > 59 || number(second) > 59 || t.sets["score"][strings.ToLower(c.before())] {
+		number(minute) > 59 || number(second) > 59 || c.isAfter("score") {
 		return "", false
 	}
 	if second == "" {
@@ -204,9 +204,8 @@ func sayHours(c *context) (string, bool) {
 
 // sayDottedTime says "ore 14.30".
 func sayDottedTime(c *context) (string, bool) {
-	t := c.locale.tables
-	isClock := t.sets["clock"][strings.ToLower(c.before())] || c.groups[3] != ""
-	if t.isEnglish() || !isClock || number(c.groups[1]) > 24 || number(c.groups[2]) > 59 {
+	isClock := c.isAfter("clock") || c.groups[3] != ""
+	if c.locale.tables.isEnglish() || !isClock || number(c.groups[1]) > 24 || number(c.groups[2]) > 59 {
 		return "", false
 	}
 	return c.tabledClock(c.groups[1], c.groups[2], false), true

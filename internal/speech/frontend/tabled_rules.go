@@ -127,7 +127,7 @@ func sayTabledOrdinal(c *context) (string, bool) {
 	t := c.locale.tables
 	whole, _, mark := t.amountOf(c.groups[1])
 	noun, _ := spacedWord(c.after)
-	isDegree := c.groups[2] == "°" && !t.sets["day"][strings.ToLower(c.before())] &&
+	isDegree := c.groups[2] == "°" && !c.isAfter("day") &&
 		(!startsLower(noun) || len(noun) == 1 || t.sets["small"][noun])
 	if whole[0] == '0' && len(whole) > 1 || mark != 0 || isDegree {
 		return "", false
@@ -157,7 +157,7 @@ func sayTabledPhone(c *context) (string, bool) {
 	written := c.groups[0]
 	count := len(strings.Map(onlyDigit, written))
 	isPhone := strings.ContainsRune("+(0", firstOf(written)) || phoneGroups.MatchString(written) ||
-		c.locale.tables.sets["phone"][strings.ToLower(c.before())]
+		c.isAfter("phone")
 	if !isPhone || count < minPhoneDigits || count > maxPhoneDigits || isDigit(c.previous()) ||
 		strings.HasPrefix(c.after, "-") {
 		return "", false
@@ -264,7 +264,7 @@ func sayTabledUnit(c *context) (string, bool) {
 	if c.groups[2] != "" {
 		return c.scaled(c.groups[1], c.groups[2], m.many), true
 	}
-	if symbol == "h" && c.locale.tables.sets["at"][strings.ToLower(c.before())] && number(c.groups[1]) > 0 {
+	if symbol == "h" && c.isAfter("at") && number(c.groups[1]) > 0 {
 		return c.tabledClock(c.groups[1], "", true), true // "um 9 h"
 	}
 	return c.quantity(c.groups[1], m) + c.stop(symbol, c.after), true

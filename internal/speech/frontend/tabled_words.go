@@ -153,7 +153,7 @@ func (c *context) holds(condition rune, after string) bool {
 	case '1':
 		return isDigit(firstOf(next))
 	case 'S':
-		return streetFollows.MatchString(after) || c.locale.tables.sets["at street"][strings.ToLower(c.before())]
+		return streetFollows.MatchString(after) || c.isAfter("at street")
 	case 'D':
 		if word := firstWord(next); c.locale.tables.sets["weak"][word] { // "Mo., den 3. Oktober"
 			next = strings.TrimLeft(next[len(word):], " ")
