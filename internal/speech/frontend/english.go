@@ -49,14 +49,18 @@ func newEnglish(american bool, names ...string) *locale {
 func sayNumbered(c *context) (string, bool) {
 	before := c.before()
 	isCode := len(before) == 2 && startsCapitals(before) && strings.HasSuffix(c.text[:c.at], before+" ")
-	isNumbered := isCode || c.locale.tables.sets["numbered"][strings.ToLower(before)]
-	return c.locale.paired(c.groups[0]), isNumbered && c.groups[0][0] != '0' && !strings.HasPrefix(c.after, "@")
+	if !isCode && !c.isAfter("numbered") || c.groups[0][0] == '0' || strings.HasPrefix(c.after, "@") {
+		return "", false
+	}
+	return c.locale.paired(c.groups[0]), true
 }
 
 // sayYear says a number as a year where the words around it or its form say that it is one.
 func sayYear(c *context) (string, bool) {
-	isNone := strings.HasPrefix(c.after, "@") || followsDecimals(c.after)
-	return c.locale.year(number(c.groups[0])), !isNone && isYear(c, c.groups[0])
+	if strings.HasPrefix(c.after, "@") || followsDecimals(c.after) || !isYear(c, c.groups[0]) {
+		return "", false
+	}
+	return c.locale.year(number(c.groups[0])), true
 }
 
 // isYear reports whether a number of four digits is a year.
@@ -69,7 +73,7 @@ func isYear(c *context, written string) bool {
 		return true
 	case before == "was" || before == "is":
 		return c.isAbout("year")
-	case c.locale.tables.sets["year"][strings.ToLower(before)]:
+	case c.isAfter("year"):
 		return !strings.HasPrefix(c.after, "%")
 	}
 	return written >= "1900" && (c.after == "" || strings.ContainsRune(".,;:)?!\n'", first)) && !isDigit(nextRune(c.after))
@@ -139,11 +143,14 @@ func sayRange(c *context) (string, bool) {
 	from, to := c.groups[1], c.groups[3]
 	isYears := len(from) == 4 && plausibleYear(from) && (len(to) == 2 || len(to) == 4 && plausibleYear(to))
 	between, hasUnit := " "+c.locale.tables.words["to"]+" ", c.hasUnit()
-	if isYears && !hasUnit {
-		return c.locale.yearOf(from) + between + c.locale.yearOf(to), !strings.HasPrefix(c.after, "-")
+	switch {
+	case strings.HasPrefix(c.after, "-") && !hasUnit:
+		return "", false
+	case isYears && !hasUnit:
+		return c.locale.yearOf(from) + between + c.locale.yearOf(to), true
 	}
 	c.size -= len(to)
-	return c.amount(from, 0) + between, hasUnit || !strings.HasPrefix(c.after, "-")
+	return c.amount(from, 0) + between, true
 }
 
 // hasUnit reports whether a unit follows what was matched.

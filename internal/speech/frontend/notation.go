@@ -26,7 +26,10 @@ func (c *context) fraction() (whole, top, bottom string, ok bool) {
 
 // sayEmergency says the number of an emergency service digit by digit.
 func sayEmergency(c *context) (string, bool) {
-	return c.locale.digits(c.groups[0]), c.isAfter("dial")
+	if !c.isAfter("dial") {
+		return "", false
+	}
+	return c.locale.digits(c.groups[0]), true
 }
 
 // difference is the pattern of a subtraction, which looks like a range but is equal to something, or a division.

@@ -250,8 +250,11 @@ func (t *tables) genderOf(noun string) byte {
 // may follow an adjective, or another number: "1 ou 2 pages".
 func (c *context) counted(written string) byte {
 	t := c.locale.tables
-	if t.hasCapitals() {
+	switch {
+	case t.hasCapitals():
 		return c.nounGender()
+	case len(t.genders) == 0: // of English
+		return 0
 	}
 	before := strings.ToLower(c.label())
 	if t.sets["label"][before] || t.sets["year"][before] && len(written) == 4 {

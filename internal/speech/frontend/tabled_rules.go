@@ -155,11 +155,12 @@ var phoneGroups = regexp.MustCompile(`^(?:\d{2,3}[ .]\d{2,3}[ .]\d{2}[ .]\d{2}|\
 
 func sayTabledPhone(c *context) (string, bool) {
 	written := c.groups[0]
-	count := len(strings.Map(onlyDigit, written))
 	isPhone := strings.ContainsRune("+(0", firstOf(written)) || phoneGroups.MatchString(written) ||
 		c.isAfter("phone")
-	if !isPhone || count < minPhoneDigits || count > maxPhoneDigits || isDigit(c.previous()) ||
-		strings.HasPrefix(c.after, "-") {
+	if !isPhone || isDigit(c.previous()) || strings.HasPrefix(c.after, "-") {
+		return "", false
+	}
+	if count := len(strings.Map(onlyDigit, written)); count < minPhoneDigits || count > maxPhoneDigits {
 		return "", false
 	}
 	if c.locale.tables.words["phone"] == "numbers" {
