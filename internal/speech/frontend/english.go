@@ -144,7 +144,7 @@ func sayRange(c *context) (string, bool) {
 	isYears := len(from) == 4 && plausibleYear(from) && (len(to) == 2 || len(to) == 4 && plausibleYear(to))
 	between, hasUnit := " "+c.locale.tables.words["to"]+" ", c.hasUnit()
 	switch {
-	case strings.HasPrefix(c.after, "-") && !hasUnit:
+	case strings.HasPrefix(c.after, "-") && isDigit(nextRune(c.after)):
 		return "", false
 	case isYears && !hasUnit:
 		return c.locale.yearOf(from) + between + c.locale.yearOf(to), true

@@ -55,6 +55,7 @@ func (l *locale) tabledAmountRules() []rule {
 	units = slices.DeleteFunc(units, func(symbol string) bool { return t.money[symbol] })
 	unit, coin, scale := alternatives(units), alternatives(money), l.scalePattern()
 	first := slices.DeleteFunc(slices.Clone(money), startsLower)
+	names := slices.DeleteFunc(slices.Collect(maps.Keys(t.scales)), func(name string) bool { return len(name) == 1 }) // "m"
 	suffix, numeral := l.suffixPattern(), t.numeral()
 	return []rule{
 		on(Phone, `(?:\+\d{1,3}|\(\d{1,4}\)|\d{2,5})(?:[ ./\x{a0}\x{202f}-]{1,2}\(?\d{1,9}\)?\d{0,4}){1,6}|\d{9,11}`,
@@ -66,7 +67,7 @@ func (l *locale) tabledAmountRules() []rule {
 		on(Fraction, `(?:(\d{1,4})\s?)?([½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])()(?:\s?(`+unit+`)\b)?`, sayTabledFraction),
 		on(Range, `[-–—]\s?| [-–—]\s`, sayDash),
 		on(Number, `(`+numeral+`)\s?[x×]\s?`, sayTabledTimes),
-		on(Unit, `(`+numeral+`)[ \x{a0}\x{202f}-]?(?:(`+scale+`)\s)?(`+unit+`)`, sayTabledUnit),
+		on(Unit, `(`+numeral+`)[ \x{a0}\x{202f}-]?(?:(`+cmp.Or(alternatives(names), noText)+`)\s)?(`+unit+`)`, sayTabledUnit),
 		on(Number, `(`+numeral+`)\s?(`+scale+`)`, sayScaled),
 		on(Unit, cmp.Or(t.words["units alone"], `km|kg|min|m[²³]?|qm|h|l|g|t|s|kWh`), sayUnitAlone),
 	}

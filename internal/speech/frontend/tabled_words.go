@@ -40,7 +40,7 @@ func sayTemplate(template string) func(*context) (string, bool) {
 // sayDash says a dash between two amounts as "bis". In numbers with more dashes than one, they are silent.
 func sayDash(c *context) (string, bool) {
 	previous := c.previous()
-	if !isDigit(firstOf(strings.TrimLeft(c.after, "$£€'’"))) || previous == '.' && c.groups[0][0] == ' ' ||
+	if !isDigit(firstOf(strings.TrimLeft(c.after, "$£€'’"))) || previous == '.' && c.groups[0][0] == ' ' && c.kindBefore() != Time ||
 		!isDigit(previous) && !strings.ContainsRune(".%€", previous) && !c.isAmountBefore() {
 		return "", false
 	}
