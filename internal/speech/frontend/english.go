@@ -45,6 +45,10 @@ func newEnglish(american bool, names ...string) *locale {
 	return l
 }
 
+// isEnglish reports whether the language is English, in which years and numbers that are names are said by their pairs of
+// digits, days are ordinal numbers, and units are singular in adjectives.
+func (t *tables) isEnglish() bool { return t.words["numbered"] == "pairs" }
+
 // sayNumbered says the number of a room, a flight or the like by its pairs of digits: "Flight 1175", "UA 1175".
 func sayNumbered(c *context) (string, bool) {
 	before := c.before()
@@ -144,7 +148,7 @@ func sayRange(c *context) (string, bool) {
 	isYears := len(from) == 4 && plausibleYear(from) && (len(to) == 2 || len(to) == 4 && plausibleYear(to))
 	between, hasUnit := " "+c.locale.tables.words["to"]+" ", c.hasUnit()
 	switch {
-	case strings.HasPrefix(c.after, "-") && isDigit(nextRune(c.after)):
+	case strings.HasPrefix(c.after, "-") && !hasUnit:
 		return "", false
 	case isYears && !hasUnit:
 		return c.locale.yearOf(from) + between + c.locale.yearOf(to), true

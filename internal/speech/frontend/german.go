@@ -42,9 +42,6 @@ func (t *tables) formsOf(noun string) []string {
 	return forms
 }
 
-// isEnglish reports whether years, and numbers that are names, are said by their pairs of digits: "seven thirty-seven".
-func (t *tables) isEnglish() bool { return t.words["numbered"] == "pairs" }
-
 // hasCapitals reports whether nouns begin with capitals.
 func (t *tables) hasCapitals() bool { return t.words["nouns"] == "capital" }
 

@@ -47,7 +47,8 @@ func sayISODate(c *context) (string, bool) {
 	if c.groups[5] != "" {
 		spoken += " U T C"
 	}
-	return spoken, ok
+	isMixed := c.groups[0][len("2006")] != c.groups[0][len("2006-")+len(c.groups[2])]
+	return spoken, ok && !isMixed
 }
 
 // sayDated says a date; it fails if the numbers are none. The year may be missing.

@@ -296,7 +296,7 @@ func sayTabledTimes(c *context) (string, bool) {
 	if isDigit(firstOf(c.after)) {
 		return c.amount(c.groups[1], 0) + " " + c.locale.names["symbol"]["×"] + " ", true
 	}
-	c.size = len(strings.TrimRight(c.groups[0], " \n"))
+	c.size = len(strings.TrimRight(c.groups[0], " \n\t"))
 	return c.amount(c.groups[1], t.words["fold gender"][0]) + t.words["fold"], !strings.Contains(c.groups[0][:c.size], " ")
 }
 

@@ -11,7 +11,7 @@ import (
 // sayUnitAlone says the unit that an amount is for: "3 € pro kg", "3 €/kg".
 func sayUnitAlone(c *context) (string, bool) {
 	n := len(c.spans)
-	per := c.previous() == '/' && n > 0 && c.spans[n-1].Kind == Symbol && c.plain == c.at
+	per := c.previous() == '/' && n > 0 && strings.TrimSpace(c.spans[n-1].Spoken) == c.locale.tables.words["per"] && c.plain == c.at
 	return c.locale.units[c.groups[0]].one, per || c.before() == c.locale.tables.words["per"] || c.before() == "je" ||
 		strings.HasSuffix(c.text[:c.at], "/100 ")
 }
@@ -46,7 +46,7 @@ func sayDash(c *context) (string, bool) {
 	}
 	head := c.text[max(0, c.at-20):c.at]
 	token := head[strings.LastIndexByte(head, ' ')+1:] + chunkOf(c.text[c.at:][:min(len(c.text)-c.at, 20)])
-	if strings.Count(token, "-") > 1 || unicode.IsLetter(firstOf(token)) && !c.isAmountBefore() || c.isScore() {
+	if strings.Count(token, "-") > 1 || unicode.IsLetter(firstOf(strings.TrimLeft(token, `"'“([{`))) && !c.isAmountBefore() || c.isScore() {
 		return " ", true
 	}
 	return " " + c.locale.tables.words["to"] + " ", true
