@@ -36,7 +36,8 @@ func newEnglish(american bool, names ...string) *locale {
 		unlessAfter(oneOf("-–0123456789"), on(Range, `(`+numeral+`)([-–—]\s?)(`+numeral+`)`, sayRange)),
 		on(Number, `(\d{4})(?:\s[A-Z]\.?|\s[A-Z][a-z]+){1,3}\s(?:`+streets+`)\b`, sayHouse),
 		on(Number, `(`+numeral+`)([KMB])`, sayShortScale),
-		on(Number, `\d{4}`, sayNumbered), on(Date, `\d{4}`, sayYear), unlessAfter(oneOf("."), on(Number, `\.\d+`, sayDecimals)),
+		on(Number, `\d{4}`, sayNumbered), on(Date, `\d{4}`, sayYear),
+		unlessAfter(oneOf("."), on(Number, `\.\d+`, sayDecimals)),
 		on(Abbreviation, `(?:[A-Za-z]\.){2,6}[A-Za-z]`, sayLetters), on(Abbreviation, `US`, sayUS),
 		on(Heteronym, heteronymPattern(), sayHeteronym),
 		unlessAfter(isDigit, on(Symbol, `-\d{1,3}`, saySerial)),
@@ -45,8 +46,8 @@ func newEnglish(american bool, names ...string) *locale {
 	return l
 }
 
-// isEnglish reports whether the language is English, in which years and numbers that are names are said by their pairs of
-// digits, days are ordinal numbers, and units are singular in adjectives.
+// isEnglish reports whether the language is English, in which years and numbers that are names are said by their pairs
+// of digits, days are ordinal numbers, and units are singular in adjectives.
 func (t *tables) isEnglish() bool { return t.words["numbered"] == "pairs" }
 
 // sayNumbered says the number of a room, a flight or the like by its pairs of digits: "Flight 1175", "UA 1175".

@@ -374,9 +374,10 @@ func (c *context) slavicSum(written, scale string, u slavicUnit, kase byte) stri
 func (l *locale) slavicAmountRules() []rule {
 	g, numeral := l.slavic, l.tables.numeral()
 	scale := `(?:\s?(` + dotted(g.column("power")) + `))`
+	first := slices.DeleteFunc(g.column("coin"), startsLower)
 	units, coins := dotted(g.column("measure")), dotted(g.column("coin"))
 	return []rule{
-		on(Money, `(`+alternatives(slices.DeleteFunc(g.column("coin"), startsLower))+`)\s?(`+numeral+`)`+scale+`?`, saySlavicMoney),
+		on(Money, `(`+alternatives(first)+`)\s?(`+numeral+`)`+scale+`?`, saySlavicMoney),
 		unlessAfter(oneOf("/"), on(Fraction, `(?:(\d{1,3})\s)?(\d{1,3})/(\d{1,3})`, saySlavicFraction)),
 		on(Fraction, `(?:(\d{1,4})\s?)?([½⅓⅔¼¾⅛⅜⅝⅞])()`, saySlavicFraction),
 		unlessAfter(oneOf("-–−"), on(Number, difference, sayDifference)),

@@ -55,7 +55,8 @@ func (l *locale) tabledAmountRules() []rule {
 	units = slices.DeleteFunc(units, func(symbol string) bool { return t.money[symbol] })
 	unit, coin, scale := alternatives(units), alternatives(money), l.scalePattern()
 	first := slices.DeleteFunc(slices.Clone(money), startsLower)
-	names := slices.DeleteFunc(slices.Collect(maps.Keys(t.scales)), func(name string) bool { return len(name) == 1 }) // "m"
+	isLetter := func(name string) bool { return len(name) == 1 } // in "5 m high", m is no million
+	names := slices.DeleteFunc(slices.Collect(maps.Keys(t.scales)), isLetter)
 	suffix, numeral := l.suffixPattern(), t.numeral()
 	return []rule{
 		on(Phone, `(?:\+\d{1,3}|\(\d{1,4}\)|\d{2,5})(?:[ ./\x{a0}\x{202f}-]{1,2}\(?\d{1,9}\)?\d{0,4}){1,6}|\d{9,11}`,

@@ -11,8 +11,9 @@ import (
 // sayUnitAlone says the unit that an amount is for: "3 € pro kg", "3 €/kg".
 func sayUnitAlone(c *context) (string, bool) {
 	n := len(c.spans)
-	per := c.previous() == '/' && n > 0 && strings.TrimSpace(c.spans[n-1].Spoken) == c.locale.tables.words["per"] && c.plain == c.at
-	return c.locale.units[c.groups[0]].one, per || c.before() == c.locale.tables.words["per"] || c.before() == "je" ||
+	word := c.locale.tables.words["per"]
+	per := c.previous() == '/' && n > 0 && strings.TrimSpace(c.spans[n-1].Spoken) == word && c.plain == c.at
+	return c.locale.units[c.groups[0]].one, per || c.before() == word || c.before() == "je" ||
 		strings.HasSuffix(c.text[:c.at], "/100 ")
 }
 
@@ -39,14 +40,16 @@ func sayTemplate(template string) func(*context) (string, bool) {
 
 // sayDash says a dash between two amounts as "bis". In numbers with more dashes than one, they are silent.
 func sayDash(c *context) (string, bool) {
-	previous := c.previous()
-	if !isDigit(firstOf(strings.TrimLeft(c.after, "$£€'’"))) || previous == '.' && c.groups[0][0] == ' ' && c.kindBefore() != Time ||
-		!isDigit(previous) && !strings.ContainsRune(".%€", previous) && !c.isAmountBefore() {
+	previous, isAmount := c.previous(), c.isAmountBefore()
+	endsSentence := previous == '.' && c.groups[0][0] == ' ' && c.kindBefore() != Time
+	if !isDigit(firstOf(strings.TrimLeft(c.after, "$£€'’"))) || endsSentence ||
+		!isDigit(previous) && !strings.ContainsRune(".%€", previous) && !isAmount {
 		return "", false
 	}
 	head := c.text[max(0, c.at-20):c.at]
 	token := head[strings.LastIndexByte(head, ' ')+1:] + chunkOf(c.text[c.at:][:min(len(c.text)-c.at, 20)])
-	if strings.Count(token, "-") > 1 || unicode.IsLetter(firstOf(strings.TrimLeft(token, `"'“([{`))) && !c.isAmountBefore() || c.isScore() {
+	isName := unicode.IsLetter(firstOf(strings.TrimLeft(token, `"'“([{`))) && !isAmount // "CC0-1"
+	if strings.Count(token, "-") > 1 || isName || c.isScore() {
 		return " ", true
 	}
 	return " " + c.locale.tables.words["to"] + " ", true
