@@ -2,6 +2,8 @@ package frontend
 
 import (
 	_ "embed"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -45,14 +47,7 @@ var heteronyms = sync.OnceValue(func() map[string][]heteronym {
 
 // heteronymPattern matches the words of the table.
 func heteronymPattern() string {
-	var all []string
-	for line := range strings.Lines(heteronymTable) {
-		word, _, _ := strings.Cut(line, "\t")
-		if len(all) == 0 || all[len(all)-1] != word {
-			all = append(all, word)
-		}
-	}
-	return `(?i)(?:` + strings.Join(all, "|") + `)`
+	return `(?i)(?:` + alternatives(slices.Collect(maps.Keys(heteronyms()))) + `)`
 }
 
 // sayHeteronym says words that are written alike and sound otherwise by the words beside them.

@@ -358,15 +358,6 @@ func (c *context) next() string {
 	return tail
 }
 
-// endsSentence reports whether what was matched ends with the sentence's full stop.
-func (c *context) endsSentence() bool {
-	tail := strings.TrimLeftFunc(c.after[:min(len(c.after), 60)], func(r rune) bool {
-		return r == ' ' || r == '"' || r == '”' || r == ')' || r == '*'
-	})
-	r, _ := utf8.DecodeRuneInString(tail)
-	return tail == "" || r == '\n' || c.after[0] == ' ' && unicode.IsUpper(r)
-}
-
 func isWord(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) && r != 0xfe0f)
 }

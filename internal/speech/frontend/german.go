@@ -11,7 +11,7 @@ import (
 // around them, and words that numbers are part of, beside what the tables have.
 func newGerman() *locale {
 	l := newTables("de", "de", "de")
-	l.starters, l.isOrdinal = l.tables.sets["starter"], l.tables.isGermanOrdinal
+	l.isOrdinal = l.tables.isGermanOrdinal
 	l.rules = l.tabledRules([]rule{
 		on(Date, `(\d{1,2})\.\s?(\d{1,2})\.(?:\s?(\d{4})\b|(\d{2})\b)?`, sayGermanDate),
 		on(Date, `(\d{2,4})(er\pL*)`, sayGermanDecade),
@@ -19,9 +19,6 @@ func newGerman() *locale {
 		on(Number, `(\d{1,4})-?(mal|fach\pL*|jährig\pL*|tägig\pL*|stündig\pL*|minütig\pL*|prozentig\pL*|teilig\pL*|`+
 			`stellig\pL*|stöckig\pL*|köpfig\pL*|seitig\pL*|Jährig\pL*)`, sayGermanCompound),
 		on(Roman, `([IVXLC]{1,7})\.?`, sayGermanRoman),
-		on(Abbreviation, `(\pL*[sS])tr\.`, saySuffix("traße")),
-		on(Abbreviation, `(\pL{3,}n)r\.`, saySuffix("ummer")),
-		on(Symbol, `(§§?)\s?`, sayGermanParagraph),
 	}, []rule{
 		on(Ordinal, `(\d{1,3})\.`, sayGermanOrdinal),
 		on(Number, `(\d{1,4})-`, sayGermanHyphen),
@@ -44,9 +41,6 @@ func (t *tables) formsOf(noun string) []string {
 	}
 	return forms
 }
-
-// hasPairs reports whether numbers of three digits that are names are said by their last two: "seven thirty-seven".
-func (t *tables) hasPairs() bool { return t.words["numbered"] == "pairs" }
 
 // hasCapitals reports whether nouns begin with capitals.
 func (t *tables) hasCapitals() bool { return t.words["nouns"] == "capital" }
@@ -85,7 +79,7 @@ func (c *context) nounAfterAdjective() string {
 // nounGender returns the gender of the noun of which there is one, and 0 if there is none, as in "Zimmer 1".
 func (c *context) nounGender() byte {
 	t, before, noun := c.locale.tables, c.label(), c.nounAfterAdjective()
-	isLabel := t.genderOf(before) != 0 || strings.ContainsAny(c.locale.abbreviations[before].conditions, "1X")
+	isLabel := t.genderOf(before) != 0 || c.locale.isLabel(before)
 	switch gender := t.genderOf(noun); {
 	case !startsUpper(noun), startsUpper(before) && t.caseAfter(before) == 0 && isLabel:
 		return 0
@@ -98,6 +92,13 @@ func (c *context) nounGender() byte {
 	}
 }
 
+// isLabel reports whether a number must follow an abbreviation.
+func (l *locale) isLabel(short string) bool {
+	return slices.ContainsFunc(l.abbreviations[short], func(a abbreviation) bool {
+		return strings.ContainsAny(a.conditions, "1X")
+	})
+}
+
 // caseAfter returns the case after a word: 1 accusative, 2 dative, 3 genitive, 0 for all else.
 func (t *tables) caseAfter(word string) int {
 	word = strings.ToLower(word)
@@ -107,10 +108,10 @@ func (t *tables) caseAfter(word string) int {
 }
 
 func sayGermanDate(c *context) (string, bool) {
-	if c.locale.tables.sets["part"][strings.ToLower(c.before())] {
+	if c.isAfter("part") {
 		return "", false
 	}
-	spoken, ok := c.locale.dated(c, c.groups[1], c.groups[2], c.groups[3]+c.groups[4])
+	spoken, ok := sayDated(c, c.groups[1], c.groups[2], c.groups[3]+c.groups[4])
 	return spoken + c.stop(c.groups[0], c.after), ok
 }
 
@@ -231,14 +232,6 @@ func sayGermanHyphen(c *context) (string, bool) {
 	return c.locale.spell("%spellout-cardinal-masculine", number(c.groups[1])) + "-", true
 }
 
-// sayGermanParagraph says the sign before the number of a section of a law.
-func sayGermanParagraph(c *context) (string, bool) {
-	if len(c.groups[1]) > len("§") {
-		return "Paragraphen ", true
-	}
-	return "Paragraph ", true
-}
-
 // sayGermanRoman says "Ludwig XIV." as "Ludwig der Vierzehnte".
 func sayGermanRoman(c *context) (string, bool) {
 	n, before, t := roman(c.groups[1]), c.before(), c.locale.tables
@@ -295,9 +288,4 @@ func (c *context) article(name string, genitive bool) (article, ending string) {
 	default:
 		return []string{"den", "dem", "des"}[form-1], "n"
 	}
-}
-
-// saySuffix completes an abbreviated word: "Hauptstr.", "Hausnr.".
-func saySuffix(rest string) func(*context) (string, bool) {
-	return func(c *context) (string, bool) { return c.groups[1] + rest + c.stop(c.groups[0], c.after), true }
 }

@@ -57,7 +57,7 @@ func (s *scanner) matchMarks() (found, bool) {
 				groups[1] = strconv.FormatInt(n, 10)
 			}
 			s.numeral = n
-			m.spoken = s.locale.cardinal(groups[1]) + ", "
+			m.spoken = s.locale.integer(groups[1]) + ", "
 		}
 		s.item = rule.kind != Markdown
 		return m, true

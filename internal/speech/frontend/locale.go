@@ -17,6 +17,11 @@ type rule struct {
 	say     func(*context) (spoken string, ok bool)
 }
 
+// on is a rule for what a pattern matches.
+func on(kind Kind, pattern string, say func(*context) (string, bool)) rule {
+	return rule{kind: kind, pattern: regexp.MustCompile("^(?:" + pattern + ")"), say: say}
+}
+
 // unlessAfter is a rule that does not apply after some characters: what it matches would have begun before them.
 func unlessAfter(characters func(rune) bool, r rule) rule {
 	r.unless = characters
@@ -30,19 +35,16 @@ type locale struct {
 	counting string // the set of rules for cardinal numbers
 	american bool   // the month comes before the day
 	emoji    func() map[string]string
-	words    wording
-	slavic   *slavic // the tables of Polish or Russian, nil in other languages
-	tables   *tables // nil if the language has none
-	ordinals string  // the set of rules for ordinal numbers
-	// dated says a date of numbers, of which the year may be missing, and clocked a time of the day
-	dated   func(c *context, day, month, year string) (spoken string, ok bool)
-	clocked func(c *context, hour, minute string) string
+	names    map[string]map[string]string                 // of characters, by "mark", "sign" and "symbol"; see tables
+	slavic   *slavic                                      // the tables of Polish or Russian, nil in other languages
+	tables   *tables                                      // nil if the language has none
+	ordinals string                                       // the set of rules for ordinal numbers
+	clocked  func(c *context, hour, minute string) string // says a time of the day
 	// isOrdinal reports of what follows a number with a full stop that it is an ordinal number; may be nil
 	isOrdinal func(after string) bool
 
-	units         map[string]measure      // by symbol
-	abbreviations map[string]abbreviation // without the last full stop
-	starters      map[string]bool         // the words that begin a sentence after an abbreviation; nil if all capitals do
+	units         map[string]measure        // by symbol
+	abbreviations map[string][]abbreviation // without the last full stop
 
 	prepared sync.Once
 	filtered *filter
@@ -54,16 +56,10 @@ func (l *locale) filter() *filter {
 	return l.filtered
 }
 
-// wording is what rules say that languages have in common.
-type wording struct {
-	marks          map[rune]string   // of which addresses consist beside letters and digits
-	signs, symbols map[string]string // before a number, and alone
-}
-
 // The locales are made when they are first used, or by Prepare.
 var (
-	american = sync.OnceValue(func() *locale { return newEnglish(true) })
-	british  = sync.OnceValue(func() *locale { return newEnglish(false) })
+	american = sync.OnceValue(func() *locale { return newEnglish(true, "en") })
+	british  = sync.OnceValue(func() *locale { return newEnglish(false, "en", "en-GB") })
 	others   = sync.OnceValue(newOthers)
 )
 
@@ -105,6 +101,15 @@ func markdownRules() []rule {
 	}
 }
 
+// symbolRules are about hashtags and signs.
+func symbolRules() []rule {
+	return []rule{
+		on(Hashtag, `[#@](\pL[\pL\d_]*)`, sayHashtag),
+		on(Symbol, `([#~<>±≈§№−-])\s?[$£€]?\d[\w,.]*`, saySign),
+		on(Symbol, `[&+=≠≤≥×÷*/→™®©√∞]`, saySymbol),
+	}
+}
+
 // addressRules are about addresses and paths, which look alike in every language.
 func addressRules() []rule {
 	return []rule{
@@ -112,6 +117,8 @@ func addressRules() []rule {
 		unlessAfter(oneOf("._%+-"), on(Email, `[A-Za-z0-9][A-Za-z0-9._%+-]*@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+`, sayAddress)),
 		unlessAfter(oneOf(".-"), on(URL, `(?i)[a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)*`+
 			`\.(?:com|org|net|io|dev|edu|gov|co\.uk|uk|de|fr|ai|app)(?:/[^\s<>"”]*)?`, sayURL)),
+		unlessAfter(oneOf(".-"), on(URL,
+			`[a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)*\.(?:be|br|ch|es|eu|it|mx|nl|pl|pt|ru)(?:/[^\s<>"”]*)?`, sayURL)),
 		unlessAfter(isWord, on(Path, `(?:~|\.{1,2})?(?:/[\w.-]*\w)+/?`, sayAddress)),
 		on(Path, `[A-Z]:\\(?:[\w.\\-]*\w)?`, sayAddress),
 		unlessAfter(oneOf(".-_"), on(Path,
@@ -126,19 +133,6 @@ func parseEmoji(emojiNames string) map[string]string {
 		names[emoji] = name
 	}
 	return names
-}
-
-// cardinal spells a number as it is written: with separators of thousands, zeros before it, or decimals.
-func (l *locale) cardinal(written string) string {
-	whole, decimals, hasDecimals := strings.Cut(strings.ReplaceAll(written, ",", ""), ".")
-	spoken := ""
-	if whole != "" {
-		spoken = l.integer(whole)
-	}
-	if hasDecimals {
-		spoken += " " + l.tables.words["comma"] + " " + l.digits(decimals)
-	}
-	return strings.TrimPrefix(spoken, " ")
 }
 
 func (l *locale) integer(digits string) string {

@@ -1,9 +1,11 @@
 package frontend
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // maxSpelled bounds the numbers that the rules spell; longer ones are read digit by digit.
@@ -19,13 +21,12 @@ type speller map[string][]numberRule
 type numberRule struct {
 	base, divisor int64
 	text          string
-	slavic        bool // its plurals are
 }
 
 // parseRules reads the rules as command cldr writes them.
 func parseRules(content string) speller {
 	s := make(speller)
-	name, slavic := "", strings.Contains(content, "few{")
+	name := ""
 	for line := range strings.Lines(content) {
 		line = strings.TrimSuffix(line, "\n")
 		base, text, isRule := strings.Cut(line, "\t")
@@ -34,7 +35,6 @@ func parseRules(content string) speller {
 			continue
 		}
 		if rule, ok := parseRule(base, strings.TrimSuffix(text, ";")); ok {
-			rule.slavic = slavic
 			s[name] = append(s[name], rule)
 		}
 	}
@@ -80,7 +80,7 @@ func (s speller) spell(set string, n int64) string {
 
 func (s speller) write(out *strings.Builder, set string, n int64, depth int) bool {
 	rules := s[set]
-	i, exact := slices.BinarySearchFunc(rules, n, func(r numberRule, n int64) int { return compare(r.base, n) })
+	i, exact := slices.BinarySearchFunc(rules, n, func(r numberRule, n int64) int { return cmp.Compare(r.base, n) })
 	if !exact {
 		i--
 	}
@@ -93,8 +93,6 @@ func (s speller) write(out *strings.Builder, set string, n int64, depth int) boo
 	}
 	return s.apply(out, set, rule, n, depth-1)
 }
-
-func compare(a, b int64) int { return int(max(min(a-b, 1), -1)) }
 
 // apply writes the text of a rule with its substitutions. What is in brackets is left out of multiples, for which there
 // may be another text after a stroke.
@@ -114,7 +112,8 @@ func (s speller) apply(out *strings.Builder, set string, rule numberRule, n int6
 			break
 		}
 		out.WriteString(text[:i])
-		mark := text[i:][:len(arrowAt(text[i:]))]
+		_, size := utf8.DecodeRuneInString(text[i:])
+		mark := text[i : i+size]
 		inner, rest, ok := strings.Cut(text[i+len(mark):], mark)
 		if !ok || !s.substitute(out, set, inner, part(rule, mark, n), depth) {
 			return false
@@ -134,12 +133,9 @@ func (r numberRule) withPlural(n int64) string {
 	if !ok || !closed {
 		return r.text
 	}
-	plural := "other"
-	if n == 1 {
-		plural = "one"
-	}
-	if r.slavic {
-		plural = slavicPlural(n)
+	plural := slavicPlural(n)
+	if n != 1 && !strings.Contains(forms, "few{") {
+		plural = "other"
 	}
 	for _, name := range []string{plural, "other"} {
 		if _, form, ok := strings.Cut(forms, name+"{"); ok {
@@ -162,15 +158,6 @@ func slavicPlural(n int64) string {
 	default:
 		return "other"
 	}
-}
-
-func arrowAt(text string) string {
-	for _, mark := range []string{"←", "→"} {
-		if strings.HasPrefix(text, mark) {
-			return mark
-		}
-	}
-	return "="
 }
 
 // part returns the number that a substitution spells.

@@ -1,7 +1,6 @@
 package frontend
 
 import (
-	"fmt"
 	"strings"
 	"unicode"
 
@@ -39,25 +38,11 @@ func SayAs(text, language string, class ssml.Class, format string) (string, bool
 		return l.telephone(written)
 	case ssml.Date:
 		if format != "" {
-			return l.dateInOrder(written, format, language)
+			return l.dateInOrder(written, format)
 		}
-	case ssml.Currency:
-		written = withAmountFirst(written)
 	}
-	return l.byRulesOf(kindOfClass(class), written, language)
-}
-
-func kindOfClass(class ssml.Class) Kind {
-	switch class {
-	case ssml.Date:
-		return Date
-	case ssml.Time:
-		return Time
-	case ssml.Currency:
-		return Money
-	default:
-		return Unit
-	}
+	kinds := map[ssml.Class]Kind{ssml.Date: Date, ssml.Time: Time, ssml.Currency: Money, ssml.Unit: Unit}
+	return l.byRulesOf(kinds[class], written, language)
 }
 
 // spelled reads a text character by character.
@@ -67,8 +52,8 @@ func (l *locale) spelled(written string) string {
 		switch {
 		case isDigit(r) && l.speller != nil:
 			names = append(names, l.spell(l.counting, int64(r-'0')))
-		case l.words.marks[r] != "":
-			names = append(names, l.words.marks[r])
+		case l.names["mark"][string(r)] != "":
+			names = append(names, l.names["mark"][string(r)])
 		case unicode.IsMark(r) && len(names) > 0:
 			names[len(names)-1] += string(r)
 		case !unicode.IsSpace(r):
@@ -93,14 +78,9 @@ func (l *locale) eachDigit(written string) (string, bool) {
 // signed reads a whole or decimal number, which may have a sign.
 func (l *locale) signed(written, language string) (spoken string, ok bool) {
 	digits, minus := strings.CutPrefix(strings.ReplaceAll(written, "−", "-"), "-")
-	switch {
-	case l.tables.words["numbers"] != "with commas":
-		spoken, ok = l.byRulesOf(Number, digits, language)
-	case strings.Trim(digits, "0123456789,.") == "" && strings.ContainsFunc(digits, isDigit):
-		spoken, ok = l.cardinal(digits), true
-	}
+	spoken, ok = l.byRulesOf(Number, digits, language)
 	if ok && minus {
-		spoken = l.words.signs["-"] + " " + spoken
+		spoken = l.names["sign"]["-"] + " " + spoken
 	}
 	return spoken, ok
 }
@@ -114,7 +94,7 @@ func (l *locale) telephone(written string) (string, bool) {
 }
 
 // dateInOrder reads a date of numbers in an order such as "dmy".
-func (l *locale) dateInOrder(written, order, language string) (string, bool) {
+func (l *locale) dateInOrder(written, order string) (string, bool) {
 	parts := strings.FieldsFunc(written, func(r rune) bool { return !isDigit(r) })
 	if len(parts) != len(order) {
 		return "", false
@@ -126,23 +106,7 @@ func (l *locale) dateInOrder(written, order, language string) (string, bool) {
 	if len(of) != len(order) || of['m'] == "" || of['d'] == "" {
 		return "", false
 	}
-	if len(of['y']) == len("2026") {
-		iso := fmt.Sprintf("%s-%02d-%02d", of['y'], number(of['m']), number(of['d']))
-		return l.byRulesOf(Date, iso, language)
-	}
-	if l.dated == nil {
-		return "", false
-	}
-	return l.dated(&context{scanner: &scanner{locale: l}}, of['d'], of['m'], of['y'])
-}
-
-// withAmountFirst moves the code of a currency behind its amount: "USD 5" is "5 USD".
-func withAmountFirst(written string) string {
-	code, amount, ok := strings.Cut(written, " ")
-	if ok && len(code) == 3 && strings.Trim(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
-		return amount + " " + code
-	}
-	return written
+	return sayDated(&context{scanner: &scanner{locale: l}}, of['d'], of['m'], of['y'])
 }
 
 // byRulesOf reads a text by the rules of one kind, if one applies to all of it.

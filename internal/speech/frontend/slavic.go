@@ -1,9 +1,9 @@
 package frontend
 
 import (
+	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // slavic has what is known of a language whose nouns and numbers have cases, Polish or Russian, beside the tables that
@@ -13,6 +13,7 @@ import (
 //	case              a case, and how the names of the rules for numbers in it end
 //	prep, clock       cases, and prepositions that govern them, and that govern them before an hour
 //	declined          a gender with flags, and the forms of a noun
+//	paradigm          a pattern and the forms that follow from what it matches, see paradigm
 //	guess, suffix     endings of nouns, and those that are written after ordinal numbers, and what they may be
 //	count             endings that are written after cardinal numbers, and the case
 //	monthly           abbreviations, and the forms of a month
@@ -32,11 +33,14 @@ type slavic struct {
 	suffixes    map[string][]reading  // the endings that are written after ordinal numbers: "5-го"
 	counts      map[string]string     // the case by the endings that are written after cardinal numbers: "5-ти"
 	decimals    map[string]string
-	nouns       map[string]*noun // by the first form
+	years       map[string]string // the noun by the abbreviation after a year
+	spans       map[string]string // and by that after two years
+	nouns       map[string]*noun  // by the first form
 	scales      map[string]*noun
 	centuries   map[string]*noun
 	units       map[string]slavicUnit
 	months      []*noun
+	paradigms   []paradigm
 	monthNumber map[string]int // by every way to write a month after a day
 }
 
@@ -45,6 +49,14 @@ type noun struct {
 	gender byte   // m, f or n; p for men, x where there is only a plural
 	flags  string // ! if ordinal numbers stand before it; y if only years' do; r if it is the name of rulers
 	forms  map[string]string
+}
+
+// paradigm has the forms of the nouns for which a pattern matches "s", the gender with flags, and the nominative,
+// genitive and prepositional, or "x", the gender with flags, the nominative and genitive of the plural, and the
+// prepositional. The forms are written as "sd=$1u", with parts of what the pattern matches.
+type paradigm struct {
+	pattern *regexp.Regexp
+	cells   string
 }
 
 // reading is what a form of a noun or an adjective may be.
@@ -74,7 +86,11 @@ func parseSlavic(table string, russian bool) *slavic {
 	}
 	g.cases, g.governs, g.clocks = g.pairs("case", 0, 1), g.pairs("prep", 1, 0), g.pairs("clock", 1, 0)
 	g.counts, g.decimals = g.pairs("count", 0, 1), g.pairs("decimal", 0, 1)
+	g.years, g.spans = g.pairs("year", 0, 1), g.pairs("years", 0, 1)
 	g.endings, g.suffixes = parseReadings(g.pairs("guess", 0, 1)), parseReadings(g.pairs("suffix", 0, 1))
+	for _, row := range g.rows["paradigm"] {
+		g.paradigms = append(g.paradigms, paradigm{regexp.MustCompile(row[0]), row[1]})
+	}
 	for _, row := range g.rows["declined"] {
 		g.addNoun(row[0], strings.Fields(row[1]))
 	}
@@ -154,15 +170,9 @@ func parseReadings(texts map[string]string) map[string][]reading {
 // nominative and genitive. The others follow from these.
 func (g *slavic) addNoun(class string, f []string) *noun {
 	n := &noun{gender: class[0], flags: class[1:], forms: map[string]string{"sn": f[0], "sg": f[1], "sp": f[2]}}
-	switch {
-	case strings.Contains(class, "0"):
-		for _, kase := range "ngdaip" {
-			n.forms["s"+string(kase)], n.forms["x"+string(kase)] = f[0], f[0]
-		}
-	case g.russian:
-		declineRussian(n, f)
-	default:
-		declinePolish(n, f)
+	g.decline(n, "s"+class, f[:3])
+	if len(f) > 3 {
+		g.decline(n, "x"+class, append(f[3:5:5], f[2]))
 	}
 	for cell, form := range n.forms {
 		gender := n.gender
@@ -180,91 +190,19 @@ func (g *slavic) addNoun(class string, f []string) *noun {
 // caseOrder has the cases, the likeliest first.
 const caseOrder = "nagpdi"
 
-// cutLast returns a word without its last letter, and that letter.
-func cutLast(word string) (stem string, last rune) {
-	last, size := utf8.DecodeLastRuneInString(word)
-	return word[:len(word)-size], last
-}
-
-func declineRussian(n *noun, f []string) {
-	stem, last := cutLast(f[1])
-	nominative, ending := cutLast(f[0])
-	soft := last == 'я' || last == 'и' && !endsIn(stem, "гкх")
-	pick := func(hard, softer string) string {
-		if soft {
-			return stem + softer
+// decline adds the forms that follow from some forms of the singular or the plural of a class.
+func (g *slavic) decline(n *noun, class string, forms []string) {
+	text := class + " " + strings.Join(forms, " ")
+	for _, p := range g.paradigms {
+		match := p.pattern.FindStringSubmatchIndex(text)
+		if match == nil {
+			continue
 		}
-		return stem + hard
-	}
-	n.forms["sa"] = f[0]
-	switch {
-	case n.gender == 'f':
-		n.forms["sd"], n.forms["si"] = f[2], pick("ой", "ей")
-		if ending == 'ь' {
-			n.forms["si"] = f[0] + "ю"
-		} else {
-			n.forms["sa"] = nominative + map[rune]string{'а': "у", 'я': "ю"}[ending]
+		for cell := range strings.FieldsSeq(string(p.pattern.ExpandString(nil, p.cells, text, match))) {
+			name, form, _ := strings.Cut(cell, "=")
+			n.forms[name] = form
 		}
-	default:
-		n.forms["sd"], n.forms["si"] = pick("у", "ю"), pick("ом", "ем")
-	}
-	if n.gender == 'p' || strings.Contains(n.flags, "r") && n.gender == 'm' {
-		n.forms["sa"] = f[1]
-	}
-	if len(f) > 3 {
-		stem, last = cutLast(f[3])
-		soft = last == 'я' || last == 'и' && !endsIn(stem, "гкхжчшщ")
-		n.addPlural(f[3:], [3]string{pick("ам", "ям"), pick("ами", "ями"), pick("ах", "ях")})
-	}
-}
-
-// addPlural adds the nominative and the genitive, and the dative, instrumental and prepositional of a plural.
-func (n *noun) addPlural(f []string, oblique [3]string) {
-	n.forms["xn"], n.forms["xg"], n.forms["xa"] = f[0], f[1], f[0]
-	n.forms["xd"], n.forms["xi"], n.forms["xp"] = oblique[0], oblique[1], oblique[2]
-	if n.gender == 'p' {
-		n.forms["xa"] = f[1]
-	}
-}
-
-func endsIn(word, letters string) bool {
-	_, last := cutLast(word)
-	return strings.ContainsRune(letters, last)
-}
-
-func declinePolish(n *noun, f []string) {
-	stem, last := cutLast(f[1])
-	nominative, ending := cutLast(f[0])
-	n.forms["sa"] = f[0]
-	switch {
-	case strings.Contains(n.flags, "a"): // an adjective
-		n.forms["sd"], n.forms["si"] = strings.TrimSuffix(f[1], "go")+"mu", f[2]
-		n.addPlural(f[3:], [3]string{f[2], f[2] + "i", f[4]})
 		return
-	case n.gender == 'f':
-		n.forms["sd"], n.forms["si"] = f[2], stem+"ą"
-		if ending == 'a' {
-			n.forms["sa"], n.forms["si"] = nominative+"ę", nominative+"ą"
-		} else if last == 'i' {
-			n.forms["si"] = f[1] + "ą"
-		}
-	case n.gender == 'n':
-		n.forms["sd"], n.forms["si"] = stem+"u", stem+"em"
-	default:
-		n.forms["sd"], n.forms["si"] = stem+"owi", stem+"em"
-		if endsIn(stem, "kg") {
-			n.forms["si"] = stem + "iem"
-		}
-	}
-	if n.gender == 'p' || strings.Contains(n.flags, "r") && n.gender == 'm' {
-		n.forms["sa"] = f[1]
-	}
-	if len(f) > 3 {
-		stem, last = cutLast(f[3])
-		if last == 'i' && !endsIn(stem, "kg") {
-			stem = f[3]
-		}
-		n.addPlural(f[3:], [3]string{stem + "om", stem + "ami", stem + "ach"})
 	}
 }
 

@@ -3,13 +3,12 @@ package frontend
 import (
 	"cmp"
 	"regexp"
-	"strconv"
 	"strings"
 )
 
-// slavicDate says a date of numbers; it fails if these are none.
+// slavicDate says a date of numbers, of which the month may be a Roman one; it fails if these are none.
 func (l *locale) slavicDate(day, month, year string, kase byte) (string, bool) {
-	n := number(month)
+	n := max(number(month), roman(month))
 	if n < 1 || n > 12 || !isDay(day) {
 		return "", false
 	}
@@ -45,24 +44,19 @@ func (l *locale) yearWord() string {
 
 // dayCase returns the case of a day by the word before it: "on the third" is genitive without a preposition.
 func (c *context) dayCase() byte {
-	if c.locale.tables.sets["today"][strings.ToLower(c.before())] {
+	if c.isAfter("today") {
 		return 'n'
 	}
 	return c.clockCase('g')
 }
 
+// saySlavicDottedDate says "3.05.2020" and "3 V 2020".
 func saySlavicDottedDate(c *context) (string, bool) {
 	spoken, ok := c.locale.slavicDate(c.groups[1], c.groups[2], c.groups[3], c.dayCase())
 	if word := c.groups[4]; word != "" {
 		spoken = strings.TrimSuffix(spoken, c.locale.yearWord()) + c.yearSaid(word) + c.stop(c.groups[0], c.after)
 	}
 	return spoken, ok
-}
-
-// sayRomanMonth says "3 V 2020".
-func sayRomanMonth(c *context) (string, bool) {
-	month := strconv.FormatInt(roman(c.groups[2]), 10)
-	return c.locale.slavicDate(c.groups[1], month, c.groups[3], c.dayCase())
 }
 
 func saySlavicDayMonth(c *context) (string, bool) {
@@ -88,24 +82,19 @@ func (c *context) yearSaid(word string) string {
 	if word == "" {
 		return c.locale.yearWord()
 	}
-	for _, row := range c.locale.slavic.rows["year"] {
-		if strings.TrimSuffix(word, ".") == row[0] {
-			return " " + c.locale.slavic.nouns[row[1]].forms["sg"]
-		}
+	if name := c.locale.slavic.nouns[c.locale.slavic.years[strings.TrimSuffix(word, ".")]]; name != nil {
+		return " " + name.forms["sg"]
 	}
 	return " " + word
 }
 
-// saySlavicFirstDay says the first day of "с 3 по 5 мая".
-func saySlavicFirstDay(c *context) (string, bool) {
-	c.size = len(c.groups[1])
-	return c.locale.slavicDay(number(c.groups[1]), c.dayCase()), isDay(c.groups[1])
-}
-
-// saySlavicFirstYear says the first year of "с 1990 по 1995 год".
-func saySlavicFirstYear(c *context) (string, bool) {
-	c.size = len(c.groups[1])
-	return c.locale.slavicYear(c.groups[1], c.kase('n')), plausibleYear(c.groups[1])
+// saySlavicFirst says the first day of "с 3 по 5 мая", and the first year of "с 1990 по 1995 год".
+func saySlavicFirst(c *context) (string, bool) {
+	written := c.groups[1]
+	if c.size = len(written); c.size == 4 {
+		return c.locale.slavicYear(written, c.kase('n')), plausibleYear(written)
+	}
+	return c.locale.slavicDay(number(written), c.dayCase()), isDay(written)
 }
 
 func saySlavicMonthYear(c *context) (string, bool) {
@@ -128,9 +117,9 @@ func saySlavicYear(c *context) (string, bool) {
 	if last != "" {
 		spoken += c.locale.tables.words["to"] + c.locale.slavicYear(last, kase)
 	}
-	name := g.nouns[g.pairs("year", 0, 1)[word]]
+	name := g.nouns[g.years[word]]
 	if name == nil {
-		cell, name = "x", g.nouns[g.pairs("years", 0, 1)[word]]
+		cell, name = "x", g.nouns[g.spans[word]]
 	}
 	return spoken + " " + name.forms[cell+string(kase)] + c.stop(c.groups[0], c.after), true
 }
@@ -254,8 +243,7 @@ func saySlavicPhone(c *context) (string, bool) {
 	count := len(strings.Map(onlyDigit, written))
 	dashes := strings.Count(written, "-") > 1 || strings.Contains(written, ")")
 	long := count >= 9 && count <= 12 && len(groups) >= 4 && len(groups[len(groups)-1]) == 2
-	named := c.locale.tables.sets["phone"][strings.ToLower(c.before())]
-	if written[0] != '+' && !(long || count == 11 && dashes || named) {
+	if written[0] != '+' && !(long || count == 11 && dashes || c.isAfter("phone")) {
 		return "", false
 	}
 	return sayPhone(c)
@@ -263,17 +251,14 @@ func saySlavicPhone(c *context) (string, bool) {
 
 func (l *locale) slavicWordRules() []rule {
 	g := l.slavic
-	return []rule{
+	return append([]rule{
 		on(Roman, `([IVXL]{1,7})(\s?[-–—]\s?|\s[iи]\s)([IVXL]{1,7})\s(?:(`+
 			alternatives(g.column("century"))+`)\.|(`+alternatives(g.formsOf("!"))+`))`, saySlavicRomans),
 		on(Roman, `([IVXL]{1,7})(?:\s?(`+alternatives(g.column("century"))+`)\.)?`, saySlavicRoman),
 		on(Abbreviation, `((?:\pL\.){2,6})|\pL{1,7}(?:-\pL)?\.(?:[ \x{a0}\x{202f}]?\pL{1,3}\.){0,3}`,
 			saySlavicLongForm),
 		on(Abbreviation, `(?i:`+cmp.Or(alternatives(l.tables.bare), noText)+`)\.?`, sayBare),
-		on(Hashtag, `[#@](\pL[\pL\d_]*)`, sayHashtag),
-		on(Symbol, `([#~<>±≈№§−-])\s?[$£€]?\d[\d,.]*`, saySign),
-		on(Symbol, `[&+=≠≤≥×÷*/→™®©√∞]`, saySymbol),
-	}
+	}, symbolRules()...)
 }
 
 // saySlavicRoman says "XIX век" and "Пётр I" by the noun beside the number.
@@ -334,7 +319,7 @@ func saySlavicLongForm(c *context) (string, bool) {
 	long, ok := sayLongForm(c)
 	key := strings.TrimSuffix(c.text[c.at:c.at+c.size], ".")
 	noun := c.locale.slavic.nouns[strings.TrimSpace(long)]
-	if !ok || noun == nil || !strings.Contains(c.locale.abbreviations[key].conditions, "c") {
+	if a, _ := c.shortFor(key, c.after); !ok || noun == nil || !strings.Contains(a.conditions, "c") {
 		return long, ok
 	}
 	kase := c.kase('n')

@@ -8,8 +8,6 @@ import (
 	"unicode/utf8"
 )
 
-const slavicNumeral = `(?:[1-9]\d{0,2}(?:[. \x{a0}\x{202f}]\d{3})+(?:,\d+)?|\d+(?:,\d+)?)`
-
 func newPolish() *locale { return newSlavic("pl", false) }
 
 func newRussian() *locale { return newSlavic("ru", true) }
@@ -21,15 +19,13 @@ func newSlavic(name string, isRussian bool) *locale {
 		one := measure{one: unit.say(0, unit.noun.forms["sa"])}
 		l.units[symbol], l.units[symbol+"."] = one, one
 	}
-	l.slavic, l.starters = g, l.tables.sets["starter"]
+	l.slavic = g
 	l.isOrdinal = func(after string) bool { return g.isNumbered(firstWord(after)) }
-	l.dated = func(c *context, day, month, year string) (string, bool) {
-		return l.slavicDate(day, month, year, c.dayCase())
-	}
 	l.clocked = func(c *context, hour, minute string) string { return c.slavicClock(hour, minute, 'n') }
 	l.rules = slices.Concat(markdownRules(), []rule{
 		on(Symbol, "/", sayPer),
-	}, addressRules(), notationRules(slavicNumeral), l.slavicDateRules(), g.amountRules(), l.slavicWordRules())
+	}, addressRules(), notationRules(l.tables.numeral()), l.slavicDateRules(), l.slavicAmountRules(), l.tables.own,
+		l.slavicWordRules())
 	return l
 }
 
@@ -44,11 +40,11 @@ func (l *locale) slavicDateRules() []rule {
 		on(Phone, `\+?\(?\d{1,5}\)?(?:[ -]{1,2}\(?\d{2,9}\)?){1,5}`, saySlavicPhone),
 		on(Date, `(\d{4})-(\d{2})-(\d{2})(T\d{2}:\d{2})?(?::\d{2}(?:\.\d+)?)?(Z)?`, sayISODate),
 		on(Date, `(\d{1,2})\.(\d{1,2})\.(\d{4})`+yearWord, saySlavicDottedDate),
-		on(Date, `(\d{1,2})\s([IVX]{1,4})\s(\d{4})`, sayRomanMonth),
+		on(Date, `(\d{1,2})\s([IVX]{1,4})\s(\d{4})()`, saySlavicDottedDate),
 		on(Date, `(\d{4})/(\d{4}|\d{2})`, saySeason),
 		on(Date, `(\d{1,2})(?:\s?[-–]\s?(\d{1,2}))?\s`+month+`(?:\s(\d{4})`+yearWord+`)?`, saySlavicDayMonth),
-		on(Date, `(\d{1,2})()\s(?:`+joiners+`)\s\d{1,2}\s`+month, saySlavicFirstDay),
-		on(Date, `(\d{4})()\s(?:`+joiners+`)\s\d{4}\s(?:`+years+`)`, saySlavicFirstYear),
+		on(Date, `(\d{1,2})()\s(?:`+joiners+`)\s\d{1,2}\s`+month, saySlavicFirst),
+		on(Date, `(\d{4})()\s(?:`+joiners+`)\s\d{4}\s(?:`+years+`)`, saySlavicFirst),
 		on(Date, `((?i:`+alternatives(g.monthForms())+`))\s(\d{4})`+yearWord,
 			saySlavicMonthYear),
 		on(Date, `(\d{1,4})(?:\s?[-–—]\s?(\d{4}))?\s?(`+alternatives(g.column("year", "years"))+`)\.`,
@@ -223,7 +219,7 @@ func saySlavicNumber(c *context) (string, bool) {
 
 // isHour reports whether a number is an hour by what is before it: "o 9".
 func (c *context) isHour(n int64) bool {
-	return n <= 24 && c.next() == "" && c.locale.tables.sets["at"][strings.ToLower(c.before())]
+	return n <= 24 && c.next() == "" && c.isAfter("at")
 }
 
 // collective returns the word for two or more of what is counted by collective numbers, as children are.
@@ -244,7 +240,7 @@ func (c *context) isLabel() bool {
 
 // isBareYear reports whether a number is a year by the preposition before it.
 func (c *context) isBareYear(written string) bool {
-	return len(written) == 4 && plausibleYear(written) && c.locale.tables.sets["bare"][strings.ToLower(c.before())]
+	return len(written) == 4 && plausibleYear(written) && c.isAfter("bare")
 }
 
 // nounBefore returns what the noun before the position may be, if it has one of the flags.
@@ -375,32 +371,33 @@ func (c *context) slavicSum(written, scale string, u slavicUnit, kase byte) stri
 	}
 }
 
-func (g *slavic) amountRules() []rule {
+func (l *locale) slavicAmountRules() []rule {
+	g, numeral := l.slavic, l.tables.numeral()
 	scale := `(?:\s?(` + dotted(g.column("power")) + `))`
+	first := slices.DeleteFunc(g.column("coin"), startsLower)
 	units, coins := dotted(g.column("measure")), dotted(g.column("coin"))
 	return []rule{
-		on(Money, `([$€£¥₽₴]|USD|EUR|PLN|RUB)\s?(`+slavicNumeral+`)`+scale+`?`, saySlavicMoney),
+		on(Money, `(`+alternatives(first)+`)\s?(`+numeral+`)`+scale+`?`, saySlavicMoney),
 		unlessAfter(oneOf("/"), on(Fraction, `(?:(\d{1,3})\s)?(\d{1,3})/(\d{1,3})`, saySlavicFraction)),
-		on(Fraction, `(?:(\d{1,4})\s?)?([½⅓⅔¼¾⅛⅜⅝⅞])`, saySlavicVulgar),
+		on(Fraction, `(?:(\d{1,4})\s?)?([½⅓⅔¼¾⅛⅜⅝⅞])()`, saySlavicFraction),
 		unlessAfter(oneOf("-–−"), on(Number, difference, sayDifference)),
-		on(Range, `(`+slavicNumeral+`)\s?[-–—]\s?(`+slavicNumeral+`)\s?(`+coins+`|`+units+`)`, saySlavicRange),
-		on(Range, `(`+slavicNumeral+`)[-–—]\s?(`+slavicNumeral+`)()`, saySlavicRange),
-		on(Money, `(`+slavicNumeral+`)`+scale+`?[ \x{a0}\x{202f}]?(`+coins+`)`, saySlavicUnit),
-		on(Unit, `(`+slavicNumeral+`)`+scale+`?[ \x{a0}\x{202f}]?(`+units+`)`, saySlavicUnit),
-		on(Unit, `(`+slavicNumeral+`)`+scale+`()`, saySlavicUnit),
+		on(Range, `(`+numeral+`)\s?[-–—]\s?(`+numeral+`)\s?(`+coins+`|`+units+`)`, saySlavicRange),
+		on(Range, `(`+numeral+`)[-–—]\s?(`+numeral+`)()`, saySlavicRange),
+		on(Money, `(`+numeral+`)`+scale+`?[ \x{a0}\x{202f}]?(`+coins+`)`, saySlavicUnit),
+		on(Unit, `(`+numeral+`)`+scale+`?[ \x{a0}\x{202f}]?(`+units+`)`, saySlavicUnit),
+		on(Unit, `(`+numeral+`)`+scale+`()`, saySlavicUnit),
 		on(Unit, units, sayUnitAlone),
-		on(Number, `(`+slavicNumeral+`)\s?[xх×]\s?`, saySlavicTimes),
+		on(Number, `(`+numeral+`)\s?[xх×]\s?`, saySlavicTimes),
 		on(Ordinal, `(\d{1,4})-(\pL{1,4})(?:\s(?:гг)\.)?`, saySlavicSuffix),
 		on(Number, `(\d{1,3})-(\pL{3,})`, saySlavicCompound),
 		on(Ordinal, `(\d{1,3})\.`, sayPolishOrdinal),
-		on(Number, slavicNumeral, saySlavicNumber),
-		on(Version, `(\d+\.\d+)`, sayPoint),
+		on(Number, numeral, saySlavicNumber),
 	}
 }
 
 func saySlavicMoney(c *context) (string, bool) {
-	unit := c.locale.slavic.units[c.groups[1]]
-	return c.slavicSum(c.groups[2], c.groups[3], unit, c.kase('n')) + c.stop(c.groups[0], c.after), unit.noun != nil
+	unit := c.locale.slavic.unitOf(c.groups[1])
+	return c.slavicSum(c.groups[2], c.groups[3], unit, c.kase('n')) + c.stop(c.groups[0], c.after), true
 }
 
 func (g *slavic) unitOf(symbol string) slavicUnit {
@@ -458,19 +455,12 @@ func saySlavicTimes(c *context) (string, bool) {
 
 // saySlavicFraction says fractions by their names, and mixed numbers.
 func saySlavicFraction(c *context) (string, bool) {
-	top, bottom := number(c.groups[2]), number(c.groups[3])
-	switch {
-	case isWord(c.previous()) || c.previous() == '/' || strings.HasPrefix(c.after, "/"):
-		return "", false
-	case top == 0 || bottom < 2 || bottom > 100 || top >= bottom:
-		return c.locale.integer(c.groups[2]) + " " + c.locale.integer(c.groups[3]), c.groups[1] == ""
+	whole, over, under, ok := c.fraction()
+	top, bottom := number(over), number(under)
+	if top == 0 || bottom < 2 || bottom > 100 || top >= bottom {
+		return c.locale.integer(over) + " " + c.locale.integer(under), ok && whole == ""
 	}
-	return c.mixedSlavic(c.groups[1], top, bottom), true
-}
-
-func saySlavicVulgar(c *context) (string, bool) {
-	f := vulgar[c.groups[2]]
-	return c.mixedSlavic(c.groups[1], f[0], f[1]), true
+	return c.mixedSlavic(whole, top, bottom), ok
 }
 
 func (c *context) mixedSlavic(whole string, top, bottom int64) string {
@@ -605,10 +595,4 @@ func (c *context) ordinalStop() string {
 // isNumbered reports whether a word is a noun that ordinal numbers stand before.
 func (g *slavic) isNumbered(word string) bool {
 	return slices.ContainsFunc(g.forms[word], func(r reading) bool { return strings.Contains(r.noun.flags, "!") })
-}
-
-// sayPoint says "3.5" as it is written.
-func sayPoint(c *context) (string, bool) {
-	whole, decimals, _ := strings.Cut(c.groups[1], ".")
-	return c.locale.integer(whole) + " " + c.locale.tables.words["point"] + " " + c.locale.integer(decimals), true
 }

@@ -3,6 +3,7 @@ package frontend
 import (
 	"cmp"
 	"embed"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +18,7 @@ var files embed.FS
 // genders of its nouns, its months and units. A table has a row for each of them, which begins with its kind:
 //
 //	mark, sign, symbol  a character and its name in an address, before a number and alone
+//	numeral             the patterns of numbers with separators of thousands and without
 //	word                a word or a choice of this language by its name, see the methods that read it
 //	set                 a role, and the words in lower case that have it
 //	noun, ending        a gender, and nouns or endings of nouns of it
@@ -25,6 +27,7 @@ var files embed.FS
 //	part                a denominator, and the name of one and of several such parts
 //	unit, money, scale  a symbol, its gender, one, many, and a hundredth, one and many
 //	short               an abbreviation, its long form and its conditions
+//	rule                a kind, a pattern, in which {N} is a number, and what is said of it, see sayTemplate
 type tables struct {
 	words    map[string]string
 	sets     map[string]map[string]bool
@@ -33,11 +36,14 @@ type tables struct {
 	months   []string
 	monthOf  map[string]int // by name and abbreviation, from 1
 	ordinals map[string]string
-	parts    map[string][2]string
+	parts    map[string][3]string // one, several, and one after a whole number
 	money    map[string]bool
 	scales   map[string]measure
 	bare     []string          // abbreviations without a full stop
 	said     map[string]string // the full names of months by those in monthOf
+	own      []rule            // of which the table has the patterns
+	grouped  string            // the pattern of numbers with separators of thousands
+	plain    string            // and of those without
 }
 
 // measure is a unit or a currency.
@@ -49,8 +55,9 @@ type measure struct {
 
 // abbreviation is an abbreviation's long form, which may have another one for women after a stroke. The conditions are
 // letters: t if no sentence ends with it, 1, X, N, D, Y and R if a number, one that may be Roman, a name, a date, a
-// year or a name of rulers must follow, # if a number must precede it, I if no initial may, and = if it has no full
-// stop.
+// year or a name of rulers must follow, and A if no name may, # and U if a number or a name must precede it, W if no
+// punctuation may, I if no initial may, = if it has no full stop, and a full stop if it must have one. The first row
+// whose conditions hold is taken.
 type abbreviation struct{ long, conditions string }
 
 // rows yields the lines of a table, each with n fields.
@@ -111,15 +118,15 @@ func newTables(numbers, emoji string, names ...string) *locale {
 	l := &locale{
 		speller:  parseRules(file("rules/" + numbers + ".txt")),
 		emoji:    sync.OnceValue(func() map[string]string { return parseEmoji(file("rules/emoji-" + emoji + ".tsv")) }),
-		counting: "%spellout-numbering", units: make(map[string]measure), abbreviations: make(map[string]abbreviation),
+		counting: "%spellout-numbering", units: make(map[string]measure),
+		abbreviations: make(map[string][]abbreviation),
 		tables: &tables{
 			words: make(map[string]string), sets: make(map[string]map[string]bool), genders: make(map[string]byte),
-			monthOf: make(map[string]int), ordinals: make(map[string]string), parts: make(map[string][2]string),
+			monthOf: make(map[string]int), ordinals: make(map[string]string), parts: make(map[string][3]string),
 			money: make(map[string]bool), scales: make(map[string]measure), said: make(map[string]string),
+			grouped: groupedNumeral, plain: plainNumeral,
 		},
-		words: wording{
-			marks: make(map[rune]string), signs: make(map[string]string), symbols: make(map[string]string),
-		},
+		names: map[string]map[string]string{"mark": {}, "sign": {}, "symbol": {}},
 	}
 	for _, name := range names {
 		for row := range rows(file("tables/"+name+".tsv"), maxFields) {
@@ -128,13 +135,13 @@ func newTables(numbers, emoji string, names ...string) *locale {
 	}
 	t := l.tables
 	t.words["ratio"] = cmp.Or(t.words["ratio"], t.words["to"])
-	l.ordinals, l.dated, l.clocked = "%spellout-ordinal-masculine", sayDated, sayClock
+	l.ordinals, l.clocked = "%spellout-ordinal-masculine", sayClock
 	if set := t.words["ordinals"]; set != "" {
 		l.counting, l.ordinals = t.words["counting"], set
 	}
 	for name, full := range t.said {
 		if name != strings.ToLower(full) {
-			l.abbreviations[name] = abbreviation{full, "tY"}
+			l.learnShort(name, abbreviation{full, "tY"})
 		}
 	}
 	return l
@@ -147,18 +154,18 @@ const maxFields = 8
 func (l *locale) learn(row []string) {
 	t, key, value := l.tables, row[1], row[2]
 	switch row[0] {
-	case "mark":
-		l.words.marks[firstOf(key)] = value
-	case "sign":
-		l.words.signs[key] = value
-	case "symbol":
-		l.words.symbols[key] = value
+	case "mark", "sign", "symbol":
+		l.names[row[0]][key] = value
 	case "word":
 		t.words[key] = value
 	case "ordinal":
 		t.ordinals[key] = value
+	case "numeral":
+		t.grouped, t.plain = key, value
 	case "part":
-		t.parts[key] = [2]string{value, row[3]}
+		t.parts[key] = [3]string{value, row[3], row[4]}
+	case "rule":
+		t.own = append(t.own, on(Kind(key), strings.ReplaceAll(value, "{N}", t.numeral()), sayTemplate(row[3])))
 	case "short":
 		l.learnShort(key, abbreviation{value, row[3]})
 	case "unit", "money", "scale":
@@ -168,16 +175,16 @@ func (l *locale) learn(row []string) {
 	}
 }
 
+// numeral is the pattern of numbers.
+func (t *tables) numeral() string { return `(?:` + t.grouped + `|` + t.plain + `)` }
+
 // learnWords adds words of which there are several in a row.
 func (t *tables) learnWords(kind, key string, list []string) {
 	switch kind {
 	case "set":
-		if t.sets[key] == nil {
-			t.sets[key] = make(map[string]bool, len(list))
-		}
-		for _, word := range list {
-			t.sets[key][word] = true
-		}
+		set := words(list...)
+		maps.Copy(set, t.sets[key])
+		t.sets[key] = set
 	case "noun":
 		for _, noun := range list {
 			t.genders[noun] = key[0]
@@ -200,7 +207,7 @@ func (t *tables) learnWords(kind, key string, list []string) {
 
 // learnShort adds an abbreviation. One with the condition "=" is written without a full stop, too.
 func (l *locale) learnShort(key string, a abbreviation) {
-	l.abbreviations[key] = a
+	l.abbreviations[key] = append(l.abbreviations[key], a)
 	if strings.Contains(a.conditions, "=") && !slices.Contains(l.tables.bare, key) {
 		l.tables.bare = append(l.tables.bare, key)
 	}
@@ -243,8 +250,11 @@ func (t *tables) genderOf(noun string) byte {
 // may follow an adjective, or another number: "1 ou 2 pages".
 func (c *context) counted(written string) byte {
 	t := c.locale.tables
-	if t.hasCapitals() {
+	switch {
+	case t.hasCapitals():
 		return c.nounGender()
+	case len(t.genders) == 0: // of English
+		return 0
 	}
 	before := strings.ToLower(c.label())
 	if t.sets["label"][before] || t.sets["year"][before] && len(written) == 4 {
@@ -263,6 +273,11 @@ func (c *context) counted(written string) byte {
 		after = rest
 	}
 	return 0
+}
+
+// isAfter reports whether the word before the position has a role.
+func (c *context) isAfter(role string) bool {
+	return c.locale.tables.sets[role][strings.ToLower(c.before())]
 }
 
 // label returns the word before the position unless a comma divides the two.
@@ -316,8 +331,8 @@ func (c *context) amount(written string, gender byte) string {
 	switch {
 	case mark == 0:
 		return c.count(whole, gender)
-	case mark == ',' && l.tables.words["decimals"] == "digits":
-		return l.integer(whole) + " " + l.tables.words["comma"] + " " + l.digits(decimals)
+	case string(mark) == l.tables.words["decimal"] && l.tables.words["decimals"] == "digits":
+		return strings.TrimLeft(l.integer(whole)+" "+l.tables.words["comma"]+" "+l.digits(decimals), " ")
 	default:
 		words := map[rune]string{',': l.tables.words["comma"], '.': l.tables.words["point"]}
 		return l.integer(whole) + " " + words[mark] + " " + l.decimals(decimals)
@@ -383,7 +398,7 @@ func (c *context) quantity(written string, m measure) string {
 	t := c.locale.tables
 	whole, _, mark := t.amountOf(written)
 	name := m.many
-	if written == "1" || t.words["singular"] == "below two" && (whole == "0" || whole == "1") {
+	if written == "1" || t.words["singular"] == "below two" && (whole == "0" || whole == "1") || c.isAdjective() {
 		name = m.one
 	}
 	gender := m.gender

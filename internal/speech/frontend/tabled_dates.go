@@ -9,11 +9,10 @@ import (
 )
 
 func (l *locale) tabledDateRules() []rule {
-	t := l.tables
-	month := `((?i:` + alternatives(slices.Collect(maps.Keys(t.monthOf))) + `))(\.)?`
-	of := `\s?(?:` + t.words["of"] + `\s)?`
+	t, month := l.tables, l.monthPattern()
+	of := `\s?(?:(?:` + cmp.Or(t.words["of dates"], t.words["of"]) + `)\s)?`
 	clock := alternatives([]string{"h", cmp.Or(t.words["o'clock"], "h")})
-	day := `(\d{1,2})(?:\.?(?:` + alternatives(slices.Collect(maps.Keys(t.ordinals))) + `))?`
+	day := `(\d{1,2})` + l.suffixPattern()
 	return []rule{
 		on(Date, `(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(T\d{2}:\d{2})?(?::\d{2}(?:\.\d+)?)?(Z)?`, sayISODate),
 		on(Date, `(\d{1,2})([/.-])(\d{1,2})([/.-])(\d{4}|\d{2})`, sayTabledDate),
@@ -27,11 +26,42 @@ func (l *locale) tabledDateRules() []rule {
 	}
 }
 
+// monthPattern matches the name of a month, and its full stop.
+func (l *locale) monthPattern() string {
+	return `((?i:` + alternatives(slices.Collect(maps.Keys(l.tables.monthOf))) + `))(\.)?`
+}
+
+// suffixPattern matches the end of an ordinal number, which may be missing.
+func (l *locale) suffixPattern() string {
+	return `(?:\.?(?:` + alternatives(slices.Collect(maps.Keys(l.tables.ordinals))) + `))?`
+}
+
+func isDay(digits string) bool { return number(digits) >= 1 && number(digits) <= 31 }
+
+func sayISODate(c *context) (string, bool) {
+	spoken, ok := sayDated(c, c.groups[3], c.groups[2], c.groups[1])
+	if clock := strings.TrimPrefix(c.groups[4], "T"); clock != "" {
+		hour, minute, _ := strings.Cut(clock, ":")
+		spoken += ", " + c.locale.clocked(c, hour, minute)
+	}
+	if c.groups[5] != "" {
+		spoken += " U T C"
+	}
+	isMixed := c.groups[0][len("2006")] != c.groups[0][len("2006-")+len(c.groups[2])]
+	return spoken, ok && !isMixed
+}
+
 // sayDated says a date; it fails if the numbers are none. The year may be missing.
 func sayDated(c *context, day, month, year string) (string, bool) {
+	if c.locale.slavic != nil {
+		return c.locale.slavicDate(day, month, year, c.dayCase())
+	}
 	n, t := number(month), c.locale.tables
 	if n < 1 || n > 12 || !isDay(day) {
 		return "", false
+	}
+	if c.locale.american {
+		return c.locale.inYear(t.months[n-1]+" "+c.locale.ordinal(number(day))+",", year), true
 	}
 	return c.dayOf(day) + c.locale.inYear(t.linked("month")+t.months[n-1], year), true
 }
@@ -47,7 +77,7 @@ func (t *tables) linked(unit string) string {
 // inYear adds a year, which may be "", to a date.
 func (l *locale) inYear(spoken, year string) string {
 	if year == "" {
-		return spoken
+		return strings.TrimSuffix(spoken, ",")
 	}
 	return spoken + l.tables.linked("year") + l.yearNumber(year)
 }
@@ -62,6 +92,8 @@ func (l *locale) inHundreds(written string) bool {
 func (l *locale) yearNumber(written string) string {
 	n := number(written)
 	switch {
+	case l.tables.isEnglish():
+		return l.yearOf(written)
 	case !l.inHundreds(written):
 		return l.integer(written)
 	case n%100 == 0:
@@ -72,25 +104,31 @@ func (l *locale) yearNumber(written string) string {
 	}
 }
 
-// dayOf says the number of a day, which is an ordinal number in German. In other languages, the first may be one.
+// dayOf says the number of a day, which is an ordinal number in German and English. In other languages, the first may
+// be one.
 func (c *context) dayOf(digits string) string {
 	l := c.locale
 	switch n := number(digits); {
 	case l.tables.hasCapitals():
 		return l.ordinal(n) + c.dayEnding()
+	case l.tables.isEnglish() && c.before() == "the":
+		return l.ordinal(n)
+	case l.tables.isEnglish():
+		return "the " + l.ordinal(n)
 	case n != 1 || l.tables.words["first day"] == "" || strings.ContainsRune("'’", c.previous()): // "l'1"
 		return l.spell(l.counting, n)
 	}
 	return l.tables.words["first day"]
 }
 
-// sayTabledDate reads the day first, unless that cannot be one. Years of two digits follow a stroke alone.
+// sayTabledDate reads the day first, unless that cannot be one or the date is an American one without full stops. Years
+// of two digits follow a stroke alone.
 func sayTabledDate(c *context) (string, bool) {
 	day, month, year := c.groups[1], c.groups[3], c.groups[5]
 	if c.groups[2] != c.groups[4] || len(year) == 2 && c.groups[2] != "/" {
 		return "", false
 	}
-	if number(month) > 12 {
+	if number(month) > 12 || c.locale.american && c.groups[2] != "." && number(day) <= 12 {
 		day, month = month, day
 	}
 	return sayDated(c, day, month, year)
@@ -98,7 +136,7 @@ func sayTabledDate(c *context) (string, bool) {
 
 // sayShortDate says a day and a month after a word that shows that they are a date.
 func sayShortDate(c *context) (string, bool) {
-	if !c.locale.tables.sets["day"][strings.ToLower(c.before())] || strings.HasPrefix(c.after, "/") {
+	if !c.isAfter("day") || strings.HasPrefix(c.after, "/") {
 		return "", false
 	}
 	return sayDated(c, c.groups[1], c.groups[2], "")
@@ -111,7 +149,8 @@ func sayTabledDayMonth(c *context) (string, bool) {
 	l := c.locale
 	month := l.tables.said[name]
 	isFull, isOrdinal := name == strings.ToLower(month), c.groups[0][len(day)] == '.'
-	if !isDay(day) || last != "" && !isDay(last) || !isFull && !isOrdinal && dot+year == "" {
+	isUnclear := !isFull && !isOrdinal && !l.tables.isEnglish() || l.tables.sets["no month"][c.groups[3]]
+	if !isDay(day) || last != "" && !isDay(last) || isUnclear && dot+year == "" {
 		return "", false
 	}
 	if isFull && dot != "" {
@@ -135,7 +174,7 @@ func sayTabledTime(c *context) (string, bool) {
 	hour, minute, second := c.groups[1], c.groups[2], c.groups[3]
 	t := c.locale.tables
 	if strings.ContainsRune(":,.", c.previous()) || strings.HasPrefix(c.after, ":") || number(hour) > 24 ||
-		number(minute) > 59 || number(second) > 59 || t.sets["score"][strings.ToLower(c.before())] {
+		number(minute) > 59 || number(second) > 59 || c.isAfter("score") {
 		return "", false
 	}
 	if second == "" {
@@ -144,11 +183,15 @@ func sayTabledTime(c *context) (string, bool) {
 	if and := t.words["and seconds"]; and != "" {
 		return sayClock(c, hour, minute) + " " + and + " " + c.quantity(noZero(second), c.locale.units["s"]), true
 	}
-	var parts []string
-	for i, symbol := range []string{"h", "min", "s"} {
-		parts = append(parts, c.quantity(strconv.FormatInt(number(c.groups[1+i]), 10), c.locale.units[symbol]))
+	return c.withSeconds(hour, minute, second), true
+}
+
+// withSeconds says hours, minutes and seconds with their units.
+func (c *context) withSeconds(digits ...string) string {
+	for i, symbol := range strings.Fields(cmp.Or(c.locale.tables.words["clock"], "h min s")) {
+		digits[i] = c.quantity(strconv.FormatInt(number(digits[i]), 10), c.locale.units[symbol])
 	}
-	return strings.Join(parts, " "), true
+	return strings.Join(digits, " ")
 }
 
 // sayHours says "14h30" and "14 h".
@@ -162,8 +205,8 @@ func sayHours(c *context) (string, bool) {
 
 // sayDottedTime says "ore 14.30".
 func sayDottedTime(c *context) (string, bool) {
-	isClock := c.locale.tables.sets["clock"][strings.ToLower(c.before())] || c.groups[3] != ""
-	if !isClock || number(c.groups[1]) > 24 || number(c.groups[2]) > 59 {
+	isClock := c.isAfter("clock") || c.groups[3] != ""
+	if c.locale.tables.isEnglish() || !isClock || number(c.groups[1]) > 24 || number(c.groups[2]) > 59 {
 		return "", false
 	}
 	return c.tabledClock(c.groups[1], c.groups[2], false), true

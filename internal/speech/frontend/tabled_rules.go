@@ -10,11 +10,11 @@ import (
 	"unicode"
 )
 
-// The patterns of numbers: with separators of thousands, and all.
+// The usual patterns of numbers with separators of thousands, and of those without.
 const (
 	groupedNumeral = `[1-9]\d{0,2}(?:[ \x{a0}\x{202f}'’]\d{3})+(?:[.,]\d+)?|` +
 		`[1-9]\d{0,2}(?:\.\d{3})+(?:,\d+)?|[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?`
-	tabledNumeral = `(?:` + groupedNumeral + `|\d+(?:[.,]\d+)?)`
+	plainNumeral = `\d+(?:[.,]\d+)?`
 )
 
 // noText is a pattern that matches no text, in place of alternatives of which there are none.
@@ -31,26 +31,21 @@ func (l *locale) tabledRules(beforeDates, beforeNumbers []rule) []rule {
 	return slices.Concat(markdownRules(), []rule{ // before paths
 		on(Symbol, "/", sayPer), on(Symbol, `/\s?`, sayOver),
 	},
-		addressRules(), []rule{
-			unlessAfter(oneOf(".-"), on(URL,
-				`[a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)*\.(?:be|br|ch|es|eu|it|mx|nl|pt)(?:/[^\s<>"”]*)?`, sayURL)),
-		}, notationRules(tabledNumeral), beforeDates, l.tabledDateRules(), []rule{
-			on(Ordinal, `(`+groupedNumeral+`|\d{1,4})\.?(`+cmp.Or(suffix, noText)+`)`, sayTabledOrdinal), // before degrees
-		}, l.tabledAmountRules(), beforeNumbers, []rule{
+		addressRules(), notationRules(t.numeral()), beforeDates, l.tabledDateRules(), t.own, []rule{
+			on(Ordinal, `(`+t.grouped+`|\d+)\.?(`+cmp.Or(suffix, noText)+`)`, sayTabledOrdinal), // before degrees
+		}, l.tabledAmountRules(), []rule{
+			unlessAfter(oneOf("-–−"), on(Number, difference, sayDifference)),
+		}, beforeNumbers, []rule{
 			on(Number, `[1-9]\d{0,2}(?:\.\d{3}){3,}(?:,\d+)?`, sayTabledNumber),
 			on(Version, `\d{1,3}(?:\.\d+){3}|\d{1,2}(?:\.\d{1,2}){2}`, sayVersion),
 			on(Version, `[vV](\d+(?:\.\d+){1,3})`, sayVersion),
-			unlessAfter(oneOf("-–−"), on(Number, difference, sayDifference)),
 			on(Number, `\d{3}`, sayEmergency),
-			on(Number, `(?:(?:`+groupedNumeral+`)\b|\d+(?:[.,]\d+)?)`, sayTabledNumber),
+			on(Number, `(?:(?:`+t.grouped+`)\b|`+t.plain+`)`, sayTabledNumber),
 			on(Number, `['’](\d00?)`, sayTabledDecade),
 			on(Roman, `([IVXLC]{1,7})(`+suffix+`)?`, sayTabledRoman),
 			on(Abbreviation, `(?:`+cmp.Or(alternatives(t.bare), noText)+`)\.?`, sayBare),
 			on(Abbreviation, `((?:\pL\.){2,6})|\pL{1,7}\.(?:[ \x{a0}\x{202f}]?-?\pL{1,4}(?:-\pL)?\.){0,3}`, sayLongForm),
-			on(Hashtag, `[#@](\pL[\pL\d_]*)`, sayHashtag),
-			on(Symbol, `([#~<>±≈§№−-])\s?[$£€]?\d[\d,.]*`, saySign),
-			on(Symbol, `[&+=≠≤≥×÷*/→™®©√∞]`, saySymbol),
-		})
+		}, symbolRules())
 }
 
 func (l *locale) tabledAmountRules() []rule {
@@ -58,22 +53,29 @@ func (l *locale) tabledAmountRules() []rule {
 	units := slices.Collect(maps.Keys(l.units))
 	money := slices.DeleteFunc(slices.Clone(units), func(symbol string) bool { return !t.money[symbol] })
 	units = slices.DeleteFunc(units, func(symbol string) bool { return t.money[symbol] })
-	unit, coin, scale := alternatives(units), alternatives(money), alternatives(slices.Collect(maps.Keys(t.scales)))
+	unit, coin, scale := alternatives(units), alternatives(money), l.scalePattern()
 	first := slices.DeleteFunc(slices.Clone(money), startsLower)
+	isLetter := func(name string) bool { return len(name) == 1 } // in "5 m high", m is no million
+	names := slices.DeleteFunc(slices.Collect(maps.Keys(t.scales)), isLetter)
+	suffix, numeral := l.suffixPattern(), t.numeral()
 	return []rule{
 		on(Phone, `(?:\+\d{1,3}|\(\d{1,4}\)|\d{2,5})(?:[ ./\x{a0}\x{202f}-]{1,2}\(?\d{1,9}\)?\d{0,4}){1,6}|\d{9,11}`,
 			sayTabledPhone),
-		on(Money, `(`+alternatives(first)+`)\s?(`+tabledNumeral+`)(?:,[-–—])?(?:\s?(`+scale+`)\b)?`, sayTabledMoney),
-		on(Money, `()(`+tabledNumeral+`)(?:,[-–—])?(?:\s?(`+scale+`))?\s?(`+coin+`)`, sayTabledMoney),
-		unlessAfter(oneOf("/"), on(Fraction, `()(\d{1,4})/(\d{1,4})(?:\s?(`+unit+`)\b)?`, sayTabledFraction)),
-		on(Fraction, `(\d{1,3})\s(\d{1,3})/(\d{1,3})(?:\s?(`+unit+`)\b)?`, sayTabledFraction),
+		on(Money, `(`+alternatives(first)+`)\s?(\.\d+|`+numeral+`)(?:,[-–—])?(?:\s?(`+scale+`)\b)?`, sayTabledMoney),
+		on(Money, `()(`+numeral+`)(?:,[-–—])?(?:\s?(`+scale+`))?\s?(`+coin+`)`, sayTabledMoney),
+		unlessAfter(oneOf("/"), on(Fraction, `()(\d{1,4})/(\d{1,4})`+suffix+`(?:\s?(`+unit+`)\b)?`, sayTabledFraction)),
+		on(Fraction, `(\d{1,3})\s(\d{1,3})/(\d{1,3})`+suffix+`(?:\s?(`+unit+`)\b)?`, sayTabledFraction),
 		on(Fraction, `(?:(\d{1,4})\s?)?([½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])()(?:\s?(`+unit+`)\b)?`, sayTabledFraction),
 		on(Range, `[-–—]\s?| [-–—]\s`, sayDash),
-		on(Number, `(`+tabledNumeral+`)\s?[x×]\s?`, sayTabledTimes),
-		on(Unit, `(`+tabledNumeral+`)[ \x{a0}\x{202f}-]?(?:(`+scale+`)\s)?(`+unit+`)`, sayTabledUnit),
-		on(Number, `(`+tabledNumeral+`)\s?(`+scale+`)`, sayScaled),
-		on(Unit, `km|kg|min|m[²³]?|qm|h|l|g|t|s|kWh`, sayUnitAlone),
+		on(Number, `(`+numeral+`)\s?[x×]\s?`, sayTabledTimes),
+		on(Unit, `(`+numeral+`)[ \x{a0}\x{202f}-]?(?:(`+cmp.Or(alternatives(names), noText)+`)\s)?(`+unit+`)`, sayTabledUnit),
+		on(Number, `(`+numeral+`)\s?(`+scale+`)`, sayScaled),
+		on(Unit, cmp.Or(t.words["units alone"], `km|kg|min|m[²³]?|qm|h|l|g|t|s|kWh`), sayUnitAlone),
 	}
+}
+
+func (l *locale) scalePattern() string {
+	return alternatives(slices.Collect(maps.Keys(l.tables.scales)))
 }
 
 // alternatives returns a pattern of texts. The longest are first, because the first that matches is taken.
@@ -112,7 +114,8 @@ func (c *context) countsHundreds() bool {
 // sayOver says the stroke of "24 h/24".
 func sayOver(c *context) (string, bool) {
 	n := len(c.spans)
-	follows := n > 0 && c.plain == c.at && (c.spans[n-1].Kind == Time || c.spans[n-1].Kind == Unit)
+	follows := n > 0 && c.plain == c.at && (c.spans[n-1].Kind == Time || c.spans[n-1].Kind == Unit) &&
+		!c.locale.tables.isEnglish()
 	return " " + c.locale.tables.words["over"] + " ", follows && isDigit(firstOf(c.after))
 }
 
@@ -126,9 +129,9 @@ func sayTabledOrdinal(c *context) (string, bool) {
 	t := c.locale.tables
 	whole, _, mark := t.amountOf(c.groups[1])
 	noun, _ := spacedWord(c.after)
-	isDegree := c.groups[2] == "°" && !t.sets["day"][strings.ToLower(c.before())] &&
+	isDegree := c.groups[2] == "°" && !c.isAfter("day") &&
 		(!startsLower(noun) || len(noun) == 1 || t.sets["small"][noun])
-	if whole[0] == '0' || mark != 0 || isDegree {
+	if whole[0] == '0' && len(whole) > 1 || mark != 0 || isDegree {
 		return "", false
 	}
 	spoken := c.locale.spell(c.ordinalSet(c.groups[2]), number(whole))
@@ -138,7 +141,7 @@ func sayTabledOrdinal(c *context) (string, bool) {
 // ordinalSet returns the set of rules for a suffix: before a noun, Spanish has "primer" in place of "primero".
 func (c *context) ordinalSet(suffix string) string {
 	t := c.locale.tables
-	set := t.ordinals[suffix]
+	set := cmp.Or(t.ordinals[suffix], c.locale.ordinals)
 	if short := t.words["ordinal before nouns"]; short != "" && set == c.locale.ordinals && t.genderOf(c.next()) == 'm' {
 		return short
 	}
@@ -154,11 +157,12 @@ var phoneGroups = regexp.MustCompile(`^(?:\d{2,3}[ .]\d{2,3}[ .]\d{2}[ .]\d{2}|\
 
 func sayTabledPhone(c *context) (string, bool) {
 	written := c.groups[0]
-	count := len(strings.Map(onlyDigit, written))
 	isPhone := strings.ContainsRune("+(0", firstOf(written)) || phoneGroups.MatchString(written) ||
-		c.locale.tables.sets["phone"][strings.ToLower(c.before())]
-	if !isPhone || count < minPhoneDigits || count > maxPhoneDigits || isDigit(c.previous()) ||
-		strings.HasPrefix(c.after, "-") {
+		c.isAfter("phone")
+	if !isPhone || isDigit(c.previous()) || strings.HasPrefix(c.after, "-") {
+		return "", false
+	}
+	if count := len(strings.Map(onlyDigit, written)); count < minPhoneDigits || count > maxPhoneDigits {
 		return "", false
 	}
 	if c.locale.tables.words["phone"] == "numbers" {
@@ -192,7 +196,7 @@ func sayTabledMoney(c *context) (string, bool) {
 	if isWord(c.previous()) || c.groups[1] == "" && isDigit(firstOf(c.after)) {
 		return "", false
 	}
-	m := c.locale.units[symbol]
+	m := c.singular(c.locale.units[symbol])
 	if scale != "" {
 		c.dropStop(scale)
 		return c.scaled(c.groups[2], scale, m.many), true
@@ -230,6 +234,9 @@ func sayScaled(c *context) (string, bool) {
 func (c *context) sum(written string, m measure) string {
 	t := c.locale.tables
 	whole, cents, _ := t.amountOf(written)
+	if len(cents) == 1 && cents != "0" && t.isEnglish() {
+		cents += "0"
+	}
 	switch {
 	case len(cents) != 2 || m.sub == "":
 		return c.quantity(written, m)
@@ -239,7 +246,7 @@ func (c *context) sum(written string, m measure) string {
 	cents = strings.TrimLeft(cents, "0")
 	small := c.quantity(cents, measure{gender: 'm', one: m.subOne, many: m.sub})
 	switch {
-	case whole == "0":
+	case strings.Trim(whole, "0") == "":
 		return small
 	case t.words["cents"] != "named" && len(cents) > 1:
 		small = c.locale.integer(cents)
@@ -249,15 +256,18 @@ func (c *context) sum(written string, m measure) string {
 
 func sayTabledUnit(c *context) (string, bool) {
 	symbol := c.groups[3]
-	if strings.ContainsRune("'’", firstOf(c.after)) || c.beginsShort(symbol) {
+	if strings.ContainsRune("'’", firstOf(c.after)) || c.beginsShort(symbol) || c.isInitial(c.groups[1], symbol) {
 		return "", false
 	}
 	c.dropStop(symbol)
 	m := c.locale.units[symbol]
+	if c.locale.tables.isEnglish() && strings.HasPrefix(c.groups[0], c.groups[1]+"-") { // "a 5-kg bag"
+		m.many = m.one
+	}
 	if c.groups[2] != "" {
 		return c.scaled(c.groups[1], c.groups[2], m.many), true
 	}
-	if symbol == "h" && c.locale.tables.sets["at"][strings.ToLower(c.before())] && number(c.groups[1]) > 0 {
+	if symbol == "h" && c.isAfter("at") && number(c.groups[1]) > 0 {
 		return c.tabledClock(c.groups[1], "", true), true // "um 9 h"
 	}
 	return c.quantity(c.groups[1], m) + c.stop(symbol, c.after), true
@@ -285,24 +295,20 @@ func (c *context) dropStop(symbol string) {
 func sayTabledTimes(c *context) (string, bool) {
 	t := c.locale.tables
 	if isDigit(firstOf(c.after)) {
-		return c.amount(c.groups[1], 0) + " " + c.locale.words.symbols["×"] + " ", true
+		return c.amount(c.groups[1], 0) + " " + c.locale.names["symbol"]["×"] + " ", true
 	}
-	c.size = len(strings.TrimRight(c.groups[0], " \n"))
+	c.size = len(strings.TrimRight(c.groups[0], " \n\t"))
 	return c.amount(c.groups[1], t.words["fold gender"][0]) + t.words["fold"], !strings.Contains(c.groups[0][:c.size], " ")
 }
 
 // sayTabledFraction says a fraction, which may follow a whole number or stand before a unit.
 func sayTabledFraction(c *context) (string, bool) {
-	whole, top, bottom := c.groups[1], c.groups[2], c.groups[3]
-	if f, ok := vulgar[top]; ok {
-		top, bottom = string(rune('0'+f[0])), string(rune('0'+f[1]))
-	}
 	l := c.locale
-	if isWord(c.previous()) || c.previous() == '/' || strings.HasPrefix(c.after, "/") {
-		return "", false
-	}
+	whole, top, bottom, ok := c.fraction()
 	parts, known := l.tables.parts[bottom]
 	switch {
+	case !ok:
+		return "", false
 	case top == "24" && bottom == "7", top == bottom && len(top) > 1:
 		return l.integer(top) + " " + l.integer(bottom), true
 	case top == "1" && bottom == "2":
@@ -314,11 +320,17 @@ func sayTabledFraction(c *context) (string, bool) {
 	if top == "1" {
 		spoken = c.count(top, 'm') + " " + parts[0]
 	}
+	if whole != "" && top == "1" && parts[2] != "" {
+		spoken = parts[2]
+	}
 	if whole != "" {
 		and := cmp.Or(l.tables.words["and part"], " "+l.tables.words["and"]+" ")
 		spoken = c.beforeFraction(whole, c.counted(whole)) + and + spoken
 	}
 	if unit, ok := l.units[c.groups[4]]; ok {
+		if whole != "" && parts[2] != "" {
+			unit.one = unit.many
+		}
 		spoken += " " + l.tables.of(unit.one)
 	}
 	return spoken, true
@@ -387,16 +399,18 @@ func sayTabledRoman(c *context) (string, bool) {
 	gender := t.genderOf(strings.ToLower(next))
 	switch {
 	case n == 0 || numeral == "L" || numeral == "C" || strings.ContainsRune("'’", firstOf(c.after)) ||
-		isWord(c.previous()):
+		isWord(c.previous()) || t.isEnglish() && suffix != "" && (len(numeral) == 1 || startsUpper(suffix)): // "Ind"
 		return "", false
 	case suffix != "":
-		return c.locale.spell(t.ordinals[suffix], n), !t.sets["first"][suffix] || n == 1 // not "Ver"
+		return c.locale.spell(c.ordinalSet(suffix), n), !t.sets["first"][suffix] || n == 1 // not "Ver"
 	case t.sets["ordered"][strings.ToLower(next)] && strings.HasPrefix(c.after, " "):
 		return c.ordinalOf(n, gender), true
 	case t.sets["part"][before]:
 		return c.locale.spell(c.locale.counting, n), true
 	case t.sets["century"][before]:
 		return c.ordinalUpTo(t.words["last century"], n, 'm'), true
+	case t.isEnglish() && numeral == "I" && startsLower(next):
+		return "", false
 	case t.sets["name"][before] && startsUpper(c.before()):
 		return c.ordinalUpTo(t.words["last name"], n, 'm') + c.stop(c.groups[0], c.after), true
 	case t.sets["queen"][before] && startsUpper(c.before()):
@@ -408,7 +422,11 @@ func sayTabledRoman(c *context) (string, bool) {
 // ordinalUpTo says an ordinal number up to a last one, and larger ones as cardinal numbers.
 func (c *context) ordinalUpTo(last string, n int64, gender byte) string {
 	if article := c.locale.tables.words["before name"]; article != "" {
-		return article + " " + capital(c.locale.ordinal(n))
+		spoken := c.locale.ordinal(n)
+		if !c.locale.tables.isEnglish() {
+			spoken = capital(spoken)
+		}
+		return article + " " + spoken
 	}
 	if n <= number(last) {
 		return c.ordinalOf(n, gender)

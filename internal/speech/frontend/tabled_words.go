@@ -11,24 +11,54 @@ import (
 // sayUnitAlone says the unit that an amount is for: "3 € pro kg", "3 €/kg".
 func sayUnitAlone(c *context) (string, bool) {
 	n := len(c.spans)
-	per := c.previous() == '/' && n > 0 && c.spans[n-1].Kind == Symbol && c.plain == c.at
-	return c.locale.units[c.groups[0]].one, per || c.before() == c.locale.tables.words["per"] || c.before() == "je" ||
+	word := c.locale.tables.words["per"]
+	per := c.previous() == '/' && n > 0 && strings.TrimSpace(c.spans[n-1].Spoken) == word && c.plain == c.at
+	return c.locale.units[c.groups[0]].one, per || c.before() == word || c.before() == "je" ||
 		strings.HasSuffix(c.text[:c.at], "/100 ")
+}
+
+// placeholder matches what a template has in place of a part of the text.
+var placeholder = regexp.MustCompile(`\$\d|\{\d(?: [^}]+)?\}`)
+
+// sayTemplate says a text in which "$1" is the first group as it is written, "{1}" the number that it is, and "{1 kg}"
+// so many of a unit.
+func sayTemplate(template string) func(*context) (string, bool) {
+	return func(c *context) (string, bool) {
+		spoken := placeholder.ReplaceAllStringFunc(template, func(part string) string {
+			written := c.groups[part[1]-'0']
+			switch _, unit, isUnit := strings.Cut(strings.TrimSuffix(part, "}"), " "); {
+			case isUnit:
+				return c.quantity(written, c.locale.units[unit])
+			case part[0] == '{':
+				return c.amount(written, 0)
+			}
+			return written
+		})
+		return spoken + c.stop(c.groups[0], c.after), true
+	}
 }
 
 // sayDash says a dash between two amounts as "bis". In numbers with more dashes than one, they are silent.
 func sayDash(c *context) (string, bool) {
-	previous := c.previous()
-	if !isDigit(firstOf(c.after)) || previous == '.' && c.groups[0][0] == ' ' ||
-		!isDigit(previous) && !strings.ContainsRune(".%€", previous) && c.kindBefore() != Time {
+	previous, isAmount := c.previous(), c.isAmountBefore()
+	endsSentence := previous == '.' && c.groups[0][0] == ' ' && c.kindBefore() != Time
+	if !isDigit(firstOf(strings.TrimLeft(c.after, "$£€'’"))) || endsSentence ||
+		!isDigit(previous) && !strings.ContainsRune(".%€", previous) && !isAmount {
 		return "", false
 	}
 	head := c.text[max(0, c.at-20):c.at]
 	token := head[strings.LastIndexByte(head, ' ')+1:] + chunkOf(c.text[c.at:][:min(len(c.text)-c.at, 20)])
-	if strings.Count(token, "-") > 1 || unicode.IsLetter(firstOf(token)) || c.isScore() {
+	isName := unicode.IsLetter(firstOf(strings.TrimLeft(token, `"'“([{`))) && !isAmount // "CC0-1"
+	if strings.Count(token, "-") > 1 || isName || c.isScore() {
 		return " ", true
 	}
 	return " " + c.locale.tables.words["to"] + " ", true
+}
+
+// isAmountBefore reports whether the position follows a time, a date or an amount of money.
+func (c *context) isAmountBefore() bool {
+	kind := c.kindBefore()
+	return kind == Time || kind == Date || kind == Money
 }
 
 // score matches the digits on both sides of a dash.
@@ -50,6 +80,10 @@ func (c *context) isScore() bool {
 
 // sayPer says the stroke between an amount and what it is for, which is no path.
 func sayPer(c *context) (string, bool) {
+	if unit := c.locale.tables.words["per "+c.next()]; unit != "" && c.isPer() {
+		c.size += len(c.next())
+		return " " + c.locale.tables.words["per"] + " " + unit, true
+	}
 	return " " + c.locale.tables.words["per"] + " ", c.isPer() && unicode.IsLetter(firstOf(c.after))
 }
 
@@ -76,7 +110,10 @@ func sayLongForm(c *context) (string, bool) {
 		if i < 0 {
 			c.size = len(c.groups[0])
 			letters := strings.TrimSuffix(strings.ReplaceAll(c.groups[1], ".", " "), " ") // "U.S.A."
-			return letters + c.stop(c.groups[1], c.after), letters != ""
+			if next, starters := c.next(), c.locale.tables.sets["starter"]; next == "" || starters == nil || starters[next] {
+				letters += c.stop(c.groups[1], c.after)
+			}
+			return letters + c.gapAfter(c.size), letters != ""
 		}
 		written = written[:i+1]
 	}
@@ -84,16 +121,10 @@ func sayLongForm(c *context) (string, bool) {
 
 // longForm returns what an abbreviation stands for before a text, where its conditions hold.
 func (c *context) longForm(key, after string) (string, bool) {
-	a, ok := c.locale.abbreviations[key]
-	if other, isDay := c.locale.abbreviations[key+" D"]; isDay && c.holds('D', after) {
-		a = other
-	}
+	a, ok := c.shortFor(key, after)
 	if first, size := utf8.DecodeRuneInString(key); !ok && unicode.IsUpper(first) && size < len(key) {
-		a, ok = c.locale.abbreviations[string(unicode.ToLower(first))+key[size:]]
+		a, ok = c.shortFor(string(unicode.ToLower(first))+key[size:], after)
 		a.long = capital(a.long)
-	}
-	for _, condition := range a.conditions {
-		ok = ok && c.holds(condition, after)
 	}
 	long, woman, _ := strings.Cut(a.long, "|")
 	if woman != "" && strings.HasSuffix(firstWord(strings.TrimLeft(after, " \u00a0\u202f")), "a") {
@@ -108,6 +139,16 @@ func (c *context) longForm(key, after string) (string, bool) {
 	return long, ok
 }
 
+// shortFor returns the first of the abbreviations that are written alike whose conditions hold before a text.
+func (c *context) shortFor(key, after string) (abbreviation, bool) {
+	for _, a := range c.locale.abbreviations[key] {
+		if !strings.ContainsFunc(a.conditions, func(condition rune) bool { return !c.holds(condition, after) }) {
+			return a, true
+		}
+	}
+	return abbreviation{}, false
+}
+
 // holds reports whether a condition of an abbreviation holds before a text.
 func (c *context) holds(condition rune, after string) bool {
 	next := strings.TrimLeft(after[:min(len(after), 40)], " \u00a0\u202f,-–")
@@ -115,7 +156,7 @@ func (c *context) holds(condition rune, after string) bool {
 	case '1':
 		return isDigit(firstOf(next))
 	case 'S':
-		return streetFollows.MatchString(after) || c.locale.tables.sets["at street"][strings.ToLower(c.before())]
+		return streetFollows.MatchString(after) || c.isAfter("at street")
 	case 'D':
 		if word := firstWord(next); c.locale.tables.sets["weak"][word] { // "Mo., den 3. Oktober"
 			next = strings.TrimLeft(next[len(word):], " ")
@@ -134,6 +175,15 @@ func (c *context) holds(condition rune, after string) bool {
 		return c.locale.tables.sets["name"][name] || c.locale.tables.sets["queen"][name]
 	case '#':
 		return isDigit(firstOf(c.before()))
+	case 'U':
+		return startsUpper(c.before()) || isDigit(firstOf(c.before()))
+	case 'W':
+		return len(c.before()) > 1 && strings.HasSuffix(c.text[:c.at], c.before()+" ")
+	case 'A':
+		word := firstWord(strings.TrimLeft(after[:min(len(after), 40)], " \u00a0"))
+		return !startsUpper(word) || c.locale.tables.sets["starter"][word]
+	case '.':
+		return strings.HasSuffix(c.groups[0], ".")
 	case 'I':
 		return len(c.before()) != 1 || !startsUpper(c.before())
 	}
@@ -156,8 +206,8 @@ func (c *context) stop(written, after string) string {
 
 // starts reports whether a word after a full stop begins a sentence.
 func (l *locale) starts(word string) bool {
-	if l.starters == nil {
-		return startsUpper(word)
+	if starters := l.tables.sets["starter"]; starters != nil && !l.tables.isEnglish() {
+		return starters[word]
 	}
-	return l.starters[word]
+	return startsUpper(word) && !l.tables.sets["after time"][word]
 }

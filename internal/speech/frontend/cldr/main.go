@@ -8,6 +8,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -54,7 +55,7 @@ func writeRules(source, target string) error {
 	}
 	sets := file.RBNF.RBNF["SpelloutRules"]
 	var out strings.Builder
-	for _, name := range sortedKeys(sets) {
+	for _, name := range slices.Sorted(maps.Keys(sets)) {
 		var rules [][2]string
 		if json.Unmarshal(sets[name], &rules) != nil { // the name of a file
 			continue
@@ -81,7 +82,7 @@ func writeEmoji(source, target string) error {
 	}
 	names := file.Annotations.Annotations
 	var out strings.Builder
-	for _, emoji := range sortedKeys(names) {
+	for _, emoji := range slices.Sorted(maps.Keys(names)) {
 		first, _ := utf8.DecodeRuneInString(emoji)
 		if first < 0x2600 || first >= 0x3000 && first < 0x1f000 || len(names[emoji].TTS) == 0 {
 			continue
@@ -98,13 +99,4 @@ func read(source string, into any) error {
 		return err
 	}
 	return json.Unmarshal(content, into)
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
 }
