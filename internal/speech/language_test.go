@@ -87,7 +87,7 @@ func TestDetectLanguage(t *testing.T) {
 		"صبح بخیر، حال شما چطور است؟":              "fa",
 		"صبح بخیر، آپ کیسے ہیں؟":                   "ur",
 		"Bom dia":              "pt",
-		"Xin chào":             "vi-vn",
+		"Xin chào":             "vi",
 		"Tusen takk":           "nb",
 		"Добър ден, как сте?":  "bg",
 		"Магазинът е затворен": "bg",

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// table has the probabilities of n-grams and words, 3 MB that are read where they lie; the command generate makes it. It begins
-// with the places of the buckets, then has the n-grams of each.
+// table has the probabilities of n-grams and words, 3 MB that are read where they lie; the command generate makes it. It
+// begins with the places of the buckets, then has the n-grams of each.
 //
 //go:embed ngrams.bin
 var table string
@@ -54,16 +54,20 @@ var languages = [...]struct {
 	handicap int
 	script   *unicode.RangeTable
 }{
-	{"en", 0, unicode.Latin}, {"de", 4 * bit, unicode.Latin}, {"fr", 4 * bit, unicode.Latin}, {"es", 4 * bit, unicode.Latin}, {"it", 4 * bit, unicode.Latin},
-	{"pt", 4 * bit, unicode.Latin}, {"nl", 4 * bit, unicode.Latin}, {"pl", 4 * bit, unicode.Latin}, {"sv", 4 * bit, unicode.Latin},
-	{"da", 4 * bit, unicode.Latin}, {"fi", 4 * bit, unicode.Latin}, {"cs", 4 * bit, unicode.Latin}, {"hu", 4 * bit, unicode.Latin},
-	{"ro", 4 * bit, unicode.Latin}, {"tr", 4 * bit, unicode.Latin}, {"nb", 6 * bit, unicode.Latin}, {"sk", 6 * bit, unicode.Latin},
-	{"hr", 6 * bit, unicode.Latin}, {"vi", 6 * bit, unicode.Latin}, {"id", 6 * bit, unicode.Latin}, {"et", 6 * bit, unicode.Latin},
-	{"lv", 6 * bit, unicode.Latin}, {"lt", 6 * bit, unicode.Latin}, {"sl", 6 * bit, unicode.Latin}, {"ca", 6 * bit, unicode.Latin},
-	{"sq", 6 * bit, unicode.Latin}, {"eu", 6 * bit, unicode.Latin}, {"cy", 6 * bit, unicode.Latin}, {"sw", 6 * bit, unicode.Latin},
-	{"ga", 6 * bit, unicode.Latin}, {"is", 6 * bit, unicode.Latin}, {"af", 6 * bit, unicode.Latin},
-	{"ru", 0, unicode.Cyrillic}, {"uk", 2 * bit, unicode.Cyrillic}, {"be", 2 * bit, unicode.Cyrillic}, {"bg", 2 * bit, unicode.Cyrillic},
-	{"mk", 2 * bit, unicode.Cyrillic}, {"sr", 2 * bit, unicode.Cyrillic}, {"kk", 2 * bit, unicode.Cyrillic},
+	{"en", 0, unicode.Latin}, {"de", 4 * bit, unicode.Latin}, {"fr", 4 * bit, unicode.Latin},
+	{"es", 4 * bit, unicode.Latin}, {"it", 4 * bit, unicode.Latin}, {"pt", 4 * bit, unicode.Latin},
+	{"nl", 4 * bit, unicode.Latin}, {"pl", 4 * bit, unicode.Latin}, {"sv", 4 * bit, unicode.Latin},
+	{"da", 4 * bit, unicode.Latin}, {"fi", 4 * bit, unicode.Latin}, {"cs", 4 * bit, unicode.Latin},
+	{"hu", 4 * bit, unicode.Latin}, {"ro", 4 * bit, unicode.Latin}, {"tr", 4 * bit, unicode.Latin},
+	{"nb", 6 * bit, unicode.Latin}, {"sk", 6 * bit, unicode.Latin}, {"hr", 6 * bit, unicode.Latin},
+	{"vi", 6 * bit, unicode.Latin}, {"id", 6 * bit, unicode.Latin}, {"et", 6 * bit, unicode.Latin},
+	{"lv", 6 * bit, unicode.Latin}, {"lt", 6 * bit, unicode.Latin}, {"sl", 6 * bit, unicode.Latin},
+	{"ca", 6 * bit, unicode.Latin}, {"sq", 6 * bit, unicode.Latin}, {"eu", 6 * bit, unicode.Latin},
+	{"cy", 6 * bit, unicode.Latin}, {"sw", 6 * bit, unicode.Latin}, {"ga", 6 * bit, unicode.Latin},
+	{"is", 6 * bit, unicode.Latin}, {"af", 6 * bit, unicode.Latin},
+	{"ru", 0, unicode.Cyrillic}, {"uk", 2 * bit, unicode.Cyrillic}, {"be", 2 * bit, unicode.Cyrillic},
+	{"bg", 2 * bit, unicode.Cyrillic}, {"mk", 2 * bit, unicode.Cyrillic}, {"sr", 2 * bit, unicode.Cyrillic},
+	{"kk", 2 * bit, unicode.Cyrillic},
 	{"ar", 0, unicode.Arabic}, {"fa", 2 * bit, unicode.Arabic}, {"ur", 2 * bit, unicode.Arabic},
 }
 
