@@ -338,16 +338,12 @@ func saySymbol(c *context) (string, bool) {
 	previous, next := c.previous(), firstOf(c.after)
 	symbol := c.groups[0]
 	switch {
-	case symbol == "/" && c.isPer() && c.locale.tables.words["per "+c.next()] != "":
-		time := c.next()
-		c.size += len(time)
-		return " " + c.locale.tables.words["per"] + " " + c.locale.tables.words["per "+time], true
 	case symbol == "/" && c.isPer() && c.locale.units[c.next()].one != "":
 		unit := c.next()
 		c.size += len(unit)
 		return " " + c.locale.tables.words["per"] + " " + c.locale.units[unit].one, true
-	case symbol == "/" && c.isPer() && isWord(next) && !isDigit(next):
-		return " " + c.locale.tables.words["per"] + " ", true
+	case symbol == "/" && c.isPer() && unicode.IsLetter(next):
+		return sayPer(c)
 	case symbol == "@" && (previous != ' ' || next != ' '):
 		return "", false
 	case symbol == "/" && (!isWord(previous) || !isWord(next)):

@@ -50,7 +50,16 @@ func (c *context) isScore() bool {
 
 // sayPer says the stroke between an amount and what it is for, which is no path.
 func sayPer(c *context) (string, bool) {
-	return " " + c.locale.tables.words["per"] + " ", c.isPer() && unicode.IsLetter(firstOf(c.after))
+	isPer, words, next := c.isPer() && unicode.IsLetter(firstOf(c.after)), c.locale.tables.words, c.next()
+	long := words["per "+next]
+	if isPer && long != "" {
+		c.size += len(next)
+		if rest, short := strings.CutPrefix(c.after[len(next):], "."); short {
+			c.size++
+			long += c.stop(".", rest)
+		}
+	}
+	return " " + words["per"] + " " + long, isPer
 }
 
 func capital(word string) string {
