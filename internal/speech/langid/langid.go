@@ -15,8 +15,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// table has the probabilities of n-grams and words, 3 MB that are read where they lie; the command generate makes it. It
-// begins with the places of the buckets, then has the n-grams of each.
+// table has the probabilities of n-grams and words, 3 MB that are read where they lie; the command generate makes it.
+// It begins with the places of the buckets, then has the n-grams of each.
 //
 //go:embed ngrams.bin
 var table string

@@ -96,8 +96,8 @@ func add(grams map[string][]entry, folder string, language byte) error {
 	return nil
 }
 
-// few is a table of words that are used much when people talk, and in English of words that it has borrowed: a language,
-// and its words. They were written for this.
+// few is a table of words that are used much when people talk, and in English of words that it has borrowed: a
+// language, and its words. They were written for this.
 //
 //go:embed words.tsv
 var few string
