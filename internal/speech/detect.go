@@ -1,7 +1,6 @@
 package speech
 
 import (
-	"strings"
 	"sync"
 	"unicode"
 
@@ -35,43 +34,19 @@ var scripts = sync.OnceValue(func() []scriptLanguage {
 	}
 })
 
-// ownLetters are letters that tell languages apart from the one of most texts in their script, the rarer ones first.
-var ownLetters = map[string][]struct{ letters, language string }{
-	"ru": {{"ў", "be"}, {"ѓќѕ", "mk"}, {"ђћљњј", "sr"}, {"ұқғ", "kk"}, {"їєґі", "uk"}},
-	"ar": {{"ٹڈڑںے", "ur"}, {"پچژگکی", "fa"}},
-}
-
-// share is one of how many letters has to be one that a language has of its own: a quoted name decides nothing.
-const share = 40
-
-// inScript returns the language of a text, by the language of most texts in its script.
-func inScript(text, most string) string {
-	for _, own := range ownLetters[most] {
-		letters, found := 0, 0
-		for _, r := range text[:min(len(text), detectRunes)] {
-			if unicode.IsLetter(r) {
-				letters++
+// DetectLanguage detects the engine language of a text: from the script of most of its first 2,000 code points, and if
+// that is Latin, Cyrillic or Arabic, from the first 300 letters in it (see langid). In doubt it is English. A text has
+// the same language always.
+func DetectLanguage(text string) string {
+	most := ScriptLanguage(text)
+	for _, s := range scripts() {
+		if s.language == most {
+			if language, is := LookupLanguage(langid.Detect(text, s.script)); is {
+				return language
 			}
-			if strings.ContainsRune(own.letters, unicode.ToLower(r)) {
-				found++
-			}
-		}
-		if found > 0 && found*share >= letters {
-			return own.language
 		}
 	}
 	return most
-}
-
-// DetectLanguage detects the engine language of a text: from the script of most of its first 2,000 code points, and if
-// that is Latin, from its first 300 letters (see langid); Cyrillic and Arabic by letters that few languages have. In
-// doubt it is English. A text has the same language always.
-func DetectLanguage(text string) string {
-	if language := ScriptLanguage(text); language != latin {
-		return inScript(text, language)
-	}
-	language, _ := LookupLanguage(langid.Detect(text)) // the engine speaks all that it detects
-	return language
 }
 
 // languageOf returns the language of a text: the one that is asked for, or else the one that is detected.

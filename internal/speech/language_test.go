@@ -79,16 +79,24 @@ func TestDetectLanguage(t *testing.T) {
 		"Il fera froid demain":              "fr-fr",
 		"Det blir kaldt i morgen, sier de":  "nb",
 		"Muito obrigado":                    "pt",
-		"Добрий ранок, як справи? Я живу в Києві.":                         "uk",
-		"Добрай раніцы, я жыву ў Мінску":                                   "be",
-		"Добро јутро, живим у Београду":                                    "sr",
-		"Добро утро, ќе одам во Скопје":                                    "mk",
-		"Қайырлы таң, мен Алматыда тұрамын":                                "kk",
-		"صبح بخیر، حال شما چطور است؟":                                      "fa",
-		"صبح بخیر، آپ کیسے ہیں؟":                                           "ur",
-		"Петро Їжак вчера вечером приехал в Москву и остановился у друзей": "ru", // of a name
-		"Das Meeting ist um 5 Uhr in 東京":                                   "de",
-		strings.Repeat("word ", 400) + strings.Repeat("я", 100_000):        "en-us", // bounded
+		"Добрий ранок, як справи? Я живу в Києві.": "uk",
+		"Добрай раніцы, я жыву ў Мінску":           "be",
+		"Добро јутро, живим у Београду":            "sr",
+		"Добро утро, ќе одам во Скопје":            "mk",
+		"Қайырлы таң, мен Алматыда тұрамын":        "kk",
+		"صبح بخیر، حال شما چطور است؟":              "fa",
+		"صبح بخیر، آپ کیسے ہیں؟":                   "ur",
+		"Bom dia":              "pt",
+		"Xin chào":             "vi",
+		"Tusen takk":           "nb",
+		"Добър ден, как сте?":  "bg",
+		"Магазинът е затворен": "bg",
+		"Къде е гарата?":       "bg",
+		"Дуже дякую":           "uk",
+		strings.Repeat("а, ", 600) + strings.Repeat("Магазинът е затворен. ", 5): "bg", // after 2,000 bytes, in 2,000 letters
+		"Петро Їжак вчера вечером приехал в Москву и остановился у друзей":       "ru", // of a name
+		"Das Meeting ist um 5 Uhr in 東京":                            "de",
+		strings.Repeat("word ", 400) + strings.Repeat("я", 100_000): "en-us", // bounded
 	}
 	for text, then := range tests {
 		require.Equal(t, then, speech.DetectLanguage(text), "%.40s", text)

@@ -18,6 +18,7 @@ var lineRules = []struct {
 	pattern *regexp.Regexp
 }{
 	{Markdown, regexp.MustCompile("^[ \t]*(?:-{3,}|\\*{3,}|_{3,}|```[A-Za-z0-9+-]*)[ \t]*(?:\n|$)")},
+	{Markdown, regexp.MustCompile("^[ \t]*\\|?(?:[ \t]*:?-+:?[ \t]*\\|)+(?:[ \t]*:?-+:?[ \t]*)?(?:\n|$)")}, // of a table
 	{Heading, regexp.MustCompile(`^[ \t]*#{1,6}[ \t]+`)},
 	{Heading, regexp.MustCompile(`^={3,}[ \t]*(?:\n|$)`)}, // below the heading
 	{ListItem, regexp.MustCompile(`^[ \t]*[-*+•‣◦][ \t]+(?:\[[ xX]\][ \t]+)?`)},
@@ -30,7 +31,7 @@ func (s *scanner) matchLine() (found, bool) {
 	if s.text[s.at] == '\n' {
 		return s.matchNewline()
 	}
-	if s.at > 0 && s.text[s.at-1] != '\n' || !strings.ContainsRune(" \t#>-*+•‣◦_=`0123456789(ivx", s.firstRune()) {
+	if s.at > 0 && s.text[s.at-1] != '\n' || !strings.ContainsRune(" \t#>-*+•‣◦_=`|:0123456789(ivx", s.firstRune()) {
 		return found{}, false
 	}
 	return s.matchMarks()

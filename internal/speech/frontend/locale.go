@@ -98,8 +98,14 @@ func markdownRules() []rule {
 		on(Markdown, `!?\[(?:!\[|[^\[\]\n])+\]\(`+linkTarget+`\)`, saySilentLink),
 		on(Markdown, `\]\(`+linkTarget+`\)`, silent),
 		on(Markdown, "\\*+|_+|~~|`+", sayMarks),
+		on(Markdown, `(?i)</?(?:a|abbr|b|big|cite|code|del|em|i|ins|kbd|mark|q|s|small|span|strong|u)`+attributes, silent),
+		on(Markdown, `(?i)</?su[bp]`+attributes, func(*context) (string, bool) { return " ", true }),
+		on(Markdown, `(?i)</?(?:br|div|h[1-6]|hr|li|ol|p|ul)`+attributes, func(*context) (string, bool) { return "\n", true }),
 	}
 }
+
+// attributes matches the attributes of an HTML tag, and its end.
+const attributes = `(?:\s+[a-z-]+="[^"<>\n]*")*\s*/?>`
 
 // symbolRules are about hashtags and signs.
 func symbolRules() []rule {

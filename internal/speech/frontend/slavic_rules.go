@@ -97,8 +97,10 @@ func (c *context) allowed() string {
 	if utf8.RuneCountInString(before) == 1 && strings.HasSuffix(strings.TrimRight(c.text[:c.at], " "), ".") {
 		return "" // an abbreviation
 	}
-	if between := amountBetween.FindStringSubmatch(c.text[max(0, c.at-60):c.at]); between != nil {
-		before = between[1]
+	if before != "" && strings.Contains("aiи", strings.ToLower(before)) {
+		if between := amountBetween.FindStringSubmatch(c.text[max(0, c.at-60):c.at]); between != nil {
+			before = between[1]
+		}
 	}
 	return c.locale.slavic.governs[strings.ToLower(before)]
 }

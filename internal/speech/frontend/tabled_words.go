@@ -80,11 +80,16 @@ func (c *context) isScore() bool {
 
 // sayPer says the stroke between an amount and what it is for, which is no path.
 func sayPer(c *context) (string, bool) {
-	if unit := c.locale.tables.words["per "+c.next()]; unit != "" && c.isPer() {
-		c.size += len(c.next())
-		return " " + c.locale.tables.words["per"] + " " + unit, true
+	isPer, words, next := c.isPer() && unicode.IsLetter(firstOf(c.after)), c.locale.tables.words, c.next()
+	long := words["per "+next]
+	if isPer && long != "" {
+		c.size += len(next)
+		if rest, short := strings.CutPrefix(c.after[len(next):], "."); short {
+			c.size++
+			long += c.stop(".", rest)
+		}
 	}
-	return " " + c.locale.tables.words["per"] + " ", c.isPer() && unicode.IsLetter(firstOf(c.after))
+	return " " + words["per"] + " " + long, isPer
 }
 
 func capital(word string) string {

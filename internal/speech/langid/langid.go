@@ -1,22 +1,22 @@
-// Package langid identifies the language of a text in Latin letters, by how likely its letters are after those before
-// them in each language.
+// Package langid identifies the language of a text in Latin, Cyrillic or Arabic letters, by how likely its words are in
+// each language, and the letters of others after those before them.
 package langid
 
 import (
 	_ "embed"
 	"encoding/binary"
 	"hash/crc32"
+	"iter"
+	"math"
 	"math/bits"
-	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
 
-// table has the probabilities of n-grams, 1.5 MB that are read where they lie; the command generate makes it. It begins
-// with the places of the buckets, then has the n-grams of each.
+// table has the probabilities of n-grams and words, 3 MB that are read where they lie; the command generate makes it.
+// It begins with the places of the buckets, then has the n-grams of each.
 //
 //go:embed ngrams.bin
 var table string
@@ -34,24 +34,41 @@ const (
 	bit     = 8
 	shorter = 12       // for each letter by which the known context is shorter than it could be
 	unknown = 18 * bit // for a letter that a language does not have
-	most    = 8 * bit  // by which a word speaks against a language: a name does not decide over a sentence
+	most    = 9 * bit  // by which a word speaks against a language: one does not decide over a sentence
+	rare    = 6 * bit  // the same for a word that the table has not: most names
 )
 
-// sample is the number of letters that are looked at.
-const sample = 300
+// Of the first 2,000 code points of a text, 300 letters are looked at.
+const (
+	runes  = 2000
+	sample = 300
+)
 
-// languages are those that are told apart, by ISO 639-1, in the order of the table. English is the answer in doubt, and
-// those that are spoken by fewer people need more evidence.
+// Whole comes in the table before a word that is not a part of others.
+const Whole = " "
+
+// languages are those that are told apart, by ISO 639-1, in the order of the table. The first of a script is the answer
+// in doubt, and those that are spoken by fewer people need more evidence.
 var languages = [...]struct {
 	code     string
 	handicap int
+	script   *unicode.RangeTable
 }{
-	{"en", 0}, {"de", 5 * bit}, {"fr", 5 * bit}, {"es", 5 * bit}, {"it", 5 * bit}, {"pt", 5 * bit}, {"nl", 5 * bit},
-	{"pl", 5 * bit}, {"sv", 5 * bit}, {"da", 5 * bit}, {"fi", 5 * bit}, {"cs", 5 * bit}, {"hu", 5 * bit},
-	{"ro", 5 * bit}, {"tr", 5 * bit}, {"nb", 12 * bit}, {"sk", 12 * bit}, {"hr", 12 * bit}, {"vi", 12 * bit},
-	{"id", 12 * bit}, {"et", 12 * bit}, {"lv", 12 * bit}, {"lt", 12 * bit}, {"sl", 12 * bit}, {"ca", 12 * bit},
-	{"sq", 12 * bit}, {"eu", 12 * bit}, {"cy", 12 * bit}, {"sw", 12 * bit}, {"ga", 12 * bit}, {"is", 12 * bit},
-	{"af", 12 * bit},
+	{"en", 0, unicode.Latin}, {"de", 4 * bit, unicode.Latin}, {"fr", 4 * bit, unicode.Latin},
+	{"es", 4 * bit, unicode.Latin}, {"it", 4 * bit, unicode.Latin}, {"pt", 4 * bit, unicode.Latin},
+	{"nl", 4 * bit, unicode.Latin}, {"pl", 4 * bit, unicode.Latin}, {"sv", 4 * bit, unicode.Latin},
+	{"da", 4 * bit, unicode.Latin}, {"fi", 4 * bit, unicode.Latin}, {"cs", 4 * bit, unicode.Latin},
+	{"hu", 4 * bit, unicode.Latin}, {"ro", 4 * bit, unicode.Latin}, {"tr", 4 * bit, unicode.Latin},
+	{"nb", 6 * bit, unicode.Latin}, {"sk", 6 * bit, unicode.Latin}, {"hr", 6 * bit, unicode.Latin},
+	{"vi", 6 * bit, unicode.Latin}, {"id", 6 * bit, unicode.Latin}, {"et", 6 * bit, unicode.Latin},
+	{"lv", 6 * bit, unicode.Latin}, {"lt", 6 * bit, unicode.Latin}, {"sl", 6 * bit, unicode.Latin},
+	{"ca", 6 * bit, unicode.Latin}, {"sq", 6 * bit, unicode.Latin}, {"eu", 6 * bit, unicode.Latin},
+	{"cy", 6 * bit, unicode.Latin}, {"sw", 6 * bit, unicode.Latin}, {"ga", 6 * bit, unicode.Latin},
+	{"is", 6 * bit, unicode.Latin}, {"af", 6 * bit, unicode.Latin},
+	{"ru", 0, unicode.Cyrillic}, {"uk", 2 * bit, unicode.Cyrillic}, {"be", 2 * bit, unicode.Cyrillic},
+	{"bg", 2 * bit, unicode.Cyrillic}, {"mk", 2 * bit, unicode.Cyrillic}, {"sr", 2 * bit, unicode.Cyrillic},
+	{"kk", 2 * bit, unicode.Cyrillic},
+	{"ar", 0, unicode.Arabic}, {"fa", 2 * bit, unicode.Arabic}, {"ur", 2 * bit, unicode.Arabic},
 }
 
 // Codes returns the languages that are told apart, by ISO 639-1, in the order of the table.
@@ -63,66 +80,100 @@ func Codes() []string {
 	return codes
 }
 
-// Detect returns the language of a text, by ISO 639-1: "en" in doubt. Letters that are not Latin are passed over, words
-// that were there before, and what follows the first 300 letters. The same text has the same answer always.
-func Detect(text string) string {
-	var scores [len(languages)]int
-	for i, language := range languages {
-		scores[i] = language.handicap
-	}
+// Detect returns the language of a text by its words in a script, by ISO 639-1: in doubt the language of most texts in
+// the script, and nothing where all of them are in one. Words that were there before are passed over, and what follows
+// the first 300 letters. The same text has the same answer always.
+func Detect(text string, script *unicode.RangeTable) string {
+	scores, told := start(script)
 	left := sample
 	counted := map[string]bool{}
-	for word := range strings.FieldsFuncSeq(strings.ToLower(norm.NFC.String(head(text))), isNotLatin) {
-		if counted[word] {
+	for word := range Words(head(text)) {
+		letters := []rune(word)
+		if counted[word] || !unicode.Is(script, letters[0]) {
 			continue
 		}
 		counted[word] = true
-		letters := []rune(word)
 		letters = letters[:min(len(letters), left)]
-		count(&scores, letters)
+		count(&scores, letters, told)
 		if left -= len(letters); left == 0 {
 			break
 		}
 	}
-	best := 0
-	for i := range scores {
-		if scores[i] < scores[best] {
-			best = i
-		}
-	}
-	return languages[best].code
+	return best(&scores, told)
 }
 
-func isNotLatin(r rune) bool { return !unicode.Is(unicode.Latin, r) }
+// start returns the scores before the first word, and the set of the languages in a script.
+func start(script *unicode.RangeTable) (scores [len(languages)]int, told uint64) {
+	for i, language := range languages {
+		scores[i] = language.handicap
+		if language.script == script {
+			told |= 1 << i
+		}
+	}
+	return scores, told
+}
+
+func best(scores *[len(languages)]int, told uint64) (code string) {
+	least := math.MaxInt
+	for i := range each(told) {
+		if scores[i] < least {
+			least, code = scores[i], languages[i].code
+		}
+	}
+	return code
+}
+
+// each returns the languages of a set, in the order of the table.
+func each(set uint64) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for ; set != 0 && yield(bits.TrailingZeros64(set)); set &= set - 1 {
+		}
+	}
+}
+
+// Words returns the words of a text as the table has them: runs of letters, in lower case, composed.
+func Words(text string) iter.Seq[string] {
+	return strings.FieldsFuncSeq(strings.ToLower(norm.NFC.String(text)), isNoLetter)
+}
+
+func isNoLetter(r rune) bool { return !unicode.IsLetter(r) }
 
 // count adds the scores of a word.
-func count(scores *[len(languages)]int, letters []rune) {
+func count(scores *[len(languages)]int, letters []rune, told uint64) {
 	var word [len(languages)]int
 	for i := range letters {
-		add(&word, letters[max(0, i+1-longest):i+1])
+		add(&word, letters[max(0, i+1-longest):i+1], told)
 	}
-	best := slices.Min(word[:])
+	entries, limit := find(Whole+string(letters)), most
+	if entries == "" {
+		limit = rare
+	}
+	for ; entries != ""; entries = entries[entrySize:] {
+		word[entries[0]] = min(word[entries[0]], int(entries[1]))
+	}
+	likeliest := math.MaxInt
+	for i := range each(told) {
+		likeliest = min(likeliest, word[i])
+	}
 	for i := range word {
-		scores[i] += min(word[i]-best, most)
+		scores[i] += min(word[i]-likeliest, limit)
 	}
 }
 
 // head returns the beginning of a text in which the sample mostly is, so that the rest of a long one costs nothing.
 func head(text string) string {
-	const size = 8 * sample
-	if len(text) <= size {
-		return text
+	left := runes
+	for i := range text {
+		if left--; left < 0 {
+			return text[:i]
+		}
 	}
-	text = text[:size]
-	for !utf8.RuneStart(text[len(text)-1]) {
-		text = text[:len(text)-1]
-	}
-	return text[:len(text)-1]
+	return text
 }
 
-// add adds the score of the last letter after those before it, in each language by the longest n-gram that it has.
-func add(word *[len(languages)]int, letters []rune) {
-	missing := uint64(1)<<len(languages) - 1
+// add adds the score of the last letter after those before it, in each of a set of languages by the longest n-gram that
+// it has.
+func add(word *[len(languages)]int, letters []rune, missing uint64) {
 	for from := range letters {
 		for entries := find(string(letters[from:])); entries != ""; entries = entries[entrySize:] {
 			if language := entries[0]; missing&(1<<language) != 0 {
@@ -134,8 +185,8 @@ func add(word *[len(languages)]int, letters []rune) {
 			return
 		}
 	}
-	for ; missing != 0; missing &= missing - 1 {
-		word[bits.TrailingZeros64(missing)] += unknown
+	for language := range each(missing) {
+		word[language] += unknown
 	}
 }
 

@@ -80,6 +80,9 @@ func (p *parser) step() error {
 	case xml.Directive:
 		return p.fail("a document type or another declaration is not permitted")
 	case xml.ProcInst:
+		if t.Target == "xml" && p.at == p.base {
+			return nil
+		}
 		return p.fail("a processing instruction is not permitted")
 	}
 	return nil // a comment

@@ -173,8 +173,13 @@ func newError(text string, offset int, problem string) *Error {
 
 const root = "speak"
 
-// Is reports whether a text is a document: it begins, perhaps after white space, with the tag of the element speak.
+// Is reports whether a text is a document: it begins, perhaps after white space and an XML declaration, with the tag of
+// the element speak.
 func Is(text string) bool {
+	text = strings.TrimSpace(text)
+	if strings.HasPrefix(text, "<?xml ") {
+		_, text, _ = strings.Cut(text, "?>")
+	}
 	rest, found := strings.CutPrefix(strings.TrimSpace(text), "<"+root)
 	next, _ := utf8.DecodeRuneInString(rest)
 	return found && (rest == "" || next == '/' || next == '>' || unicode.IsSpace(next))

@@ -114,6 +114,8 @@ func describeStyle(s ssml.Style) string {
 func TestOnlyTheElementSpeakBeginsADocument(t *testing.T) {
 	for text, want := range map[string]bool{
 		"<speak>": true, " \n<speak version='1.0'>a": true, "<speak/>": true, "<speak": true,
+		"<?xml version=\"1.0\"?>\n<speak>a": true, " <?xml version='1.0' encoding='UTF-8'?><speak>a": true,
+		"<?xml version=\"1.0\"?><html>": false, "<?php ?><speak>": false, "<?xml version=\"1.0\"": false,
 		"<speaker> a": false, "<speak-up>": false, "Say <speak>": false, "": false, "< speak>": false, "<Speak>": false,
 	} {
 		assert.Equal(t, want, ssml.Is(text), text)

@@ -1,14 +1,18 @@
 // Command generate writes ngrams.bin from the language models of the Go module github.com/pemistahl/lingua-go v1.4.0
-// (Apache License 2.0, see NOTICE):
+// (Apache License 2.0, see NOTICE), the words of the sentences of Common Voice (CC0; server/data of
+// github.com/mozilla/voice-web at e0bfbc4be9eb6a97f7dd92eb938200f09f04ba96, of each language in a file CODE.txt without
+// wiki.*, europarl*, *cities* and *Foreign*), and words.tsv, of what it has little:
 //
 //	cd "$(mktemp -d)" && go mod init models && go get github.com/pemistahl/lingua-go@v1.4.0
 //	go run ./internal/speech/langid/generate \
-//		"$(go env GOMODCACHE)/github.com/pemistahl/lingua-go@v1.4.0/language-models" internal/speech/langid/ngrams.bin
+//		"$(go env GOMODCACHE)/github.com/pemistahl/lingua-go@v1.4.0/language-models" SENTENCES-FOLDER \
+//		internal/speech/langid/ngrams.bin
 package main
 
 import (
 	"archive/zip"
 	"cmp"
+	_ "embed"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -20,6 +24,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -32,10 +39,10 @@ const (
 )
 
 func main() {
-	if len(os.Args) != 3 {
-		log.Fatal("usage: generate MODELS-FOLDER OUTPUT")
+	if len(os.Args) != 4 {
+		log.Fatal("usage: generate MODELS-FOLDER SENTENCES-FOLDER OUTPUT")
 	}
-	if err := write(os.Args[1], os.Args[2]); err != nil {
+	if err := write(os.Args[1], os.Args[2], os.Args[3]); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -43,11 +50,20 @@ func main() {
 // entry is the score of an n-gram in a language.
 type entry struct{ language, score byte }
 
-func write(folder, output string) error {
+func write(models, sentences, output string) error {
 	grams := map[string][]entry{}
+	texts, err := readTexts(sentences)
+	if err != nil {
+		return err
+	}
+	names := namesIn(texts)
 	for language, code := range langid.Codes() {
-		if err := add(grams, filepath.Join(folder, code), byte(language)); err != nil {
+		if err := add(grams, filepath.Join(models, code), byte(language)); err != nil {
 			return fmt.Errorf("reading the models of %s: %w", code, err)
+		}
+		addWords(grams, names, texts[code], code, byte(language))
+		for name := range names {
+			grams[langid.Whole+name] = append(grams[langid.Whole+name], entry{language: byte(language)})
 		}
 	}
 	return os.WriteFile(output, tableOf(grams), 0o644)
@@ -78,6 +94,87 @@ func add(grams map[string][]entry, folder string, language byte) error {
 		}
 	}
 	return nil
+}
+
+// few is a table of words that are used much when people talk, and in English of words that it has borrowed: a
+// language, and its words. They were written for this.
+//
+//go:embed words.tsv
+var few string
+
+func readTexts(folder string) (map[string]string, error) {
+	texts := map[string]string{}
+	for _, code := range langid.Codes() {
+		text, err := os.ReadFile(filepath.Join(folder, code+".txt"))
+		if err != nil {
+			return nil, err
+		}
+		texts[code] = string(text)
+	}
+	return texts, nil
+}
+
+// namesIn returns the words that several languages write with a capital letter: names, which tell no language.
+func namesIn(texts map[string]string) map[string]bool {
+	const several = 2
+	languages := map[string]int{}
+	for _, text := range texts {
+		capital := map[string]int{} // how much more often a word has one than not
+		for line := range strings.Lines(text) {
+			for _, word := range strings.Fields(line)[min(1, len(strings.Fields(line))):] {
+				sign := -1
+				if first, _ := utf8.DecodeRuneInString(word); unicode.IsUpper(first) {
+					sign = 1
+				}
+				for word := range langid.Words(word) {
+					capital[word] += sign
+				}
+			}
+		}
+		for word, more := range capital {
+			if more > 0 {
+				languages[word]++
+			}
+		}
+	}
+	names := map[string]bool{}
+	for word, number := range languages {
+		if number >= several {
+			names[word] = true
+		}
+	}
+	return names
+}
+
+// addWords adds the words of a language that are used most, each with how likely it is by itself.
+func addWords(grams map[string][]entry, names map[string]bool, text, code string, language byte) {
+	const most, likely = 12000, 9 * bit // the score of a word of the table
+	counts, all := map[string]float64{}, 0.0
+	for word := range langid.Words(text) {
+		all++
+		if !names[word] {
+			counts[word]++
+		}
+	}
+	scores := map[string]float64{}
+	for _, word := range slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	}) {
+		if counts[word] < 2 || len(scores) == most {
+			break
+		}
+		scores[word] = -math.Log2(counts[word]/all) * bit
+	}
+	for line := range strings.Lines(few) {
+		if words, is := strings.CutPrefix(line, code+"\t"); is {
+			for word := range langid.Words(words) {
+				scores[word] = likely
+			}
+		}
+	}
+	for word, score := range scores {
+		grams[langid.Whole+word] = append(grams[langid.Whole+word], entry{language, byte(math.Round(score))})
+	}
 }
 
 // read returns the probabilities of n-grams, each of its last letter after the others: a compressed message
