@@ -9,7 +9,7 @@ import (
 // unitPattern has the longest units first, because the first that matches is taken.
 const unitPattern = `km²|km³|cm²|mm²|m²|m³|cm³|km2|m2|km/h|m/s²|m/s|ft²|mi/h|kWh|MWh|kbps|[mM]bps|Gbps|mph|rpm|km|cm|` +
 	`mm|µm|nm|[kK][gG]|mg|µg|lbs|lb\.?|oz\.?|GHz|MHz|kHz|Hz|kW|MW|GW|kV|mV|mA|mAh|kB|KB|MB|GB|TB|PB|mL|ml|dB|°C|°F|` +
-	`°|%|‰|hrs?\.?|mins?\.?|secs?\.?|ms|ft\.?|yds?\.?|in\.|kcal|kJ|sq\.? ?ft\.?|mi\.|bpm|psi|hp|tsp\.?|tbsp\.?|m|g|L|l|W|V`
+	`°|%|‰|hrs?\.?|h|mins?\.?|secs?\.?|ms|ft\.?|yds?\.?|in\.|kcal|kJ|sq\.? ?ft\.?|mi\.|bpm|psi|hp|tsp\.?|tbsp\.?|m|g|L|l|W|V`
 
 func (l *locale) unitName(symbol string, single bool) string {
 	unit := l.units[strings.ReplaceAll(strings.ReplaceAll(symbol, ".", ""), " ", "")]
@@ -109,8 +109,11 @@ func sayFeet(c *context) (string, bool) {
 	return c.locale.named(c.groups[1], "ft"), true
 }
 
-func sayHeight(c *context) (string, bool) {
-	return c.locale.named(c.groups[1], "ft") + " " + c.locale.named(c.groups[2], "in"), true
+// sayBoth says two amounts in a row, of a unit and of a smaller one.
+func sayBoth(unit, smaller string) func(*context) (string, bool) {
+	return func(c *context) (string, bool) {
+		return c.locale.named(c.groups[1], unit) + " " + c.locale.named(c.groups[2], smaller), true
+	}
 }
 
 // scalePattern follows an amount of money.
