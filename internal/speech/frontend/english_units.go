@@ -8,8 +8,8 @@ import (
 
 // unitPattern has the longest units first, because the first that matches is taken.
 const unitPattern = `km²|km³|cm²|mm²|m²|m³|cm³|km2|m2|km/h|m/s²|m/s|ft²|mi/h|kWh|MWh|kbps|[mM]bps|Gbps|mph|rpm|km|cm|` +
-	`mm|µm|nm|[kK][gG]|mg|µg|lbs|lb\.?|oz\.?|GHz|MHz|kHz|Hz|kW|MW|GW|kV|mV|mA|mAh|kB|KB|MB|GB|TB|PB|mL|ml|dB|°C|°F|` +
-	`°|%|‰|hrs?\.?|h|mins?\.?|secs?\.?|ms|ft\.?|yds?\.?|in\.|kcal|kJ|sq\.? ?ft\.?|mi\.|bpm|psi|hp|tsp\.?|tbsp\.?|m|g|L|l|W|V`
+	`mm|µm|nm|[kK][gG]|mg|µg|lbs|lb\.?|oz\.?|GHz|MHz|kHz|Hz|kW|MW|GW|kV|mV|mA|mAh|kB|KB|MB|GB|TB|PB|mL|ml|dB|°C|°F|°|` +
+	`%|‰|hrs?\.?|h|mins?\.?|secs?\.?|ms|ft\.?|yds?\.?|in\.|kcal|kJ|sq\.? ?ft\.?|mi\.|bpm|psi|hp|tsp\.?|tbsp\.?|m|g|L|l|W|V`
 
 func (l *locale) unitName(symbol string, single bool) string {
 	unit := l.units[strings.ReplaceAll(strings.ReplaceAll(symbol, ".", ""), " ", "")]
