@@ -31,12 +31,14 @@ var heldOut string
 //go:embed testdata/everyday.tsv
 var everyday string
 
-// everydayHeldOut are as many, written at the same time, by which nothing was chosen.
+// everydayHeldOut are as many, written at the same time. Handicaps were not chosen by them, but their misses were seen
+// while words.tsv was written, so they are held out only in part.
 //
 //go:embed testdata/everyday-held-out.tsv
 var everydayHeldOut string
 
-// names are English with names and words of other languages.
+// names are English with names and words of other languages. The English words in words.tsv were written after its first
+// misses.
 //
 //go:embed testdata/names.tsv
 var names string
