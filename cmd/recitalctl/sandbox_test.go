@@ -52,7 +52,8 @@ func TestDrivingTheSandbox(t *testing.T) {
 	t.Run("there is no customer yet", func(t *testing.T) {
 		got := recitalctl(t, environment, "sandbox", "customers", "--wide")
 		require.Zero(t, got.code, got.notes)
-		assert.Regexp(t, `^CUSTOMER +ACCOUNT +SUBSCRIPTION +PRICE +STATUS +INVOICE +INVOICE STATUS +INVOICE PAGE +CARD PAGE\n$`, got.out)
+		assert.Regexp(t, "^CUSTOMER +ACCOUNT +SUBSCRIPTION +PRICE +STATUS +INVOICE +INVOICE STATUS +"+
+			"INVOICE PAGE +CARD PAGE\n$", got.out)
 	})
 	for _, c := range []struct {
 		args []string
