@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/recital-tts/recital/internal/standins"
 )
 
 type sandboxes struct {
@@ -42,60 +44,29 @@ Examples:
   recitalctl sandbox webhooks --duplicate 50 --shuffle     every other webhook comes twice, in any order`
 }
 
-// sandboxState is the admin API's description of the sandbox.
-type sandboxState struct {
-	Now             time.Time `json:"now" col:"clock"`
-	Ahead           string    `json:"ahead"`
-	Customers       int       `json:"customers"`
-	Subscriptions   int       `json:"subscriptions"`
-	PendingWebhooks int       `json:"pending_webhooks" col:"webhooks_waiting"`
-	Faults          int       `json:"faults"`
-	URL             pagesURL  `json:"url" col:"pages"`
-	WebhookURL      string    `json:"webhook_url" col:"-"`
-	PaymentMethod   string    `json:"payment_method_id,omitempty" col:"-"`
-}
-
-// pagesURL is the address of the sandbox, which has pages.
-type pagesURL string
-
-func (u pagesURL) cell(bool) string { return string(u) + "/pages/" }
-
-func (state sandboxState) print(f format, to terminal) error {
-	if state.PaymentMethod != "" && f != jsonValue {
-		fmt.Fprintln(to.notes, "Registered; payment_method_id:", state.PaymentMethod)
+func printStatus(f format, to terminal, status standins.Status) error {
+	if status.PaymentMethod != "" && f != jsonValue {
+		fmt.Fprintln(to.notes, "Registered; payment_method_id:", status.PaymentMethod)
 	}
-	return showOne(f, to, state)
+	return showOne(f, to, status)
 }
 
 type sandboxStatus struct{ valueForm }
 
 // Run prints the state.
 func (c *sandboxStatus) Run(ctx context.Context, admin *client, to terminal) error {
-	var state sandboxState
-	if err := admin.get(ctx, "looking at the payment sandbox", "/admin/sandbox", &state); err != nil {
+	var status standins.Status
+	if err := admin.get(ctx, "looking at the payment sandbox", "/admin/sandbox", &status); err != nil {
 		return err
 	}
-	return state.print(c.Format, to)
+	return printStatus(c.Format, to, status)
 }
 
 type sandboxCustomers struct{ listForm }
 
-// sandboxCustomer is the admin API's description of a customer.
-type sandboxCustomer struct {
-	Customer      string `json:"customer"`
-	Account       string `json:"account" col:",wide"`
-	Subscription  string `json:"subscription" col:",wide"`
-	Price         string `json:"price" col:",wide"`
-	Status        string `json:"status"`
-	Invoice       string `json:"invoice"`
-	InvoiceStatus string `json:"invoice_status" col:",wide"`
-	InvoicePage   string `json:"invoice_page" col:"-"`
-	CardPage      string `json:"card_page"`
-}
-
 // Run prints the customers.
 func (c *sandboxCustomers) Run(ctx context.Context, admin *client, to terminal) error {
-	var customers []sandboxCustomer
+	var customers []standins.Customer
 	if err := admin.get(ctx, "looking at the payment sandbox", "/admin/sandbox/customers", &customers); err != nil {
 		return err
 	}
@@ -110,12 +81,12 @@ type sandboxOrder[Body any] struct {
 
 // Run sends the order and prints the state of the sandbox.
 func (c *sandboxOrder[Body]) Run(ctx context.Context, command *kong.Context, admin *client, to terminal) error {
-	var state sandboxState
+	var status standins.Status
 	path := "/admin/sandbox/" + command.Selected().Name
-	if err := admin.post(ctx, "driving the payment sandbox", path, c.Order, &state); err != nil {
+	if err := admin.post(ctx, "driving the payment sandbox", path, c.Order, &status); err != nil {
 		return err
 	}
-	return state.print(c.Format, to)
+	return printStatus(c.Format, to, status)
 }
 
 // span is a duration, which is a text in the admin API.

@@ -7,13 +7,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/standins"
 )
 
 func TestDrivingTheSandbox(t *testing.T) {
 	t.Parallel()
 	_, dataDir := startRecitald(t)
 	environment := []string{"RECITAL_DATA_DIR=" + dataDir}
-	state := func(t *testing.T, args ...string) (state sandboxState) {
+	state := func(t *testing.T, args ...string) (state standins.Status) {
 		t.Helper()
 		got := recitalctl(t, environment, append(append([]string{"sandbox"}, args...), "--format", "json")...)
 		require.Zero(t, got.code, got.notes)
@@ -26,8 +28,8 @@ func TestDrivingTheSandbox(t *testing.T) {
 		require.Zero(t, got.code, got.notes)
 		lines := strings.Split(strings.TrimSpace(got.out), "\n")
 		require.Len(t, lines, 2)
-		assert.Regexp(t, `^CLOCK +AHEAD +CUSTOMERS +SUBSCRIPTIONS +WEBHOOKS WAITING +FAULTS +PAGES$`, lines[0])
-		assert.Regexp(t, `http://127\.0\.0\.1:\d+/pages/$`, lines[1])
+		assert.Regexp(t, `^CLOCK +AHEAD +CUSTOMERS +SUBSCRIPTIONS +WEBHOOKS WAITING +FAULTS +URL$`, lines[0])
+		assert.Regexp(t, `http://127\.0\.0\.1:\d+$`, lines[1])
 	})
 	t.Run("its clock is advanced", func(t *testing.T) {
 		before := state(t, "status")
@@ -50,7 +52,8 @@ func TestDrivingTheSandbox(t *testing.T) {
 	t.Run("there is no customer yet", func(t *testing.T) {
 		got := recitalctl(t, environment, "sandbox", "customers", "--wide")
 		require.Zero(t, got.code, got.notes)
-		assert.Regexp(t, `^CUSTOMER +ACCOUNT +SUBSCRIPTION +PRICE +STATUS +INVOICE +INVOICE STATUS +CARD PAGE\n$`, got.out)
+		assert.Regexp(t, "^CUSTOMER +ACCOUNT +SUBSCRIPTION +PRICE +STATUS +INVOICE +INVOICE STATUS +"+
+			"INVOICE PAGE +CARD PAGE\n$", got.out)
 	})
 	for _, c := range []struct {
 		args []string

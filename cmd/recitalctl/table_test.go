@@ -13,6 +13,7 @@ import (
 
 	"github.com/recital-tts/recital/domain/audit"
 	"github.com/recital-tts/recital/internal/events/chain"
+	"github.com/recital-tts/recital/internal/standins"
 )
 
 // tableHead matches a table that begins with its head.
@@ -93,14 +94,14 @@ func TestEveryTableFitsALineAndWideShowsAllColumns(t *testing.T) {
 			return printer.print(entry)
 		}, nil, []string{"ACCOUNT ID", "ACTOR REASON", "CAUSATION"}},
 		"sandbox customers": {func(to terminal) error {
-			return show(table, to, nil, []sandboxCustomer{{
+			return show(table, to, nil, []standins.Customer{{
 				Customer: "cus_1234", Account: account, Subscription: "sub_1234", Price: "price_premium_monthly",
 				Status: "incomplete_expired", Invoice: "in_1234",
 				InvoiceStatus: "uncollectible", CardPage: "http://127.0.0.1:12345/pages/setup/seti_1234_secret_5678",
 			}})
 		}, []string{
 			"cus_1234", "in_1234", "http://127.0.0.1:12345/pages/setup/seti_1234_secret_5678",
-		}, []string{"ACCOUNT", "SUBSCRIPTION"}},
+		}, []string{"ACCOUNT", "SUBSCRIPTION", "INVOICE PAGE"}},
 		"accounts show": {func(to terminal) error {
 			return table.print(to, nil, []string{"ACCOUNT", account},
 				[][]string{{"folded from", "usage-" + account + "-1764547200, until revision 1234567 of " + long}})

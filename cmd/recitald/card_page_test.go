@@ -26,9 +26,8 @@ func TestABrowserPaysOnTheSandboxsPage(t *testing.T) {
 	s.eventually(func() bool { return len(s.products()) == 4 })
 	c := s.openAccount("free")
 	made := c.subscribe(t, "indie")
-	pages := s.told(paymentsLine) + "/pages/"
 
-	b.visit(pages + "cards/" + made.ClientSecret)
+	b.visit(s.told(paymentsLine) + "/pages/cards/" + made.ClientSecret)
 	b.fill("#number", "4000 0000 0000 0002")
 	b.click("#pay")
 	b.await(`document.querySelector("#refusal")?.innerText == "Your card was declined."`)
@@ -38,8 +37,8 @@ func TestABrowserPaysOnTheSandboxsPage(t *testing.T) {
 	b.await(`!!document.querySelector("#done")`)
 	c.awaitPlan(t, plan.Indie)
 
-	b.visit(pages)
-	b.click(`a[href*="/pages/invoices/"]`)
+	s.eventually(func() bool { return len(c.billing(t).Invoices) > 0 })
+	b.visit(c.billing(t).Invoices[0].Page)
 	b.await(`document.querySelector("#status")?.innerText == "paid"`)
 	require.Equal(t, false, b.evaluate(`!!document.querySelector("#pay")`))
 	for _, address := range b.asked {

@@ -136,6 +136,9 @@ func TestWhatOpenAIsClientsAreToldOfTheirRequests(t *testing.T) {
 }
 
 func TestOpenAIsClientsSpeakWithTheirOwnVoicesByName(t *testing.T) {
+	if testing.Short() {
+		t.Skip("voices take long to make")
+	}
 	t.Parallel()
 	s := share(t)
 	c := s.openAccount("pro")

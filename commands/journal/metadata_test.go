@@ -42,7 +42,7 @@ func newSealing(t testing.TB) *sealing {
 	t.Helper()
 	s := &sealing{world: newWorld(t), pool: pgtest.New(t)}
 	var err error
-	s.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: s.pool,
+	s.keys, err = pgkeys.New(pgkeys.Config{Pool: s.pool,
 		MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	s.Keys, s.Unsealed = s.keys, func(err error) { s.unsealed = append(s.unsealed, err) }

@@ -33,7 +33,7 @@ func newLog(t *testing.T) func(commands.Store) *commands.Keyring {
 
 func newStore(t *testing.T) *pgkeys.Keyring {
 	t.Helper()
-	keys, err := pgkeys.Open(t.Context(), pgkeys.Config{
+	keys, err := pgkeys.New(pgkeys.Config{
 		Pool: pgtest.New(t), MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)

@@ -97,31 +97,32 @@ func Listen(address string) (net.Listener, error) {
 // ClientID is the only client of the identity provider.
 const ClientID = "recital"
 
-// Status describes the payment sandbox.
+// Status describes the payment sandbox, to operators of the admin address and by recitalctl, which shows a column for
+// each tag col.
 type Status struct {
-	URL             string    `json:"url"`
-	Now             time.Time `json:"now"`
+	Now             time.Time `json:"now" col:"clock"`
 	Ahead           string    `json:"ahead"` // of real time, such as "720h0m0s"
-	WebhookURL      string    `json:"webhook_url"`
-	PendingWebhooks int       `json:"pending_webhooks"`
-	Faults          int       `json:"faults"`
 	Customers       int       `json:"customers"`
 	Subscriptions   int       `json:"subscriptions"` // that have not ended
+	PendingWebhooks int       `json:"pending_webhooks" col:"webhooks_waiting"`
+	Faults          int       `json:"faults"`
+	URL             string    `json:"url"`
+	WebhookURL      string    `json:"webhook_url" col:"-"`
 	// PaymentMethod is the id of the card that the order has registered; "" after any other.
-	PaymentMethod string `json:"payment_method_id,omitempty"`
+	PaymentMethod string `json:"payment_method_id,omitempty" col:"-"`
 }
 
 // Customer is a customer of the payment sandbox with its latest subscription and invoice. Fields are "" where there is
 // nothing.
 type Customer struct {
 	Customer      string `json:"customer"`
-	Account       string `json:"account"` // Recital's, in the customer's metadata
-	Subscription  string `json:"subscription"`
-	Price         string `json:"price"`
+	Account       string `json:"account" col:",wide"` // Recital's, in the customer's metadata
+	Subscription  string `json:"subscription" col:",wide"`
+	Price         string `json:"price" col:",wide"`
 	Status        string `json:"status"`
 	Invoice       string `json:"invoice"`
-	InvoiceStatus string `json:"invoice_status"`
-	InvoicePage   string `json:"invoice_page"`
+	InvoiceStatus string `json:"invoice_status" col:",wide"`
+	InvoicePage   string `json:"invoice_page" col:",wide"`
 	CardPage      string `json:"card_page"` // where there is something to pay, or a card to register
 }
 

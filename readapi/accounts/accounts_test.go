@@ -49,7 +49,7 @@ func newWorld(t testing.TB) *world {
 	registry := feedtest.Registry(t, accountsevents.Events(), billingevents.Events(), ledgerevents.Events(),
 		voicesevents.Events())
 	w := feedtest.New(t, registry, slices.Concat(accounts.ReadModels(), ledgers.ReadModels(), voices.ReadModels())...)
-	keys, err := pgkeys.Open(t.Context(), pgkeys.Config{Pool: w.Pool,
+	keys, err := pgkeys.New(pgkeys.Config{Pool: w.Pool,
 		MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	return &world{World: w, keys: keys, api: &API{Models: w.Projector, Keys: keys, Now: time.Now}}

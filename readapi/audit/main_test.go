@@ -72,7 +72,7 @@ func newServer(t testing.TB) *server {
 	readModels := append(projections.ReadModels(), accountsmodel.ReadModels()...)
 	d := &server{t: t, World: feedtest.New(t, registry, readModels...)}
 	var err error
-	d.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{
+	d.keys, err = pgkeys.New(pgkeys.Config{
 		Pool: d.Pool, MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)

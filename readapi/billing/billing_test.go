@@ -39,7 +39,7 @@ func newDesk(t *testing.T) *desk {
 	t.Helper()
 	d := &desk{t: t, World: feedtest.New(t, feedtest.Registry(t, billingevents.Events()), projections.ReadModels()...)}
 	var err error
-	d.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: d.Pool,
+	d.keys, err = pgkeys.New(pgkeys.Config{Pool: d.Pool,
 		MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	api := billing.API{Models: d.Projector, Keys: d.keys}

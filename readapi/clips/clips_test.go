@@ -57,7 +57,7 @@ func newShelf(t testing.TB) *shelf {
 
 func (s *shelf) openKeys() *pgkeys.Keyring {
 	s.t.Helper()
-	keys, err := pgkeys.Open(s.t.Context(), pgkeys.Config{
+	keys, err := pgkeys.New(pgkeys.Config{
 		Pool: s.Pool, MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(s.t, err)

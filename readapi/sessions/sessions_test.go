@@ -39,7 +39,7 @@ func newDesk(t *testing.T) *desk {
 	d := &desk{t: t, World: feedtest.New(t, feedtest.Registry(t, accountsevents.Events(), sessionsevents.Events()),
 		projections.ReadModels()...)}
 	var err error
-	d.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: d.Pool,
+	d.keys, err = pgkeys.New(pgkeys.Config{Pool: d.Pool,
 		MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	d.api = &sessions.API{Models: d.Projector, Keys: d.keys, Idle: idle}

@@ -28,7 +28,7 @@ func TestWhoIsSignedIn(t *testing.T) {
 	world := feedtest.New(t, feedtest.Registry(t, commands.Events(), billing.Events(), voices.Events()),
 		projections.ReadModels()...)
 	sealing := func() *pgkeys.Keyring {
-		keyring, err := pgkeys.Open(t.Context(), pgkeys.Config{Pool: world.Pool,
+		keyring, err := pgkeys.New(pgkeys.Config{Pool: world.Pool,
 			MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler)})
 		require.NoError(t, err)
 		return keyring

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) { webtest.Main(m) }
 
 func openKeys(t testing.TB, pool *pgxpool.Pool) *pgkeys.Keyring {
 	t.Helper()
-	keys, err := pgkeys.Open(t.Context(), pgkeys.Config{
+	keys, err := pgkeys.New(pgkeys.Config{
 		Pool: pool, MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)

@@ -95,8 +95,9 @@ func newShelf(t testing.TB) *shelf {
 	}
 	logger := slog.New(slog.DiscardHandler)
 	var err error
-	s.keys, err = pgkeys.Open(t.Context(),
-		pgkeys.Config{Pool: s.Pool, MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: logger})
+	s.keys, err = pgkeys.New(pgkeys.Config{
+		Pool: s.Pool, MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: logger,
+	})
 	require.NoError(t, err)
 	s.blobs, err = folder.Open(folder.Config{Dir: t.TempDir(), Instance: "test", Logger: logger})
 	require.NoError(t, err)

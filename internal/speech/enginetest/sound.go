@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // The range in which a voice's fundamental frequency is searched, in Hz.
@@ -22,12 +24,8 @@ func samplesOf(pcm []byte) []float64 {
 
 // loudness returns the root mean square.
 func loudness(pcm []byte) float64 {
-	sum := 0.0
 	samples := samplesOf(pcm)
-	for _, s := range samples {
-		sum += s * s
-	}
-	return math.Sqrt(sum / float64(len(samples)))
+	return math.Sqrt(floats.Dot(samples, samples) / float64(len(samples)))
 }
 
 // pitches returns the fundamental frequencies of the voiced frames in semitones above 1 Hz, by autocorrelation.
@@ -57,11 +55,7 @@ func pitches(pcm []byte, rate int) []float64 {
 }
 
 func correlation(samples []float64, lag, frame int) float64 {
-	sum := 0.0
-	for i := range frame {
-		sum += samples[i] * samples[i+lag]
-	}
-	return sum
+	return floats.Dot(samples[:frame], samples[lag:lag+frame])
 }
 
 // quantile returns a quantile of sorted values.

@@ -44,7 +44,7 @@ func newRoom(t *testing.T) *room {
 	r := &room{t: t, pool: pgtest.New(t), dir: t.TempDir()}
 	quiet := slog.New(slog.DiscardHandler)
 	var err error
-	r.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{
+	r.keys, err = pgkeys.New(pgkeys.Config{
 		Pool: r.pool, MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: quiet,
 	})
 	require.NoError(t, err)

@@ -143,7 +143,10 @@ func (s *Sandbox) handler() http.Handler {
 		}))
 	})
 	mux.Handle("/sandbox/", s.guarded(http.StripPrefix("/sandbox", s.Control())))
-	mux.Handle("/pages/", http.StripPrefix("/pages", s.pages()))
+	// Whoever has the address of a page may see it, as at Stripe.
+	mux.HandleFunc("GET "+cardPath+"{secret}", s.showCard)
+	mux.HandleFunc("POST "+cardPath+"{secret}", s.takeCard)
+	mux.HandleFunc("GET "+invoicePath+"{id}", s.showInvoice)
 	return mux
 }
 

@@ -9,7 +9,8 @@ import (
 
 // testCard is a card that behaves in a known way. Its number and the id that stands for it are Stripe's.
 type testCard struct {
-	number   string
+	Number   string // as on the card
+	Does     string // for people
 	id       string // of a payment method
 	brand    string
 	decline  string // why payments are declined; "" means that they are not
@@ -25,26 +26,31 @@ const (
 
 func testCards() []testCard {
 	return []testCard{
-		{number: "4242424242424242", id: "pm_card_visa", brand: "visa"},
-		{number: "5555555555554444", id: "pm_card_mastercard", brand: "mastercard"},
-		{number: "378282246310005", id: "pm_card_amex", brand: "amex"},
-		{number: "4000000000000002", id: "pm_card_chargeDeclined", brand: "visa", decline: "generic_decline", refused: true},
-		{number: "4000000000009995", id: "pm_card_chargeDeclinedInsufficientFunds", brand: "visa",
-			decline: "insufficient_funds", refused: true},
-		{number: "4000000000000069", id: "pm_card_chargeDeclinedExpiredCard",
-			brand: "visa", decline: "expired_card", refused: true},
-		{number: "4000000000000341", id: "pm_card_chargeCustomerFail", brand: "visa", decline: "generic_decline"},
-		{number: "4000002500003155", id: "pm_card_authenticationRequiredOnSetup", brand: "visa", confirm: unlessSetUp},
-		{number: "4000002760003184", id: "pm_card_authenticationRequired", brand: "visa", confirm: always},
-		{number: "4000000000000259", id: "pm_card_createDispute", brand: "visa", disputed: true},
+		{Number: "4242 4242 4242 4242", Does: "pays (visa)", id: "pm_card_visa", brand: "visa"},
+		{Number: "5555 5555 5555 4444", Does: "pays (mastercard)", id: "pm_card_mastercard", brand: "mastercard"},
+		{Number: "3782 822463 10005", Does: "pays (amex)", id: "pm_card_amex", brand: "amex"},
+		{Number: "4000 0000 0000 0002", Does: "is declined: generic decline",
+			id: "pm_card_chargeDeclined", brand: "visa", decline: "generic_decline", refused: true},
+		{Number: "4000 0000 0000 9995", Does: "is declined: insufficient funds",
+			id: "pm_card_chargeDeclinedInsufficientFunds", brand: "visa", decline: "insufficient_funds", refused: true},
+		{Number: "4000 0000 0000 0069", Does: "is declined: expired card",
+			id: "pm_card_chargeDeclinedExpiredCard", brand: "visa", decline: "expired_card", refused: true},
+		{Number: "4000 0000 0000 0341", Does: "can be registered, and is declined",
+			id: "pm_card_chargeCustomerFail", brand: "visa", decline: "generic_decline"},
+		{Number: "4000 0025 0000 3155", Does: "pays; asks for a confirmation the first time",
+			id: "pm_card_authenticationRequiredOnSetup", brand: "visa", confirm: unlessSetUp},
+		{Number: "4000 0027 6000 3184", Does: "pays; asks for a confirmation each time",
+			id: "pm_card_authenticationRequired", brand: "visa", confirm: always},
+		{Number: "4000 0000 0000 0259", Does: "pays; its owner disputes it",
+			id: "pm_card_createDispute", brand: "visa", disputed: true},
 	}
 }
 
 // cardOf returns the card with a number, or that an id stands for.
 func cardOf(numberOrID string) (testCard, bool) {
-	numberOrID = strings.ReplaceAll(numberOrID, " ", "")
+	number := func(s string) string { return strings.ReplaceAll(s, " ", "") }
 	for _, c := range testCards() {
-		if c.number == numberOrID || c.id == numberOrID {
+		if number(c.Number) == number(numberOrID) || c.id == numberOrID {
 			return c, true
 		}
 	}
@@ -112,12 +118,12 @@ func (w *work) method(id, owner string) (*paymentMethod, error) {
 
 // newMethod makes a payment method of a test card, which belongs to nobody. The zero card is an unknown one.
 func (w *work) newMethod(c testCard) (*paymentMethod, error) {
-	if c.number == "" {
+	if c.Number == "" {
 		return nil, declined("incorrect_number", "", "Your card number is incorrect.")
 	}
 	m := &paymentMethod{
-		base: w.newBase("pm", "payment_method"), Type: "card", Number: c.number,
-		Card: cardDetails{Brand: c.brand, Last4: c.number[len(c.number)-4:]},
+		base: w.newBase("pm", "payment_method"), Type: "card", Number: c.Number,
+		Card: cardDetails{Brand: c.brand, Last4: c.Number[len(c.Number)-4:]},
 	}
 	w.save(m)
 	return m, nil

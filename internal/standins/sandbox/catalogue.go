@@ -246,13 +246,11 @@ func updateCustomer(w *work, c *customer) (any, error) {
 
 // EmailOf returns the e-mail address of a customer.
 func (s *Sandbox) EmailOf(id string) (string, error) {
-	return look(s, func(w *work) (string, error) {
-		c, err := w.livingCustomer(id)
-		if err != nil {
-			return "", err
-		}
-		return string(c.Email), nil
-	})
+	c, err := look(s, func(w *work) (*customer, error) { return w.livingCustomer(id) })
+	if err != nil {
+		return "", err
+	}
+	return string(c.Email), nil
 }
 
 // deleteCustomer deletes a customer, ends its subscriptions and detaches its cards.

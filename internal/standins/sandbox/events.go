@@ -138,16 +138,6 @@ func (s *Sandbox) Disorder(d Disorder) {
 	s.deliveries.wake()
 }
 
-// Pending returns the ids of the events whose webhooks are not acknowledged, oldest first.
-func (s *Sandbox) Pending() ([]string, error) {
-	return look(s, func(w *work) (ids []string, err error) {
-		for _, d := range slices.Backward(list[delivery](w, "")) {
-			ids = append(ids, d.Event)
-		}
-		return ids, nil
-	})
-}
-
 // Deliver sends the webhook of an event now, whether or not it was sent before.
 func (s *Sandbox) Deliver(ctx context.Context, eventID string) error {
 	if err := s.send(ctx, eventID); err != nil {

@@ -196,8 +196,6 @@ func (t text) MarshalJSON() ([]byte, error) {
 // private begins the names of fields that are the sandbox's own.
 const private = "sandbox_"
 
-const deepestExpansion = 4
-
 // inner is a list inside an object.
 type inner[T any] struct {
 	Object string `json:"object"`
@@ -265,12 +263,7 @@ func (w *work) created() func(unix) bool {
 func (w *work) render(o any, expand []string) (any, error) {
 	v := w.show(encode(o))
 	for _, path := range expand {
-		parts := strings.Split(path, ".")
-		if len(parts) > deepestExpansion {
-			return nil, invalid("", "expand", "You cannot expand more than %d levels of a property. Property: %s",
-				deepestExpansion, path)
-		}
-		if err := w.expand(v, parts); err != nil {
+		if err := w.expand(v, strings.Split(path, ".")); err != nil {
 			return nil, err
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/recital-tts/recital/domain/money"
@@ -23,29 +22,15 @@ const cardPath = "/pages/cards/"
 // CardPage returns the address of the page on which a person pays a payment intent, or registers a card.
 func (s *Sandbox) CardPage(clientSecret string) string { return s.URL() + cardPath + clientSecret }
 
-// pages serves the pages for people. Whoever has an address may see the page, as at Stripe.
-func (s *Sandbox) pages() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", shown(s, "overview.html", (*work).overviewPage))
-	mux.HandleFunc("GET /cards/{secret}", s.showCard)
-	mux.HandleFunc("POST /cards/{secret}", s.takeCard)
-	mux.HandleFunc("GET /invoices/{id}", shown(s, "invoice.html", (*work).invoicePage))
-	return mux
-}
-
 // pageFiles has the templates of pages: each is content for layout.html, which is common to all. No script but
 // tellOpener runs in them, and nothing is fetched from elsewhere.
 //
 //go:embed html/*.html
 var pageFiles embed.FS
 
-// newPage returns the page whose content is in a file.
-func newPage(content string) *template.Template {
-	return template.Must(template.ParseFS(pageFiles, "html/layout.html", "html/"+content))
-}
-
-// show sends a page.
-func show[T any](w http.ResponseWriter, status int, page *template.Template, content T) {
+// show sends the page whose template is in a file.
+func show(w http.ResponseWriter, status int, file string, content any) {
+	page := template.Must(template.ParseFS(pageFiles, "html/layout.html", "html/"+file))
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Referrer-Policy", "no-referrer") // the address is a secret
@@ -71,13 +56,10 @@ func view[T any](s *Sandbox, w http.ResponseWriter, read func(*work) (T, error))
 	return content, err == nil
 }
 
-// shown serves the page whose content is in a file, with what read returns for the id in the path.
-func shown[T any](s *Sandbox, file string, read func(*work, string) (T, error)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		content, ok := view(s, w, func(w *work) (T, error) { return read(w, r.PathValue("id")) })
-		if ok {
-			show(w, http.StatusOK, newPage(file), content)
-		}
+func (s *Sandbox) showInvoice(w http.ResponseWriter, r *http.Request) {
+	page, ok := view(s, w, func(w *work) (invoicePage, error) { return w.invoicePage(r.PathValue("id")) })
+	if ok {
+		show(w, http.StatusOK, "invoice.html", page)
 	}
 }
 
@@ -94,11 +76,8 @@ type cardPage struct {
 	Opener  string // origin of the page that opened this one, or ""
 	Script  template.JS
 	Refusal string
-	Cards   []shownCard
+	Cards   []testCard
 }
-
-// shownCard is a test card and what it does.
-type shownCard struct{ Number, Does string }
 
 // tellOpener is the script of a completed page: it sends the result to its opener, as Stripe.js does.
 const tellOpener = `const done = document.getElementById("done").dataset
@@ -111,41 +90,9 @@ type result struct {
 	PaymentMethod string `json:"payment_method"`
 }
 
-func shownCards() []shownCard {
-	var all []shownCard
-	for _, c := range testCards() {
-		all = append(all, shownCard{Number: inGroups(c.number), Does: c.does()})
-	}
-	return all
-}
-
-func (c testCard) does() string {
-	switch {
-	case c.decline != "" && c.refused:
-		return "is declined: " + strings.ReplaceAll(c.decline, "_", " ")
-	case c.decline != "":
-		return "can be registered, and is declined"
-	case c.confirm == always:
-		return "pays; asks for a confirmation each time"
-	case c.confirm == unlessSetUp:
-		return "pays; asks for a confirmation the first time"
-	case c.disputed:
-		return "pays; its owner disputes it"
-	}
-	return "pays (" + c.brand + ")"
-}
-
-func inGroups(number string) string {
-	var groups []string
-	for len(number) > 4 {
-		groups, number = append(groups, number[:4]), number[4:]
-	}
-	return strings.Join(append(groups, number), " ")
-}
-
 // cardPage returns the page of a client secret.
 func (w *work) cardPage(secret string) (cardPage, error) {
-	page := cardPage{Title: "Register a card", Action: "Register", Cards: shownCards()}
+	page := cardPage{Title: "Register a card", Action: "Register", Cards: testCards()}
 	i, err := w.intentOf(secret)
 	if err != nil {
 		return page, err
@@ -193,7 +140,7 @@ func (s *Sandbox) showCardWith(w http.ResponseWriter, r *http.Request, status in
 	if refusal != "" {
 		page.Refusal = refusal
 	}
-	show(w, status, newPage("card.html"), page)
+	show(w, status, "card.html", page)
 }
 
 // openerOf returns the origin in the query, or "".
@@ -237,17 +184,15 @@ type Overview = standins.Customer
 
 // Customers returns the customers, newest first.
 func (s *Sandbox) Customers() ([]Overview, error) {
-	return look(s, func(w *work) ([]Overview, error) { return w.overview(), nil })
-}
-
-func (w *work) overview() []Overview {
-	all := []Overview{}
-	for _, c := range list[customer](w, "") {
-		if c.alive() {
-			all = append(all, w.overviewOf(c))
+	return look(s, func(w *work) ([]Overview, error) {
+		all := []Overview{}
+		for _, c := range list[customer](w, "") {
+			if c.alive() {
+				all = append(all, w.overviewOf(c))
+			}
 		}
-	}
-	return all
+		return all, nil
+	})
 }
 
 func (w *work) overviewOf(c *customer) Overview {
@@ -271,32 +216,20 @@ func (w *work) overviewOf(c *customer) Overview {
 	return o
 }
 
-// overviewPage is the start page.
-type overviewPage struct {
-	Title     string
-	Now       string
-	Customers []Overview
-}
-
-func (w *work) overviewPage(string) (overviewPage, error) {
-	return overviewPage{Title: "Customers", Now: w.now.Format("2006-01-02 15:04:05 MST"), Customers: w.overview()}, nil
-}
-
 // invoicePath begins the paths of the pages of invoices.
 const invoicePath = "/pages/invoices/"
 
 // invoicePage is the page of an invoice.
 type invoicePage struct {
-	Title  string
-	Number string
-	Status string
-	Date   string
-	Lines  []invoiceLine
-	Sums   []invoiceLine
-	Pay    string // address of the page on which it is paid; "" if it need not be
+	*invoice
+	Title   string
+	Date    string
+	Balance int64  // what the customer's balance adds to the total
+	Pay     string // address of the page on which it is paid; "" if it need not be
 }
 
-type invoiceLine struct{ What, Amount string }
+// Sum is called by the template.
+func (p invoicePage) Sum(amount int64) string { return money.Format(amount, p.Currency) }
 
 func (w *work) invoicePage(id string) (invoicePage, error) {
 	i, err := find[invoice](w, id)
@@ -307,27 +240,11 @@ func (w *work) invoicePage(id string) (invoicePage, error) {
 		return invoicePage{}, err
 	}
 	page := invoicePage{
-		Title: "Invoice " + string(i.Number), Number: string(i.Number), Status: i.Status,
-		Date: i.Created.time().Format(time.DateOnly),
+		invoice: i, Title: "Invoice " + string(i.Number), Date: i.Created.time().Format(time.DateOnly),
+		Balance: i.AmountDue - i.Total,
 	}
-	for _, l := range i.Lines.Data {
-		page.Lines = append(page.Lines, invoiceLine{l.Description, money.Format(l.Amount, l.Currency)})
+	if i.Status == "open" && i.PaymentIntent != "" {
+		page.Pay = cardPath + get[paymentIntent](w, i.PaymentIntent).ClientSecret
 	}
-	for _, sum := range []struct {
-		what   string
-		amount int64
-		always bool
-	}{
-		{"Discount", -i.Discount, false}, {"Total", i.Total, true}, {"From the balance", i.AmountDue - i.Total, false},
-		{"Paid", i.AmountPaid, false}, {"To pay", i.AmountRemaining, true},
-	} {
-		if sum.always || sum.amount != 0 {
-			page.Sums = append(page.Sums, invoiceLine{sum.what, money.Format(sum.amount, i.Currency)})
-		}
-	}
-	if i.Status != "open" || i.PaymentIntent == "" {
-		return page, nil
-	}
-	page.Pay = cardPath + get[paymentIntent](w, i.PaymentIntent).ClientSecret
 	return page, nil
 }

@@ -190,20 +190,15 @@ func TestAPersonReadsAnInvoice(t *testing.T) {
 	assert.False(t, paid.says("pay"))
 }
 
-func TestAPersonSeesWhoPays(t *testing.T) {
-	s, p := open(t), newPerson(t)
-	assert.Contains(t, p.get(s.URL()+"/pages/").body, "no customer yet")
+func TestAnOperatorSeesWhoPays(t *testing.T) {
+	s := open(t)
 	customer, subscription, page := incomplete(t, s)
-	overview := p.get(s.URL() + "/pages/")
-	assert.Contains(t, overview.body, "&lt;account-1&gt;", "what a client chose is text")
-	for _, part := range []string{customer, subscription, "incomplete", page} {
-		assert.Contains(t, overview.body, part)
-	}
 	customers, err := s.Customers()
 	require.NoError(t, err)
 	require.Len(t, customers, 1)
-	assert.Equal(t, "<account-1>", customers[0].Account)
-	assert.Equal(t, page, customers[0].CardPage)
+	assert.Equal(t, []string{customer, subscription, "incomplete", "<account-1>", page}, []string{
+		customers[0].Customer, customers[0].Subscription, customers[0].Status, customers[0].Account, customers[0].CardPage,
+	})
 }
 
 func TestThereIsNoPageForAWrongSecret(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/recital-tts/recital/internal/process/lifecycle"
@@ -147,11 +148,7 @@ func (s *Sandbox) statusAfter(clientSecret string) (Status, error) {
 	}
 	return look(s, func(w *work) (Status, error) {
 		status.PendingWebhooks, status.Customers = len(list[delivery](w, "")), len(list[customer](w, ""))
-		for _, sub := range list[subscription](w, "") {
-			if !sub.ended() {
-				status.Subscriptions++
-			}
-		}
+		status.Subscriptions = len(slices.DeleteFunc(list[subscription](w, ""), (*subscription).ended))
 		i, _ := w.intentOf(clientSecret)
 		if registered, ok := i.(*setupIntent); ok && registered != nil && registered.Status == succeeded {
 			status.PaymentMethod = string(registered.PaymentMethod)

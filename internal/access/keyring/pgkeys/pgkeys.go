@@ -60,16 +60,8 @@ type cached struct {
 	until time.Time
 }
 
-// Open returns a Keyring. It refuses a master key other than the one that wraps the keys in the database.
-func Open(ctx context.Context, config Config) (*Keyring, error) {
-	k, err := New(config)
-	if err != nil {
-		return nil, err
-	}
-	return k, k.Check(ctx)
-}
-
-// New returns a Keyring on a database that need not answer yet.
+// New returns a Keyring on a database that need not answer yet. Check tells whether its keys are those of the master
+// key.
 func New(config Config) (*Keyring, error) {
 	if config.Pool == nil || config.Logger == nil {
 		return nil, errors.New("opening the keyring: a pool and a logger are needed")

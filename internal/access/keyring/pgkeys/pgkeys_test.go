@@ -27,8 +27,9 @@ var master = bytes.Repeat([]byte{1}, pgkeys.MasterKeySize)
 // ring returns an instance's keyring on a database.
 func ring(t testing.TB, pool *pgxpool.Pool, change ...func(*pgkeys.Config)) *pgkeys.Keyring {
 	t.Helper()
-	keys, err := pgkeys.Open(t.Context(), config(pool, change...))
+	keys, err := pgkeys.New(config(pool, change...))
 	require.NoError(t, err)
+	require.NoError(t, keys.Check(t.Context()))
 	return keys
 }
 
@@ -133,8 +134,9 @@ func TestAnotherMasterKeyIsRefusedAtTheStart(t *testing.T) {
 	other := func(c *pgkeys.Config) { c.MasterKey = bytes.Repeat([]byte{2}, pgkeys.MasterKeySize) }
 	ring(t, pool, other) // nothing is wrapped yet
 	keyringtest.Seal(t, ring(t, pool), "a1", "hello", "x")
-	_, err := pgkeys.Open(t.Context(), config(pool, other))
-	require.ErrorContains(t, err, "RECITAL_MASTER_KEY_FILE")
+	keys, err := pgkeys.New(config(pool, other))
+	require.NoError(t, err)
+	require.ErrorContains(t, keys.Check(t.Context()), "RECITAL_MASTER_KEY_FILE")
 	ring(t, pool)
 	require.NoError(t, ring(t, pool).Erase(t.Context(), "a1"))
 	ring(t, pool, other) // tombstones do not bind the master key
@@ -148,7 +150,7 @@ func TestWhatItNeeds(t *testing.T) {
 		"a short master key":   func(c *pgkeys.Config) { c.MasterKey = master[:16] },
 		"no master key at all": func(c *pgkeys.Config) { c.MasterKey = nil },
 	} {
-		_, err := pgkeys.Open(t.Context(), config(pool, change))
+		_, err := pgkeys.New(config(pool, change))
 		require.Error(t, err, name)
 	}
 }

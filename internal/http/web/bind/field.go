@@ -121,16 +121,16 @@ func (f *field) values() (all []any) {
 }
 
 // Describe reads the tags of a field of a reply. Its name and whether it may be omitted are in the tag of
-// encoding/json. Tags that say how a field is bound are errors.
+// encoding/json, and its column in recitalctl's tables in the tag col. Tags that say how a field is bound are errors.
 func Describe(f reflect.StructField) (Field, error) {
-	tags, err := parseTags(f.Tag, "json")
+	tags, err := parseTags(f.Tag, "json", "col")
 	if err != nil {
 		return Field{}, err
 	}
 	for key := range tags {
 		switch key {
-		case "json", "default", "gt", "ge", "lt", "le", "minlen", "maxlen", "pattern", "literal", "enum", "doc", "nullable",
-			"format":
+		case "json", "col", "default", "gt", "ge", "lt", "le", "minlen", "maxlen", "pattern", "literal", "enum", "doc",
+			"nullable", "format":
 		default:
 			return Field{}, fmt.Errorf("the tag %s does not go with a reply", key)
 		}

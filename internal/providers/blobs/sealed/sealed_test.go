@@ -45,7 +45,7 @@ func newVault(t testing.TB) *vault {
 	t.Helper()
 	v := &vault{pool: pgtest.New(t)}
 	var err error
-	v.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{
+	v.keys, err = pgkeys.New(pgkeys.Config{
 		Pool: v.pool, MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)

@@ -110,6 +110,9 @@ func TestACloneIsMadeOfANearInstalledVoice(t *testing.T) {
 		meter.Add(pcm)
 	}
 	require.InDelta(t, loudness.Target, meter.Loudness(), 2)
+	if testing.Short() {
+		return // what follows takes as long again
+	}
 
 	var others []speech.Voice
 	for _, change := range []func(*speech.Voice){

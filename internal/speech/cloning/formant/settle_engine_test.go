@@ -13,6 +13,9 @@ import (
 // Nothing is nearer to a system voice than itself. Its clone has its pitch and its colour, and no equaliser that would
 // only bring errors of the measurement.
 func TestACloneOfASystemVoiceSoundsLikeIt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	cloner, engine := newCloner(t)
 	lily, _ := speech.LookupVoice("lily")
 	analyses := analyse(t, cloner, rested(say(t, engine, lily, given()...))...)

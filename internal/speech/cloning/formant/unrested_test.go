@@ -13,13 +13,12 @@ import (
 
 // Recordings that end with their last word, and have no pause before it, have no noise to speak of, either.
 func TestACloneOfSpeechWithoutRestsIsNearer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	cloner, engine := newCloner(t)
 	flite := open(t, workertest.Flite(workerBinary))
-	voices := []string{"zeke", "ansel", "leah"}
-	if testing.Short() {
-		voices = voices[:1]
-	}
-	for _, id := range voices {
+	for _, id := range []string{"zeke", "ansel", "leah"} {
 		original, _ := speech.LookupVoice(id)
 		analyses := analyse(t, cloner, say(t, flite, original, given()...)...)
 		for _, a := range analyses {

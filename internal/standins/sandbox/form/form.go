@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // Problem is a parameter that cannot be accepted.
@@ -161,25 +160,12 @@ func (f *Form) Strings(name string) []string {
 	return values
 }
 
-const (
-	mostMetadata  = 50
-	longestName   = 40
-	longestString = 500
-)
-
 // Metadata returns the metadata that an object is to have.
 func (f *Form) Metadata() map[string]string {
 	values := map[string]string{}
 	sub := f.Sub("metadata")
 	for _, name := range sub.names() {
 		values[name] = sub.String(name)
-		if utf8.RuneCountInString(name) > longestName || utf8.RuneCountInString(values[name]) > longestString {
-			sub.Sub(name).note("", fmt.Sprintf("Metadata keys have up to %d characters, and values up to %d.", longestName,
-				longestString))
-		}
-	}
-	if len(values) > mostMetadata {
-		sub.note("", fmt.Sprintf("Metadata can have up to %d keys.", mostMetadata))
 	}
 	return values
 }
