@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/recital-tts/recital/internal/speech/neural/family"
 	"github.com/recital-tts/recital/internal/speech/neural/onnx"
@@ -37,11 +38,12 @@ const maxDuration = 5_000
 type Voice struct {
 	encoder, flow, decoder *ort.Session
 	hop                    int
+	wide                   bool // as in Parts
 }
 
 // Load loads the parts of a model.
 func Load(parts Parts) (v *Voice, err error) {
-	v = &Voice{hop: parts.Hop}
+	v = &Voice{hop: parts.Hop, wide: parts.Wide}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, v.Close())
@@ -170,7 +172,11 @@ func (s *sentence) decode(ctx context.Context, from, to int) ([]float32, error) 
 	if err := s.flowUpTo(ctx, last); err != nil {
 		return nil, err
 	}
-	out, err := s.voice.decoder.Run(ctx, s.tensor(s.latent, first, last))
+	latent := s.tensor(s.latent, first, last)
+	if s.voice.wide {
+		latent.Shape = slices.Insert(latent.Shape, 2, 1)
+	}
+	out, err := s.voice.decoder.Run(ctx, latent)
 	if err != nil {
 		return nil, fmt.Errorf("decoding a sentence: %w", err)
 	}
