@@ -24,11 +24,11 @@ const (
 const flowLeast = 65
 
 // The frames of a chunk: few in the first, for the first samples, but enough to be heard until the next ones come while
-// others speak, then twice as many each time. The largest take no more time than larger ones, but less memory. They are
-// part of the result, as other chunks round otherwise.
+// others speak, then twice as many each time. The largest make a model take 17 MiB less than 128 frames do, for 8 % more
+// processor time. They are part of the result, as other chunks round otherwise.
 const (
 	firstChunk   = 20
-	largestChunk = 128
+	largestChunk = 64
 )
 
 // maxDuration bounds the frames of an id.
