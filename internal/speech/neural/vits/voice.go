@@ -24,7 +24,7 @@ const (
 const flowLeast = 65
 
 // The frames of a chunk: few in the first, for the first samples, but enough to be heard until the next ones come while
-// others speak, then twice as many each time. The largest make a model take 17 MiB less than 128 frames do, for 8 % more
+// others speak, then twice as many each time. The largest take 17 MiB less than ones of 128 frames, and 8 % more
 // processor time. They are part of the result, as other chunks round otherwise.
 const (
 	firstChunk   = 20
