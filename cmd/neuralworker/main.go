@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 
 	"github.com/recital-tts/recital/internal/process/confine"
 	"github.com/recital-tts/recital/internal/process/release"
@@ -68,7 +67,7 @@ func load(library, folder string) (*neural.Voices, error) {
 		return nil, err
 	}
 	voices, err := neural.Load(os.DirFS(filepath.Dir(folder)), filepath.Base(folder))
-	debug.FreeOSMemory()
+	ort.FreeMemory()
 	return voices, err
 }
 

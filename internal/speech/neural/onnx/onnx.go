@@ -42,6 +42,7 @@ const (
 	attributeSparse  = 22
 	attributeSparses = 23
 
+	tensorDimensions   = 1
 	tensorName         = 8
 	tensorExternalData = 13
 	tensorLocation     = 14
@@ -306,14 +307,14 @@ func (n Node) Ints(name string) []int64 {
 		if err != nil {
 			return nil
 		}
-		return intsOf(fields)
+		return intsOf(fields, attributeInts)
 	}
 	return nil
 }
 
-func intsOf(fields []field) (values []int64) {
+func intsOf(fields []field, number protowire.Number) (values []int64) {
 	for _, f := range fields {
-		if f.number != attributeInts {
+		if f.number != number {
 			continue
 		}
 		if f.content == nil {

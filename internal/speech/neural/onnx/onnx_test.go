@@ -34,6 +34,28 @@ func TestAPartHasWhatItNeeds(t *testing.T) {
 	require.Error(t, err)
 }
 
+func TestLinesBecomePlanes(t *testing.T) {
+	g, err := onnx.Parse(neuraltest.Toy())
+	require.NoError(t, err)
+	wide, ok := g.Widen("latent", "output")
+	require.True(t, ok)
+	part, err := wide.Cut([]onnx.Value{{Name: "latent", Element: onnx.Float, Rank: 4}},
+		[]onnx.Value{{Name: "output", Element: onnx.Float, Rank: onnx.AnyRank}})
+	require.NoError(t, err)
+	cut, err := onnx.Parse(part)
+	require.NoError(t, err)
+	require.Equal(t, []int64{1, neuraltest.ToyHop}, cut.With("ConvTranspose")[0].Ints("strides"))
+	require.Equal(t, []int64{0, 3, 0, 3}, cut.With("Conv")[0].Ints("pads"))
+	require.Equal(t, []int64{3, 3}, g.With("Conv")[1].Ints("pads"), "the graph itself stays as it was")
+
+	for _, output := range []string{"frames", "mask", "latent.prior"} { // other operators, and none at all
+		_, ok = g.Widen("input", output)
+		require.False(t, ok, output)
+	}
+	_, ok = g.Widen("latent", "nothing of the graph")
+	require.False(t, ok)
+}
+
 func TestWhatIsNoModelIsRefused(t *testing.T) {
 	toy := neuraltest.Toy()
 	const graph, initializer, node, attribute = 7, 5, 1, 5
@@ -74,6 +96,9 @@ func FuzzParse(f *testing.F) {
 		}
 		for _, output := range g.Outputs {
 			_, _ = g.Cut(nil, []onnx.Value{{Name: output, Element: onnx.Float, Rank: 3}})
+			for _, input := range g.Inputs {
+				_, _ = g.Widen(input, output)
+			}
 		}
 	})
 }

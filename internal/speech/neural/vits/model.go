@@ -16,6 +16,7 @@ type Parts struct {
 	Encoder, Flow, Decoder onnx.Part
 	Whole                  onnx.Part // the model as it was
 	Hop                    int       // samples of a frame
+	Wide                   bool      // the decoder takes planes with a height of 1
 }
 
 // places are the tensors at which a graph is cut.
@@ -43,17 +44,27 @@ func Split(file []byte) (Parts, error) {
 	}
 	parts := Parts{Hop: p.hop, Whole: onnx.Part{Model: file, Inputs: g.Inputs, Outputs: g.Outputs}}
 	float := func(name string) onnx.Value { return onnx.Value{Name: name, Element: onnx.Float, Rank: 3} }
+	latent := float(p.latent)
+	decoder, wide := g.Widen(p.latent, p.samples)
+	if parts.Wide = wide; wide {
+		latent.Rank = 4
+	} else {
+		decoder = g
+	}
 	for _, cut := range []struct {
 		part            *onnx.Part
+		of              *onnx.Graph
 		inputs, outputs []onnx.Value
 	}{
-		{&parts.Encoder, []onnx.Value{
+		{&parts.Encoder, g, []onnx.Value{
 			{Name: p.ids, Element: onnx.Int64, Rank: 2}, {Name: p.lengths, Element: onnx.Int64, Rank: 1}, float(p.pace),
 		}, []onnx.Value{float(p.durations), float(p.mean), float(p.spread)}},
-		{&parts.Flow, []onnx.Value{float(p.prior), float(p.mask)}, []onnx.Value{float(p.latent)}},
-		{&parts.Decoder, []onnx.Value{float(p.latent)}, []onnx.Value{{Name: p.samples, Element: onnx.Float, Rank: 4}}},
+		{&parts.Flow, g, []onnx.Value{float(p.prior), float(p.mask)}, []onnx.Value{float(p.latent)}},
+		{&parts.Decoder, decoder, []onnx.Value{latent}, []onnx.Value{
+			{Name: p.samples, Element: onnx.Float, Rank: onnx.AnyRank},
+		}},
 	} {
-		if *cut.part, err = g.Part(cut.inputs, cut.outputs); err != nil {
+		if *cut.part, err = cut.of.Part(cut.inputs, cut.outputs); err != nil {
 			return Parts{}, err
 		}
 	}

@@ -64,6 +64,9 @@ func TestThePartsAreTheWhole(t *testing.T) {
 	whole, err := ort.Load(file, []string{"input", "input_lengths", "scales"}, []string{"output"})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, whole.Close()) }()
+	parts, err := vits.Split(file)
+	require.NoError(t, err)
+	require.True(t, parts.Wide)
 	v := load(t, file)
 	for _, count := range []int{1, 2, 17, 90, 300} { // in one chunk, and in several
 		ids := someIDs(count)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/recital-tts/recital/internal/speech/neural/family"
 	"github.com/recital-tts/recital/internal/speech/neural/onnx"
@@ -23,11 +24,11 @@ const (
 const flowLeast = 65
 
 // The frames of a chunk: few in the first, for the first samples, but enough to be heard until the next ones come while
-// others speak, then twice as many each time. The largest take no more time than larger ones, but less memory. They are
-// part of the result, as other chunks round otherwise.
+// others speak, then twice as many each time. The largest take 17 MiB less than ones of 128 frames, and 8 % more
+// processor time. They are part of the result, as other chunks round otherwise.
 const (
 	firstChunk   = 20
-	largestChunk = 128
+	largestChunk = 64
 )
 
 // maxDuration bounds the frames of an id.
@@ -37,11 +38,12 @@ const maxDuration = 5_000
 type Voice struct {
 	encoder, flow, decoder *ort.Session
 	hop                    int
+	wide                   bool // as in Parts
 }
 
 // Load loads the parts of a model.
 func Load(parts Parts) (v *Voice, err error) {
-	v = &Voice{hop: parts.Hop}
+	v = &Voice{hop: parts.Hop, wide: parts.Wide}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, v.Close())
@@ -170,7 +172,11 @@ func (s *sentence) decode(ctx context.Context, from, to int) ([]float32, error) 
 	if err := s.flowUpTo(ctx, last); err != nil {
 		return nil, err
 	}
-	out, err := s.voice.decoder.Run(ctx, s.tensor(s.latent, first, last))
+	latent := s.tensor(s.latent, first, last)
+	if s.voice.wide {
+		latent.Shape = slices.Insert(latent.Shape, 2, 1)
+	}
+	out, err := s.voice.decoder.Run(ctx, latent)
 	if err != nil {
 		return nil, fmt.Errorf("decoding a sentence: %w", err)
 	}
