@@ -37,8 +37,8 @@ var everyday string
 //go:embed testdata/everyday-held-out.tsv
 var everydayHeldOut string
 
-// names are English with names and words of other languages. The English words in words.tsv were written after its first
-// misses.
+// names are English with names and words of other languages. The English words in words.tsv were written after its
+// first misses.
 //
 //go:embed testdata/names.tsv
 var names string
