@@ -36,7 +36,7 @@ func NewArchive(t testing.TB) *Archive {
 	t.Helper()
 	a := &Archive{Pool: pgtest.New(t), Dir: filepath.Join(t.TempDir(), "blobs"), Logged: &testlog.Buffer{}, t: t}
 	var err error
-	a.Keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: a.Pool, MasterKey: bytes.Repeat([]byte{1}, 32),
+	a.Keys, err = pgkeys.New(pgkeys.Config{Pool: a.Pool, MasterKey: bytes.Repeat([]byte{1}, 32),
 		Logger: a.Logger()})
 	require.NoError(t, err)
 	a.Store, err = folder.Open(folder.Config{Dir: a.Dir, Instance: "test", Logger: a.Logger()})
