@@ -172,9 +172,11 @@ func TestInstancesThatFindTheSameConditionAtOnce(t *testing.T) {
 	}
 	for _, c := range all {
 		c.Holds(diskFull, time.Time{}, "")
+		c.RaiseLater(w.stopped("clips_v1_g2", uuid.New())) // is appended when the condition was
 	}
+	require.Eventually(t, func() bool { return len(w.raised()) == len(all) }, patience, tick)
 	w.awaitHistory(1)
-	require.Eventually(t, func() bool { return w.counted("disk disk_full") == 3 }, patience, tick)
+	require.Equal(t, 3, w.counted("disk disk_full"))
 	for _, c := range all {
 		c.Over(diskFull)
 	}

@@ -17,8 +17,7 @@ import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// catalogue is what the database has of the generations that this binary can feed. Operators change it, and its
-// revision with it.
+// catalogue holds the database's generations that this binary can feed. Operators change it together with its revision.
 type catalogue struct {
 	revision    int64
 	generations []generation
@@ -115,8 +114,8 @@ func inTransaction(ctx context.Context, db *pgxpool.Pool, do func(pgx.Tx) error)
 	return pgx.BeginTxFunc(ctx, db, pgx.TxOptions{}, do)
 }
 
-// inRelaxedTransaction does not wait for the disk: what a crash of Postgres loses is replayed from the log, rows and
-// checkpoint together.
+// inRelaxedTransaction does not wait for the disk: rows and checkpoint that a crash of Postgres loses are replayed from
+// the log together.
 func inRelaxedTransaction(ctx context.Context, db *pgxpool.Pool, do func(pgx.Tx) error) error {
 	return pgx.BeginTxFunc(ctx, db, pgx.TxOptions{BeginQuery: "begin; set local synchronous_commit = off"}, do)
 }
@@ -135,8 +134,8 @@ func rejected(err error) *pgconn.PgError {
 var permanentClasses = map[string]bool{"21": true, "22": true, "23": true, "42": true, "44": true, "54": true,
 	"0A": true}
 
-// transient reports whether the same work may succeed later: whatever the event's values did not cause, such as a lost
-// connection, a deadlock, a full disk, a server that shuts down, or privileges that were taken away.
+// transient reports whether the same work may succeed later, because the error was not caused by the event's values: a
+// lost connection, a deadlock, a full disk, a server that shuts down, or missing privileges.
 func transient(err error) bool {
 	var permanent *permanentError
 	if errors.As(err, &permanent) || errors.Is(err, errMoved) || errors.Is(err, errRetired) {
@@ -147,7 +146,7 @@ func transient(err error) bool {
 		!permanentClasses[answer.Code[:2]]
 }
 
-// insufficientPrivilege is Postgres' code for what a role may not do.
+// insufficientPrivilege is Postgres' code for a missing privilege.
 const insufficientPrivilege = "42501"
 
 // permanentError is a failure that the event itself causes.
@@ -201,8 +200,8 @@ func withoutValues(err error) string {
 
 var errUnanswered = domain.Refuse(domain.Unavailable, "The read models do not answer")
 
-// Answered returns the error of an operation. It also refuses with domain.Unavailable when Postgres has not answered,
-// or cannot do now what it may do later: what was asked for is not to blame.
+// Answered returns the error of an operation, wrapped with domain.Unavailable if Postgres did not respond or may
+// succeed later, so that the request is not blamed.
 func Answered(err error) error {
 	if unanswered(err) {
 		return errors.Join(err, errUnanswered)
@@ -210,7 +209,7 @@ func Answered(err error) error {
 	return err
 }
 
-// A view that is not there is that of a read model whose first generation is still to be made.
+// A missing view belongs to a read model without a first generation yet.
 func unanswered(err error) bool {
 	if answer := rejected(err); answer != nil {
 		return answer.Code == undefinedTable || transient(err)

@@ -29,8 +29,8 @@ func (p Projection) describe() description {
 // Describe returns the canonical description of the projection's tables. A released version never changes it.
 func (p Projection) Describe() string { return strings.Join(p.describe(), "\n") + "\n" }
 
-// describeQuery selects the same lines for the schemas $1 from Postgres' catalogue. What a projection cannot declare
-// has a line, too, and so makes a difference: defaults, other constraints, special indexes.
+// describeQuery selects the same lines for the schemas $1 from Postgres' catalogue. Features that a projection cannot
+// declare have a line, too, so that they differ: defaults, other constraints, special indexes.
 const describeQuery = `
 with tables as (
 	select c.oid, n.nspname, c.relname

@@ -38,8 +38,8 @@ func scanParked(row pgx.CollectableRow) (Parked, error) {
 	return p, err
 }
 
-// Skipped makes every generation go on without an event that the registry now knows as skipped. What waits behind it in
-// its stream goes on waiting, until it is tried again.
+// Skipped resumes every generation without an event that the registry now lists as skipped. Later events of its stream
+// wait until they are tried again.
 func (p *Projector) Skipped(ctx context.Context, event uuid.UUID) error {
 	return p.operate(ctx, "skipping an event", func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `
@@ -80,11 +80,11 @@ func (p *Projector) Past(ctx context.Context, stream string, at eventlog.Positio
 	return past, nil
 }
 
-// RetryParked handles a parked event, with all that waits in its stream, in the stream's order, and returns how many it
-// handled. It ends at the first one that still fails. A generation that stands before the event starts again. Number 0
-// is the live generation.
+// RetryParked handles a parked event and the waiting events of its stream in order, and returns the number of handled
+// ones. It ends at the first one that still fails. A generation that has stopped before the event resumes. Number 0 is
+// the live generation.
 //
-// Errors: ErrNotParked; domain.Conflict where an event still fails; domain.Invalid for a generation of another version
+// Errors: ErrNotParked; domain.Conflict if an event still fails; domain.Invalid for a generation of a version other
 // than this binary's.
 func (p *Projector) RetryParked(ctx context.Context, id GenerationID, event uuid.UUID) (int, error) {
 	projection, err := p.ours(id)
@@ -103,7 +103,7 @@ func (p *Projector) RetryParked(ctx context.Context, id GenerationID, event uuid
 	}
 	handled, err := p.retryStream(ctx, projection, parked)
 	if handled > 0 {
-		// Until they hear of it, instances park what follows in the stream.
+		// Until they notice, instances park later events of the stream.
 		err = errors.Join(err, p.operate(ctx, "telling of events that are handled", func(pgx.Tx) error { return nil }))
 	}
 	return handled, err
@@ -224,20 +224,20 @@ func forget(ctx context.Context, tx pgx.Tx, parked Parked) (found bool, err erro
 	return tag.RowsAffected() > 0, err
 }
 
-// holdParkings keeps pages from being committed until the end of the transaction, and those for good that were made
-// with what was parked before.
+// holdParkings blocks commits of pages until the end of the transaction, and makes pages that were made with the former
+// parkings fail.
 func holdParkings(ctx context.Context, tx pgx.Tx, id GenerationID) error {
 	_, err := tx.Exec(ctx, "update feed.checkpoints set parkings = parkings + 1 where "+thisGeneration, id.Name,
 		id.Version, id.Number)
 	return err
 }
 
-// maxParked is how many events of a generation may wait for an operator. With more of them something is wrong with the
-// handler rather than with an event, and the generation stops.
+// maxParked is the maximum number of a generation's events that wait for an operator. With more of them the handler is
+// broken rather than an event, and the generation stops.
 const maxParked = 1000
 
-// parking is what a generation leaves out where the projection permits it: poison events with all that follows in their
-// streams, so that the order within a stream holds when they are handled later.
+// parking holds the events that a generation leaves out if the projection permits it: poison events and all later
+// events of their streams, so that the order within a stream is kept when they are handled later.
 type parking struct {
 	blocked   string    // why the generation stands still; empty when it does not
 	blockedBy uuid.UUID // the event

@@ -18,7 +18,7 @@ import (
 // ErrStopped is the answer for a projection that stopped before the position that is waited for.
 var ErrStopped = errors.New("the projection is stopped")
 
-// State is what a projection does in this instance.
+// State is the state of a projection in this instance.
 type State string
 
 // The states of a projection.
@@ -40,7 +40,7 @@ type Status struct {
 	Committed  time.Time         // when this instance committed last; zero before
 }
 
-// progress is how far a projection has come, and who waits for it.
+// progress is the position of a projection, with those who wait for it.
 type progress struct {
 	model  readmodel.Model
 	follow func() // has the checkpoint read soon, when another instance may have moved it
@@ -90,7 +90,7 @@ func (p *progress) known() eventlog.Position {
 	return p.furthest
 }
 
-// forget forgets what was shown: the read model is built again from another log, or from another past of this one.
+// forget discards the shown position: the read model is built again from another log, or another past of this one.
 func (p *progress) forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -201,7 +201,7 @@ type waiter struct {
 	done     chan struct{}
 }
 
-// laggard is how far behind a live generation may be and still count as current.
+// laggard is the maximum lag of a live generation that counts as current.
 const laggard = 10 * time.Second
 
 const overviewQuery = `
@@ -230,7 +230,7 @@ type overviewRow struct {
 	blocked string
 }
 
-// Overview returns the state of all generations in the database, those of other versions included.
+// Overview returns the state of all generations in the database, including other versions.
 func (p *Projector) Overview(ctx context.Context) (Overview, error) {
 	rows, err := p.config.Pool.Query(ctx, overviewQuery)
 	if err != nil {

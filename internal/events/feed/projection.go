@@ -10,15 +10,15 @@ import (
 	"github.com/recital-tts/recital/internal/events/readmodel"
 )
 
-// Projection turns events into the rows of a read model. A change of its tables, or of what it makes of events, needs a
-// new version: versions stand side by side, each with tables and views of its own.
+// Projection turns events into the rows of a read model. A change of its tables, or of its handling of events, needs a
+// new version: versions exist side by side, each with tables and views of its own.
 type Projection struct {
 	readmodel.Model
 	Tables []*table.Table
 	Views  []readmodel.View
 
-	// Streams are those whose events Handle is called with. An event of theirs that this release does not know stops
-	// the projection, because it may need it; one of another stream does not.
+	// Streams are the streams of the events that Handle is called with. An event of theirs of an unknown type stops the
+	// projection, because it may need it; one of another stream does not.
 	Streams eventlog.Streams
 
 	// Handle turns one event into row operations; it only writes, and ignores the events that it does not know. An
@@ -26,8 +26,8 @@ type Projection struct {
 	// data.
 	Handle func(event eventlog.Decoded, rows *table.Rows) error
 
-	// Park lets the projection go on without a poison event and what follows in its stream, until an operator retries
-	// or skips them. It is for read models in which streams do not touch each other's rows.
+	// Park lets the projection continue without a poison event and later events of its stream, until an operator retries
+	// or skips them. It is for read models in which streams do not change each other's rows.
 	Park bool
 }
 

@@ -52,9 +52,9 @@ type Config struct {
 // PageStats describes a committed page.
 type PageStats struct {
 	Generations []GenerationID
-	Changed     []readmodel.Model // those of the generations that have rows written or deleted
+	Changed     []readmodel.Model // of the generations with written or deleted rows
 	Events      int
-	Foreign     int           // of the events: those of foreign streams, which are skipped
+	Foreign     int           // events of foreign streams, which are skipped
 	Rows        int           // written or deleted, of all generations
 	Took        time.Duration // from the page's arrival to its commit
 	Delay       time.Duration // from the last event's record in the log to its commit, by two clocks
@@ -104,7 +104,7 @@ type Projector struct {
 	config      Config
 	logger      *slog.Logger
 	checkpoints *checkpoints
-	models      []*progress   // of each projection: how far what its views show has come
+	models      []*progress   // of each projection: the position that its views show
 	hasten      chan struct{} // somebody waits for a position that another instance commits
 	attention   chan struct{} // this instance has changed the catalogue
 	caughtUp    chan struct{}
@@ -199,9 +199,9 @@ func (p *Projector) runSessions(ctx context.Context) error {
 	return nil
 }
 
-// claim takes the generations that there are and the leases that are to be had. Only the first session reclaims leases
-// of the time before a restart. A generation that an event blocked is left alone if the event stopped it here;
-// otherwise it is tried, because this release may be another one than that of the instance where it stopped.
+// claim takes all generations and the available leases. Only the first session reclaims leases from before a restart. A
+// generation that an event blocked is left alone if the event stopped it here. Otherwise it is tried, because the
+// instance in which it stopped may have another release.
 func (p *Projector) claim(ctx context.Context, first bool) (*session, error) {
 	var c catalogue
 	skips := p.config.Registry.SkipsVersion()
@@ -340,8 +340,8 @@ func (p *Projector) giveBack(ctx context.Context, members []*member) {
 	}
 }
 
-// decode returns an event with its Go value. An event of a foreign stream has none, because it need not be one of our
-// form; one of ours that cannot be read stops whoever reads its stream.
+// decode returns an event with its Go value. An event of a foreign stream has none, because it may have another form.
+// An unreadable one of ours stops the projections that read its stream.
 func (p *Projector) decode(recorded eventlog.Recorded) eventlog.Decoded {
 	if !p.config.Registry.Ours(recorded.Stream) {
 		return eventlog.Decoded{Recorded: recorded}
@@ -360,7 +360,7 @@ func (p *Projector) fault(step string) error {
 	return p.config.fault(step)
 }
 
-// Attend makes this instance read at once which generations there are, and go on where an event was skipped.
+// Attend makes this instance read the list of generations immediately, and resume after a skipped event.
 func (p *Projector) Attend() {
 	select {
 	case p.attention <- struct{}{}:
@@ -375,7 +375,7 @@ func (p *Projector) followSoon() {
 	}
 }
 
-// announceCaughtUp closes caughtUp when every projection has reached what was the log's head at the start, or stopped.
+// announceCaughtUp closes caughtUp when every projection has reached the log's head as of the start, or stopped.
 func (p *Projector) announceCaughtUp(ctx context.Context) {
 	var head eventlog.Position
 	err := persist(ctx, p.logger, "reading the log's head", func() (err error) {
@@ -393,8 +393,8 @@ func (p *Projector) announceCaughtUp(ctx context.Context) {
 	close(p.caughtUp)
 }
 
-// CaughtUp is closed when every projection has reached what was the log's head when Run began, whichever instance fed
-// it. A projection that stopped is not waited for.
+// CaughtUp is closed when every projection, fed by any instance, has reached the log's head as of the beginning of Run.
+// Stopped projections do not count.
 func (p *Projector) CaughtUp() <-chan struct{} { return p.caughtUp }
 
 // Requires returns an error when readers use a view that no projection of this projector has. It is called at the start
@@ -464,8 +464,8 @@ func (p *Projector) wait(ctx context.Context, position eventlog.Position, models
 	return stopped
 }
 
-// Reached returns the position that all of the read models have committed. Without models it is that of all that are
-// not stopped. It panics if there is no projection of a model.
+// Reached returns the position that all of the read models have committed. Without models it is the position of all
+// that are not stopped. It panics if there is no projection of a model.
 func (p *Projector) Reached(models ...readmodel.Model) eventlog.Position {
 	var reached eventlog.Position
 	first := true

@@ -26,9 +26,9 @@ func (p *Projector) Promote(ctx context.Context, ids []GenerationID) ([]Generati
 			where live.name = $1 and live.version = $2 and live.live), 0) order by generation desc`, "build one first"})
 }
 
-// Rollback makes live again the generation that was so before the last promotion.
+// Rollback makes the generation live that was live before the last promotion.
 //
-// Errors: those of Promote.
+// Errors: the errors of Promote.
 func (p *Projector) Rollback(ctx context.Context, id GenerationID) (GenerationID, error) {
 	ids, err := p.promote(ctx, "rolling back", []GenerationID{id},
 		byDefault{"not live and was_live_until is not null order by was_live_until desc", "none was live before"})
@@ -161,8 +161,8 @@ func (p *Projector) hold(ctx context.Context, tx pgx.Tx, live, candidate generat
 	return nil
 }
 
-// leastForPromotion returns where a candidate must be, wherever the live generation is: at the log's head when the live
-// one is not of this log, because then nothing else says how far reads should be.
+// leastForPromotion returns the minimum position of a candidate in addition to the live generation's: the log's head if
+// the live one is not of this log, because only that tells the position that reads should have.
 func (p *Projector) leastForPromotion(ctx context.Context, tx pgx.Tx, live generation) (eventlog.Position, error) {
 	var ofThisLog bool
 	err := tx.QueryRow(ctx, `

@@ -25,16 +25,16 @@ import (
 var ErrBehind = domain.Refuse(domain.Unavailable, "The read models are behind what they have shown before")
 
 const (
-	readPatience = 2 * time.Second // how long a read may take, with waiting for what was shown before
+	readPatience = 2 * time.Second // maximum time of a read, including the wait for the shown position
 	readAgain    = 20 * time.Millisecond
 )
 
 // Read runs a query of read models, calls row with each row, and returns the position in the log that the rows show, in
 // the form of the header x-recital-position. They show at least what this instance knew to be committed when Read was
-// called: what it has shown, and what Wait has confirmed. The texts of queries are few, with what differs in the
-// arguments: each is prepared once. It panics if there is no projection of a model.
+// called: the position that it has shown, and the one that Wait has confirmed. The texts of queries are few, and differ
+// in their arguments, so that each is prepared once. It panics if there is no projection of a model.
 //
-// Errors: ErrBehind; domain.Unavailable where Postgres does not answer; those of the query and of row.
+// Errors: ErrBehind; domain.Unavailable if Postgres does not respond; errors of the query and of row.
 func (p *Projector) Read(
 	ctx context.Context, models []readmodel.Model, query string, arguments []any, row func(pgx.CollectableRow) error,
 ) (string, error) {
@@ -85,7 +85,7 @@ func (d *readDeadline) now() context.Context {
 	return d.ctx
 }
 
-// Shows returns nil when reads of every read model show what they have shown before, and otherwise what Read returns.
+// Shows returns nil if reads of every read model show at least the position shown before, and Read's error otherwise.
 func (p *Projector) Shows(ctx context.Context) error {
 	var models []readmodel.Model
 	for _, progress := range p.models {

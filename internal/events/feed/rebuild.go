@@ -14,10 +14,10 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// Rebuild begins a new generation of each named read model (all of this binary, when none is named), or goes on with
-// the one that is being built already. The instances feed it beside the live one; generations that begin together share
-// one pass over the log. With promote a generation becomes live as soon as it has caught up. It needs nobody to wait
-// for it: the work outlives this call and this instance. Overview shows its progress, Retire ends it.
+// Rebuild begins a new generation of each named read model (all of this binary, if none is named), or continues the one
+// that is already being built. The instances feed it in addition to the live one. Generations that begin together share
+// one pass over the log. With promote a generation becomes live as soon as it has caught up. The work outlives this
+// call and this instance. Overview shows its progress, Retire ends it.
 //
 // Errors: ErrNoGeneration for an unknown name.
 func (p *Projector) Rebuild(ctx context.Context, names []string, promote bool) ([]GenerationID, error) {
@@ -128,7 +128,7 @@ func retire(ctx context.Context, tx pgx.Tx, id GenerationID, ourVersion bool) er
 		id.Name, id.Version, id.Number); err != nil {
 		return err
 	}
-	// The views of a generation that is not live are those of another one, so nothing else hangs on the schema.
+	// The views belong to the live generation, so nothing else depends on this schema.
 	_, err = tx.Exec(ctx, "drop schema "+quote(tableSchema(id.Name, id.Version, id.Number))+" cascade")
 	return err
 }
@@ -184,7 +184,7 @@ type ParkedState string
 // The states of a parked event.
 const (
 	ParkedBlocking ParkedState = "blocking" // the generation stopped before it
-	ParkedWaiting  ParkedState = "parked"   // the generation went on without it and without what follows in its stream
+	ParkedWaiting  ParkedState = "parked"   // the generation continued without it and later events of its stream
 )
 
 // Parked is an event that a generation could not handle.
@@ -200,7 +200,7 @@ type Parked struct {
 	At       time.Time
 }
 
-// Errors of the operations on generations, beside those of Postgres and the log.
+// Errors of the operations on generations, in addition to those of Postgres and the log.
 var (
 	ErrNoGeneration = domain.Refuse(domain.NotFound, "There is no such read model or generation")
 	ErrNotParked    = domain.Refuse(domain.NotFound, "There is no such parked event")

@@ -159,7 +159,7 @@ func (s *session) route(ctx context.Context) error {
 
 const closeTimeout = 30 * time.Second
 
-// watermillLogger logs what the router does at debug level.
+// watermillLogger logs the router's actions at debug level.
 func watermillLogger(logger *slog.Logger) watermill.LoggerAdapter {
 	return watermill.NewSlogLoggerWithLevelMapping(logger, map[slog.Level]slog.Level{slog.LevelInfo: slog.LevelDebug})
 }
@@ -265,9 +265,9 @@ func (g *group) advance(ctx context.Context, page pages.Page) error {
 	return err
 }
 
-// apply writes the events for the members in one transaction, with the rows that were made of them ahead, if any. If an
-// event spoils that, each member goes on by itself. A member that still fails goes on with one half of them after the
-// other, down to the poison event, which it parks if it may; otherwise it stops there, and the error is errStopped.
+// apply writes the events for the members in one transaction, with the rows that were made ahead, if any. If an event
+// makes that fail, each member continues by itself. A member that still fails handles one half of the events after the
+// other, down to the poison event, which it parks if permitted; otherwise it stops there, and the error is errStopped.
 func (g *group) apply(ctx context.Context, members []*member, events []eventlog.Decoded, made []pageRows) error {
 	err := g.write(ctx, members, events, made)
 	if err == nil || transient(err) || errors.Is(err, errMoved) {
@@ -303,15 +303,15 @@ func (g *group) write(ctx context.Context, members []*member, events []eventlog.
 	return g.writePage(ctx, p)
 }
 
-// rowsAhead are the rows that a page becomes for members that leave out what they left out when it was read ahead.
+// rowsAhead are the rows of a page that was read ahead, for members with the same parkings as then.
 type rowsAhead struct {
 	members  []*member
 	parkings []*parking
 	rows     []pageRows
 }
 
-// ahead turns a page into rows while the page before it is committed. Whoever it fails for fails again when the page is
-// handled.
+// ahead turns a page into rows while the previous page is committed. A member that fails here fails again when the page
+// is handled.
 func (g *group) ahead(events []eventlog.Decoded) any {
 	g.session.mu.Lock()
 	made := rowsAhead{members: g.members, parkings: parkingsOf(g.members)}
@@ -323,7 +323,7 @@ func (g *group) ahead(events []eventlog.Decoded) any {
 	return made
 }
 
-// madeOf returns the rows that were made of a page ahead, or nil if they are not what the members would make of it now.
+// madeOf returns the rows that were made of a page ahead, or nil if the members would make others now.
 func (g *group) madeOf(page pages.Page) []pageRows {
 	made, ok := page.Ahead.(rowsAhead)
 	if !ok || !slices.Equal(made.members, g.members) || !slices.Equal(made.parkings, parkingsOf(g.members)) {
@@ -332,7 +332,7 @@ func (g *group) madeOf(page pages.Page) []pageRows {
 	return made.rows
 }
 
-// parkingsOf returns what the members leave out. They are replaced as a whole when that changes.
+// parkingsOf returns the members' parkings. They are replaced as a whole when they change.
 func parkingsOf(members []*member) []*parking {
 	parkings := make([]*parking, len(members))
 	for i, m := range members {
@@ -366,7 +366,7 @@ func (g *group) writePage(ctx context.Context, p *pageWrite) error {
 	return g.session.fault("published")
 }
 
-// pageWrite is what is written for one page.
+// pageWrite holds the writes for one page.
 type pageWrite struct {
 	members  []*member
 	events   []eventlog.Decoded
@@ -381,7 +381,7 @@ func newPageWrite(members []*member, events []eventlog.Decoded) *pageWrite {
 	}
 }
 
-// foreign counts the events without a value, which are those of foreign streams.
+// foreign counts the events without a value, which belong to foreign streams.
 func (p *pageWrite) foreign() int {
 	n := 0
 	for _, event := range p.events {
@@ -436,7 +436,7 @@ func (g *group) commit(ctx context.Context, p *pageWrite) error {
 	return g.session.fault("committed")
 }
 
-// send runs the batch, whose first statement must move that many checkpoints.
+// send runs the batch. Its first statement must move the given number of checkpoints.
 func send(ctx context.Context, tx pgx.Tx, batch *pgx.Batch, checkpoints int) error {
 	results := tx.SendBatch(ctx, batch)
 	tag, err := results.Exec()
@@ -450,7 +450,7 @@ func send(ctx context.Context, tx pgx.Tx, batch *pgx.Batch, checkpoints int) err
 	return results.Close()
 }
 
-// pageRows is what a page becomes for one member: the rows to write, and the events that are left out.
+// pageRows is the result of a page for one member: the rows to write, and the events to leave out.
 type pageRows struct {
 	*table.Rows
 	parked []parkedEvent
@@ -568,8 +568,8 @@ func (s *session) restart(ctx context.Context, rows []checkpoint, expected event
 }
 
 // poisoned parks a poison event, or stops the member before it with errStopped. An event that a newer release may have
-// written is not parked: that release, which may run already, goes on from there. No event is to blame if the
-// generation was retired, so that it has no tables any more: that ends the session.
+// written is not parked: that release, which may already run, continues from there. If the generation was retired, and
+// its tables are gone, the session ends without blaming an event.
 func (g *group) poisoned(ctx context.Context, m *member, event eventlog.Decoded, cause error) error {
 	rows, err := g.session.readCheckpoints(ctx, []*member{m})
 	if err != nil {
@@ -826,7 +826,7 @@ func (c *checkpoints) release(ctx context.Context, members []*member) error {
 	return err
 }
 
-// origin is what a checkpoint says about where a read model comes from.
+// origin is the relation of a checkpoint to the log.
 type origin int
 
 const (

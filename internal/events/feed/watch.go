@@ -12,7 +12,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// logLooks is how many looks at the catalogue there are for one at the log's head.
+// logLooks is the number of looks at the catalogue for one look at the log's head.
 const logLooks = 10
 
 // watch looks at what others may change under a session: the catalogue, and the log itself.
@@ -57,8 +57,8 @@ func (s *session) lookAround(ctx context.Context, atLog bool) error {
 	return s.promoteReady(ctx)
 }
 
-// compareWithLog ends the session when a read model is past the log's head, which means that the log was put back to an
-// earlier state, or that the head is that of a node that lags: the next sessions look again.
+// compareWithLog ends the session when a read model is past the log's head. Then the log was put back to an earlier
+// state, or the head comes from a lagging node: the next sessions look again.
 func (s *session) compareWithLog(ctx context.Context) error {
 	var furthest eventlog.Position
 	for _, position := range s.positions() {
@@ -73,7 +73,7 @@ func (s *session) compareWithLog(ctx context.Context) error {
 	return err
 }
 
-// promoteReady makes live what was built to become it and has caught up.
+// promoteReady promotes generations that were built for that and have caught up.
 func (s *session) promoteReady(ctx context.Context) error {
 	var ready []GenerationID
 	for _, m := range s.claimed {
@@ -95,9 +95,9 @@ func (s *session) promoteReady(ctx context.Context) error {
 	return err
 }
 
-// goal is how far a generation has to come to be promoted by itself: to where the live one is, or, when that one
-// stopped, to the log's head, because what stopped it may lie ahead of the other one, too. So it is when the live one
-// is not of this log.
+// goal returns the position at which a generation is promoted automatically: the live one's, or, if that one has
+// stopped, the log's head, because the blocking event may be ahead of the new one, too. The same applies if the live
+// one is not of this log.
 func (s *session) goal(ctx context.Context, m *member) (eventlog.Position, error) {
 	i := slices.IndexFunc(s.models, func(model *progress) bool { return model.model == m.projection.Model })
 	if live := s.models[i].snapshot(); live.State == StateRunning || live.State == StateStandby {
@@ -119,12 +119,12 @@ func (s *session) positions() map[*member]eventlog.Position {
 	return positions
 }
 
-// nobodysEpoch is that of a checkpoint whose position is of no log: epochs begin at 1.
+// nobodysEpoch is the epoch of a checkpoint with a position of no log: epochs begin at 1.
 const nobodysEpoch = 0
 
-// replace has another generation built beside a live one that is not of this log, to take its place when it has caught
-// up. The live one is kept as it is until then. That it is past the log's head must hold for a lease: the head may be
-// that of a node that lags.
+// replace builds another generation to replace a live one that is not of this log, when it has caught up. The live one
+// is kept unchanged until then. A position past the log's head must persist for a lease, because the head may come from
+// a lagging node.
 func (s *session) replace(ctx context.Context, m *member, from origin) error {
 	m.replaced = true
 	if from == pastTheEnd && !s.longPast(m.id()) {

@@ -20,7 +20,9 @@ func sayURL(c *context) (string, bool) {
 	if !ok {
 		said = address
 	}
-	return spellAddress(c.locale, strings.TrimSuffix(said, "/")), c.size > 0
+	isWord := c.locale.tables.sets["no domain"][address[strings.LastIndexByte(address, '.')+1:]]
+	isAddress := c.size > 0 && (!isWord || strings.HasPrefix(address, "www."))
+	return spellAddress(c.locale, strings.TrimSuffix(said, "/")), isAddress
 }
 
 func endsAddress(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("<>\"”", r) }

@@ -30,8 +30,8 @@ func compose(text string) composition {
 	return c
 }
 
-// spans returns the spans of the text by those of its composed form. The letters of plain text that are not composed
-// are spans of their own.
+// spans converts spans of the composed form into spans of the text. Decomposed letters of plain text are spans of their
+// own.
 func (c composition) spans(language string, given []Reading) (out []Span) {
 	given = slices.Clone(given)
 	for i := range given {

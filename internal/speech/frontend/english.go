@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// newEnglish makes the locale of English, which has years among its numbers, dates that begin with the month, times in
-// halves of the day, names with numbers and words that are written alike, beside what the tables have.
+// newEnglish makes the locale of English. In addition to the tables it has years among its numbers, dates that begin
+// with the month, times in halves of the day, names with numbers and heteronyms.
 func newEnglish(american bool, names ...string) *locale {
 	l := newTables("en", "en", names...)
 	l.american, l.counting, l.ordinals = american, "%spellout-cardinal-verbose", "%spellout-ordinal-verbose"
@@ -84,7 +84,7 @@ func isYear(c *context, written string) bool {
 	return written >= "1900" && (c.after == "" || strings.ContainsRune(".,;:)?!\n'", first)) && !isDigit(nextRune(c.after))
 }
 
-// followsDecimals reports whether a text goes on with the digits of a number.
+// followsDecimals reports whether a text continues with digits of a number.
 func followsDecimals(text string) bool {
 	return strings.HasPrefix(text, ".") && isDigit(nextRune(text))
 }
@@ -158,7 +158,7 @@ func sayRange(c *context) (string, bool) {
 	return c.amount(from, 0) + between, true
 }
 
-// hasUnit reports whether a unit follows what was matched.
+// hasUnit reports whether a unit follows the match.
 func (c *context) hasUnit() bool {
 	unit := strings.TrimLeft(c.after[:min(len(c.after), 8)], " -")
 	return c.locale.units[cmp.Or(firstWord(unit), string(firstOf(unit)))].one != ""
@@ -289,7 +289,7 @@ func sayInchesMore(c *context) (string, bool) {
 	return c.quantity(c.groups[1], c.locale.units["in."]), strings.HasSuffix(strings.TrimSuffix(head, "."), " ft")
 }
 
-// sayShortScale says "1.5M users" and "3K views": only before what is counted, or with decimals, because "4K" and the
+// sayShortScale says "1.5M users" and "3K views", only before a counted noun or with decimals, because "4K" and the
 // like are names, too.
 func sayShortScale(c *context) (string, bool) {
 	t := c.locale.tables

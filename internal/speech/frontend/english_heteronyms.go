@@ -31,10 +31,10 @@ const (
 	predicateClass class = "predicate" // an adjective, but not before a noun
 )
 
-// usual marks the class of the reading that a word has if nothing speaks for another.
+// usual marks the class of a word's default reading.
 const usual = "*"
 
-// heteronyms are the readings of the table by their words: word, class, what is said, words before it, words after it.
+// heteronyms holds the table by words: word, class, spoken form, words before it, words after it.
 var heteronyms = sync.OnceValue(func() map[string][]heteronym {
 	all := map[string][]heteronym{}
 	for f := range rows(heteronymTable, 5) {
@@ -50,7 +50,7 @@ func heteronymPattern() string {
 	return `(?i)(?:` + alternatives(slices.Collect(maps.Keys(heteronyms()))) + `)`
 }
 
-// sayHeteronym says words that are written alike and sound otherwise by the words beside them.
+// sayHeteronym chooses the reading of a heteronym by its neighbours.
 func sayHeteronym(c *context) (string, bool) {
 	word := strings.ToLower(c.groups[0])
 	readings := heteronyms()[word]
@@ -87,7 +87,7 @@ func (c *context) wordsBefore() []string {
 	return nearest
 }
 
-// besideItsWords returns the reading that has a neighbour in the table. What is before a word counts more.
+// besideItsWords returns the reading that has a neighbour in the table. The words before it count more.
 func (c *context) besideItsWords(readings []heteronym, before []string, next string) (heteronym, bool) {
 	for _, r := range readings {
 		if r.before[before[0]] || r.before[before[1]+"-"+before[0]] {

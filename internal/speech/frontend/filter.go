@@ -12,11 +12,11 @@ import (
 	"unicode/utf8"
 )
 
-// filter finds the rules that may match at a position in one pass over what follows, so that the patterns of the others
-// are not tried: a line of digits and slashes begins forty of them. It is an automaton of all patterns of a locale,
-// whose states are made when a text first leads to them. In it, many repetitions are unlimited, and characters beyond
-// ASCII that no pattern names are told apart only by whether they are letters, which keeps the states few; so it may
-// name rules that do not match, but misses none that do.
+// filter finds the rules that may match at a position in one pass over the following text, so that other patterns are
+// not tried: a line of digits and slashes begins forty of them. It is an automaton of all patterns of a locale, with
+// states that are made on demand. To keep the states few, many repetitions in it are unlimited, and characters beyond
+// ASCII that no pattern names are only classified as letters or others. So it may name rules that do not match, but
+// never misses one that does.
 type filter struct {
 	places  []place
 	start   *state
@@ -37,7 +37,7 @@ const (
 	maxNamed = 256
 )
 
-// The classes of characters, which lead from a state to the same one. Those of ASCII are classes of their own.
+// The classes of characters with the same transitions. Each ASCII character is a class of its own.
 const (
 	otherLetter = utf8.RuneSelf + iota
 	otherMark
@@ -214,7 +214,7 @@ func (f *filter) candidates(text string) (found candidates) {
 	return found
 }
 
-// reached notes how far the text was looked at for rules.
+// reached notes the end of the text that was examined for rules.
 func (c *candidates) reached(rules ruleSet, size int) {
 	for i := range rules.all() {
 		c.reach[i] = uint8(size)
@@ -308,7 +308,7 @@ func (f *filter) follow(s *state, at int, seen map[int]bool) {
 	}
 }
 
-// key tells states apart: by what was matched and what is expected.
+// key identifies a state by its matches and its expected patterns.
 func (s *state) key() string {
 	key := binary.AppendUvarint(binary.AppendUvarint(nil, s.matched[0]), s.matched[1])
 	for _, place := range s.places {

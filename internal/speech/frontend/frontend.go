@@ -1,5 +1,5 @@
-// Package frontend makes written text spoken, before every engine: "$5" becomes "five dollars". It returns the text in
-// spans that keep what the caller wrote beside what is said, so that word times and billing stay with the caller's own
+// Package frontend converts written text into spoken text, before every engine: "$5" becomes "five dollars". It returns
+// the text in spans with the caller's original and the spoken form, so that word times and billing follow the caller's
 // text.
 package frontend
 
@@ -44,8 +44,8 @@ const (
 	Syllable     Kind = "syllable" // of a language whose letters are spelled for the engine
 	Letter       Kind = "letter"   // which is written as several characters
 	Word         Kind = "word"     // of a language whose words are spelled for the engine
-	Given        Kind = "given"    // whose spoken form the caller has given
-	Phonemes     Kind = "phonemes" // whose spoken form is in the International Phonetic Alphabet
+	Given        Kind = "given"    // with a spoken form given by the caller
+	Phonemes     Kind = "phonemes" // with a spoken form in the International Phonetic Alphabet
 )
 
 // Span is a part of a text. The originals of a text's spans, concatenated, are the text.
@@ -56,11 +56,11 @@ type Span struct {
 	Language string
 }
 
-// Reading is the spoken form of a part of a text, whatever the rules would make of it.
+// Reading is the given spoken form of a part of a text, which overrides the rules.
 type Reading struct {
 	Start, End int // byte offsets
 	Spoken     string
-	Language   string // of what is spoken; "" for the text's
+	Language   string // of the spoken form; "" for the text's
 	Phonemes   bool   // Spoken is in the International Phonetic Alphabet
 }
 
@@ -86,7 +86,7 @@ func spansOf(text, language string, given []Reading) []Span {
 	return s.spans
 }
 
-// Spoken returns what is said of spans.
+// Spoken returns the spoken form of spans.
 func Spoken(spans []Span) string {
 	var out strings.Builder
 	for _, s := range spans {
@@ -152,7 +152,7 @@ func (s *scanner) run() {
 	s.flush()
 }
 
-// found is what a rule makes of the text at the scanner's position.
+// found is the result of a rule at the scanner's position.
 type found struct {
 	size   int
 	spoken string
@@ -220,7 +220,7 @@ func (s *scanner) skip() int {
 	return n
 }
 
-// match returns what the first rule that applies makes of the position.
+// match returns the result of the first rule that applies at the position.
 func (s *scanner) match() (found, bool) {
 	if m, ok := s.matchLine(); ok {
 		return m, true
@@ -321,15 +321,15 @@ func (s *scanner) try(r *rule, part string) (found, bool) {
 	return found{size: c.size, spoken: spoken, kind: r.kind}, ok
 }
 
-// context is what a rule sees.
+// context is the input of a rule.
 type context struct {
 	*scanner
 	groups []string
-	size   int    // of what is replaced; a rule may reduce it
+	size   int    // of the replaced text; a rule may reduce it
 	after  string // the text that follows
 }
 
-// inWord reports whether what was matched ends within a word or number.
+// inWord reports whether the match ends within a word or number.
 func (c *context) inWord() bool {
 	last, _ := utf8.DecodeLastRuneInString(c.groups[0])
 	next, _ := utf8.DecodeRuneInString(c.after)
@@ -349,7 +349,7 @@ func (c *context) before() string {
 	return head[i+size:]
 }
 
-// next returns the word after what was matched, if it follows in the same sentence.
+// next returns the word after the match, if it is in the same sentence.
 func (c *context) next() string {
 	tail := strings.TrimLeft(c.after[:min(len(c.after), 60)], " \u00a0*_")
 	if i := strings.IndexFunc(tail, func(r rune) bool { return !isWord(r) && r != '\'' }); i >= 0 {

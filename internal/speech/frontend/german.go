@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// newGerman makes the locale of German, which has ordinal numbers with a full stop, whose endings depend on the words
-// around them, and words that numbers are part of, beside what the tables have.
+// newGerman makes the locale of German. In addition to the tables it has ordinal numbers with a full stop, with endings
+// that depend on the words around them, and words with numbers in them.
 func newGerman() *locale {
 	l := newTables("de", "de", "de")
 	l.isOrdinal = l.tables.isGermanOrdinal
@@ -26,8 +26,8 @@ func newGerman() *locale {
 	return l
 }
 
-// formsOf returns what a noun may be in the tables: without the ending of a plural, or where nouns have capitals, its
-// last parts ("Arbeitstag").
+// formsOf returns the forms of a noun for a look-up in the tables: without the ending of a plural or, if nouns have
+// capitals, its last parts ("Arbeitstag").
 func (t *tables) formsOf(noun string) []string {
 	if !t.hasCapitals() {
 		return []string{noun, strings.TrimSuffix(noun, "s"), strings.TrimSuffix(noun, "es")}
@@ -63,10 +63,10 @@ func (t *tables) isGermanOrdinal(after string) bool {
 		orderedFollows.MatchString(" "+after[:min(len(after), 20)])
 }
 
-// orderedFollows matches what follows the first of two ordinal numbers.
+// orderedFollows matches the text after the first of two ordinal numbers.
 var orderedFollows = regexp.MustCompile(`^\s?(?:bis|und|oder)(?:\szum)?\s\d{1,3}\.\s`)
 
-// nounAfterAdjective returns the noun after what was matched, which may follow an adjective, or what else is there.
+// nounAfterAdjective returns the noun after the match, possibly after an adjective, or another word if there is none.
 func (c *context) nounAfterAdjective() string {
 	rest := c.after[:min(len(c.after), 80)]
 	word, rest := spacedWord(rest[len(rangeAfter.FindString(rest)):])
@@ -145,8 +145,8 @@ func (c *context) earlier(word string) *context {
 	return &context{scanner: &s}
 }
 
-// ordinalEnding returns what follows "dritte" by the determiner before it and the noun after it: "dem dritten", "ein
-// drittes Kind". It reports false if no determiner is there.
+// ordinalEnding returns the ending of "dritte" by the determiner before it and the noun after it: "dem dritten", "ein
+// drittes Kind". ok is false without a determiner.
 func (c *context) ordinalEnding(gender byte, noun string) (ending string, ok bool) {
 	sets := c.locale.tables.sets
 	switch before := strings.ToLower(c.before()); {

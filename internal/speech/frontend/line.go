@@ -11,8 +11,7 @@ import (
 	"golang.org/x/text/language/display"
 )
 
-// lineRules are about the beginnings of lines, in every language. What they match is not spoken, except for the number
-// of an item.
+// lineRules match the beginnings of lines, in every language. Only the number of an item is spoken.
 var lineRules = []struct {
 	kind    Kind
 	pattern *regexp.Regexp
@@ -66,8 +65,8 @@ func (s *scanner) matchMarks() (found, bool) {
 	return found{}, false
 }
 
-// isItem reports whether a number at the beginning of a line is that of an item: "3. Oktober" is a date, and "i. d. R."
-// an abbreviation. Other Roman numerals of one letter follow the one before them.
+// isItem reports whether a number at the beginning of a line numbers an item: "3. Oktober" is a date, and "i. d. R." an
+// abbreviation. Roman numerals of one letter other than "i" must follow their predecessor.
 func (s *scanner) isItem(written, number string) bool {
 	isOrdinal := s.locale.isOrdinal
 	if !isDigit(rune(number[0])) {
@@ -161,8 +160,7 @@ func (s *scanner) matchEmoji(first rune) (found, bool) {
 	return found{size: size, spoken: s.pad(name, size), kind: Emoji}, true
 }
 
-// country returns the name of the country whose flag begins at the position, "" if there is none, and the size of the
-// flag.
+// country returns the name of the country of a flag at the position, "" if there is none, and the size of the flag.
 func (s *scanner) country() (name string, size int) {
 	var code []byte
 	for _, r := range s.text[s.at:] {
@@ -214,7 +212,7 @@ func isModifier(r rune) bool {
 
 func isTag(r rune) bool { return r >= firstTag && r <= lastTag }
 
-// pad adds spaces where what is said would touch its neighbours.
+// pad adds spaces if the spoken form would touch its neighbours.
 func (s *scanner) pad(spoken string, size int) string {
 	if r := s.previous(); !unicode.IsSpace(r) && !unicode.Is(unicode.Ps, r) {
 		spoken = " " + spoken

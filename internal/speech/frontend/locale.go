@@ -17,12 +17,12 @@ type rule struct {
 	say     func(*context) (spoken string, ok bool)
 }
 
-// on is a rule for what a pattern matches.
+// on returns a rule for a pattern.
 func on(kind Kind, pattern string, say func(*context) (string, bool)) rule {
 	return rule{kind: kind, pattern: regexp.MustCompile("^(?:" + pattern + ")"), say: say}
 }
 
-// unlessAfter is a rule that does not apply after some characters: what it matches would have begun before them.
+// unlessAfter returns a rule that does not apply after some characters, because its match would have begun before them.
 func unlessAfter(characters func(rune) bool, r rule) rule {
 	r.unless = characters
 	return r
@@ -40,7 +40,7 @@ type locale struct {
 	tables   *tables                                      // nil if the language has none
 	ordinals string                                       // the set of rules for ordinal numbers
 	clocked  func(c *context, hour, minute string) string // says a time of the day
-	// isOrdinal reports of what follows a number with a full stop that it is an ordinal number; may be nil
+	// isOrdinal reports by the following text whether a number with a full stop is an ordinal number; may be nil
 	isOrdinal func(after string) bool
 
 	units         map[string]measure        // by symbol

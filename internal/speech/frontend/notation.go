@@ -62,8 +62,8 @@ func sayRatio(c *context) (string, bool) {
 	return c.locale.integer(c.groups[1]) + " " + c.locale.tables.words["ratio"] + " " + c.locale.integer(c.groups[2]), true
 }
 
-// notationRules are about what is written alike in all languages: models of aircraft, which look like ranges, a number,
-// or up to three letters that are no word, with an exponent, and formulas of chemistry.
+// notationRules match notations that all languages share: models of aircraft, which look like ranges, exponents of a
+// number or of up to three letters that are not a word, and formulas of chemistry.
 func notationRules(numeral string) []rule {
 	return []rule{
 		on(Version, `(7[0-8]7)-(\d00|1?\d)([A-Z]{0,2})`, sayModel),

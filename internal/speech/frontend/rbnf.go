@@ -11,7 +11,7 @@ import (
 // maxSpelled bounds the numbers that the rules spell; longer ones are read digit by digit.
 const maxSpelled = 1_000_000_000_000_000
 
-// maxDepth bounds the recursion of rules: those of a number below maxSpelled need much less.
+// maxDepth bounds the recursion of rules: numbers below maxSpelled need much less.
 const maxDepth = 40
 
 // speller interprets the CLDR's rules for spelling numbers (RBNF; Unicode Technical Standard 35, part 3).
@@ -94,7 +94,7 @@ func (s speller) write(out *strings.Builder, set string, n int64, depth int) boo
 	return s.apply(out, set, rule, n, depth-1)
 }
 
-// apply writes the text of a rule with its substitutions. What is in brackets is left out of multiples, for which there
+// apply writes the text of a rule with its substitutions. Text in brackets is left out of multiples, for which there
 // may be another text after a stroke.
 func (s speller) apply(out *strings.Builder, set string, rule numberRule, n int64, depth int) bool {
 	text := rule.withPlural(n / rule.divisor)

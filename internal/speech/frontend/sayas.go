@@ -7,8 +7,8 @@ import (
 	"github.com/recital-tts/recital/internal/speech/ssml"
 )
 
-// SayAs returns the spoken form of a text of which is known what it is. It returns false if the language has no rules
-// for that, or the text is nothing of the kind: it is then spoken like any other.
+// SayAs returns the spoken form of a text of a given class. It returns false if the language has no rules for the
+// class, or the text does not belong to it; the text is then spoken like any other.
 func SayAs(text, language string, class ssml.Class, format string) (string, bool) {
 	l := localeOf(language)
 	written := strings.TrimSpace(text)

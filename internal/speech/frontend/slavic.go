@@ -28,8 +28,8 @@ type slavic struct {
 	cases       map[string]string     // the ending of the names of sets of rules, by case
 	governs     map[string]string     // the cases after a preposition, the likeliest first
 	clocks      map[string]string     // the case of an hour after a preposition, where it is another
-	forms       map[string][]reading  // what a word may be, in lower case
-	endings     map[string][]reading  // what a word may be that is not in the table, by its ending
+	forms       map[string][]reading  // readings of a word, in lower case
+	endings     map[string][]reading  // readings of a word that is not in the table, by its ending
 	suffixes    map[string][]reading  // the endings that are written after ordinal numbers: "5-го"
 	counts      map[string]string     // the case by the endings that are written after cardinal numbers: "5-ти"
 	decimals    map[string]string
@@ -59,7 +59,7 @@ type paradigm struct {
 	cells   string
 }
 
-// reading is what a form of a noun or an adjective may be.
+// reading is one grammatical reading of a form of a noun or an adjective.
 type reading struct {
 	gender byte
 	plural bool
@@ -251,7 +251,7 @@ func (g *slavic) form(n *noun, count int64, kase byte) string {
 	}
 }
 
-// readings returns what a word may be.
+// readings returns the readings of a word.
 func (g *slavic) readings(word string) []reading {
 	word = strings.ToLower(word)
 	if known := g.forms[word]; known != nil {
@@ -297,7 +297,7 @@ func (l *locale) ordered(n int64, r reading) string {
 	return spoken
 }
 
-// corrected replaces what the rules of numbers have wrong, or spell in a way that engines read wrong.
+// corrected replaces errors of the rules of numbers, and spellings that engines read wrongly.
 func (g *slavic) corrected(set, spoken string) string {
 	for _, row := range g.rows["correct"] {
 		if strings.Contains(set, row[0]) {

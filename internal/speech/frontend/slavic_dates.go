@@ -32,7 +32,7 @@ func (l *locale) slavicYear(digits string, kase byte) string {
 	return l.ordered(number(digits), reading{gender: 'm', kase: kase})
 }
 
-// yearWord returns what is said after the year of a date that does not have it.
+// yearWord returns the word to say after the year of a date that lacks it.
 func (l *locale) yearWord() string {
 	for _, row := range l.slavic.rows["year"] {
 		if row[2] != "" {

@@ -126,7 +126,7 @@ func (c *context) likeAdjective(word string) bool {
 	return false
 }
 
-// nounAfter returns what the noun after the position may be.
+// nounAfter returns the readings of the noun after the position.
 func (c *context) nounAfter() []reading {
 	g, word := c.locale.slavic, c.next()
 	lower := strings.ToLower(word)
@@ -219,12 +219,12 @@ func saySlavicNumber(c *context) (string, bool) {
 	return c.locale.counted(n, gender, kase), true
 }
 
-// isHour reports whether a number is an hour by what is before it: "o 9".
+// isHour reports whether a number is an hour by the word before it: "o 9".
 func (c *context) isHour(n int64) bool {
 	return n <= 24 && c.next() == "" && c.isAfter("at")
 }
 
-// collective returns the word for two or more of what is counted by collective numbers, as children are.
+// collective returns the word for two or more of a noun that takes collective numbers, such as children.
 func (g *slavic) collective(n int64, kase byte, noun string) string {
 	for _, row := range g.rows["collective"] {
 		if of := strings.Fields(row[1]); noun == row[0] && kase != 'd' && kase != 'i' && n >= 2 && n < int64(len(of)+2) {
@@ -234,7 +234,7 @@ func (g *slavic) collective(n int64, kase byte, noun string) string {
 	return ""
 }
 
-// isLabel reports whether a number is the name of what is before it.
+// isLabel reports whether a number names the noun before it.
 func (c *context) isLabel() bool {
 	return c.locale.tables.sets["label"][strings.ToLower(c.label())] ||
 		strings.HasSuffix(strings.TrimRight(c.text[:c.at], " "), "№")
@@ -245,7 +245,7 @@ func (c *context) isBareYear(written string) bool {
 	return len(written) == 4 && plausibleYear(written) && c.isAfter("bare")
 }
 
-// nounBefore returns what the noun before the position may be, if it has one of the flags.
+// nounBefore returns the readings of the noun before the position, if it has one of the flags.
 func (c *context) nounBefore(flags string) []reading {
 	return slices.DeleteFunc(slices.Clone(c.locale.slavic.forms[strings.ToLower(c.before())]), func(r reading) bool {
 		return !strings.ContainsAny(r.noun.flags, flags)
@@ -406,7 +406,7 @@ func (g *slavic) unitOf(symbol string) slavicUnit {
 	return g.units[strings.ReplaceAll(strings.TrimSuffix(symbol, "."), " ", "")]
 }
 
-// notUnit matches what follows an abbreviation that is no unit: "5 т.е.", "ul. Długa 12 m. 5".
+// notUnit matches the text after an abbreviation that is not a unit: "5 т.е.", "ul. Długa 12 m. 5".
 var notUnit = regexp.MustCompile(`^\.(?:\pL| \d)`)
 
 func saySlavicUnit(c *context) (string, bool) {
@@ -509,8 +509,8 @@ func saySlavicSuffix(c *context) (string, bool) {
 
 func (r reading) isSingular() bool { return !r.plural }
 
-// chosen returns the first of what an ordinal number may be that agrees with a noun and the preposition before it, or
-// with one of these.
+// chosen returns the first reading of an ordinal number that agrees with a noun and the preposition before it, or with
+// one of these.
 func (c *context) chosen(options, nouns []reading) reading {
 	for _, wanted := range []byte(c.allowed() + caseOrder) {
 		for _, o := range options {

@@ -14,8 +14,8 @@ import (
 //go:embed rules/*.txt rules/emoji-*.tsv tables/*.tsv
 var files embed.FS
 
-// tables are what is known of a language that is spoken by the rules that several languages share: its words, the
-// genders of its nouns, its months and units. A table has a row for each of them, which begins with its kind:
+// tables holds the data of a language for the shared rules: its words, the genders of its nouns, its months and units.
+// A table has a row for each of them, which begins with its kind:
 //
 //	mark, sign, symbol  a character and its name in an address, before a number and alone
 //	numeral             the patterns of numbers with separators of thousands and without
@@ -57,7 +57,7 @@ type measure struct {
 // letters: t if no sentence ends with it, 1, X, N, D, Y and R if a number, one that may be Roman, a name, a date, a
 // year or a name of rulers must follow, and A if no name may, # and U if a number or a name must precede it, W if no
 // punctuation may, I if no initial may, = if it has no full stop, and a full stop if it must have one. The first row
-// whose conditions hold is taken.
+// with true conditions is taken.
 type abbreviation struct{ long, conditions string }
 
 // rows yields the lines of a table, each with n fields.
@@ -105,7 +105,7 @@ func file(name string) string {
 	return string(content)
 }
 
-// newTabled makes a locale whose rules are those that languages share.
+// newTabled makes a locale with only the shared rules.
 func newTabled(numbers, emoji string, names ...string) *locale {
 	l := newTables(numbers, emoji, names...)
 	l.rules = l.tabledRules(nil, nil)
@@ -246,8 +246,8 @@ func (t *tables) genderOf(noun string) byte {
 	return 0
 }
 
-// counted returns the gender of the noun of which there are so many, or 0 if there is none, as in "page 21". The noun
-// may follow an adjective, or another number: "1 ou 2 pages".
+// counted returns the gender of the counted noun, or 0 if there is none, as in "page 21". The noun may follow an
+// adjective, or another number: "1 ou 2 pages".
 func (c *context) counted(written string) byte {
 	t := c.locale.tables
 	switch {
@@ -288,7 +288,7 @@ func (c *context) label() string {
 	return c.before()
 }
 
-// spacedWord returns the word after a space, and what follows it.
+// spacedWord returns the word after a space, and the rest.
 func spacedWord(text string) (word, rest string) {
 	r, size := utf8.DecodeRuneInString(text)
 	if !unicode.IsSpace(r) || r == '\n' {

@@ -82,7 +82,7 @@ func (l *locale) inYear(spoken, year string) string {
 	return spoken + l.tables.linked("year") + l.yearNumber(year)
 }
 
-// inHundreds reports whether a language says a number of four digits in hundreds, be it a year or a count.
+// inHundreds reports whether a language says a number of four digits in hundreds, as a year or a count.
 func (l *locale) inHundreds(written string) bool {
 	return l.tables.words["hundred"] != "" && len(written) == 4 && written >= "1100" && written < "2000" &&
 		strings.Trim(written, "0123456789") == ""

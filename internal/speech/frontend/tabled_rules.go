@@ -336,7 +336,7 @@ func sayTabledFraction(c *context) (string, bool) {
 	return spoken, true
 }
 
-// half says a half, alone or after a whole number, in the gender of what it is a half of.
+// half says a half, alone or after a whole number, in the gender of its noun.
 func (c *context) half(whole string) string {
 	t := c.locale.tables
 	unit, hasUnit := c.locale.units[c.groups[4]]

@@ -17,11 +17,11 @@ func sayUnitAlone(c *context) (string, bool) {
 		strings.HasSuffix(c.text[:c.at], "/100 ")
 }
 
-// placeholder matches what a template has in place of a part of the text.
+// placeholder matches a placeholder of a template.
 var placeholder = regexp.MustCompile(`\$\d|\{\d(?: [^}]+)?\}`)
 
-// sayTemplate says a text in which "$1" is the first group as it is written, "{1}" the number that it is, and "{1 kg}"
-// so many of a unit.
+// sayTemplate says a text in which "$1" is the first group as written, "{1}" its number, and "{1 kg}" that number of a
+// unit.
 func sayTemplate(template string) func(*context) (string, bool) {
 	return func(c *context) (string, bool) {
 		spoken := placeholder.ReplaceAllStringFunc(template, func(part string) string {
@@ -78,7 +78,7 @@ func (c *context) isScore() bool {
 	return goals != nil && (number(goals[1]) >= number(goals[2]) || slices.ContainsFunc(around, isScoreWord))
 }
 
-// sayPer says the stroke between an amount and what it is for, which is no path.
+// sayPer says the stroke between an amount and its unit, which is not a path.
 func sayPer(c *context) (string, bool) {
 	isPer, words, next := c.isPer() && unicode.IsLetter(firstOf(c.after)), c.locale.tables.words, c.next()
 	long := words["per "+next]
@@ -124,7 +124,7 @@ func sayLongForm(c *context) (string, bool) {
 	}
 }
 
-// longForm returns what an abbreviation stands for before a text, where its conditions hold.
+// longForm returns the long form of an abbreviation before a text, if its conditions hold.
 func (c *context) longForm(key, after string) (string, bool) {
 	a, ok := c.shortFor(key, after)
 	if first, size := utf8.DecodeRuneInString(key); !ok && unicode.IsUpper(first) && size < len(key) {
@@ -144,7 +144,7 @@ func (c *context) longForm(key, after string) (string, bool) {
 	return long, ok
 }
 
-// shortFor returns the first of the abbreviations that are written alike whose conditions hold before a text.
+// shortFor returns the first of the abbreviations with the same spelling that meets its conditions before a text.
 func (c *context) shortFor(key, after string) (abbreviation, bool) {
 	for _, a := range c.locale.abbreviations[key] {
 		if !strings.ContainsFunc(a.conditions, func(condition rune) bool { return !c.holds(condition, after) }) {
@@ -198,7 +198,7 @@ func (c *context) holds(condition rune, after string) bool {
 // streetFollows matches the name of a street that no person has: with a particle, or before the number of a house.
 var streetFollows = regexp.MustCompile(`^\s(?:d[aeo]s?\s\p{Lu}|\p{Lu}[\pL. ]{1,40},\s(?:n\.?[ºo°]\s?)?\d)`)
 
-// stop returns the full stop that ends both what is written and the sentence.
+// stop returns the full stop if it ends both the abbreviation and the sentence.
 func (c *context) stop(written, after string) string {
 	tail := strings.TrimLeft(after[:min(len(after), 60)], " \u00a0\"“”»)*")
 	isNumeral := len(firstWord(tail)) > 1 && roman(firstWord(tail)) > 0 // "sec. XX"

@@ -24,11 +24,11 @@ import (
 // Config configures Engines.
 type Config struct {
 	Runtime      string // the library of ONNX Runtime, an absolute path; while there is none, no voice runs
-	Speechworker string // the binary, beside which the neuralworker lies
+	Speechworker string // the binary; the neuralworker is in the same folder
 	SampleRate   int    // of all engines, in Hz
-	// Memory bounds what the processes of all voices may take, in bytes, as voicepack.Voice.Memory estimates it.
+	// Memory bounds the memory of all voices' processes, in bytes, as estimated by voicepack.Voice.Memory.
 	Memory int64
-	// Patience is how long a new stream waits for one that ends; default 5 s.
+	// Patience is the maximum wait of a new stream for one that ends; default 5 s.
 	Patience time.Duration
 	Logger   *slog.Logger
 	// Japanese reads what Japanese voices are measured with; without it, they are measured as it is written.
@@ -40,18 +40,18 @@ type Engines struct {
 	config Config
 	places *places
 
-	opening sync.Mutex // of whoever opens or closes a voice
+	opening sync.Mutex // of Open and Close
 	mu      sync.RWMutex
 	engines map[string]*engine // by the voice's id
 	models  map[string]*model  // by their hashes
-	ended   worker.Stats       // what the models that ended had counted
+	ended   worker.Stats       // counts of models that have ended
 	tenants map[*speech.Listener]*tenant
 
 	waiting                                  atomic.Int64
 	refused, substituted, passedOn, streamed atomic.Uint64
 }
 
-// New returns an Engines that runs nothing yet.
+// New returns an Engines without running voices.
 func New(config Config) *Engines {
 	if config.Patience == 0 {
 		config.Patience = 5 * time.Second
@@ -84,8 +84,8 @@ func (e *Engines) engine(id string) (*engine, bool) {
 	return running, found
 }
 
-// Open runs a voice, unless it runs. It takes as long as its model needs to be loaded, unless another voice has the
-// same. A voice for which not enough memory is left is refused.
+// Open starts a voice that is not running. It waits for the loading of the voice's model, unless another voice has the
+// same. It refuses a voice without enough memory left.
 func (e *Engines) Open(v voicepack.Voice) error {
 	e.opening.Lock()
 	defer e.opening.Unlock()
@@ -157,7 +157,7 @@ func (e *Engines) adapt(m *model) {
 // mostProcesses bounds the processes of a model, each of which holds it.
 const mostProcesses = 4
 
-// room returns how many processes of a voice find room in the memory, and what each takes in bytes.
+// room returns the number of a voice's processes that fit into the memory, and the bytes of each.
 func (e *Engines) room(v voicepack.Voice) (each int64, processes int, err error) {
 	if !e.HasRuntime() {
 		return 0, 0, voicepack.ErrNoRuntime
@@ -212,11 +212,11 @@ const loadTimeout = time.Minute
 // other work, too.
 const jobTimeout = 2 * time.Minute
 
-// abandonTimeout bounds the time in which a process ends a segment that nobody listens to any more, which it is told.
-// Another process would take as long to load the voice.
+// abandonTimeout bounds the time in which a process must end a cancelled segment. Another process would take as long to
+// load the voice.
 const abandonTimeout = 2 * time.Second
 
-// Close ends a voice, and what it says after the sentence that it is saying.
+// Close ends a voice after the sentence that it is speaking.
 func (e *Engines) Close(id string) error {
 	e.opening.Lock()
 	defer e.opening.Unlock()
@@ -258,7 +258,7 @@ func (e *Engines) CloseAll() (err error) {
 	return err
 }
 
-// Running returns how many streams each running voice carries at the same time, if no other one speaks, by its id.
+// Running returns the number of streams that each running voice carries if no other one speaks, by its id.
 func (e *Engines) Running() map[string]int {
 	e.mu.RLock()
 	defer e.mu.RUnlock()

@@ -21,15 +21,15 @@ import (
 	"github.com/recital-tts/recital/internal/speech/voicepack"
 )
 
-// maxDifference is how far a voice may be from the whole model from which its parts were cut, in decibels. It is not
-// heard; what rounding makes of correct parts is below -100.
+// maxDifference is the maximum difference of a voice from the whole model from which its parts were cut, in decibels.
+// It is inaudible; the rounding of correct parts is below -100.
 const maxDifference = -60
 
 // checkTimeout bounds the time for a check, in which the whole model is loaded, too. Models that need a second of a
 // processor for a second of speech take a minute on a machine that has time.
 const checkTimeout = 10 * time.Minute
 
-// Measure loads a voice and has it speak. The error says what is wrong with it.
+// Measure loads a voice and makes it speak. The error describes its flaw.
 func (e *Engines) Measure(ctx context.Context, v voicepack.Voice) (m voicepack.Measured, err error) {
 	if !e.HasRuntime() {
 		return voicepack.Measured{}, voicepack.ErrNoRuntime
@@ -91,7 +91,7 @@ func enough(sentences []string, cost float64) []string {
 	return sentences[:few]
 }
 
-// check asks a process of the voice whether it knows all symbols, and whether its parts give what the whole model does.
+// check asks a process of the voice whether it knows all symbols, and whether its parts equal the whole model.
 func (e *Engines) check(
 	ctx context.Context, v voicepack.Voice, sentences engineproto.Sentences,
 ) (engineproto.Checked, error) {
@@ -149,7 +149,7 @@ func ask(process *workers.Process, what engineproto.Sentences) (engineproto.Chec
 // maxGain bounds the gain of a voice in dB.
 const maxGain = 24
 
-// spoken returns what the front end makes of texts, and the language of it.
+// spoken returns the spoken form of texts by the front end, and its language.
 func (e *Engines) spoken(ctx context.Context, language string, texts []string) engineproto.Sentences {
 	heard := listening{Sentences: engineproto.Sentences{Language: language}}
 	engine := speech.WithFrontEnd(&heard, e.config.Japanese)
@@ -159,7 +159,7 @@ func (e *Engines) spoken(ctx context.Context, language string, texts []string) e
 	return heard.Sentences
 }
 
-// listening is an engine that notes what it is to say.
+// listening is an engine that records its texts.
 type listening struct {
 	speech.Engine
 	engineproto.Sentences
@@ -180,8 +180,8 @@ func (l *listening) Speak(_ context.Context, job speech.Job) (speech.Utterance, 
 //go:embed sentences.tsv
 var sentenceTable string
 
-// sentencesIn returns what a voice of a language is measured with: sentences of the language, where there are any, or
-// else English ones.
+// sentencesIn returns the sentences with which a voice of a language is measured: of the language if there are any,
+// otherwise English ones.
 func sentencesIn(language string) (english []string) {
 	base, _, _ := strings.Cut(language, "-")
 	for line := range strings.Lines(sentenceTable) {

@@ -10,15 +10,15 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 )
 
-// places are those of all voices' streams, shared fairly by accounts: one that becomes free goes to the waiting account
-// that has the fewest, in turn among equals. What goes on has precedence over what is new. Whoever has a place keeps
-// it. A stream that needs more than what is free is not overtaken by those that need less.
+// places are the places of all voices' streams, shared fairly by accounts: a free one goes to the waiting account with
+// the fewest, in turn among equals. Streams in progress have precedence over new ones. A place is never withdrawn. A
+// stream that needs more than is free is not overtaken by those that need less.
 type places struct {
 	mu         sync.Mutex
 	processors float64 // that all streams together may take
 	shares     []*share
 	held       map[string]int // by account; those that have one
-	ongoing    []*waiter      // for streams that go on
+	ongoing    []*waiter      // for streams in progress
 	waiting    []*crowd       // for new streams, in turn
 }
 
@@ -56,7 +56,7 @@ func (p *places) open() *share {
 	return s
 }
 
-// resize changes the places of a share. Whoever has one keeps it.
+// resize changes the places of a share. Taken ones are kept.
 func (p *places) resize(s *share, places int, cost float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -64,7 +64,7 @@ func (p *places) resize(s *share, places int, cost float64) {
 	p.grant()
 }
 
-// close removes a share. Those who have or want a place of it have one, which costs nothing.
+// close removes a share. Streams that have or want a place of it have a free one.
 func (p *places) close(s *share) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,7 +86,7 @@ func (p *places) try(s *share, account string) bool {
 	return !p.leave(w)
 }
 
-// wait takes a place, for a new stream or one that goes on. It returns speech.ErrEngineBusy when it has waited longer
+// wait takes a place, for a new stream or one in progress. It returns speech.ErrEngineBusy when it has waited longer
 // than patience, if that is not 0.
 func (p *places) wait(
 	ctx context.Context, s *share, account string, isNew bool, patience time.Duration,
@@ -164,7 +164,7 @@ func (p *places) grant() {
 	}
 }
 
-// next returns the waiter whose turn it is; nil if there is none. Those whose model has no place do not count.
+// next returns the next waiter, nil if there is none. It passes over waiters for models without a free place.
 func (p *places) next() *waiter {
 	if w := first(p.ongoing); w != nil {
 		return w
@@ -178,7 +178,7 @@ func (p *places) next() *waiter {
 	return next
 }
 
-// first returns the first waiter whose model has a place; nil if there is none.
+// first returns the first waiter for a model with a free place, nil if there is none.
 func first(waiters []*waiter) *waiter {
 	for _, w := range waiters {
 		if !w.of.isFull() {
@@ -188,8 +188,8 @@ func first(waiters []*waiter) *waiter {
 	return nil
 }
 
-// fits reports whether there are processors for one more stream. The only stream has them, whatever it costs, and so
-// has one that costs nothing.
+// fits reports whether there are processors for one more stream. This is always true of the only stream, and of one
+// that costs nothing.
 func (p *places) fits(s *share) bool {
 	const rounding = 1e-9
 	load := 0.0
@@ -214,7 +214,7 @@ func (p *places) remove(w *waiter) {
 	}
 }
 
-// inUse returns how many places are taken, of how many.
+// inUse returns the number of taken places, and of all.
 func (p *places) inUse() (taken, places int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -2,7 +2,7 @@ package installed
 
 import "github.com/recital-tts/recital/internal/speech/worker"
 
-// Stats are figures for metrics: those of all voices together.
+// Stats are figures for metrics, of all voices together.
 type Stats struct {
 	worker.Stats        // of the processes, of which those that ended have counted, too
 	Voices       int    // that run
@@ -12,7 +12,7 @@ type Stats struct {
 	Streamed     uint64 // streams that got a place
 	Refused      uint64 // streams that waited in vain
 	Substituted  uint64 // streams in which another voice spoke
-	PassedOn     uint64 // voices of streams in whose place system voices spoke, for want of a place
+	PassedOn     uint64 // streams that system voices spoke instead, for lack of a place
 }
 
 // Stats returns the figures.

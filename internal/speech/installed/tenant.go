@@ -13,7 +13,7 @@ type tenant struct {
 	holds map[*share]bool
 }
 
-// tenant returns that of a listener, whose turn it is then. The error is that of the context.
+// tenant returns a listener's tenant after waiting for its turn. The error is the context's.
 func (e *Engines) tenant(ctx context.Context, listener *speech.Listener) (*tenant, error) {
 	e.mu.Lock()
 	t, known := e.tenants[listener]
@@ -72,8 +72,8 @@ func (e *Engines) Admit(ctx context.Context, id string) bool {
 	return true
 }
 
-// admit waits for a place; that of a text of which something was spoken already, as long as it takes. A listener that
-// waits for a place has no other meanwhile, so that no two wait for each other's.
+// admit waits for a place, without a limit of time for a text that was spoken in part. A listener that waits for a
+// place holds no other one, so that no two wait for each other.
 func (e *Engines) admit(ctx context.Context, listener *speech.Listener, s *share, first bool) error {
 	t, err := e.tenant(ctx, listener)
 	if err != nil {

@@ -27,7 +27,7 @@ import (
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
 )
 
-// patience bounds each wait on a busy machine; nothing is timed.
+// patience bounds each wait on a busy machine.
 const patience = time.Minute
 
 // World is an empty log, a database of its own, and the projectors between them.
@@ -37,7 +37,7 @@ type World struct {
 	Identity eventlog.Identity // of the log
 	Pool     *pgxpool.Pool
 
-	// Projector is the one that Write and Append wait for: that of the latest call of Project.
+	// Projector is the projector of the latest call of Project, for which Write and Append wait.
 	Projector *feed.Projector
 }
 
@@ -67,7 +67,7 @@ func New(t testing.TB, registry *eventlog.Registry, projections ...feed.Projecti
 	return w
 }
 
-// Suite is what the tests of one package of projections have in common.
+// Suite is shared by the tests of one package of projections.
 type Suite struct {
 	Events      []eventlog.Type
 	Projections []feed.Projection
@@ -85,9 +85,9 @@ func (s Suite) RequireReleased(t *testing.T) {
 	RequireReleased(t, s.Projections...)
 }
 
-// RequireReleased requires that the tables of the projections are those of their released versions: the file
-// testdata/readmodels/<name>.v<version>.txt describes them and never changes. The description of a version that has
-// none is written, and belongs in the commit.
+// RequireReleased requires that the tables of the projections equal their released versions: the file
+// testdata/readmodels/<name>.v<version>.txt describes them and never changes. A missing description of a version is
+// written, and belongs in the commit.
 func RequireReleased(t *testing.T, projections ...feed.Projection) {
 	t.Helper()
 	for _, p := range projections {

@@ -52,7 +52,7 @@ type Limits struct {
 	Age    time.Duration // since the page's first event; 0 means 50 ms. Ten times as long until the first catch-up
 }
 
-// DefaultEvents is how many events a page has at most, unless its limits say otherwise.
+// DefaultEvents is the default maximum number of events of a page.
 const DefaultEvents = 5000
 
 const (
@@ -75,7 +75,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Check refuses what no page can keep to.
+// Check refuses limits that no page can keep.
 func (l Limits) Check() error {
 	l = l.withDefaults()
 	if l.Events < 1 || l.Events > maxPageEvents || l.Bytes < 1 || l.Age < 0 {
@@ -101,8 +101,8 @@ type pager struct {
 	aged   <-chan time.Time // receives when a page from before that is old enough
 }
 
-// run sends pages until ctx ends or the deliveries do. While nobody takes a page it goes on collecting up to the
-// limits, so the next page is read ahead while one commits, and pages grow with the load. What it holds is one page.
+// run sends pages until ctx or the deliveries end. While a page is not taken it continues to collect up to the limits,
+// so the next page is read ahead while one commits, and pages grow with the load. It holds at most one page.
 func (p *pager) run(ctx context.Context) {
 	for {
 		deliveries, pages := p.deliveries, p.pages

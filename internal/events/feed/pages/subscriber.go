@@ -66,7 +66,7 @@ func (c *Config) validate() error {
 
 // Subscriber is a Watermill subscriber over a catch-up subscription to the log. A message carries a page, see From.
 // The next message follows when the last one is acknowledged; a refused one is sent again. It keeps no checkpoint: each
-// Subscribe starts after Config.After, because the receiver commits its place with what it makes of a page.
+// Subscribe starts after Config.After, because the receiver commits its place together with the rows of a page.
 type Subscriber struct {
 	config Config
 
@@ -110,7 +110,7 @@ func (s *Subscriber) Subscribe(ctx context.Context, topic string) (<-chan *messa
 	return messages, nil
 }
 
-// Close ends all subscriptions and waits for them. Closing again does nothing.
+// Close ends all subscriptions and waits for them. It may be called again.
 func (s *Subscriber) Close() error {
 	s.mu.Lock()
 	s.close()

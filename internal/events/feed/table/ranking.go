@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// rangeRows is how many rows a range of a ranking has when it was cut off another. One of more than twice as many is
-// cut.
+// rangeRows is the number of rows in a range of a ranking when it was cut off another. A range with more than twice as
+// many is cut.
 const rangeRows = 2000
 
 // Ranking is an order of a table's rows and a table that counts them in ranges of this order, so that readers find the
@@ -64,7 +64,7 @@ func (r Ranking) reads(t *Table, mask uint64) bool {
 // rankedWriter counts the rows of a table in its rankings.
 type rankedWriter struct {
 	rankings []Ranking
-	count    string // counts those of the rows with the given keys that exist, times the last parameter, and cuts ranges
+	count    string // counts the existing rows with the given keys, times the last parameter, and cuts ranges
 }
 
 func newRankedWriter(w *Writer, schema string) rankedWriter {
@@ -85,9 +85,9 @@ func newRankedWriter(w *Writer, schema string) rankedWriter {
 // lines returns the columns by which the lines of the ranking differ.
 func (r Ranking) lines() []string { return slices.Concat([]string{r.within}, r.by, r.facets) }
 
-// counting returns the parts of a statement that count the rows in changed. What changes of the lines of a range is
-// added to them, or, where the range has become too long, is the difference to what is counted anew in the ranges that
-// it is cut into. All parts see the ranking as it was before the statement.
+// counting returns the parts of a statement that count the rows in changed. Changes are added to the lines of a range.
+// If the range has become too long, it is cut, and the new ranges are counted. All parts see the ranking as it was
+// before the statement.
 func (r Ranking) counting(t *Table, ranked, ranking string, times int) []string {
 	within, by, line := quote(r.within), columnList("", r.by), columnList("", r.lines())
 	inRange := slices.Concat([]string{r.within}, r.by)

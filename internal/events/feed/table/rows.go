@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Rows collects the row operations of a page. Operations on one row coalesce, so that each row is written once. What
-// ends up in the tables is what the same operations would give one by one.
+// Rows collects the row operations of a page. Operations on one row coalesce, so that each row is written once. The
+// result equals that of the same operations one by one.
 //
 // The first mistake (a value that its column cannot hold, a table of another projection) is kept and fails the event.
 type Rows struct {
@@ -54,7 +54,7 @@ func (r *Rows) set(changes *tableChanges, columns []int) {
 	}
 }
 
-// add adds the held row's numbers to those of an existing row, that with its key.
+// add adds the held row's numbers to the existing row with its key.
 func (r *Rows) add(changes *tableChanges, columns []int) {
 	c, ok := r.patch(changes)
 	if !ok {
@@ -82,7 +82,7 @@ func (r *Rows) addTo(changes *tableChanges, c *change, i int, number reflect.Val
 	}
 }
 
-// sum adds the held row to the one with its key, or inserts it. Nothing else is done to the rows of such a table.
+// sum adds the held row to the row with its key, or inserts it. Rows of such a table have no other operations.
 func (r *Rows) sum(changes *tableChanges) {
 	key, ok := r.read(changes, len(changes.table.keys))
 	if !ok {
@@ -142,8 +142,7 @@ func (r *Rows) read(changes *tableChanges, n int) ([]any, bool) {
 	return values, true
 }
 
-// patch returns the change of the row that set and add work on. There is nothing to do for a row that is known to be
-// missing.
+// patch returns the change of the row for set and add. It returns false for a row that is known to be missing.
 func (r *Rows) patch(changes *tableChanges) (*change, bool) {
 	key, ok := r.read(changes, len(changes.table.keys))
 	if !ok {
@@ -184,7 +183,7 @@ const (
 	patchedRow changeKind = iota // some columns change, whether or not the row exists
 	putRow
 	deletedRow
-	summedRow // values are added to those of the row, which is inserted if it does not exist
+	summedRow // values are added to the row's, which is inserted if it does not exist
 )
 
 type patchKind int16

@@ -67,7 +67,7 @@ func (t *Table) Columns() []Column {
 // maxColumns is the width of the mask of the columns that an update touches.
 const maxColumns = 64
 
-// ValidName reports whether a name can be that of a table, a column, a view or a read model: lower case letters, digits
+// ValidName reports whether a name is valid for a table, a column, a view or a read model: lower case letters, digits
 // and underscores, and short enough that the names of schemas and constraints stay within Postgres' 63 bytes.
 func ValidName(name string) bool { return identifier.MatchString(name) }
 

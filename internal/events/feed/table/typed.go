@@ -24,7 +24,7 @@ import (
 // long expression is given to Expression instead, and the tag is `sql:""`.
 type Typed[R any] struct{ *Table }
 
-// Of describes the table of a name. Check returns what is wrong with it.
+// Of describes the table of a name. Check returns its errors.
 func Of[R any](name string) Typed[R] {
 	row := reflect.TypeFor[R]()
 	t := &Table{name: name, byName: map[string]int{}, row: row}
@@ -96,7 +96,7 @@ func (t Typed[R]) Put(rows *Rows, row R) {
 	}
 }
 
-// Delete removes the row with the key of the given one, whose other fields are ignored.
+// Delete removes the row with the key of the given one, and ignores its other fields.
 func (t Typed[R]) Delete(rows *Rows, key R) {
 	if changes, ok := hold(rows, t.Table, key); ok {
 		rows.delete(changes)

@@ -40,7 +40,7 @@ type column struct {
 
 func (c column) number() bool { return c.kind == bigint || c.kind == integer }
 
-// value returns what the column's statements take for a field: nil for NULL, otherwise what convert returns.
+// value returns the argument of the column's statements for a field: nil for NULL, otherwise the result of convert.
 func (c *column) value(field reflect.Value) (any, error) {
 	if c.null {
 		switch field.Kind() {
@@ -67,7 +67,7 @@ var (
 	textMarshalerType = reflect.TypeFor[encoding.TextMarshaler]()
 )
 
-// typed sets what follows from the type of the column's field, and from the format of its tag.
+// typed sets the properties that follow from the type of the column's field and the format of its tag.
 func (c *column) typed(t reflect.Type, format string) error {
 	if t.Kind() == reflect.Pointer {
 		c.null, t = true, t.Elem()

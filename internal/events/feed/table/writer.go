@@ -34,8 +34,8 @@ func NewWriter(t *Table, schema string) *Writer {
 	return w
 }
 
-// Queue adds the statements of a page's rows: at most one each for deleted, updated and put rows, whatever their
-// number, and two where there are rankings: what was counted of these rows before is taken back.
+// Queue adds the statements of a page's rows: at most one each for any number of deleted, updated and put rows, and two
+// with rankings, because the former counts of these rows are subtracted.
 func (w *Writer) Queue(batch *pgx.Batch, rows *Rows) {
 	counted := w.counted(rows)
 	w.count(batch, counted, -1)
