@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 
 	"github.com/recital-tts/recital/internal/process/confine"
 	"github.com/recital-tts/recital/internal/process/release"
@@ -67,7 +68,7 @@ func load(library, folder string) (*neural.Voices, error) {
 		return nil, err
 	}
 	voices, err := neural.Load(os.DirFS(filepath.Dir(folder)), filepath.Base(folder))
-	ort.FreeMemory()
+	debug.FreeOSMemory()
 	return voices, err
 }
 

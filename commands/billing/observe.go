@@ -32,7 +32,7 @@ func (b *Billing) refresh(
 	ctx context.Context, account string, origin journal.Origin,
 ) (subscription.State, eventlog.Position, error) {
 	if payments.CallerOf(ctx).Account == "" {
-		ctx = payments.WithCaller(ctx, payments.Caller{Account: account}) // tellAddress reuses the customer that the look has read
+		ctx = payments.WithCaller(ctx, payments.Caller{Account: account}) // tellAddress reuses the customer of the look
 	}
 	state, position, err := b.observe(ctx, account, origin)
 	if err == nil && state.Customer != "" && !state.Ending {

@@ -314,7 +314,7 @@ func (m *making) decode(ctx context.Context, recording int, longest time.Duratio
 		return err
 	})
 	var unusable *audio.UnusableError
-	if errors.As(err, &unusable) && unusable.Fault == audio.TooLong { // it names the rest that earlier recordings have left
+	if errors.As(err, &unusable) && unusable.Fault == audio.TooLong { // it names the rest after earlier recordings
 		return nil, &audio.UnusableError{
 			Fault: audio.TooLong, Message: fmt.Sprintf("The recordings are longer than %s in all", m.Limits.Longest),
 		}

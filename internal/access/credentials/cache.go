@@ -18,7 +18,7 @@ type cache struct {
 type entry struct {
 	Verified
 	key  string    // in the cache: the name of the credential's own stream
-	read []version // all streams whose events may end the credential or change what goes with it
+	read []version // all streams with events that may end or change the credential
 }
 
 // version is a stream as far as it was read.

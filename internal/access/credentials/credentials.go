@@ -1,20 +1,20 @@
-// Package credentials looks credentials up and makes sure that a revoked one is refused at once, on every instance. A
-// Watcher follows the log with one subscription. It caches the credentials that are used, so that most requests read
-// neither the log nor Postgres, and drops what it cached when anything happens in a stream that decides on it. The
-// cache is used only while it is proven that no more than a moment of the log is missing; otherwise the streams are
-// read. The WebSockets and streams that a credential has opened end with it.
+// Package credentials looks credentials up and ensures that a revoked one is refused immediately, on every instance. A
+// Watcher follows the log with one subscription. It caches the credentials in use, so that most requests read neither
+// the log nor Postgres, and drops a cached credential at any event in a stream that decides on it. The cache is used
+// only while it is proven to lag the log by no more than a moment; otherwise the streams are read. The WebSockets and
+// streams of a credential end with it.
 //
 // A credential is an API key or the session of a browser. The cache, the proof and the watches serve credentials of any
-// kind: a kind has a look-up, which says what streams it has read, and events that the watcher takes for its end.
+// kind: a kind has a look-up, which returns the streams that it has read, and events that end the credential.
 //
 //   - watcher: the events of the log
 //   - freshness: the proof that the subscription is not behind
 //   - keys: the look-up of API keys
 //   - sessions: the look-up of sessions
-//   - outage: what was good at the last head that was seen, while the log does not answer
-//   - reading: what all look-ups have in common
-//   - cache: the credentials that were used last
-//   - watches: what ends with a credential
+//   - outage: credentials that were valid at the last known head, while the log does not respond
+//   - reading: the common part of all look-ups
+//   - cache: the most recently used credentials
+//   - watches: WebSockets and streams that end with a credential
 package credentials
 
 import (
@@ -37,7 +37,7 @@ import (
 // Config configures a Watcher. All fields after Logger are optional.
 type Config struct {
 	Log      eventlog.Log
-	After    eventlog.Position // a head of the log: what is older is in the streams that the Watcher reads
+	After    eventlog.Position // a head of the log: older events are in the streams that the Watcher reads
 	Registry *eventlog.Registry
 	Accounts Accounts
 	Sessions Sessions
@@ -47,17 +47,17 @@ type Config struct {
 	// until an operator has confirmed that it did not. After a change of the answer Recheck is called. Nil means never.
 	Unconfirmed func(stream string) bool
 
-	// Observe is called with each event of the log after the Watcher's beginning, in its order, so that others need no
-	// subscription of their own. It must not block. Nil means that nobody is interested.
+	// Observe is called with each event of the log since the Watcher's start, in order, so that others need no
+	// subscription of their own. It must not block, and may be nil.
 	Observe func(event eventlog.Recorded)
 
 	Size  int           // of the cache, in credentials; default 16,384, some 8 MB
-	Lease time.Duration // how much of the log may be missing where the cache is used; default 100 ms, negative: nothing
+	Lease time.Duration // maximum lag of the cache behind the log; default 100 ms, none if negative
 	Wait  time.Duration // for a proof that the subscription is not behind; default 100 ms
 
-	Outage time.Duration // for which reads go on without the log, counted from the last head that was seen; default none
+	Outage time.Duration // time for which reads continue without the log, from the last known head; default none
 	Idle   time.Duration // after which a session that is not used is unknown; default 168 h
-	Silent time.Duration // after which a log is taken to be silent where reads may go on without it; default 1 s
+	Silent time.Duration // time after which a log counts as silent for reads that may continue without it; default 1 s
 }
 
 // Accounts reads from the log what decides on an API key.
@@ -79,7 +79,7 @@ type Watcher struct {
 
 	mu       sync.Mutex
 	cache    *cache
-	skips    int                              // the version of what is skipped, of which the cache is
+	skips    int                              // the version of the skipped events in the cache
 	readings map[string]map[*reading]struct{} // by stream
 	watches  *watches
 	counts   counts
@@ -155,7 +155,7 @@ func (w *Watcher) note(event eventlog.Recorded) {
 		w.revokeSessions(id, e.At)
 	case account.Closed:
 		w.revokeSessions(id, forever)
-		w.revokeAll(id) // its keys, too: one that was created beside the closing may not be among those that it revoked
+		w.revokeAll(id) // its keys, too: one created during the closing may not be among the revoked ones
 	}
 	if unreadable(err) {
 		w.cfg.Logger.Error("an event of an account cannot be read; whatever its credentials have opened is ended", "account",
@@ -183,8 +183,8 @@ func (w *Watcher) noteSession(event eventlog.Recorded) {
 
 func unreadable(err error) bool { return err != nil && !errors.Is(err, eventlog.ErrUnknownType) }
 
-// rememberedRevocations is how many of the last revocations are remembered, so that what a credential opens while it is
-// being revoked ends, too: a request is authenticated a moment before it begins to watch.
+// rememberedRevocations is the number of recent revocations that are kept, so that a stream that a credential opens
+// during its revocation ends, too: a request is authenticated a moment before it begins to watch.
 const rememberedRevocations = 4096
 
 // watches are what ends with credentials.
@@ -237,7 +237,7 @@ func (w *Watcher) Watch(c Credential, opened time.Time, revoked func()) (stop fu
 	}
 }
 
-// revoke ends what a credential has opened.
+// revoke ends the WebSockets and streams of a credential.
 func (w *Watcher) revoke(c Credential) {
 	w.mu.Lock()
 	w.watches.revoked.Add(c, struct{}{})
@@ -246,7 +246,7 @@ func (w *Watcher) revoke(c Credential) {
 	notify(ended)
 }
 
-// revokeAll ends what an account has opened.
+// revokeAll ends the WebSockets and streams of an account.
 func (w *Watcher) revokeAll(account string) {
 	w.mu.Lock()
 	ended := w.watches.take(account, func(*watch) bool { return true })
@@ -265,7 +265,7 @@ func (w *Watcher) Recheck() {
 	notify(ended)
 }
 
-// revokeSessions ends what the sessions of an account have opened that were opened themselves until a time.
+// revokeSessions ends the WebSockets and streams of an account's sessions that were opened until a time.
 func (w *Watcher) revokeSessions(account string, until time.Time) {
 	w.mu.Lock()
 	w.watches.until.Add(account, until)
@@ -274,7 +274,7 @@ func (w *Watcher) revokeSessions(account string, until time.Time) {
 	notify(ended)
 }
 
-// revokeSession ends what a session has opened, whose account is not known.
+// revokeSession ends the WebSockets and streams of a session of an unknown account.
 func (w *Watcher) revokeSession(id string) {
 	w.mu.Lock()
 	var ended []*watch
@@ -320,7 +320,7 @@ func (w *watches) remove(watching *watch) {
 	w.open--
 }
 
-// ended reports whether what is to be watched has ended already.
+// ended reports whether the credential to watch has ended already.
 func (w *watches) ended(watching *watch) bool {
 	until, some := w.until.Get(watching.credential.Account)
 	return w.revoked.Contains(watching.credential) || some && watching.openedBy(until)

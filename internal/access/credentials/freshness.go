@@ -9,11 +9,11 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// freshness proves that the subscription is not behind. A subscription that stands still looks like a log in which
-// nothing happens. The proof is that the log's head was read at a known time and the subscription has delivered it
-// since: then nothing from before that time is missing. A proof is made on demand, one at a time for all callers, and
-// one a second while there are no callers. So a subscription that stalls silently is noticed within the lease, long
-// before keep-alives notice it.
+// freshness proves that the subscription is not behind, because a stalled subscription looks like a log without new
+// events. The proof is that the log's head was read at a known time and the subscription has delivered it since: then
+// no event from before that time is missing. A proof is made on demand, one at a time for all callers, and one a second
+// without callers. So a subscription that stalls silently is noticed within the lease, long before keep-alives notice
+// it.
 type freshness struct {
 	log   eventlog.Log
 	lease time.Duration // for which a proof holds
@@ -25,17 +25,16 @@ type freshness struct {
 	live    bool              // caught up since it was last interrupted
 	stalled bool              // the last proof failed
 	reached eventlog.Position // of the subscription
-	proven  time.Time         // nothing is missing from before
-	seen    time.Time         // the last proof, whatever has happened since
-	changed chan struct{}     // closed at the next change of the above; nil while nobody waits
+	proven  time.Time         // no event from before is missing
+	seen    time.Time         // the time of the last proof
+	changed chan struct{}     // closed at the next change of the above; nil without waiters
 }
 
 func newFreshness(log eventlog.Log, start eventlog.Position, lease, wait time.Duration) *freshness {
 	return &freshness{log: log, lease: lease, wait: wait, reached: start, ask: make(chan struct{}, 1)}
 }
 
-// current reports whether nothing is missing from before a lease ago. It waits for a proof unless there is no hope of
-// one.
+// current reports whether no event from before a lease ago is missing. It waits for a proof if one is possible.
 func (f *freshness) current(ctx context.Context) bool {
 	arrival := time.Now()
 	return f.provenAt(arrival) || f.await(ctx, arrival.Add(-f.lease))
@@ -86,7 +85,7 @@ func (f *freshness) nudge() {
 	}
 }
 
-// provenEvery is how often a proof is made while nobody needs one.
+// provenEvery is the interval of proofs without callers.
 const provenEvery = time.Second
 
 // run makes proofs, until ctx ends.

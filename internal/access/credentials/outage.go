@@ -10,9 +10,9 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// FindKeyToRead is FindKey for requests that only read what the read models show. While the log is silent, it returns a
-// key that was good at the last head that was seen, for as long as Config.Outage. Each answer of the log counts: the
-// log is asked unless it was just found to be silent, and always by a process that stood still in the meantime.
+// FindKeyToRead is FindKey for requests that only read the read models. While the log is silent, it returns a key that
+// was valid at the last known head, for up to Config.Outage. The log is asked first unless it was just found to be
+// silent, and always by a process that was suspended in the meantime.
 func (w *Watcher) FindKeyToRead(ctx context.Context, hash string) (Verified, error) {
 	find := func(ctx context.Context) (Verified, error) { return w.FindKey(ctx, hash) }
 	return w.findToRead(ctx, apikey.Stream(hash), find, func(Verified) bool { return true })
@@ -72,7 +72,7 @@ func (w *Watcher) noteSilence(at time.Time) {
 	w.silent = at
 }
 
-// justSilent reports whether a look-up has just found that the log is silent, and nothing was heard of it since.
+// justSilent reports whether a look-up has just found that the log is silent, and it has not responded since.
 func (w *Watcher) justSilent() bool {
 	w.mu.Lock()
 	silent := w.silent

@@ -54,7 +54,7 @@ func (w *Watcher) entryNow(key string) (Verified, bool) {
 	return e.Verified, found
 }
 
-// entry returns what the cache has and may be admitted. The caller holds mu.
+// entry returns the cached entry that may be admitted. The caller holds mu.
 func (w *Watcher) entry(key string) (entry, bool) {
 	w.outdateSkips()
 	e, found := w.cache.get(key)
@@ -82,7 +82,7 @@ func (w *Watcher) holds(key string) bool {
 // reading is a look-up that reads streams. Events that arrive meanwhile may be missing in what it reads.
 type reading struct {
 	arrived map[string]eventlog.Revision // the latest, by stream that is read
-	skips   int                          // the version of what was skipped when it began
+	skips   int                          // the version of the skipped events when it began
 }
 
 // begin begins a reading. The streams that decide on the credential must be added before they are read.
@@ -104,8 +104,8 @@ func (w *Watcher) add(r *reading, streams ...string) {
 	}
 }
 
-// end ends a reading. What was read is put into the cache unless a later event has arrived: nothing would remove it any
-// more.
+// end ends a reading. The result is put into the cache unless a later event has arrived, because nothing would remove
+// it again.
 func (w *Watcher) end(r *reading, read *entry) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -124,7 +124,7 @@ func (w *Watcher) end(r *reading, read *entry) {
 	}
 }
 
-// outdate removes what was read from a stream before an event of it.
+// outdate removes entries that were read from a stream before an event of it.
 func (w *Watcher) outdate(stream string, revision uint64) {
 	latest := eventlog.Revision(revision)
 	w.mu.Lock()

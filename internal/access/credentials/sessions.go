@@ -12,11 +12,11 @@ import (
 	"github.com/recital-tts/recital/domain/session"
 )
 
-// FindSession returns the session of a cookie. One that was ended more than Config.Lease ago is not found. The
-// session's own stream and that of its account decide. Errors: ErrUnknownSession, one of them *ReplayedError;
-// domain.Unavailable when neither the cache may be used nor the log answers.
+// FindSession returns the session of a cookie, unless it was ended more than Config.Lease ago. The session's own stream
+// and its account's decide. Errors: ErrUnknownSession, which may be a *ReplayedError; domain.Unavailable if the cache
+// may not be used and the log does not respond.
 func (w *Watcher) FindSession(ctx context.Context, shown session.Cookie) (Verified, error) {
-	// What the cache refuses is read: another instance may have replaced the secret a moment ago.
+	// If the cache refuses it, the log is read: another instance may have replaced the secret a moment ago.
 	if found, ok := w.cached(ctx, session.Stream(shown.ID)); ok && w.admits(found.Session, shown) {
 		return found, nil
 	}
@@ -35,8 +35,8 @@ func (w *Watcher) FindSession(ctx context.Context, shown session.Cookie) (Verifi
 	return Verified{}, ErrUnknownSession
 }
 
-// ReplayedError refuses a secret of a live session that was replaced, and whose overlap is over: two clients have had
-// the session's cookie. It is an ErrUnknownSession.
+// ReplayedError refuses a replaced secret of a live session after the overlap: two clients have had the session's
+// cookie. It is an ErrUnknownSession.
 type ReplayedError struct{ Account, Session string }
 
 // Error implements error.
@@ -50,7 +50,7 @@ func (w *Watcher) admits(s session.State, shown session.Cookie) bool {
 	return s.Live(now, w.cfg.Idle) && s.Admits(shown.Hash(), now)
 }
 
-// readSession looks for a session in its stream and in that of its account.
+// readSession looks a session up in its stream and its account's.
 func (w *Watcher) readSession(ctx context.Context, id string) (Verified, error) {
 	own := session.Stream(id)
 	r := w.begin(own)
@@ -144,7 +144,7 @@ type Credential struct {
 	Name    string // of an API key: its masked form, which is unique among the account's valid keys; of a session: its id
 }
 
-// Verified is a valid credential, and what goes with it.
+// Verified is a valid credential with its data.
 type Verified struct {
 	Credential
 	Entitlement plan.Entitlement // of the account

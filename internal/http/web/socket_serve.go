@@ -147,7 +147,7 @@ func (c *Conn) close(err error) {
 		_ = c.ws.WriteMessage(websocket.TextMessage, goodbye.Last) // the close frame fails alike
 	}
 	frame := websocket.FormatCloseMessage(goodbye.Code, reason(goodbye.Err))
-	_ = c.ws.WriteControl(websocket.CloseMessage, frame, time.Now().Add(controlTimeout)) // there is no peer left to report to
+	_ = c.ws.WriteControl(websocket.CloseMessage, frame, time.Now().Add(controlTimeout)) // the peer may have gone
 	c.raw.LingerOnClose()
 }
 
