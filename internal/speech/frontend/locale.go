@@ -99,8 +99,8 @@ func markdownRules() []rule {
 		on(Markdown, `\]\(`+linkTarget+`\)`, silent),
 		on(Markdown, "\\*+|_+|~~|`+", sayMarks),
 		on(Markdown, `(?i)</?(?:a|abbr|b|big|cite|code|del|em|i|ins|kbd|mark|q|s|small|span|strong|u)`+attributes, silent),
-		on(Markdown, `(?i)</?su[bp]`+attributes, func(*context) (string, bool) { return " ", true }),
-		on(Markdown, `(?i)</?(?:br|div|h[1-6]|hr|li|ol|p|ul)`+attributes, func(*context) (string, bool) { return "\n", true }),
+		on(Markdown, `(?i)</?su[bp]`+attributes, sayTemplate(" ")),
+		on(Markdown, `(?i)</?(?:br|div|h[1-6]|hr|li|ol|p|ul)`+attributes, sayTemplate("\n")),
 	}
 }
 
