@@ -2,8 +2,10 @@ package feed
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -47,8 +49,8 @@ func (p *Projector) Read(
 	behind := false
 	for {
 		shown, err := r.once(ctx, deadline, p.config.Pool)
-		if behind && (ctx.Err() != nil || deadline.Err() != nil) {
-			err = ErrBehind
+		if behind && err != nil && (ctx.Err() != nil || deadline.Err() != nil || errors.Is(err, os.ErrDeadlineExceeded)) {
+			err = ErrBehind // the connection's deadline may end before the context's
 		}
 		if err != nil {
 			return "", fmt.Errorf("reading views: %w", Answered(err))
