@@ -148,6 +148,9 @@ func sayRange(c *context) (string, bool) {
 	from, to := c.groups[1], c.groups[3]
 	isYears := len(from) == 4 && plausibleYear(from) && (len(to) == 2 || len(to) == 4 && plausibleYear(to))
 	between, hasUnit := " "+c.locale.tables.words["to"]+" ", c.hasUnit()
+	if c.before() == "between" {
+		between = " and "
+	}
 	switch {
 	case strings.HasPrefix(c.after, "-") && !hasUnit:
 		return "", false
@@ -186,7 +189,10 @@ func sayMonthDay(c *context) (string, bool) {
 	if last != "" {
 		spoken += " to " + c.locale.ordinal(number(last))
 	}
-	if year != "" {
+	switch {
+	case year != "" && strings.HasPrefix(c.after, "-"): // of another date
+		c.size = len(strings.TrimRight(strings.TrimSuffix(c.groups[0], year), ", "))
+	case year != "":
 		spoken += ", " + c.locale.yearOf(year)
 	}
 	return spoken, last == "" || isDay(last)

@@ -112,6 +112,7 @@ func symbolRules() []rule {
 	return []rule{
 		on(Hashtag, `[#@](\pL[\pL\d_]*)`, sayHashtag),
 		on(Symbol, `([#~<>±≈§№−-])\s?[$£€]?\d[\w,.]*`, saySign),
+		unlessAfter(oneOf("!<=>-"), on(Symbol, `!==?|===?|[<>]=|[=-]>`, sayComparison)),
 		on(Symbol, `[&+=≠≤≥×÷*/→™®©√∞]`, saySymbol),
 	}
 }

@@ -68,3 +68,11 @@ func saySymbol(c *context) (string, bool) {
 	}
 	return c.pad(c.locale.names["symbol"][symbol], c.size), true
 }
+
+// sayComparison says the signs of programs in ASCII like those that they stand for.
+func sayComparison(c *context) (string, bool) {
+	sign := map[string]string{
+		"!=": "≠", "!==": "≠", "==": "=", "===": "=", "<=": "≤", ">=": "≥", "->": "→", "=>": "→",
+	}[c.groups[0]]
+	return c.pad(c.locale.names["symbol"][sign], c.size), !strings.ContainsAny(c.after[:min(len(c.after), 1)], "=>")
+}

@@ -23,6 +23,7 @@ var files embed.FS
 //	set                 a role, and the words in lower case that have it
 //	noun, ending        a gender, and nouns or endings of nouns of it
 //	month               a name and its abbreviations, or with a capital other names
+//	weekday             a name, its abbreviations, and those that are words, too
 //	ordinal             a suffix of digits and the set of rules that spells them
 //	part                a denominator, and the name of one and of several such parts
 //	unit, money, scale  a symbol, its gender, one, many, and a hundredth, one and many
@@ -56,8 +57,8 @@ type measure struct {
 // abbreviation is an abbreviation's long form, which may have another one for women after a stroke. The conditions are
 // letters: t if no sentence ends with it, 1, X, N, D, Y and R if a number, one that may be Roman, a name, a date, a
 // year or a name of rulers must follow, and A if no name may, # and U if a number or a name must precede it, W if no
-// punctuation may, I if no initial may, = if it has no full stop, and a full stop if it must have one. The first row
-// with true conditions is taken.
+// punctuation may, I if no initial may, w and m if another day of the week or month must be joined to it, = if it may
+// lack its full stop, and a full stop if it must have one. The first row with true conditions is taken.
 type abbreviation struct{ long, conditions string }
 
 // rows yields the lines of a table, each with n fields.
@@ -121,7 +122,8 @@ func newTables(numbers, emoji string, names ...string) *locale {
 		counting: "%spellout-numbering", units: make(map[string]measure),
 		abbreviations: make(map[string][]abbreviation),
 		tables: &tables{
-			words: make(map[string]string), sets: make(map[string]map[string]bool), genders: make(map[string]byte),
+			words: make(map[string]string), sets: map[string]map[string]bool{"weekday": {}, "month": {}},
+			genders: make(map[string]byte),
 			monthOf: make(map[string]int), ordinals: make(map[string]string), parts: make(map[string][3]string),
 			money: make(map[string]bool), scales: make(map[string]measure), said: make(map[string]string),
 			grouped: groupedNumeral, plain: plainNumeral,
@@ -142,6 +144,10 @@ func newTables(numbers, emoji string, names ...string) *locale {
 	for name, full := range t.said {
 		if name != strings.ToLower(full) {
 			l.learnShort(name, abbreviation{full, "tY"})
+			if startsUpper(full) {
+				name = capital(name)
+			}
+			l.learnShort(name, abbreviation{full, "=m"})
 		}
 	}
 	return l
@@ -168,6 +174,8 @@ func (l *locale) learn(row []string) {
 		t.own = append(t.own, on(Kind(key), strings.ReplaceAll(value, "{N}", t.numeral()), sayTemplate(row[3])))
 	case "short":
 		l.learnShort(key, abbreviation{value, row[3]})
+	case "weekday":
+		l.learnWeekday(key, strings.Fields(value), strings.Fields(row[3]))
 	case "unit", "money", "scale":
 		l.learnMeasure(row)
 	default:
@@ -197,7 +205,7 @@ func (t *tables) learnWords(kind, key string, list []string) {
 		t.months = append(t.months, key)
 		for _, name := range append(list, key) {
 			lower := strings.ToLower(name)
-			t.monthOf[lower], t.said[lower] = len(t.months), key
+			t.monthOf[lower], t.said[lower], t.sets["month"][lower] = len(t.months), key, true
 			if startsUpper(name) {
 				t.said[lower] = name
 			}
@@ -210,6 +218,20 @@ func (l *locale) learnShort(key string, a abbreviation) {
 	l.abbreviations[key] = append(l.abbreviations[key], a)
 	if strings.Contains(a.conditions, "=") && !slices.Contains(l.tables.bare, key) {
 		l.tables.bare = append(l.tables.bare, key)
+	}
+}
+
+// learnWeekday adds a day of the week with its short names. Those that are words as well are days only in a span of
+// days.
+func (l *locale) learnWeekday(day string, names, words []string) {
+	days := l.tables.sets["weekday"]
+	days[strings.ToLower(day)] = true
+	for _, name := range slices.Concat(names, words) {
+		days[strings.ToLower(name)] = true
+		l.learnShort(name, abbreviation{day, "=w"})
+	}
+	for _, name := range names {
+		l.learnShort(name, abbreviation{day, "tD"})
 	}
 }
 

@@ -136,10 +136,15 @@ func sayTabledDate(c *context) (string, bool) {
 
 // sayShortDate says a day and a month after a word that shows that they are a date.
 func sayShortDate(c *context) (string, bool) {
-	if !c.isAfter("day") || strings.HasPrefix(c.after, "/") {
+	day, month := c.groups[1], c.groups[2]
+	if c.locale.american {
+		day, month = month, day
+	}
+	isDate := c.isAfter("day") || c.isAfter("weekday") || number(day) > 12 && c.isAfter("before day")
+	if !isDate || strings.HasPrefix(c.after, "/") || c.hasUnit() {
 		return "", false
 	}
-	return sayDated(c, c.groups[1], c.groups[2], "")
+	return sayDated(c, day, month, "")
 }
 
 // sayTabledDayMonth says a day, or two, before the name of a month, which may be abbreviated before a year or with a

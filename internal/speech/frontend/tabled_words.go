@@ -40,6 +40,10 @@ func sayTemplate(template string) func(*context) (string, bool) {
 
 // sayDash says a dash between two amounts as "bis". In numbers with more dashes than one, they are silent.
 func sayDash(c *context) (string, bool) {
+	from, to, sets := c.before(), firstWord(c.after), c.locale.tables.sets
+	if isSpan(from, to, sets["weekday"]) || isSpan(from, to, sets["month"]) {
+		return " " + c.locale.tables.words["to"] + " ", true
+	}
 	previous, isAmount := c.previous(), c.isAmountBefore()
 	endsSentence := previous == '.' && c.groups[0][0] == ' ' && c.kindBefore() != Time
 	if !isDigit(firstOf(strings.TrimLeft(c.after, "$£€'’"))) || endsSentence ||
@@ -53,6 +57,24 @@ func sayDash(c *context) (string, bool) {
 		return " ", true
 	}
 	return " " + c.locale.tables.words["to"] + " ", true
+}
+
+// spanBefore and spanAfter match the other end of a span.
+var (
+	spanBefore = regexp.MustCompile(`(\pL+)\.?\s?[-–—&/]\s?$`)
+	spanAfter  = regexp.MustCompile(`^\s?[-–—&/]\s?(\pL+)`)
+)
+
+// isInSpan reports whether the match begins or ends a span of days of the week or of months.
+func (c *context) isInSpan(after string, names map[string]bool) bool {
+	name := firstWord(c.groups[0])
+	from := spanBefore.FindStringSubmatch(c.text[max(0, c.at-24):c.at])
+	to := spanAfter.FindStringSubmatch(after[:min(len(after), 24)])
+	return from != nil && isSpan(from[1], name, names) || to != nil && isSpan(name, to[1], names)
+}
+
+func isSpan(from, to string, names map[string]bool) bool {
+	return names[strings.ToLower(from)] && names[strings.ToLower(to)] && startsUpper(from) == startsUpper(to)
 }
 
 // isAmountBefore reports whether the position follows a time, a date or an amount of money.
@@ -146,7 +168,11 @@ func (c *context) longForm(key, after string) (string, bool) {
 
 // shortFor returns the first of the abbreviations with the same spelling that meets its conditions before a text.
 func (c *context) shortFor(key, after string) (abbreviation, bool) {
+	isBare := !strings.HasSuffix(c.groups[0], ".")
 	for _, a := range c.locale.abbreviations[key] {
+		if isBare && !strings.Contains(a.conditions, "=") {
+			continue
+		}
 		if !strings.ContainsFunc(a.conditions, func(condition rune) bool { return !c.holds(condition, after) }) {
 			return a, true
 		}
@@ -166,7 +192,12 @@ func (c *context) holds(condition rune, after string) bool {
 		if word := firstWord(next); c.locale.tables.sets["weak"][word] { // "Mo., den 3. Oktober"
 			next = strings.TrimLeft(next[len(word):], " ")
 		}
-		return isDigit(firstOf(next)) || c.locale.tables.sets["weekday"][strings.ToLower(firstWord(next))]
+		word, sets := strings.ToLower(firstWord(next)), c.locale.tables.sets
+		return isDigit(firstOf(next)) || sets["weekday"][word] || sets["month"][word]
+	case 'w':
+		return c.isInSpan(after, c.locale.tables.sets["weekday"])
+	case 'm':
+		return c.isInSpan(after, c.locale.tables.sets["month"])
 	case 'X':
 		return isDigit(firstOf(next)) || roman(firstWord(next)) > 0
 	case 'N':
