@@ -21,6 +21,9 @@ import (
 
 // An auditor is convinced by a log that nobody has changed, keeps its heads, and finds out what was changed.
 func TestAuditorsVerifyTheLog(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	a, dataDir := startRecitald(t)
 	environment := []string{"RECITAL_ADMIN_ADDR=" + a.AdminAddr(), "RECITAL_DATA_DIR=" + dataDir}

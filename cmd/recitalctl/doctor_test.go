@@ -119,6 +119,9 @@ func TestTheDoctorComparesClocks(t *testing.T) {
 
 // With an admin address elsewhere, nothing is looked for on this machine: another recitald may serve there.
 func TestTheDoctorAsksTheAdminAddressForThePublicOne(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	a, dataDir := startRecitald(t)
 	var got ran

@@ -33,6 +33,9 @@ func devConfig(dataDir, admin, eventStore string) app.Config {
 }
 
 func TestTheEventsOfTheLog(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	// given two accounts
 	dataDir, admin := pgtest.DataDir(t), unused(t)

@@ -62,6 +62,9 @@ func offlineLog(t *testing.T, dataDir string) []string {
 }
 
 func TestALogMovesToAnEventStore(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	// given a recitald with an account, and an event store
 	dataDir, admin, store := pgtest.DataDir(t), unused(t), unused(t)

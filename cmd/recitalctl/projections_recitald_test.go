@@ -228,6 +228,9 @@ func metrics(t *testing.T, admin, dataDir string) string {
 }
 
 func TestAPersonAtATerminal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	a, dataDir := startRecitald(t)
 	environment := []string{"RECITAL_ADMIN_ADDR=" + a.AdminAddr(), "RECITAL_DATA_DIR=" + dataDir}
@@ -286,6 +289,9 @@ func appendPoison(t *testing.T, dataDir string) {
 }
 
 func TestAnEventThatNoGenerationCanHandle(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	// given a read model that stopped before a poison event
 	a, dataDir := startRecitald(t)

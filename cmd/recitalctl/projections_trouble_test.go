@@ -184,6 +184,9 @@ func TestARebuildForPrograms(t *testing.T) {
 const hostile = `\u001b]0;owned\u0007\u009b2J\nfake line\ttab\u202e`
 
 func TestNothingThatAServerTellsReachesTheTerminal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	refusing := impostor(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("request-id", "req\u009b")

@@ -137,6 +137,9 @@ func TestAgainstARecitald(t *testing.T) {
 }
 
 func TestGrantingCredit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	// given an account
 	a, dataDir := startRecitald(t)

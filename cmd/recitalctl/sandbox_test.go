@@ -12,6 +12,9 @@ import (
 )
 
 func TestDrivingTheSandbox(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	_, dataDir := startRecitald(t)
 	environment := []string{"RECITAL_DATA_DIR=" + dataDir}

@@ -17,6 +17,9 @@ import (
 )
 
 func TestAVoiceIsInstalledTestedAndRemoved(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	library := neuraltest.Runtime(t)
 	a, dataDir := startRecitald(t, func(c *app.Config) { c.ONNXRuntime, c.NeuralMemory = library, 512 })

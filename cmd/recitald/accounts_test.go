@@ -95,6 +95,9 @@ func TestOwnersMakeNameAndDeleteKeys(t *testing.T) {
 }
 
 func TestOwnersAcceptTermsAndChooseEmail(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	data := dataFolder(t)
 	s := start(t, data)
@@ -155,6 +158,9 @@ func (s *server) hasKey(c customer) (has bool) {
 func (s *server) closing(c customer) account.Closing { return s.readLog().accounts[c.id].Closing }
 
 func TestAnAccountThatIsClosedIsGoneForGood(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	data := dataFolder(t)
 	s := start(t, data)

@@ -376,6 +376,9 @@ func (g *gate) talk(path string, v caller) int {
 // Every route of the service answers every kind of caller as documented. A route that is added needs a row in the
 // table.
 func TestEveryRouteAdmitsWhomItShould(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	g := newGate(t)
 	table := authorisation()

@@ -61,6 +61,9 @@ func (s *server) noticesIn() map[string]bool {
 }
 
 func TestOnlyTheProvidersNoticesAreTaken(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	b := openTill(t)
 	s := b.serve(dataFolder(t))

@@ -82,6 +82,9 @@ func TestChangesAreToldWhenReadsShowThem(t *testing.T) {
 
 // Two instances tell the same, and one goes on where the other was killed.
 func TestAStreamResumesOnAnotherInstance(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	first, second := outsideServices(t).launchTwo(t)
 	c := first.openAccount("indie")

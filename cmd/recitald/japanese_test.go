@@ -87,6 +87,9 @@ func joined(words []foundWord) string {
 
 // An installation without the program speaks Japanese as it is written.
 func TestJapaneseIsSpokenWithoutItsReader(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	worker := filepath.Join(t.TempDir(), "speechworker")
 	require.NoError(t, os.Symlink(filepath.Join(filepath.Dir(recitaldBinary), "speechworker"), worker))

@@ -34,6 +34,9 @@ func TestANewKeyIsToldToItsOwner(t *testing.T) {
 
 // Where a mail server is configured, the notice comes by mail, once, also when recitald is killed meanwhile.
 func TestANewKeyIsToldByMail(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	mails, data := noticestest.NewServer(t), dataFolder(t)
 	url := noticestest.ServeMail(t, func() smtp.Session { return &noticestest.MailSession{Server: mails} })

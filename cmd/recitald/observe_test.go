@@ -125,6 +125,9 @@ func (m *mixedRun) stray(t *testing.T, number int) {
 }
 
 func TestAMixedRunIsSeenInFiguresTracesAndLogsWithoutWhatPeopleSay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	receiver := tracingtest.Open(t)
 	s := start(t, dataFolder(t), "--log-level=debug", "--log-format=json", "--otlp-endpoint="+receiver.URL)

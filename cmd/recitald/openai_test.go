@@ -26,6 +26,9 @@ func (c customer) bearer(t *testing.T, o order) reply {
 }
 
 func TestOpenAIsFormatsAreHeardWhole(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	s := share(t)
 	lasts := s.operator().lengthOf(t, threeSentences)
@@ -94,6 +97,9 @@ func readEvents(t *testing.T, body []byte) (sound []byte, pieces int, tokens int
 }
 
 func TestWhatOpenAIsClientsAreToldOfTheirRequests(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	s := share(t)
 	c := s.openAccount("free")

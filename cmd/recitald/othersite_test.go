@@ -59,6 +59,9 @@ const (
 // A front end on another site uses the session that it has signed in for, and ends it, in a browser that permits
 // cookies to third parties.
 func TestABrowserUsesASessionFromAnotherSite(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	app := frontEnd(t)
 	s := start(t, dataFolder(t), "--engines=1", "--redirect-origins="+app)

@@ -14,6 +14,9 @@ import (
 
 // Events that were acknowledged are missed at the next start, by what is left of Postgres or of the data folder.
 func TestALogThatWasPutBackIsNoticed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	// given a copy of a log
 	data := dataFolder(t)
@@ -70,6 +73,9 @@ var disowned = regexp.MustCompile(`not of this log.*projections="?\[([^]]*)\]`)
 
 // A log that was put back and has grown past where it was lacks what was signed there.
 func TestALogWithoutTheEventThatWasSignedIsNoticed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	data := dataFolder(t)
 	first := start(t, data, "--engines=1")

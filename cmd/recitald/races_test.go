@@ -32,6 +32,9 @@ func (c customer) tryNewKey(t *testing.T) (key customer, status int) {
 
 // No key outlives its account, whichever of a closing and the creation of keys is first.
 func TestClosingBesideTheCreationOfKeys(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	s := share(t)
 	for range 4 {
@@ -69,6 +72,9 @@ func TestClosingBesideTheCreationOfKeys(t *testing.T) {
 }
 
 func TestLimitsBesideParallelCreations(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	s := start(t, dataFolder(t), "--address-rate=0", "--account-rate=free=0")
 
@@ -133,6 +139,9 @@ func TestLimitsBesideParallelCreations(t *testing.T) {
 
 // What was opened before all sessions are ended is refused, whatever is opened beside.
 func TestRevokingAllSessionsBesideSignIns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	s := share(t)
 	const email = "crowd@example.org"

@@ -76,6 +76,9 @@ func TestWhileTheEventStoreIsAway(t *testing.T) {
 }
 
 func TestAnInstanceThatWasFrozenAcceptsNoRevokedKey(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	on := outsideServices(t)
 	first, second := on.launchTwo(t)
@@ -151,6 +154,9 @@ func (c customer) usageKnown(t *testing.T) bool {
 }
 
 func TestAFullDiskIsNamed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	// given an event node on a small disk
 	data := dataFolder(t)
@@ -194,6 +200,9 @@ func TestAFullDiskIsNamed(t *testing.T) {
 }
 
 func TestDrain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	// given an instance with a stream in the middle
 	s := start(t, dataFolder(t), "--drain-delay=3s")

@@ -30,6 +30,9 @@ func (c customer) asks(t *testing.T) int {
 }
 
 func TestAKeyThatIsRevokedOnOneInstanceIsWorthNothingOnTheOther(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	on := outsideServices(t)
 	here, there := on.launchTwo(t)

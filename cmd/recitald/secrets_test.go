@@ -9,6 +9,9 @@ import (
 )
 
 func TestLogsAndMetricsHoldNeitherTextsNorKeys(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	// given a recitald with all logging enabled
 	s := start(t, dataFolder(t), "--log-level=debug")

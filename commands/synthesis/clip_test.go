@@ -307,6 +307,9 @@ func TestTheSameResultTwiceIsTwoClips(t *testing.T) {
 
 // Whoever hangs up, whenever, saves nothing, and pays as without a clip.
 func TestRepliesThatAreCutAreNotSaved(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	a := newArchive(t)
 	_, whole := a.save(a.Open("indie"), story)
 	proptest.Check(t, 4, func(rt *rapid.T) {

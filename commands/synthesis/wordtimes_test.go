@@ -75,6 +75,9 @@ func TestTheTimesOfAReplyCanBeReadWhenItHasEnded(t *testing.T) {
 
 // A client that disconnects can read the times of what it has paid for.
 func TestTheTimesOfACutReplyAreThoseOfWhatWasHandedOver(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	a := newArchive(t)
 	shelf := a.keepTimes()
 	account := a.Open("enterprise")

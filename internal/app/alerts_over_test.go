@@ -14,6 +14,9 @@ import (
 
 // The alert of an invoice ends when it is settled, and that of two subscriptions when one of them has ended.
 func TestAlertsOfBillingEndByThemselves(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	cfg := config(t)
 	a := open(t, cfg)

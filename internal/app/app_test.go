@@ -130,6 +130,9 @@ func TestAFolderWithALongPath(t *testing.T) {
 }
 
 func TestTheSecretsSurviveARestart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	cfg := config(t)
 	read := func() (all []string) {
@@ -148,6 +151,9 @@ func TestTheSecretsSurviveARestart(t *testing.T) {
 }
 
 func TestOpenThatFailsSaysWhyAndLeavesNothingRunning(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	for _, c := range []struct {
 		name   string
 		change func(t *testing.T, cfg *app.Config)
@@ -214,6 +220,9 @@ func TestOpenThatFailsSaysWhyAndLeavesNothingRunning(t *testing.T) {
 }
 
 func TestASecondRecitaldOnOneFolderIsRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	cfg := config(t)
 	first := open(t, cfg)

@@ -28,6 +28,9 @@ func status(t *testing.T, a *app.App, method, path, key string) int {
 }
 
 func TestAKeyThatIsUsedAgainIsKnownByHeart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	cfg := config(t)
 	a := open(t, cfg)
@@ -46,6 +49,9 @@ func TestAKeyThatIsUsedAgainIsKnownByHeart(t *testing.T) {
 }
 
 func TestTheOperatorsKeyDoesNotComeBackWithAStart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	// given a key that was revoked
 	cfg := config(t)

@@ -311,6 +311,9 @@ func (c *cluster) reservation() (id string) {
 }
 
 func TestAlertsOfEarlierReleases(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	// given alerts that nobody has cleared: of an item that was done since, of a generation that is gone, and of what
 	// only a person can judge
@@ -342,6 +345,9 @@ func TestAlertsOfEarlierReleases(t *testing.T) {
 }
 
 func TestAnItemThatStaysOnTheListKeepsItsAlert(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	c := newCluster(t)
 	c.shared.AlertEvery = 20 * time.Millisecond
@@ -356,6 +362,9 @@ func TestAnItemThatStaysOnTheListKeepsItsAlert(t *testing.T) {
 }
 
 func TestAPaymentProviderThatIsDownIsInTheDamageReport(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	c := newCluster(t)
 	c.shared.AlertEvery, c.shared.Reconcile = 20*time.Millisecond, time.Second

@@ -52,6 +52,9 @@ func TestEachPersonInATokenFileHasATokenOfTheirOwn(t *testing.T) {
 // Operators sign a browser in with their token. Its cookie needs no list: it outlives the instance, and ends with the
 // token.
 func TestAnOperatorsBrowserIsSignedInUntilItsTokenIsReplaced(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	cfg := config(t)
 	cfg.OperatorTokenFile = filepath.Join(t.TempDir(), "people")
 	people := func(ada, bob string) {

@@ -60,6 +60,9 @@ func (o operator) speak(voice, more string) (*http.Response, []byte) {
 }
 
 func TestAnInstalledVoiceSpeaks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	cfg := config(t)
 	library := neuraltest.Runtime(t)
 	a := open(t, cfg)

@@ -240,6 +240,9 @@ func (c *cluster) types(t *testing.T, stream string) (types []string) {
 }
 
 func TestAnOldSecretIsReplacedAndUseIsNotedOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	c := newCluster(t)
 	here := c.open(c.shared)

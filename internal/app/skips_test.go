@@ -84,6 +84,9 @@ func (c *cluster) broken(stream string) (id uuid.UUID) {
 }
 
 func TestASkippedEventHidesNoRevocation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	for name, spoil := range map[string]func(c *cluster, stream string) uuid.UUID{
 		"of an unknown type": func(c *cluster,
 			stream string) uuid.UUID {

@@ -39,6 +39,9 @@ func pauses() map[string]float64 {
 
 // The pauses of all engines and ways are those of the table, and scale with the speed.
 func TestPausesAreThoseOfTheTable(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	speaker := speech.NewSpeaker(openPool(t, 2)).WithSecondEngine(openFlite(t, 2))
 	for text, want := range pauses() {
 		for _, r := range []speech.Request{

@@ -173,6 +173,9 @@ func TestAllVoicesAreEquallyLoud(t *testing.T) {
 }
 
 func TestAllSpeedsAreEquallyLoud(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	speaker := speech.NewSpeaker(openPool(t, 2)).WithSecondEngine(openFlite(t, 2))
 	for _, language := range []string{"en-us", "de", "ru", "vi"} {
 		for _, model := range []string{speech.ModelAurora, speech.ModelBlizzard} {
@@ -210,6 +213,9 @@ func TestTheTimbreOfAVoiceIsHeard(t *testing.T) {
 
 // The engines' own speeds depend on the text; the length of the audio does not.
 func TestSpeedIsExact(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	speaker := speech.NewSpeaker(openPool(t, 2)).WithSecondEngine(openFlite(t, 2))
 	texts := map[string]string{"Hello there. How are you?": "en-us", "Yes.": "en-us", report("vi"): "vi"}
 	if !testing.Short() {

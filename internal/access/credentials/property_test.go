@@ -34,6 +34,9 @@ func (d dawdling) State(ctx context.Context, id string) (account.State, eventlog
 // However look-ups, changes and revocations meet: a key that was created is found and one that was revoked is not, by
 // every look-up that begins later.
 func TestNoLookUpFindsARevokedKey(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	w := newWorld(t)
 	proptest.Check(t, 4, func(r *rapid.T) {
 		config := w.strictly()

@@ -35,6 +35,9 @@ func requireHarmless(t testing.TB, file []byte) (decoded audio.Decoded, unusable
 }
 
 func TestFilesThatAreCutOff(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	for _, kind := range kinds() {
 		t.Run(kind.name, func(t *testing.T) {
 			whole := tone(t, kind.encoder, 2, 48000, 1)

@@ -76,6 +76,9 @@ func played(recordings [][]byte, steps int) (all [][]byte) {
 
 // An installed voice that is near to the speaker is moved, and the clone is then nearer than one of the synthesiser.
 func TestACloneIsMadeOfANearInstalledVoice(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	plain, engine := newCloner(t)
 	flite := open(t, workertest.Flite(workerBinary))
 	leah, _ := speech.LookupVoice("leah")
