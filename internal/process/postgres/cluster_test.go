@@ -148,6 +148,9 @@ func TestAServerThatDiesIsStartedAgain(t *testing.T) {
 
 // New connections do not notice all of them, and neither do those that exist.
 func TestAServerThatDoesNotAnswerIsReplaced(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	cases := map[string]func(t *testing.T, cluster *postgres.Cluster){
 		"its socket is gone": func(t *testing.T, cluster *postgres.Cluster) {
@@ -246,6 +249,9 @@ func TestTheLogHoldsNothingOfStatements(t *testing.T) {
 }
 
 func TestTheNextStartCopesWithAKilledRecitald(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	cases := map[string]struct {
 		killServer bool
