@@ -19,7 +19,7 @@ type invoice struct {
 	BillingReason            string         `json:"billing_reason"`
 	Currency                 string         `json:"currency"`
 	Customer                 text           `json:"customer"`
-	DefaultPaymentMethod     text           `json:"default_payment_method"` // "" means the subscription's or the customer's
+	DefaultPaymentMethod     text           `json:"default_payment_method"` // "": the subscription's or customer's
 	Lines                    inner[*line]   `json:"lines"`
 	NextPaymentAttempt       unix           `json:"next_payment_attempt"`
 	Number                   text           `json:"number"`

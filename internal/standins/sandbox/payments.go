@@ -42,7 +42,7 @@ type paymentIntent struct {
 	LastPaymentError *problem `json:"last_payment_error"`
 	LatestCharge     text     `json:"latest_charge"`
 	Invoice          string   `json:"sandbox_invoice"`
-	First            bool     `json:"sandbox_first"` // first payment of a subscription: its card is saved for later payments
+	First            bool     `json:"sandbox_first"` // of a subscription: its card also pays later
 }
 
 const (
