@@ -18,7 +18,7 @@ type schedule struct {
 }
 
 // defaultSettings apply to a subscription when a schedule's next phase starts.
-type defaultSettings struct { // "" means the customer's
+type defaultSettings struct {
 	DefaultPaymentMethod text `json:"default_payment_method"` // "": the customer's
 }
 

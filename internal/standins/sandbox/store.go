@@ -50,8 +50,8 @@ func (s *store) read(path string) error {
 	}
 	for line := range bytes.Lines(raw) {
 		if !bytes.HasSuffix(line, []byte("\n")) {
-			break // it was cut by a crash
-		} // cut by a crash
+			break // cut by a crash
+		}
 		var changes map[string]record
 		if err := json.Unmarshal(line, &changes); err != nil {
 			return err

@@ -31,9 +31,9 @@ const (
 )
 
 // tries is the outcome of an operation's attempts.
-type tries struct { // an attempt got no response
-	failed bool // an attempt may have had an effect
-	open   bool // an attempt may have had an unknown effect
+type tries struct {
+	failed bool // an attempt got no response
+	open   bool // an attempt may have had an effect
 }
 
 // repeat attempts an operation until it gets a response, until ctx ends, or until the outage has lasted longer than

@@ -32,10 +32,10 @@ type Comparison struct {
 }
 
 // Noise is the amount of a voice's random variation: 0 is none, 1 as much as in training.
-type Noise struct { // of the samples
-	Sound float64 // of the sound
-	Pace  float64 // of both
-	Seed  uint64  // of all of it
+type Noise struct {
+	Sound float64 // of the samples
+	Pace  float64 // of the durations
+	Seed  uint64  // of both
 }
 
 // Sentence is an encoded sentence that has no samples yet.

@@ -86,10 +86,10 @@ type Node struct {
 
 // field is a field of a protobuf message.
 type field struct {
-	number  protowire.Number // including the tag
-	raw     []byte           // excluding the tag
-	content []byte           // the value of a bytes field
-	varint  uint64           // the value of a varint field
+	number  protowire.Number
+	raw     []byte // including the tag
+	content []byte // the value of a bytes field
+	varint  uint64
 }
 
 // Parse parses a model. It refuses files that are not models, and models that read files or run other code: tensors
