@@ -27,7 +27,7 @@ type openAlert struct {
 	Sentence string    `json:"sentence" col:"alert"`
 }
 
-// alertID is empty while the log is away.
+// alertID is the id of an alert. It is empty while the log is unavailable.
 type alertID string
 
 func (id alertID) cell(people bool) string {
@@ -39,7 +39,7 @@ func (id alertID) cell(people bool) string {
 
 type listAlerts struct{ listForm }
 
-// Run prints the alerts that are open.
+// Run prints the open alerts.
 func (c *listAlerts) Run(ctx context.Context, admin *client, to terminal) error {
 	var open openAlerts
 	if err := admin.get(ctx, "listing alerts", "/admin/alerts", &open); err != nil {
@@ -70,7 +70,7 @@ func (c *clearAlert) Run(ctx context.Context, admin *client, to terminal) error 
 
 type showOutbox struct{ listForm }
 
-// outbox is the admin API's list of notices that were not sent.
+// outbox is the admin API's list of unsent notices.
 type outbox struct {
 	Notices []unsentNotice `json:"notices"`
 }

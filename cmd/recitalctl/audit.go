@@ -22,7 +22,7 @@ type audits struct {
 	Heads     auditHeads    `cmd:"" help:"List the signed heads of the log, or keep them in a file elsewhere, as proof."`
 }
 
-// auditList lists the entries of the area after which the command is named.
+// auditList lists the entries of the area that the command is named after.
 type auditList struct {
 	Account  string `placeholder:"ID" help:"Only entries on this account."`
 	Email    string `placeholder:"ADDRESS" help:"${audit_filters_email}"`
@@ -38,7 +38,7 @@ type auditList struct {
 
 type auditSessions struct{ auditList }
 
-// Help is shown below the flags.
+// Help implements kong.HelpProvider.
 func (*auditSessions) Help() string {
 	return `Examples:
   recitalctl audit sessions --account 0190b0c0111172228333444455556666
@@ -50,7 +50,7 @@ The token is that of an auditor (auditor-token in the data folder, or --token-fi
 whom no personal data is shown.`
 }
 
-// Validate is called by kong.
+// Validate implements kong's check of arguments.
 func (c *auditList) Validate() error {
 	if c.Limit < 0 {
 		return fmt.Errorf("--limit is 0 or more")
@@ -58,7 +58,7 @@ func (c *auditList) Validate() error {
 	return nil
 }
 
-// auditEntry is the admin API's description of an entry.
+// auditEntry is an entry in the admin API's list.
 type auditEntry struct {
 	At          stamp        `json:"at" col:"time"`
 	Kind        string       `json:"kind"`
@@ -86,7 +86,7 @@ type auditActor struct {
 	Session string `json:"session,omitempty" col:"actor_session,wide"`
 }
 
-// stamp is a time of the admin API.
+// stamp is a time in the admin API's format.
 type stamp string
 
 func (s stamp) cell(people bool) string {
@@ -97,7 +97,7 @@ func (s stamp) cell(people bool) string {
 	return local(at)
 }
 
-// personalData has the personal data of an entry in one cell.
+// personalData is the personal data of an entry, printed in one cell.
 type personalData map[string]string
 
 func (d personalData) cell(bool) string {
@@ -119,7 +119,7 @@ func (p auditPage) next() *string { return p.Next }
 
 const maxAuditPage = 500
 
-// Run prints page by page, so that a long list needs no more memory than a short one.
+// Run prints page by page, so that memory does not grow with the list.
 func (c *auditList) Run(ctx context.Context, command *kong.Context, admin auditor, to terminal) error {
 	area := command.Selected().Name
 	if c.Personal || c.Email != "" {
@@ -162,10 +162,10 @@ func (c *auditList) query(reason string) url.Values {
 	return query
 }
 
-// moment is a time as a person writes it; zero where nothing was written.
+// moment is a time argument. The zero value is an absent one.
 type moment struct{ time.Time }
 
-// UnmarshalText parses a time. Without a zone it is one of this machine's.
+// UnmarshalText parses a time. Without a zone, it is in the local zone.
 func (m *moment) UnmarshalText(text []byte) error {
 	for _, layout := range []string{
 		time.RFC3339Nano, "2006-01-02T15:04:05", time.DateTime, "2006-01-02 15:04", time.DateOnly,
@@ -178,7 +178,7 @@ func (m *moment) UnmarshalText(text []byte) error {
 	return fmt.Errorf("%q is no time: write 2026-11-22, 2026-11-22 15:04 or 2026-11-22T15:04:05Z", printable(string(text)))
 }
 
-// String returns the time as the admin API takes it, "" for none.
+// String returns the time in the admin API's format, or "" if it is zero.
 func (m moment) String() string {
 	if m.IsZero() {
 		return ""

@@ -30,7 +30,7 @@ type auditVerify struct {
 	Format    format   `default:"table" enum:"table,json" help:"Form of the result: table or json."`
 }
 
-// Help is shown below the flags.
+// Help implements kong.HelpProvider.
 func (*auditVerify) Help() string {
 	return `Reads the whole log and computes its chain of hashes again. If it is not what the signed heads say, it says
 where, and the exit code is 1. Nothing is proved of the events after the last head, nor of what happened before they
@@ -118,7 +118,7 @@ func (c *auditVerify) print(to terminal, found outcome) error {
 	return found.explain(to.out)
 }
 
-// explain prints what the check proves and what it does not.
+// explain prints what is proved and what is not.
 func (o outcome) explain(out io.Writer) (err error) {
 	if o.Intact && o.Last != nil {
 		_, err = fmt.Fprintf(out, "Proved: none of the first %d events was changed, removed, added or reordered since %s, "+
@@ -152,12 +152,12 @@ func (o outcome) verdict() string {
 	return "nothing is proved: there are no heads"
 }
 
-// check is a check that has begun.
+// check is a running check.
 type check struct {
 	verifier *chain.Verifier
 	against  *against // nil without --against
-	state    string   // file; "" for none
-	kept     kept     // what it had
+	state    string   // path of the state file; "" for none
+	kept     kept     // content of the state file
 	keys     []string
 	signer   signer
 	from     eventlog.Position
@@ -169,17 +169,17 @@ type kept struct {
 	Against *logdiff.Checkpoint `json:"against,omitempty"`
 }
 
-// signer is the source of the public key of the heads.
+// signer is the source of the heads' public key.
 type signer string
 
 const (
 	signerGiven       signer = "given"       // by the auditor
-	signerExported    signer = "exported"    // by heads that the auditor has kept
+	signerExported    signer = "exported"    // by heads that the auditor exported earlier
 	signerRecitald    signer = "recitald"    // by a running recitald
-	signerUnconfirmed signer = "unconfirmed" // by nothing but the log itself
+	signerUnconfirmed signer = "unconfirmed" // by the log itself
 )
 
-// errNoHeads means that a log names no key, because it has no heads.
+// errNoHeads means that the log has no heads, and so no key.
 var errNoHeads = errors.New("the log holds no heads, so nothing can be proved by it alone")
 
 func (c *auditVerify) begin(ctx context.Context, log audited) (_ *check, err error) {
@@ -224,7 +224,7 @@ func (c *auditVerify) begin(ctx context.Context, log audited) (_ *check, err err
 	return begun, nil
 }
 
-// keys returns the keys that heads may be signed with, in the order in which they are believed.
+// keys returns the trusted keys of heads, and their source.
 func (c *auditVerify) keys(ctx context.Context, log audited) (keys []string, from signer, err error) {
 	switch keys, from = c.PublicKey, signerGiven; {
 	case len(keys) > 0:
@@ -247,7 +247,7 @@ func (c *auditVerify) keys(ctx context.Context, log audited) (keys []string, fro
 	return keys, from, err
 }
 
-// exportedKeys returns those that have signed the heads of the file.
+// exportedKeys returns the keys that signed the exported heads.
 func (c *auditVerify) exportedKeys() (keys []string, err error) {
 	heads, err := c.exported()
 	if err != nil {
@@ -274,7 +274,7 @@ func (c *check) close() (err error) {
 	return err
 }
 
-// exported yields the heads of the file, which is closed with the process.
+// exported yields the heads in the file of --heads, which stays open until the process ends.
 func (c *auditVerify) exported() (iter.Seq2[audit.Head, error], error) {
 	if c.Heads == "" {
 		return nil, nil
@@ -303,7 +303,7 @@ func (c *check) resume() (*chain.Checkpoint, error) {
 	return &c.kept.Checkpoint, nil
 }
 
-// keep writes the state in one step.
+// keep writes the state atomically.
 func (c *check) keep() error {
 	if c.state == "" {
 		return nil
@@ -317,7 +317,7 @@ func (c *check) keep() error {
 	if err != nil {
 		return err
 	}
-	next, err := os.CreateTemp(filepath.Dir(c.state), ".verify-*") // 0600
+	next, err := os.CreateTemp(filepath.Dir(c.state), ".verify-*") // mode 0600
 	if err != nil {
 		return fmt.Errorf("keeping the state: %w", err)
 	}
@@ -328,7 +328,7 @@ func (c *check) keep() error {
 	return os.Rename(next.Name(), c.state)
 }
 
-// keepEvery is how often the state is written.
+// keepEvery is the interval of writing the state.
 const keepEvery = 5 * time.Second
 
 func (c *check) run(ctx context.Context, log audited, to terminal) (outcome, error) {
@@ -352,14 +352,14 @@ func (c *check) run(ctx context.Context, log audited, to terminal) (outcome, err
 		}
 		progress.add(1)
 	}
-	// The state is kept before the end, so that the next check expects heads of events that were not read yet.
+	// Written before the end of the check, so that the next check expects heads of events that were not read yet.
 	if err := c.keep(); err != nil {
 		return outcome{}, err
 	}
 	return c.end(until())
 }
 
-// begins returns after which position the log is read.
+// begins returns the position after which the log is read.
 func (c *check) begins() eventlog.Position {
 	if c.against != nil && c.against.After().Compare(c.from) < 0 {
 		return c.against.After()
@@ -412,7 +412,7 @@ type against struct {
 	saved savedLog
 }
 
-// compareWith begins or continues a comparison of a log with a backup of it.
+// compareWith starts or continues a comparison of a log with a backup of it.
 func compareWith(ctx context.Context, dir, log string, from *logdiff.Checkpoint) (*against, error) {
 	saved, err := openSaved(dir)
 	if err != nil {
@@ -439,7 +439,7 @@ func (l savedLog) compare(ctx context.Context, log string, from *logdiff.Checkpo
 
 func (a *against) close() error { return errors.Join(a.Close(), a.saved.Close()) }
 
-// maxPrinted is how many differences are printed. The form for programs has all that are known.
+// maxPrinted is the maximum number of differences that are printed. JSON has all that are known.
 const maxPrinted = 100
 
 func printDifferences(out io.Writer, r logdiff.Report) {

@@ -107,7 +107,7 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, to terminal) int {
-	if slices.Equal(args, []string{"--version"}) { // which is a flag of projections, too
+	if slices.Equal(args, []string{"--version"}) { // --version is also a flag of commands on projections
 		fmt.Fprintln(to.out, "recitalctl", release.Build())
 		return exitDone
 	}
@@ -146,7 +146,7 @@ func run(ctx context.Context, args []string, to terminal) int {
 	return exitDone
 }
 
-// explainUsage names a negative number, which kong takes for a flag that is not known. No argument may be negative.
+// explainUsage explains a negative number, which kong takes for an unknown flag. All numbers are positive.
 func explainUsage(args []string, err error) error {
 	for _, arg := range args {
 		if _, notANumber := strconv.ParseInt(arg, 10, 64); notANumber == nil && strings.HasPrefix(arg, "-") {
@@ -160,7 +160,7 @@ func explainUsage(args []string, err error) error {
 type failure struct {
 	code    int
 	err     error
-	status  int  // of recitald's refusal, 0 for other errors
+	status  int  // HTTP status of recitald's refusal; 0 for other errors
 	passing bool // a retry may succeed without a change
 }
 
@@ -172,7 +172,7 @@ func fail(code int, format string, args ...any) error {
 	return &failure{code: code, err: fmt.Errorf(format, args...)}
 }
 
-// failForNow is fail for errors after which a retry may succeed without a change.
+// failForNow is like fail, for errors that may pass without a change.
 func failForNow(code int, format string, args ...any) error {
 	return &failure{code: code, err: fmt.Errorf(format, args...), passing: true}
 }
@@ -185,12 +185,12 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
-// helpTexts has the help texts that are too long for the tags of fields, which name them.
+// helpTexts has the help texts that are too long for field tags. The tags refer to them by name.
 //
 //go:embed help.txt
 var helpTexts string
 
-// newParser returns a parser of the commands.
+// newParser returns the parser of the command line.
 func newParser(c *commands, options ...kong.Option) (*kong.Kong, error) {
 	texts, name := kong.Vars{}, ""
 	for line := range strings.Lines(helpTexts) {
@@ -205,7 +205,7 @@ func newParser(c *commands, options ...kong.Option) (*kong.Kong, error) {
 	return kong.New(c, append(options, texts)...)
 }
 
-// settings are the settings of every command. They have the same names as recitald's.
+// settings are the common flags of all commands. They have the same names as recitald's.
 type settings struct {
 	AdminAddr string        `env:"RECITAL_ADMIN_ADDR" placeholder:"HOST:PORT" help:"${settings_admin_addr}"`
 	DataDir   string        `default:".recital" env:"RECITAL_DATA_DIR" help:"${settings_data_dir}"`
@@ -214,16 +214,16 @@ type settings struct {
 	Reason    string        `placeholder:"TEXT" help:"${settings_reason}"`
 	Wide      bool          `help:"Print all columns of tables, however long their lines are."`
 
-	tokenName string // of the file in the data folder; "" for the operator's
+	tokenName string // file name of the token in the data folder; "" for the operator's
 }
 
-// located returns the settings with the admin address of the recitald that works in the data folder, if none is set.
+// located returns the settings with a default for AdminAddr: the address of the recitald that uses the data folder.
 func (s settings) located() settings {
 	s.AdminAddr = cmp.Or(s.AdminAddr, datafolder.Find(s.DataDir).Admin, "127.0.0.1:8081")
 	return s
 }
 
-// Validate is called by kong; its errors mean wrong usage.
+// Validate implements kong's check of arguments.
 func (s settings) Validate() error {
 	if err := checkAddress(s.AdminAddr); s.AdminAddr != "" && err != nil {
 		return fmt.Errorf("the admin address %q: %w", s.AdminAddr, err)
@@ -241,7 +241,7 @@ func (s settings) Validate() error {
 	return nil
 }
 
-// needsReason refuses to read personal data without a reason.
+// needsReason returns an error if there is no reason, which reading personal data requires.
 func (s settings) needsReason() error {
 	if strings.TrimSpace(s.Reason) == "" {
 		return fail(exitUsage, "personal data is only read with --reason, which the log keeps")
@@ -249,7 +249,7 @@ func (s settings) needsReason() error {
 	return nil
 }
 
-// offline returns the actor of commands that need no recitald and no token: the user of this machine.
+// offline returns the actor of commands that need neither recitald nor a token: the user of this machine.
 func (s settings) offline() eventlog.Actor {
 	name := os.Getenv("SUDO_USER")
 	if known, err := user.Current(); err == nil && name == "" {
@@ -277,7 +277,7 @@ func (s settings) tokenPath() string {
 	return filepath.Join(s.DataDir, cmp.Or(s.tokenName, "operator-token"))
 }
 
-// token returns the operator token. No error and no output ever contains it.
+// token returns the operator token. No error or output may contain it.
 func (s settings) token() (string, error) {
 	path := s.tokenPath()
 	content, err := os.ReadFile(path)

@@ -27,7 +27,7 @@ type migrateLog struct {
 	Offline bool   `help:"${migrate_log_offline}"`
 }
 
-// Help is shown below the flags.
+// Help implements kong.HelpProvider.
 func (*migrateLog) Help() string {
 	return `Examples:
   recitalctl log migrate --to 'esdb://user:password@db1:2113'              while recitald serves
@@ -39,12 +39,13 @@ place: recitald with RECITAL_EVENTSTORE builds its read models again from there.
 the like) is not copied; Recital sets none.`
 }
 
-// source reads a log from its beginning up to until; the start means the head. It may be called again.
+// source reads a log from its start up to a position, or up to its head if until is the start. It may be called several
+// times.
 type source func(ctx context.Context, until eventlog.Position) (
 	logcopy.Header, iter.Seq2[eventlog.Recorded, error], error,
 )
 
-// Run copies, compares, and opens the copy.
+// Run copies the log, compares the copy, and opens it.
 func (c *migrateLog) Run(ctx context.Context, s settings, to terminal) error {
 	target, err := esdb.Open(esdb.Config{ConnectionString: c.To})
 	if err != nil {
@@ -59,7 +60,7 @@ func (c *migrateLog) Run(ctx context.Context, s settings, to terminal) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = done() }() // it was only read
+	defer func() { _ = done() }() // the source was only read
 	m := migration{
 		from: from, to: target, registry: registry, by: s.offline(), notes: to.notes, progress: newStage(to),
 		seal: func() error { return eventnode.Seal(filepath.Join(s.DataDir, "eventnode")) },
@@ -84,7 +85,7 @@ func (c *migrateLog) source(s settings, registry *eventlog.Registry, to terminal
 	return admin.wholeLog, func() error { return nil }, nil
 }
 
-// wholeLog is the source of a recitald that runs.
+// wholeLog is the source for a running recitald.
 func (c *client) wholeLog(ctx context.Context, until eventlog.Position) (
 	logcopy.Header, iter.Seq2[eventlog.Recorded, error], error,
 ) {
@@ -92,7 +93,7 @@ func (c *client) wholeLog(ctx context.Context, until eventlog.Position) (
 	if err != nil {
 		return logcopy.Header{}, nil, err
 	}
-	context.AfterFunc(ctx, func() { _ = body.Close() }) // it was only read
+	context.AfterFunc(ctx, func() { _ = body.Close() }) // the source was only read
 	reader, err := logcopy.NewReader(body)
 	if err != nil {
 		return logcopy.Header{}, nil, err
@@ -100,7 +101,7 @@ func (c *client) wholeLog(ctx context.Context, until eventlog.Position) (
 	return reader.Header(), reader.Events(), nil
 }
 
-// offline is the source of a folder that no recitald uses.
+// offline returns the source for a folder that no recitald is using.
 func offline(folder string, registry *eventlog.Registry, to terminal) (source, func() error, error) {
 	if _, err := os.Stat(folder); err != nil {
 		return nil, nil, fail(exitUsage, "there is no log of an embedded node: %w", err)
@@ -125,15 +126,15 @@ func offline(folder string, registry *eventlog.Registry, to terminal) (source, f
 	return read, end, nil
 }
 
-// migration is a copy in progress.
+// migration is a running migration.
 type migration struct {
 	from     source
 	to       eventlog.Log
-	registry *eventlog.Registry // knows the log's identity, and nothing else
+	registry *eventlog.Registry // only knows LogOpened
 	by       eventlog.Actor
 	notes    io.Writer
 	progress *stage
-	seal     func() error // keeps recitald from starting on the log from which it is moved
+	seal     func() error // keeps recitald from starting on the source
 }
 
 func (m *migration) run(ctx context.Context, last bool) error {
@@ -168,7 +169,7 @@ func (m *migration) run(ctx context.Context, last bool) error {
 			"recitald, and repeat with --offline, which copies the rest.\n", header.Until)
 		return nil
 	}
-	if err := m.seal(); err != nil { // before the log has a future in its new place
+	if err := m.seal(); err != nil { // must happen before NextEpoch
 		return err
 	}
 	if _, err := eventlog.NextEpoch(ctx, m.to, m.registry, header.Identity, m.by, time.Now()); err != nil {
@@ -181,7 +182,7 @@ func (m *migration) run(ctx context.Context, last bool) error {
 	return nil
 }
 
-// shown returns a function that shows the progress of a copy or a comparison.
+// shown returns a function that shows the progress of copying or comparing.
 func (m *migration) shown(doing string, until eventlog.Position) func(uint64, eventlog.Position) {
 	m.progress.begin(doing, int64(until.Commit))
 	return func(_ uint64, last eventlog.Position) { m.progress.set(int64(last.Commit)) }

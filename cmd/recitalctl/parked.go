@@ -48,7 +48,7 @@ type listParked struct {
 	listForm
 }
 
-// Help is shown below the flags.
+// Help implements kong.HelpProvider.
 func (*listParked) Help() string {
 	return `Examples:
   recitalctl projections parked list
@@ -58,7 +58,7 @@ An event is one row of the table, with the read models that could not handle it.
 it), parked (they went on without it and without what follows in its stream).`
 }
 
-// Validate is called by kong.
+// Validate implements kong's check of arguments.
 func (c *listParked) Validate() error {
 	if c.Limit < 1 || c.Limit > 100_000 {
 		return fmt.Errorf("--limit is 1 to 100000")
@@ -66,10 +66,10 @@ func (c *listParked) Validate() error {
 	return nil
 }
 
-// maxParkedPage is the largest page of the admin API.
+// maxParkedPage is the admin API's maximum.
 const maxParkedPage = 500
 
-// Run reads page by page.
+// Run prints the events.
 func (c *listParked) Run(ctx context.Context, admin *client, to terminal) error {
 	all, err := admin.parked(ctx, "listing parked events", c.After, c.Limit)
 	switch {
@@ -87,7 +87,7 @@ func (c *listParked) Run(ctx context.Context, admin *client, to terminal) error 
 	return nil
 }
 
-// parked returns the events after a position; a limit of 0 means all.
+// parked returns the parked events after a position. A limit of 0 means all.
 func (c *client) parked(ctx context.Context, doing, after string, limit int) (parkedPage, error) {
 	all := parkedPage{Parked: []parkedEvent{}}
 	list := listing{
@@ -102,13 +102,13 @@ func (c *client) parked(ctx context.Context, doing, after string, limit int) (pa
 	return all, nil
 }
 
-// parkedRow is an event with all read models that could not handle it.
+// parkedRow is an event with the read models that could not handle it.
 type parkedRow struct {
 	parkedEvent
 	ReadModels string `col:"read_models"`
 }
 
-// byEvent returns a row for each event.
+// byEvent returns a row per event.
 func byEvent(parked []parkedEvent) (rows []parkedRow) {
 	for _, e := range parked {
 		name := fmt.Sprintf("%s (%d)", e.Name, e.Generation)
@@ -129,7 +129,7 @@ type retryParked struct {
 	Version    int    `placeholder:"N" help:"Of which version; by default that of the recitald."`
 }
 
-// Help is shown below the flags.
+// Help implements kong.HelpProvider.
 func (*retryParked) Help() string {
 	return `Examples:
   recitalctl projections parked retry --event 0190a5f0-1111-7222-8333-444455556666
@@ -193,12 +193,12 @@ func (c *retryParked) retry(ctx context.Context, admin *client, of generationID)
 	return *done.Applied, nil
 }
 
-// someEvent identifies an event of the log.
+// someEvent is an argument that identifies an event.
 type someEvent struct {
 	Event string `arg:"" help:"Id of the event, as parked list shows it."`
 }
 
-// skippedEvent is the admin API's description of an event that is skipped.
+// skippedEvent is the admin API's description of a skipped event.
 type skippedEvent struct {
 	EventID     string    `json:"event_id"`
 	Stream      string    `json:"stream" col:",wide"`
@@ -218,7 +218,7 @@ type skipEvent struct {
 	Yes      bool   `help:"Do not ask."`
 }
 
-// Help is shown below the flags.
+// Help implements kong.HelpProvider.
 func (*skipEvent) Help() string {
 	return `Examples:
   recitalctl projections parked skip 0190a5f0-1111-7222-8333-444455556666 --reason TEXT           asks first
@@ -249,7 +249,7 @@ func (c *skipEvent) Run(ctx context.Context, admin *client, to terminal) error {
 	return nil
 }
 
-// hides describes what the event may have done that is not seen without it.
+// hides describes the effects of the event that may now be missing.
 func (e skippedEvent) hides() string {
 	switch kind, id, _ := strings.Cut(e.Stream, "-"); {
 	case e.Unconfirmed && kind == "session":
@@ -269,7 +269,7 @@ func (e skippedEvent) hides() string {
 
 type skippedList struct{ listForm }
 
-// Run lists the skipped events.
+// Run prints the skipped events.
 func (c *skippedList) Run(ctx context.Context, admin *client, to terminal) error {
 	var all struct {
 		Skips []skippedEvent `json:"skips"`
@@ -282,7 +282,7 @@ func (c *skippedList) Run(ctx context.Context, admin *client, to terminal) error
 
 type confirmSkip struct{ someEvent }
 
-// Help is shown below the flags.
+// Help implements kong.HelpProvider.
 func (*confirmSkip) Help() string {
 	return `Examples:
   recitalctl projections parked confirm 0190a5f0-1111-7222-8333-444455556666 --reason "read it: a new preference"
@@ -302,7 +302,7 @@ func (c *confirmSkip) Run(ctx context.Context, admin *client, to terminal) error
 
 type unskipEvent struct{ someEvent }
 
-// Help is shown below the flags.
+// Help implements kong.HelpProvider.
 func (*unskipEvent) Help() string {
 	return `Examples:
   recitalctl projections parked unskip 0190a5f0-1111-7222-8333-444455556666 --reason "all run the newer release"
@@ -310,7 +310,7 @@ func (*unskipEvent) Help() string {
 For when every recitald runs a release that handles it. Read models that passed it lack it until they are rebuilt.`
 }
 
-// Run lets the event count again.
+// Run ends the skip.
 func (c *unskipEvent) Run(ctx context.Context, admin *client, to terminal) error {
 	var done struct {
 		Rebuild []string `json:"rebuild"`

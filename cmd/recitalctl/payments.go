@@ -29,7 +29,7 @@ type paymentCommands struct {
 	Check paymentsCheck `cmd:"" help:"${payments_check}"`
 }
 
-// Help is shown by recitalctl payments --help.
+// Help implements kong.HelpProvider.
 func (paymentCommands) Help() string {
 	return `The account at the payment provider, Stripe. Its key is that of recitald, from RECITAL_STRIPE_KEY or from the
 file that RECITAL_STRIPE_KEY_FILE names: it is never given on the command line. With a key of test mode, only test mode
@@ -53,14 +53,14 @@ Exit codes: 0 all is there, 1 something is missing or was refused, 2 wrong usage
 4 there is no key, or the provider does not accept it, or not for what is to be done.`
 }
 
-// paymentsAccess is how the account at the payment provider is reached. The names are those of recitald's settings.
+// paymentsAccess configures access to the payment provider. Its flags have the names of recitald's settings.
 type paymentsAccess struct {
 	StripeURL     string `env:"RECITAL_STRIPE_URL" placeholder:"https://HOST" help:"${payments_url}"`
 	StripeKeyFile string `env:"RECITAL_STRIPE_KEY_FILE" placeholder:"PATH" help:"${payments_key_file}"`
 	PublicURL     string `env:"RECITAL_PUBLIC_URL" placeholder:"https://HOST" help:"${payments_public_url}"`
 }
 
-// Validate is called by kong.
+// Validate implements kong's check of arguments.
 func (a paymentsAccess) Validate() error {
 	for what, address := range map[string]string{"payment provider's": a.StripeURL, "public": a.PublicURL} {
 		u, err := url.Parse(address)
@@ -72,7 +72,7 @@ func (a paymentsAccess) Validate() error {
 	return nil
 }
 
-// endpoint returns the URL of recitald's webhooks, "" if the public URL is not known.
+// endpoint returns the URL of recitald's webhooks, or "" if the public URL is unknown.
 func (a paymentsAccess) endpoint() string {
 	if a.PublicURL == "" {
 		return ""
@@ -80,7 +80,7 @@ func (a paymentsAccess) endpoint() string {
 	return strings.TrimRight(a.PublicURL, "/") + "/payments/webhook"
 }
 
-// gateway returns the account. Close must follow.
+// gateway returns a client of the payment provider. The caller must close it.
 func (a paymentsAccess) gateway(s settings) (*stripe.Gateway, error) {
 	key, err := a.key()
 	if err != nil {
@@ -89,7 +89,7 @@ func (a paymentsAccess) gateway(s settings) (*stripe.Gateway, error) {
 	return stripe.New(stripe.Config{Key: key, URL: a.StripeURL, Timeout: s.Timeout})
 }
 
-// key returns the key. No error and no output ever contains it.
+// key returns the provider's key. No error or output may contain it.
 func (a paymentsAccess) key() (string, error) {
 	key := os.Getenv("RECITAL_STRIPE_KEY")
 	if key != "" && a.StripeKeyFile != "" {
@@ -109,7 +109,7 @@ func (a paymentsAccess) key() (string, error) {
 	return key, nil
 }
 
-// ofProvider returns an error of the payment provider with its exit code.
+// ofProvider adds the exit code to an error of the payment provider.
 func ofProvider(err error) error {
 	switch {
 	case err == nil:
@@ -127,7 +127,7 @@ type paymentsCheck struct {
 	valueForm
 }
 
-// Run prints what is found.
+// Run prints the findings.
 func (c *paymentsCheck) Run(ctx context.Context, s settings, to terminal) error {
 	g, err := c.gateway(s)
 	if err != nil {
@@ -165,7 +165,7 @@ type paymentsSetup struct {
 	Yes        bool   `help:"Do it without a question."`
 }
 
-// Validate is called by kong.
+// Validate implements kong's check of arguments.
 func (c *paymentsSetup) Validate() error {
 	if err := c.paymentsAccess.Validate(); err != nil {
 		return err
@@ -176,7 +176,7 @@ func (c *paymentsSetup) Validate() error {
 	return nil
 }
 
-// Run prints the plan, and carries it out after a question.
+// Run prints the plan, and carries it out after confirmation.
 func (c *paymentsSetup) Run(ctx context.Context, s settings, to terminal) error {
 	want := stripe.Setup{Endpoint: c.endpoint()}
 	var err error
@@ -232,9 +232,9 @@ func (c *paymentsSetup) carryOut(
 	return nil
 }
 
-// prepare shows the plan, and asks.
+// prepare prints the plan and asks for confirmation.
 func (c *paymentsSetup) prepare(ctx context.Context, steps []*stripe.Step, to terminal) error {
-	before := terminal{out: to.notes, wide: to.wide} // the result is that of the end
+	before := terminal{out: to.notes, wide: to.wide} // out is for the final result
 	if err := show(table, before, steps, rowsOf(steps)); err != nil {
 		return err
 	}
@@ -244,7 +244,7 @@ func (c *paymentsSetup) prepare(ctx context.Context, steps []*stripe.Step, to te
 	return to.confirm(ctx, c.Yes, "Change the account like this?")
 }
 
-// do carries a step out. The file of a secret is there before, so that a secret is not lost because it cannot be
+// do carries out a step. It creates the file of a secret first, so that the secret is not lost if the file cannot be
 // written.
 func (c *paymentsSetup) do(ctx context.Context, step *stripe.Step, to terminal) error {
 	if !step.Changes() {
@@ -261,7 +261,7 @@ func (c *paymentsSetup) do(ctx context.Context, step *stripe.Step, to terminal) 
 	defer file.Close()
 	secret, err := step.Do(ctx)
 	if err != nil {
-		return ofProvider(err) // the file stays, so that the next run knows that an endpoint's secret may be lost
+		return ofProvider(err) // the file stays as a sign that the endpoint's secret may be lost
 	}
 	if _, err := file.WriteString(secret + "\n"); err != nil {
 		return fail(exitFailed, "the secret could not be written: %w; empty the file and run it again", err)
@@ -275,7 +275,7 @@ func (c *paymentsSetup) show(to terminal, steps []*stripe.Step) error {
 	return show(c.Format, to, steps, rowsOf(steps))
 }
 
-// stepRow is a step of the plan in a table.
+// stepRow is a row of the plan.
 type stepRow struct {
 	Action string `json:"action"`
 	Kind   string `json:"kind"`
@@ -290,7 +290,7 @@ func rowsOf(steps []*stripe.Step) (rows []stepRow) {
 	return rows
 }
 
-// catalogueFile is what is to be on sale. Amounts are in minor units of the currency.
+// catalogueFile is the file of products and prices. Amounts are in minor units of the currency.
 type catalogueFile struct {
 	Products []catalogueProduct `json:"products"`
 }
@@ -303,8 +303,8 @@ type catalogueProduct struct {
 
 type cataloguePrice struct {
 	Currency      string `json:"currency"`
-	Amount        int64  `json:"amount"`         // a month
-	OverageMillis int64  `json:"overage_millis"` // thousandths of a minor unit for overage_unit characters past the plan
+	Amount        int64  `json:"amount"`         // per month
+	OverageMillis int64  `json:"overage_millis"` // thousandths of a minor unit per overage_unit characters beyond the plan
 	OverageUnit   int64  `json:"overage_unit"`
 }
 
@@ -338,7 +338,8 @@ func readCatalogue(path string) (prices []payments.Price, err error) {
 	return prices, nil
 }
 
-// check refuses what the provider or recitald could not use. seen has the plans and currencies before.
+// check returns an error if the provider or recitald could not use the product. seen has the earlier plans and
+// currencies.
 func (p catalogueProduct) check(seen map[string]bool) error {
 	if known, err := plan.Lookup(p.Plan); err != nil || known.Type == plan.Free {
 		return fmt.Errorf("%q is no plan that can be bought", p.Plan)
@@ -366,15 +367,15 @@ func orTwice(err error) error {
 
 var currencyCode = regexp.MustCompile(`^[a-z]{3}$`)
 
-// mostMinor is the highest amount of a charge at the provider.
-const mostMinor = 99_999_999
+// maxMinor is the provider's maximum amount of a charge.
+const maxMinor = 99_999_999
 
 func (p cataloguePrice) check() error {
 	switch {
 	case !currencyCode.MatchString(p.Currency):
 		return errors.New("a currency is three small letters, such as usd")
-	case p.Amount <= 0 || p.Amount > mostMinor:
-		return fmt.Errorf("the amount must be from 1 to %d minor units", mostMinor)
+	case p.Amount <= 0 || p.Amount > maxMinor:
+		return fmt.Errorf("the amount must be from 1 to %d minor units", maxMinor)
 	case money.Decimals(p.Currency) == 3 && p.Amount%10 != 0:
 		return errors.New("the provider takes amounts with three decimals only if the last one is 0")
 	case p.OverageMillis < 0 || p.OverageUnit < 0 || (p.OverageMillis == 0) != (p.OverageUnit == 0):
@@ -385,7 +386,7 @@ func (p cataloguePrice) check() error {
 	return nil
 }
 
-// of returns a price as the provider has it. Without metadata, characters past the plan cost nothing.
+// of returns the price in the provider's form. Without metadata, characters beyond the plan are free.
 func (p cataloguePrice) of(product catalogueProduct) payments.Price {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	return payments.Price{
@@ -397,8 +398,8 @@ func (p cataloguePrice) of(product catalogueProduct) payments.Price {
 	}
 }
 
-// wasLost reports whether a file of a secret is empty: a run that was cut has made it before it had the secret. One
-// with a content is never overwritten.
+// wasLost reports whether the file of a secret is empty, because an interrupted run created it before it got the
+// secret. A file that is not empty is never overwritten.
 func wasLost(path string) (bool, error) {
 	if path == "" {
 		return false, nil
@@ -413,7 +414,7 @@ func wasLost(path string) (bool, error) {
 	return info.Mode().IsRegular() && info.Size() == 0, nil
 }
 
-// openSecret creates the file of a secret, or opens one that is empty, for its owner only.
+// openSecret creates the file of a secret, or opens an empty one, with mode 0600.
 func openSecret(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {

@@ -23,7 +23,7 @@ type listProjections struct {
 	listForm
 }
 
-// Help is shown below the flags.
+// Help implements kong.HelpProvider.
 func (*listProjections) Help() string {
 	return `Examples:
   recitalctl projections list
@@ -34,7 +34,7 @@ is shown below the table), unfed (no recitald of its version runs). Rows are an 
 seconds and size in bytes.`
 }
 
-// Run prints the table, followed by the reasons why generations have stopped.
+// Run prints the generations, and why some have stopped.
 func (c *listProjections) Run(ctx context.Context, admin *client, to terminal) error {
 	all, err := admin.overview(ctx, "listing the projections")
 	if err != nil {
@@ -57,7 +57,7 @@ type promoteProjections struct {
 	listForm
 }
 
-// Help is shown below the flags.
+// Help implements kong.HelpProvider.
 func (*promoteProjections) Help() string {
 	return `Examples:
   recitalctl projections promote account
@@ -68,7 +68,7 @@ A generation that is still behind the live one is refused, or behind the log, wh
 one that was live is kept for a rollback, and fed, until it is retired.`
 }
 
-// Validate is called by kong.
+// Validate implements kong's check of arguments.
 func (c *promoteProjections) Validate() error {
 	if c.Generation != 0 && len(c.Names) > 1 {
 		return fmt.Errorf("--generation goes with one name")
@@ -94,7 +94,7 @@ type rollbackProjection struct {
 	listForm
 }
 
-// Help is shown below the flags.
+// Help implements kong.HelpProvider.
 func (*rollbackProjection) Help() string {
 	return `Examples:
   recitalctl projections rollback account
@@ -130,7 +130,7 @@ type retireProjection struct {
 	Yes        bool   `help:"Do not ask."`
 }
 
-// Help is shown below the flags.
+// Help implements kong.HelpProvider.
 func (*retireProjection) Help() string {
 	return `Examples:
   recitalctl projections retire account --generation 1            asks first
@@ -215,7 +215,7 @@ func (c *client) overview(ctx context.Context, doing string) (all overview, err 
 	return all, c.get(ctx, doing, "/admin/projections", &all)
 }
 
-// generationsAnswer contains the generations that a command affected.
+// generationsAnswer has the generations that a command affected.
 type generationsAnswer struct {
 	Generations []generationID `json:"generations"`
 }
@@ -226,7 +226,7 @@ func (c *client) change(ctx context.Context, doing, path string, command any) ([
 	return answer.Generations, err
 }
 
-// generationRow is a generation in a list.
+// generationRow is a row of the list of generations.
 type generationRow struct {
 	generationID
 	Live     either   `col:"live"`

@@ -26,7 +26,7 @@ type sandboxes struct {
 	Webhooks        sandboxOrder[webhooks]       `cmd:"" help:"${sandboxes_webhooks}"`
 }
 
-// Help is shown by recitalctl sandbox --help.
+// Help implements kong.HelpProvider.
 func (sandboxes) Help() string {
 	return `The payment provider that recitald brings along in mode dev.
 
@@ -53,7 +53,7 @@ func printStatus(f format, to terminal, status standins.Status) error {
 
 type sandboxStatus struct{ valueForm }
 
-// Run prints the state.
+// Run prints the status.
 func (c *sandboxStatus) Run(ctx context.Context, admin *client, to terminal) error {
 	var status standins.Status
 	if err := admin.get(ctx, "looking at the payment sandbox", "/admin/sandbox", &status); err != nil {
@@ -73,13 +73,13 @@ func (c *sandboxCustomers) Run(ctx context.Context, admin *client, to terminal) 
 	return show(c.Format, to, customers, customers)
 }
 
-// sandboxOrder is a command that has the sandbox do something. Its name is that of the admin API.
+// sandboxOrder is a command to the sandbox. It has the same name in the admin API.
 type sandboxOrder[Body any] struct {
 	valueForm
 	Order Body `embed:""`
 }
 
-// Run sends the order and prints the state of the sandbox.
+// Run sends the order and prints the sandbox's status.
 func (c *sandboxOrder[Body]) Run(ctx context.Context, command *kong.Context, admin *client, to terminal) error {
 	var status standins.Status
 	path := "/admin/sandbox/" + command.Selected().Name
@@ -89,7 +89,7 @@ func (c *sandboxOrder[Body]) Run(ctx context.Context, command *kong.Context, adm
 	return printStatus(c.Format, to, status)
 }
 
-// span is a duration, which is a text in the admin API.
+// span is a duration, which is a string in the admin API.
 type span struct{ time.Duration }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -153,7 +153,7 @@ type fault struct {
 	Delay     span   `json:"delay" default:"0s" help:"How long a request is delayed, hangs, or connections are refused."`
 }
 
-// MarshalJSON implements json.Marshaler. The fault replaces all that there were.
+// MarshalJSON implements json.Marshaler. The fault replaces all earlier ones.
 func (f fault) MarshalJSON() ([]byte, error) {
 	type plain fault
 	faults := []plain{}
