@@ -21,7 +21,7 @@ func (a accountArgument) path(part string) string {
 }
 
 type listAccounts struct {
-	Limit int    `default:"100" help:"How many at most; 0: all."`
+	Limit int    `default:"100" help:"Maximum number; 0 means all."`
 	After string `placeholder:"ID" help:"Only accounts after this one."`
 	listForm
 }
@@ -131,7 +131,7 @@ func (c *createAccount) Run(ctx context.Context, admin *client, to terminal) err
 	}
 	err := showOne(c.Format, to, opened)
 	if err == nil && c.Format == table {
-		fmt.Fprintln(to.notes, "\nThe API key is shown this once and cannot be shown again: keep it now.")
+		fmt.Fprintln(to.notes, "\nStore the API key now. It cannot be shown again.")
 	}
 	return err
 }
@@ -149,14 +149,14 @@ func (*closeAccount) Help() string {
 
 // Run asks for confirmation and closes the account.
 func (c *closeAccount) Run(ctx context.Context, admin *client, to terminal) error {
-	question := fmt.Sprintf("Close account %s and erase what belongs to it, for good?", printable(c.Account))
+	question := fmt.Sprintf("Permanently close account %s and erase its data?", printable(c.Account))
 	if err := to.confirm(ctx, c.Yes, question); err != nil {
 		return err
 	}
 	if err := admin.remove(ctx, "closing an account", c.path(""), &struct{}{}); err != nil {
 		return err
 	}
-	fmt.Fprintln(to.notes, "Closed; recitalctl accounts erasure shows what is erased.")
+	fmt.Fprintln(to.notes, "Closed. Follow the erasure with recitalctl accounts erasure.")
 	return nil
 }
 
@@ -222,10 +222,10 @@ func (c *erasureOf) Run(ctx context.Context, admin auditor, to terminal) error {
 	}
 	rows := [][]string{
 		{"the account", found.State, orDash(found.ClosedAt)},
-		{"what belonged to it", done(found.ErasedAt, "erased", "not erased yet"), orDash(found.ErasedAt)},
-		{"its key, without which all that is left is unreadable",
-			done(found.KeyDestroyed, "destroyed", "there, or never made"), orDash(found.KeyDestroyed)},
-		{"what requests may have left that were still running",
+		{"its data", done(found.ErasedAt, "erased", "not erased yet"), orDash(found.ErasedAt)},
+		{"its key, which remaining data is sealed with",
+			done(found.KeyDestroyed, "destroyed", "not destroyed, or never created"), orDash(found.KeyDestroyed)},
+		{"data of requests that were still running",
 			done(found.RepeatedAt, "erased", "due "+orDash(found.AgainAt)), orDash(found.RepeatedAt)},
 	}
 	for _, left := range found.Left {
@@ -294,7 +294,7 @@ func (*showAccount) Help() string {
   recitalctl accounts show 0190b0c0111172228333444455556666
   recitalctl accounts show 0190b0c0111172228333444455556666 --as-of "2026-11-01 12:00"
 
-What is shown is folded from the account's streams of the log, as far as their events are not later than the time.`
+The account is folded from the events of its streams up to that time.`
 }
 
 // accountThen is the admin API's description of an account at a point in time.

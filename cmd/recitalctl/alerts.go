@@ -9,7 +9,7 @@ import (
 
 type alertCommands struct {
 	List  listAlerts `cmd:"" default:"withargs" help:"List the alerts that are open, the oldest first."`
-	Clear clearAlert `cmd:"" help:"Clear an alert that somebody has seen to. That of what still lasts comes back."`
+	Clear clearAlert `cmd:"" help:"Clear an alert. If its cause persists, it is raised again."`
 }
 
 // openAlerts is the admin API's list of alerts.
@@ -46,7 +46,7 @@ func (c *listAlerts) Run(ctx context.Context, admin *client, to terminal) error 
 		return err
 	}
 	if len(open.Alerts) == 0 && c.Format == table {
-		fmt.Fprintln(to.notes, "No alert is open.")
+		fmt.Fprintln(to.notes, "There are no open alerts.")
 		return nil
 	}
 	return show(c.Format, to, open, open.Alerts)
@@ -92,7 +92,7 @@ func (c *showOutbox) Run(ctx context.Context, admin *client, to terminal) error 
 		return err
 	}
 	if len(kept.Notices) == 0 && c.Format == table {
-		fmt.Fprintln(to.notes, "No notice would have been sent.")
+		fmt.Fprintln(to.notes, "There are no notices.")
 		return nil
 	}
 	return show(c.Format, to, kept, kept.Notices)

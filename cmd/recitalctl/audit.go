@@ -15,11 +15,11 @@ import (
 // audits are the commands of auditors.
 type audits struct {
 	Sessions  auditSessions `cmd:"" help:"${audits_sessions}"`
-	Billing   auditList     `cmd:"" help:"What it costs: subscriptions, payments, periods, credit."`
+	Billing   auditList     `cmd:"" help:"Billing: subscriptions, payments, periods, credit."`
 	Operators auditList     `cmd:"" help:"${audits_operators}"`
 	Activity  auditList     `cmd:"" help:"${audits_activity}"`
 	Verify    auditVerify   `cmd:"" help:"${audits_verify}"`
-	Heads     auditHeads    `cmd:"" help:"List the signed heads of the log, or keep them in a file elsewhere, as proof."`
+	Heads     auditHeads    `cmd:"" help:"List the signed heads of the log, or export them to a file, as proof."`
 }
 
 // auditList lists the entries of the area that the command is named after.
@@ -28,10 +28,10 @@ type auditList struct {
 	Email    string `placeholder:"ADDRESS" help:"${audit_filters_email}"`
 	Session  string `placeholder:"ID" help:"Only entries on this session."`
 	Kind     string `placeholder:"TYPE" help:"Only events of this type, such as session-opened."`
-	Operator string `placeholder:"NAME" help:"Only what the operator or auditor of this name did."`
+	Operator string `placeholder:"NAME" help:"Only entries that the operator or auditor of this name caused."`
 	From     moment `placeholder:"TIME" help:"${audit_filters_from}"`
 	To       moment `placeholder:"TIME" help:"The time before which entries are listed."`
-	Limit    int    `default:"1000" help:"How many at most; 0: all."`
+	Limit    int    `default:"1000" help:"Maximum number; 0 means all."`
 	Personal bool   `help:"With personal data (address, device, name, e-mail), for auditors. Needs --reason."`
 	Format   format `default:"table" enum:"table,json,csv" help:"${audit_filters_format}"`
 }
@@ -46,8 +46,8 @@ func (*auditSessions) Help() string {
   recitalctl audit sessions --operator ada
   recitalctl audit sessions --email jane@example.org --personal --reason "Ticket 7"
 
-The token is that of an auditor (auditor-token in the data folder, or --token-file), or else that of an operator, to
-whom no personal data is shown.`
+The token is an auditor's (auditor-token in the data folder, or --token-file), or else an operator's, which gives no
+access to personal data.`
 }
 
 // Validate implements kong's check of arguments.
@@ -136,7 +136,7 @@ func (c *auditList) Run(ctx context.Context, command *kong.Context, admin audito
 	for page, err := range pages[auditPage](ctx, admin.client, list) {
 		switch {
 		case err != nil && c.Personal && exitCode(err) == exitToken:
-			return fmt.Errorf("personal data is for auditors, so it needs the token of one (--token-file): %w", err)
+			return fmt.Errorf("personal data needs an auditor's token (--token-file): %w", err)
 		case err != nil:
 			return err
 		}
@@ -175,7 +175,8 @@ func (m *moment) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%q is no time: write 2026-11-22, 2026-11-22 15:04 or 2026-11-22T15:04:05Z", printable(string(text)))
+	return fmt.Errorf("%q is not a time: write 2026-11-22, 2026-11-22 15:04 or 2026-11-22T15:04:05Z",
+		printable(string(text)))
 }
 
 // String returns the time in the admin API's format, or "" if it is zero.

@@ -22,7 +22,7 @@ import (
 )
 
 type auditVerify struct {
-	Backup    string   `placeholder:"DIR" help:"Check the log in a backup, instead of that of a running recitald."`
+	Backup    string   `placeholder:"DIR" help:"Check the log in a backup instead of a running recitald's."`
 	Heads     string   `placeholder:"FILE" help:"${audit_verify_heads}"`
 	Against   string   `placeholder:"DIR" help:"${audit_verify_against}"`
 	PublicKey []string `placeholder:"HEX" help:"${audit_verify_public_key}"`
@@ -32,17 +32,17 @@ type auditVerify struct {
 
 // Help implements kong.HelpProvider.
 func (*auditVerify) Help() string {
-	return `Reads the whole log and computes its chain of hashes again. If it is not what the signed heads say, it says
-where, and the exit code is 1. Nothing is proved of the events after the last head, nor of what happened before they
-were signed. Heads say between which two of them an event was changed; a backup that you keep where nobody else can
-write says which one (--against).
+	return `Reads the whole log and recomputes its chain of hashes. If the chain does not match the signed heads, it prints
+where, and the exit code is 1. It proves nothing about events after the last head, or about changes before the heads were
+signed. Heads show between which two of them an event was changed. A backup that no one else can write to also shows
+which event (--against).
 
 Examples:
   recitalctl audit verify
   recitalctl audit verify --heads heads.jsonl --public-key $KEY
   recitalctl audit verify --backup /var/backups/recital --heads heads.jsonl
   recitalctl audit verify --against /var/backups/recital --public-key $KEY
-  recitalctl audit verify --state verified.json          goes on where it was interrupted, or ended the last time`
+  recitalctl audit verify --state verified.json          continues after the last check, or an interruption`
 }
 
 // Run checks the log.
@@ -63,8 +63,8 @@ func (c *auditVerify) Run(ctx context.Context, s settings, to terminal) error {
 	case !found.Intact:
 		return fail(exitFailed, "%s", found.verdict())
 	case found.Signer == signerUnconfirmed:
-		return fail(exitUnconfirmed, "the backup fits its own heads, but nobody has confirmed that their key is "+
-			"the right one: say --public-key, or --heads")
+		return fail(exitUnconfirmed, "the backup matches its own heads, but their key is unconfirmed: "+
+			"give --public-key or --heads")
 	}
 	return nil
 }
@@ -105,7 +105,7 @@ func (c *auditVerify) print(to terminal, found outcome) error {
 	}
 	fmt.Fprintf(to.out, "%d events were checked, up to position %s; %d of other applications are not part of the chain\n",
 		found.Events, found.Position, found.Foreign)
-	fmt.Fprintf(to.out, "%d heads of the log fit, and %d exported ones\n", found.Heads, found.Exported)
+	fmt.Fprintf(to.out, "%d heads of the log match, and %d exported ones\n", found.Heads, found.Exported)
 	for _, finding := range found.Findings {
 		fmt.Fprintln(to.out, printable("FOUND: "+finding.String()))
 	}
@@ -122,22 +122,23 @@ func (c *auditVerify) print(to terminal, found outcome) error {
 func (o outcome) explain(out io.Writer) (err error) {
 	if o.Intact && o.Last != nil {
 		_, err = fmt.Fprintf(out, "Proved: none of the first %d events was changed, removed, added or reordered since %s, "+
-			"unless by somebody who has the key\n",
+			"except by someone who has the key\n",
 			o.Last.Count, o.Last.At.UTC().Format(time.RFC3339))
 	}
 	if o.Intact && o.Exported > 0 {
-		_, err = fmt.Fprintln(out, "Proved by the exported heads: nor by somebody who has the key, up to the last of them")
+		_, err = fmt.Fprintln(out,
+			"Proved by the exported heads, up to the last of them: not even by someone who has the key")
 	}
 	if o.Uncovered > 0 {
-		_, err = fmt.Fprintf(out, "Not proved: the last %d events, which no head speaks of yet\n", o.Uncovered)
+		_, err = fmt.Fprintf(out, "Not proved: the last %d events, which no head covers yet\n", o.Uncovered)
 	}
 	switch keys := strings.Join(o.Keys, ", "); o.Signer {
 	case signerRecitald:
 		_, err = fmt.Fprintf(out, "recitald names the key itself, %s: "+
-			"compare it with the one that you know, or say --public-key\n", keys)
+			"compare it with the one that you know, or give --public-key\n", keys)
 	case signerUnconfirmed:
-		_, err = fmt.Fprintf(out, "NOT CONFIRMED: the heads in the backup name their own key, %s; "+
-			"whoever can write there could have signed them. Say --public-key, or --heads\n", keys)
+		_, err = fmt.Fprintf(out, "NOT CONFIRMED: the heads in the backup name their own key, %s. "+
+			"Anyone who can write there could have signed them. Give --public-key or --heads\n", keys)
 	}
 	return err
 }
@@ -145,9 +146,9 @@ func (o outcome) explain(out io.Writer) (err error) {
 func (o outcome) verdict() string {
 	switch {
 	case len(o.Findings) > 0:
-		return "the log is not what its signed heads say"
+		return "the log does not match its signed heads"
 	case o.Against != nil && !o.Against.Same():
-		return "the log is not what the backup has"
+		return "the log does not match the backup"
 	}
 	return "nothing is proved: there are no heads"
 }
@@ -180,7 +181,7 @@ const (
 )
 
 // errNoHeads means that the log has no heads, and so no key.
-var errNoHeads = errors.New("the log holds no heads, so nothing can be proved by it alone")
+var errNoHeads = errors.New("the log has no heads, so it proves nothing by itself")
 
 func (c *auditVerify) begin(ctx context.Context, log audited) (_ *check, err error) {
 	begun := &check{state: c.State}
@@ -298,7 +299,7 @@ func (c *check) resume() (*chain.Checkpoint, error) {
 		return nil, fmt.Errorf("reading the state: %w", err)
 	}
 	if err := json.Unmarshal(content, &c.kept); err != nil {
-		return nil, fail(exitFailed, "%s is no state of a check; remove it to begin anew", c.state)
+		return nil, fail(exitFailed, "%s is not the state of a check; remove it to start over", c.state)
 	}
 	return &c.kept.Checkpoint, nil
 }
@@ -400,7 +401,7 @@ func (c *check) progress() func() string {
 	begun, first := time.Now(), c.verifier.Progress().Events
 	return func() string {
 		report := c.verifier.Progress()
-		return fmt.Sprintf("%d events, %d heads fit, %d findings, %.0f events a second", report.Events,
+		return fmt.Sprintf("%d events, %d heads match, %d findings, %.0f events a second", report.Events,
 			report.Heads+report.Exported,
 			len(report.Findings), float64(report.Events-first)/time.Since(begun).Seconds())
 	}
@@ -428,7 +429,7 @@ func compareWith(ctx context.Context, dir, log string, from *logdiff.Checkpoint)
 func (l savedLog) compare(ctx context.Context, log string, from *logdiff.Checkpoint) (*logdiff.Comparison, error) {
 	own := l.manifest.Identity()
 	if own.LogID.String() != log {
-		return nil, fmt.Errorf("it is the backup of another log, %s, and not of %s", own.LogID, log)
+		return nil, fmt.Errorf("it is a backup of another log, %s, not of %s", own.LogID, log)
 	}
 	after := func(position eventlog.Position) iter.Seq2[eventlog.Recorded, error] {
 		events, _ := l.events(ctx, position)

@@ -71,9 +71,9 @@ func TestAuditorsVerifyTheLog(t *testing.T) {
 	require.Contains(t, string(content), count)
 	require.NoError(t, os.WriteFile(kept, []byte(strings.Replace(string(content), count, count+"0", 1)), 0o600))
 	require.Contains(t, run(1, "verify", "--heads", kept).notes, "its signature is wrong")
-	require.Contains(t, run(1, "heads", "--export", kept).notes, "is not what it was")
+	require.Contains(t, run(1, "heads", "--export", kept).notes, "was changed")
 	require.NoError(t, os.WriteFile(kept, append(content, content...), 0o600))
-	require.Contains(t, run(1, "heads", "--export", kept).notes, "its end is gone")
+	require.Contains(t, run(1, "heads", "--export", kept).notes, "its end is missing")
 
 	// and the log in a backup is checked in the same way, whatever lies beside it
 	saved := filepath.Join(t.TempDir(), "backup")
@@ -81,7 +81,7 @@ func TestAuditorsVerifyTheLog(t *testing.T) {
 	require.Zero(t, made.code, made.notes)
 	require.NoError(t, os.WriteFile(filepath.Join(saved, "log", "999999.zst"), []byte("left by a crash"), 0o600))
 	unconfirmed := run(exitUnconfirmed, "verify", "--backup", saved)
-	require.Contains(t, unconfirmed.out, "heads of the log fit")
+	require.Contains(t, unconfirmed.out, "heads of the log match")
 	require.Contains(t, unconfirmed.out, "NOT CONFIRMED: the heads in the backup name their own key, "+listed[0].Key)
 	require.Contains(t, run(exitUnconfirmed, "verify", "--backup", saved, "--format", "json").out,
 		`"signer": "unconfirmed"`)
@@ -100,7 +100,7 @@ func TestAuditorsVerifyTheLog(t *testing.T) {
 	changed := run(1, "verify", "--backup", forged)
 	require.Contains(t, changed.out,
 		fmt.Sprintf("FOUND: An event after the beginning of the log, and at the latest event %d (", listed[0].Count))
-	require.Contains(t, changed.notes, "the log is not what its signed heads say")
+	require.Contains(t, changed.notes, "the log does not match its signed heads")
 	require.Contains(t, run(1, "verify", "--backup", t.TempDir()).notes, "holds no complete backup")
 
 	// and a backup says which event it was, whatever was done

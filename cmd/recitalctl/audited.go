@@ -199,19 +199,19 @@ func (l savedLog) events(ctx context.Context, after eventlog.Position) (
 
 type auditHeads struct {
 	Export string `placeholder:"FILE" help:"${audit_heads_export}"`
-	Last   int    `default:"20" help:"How many of the newest are listed without --export; 0: all."`
+	Last   int    `default:"20" help:"Number of the newest heads to list without --export; 0 means all."`
 	listForm
 }
 
 // Help implements kong.HelpProvider.
 func (*auditHeads) Help() string {
-	return `A head says what the log was up to one of its events, and is signed. The heads in the log prove that nobody
-without the key has changed it. Those that you keep elsewhere prove that nobody has: not even somebody with the key,
-and nobody who has taken the end of the log away.
+	return `A head is a signed hash of the log up to one of its events. The heads in the log prove that it was not changed
+without the key. Heads that you keep elsewhere prove that it was not changed even with the key, and that its end was
+not cut off.
 
 Examples:
-  recitalctl audit heads --export heads.jsonl            daily, from a machine of yours
-  recitalctl audit verify --heads heads.jsonl            whenever you like`
+  recitalctl audit heads --export heads.jsonl            daily, on another machine
+  recitalctl audit verify --heads heads.jsonl            at any time`
 }
 
 // Run lists or exports the heads.
@@ -262,19 +262,26 @@ func keptHeads(file *os.File) (kept []audit.Head, end int64, err error) {
 		var head audit.Head
 		switch err := decoder.Decode(&head); {
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-			if end > 0 {
-				end++ // the end of the line
-			}
-			if err := file.Truncate(end); err != nil {
-				return nil, 0, err
-			}
-			_, err = file.Seek(end, io.SeekStart)
+			end, err := endLine(file, end)
 			return kept, end, err
 		case err != nil:
-			return nil, 0, errors.New("it is no file of heads")
+			return nil, 0, errors.New("it is not a file of heads")
 		}
 		kept, end = append(kept, head), decoder.InputOffset()
 	}
+}
+
+// endLine cuts a file after its last head, which ends at end, and ends the line. An interrupted export, or an editor,
+// may have left out the newline. It returns the new end of the file.
+func endLine(file *os.File, end int64) (int64, error) {
+	if err := file.Truncate(end); err != nil {
+		return 0, err
+	}
+	if _, err := file.Seek(end, io.SeekStart); err != nil || end == 0 {
+		return end, err
+	}
+	n, err := file.WriteString("\n")
+	return end + int64(n), err
 }
 
 func addHeads(out io.Writer, kept []audit.Head, heads iter.Seq2[chain.LoggedHead, error]) (added int, err error) {
@@ -290,15 +297,15 @@ func addHeads(out io.Writer, kept []audit.Head, heads iter.Seq2[chain.LoggedHead
 			}
 		case head.Head != kept[0]:
 			return added, fail(exitFailed,
-				"the log has another head of %d events than the file has of %d: the log, or the file, is not what it was. "+
-					"Find out with recitalctl audit verify --heads", head.Count, kept[0].Count)
+				"the log has a head of %d events where the file has another one of %d: the log or the file was changed. "+
+					"Check with recitalctl audit verify --heads", head.Count, kept[0].Count)
 		default:
 			kept = kept[1:]
 		}
 	}
 	if len(kept) > 0 {
 		return added, fail(exitFailed,
-			"the log lacks %d heads that are in the file, the first of %d events: its end is gone", len(kept), kept[0].Count)
+			"the log lacks %d heads of the file, the first of %d events: its end is missing", len(kept), kept[0].Count)
 	}
 	return added, nil
 }

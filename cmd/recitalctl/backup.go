@@ -19,7 +19,7 @@ import (
 
 type backUp struct {
 	Dir       string        `arg:"" name:"dir" help:"${back_up_dir}"`
-	CheckOnly bool          `help:"Read the backup and compare it with what was written; recitald is not needed."`
+	CheckOnly bool          `help:"Only check the files of the backup; recitald is not needed."`
 	Rate      int           `default:"32" help:"${back_up_rate}"`
 	Keep      time.Duration `default:"168h" help:"${back_up_keep}"`
 	valueForm
@@ -31,10 +31,10 @@ func (*backUp) Help() string {
   recitalctl backup /mnt/backup/recital
   recitalctl backup /mnt/backup/recital --check-only
 
-The system goes on meanwhile. The folder holds the state at the beginning of the last complete run. The next run
-continues an interrupted one, which changes nothing until it is complete. Each file is read again after it was
-written. The keys in the backup are wrapped with the master key. Keep the files of the master key and of
-the signing key elsewhere: they are never in the backup, and without them it is of no use.`
+recitald continues to serve meanwhile. The folder has the state at the start of the last complete run. The next run
+continues an interrupted one, which changes nothing until it is complete. Each file is read again after it is
+written. The keys in the backup are wrapped with the master key. Keep the files of the master key and of the signing
+key elsewhere: the backup never contains them, and it is useless without them.`
 }
 
 // Validate implements kong's check of arguments.
@@ -173,7 +173,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
-		return fail(exitFailed, "interrupted; the next backup into this folder goes on")
+		return fail(exitFailed, "interrupted; the next backup into this folder continues")
 	}
 }
 
@@ -199,7 +199,7 @@ func explain(ctx context.Context, err error) error {
 	case err == nil, errors.As(err, &f):
 		return err
 	case ctx.Err() != nil:
-		return fail(exitFailed, "interrupted; the next backup into this folder goes on")
+		return fail(exitFailed, "interrupted; the next backup into this folder continues")
 	case errors.Is(err, logcopy.ErrCut), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, errStream):
 		return failForNow(exitUnreachable, "recitald cut the copy: %w", err)
 	}

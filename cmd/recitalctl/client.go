@@ -96,7 +96,7 @@ func (c *client) call(ctx context.Context, doing, method, path string, body []by
 		return fmt.Errorf("%s: %w", doing, err)
 	}
 	if c.notes != nil && got.header.Get("x-recital-stale") == "true" {
-		fmt.Fprintln(c.notes, "The read models are behind: it may take a moment until the change counts.")
+		fmt.Fprintln(c.notes, "The read models are behind: it may take a moment until the change takes effect.")
 	}
 	return nil
 }
@@ -190,7 +190,7 @@ func (c *client) do(ctx context.Context, method, path string, body []byte) (answ
 func (c *client) request(ctx context.Context, method, path string, body []byte) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, method, "http://"+c.AdminAddr+path, bytes.NewReader(body))
 	if err != nil {
-		return nil, fail(exitUsage, "the admin address %q is not one", c.AdminAddr)
+		return nil, fail(exitUsage, "the admin address %q is invalid", c.AdminAddr)
 	}
 	request.Header.Set("Authorization", "Bearer "+c.token)
 	if c.Reason != "" {
@@ -228,7 +228,7 @@ func unreachable(request *http.Request, err error) error {
 		return fail(exitFailed, "interrupted%s", unknownOutcome(request))
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return failForNow(exitUnreachable,
-			"nothing listens on %s; is recitald running? If it is a service, systemctl status recitald says why it is not; "+
+			"nothing listens on %s; is recitald running? If it is a service, systemctl status recitald shows why not; "+
 				"if it serves elsewhere, give its data folder (--data-dir) or its address", address)
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return failForNow(exitUnreachable, "%s did not answer in time%s", address, unknownOutcome(request))
@@ -244,11 +244,11 @@ func unknownOutcome(request *http.Request) string {
 	if request.Method == http.MethodGet {
 		return ""
 	}
-	return "; whether it was carried out is not known"
+	return "; its outcome is unknown"
 }
 
 func (c *client) notUnderstood() error {
-	return fail(exitFailed, "the answer of %s could not be read; is that the admin address of a recitald?", c.AdminAddr)
+	return fail(exitFailed, "the response of %s cannot be read; is it the admin address of a recitald?", c.AdminAddr)
 }
 
 // refusal returns the error of a response, or nil.
@@ -290,7 +290,7 @@ func words(body []byte) string {
 		Detail json.RawMessage `json:"detail"`
 	}
 	if json.Unmarshal(body, &told) != nil {
-		return "it does not say why"
+		return "it gave no reason"
 	}
 	var inputs []struct {
 		Loc []any  `json:"loc"`

@@ -23,8 +23,8 @@ import (
 // doctor runs all checks, even after a failed one.
 type doctor struct {
 	HTTPAddr  string        `name:"http-addr" env:"RECITAL_HTTP_ADDR" placeholder:"HOST:PORT" help:"${doctor_httpaddr}"`
-	Backup    string        `placeholder:"DIR" help:"Folder of the backup, to see how old it is."`
-	BackupAge time.Duration `default:"26h" help:"How old the backup may be."`
+	Backup    string        `placeholder:"DIR" help:"Folder of a backup, to check its age."`
+	BackupAge time.Duration `default:"26h" help:"Maximum age of the backup."`
 	Format    format        `default:"table" enum:"table,json" help:"Form of the result: table or json."`
 
 	inner        examination // of recitald itself; without findings if recitald did not respond
@@ -33,9 +33,9 @@ type doctor struct {
 
 // Help implements kong.HelpProvider.
 func (*doctor) Help() string {
-	return `What is "ok" is as it should be. A "warning" hurts nobody yet, and a "FAULT" does, or will soon; below either
-is what to do. What is "skipped" cannot be found out before an earlier fault is gone. The exit code is that of the
-first fault, 0 if there is none.`
+	return `A check is "ok", a "warning" if clients are not affected yet, or a "FAULT" if they are or soon will be. Below a
+warning or fault is what to do. A "skipped" check depends on an earlier fault. The exit code is the first fault's, or 0
+if there is none.`
 }
 
 // Validate implements kong's check of arguments.
@@ -163,7 +163,7 @@ func (d *doctor) inside(s settings, all *examination) error {
 const clockSkew = 2 * time.Second
 
 func ofClocks(begun, ended, theirs time.Time) health.Result {
-	r := health.Result{Check: "its clock is that of this machine", State: health.OK}
+	r := health.Result{Check: "its clock agrees with this machine's", State: health.OK}
 	if theirs.Before(begun.Add(-clockSkew)) || theirs.After(ended.Add(clockSkew)) {
 		r.State, r.Found = health.Warning, "it is "+theirs.Sub(ended).Round(time.Second).String()+" apart"
 		r.Advice = "keep the clocks of all machines together (chrony, systemd-timesyncd)"
@@ -173,10 +173,10 @@ func ofClocks(begun, ended, theirs time.Time) health.Result {
 
 // ofVersions compares the release and commit of recitald with those of this recitalctl.
 func ofVersions(theirs string) health.Result {
-	r := health.Result{Check: "it is of the release of this recitalctl", State: health.OK, Found: theirs}
+	r := health.Result{Check: "its release is that of this recitalctl", State: health.OK, Found: theirs}
 	if ours := release.Build(); theirs != ours {
 		r.State, r.Found = health.Warning, "recitald is "+theirs+", recitalctl "+ours
-		r.Advice = "use the recitalctl of its release: commands that it does not know are refused"
+		r.Advice = "use the recitalctl of its release: it refuses unknown commands"
 	}
 	return r
 }
@@ -302,7 +302,7 @@ func unready(body []byte) string {
 func (d *doctor) get(ctx context.Context, s settings, path string) (answer, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+d.HTTPAddr+path, nil)
 	if err != nil {
-		return answer{}, fail(exitUsage, "the public address %q is not one", d.HTTPAddr)
+		return answer{}, fail(exitUsage, "the public address %q is invalid", d.HTTPAddr)
 	}
 	return send(newHTTPClient(s), request)
 }

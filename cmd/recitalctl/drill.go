@@ -28,7 +28,7 @@ import (
 // machines.
 func (c *restore) drill(ctx context.Context, by eventlog.Actor, to terminal) (err error) {
 	if c.To != "" || c.Blobs != "" {
-		return fail(exitUsage, "with --check everything is restored into a temporary folder; leave --to and --blobs out")
+		return fail(exitUsage, "with --check everything is restored into a temporary folder; omit --to and --blobs")
 	}
 	place, err := makeScratch(c.Scratch, func(text string) { fmt.Fprintln(to.notes, printable(text)) })
 	if err != nil {
@@ -61,7 +61,7 @@ func (c *restore) drill(ctx context.Context, by eventlog.Actor, to terminal) (er
 		done.asOf.Format(time.RFC3339), progress.Count(int64(done.events)))
 	fmt.Fprintln(to.out, proved)
 	fmt.Fprintln(to.out, played)
-	fmt.Fprintf(to.out, "ok  %s blobs are restored, %s of what was deleted are left out\n",
+	fmt.Fprintf(to.out, "ok  %s blobs are restored, %s deleted ones are left out\n",
 		progress.Count(int64(done.blobs)), progress.Count(int64(done.left)))
 	return nil
 }
@@ -76,7 +76,7 @@ func (c *restore) prove(ctx context.Context, to terminal) (string, error) {
 	verify := auditVerify{Backup: c.Dir, PublicKey: c.PublicKey}
 	report, err := verify.check(ctx, log, to)
 	if errors.Is(err, errNoHeads) {
-		return "ok  no signed heads are there to compare the log with", nil
+		return "ok  there are no signed heads to compare the log with", nil
 	}
 	if err != nil {
 		return "", err
@@ -84,10 +84,10 @@ func (c *restore) prove(ctx context.Context, to terminal) (string, error) {
 	if !report.Intact {
 		return "", fail(exitFailed, "%s; see recitalctl audit verify --backup %s", report.verdict(), c.Dir)
 	}
-	said := fmt.Sprintf("ok  the log is what its %s signed heads say; the last %s events are not signed yet",
+	said := fmt.Sprintf("ok  the log matches its %s signed heads; the last %s events are not signed yet",
 		progress.Count(int64(report.Heads)), progress.Count(int64(report.Uncovered)))
 	if report.Signer == signerUnconfirmed {
-		said += "\n??  nobody has confirmed their key, " + strings.Join(report.Keys, ", ") + ": say --public-key"
+		said += "\n??  their key is unconfirmed, " + strings.Join(report.Keys, ", ") + ": give --public-key"
 	}
 	return said, nil
 }
@@ -115,7 +115,7 @@ func (c *restore) findRecitald() (string, error) {
 	}
 	found, err := exec.LookPath("recitald")
 	if err != nil {
-		return "", fail(exitUsage, "recitald is neither beside recitalctl nor in the PATH; say where it is with --recitald")
+		return "", fail(exitUsage, "recitald is neither next to recitalctl nor in PATH; give its path with --recitald")
 	}
 	return found, nil
 }
@@ -256,9 +256,9 @@ func (d *drilled) play(ctx context.Context, clips []string) (string, error) {
 		if status, audio, err := d.get(ctx, clip.URL); err == nil && status == http.StatusOK && len(audio) > 0 {
 			return "ok  the latest clip is opened: its text is readable, and its audio plays", nil
 		}
-		silent = fmt.Errorf("the audio of clip %s, and of all before it that were tried, does not play", printable(id))
+		silent = fmt.Errorf("the audio of clip %s, and of all later ones, does not play", printable(id))
 	}
-	return "ok  no clip is there to open", silent
+	return "ok  there is no clip to open", silent
 }
 
 // scratchPrefix is the prefix of drills' folders.
@@ -279,11 +279,11 @@ func makeScratch(parent string, note func(string)) (*scratch, error) {
 	parent = cmp.Or(parent, os.TempDir())
 	left, err := filepath.Glob(filepath.Join(parent, scratchPrefix+"*"))
 	if err != nil {
-		return nil, fmt.Errorf("looking for what earlier drills have left: %w", err)
+		return nil, fmt.Errorf("looking for folders of earlier drills: %w", err)
 	}
 	for _, dir := range left {
 		if err := removeLeft(dir); err != nil {
-			note(fmt.Sprintf("what an earlier drill has left stays in %s: %s", dir, err))
+			note(fmt.Sprintf("the folder of an earlier drill, %s, cannot be removed: %s", dir, err))
 		}
 	}
 	for {

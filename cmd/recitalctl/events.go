@@ -19,8 +19,8 @@ type showEvents struct {
 	Account   string        `placeholder:"ID" help:"Only events that name this account in their stream, data or metadata."`
 	After     string        `placeholder:"POSITION" help:"Only events after this position of the log."`
 	Until     string        `placeholder:"POSITION" help:"Only events up to this position."`
-	Follow    bool          `help:"Go on with what is written later, also after a restart of recitald, until Ctrl-C."`
-	MaxOutage time.Duration `default:"2m" help:"How long recitald may be away while it is followed; 0 is without limit."`
+	Follow    bool          `help:"Continue with new events until Ctrl-C, even after a restart of recitald."`
+	MaxOutage time.Duration `default:"2m" help:"Maximum outage of recitald while following; 0 means no limit."`
 	Format    format        `default:"table" enum:"table,json,csv" help:"table, json (an object in each line) or csv."`
 }
 
@@ -31,7 +31,7 @@ func (*showEvents) Help() string {
   recitalctl events --stream alerts --follow
   recitalctl events --type account-closed --format json
 
-Events are shown as they are in the log: what is sealed stays sealed. --wide shows their data, too.`
+Events are shown as they are in the log, with sealed data still sealed. --wide also shows their data.`
 }
 
 // Validate implements kong's check of arguments.
@@ -59,7 +59,7 @@ func (c *showEvents) Run(ctx context.Context, admin *client, to terminal) error 
 	after, err := admin.events(ctx, c.query(c.After), show)
 	if !c.Follow {
 		if errors.Is(err, logcopy.ErrCut) {
-			return failForNow(exitFailed, "the events were cut off; go on with --after %s", after)
+			return failForNow(exitFailed, "the events were cut off; continue with --after %s", after)
 		}
 		return err
 	}
@@ -80,7 +80,7 @@ func (c *showEvents) follow(
 		case c.MaxOutage > 0 && time.Since(lost) > c.MaxOutage:
 			return fmt.Errorf("following the log: %w", err)
 		case !noted:
-			fmt.Fprintln(to.notes, "The connection was lost; it goes on when recitald is back.")
+			fmt.Fprintln(to.notes, "The connection was lost. It is resumed when recitald is back.")
 			noted = true
 		}
 		select {

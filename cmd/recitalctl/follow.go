@@ -25,16 +25,16 @@ func (*rebuildProjections) Help() string {
   recitalctl projections rebuild account usage --promote
   recitalctl projections rebuild --all --promote --format json
 
-recitald builds; recitalctl starts it, or goes on with what is being built already, and follows it: with bars on a
-terminal, with lines elsewhere. Readers see the live generation all the time. Ctrl-C ends only the following (exit code
-5): projections follow goes on with it, and projections retire cancels the rebuild. What is not promoted is fed beside
-the live one until it is promoted or retired.`
+recitald rebuilds. recitalctl starts the rebuild, or joins a running one, and follows it with bars on a terminal, or
+with lines elsewhere. Readers see the live generation meanwhile. Ctrl-C only ends the following (exit code 5):
+projections follow resumes it, and projections retire cancels the rebuild. A generation that is not promoted is fed
+next to the live one until it is promoted or retired.`
 }
 
 // Validate implements kong's check of arguments.
 func (c *rebuildProjections) Validate() error {
 	if c.All == (len(c.Names) > 0) {
-		return errors.New("name read models, or say --all")
+		return errors.New("name read models, or give --all")
 	}
 	return c.following.Validate()
 }
@@ -64,7 +64,7 @@ func (*followProjections) Help() string {
   recitalctl projections follow
   recitalctl projections follow account --format json
 
-It begins nothing: where nothing is being built, it says so and ends.`
+It starts no rebuild. If none is running, it ends.`
 }
 
 // Run follows the generations that are being built.
@@ -102,7 +102,7 @@ func (o overview) beingBuilt(names []string) []generationID {
 
 // following has the flags of commands that follow a rebuild.
 type following struct {
-	MaxOutage time.Duration `default:"2m" help:"How long recitald may be away while it is followed; 0 is without limit."`
+	MaxOutage time.Duration `default:"2m" help:"Maximum outage of recitald while following; 0 means no limit."`
 	Format    format        `default:"table" enum:"table,json" help:"${following_format}"`
 }
 
@@ -292,7 +292,7 @@ func (f *follower) tolerate(err error) error {
 	now := time.Now()
 	if f.away.IsZero() {
 		f.away = now
-		f.display.Note(fmt.Sprintf("recitald does not answer; the rebuild goes on when it is back (%v)", err))
+		f.display.Note(fmt.Sprintf("recitald does not answer; the rebuild continues when it is back (%v)", err))
 	}
 	if f.maxOutage > 0 && now.Sub(f.away) >= f.maxOutage {
 		return fmt.Errorf("recitald has not answered for %s: %w\n  follow again:  %s", progress.Span(f.maxOutage), err,
@@ -324,14 +324,14 @@ func (f *follower) interrupted() error {
 		fmt.Fprintf(&hints, "\n  cancel:        recitalctl projections retire %s --generation %d", printable(id.Name),
 			id.Generation)
 	}
-	return fail(exitInterrupted, "interrupted; the rebuild goes on in recitald%s", hints.String())
+	return fail(exitInterrupted, "interrupted; the rebuild continues in recitald%s", hints.String())
 }
 
 func stoppedError(g generation) error {
 	const hints = `%s stopped: %s
   see the event:    recitalctl projections parked list
   once it is fixed: recitalctl projections parked retry %[3]s --generation %[4]d --event ID
-  go on without:    recitalctl projections parked skip ID --reason TEXT
+  skip the event:   recitalctl projections parked skip ID --reason TEXT
   give up:          recitalctl projections retire %[3]s --generation %[4]d`
 	return fail(exitFailed, hints, g, printable(g.Reason), printable(g.Name), g.Generation)
 }

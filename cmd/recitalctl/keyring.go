@@ -44,7 +44,7 @@ func (c *showKeyring) Run(ctx context.Context, admin *client, to terminal) error
 		return err
 	}
 	fmt.Fprintf(to.notes, "\nThis Postgres is not used. Import the keyring %[1]s from a backup "+
-		"(recitalctl keyring import DIR), or give up for ever what it sealed (texts of clips, feedback): "+
+		"(recitalctl keyring import DIR), or permanently give up the data that it sealed (texts of clips, feedback): "+
 		"recitalctl keyring abandon %[1]s --reason TEXT\n", printable(string(*ids.Log)))
 	return nil
 }
@@ -74,9 +74,9 @@ func (*importKeyring) Help() string {
 	return `Example:
   recitalctl keyring import /mnt/backup/recital
 
-For a recitald whose Postgres was lost: its read models come back from the log, its keyring only from a backup. Either
-all keys are imported or none. What accounts that opened after the backup have sealed stays unreadable; those that
-closed after it stay erased. Importing again changes nothing.`
+For a recitald whose Postgres was lost: its read models are rebuilt from the log, but its keyring only comes from a
+backup. Either all keys are imported or none. Sealed data of accounts that were opened after the backup stays
+unreadable, and accounts that were closed after it stay erased. Importing again changes nothing.`
 }
 
 // importedKeyring is the admin API's response to an import.

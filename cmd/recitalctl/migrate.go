@@ -30,13 +30,13 @@ type migrateLog struct {
 // Help implements kong.HelpProvider.
 func (*migrateLog) Help() string {
 	return `Examples:
-  recitalctl log migrate --to 'esdb://user:password@db1:2113'              while recitald serves
-  recitalctl log migrate --to 'esdb://user:password@db1:2113' --offline    the rest, when it is stopped
+  recitalctl log migrate --to 'esdb://user:password@db1:2113'              while recitald is running
+  recitalctl log migrate --to 'esdb://user:password@db1:2113' --offline    the rest, after it is stopped
 
-Ids, order, revisions, data and metadata of events stay as they are, byte for byte. The same command continues an
-interrupted migration. At its end it reads both logs and compares them. With --offline it then opens the log in its new
-place: recitald with RECITAL_EVENTSTORE builds its read models again from there. Metadata of streams ($maxCount and
-the like) is not copied; Recital sets none.`
+Ids, order, revisions, data and metadata of events are copied byte for byte. The same command continues an interrupted
+migration. At the end it compares both logs. With --offline it then opens the log in its new place: a recitald with
+RECITAL_EVENTSTORE rebuilds its read models from there. Metadata of streams ($maxCount and the like) is not copied.
+Recital sets none.`
 }
 
 // source reads a log from its start up to a position, or up to its head if until is the start. It may be called several
@@ -116,7 +116,7 @@ func offline(folder string, registry *eventlog.Registry, to terminal) (source, f
 	) {
 		identity, found, err := eventlog.ReadIdentity(ctx, log, registry)
 		if err == nil && !found {
-			err = errors.New("the log has no identity, and so nothing of Recital in it")
+			err = errors.New("the log has no identity, so it is not a log of Recital")
 		}
 		if err == nil && until == eventlog.Start() {
 			until, err = log.Head(ctx)
@@ -150,7 +150,7 @@ func (m *migration) run(ctx context.Context, last bool) error {
 		return err
 	}
 	if found && there.LogID == header.Identity.LogID && there.Epoch > header.Identity.Epoch {
-		return errors.New("the event store was opened as the new place of this log already; it has its own future, and " +
+		return errors.New("the event store is already in use as the new place of this log; " +
 			"nothing more is copied into it")
 	}
 	if err := logcopy.Append(ctx, m.to, events, m.shown("copying the log", header.Until)); err != nil {
@@ -165,8 +165,8 @@ func (m *migration) run(ctx context.Context, last bool) error {
 	}
 	m.progress.close()
 	if !last {
-		fmt.Fprintf(m.notes, "The event store has the log up to position %s. It goes on in the embedded node: stop "+
-			"recitald, and repeat with --offline, which copies the rest.\n", header.Until)
+		fmt.Fprintf(m.notes, "The event store has the log up to position %s. The embedded node is still in use: stop "+
+			"recitald, and repeat with --offline to copy the rest.\n", header.Until)
 		return nil
 	}
 	if err := m.seal(); err != nil { // must happen before NextEpoch
@@ -176,8 +176,8 @@ func (m *migration) run(ctx context.Context, last bool) error {
 		return err
 	}
 	fmt.Fprintln(m.notes, "The log is in the event store. Set RECITAL_EVENTSTORE (--eventstore) of recitald to its "+
-		"connection string and start it; it builds the read models again.\n"+
-		"On the embedded node it starts no more: that log would have another future. Keep its folder until you are "+
+		"connection string and start it; it rebuilds the read models.\n"+
+		"It no longer starts with the embedded node, whose log would diverge. Keep the node's folder until you are "+
 		"content, then remove it.")
 	return nil
 }

@@ -31,26 +31,26 @@ type paymentCommands struct {
 
 // Help implements kong.HelpProvider.
 func (paymentCommands) Help() string {
-	return `The account at the payment provider, Stripe. Its key is that of recitald, from RECITAL_STRIPE_KEY or from the
-file that RECITAL_STRIPE_KEY_FILE names: it is never given on the command line. With a key of test mode, only test mode
-is changed. No recitald needs to run. In mode dev without a key there is nothing to do: the sandbox has what it needs.
+	return `The account at the payment provider, Stripe. Its key is recitald's, from RECITAL_STRIPE_KEY or from the
+file in RECITAL_STRIPE_KEY_FILE, and never on the command line. A key of test mode only changes test mode. recitald
+need not be running. In mode dev without a key there is nothing to set up: the sandbox has what it needs.
 
 Examples:
-  recitalctl payments check                                is everything there? Nothing is changed
+  recitalctl payments check                                check the account; changes nothing
   recitalctl payments setup --catalogue plans.json --secret-file whsec --plan
-                                                           what would be done; exits with 1 if that is something
+                                                           print missing steps; exits with 1 if there are any
   recitalctl payments setup --catalogue plans.json --secret-file whsec
-                                                           the same, and do it after a question
-  recitalctl payments setup --catalogue plans.json --yes   for programs: no question
+                                                           the same, and carry them out after confirmation
+  recitalctl payments setup --catalogue plans.json --yes   for programs: without confirmation
 
 The catalogue is a file such as
   {"products": [{"plan": "indie", "name": "Indie", "prices": [
     {"currency": "usd", "amount": 1000, "overage_millis": 5000, "overage_unit": 1000}]}]}
 where 1000 are 10.00 dollars a month, and each 1,000 characters past the plan cost 5,000 thousandths of a cent. Amounts
-at Stripe never change: another amount is another price, and the one before is yours to archive there.
+at Stripe never change: another amount is another price. Archive the old price there yourself.
 
-Exit codes: 0 all is there, 1 something is missing or was refused, 2 wrong usage, 3 the provider does not answer,
-4 there is no key, or the provider does not accept it, or not for what is to be done.`
+Exit codes: 0 nothing is missing, 1 something is missing or was refused, 2 wrong usage, 3 the provider does not answer,
+4 there is no key, the provider does not accept it, or it lacks a permission.`
 }
 
 // paymentsAccess configures access to the payment provider. Its flags have the names of recitald's settings.
@@ -161,8 +161,8 @@ type paymentsSetup struct {
 	valueForm
 	Catalogue  string `placeholder:"FILE" help:"${payments_catalogue}"`
 	SecretFile string `placeholder:"PATH" help:"${payments_secret_file}"`
-	Plan       bool   `help:"Only print what would be done."`
-	Yes        bool   `help:"Do it without a question."`
+	Plan       bool   `help:"Only print the missing steps."`
+	Yes        bool   `help:"Do not ask for confirmation."`
 }
 
 // Validate implements kong's check of arguments.
@@ -171,7 +171,7 @@ func (c *paymentsSetup) Validate() error {
 		return err
 	}
 	if c.Catalogue == "" && c.PublicURL == "" {
-		return errors.New("say what is to be set up: the webhooks with --public-url, products and prices with --catalogue")
+		return errors.New("give --public-url to set up webhooks, or --catalogue to set up products and prices")
 	}
 	return nil
 }
@@ -239,7 +239,7 @@ func (c *paymentsSetup) prepare(ctx context.Context, steps []*stripe.Step, to te
 		return err
 	}
 	if slices.ContainsFunc(steps, (*stripe.Step).HasSecret) && c.SecretFile == "" {
-		return fail(exitUsage, "the secret of the endpoint is shown once: say with --secret-file where it goes")
+		return fail(exitUsage, "the secret of the endpoint is shown once: give a file for it with --secret-file")
 	}
 	return to.confirm(ctx, c.Yes, "Change the account like this?")
 }
@@ -318,7 +318,7 @@ func readCatalogue(path string) (prices []payments.Price, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(content))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&file); err != nil {
-		return nil, fmt.Errorf("it is not one, as recitalctl payments --help shows it: %w", err)
+		return nil, fmt.Errorf("it is not a catalogue, see recitalctl payments --help: %w", err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("there is something after its end")
@@ -342,7 +342,7 @@ func readCatalogue(path string) (prices []payments.Price, err error) {
 // currencies.
 func (p catalogueProduct) check(seen map[string]bool) error {
 	if known, err := plan.Lookup(p.Plan); err != nil || known.Type == plan.Free {
-		return fmt.Errorf("%q is no plan that can be bought", p.Plan)
+		return fmt.Errorf("plan %q cannot be bought", p.Plan)
 	}
 	if p.Name == "" || seen[string(p.Plan)] {
 		return fmt.Errorf("plan %s needs one product, with a name", p.Plan)
@@ -373,13 +373,13 @@ const maxMinor = 99_999_999
 func (p cataloguePrice) check() error {
 	switch {
 	case !currencyCode.MatchString(p.Currency):
-		return errors.New("a currency is three small letters, such as usd")
+		return errors.New("a currency has three lower-case letters, such as usd")
 	case p.Amount <= 0 || p.Amount > maxMinor:
 		return fmt.Errorf("the amount must be from 1 to %d minor units", maxMinor)
 	case money.Decimals(p.Currency) == 3 && p.Amount%10 != 0:
-		return errors.New("the provider takes amounts with three decimals only if the last one is 0")
+		return errors.New("the provider accepts amounts with three decimals only if the last one is 0")
 	case p.OverageMillis < 0 || p.OverageUnit < 0 || (p.OverageMillis == 0) != (p.OverageUnit == 0):
-		return errors.New("overage_millis and overage_unit must both be above 0, or both left out")
+		return errors.New("overage_millis and overage_unit must both be above 0, or both omitted")
 	case p.OverageMillis > 1<<31-1 || p.OverageUnit > 1<<31-1:
 		return errors.New("overage_millis and overage_unit must be below 2147483648")
 	}
@@ -422,7 +422,7 @@ func openSecret(path string) (*os.File, error) {
 	}
 	info, err := file.Stat()
 	if err == nil && (info.Size() > 0 || !info.Mode().IsRegular()) {
-		err = fmt.Errorf("%s has a content, which is not overwritten", path)
+		err = fmt.Errorf("%s is not empty, and is not overwritten", path)
 	}
 	if err == nil {
 		err = file.Chmod(0o600)

@@ -11,10 +11,10 @@ import (
 // projections are the commands on read models.
 type projections struct {
 	List     listProjections    `cmd:"" help:"Show the generations of all read models."`
-	Rebuild  rebuildProjections `cmd:"" help:"Build read models from the log again, beside the live ones, and follow it."`
-	Follow   followProjections  `cmd:"" help:"Follow what is being built; begins nothing."`
-	Promote  promoteProjections `cmd:"" help:"Make what was built live."`
-	Rollback rollbackProjection `cmd:"" help:"Make the generation live again that was so before."`
+	Rebuild  rebuildProjections `cmd:"" help:"Rebuild read models next to the live ones, and follow it."`
+	Follow   followProjections  `cmd:"" help:"Follow running rebuilds."`
+	Promote  promoteProjections `cmd:"" help:"Make built generations live."`
+	Rollback rollbackProjection `cmd:"" help:"Make the previous generation live again."`
 	Retire   retireProjection   `cmd:"" help:"Drop a generation; also cancels a rebuild."`
 	Parked   parkedSubcommands  `cmd:"" help:"Events that a generation could not handle."`
 }
@@ -29,8 +29,8 @@ func (*listProjections) Help() string {
   recitalctl projections list
   recitalctl projections list --format csv
 
-State: building (behind the live one), current (being fed), stopped (it met an event that it cannot handle; the reason
-is shown below the table), unfed (no recitald of its version runs). Rows are an estimate. In json and csv, lag is in
+State: building (behind the live one), current (being fed), stopped (at an event that it cannot handle; the reason is
+below the table), unfed (no recitald of its version runs). Rows are an estimate. In json and csv, lag is in
 seconds and size in bytes.`
 }
 
@@ -64,8 +64,8 @@ func (*promoteProjections) Help() string {
   recitalctl projections promote account usage       both in one step, or neither
   recitalctl projections promote account --generation 3
 
-A generation that is still behind the live one is refused, or behind the log, where the live one is of another log. The
-one that was live is kept for a rollback, and fed, until it is retired.`
+A generation that is behind the live one is refused. So is one that is behind the log, if the live one belongs to
+another log. The previous live generation is kept and fed for a rollback, until it is retired.`
 }
 
 // Validate implements kong's check of arguments.
@@ -99,8 +99,8 @@ func (*rollbackProjection) Help() string {
 	return `Examples:
   recitalctl projections rollback account
 
-The generation that was live before the last promotion has been fed all the time, so readers do not step back. It is
-refused when that generation is behind or was retired.`
+The generation that was live before the last promotion is still fed, so readers do not go back in time. The command is
+refused if that generation is behind or was retired.`
 }
 
 // Run rolls back.
@@ -137,8 +137,8 @@ func (*retireProjection) Help() string {
   recitalctl projections retire account --generation 1 --yes      for scripts
   recitalctl projections retire account --generation 3 --version 1 --yes
 
-The tables of the generation are dropped. One that is live is refused, unless it is of another version than that of the
-recitald and no recitald feeds it: after an upgrade. Retiring a generation that is being built cancels the rebuild.`
+The tables of the generation are dropped. A live generation is refused, unless it has another version than recitald's
+and no recitald feeds it, as after an upgrade. Retiring a generation that is being built cancels the rebuild.`
 }
 
 // Run asks for confirmation and drops the generation.
@@ -155,7 +155,7 @@ func (c *retireProjection) Run(ctx context.Context, admin *client, to terminal) 
 	if err := admin.post(ctx, "retiring", "/admin/projections/retire", command, &struct{}{}); err != nil {
 		return err
 	}
-	fmt.Fprintf(to.notes, "Generation %d of %s%s is gone.\n", c.Generation, c.Name, of)
+	fmt.Fprintf(to.notes, "Generation %d of %s%s is dropped.\n", c.Generation, c.Name, of)
 	return nil
 }
 

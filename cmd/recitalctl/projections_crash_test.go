@@ -123,12 +123,12 @@ func TestARebuildOutlivesRecitaldAndRecitalctl(t *testing.T) {
 	// given a rebuild whose recitald is killed at once, and then a person who stops following it
 	door.kills.Store(true)
 	tool := begin(t, environment, "projections", "rebuild", "account", "--promote")
-	tool.awaitNote(t, "recitald does not answer; the rebuild goes on when it is back")
+	tool.awaitNote(t, "recitald does not answer; the rebuild continues when it is back")
 	require.NoError(t, tool.command.Process.Signal(os.Interrupt))
 	got := tool.end(t)
 	assert.Equal(t, exitInterrupted, got.code)
 	assert.Empty(t, got.out)
-	for _, hint := range []string{"interrupted; the rebuild goes on in recitald", "recitalctl projections follow account",
+	for _, hint := range []string{"interrupted; the rebuild continues in recitald", "recitalctl projections follow account",
 		"recitalctl projections list", "recitalctl projections retire account --generation 2"} {
 		assert.Contains(t, got.notes, hint)
 	}

@@ -84,7 +84,7 @@ func TestFollowingARebuild(t *testing.T) {
 			[]string{
 				standing("building", 0.5, ""), "503", "500", standing("current", 1, ""),
 			}, []string{"--max-outage", "1m"}, exitDone,
-			[]string{"recitald does not answer; the rebuild goes on when it is back", "recitald is back"},
+			[]string{"recitald does not answer; the rebuild continues when it is back", "recitald is back"},
 		},
 		"while recitald is away for long": {
 			[]string{standing("building", 0.5, ""), "503"}, []string{"--max-outage", "1ms"}, exitFailed,

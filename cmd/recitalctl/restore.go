@@ -57,10 +57,9 @@ func (*restore) Help() string {
   recitalctl restore /mnt/backup/recital --to esdb://events:2113 --blobs 's3://clips/recital?region=eu-central-1' …
   recitalctl restore --check /mnt/backup/recital --master-key-file /etc/recital/master-key
 
-The whole backup is checked first. The data folder must be a new one. The same command continues an
-interrupted restore, and recitald does not start on an incomplete one. Afterwards start recitald with that data folder
-and the same master key: it takes the keyring up, erases the keys of closed accounts again, and builds its read
-models. What was erased stays so.`
+The whole backup is checked first. The data folder must be new. The same command continues an interrupted restore, and
+recitald does not start on an incomplete one. Afterwards start recitald with the data folder and the same master key:
+it imports the keyring, erases the keys of closed accounts again, and builds its read models. Erased data stays erased.`
 }
 
 // Run restores the backup, or tries to.
@@ -72,8 +71,8 @@ func (c *restore) Run(ctx context.Context, s settings, to terminal) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(to.notes, "Restored %s events (log %s, now in epoch %d) and %s blobs, as of %s; %s blobs of what was "+
-		"deleted were left out.\n"+
+	fmt.Fprintf(to.notes, "Restored %s events (log %s, now in epoch %d) and %s blobs, as of %s; %s deleted "+
+		"blobs were left out.\n"+
 		"Start it with: recitald --data-dir %s --master-key-file %s\n",
 		progress.Count(int64(restored.events)), restored.identity.LogID, restored.identity.Epoch,
 		progress.Count(int64(restored.blobs)),
@@ -227,7 +226,7 @@ func inPieces(from io.Reader, put func(offset int64, piece []byte) error) error 
 			return nil
 		}
 		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-			return fmt.Errorf("reading what is sent: %w", err)
+			return fmt.Errorf("reading a piece: %w", err)
 		}
 		if err := put(offset, piece[:n]); err != nil {
 			return err
@@ -296,7 +295,7 @@ func (k s3Keys) read() (access, secret string, err error) {
 	}
 	if err == nil && (access == "") != (secret == "") {
 		err = fail(exitUsage, "S3 needs both keys, --s3-access-key and --s3-secret-key, "+
-			"or neither, and finds them where AWS's tools do")
+			"or neither, and then uses those of AWS's tools")
 	}
 	return access, secret, err
 }
@@ -357,7 +356,7 @@ func (r *restoring) blobs(ctx context.Context) error {
 		}
 		needed, err := needs.blob(ctx, blob.Address)
 		if err != nil {
-			return fmt.Errorf("looking who needs a blob: %w", err)
+			return fmt.Errorf("finding the owner of a blob: %w", err)
 		}
 		if !needed {
 			r.done.left++

@@ -45,7 +45,7 @@ func (t terminal) confirm(ctx context.Context, yes bool, question string) error 
 		return nil
 	}
 	if t.answers == nil {
-		return fail(exitUsage, "%s Nobody is there to answer: say --yes", question)
+		return fail(exitUsage, "%s There is no terminal to answer on: give --yes", question)
 	}
 	fmt.Fprint(t.notes, question, " [y/N] ")
 	answer := make(chan string, 1)

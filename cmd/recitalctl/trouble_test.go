@@ -74,7 +74,7 @@ func TestTrouble(t *testing.T) {
 		says    string
 	}{
 		{"nothing listens", unused(t), []string{"--token-file", token}, 3,
-			"is recitald running? If it is a service, systemctl status recitald says why it is not; if it serves elsewhere, " +
+			"is recitald running? If it is a service, systemctl status recitald shows why not; if it serves elsewhere, " +
 				"give its data folder"},
 		{"nobody answers", silent(t), []string{"--token-file", token, "--timeout", "50ms"}, 3,
 			"whether it was carried out is not known"},
@@ -84,7 +84,7 @@ func TestTrouble(t *testing.T) {
 			"is that the admin address of a recitald?"},
 		{"it gives no key", answer(200, "{}"), []string{"--token-file", token}, 1,
 			"is that the admin address of a recitald?"},
-		{"it sends us elsewhere", answer(307, ""), []string{"--token-file", token}, 1, "it does not say why"},
+		{"it sends us elsewhere", answer(307, ""), []string{"--token-file", token}, 1, "it gave no reason"},
 		{"it fails", answer(500, `{"error":"Internal Server Error"}`), []string{"--token-file", token}, 1,
 			"Internal Server Error (status 500, request req_1)"},
 		{"it is not ready", answer(503, `{"error":"The event log does not answer"}`), []string{"--token-file", token}, 1,
@@ -135,7 +135,7 @@ func TestTheDoctorSaysWhyARecitaldIsNotReady(t *testing.T) {
 			"model usage\n",
 		`{"status":"draining"}`:            "cannot serve: it is draining\n",
 		`{"error":"Too many connections"}`: "cannot serve: Too many connections\n",
-		``:                                 "cannot serve: it does not say why\n",
+		``:                                 "cannot serve: it gave no reason\n",
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/ready_check" {
