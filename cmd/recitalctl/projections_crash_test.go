@@ -73,9 +73,9 @@ func startProcess(t *testing.T, dataDir string) *recitald {
 	return r
 }
 
-// kill is kill -9.
+// kill sends SIGKILL.
 func (r *recitald) kill() {
-	_ = r.command.Process.Kill() // an error means that it has exited
+	_ = r.command.Process.Kill() // fails if it has exited
 	<-r.ended
 }
 
@@ -120,7 +120,7 @@ func TestARebuildOutlivesRecitaldAndRecitalctl(t *testing.T) {
 	environment := door.open(t, dataDir)
 	restart := func() { door.behind.Store(startProcess(t, dataDir)) }
 
-	// given a rebuild whose recitald is killed at once, and then a person who stops following it
+	// given a rebuild whose recitald is killed immediately, and then a person who stops following it
 	door.kills.Store(true)
 	tool := begin(t, environment, "projections", "rebuild", "account", "--promote")
 	tool.awaitNote(t, "recitald does not answer; the rebuild continues when it is back")
@@ -133,7 +133,7 @@ func TestARebuildOutlivesRecitaldAndRecitalctl(t *testing.T) {
 		assert.Contains(t, got.notes, hint)
 	}
 
-	// when recitald restarts, then the rebuild ends with a promotion although nobody waits for it
+	// when recitald restarts, then the rebuild ends with a promotion without a follower
 	door.kills.Store(false)
 	restart()
 	require.Eventually(t, func() bool { return listed(t, environment, "account")[2].Live }, patience, pause)
@@ -154,7 +154,7 @@ func TestARebuildOutlivesRecitaldAndRecitalctl(t *testing.T) {
 	assert.Regexp(t, `(?m)^usage +\d+ +2 +no +current `, got.out)
 	assert.Contains(t, got.notes, "recitalctl projections promote account usage")
 
-	// when it is requested once more, then the same one continues
+	// when it is requested again, then the same one continues
 	got = recitalctl(t, environment, "projections", "rebuild", "account", "--promote")
 	require.Zero(t, got.code, got.notes)
 	assert.Regexp(t, `(?m)^account +\d+ +3 +yes +current `, got.out)

@@ -27,8 +27,8 @@ func impostor(t *testing.T, answer http.HandlerFunc) []string {
 	return []string{"RECITAL_ADMIN_ADDR=" + server.Listener.Addr().String(), "RECITAL_OPERATOR_TOKEN_FILE=" + token}
 }
 
-// scripted responds to a rebuild of generation 2 of account, and to what follows, one response after the other; the
-// last is repeated. A response that is a number is a status.
+// scripted responds to a rebuild of generation 2 of account, and to later requests, with one response after the other.
+// The last is repeated. A number is an HTTP status.
 func scripted(t *testing.T, answers ...string) []string {
 	t.Helper()
 	var asked atomic.Int64

@@ -58,7 +58,7 @@ func TestAgainstARecitald(t *testing.T) {
 	})
 	t.Run("the doctor finds nothing", func(t *testing.T) {
 		var got ran
-		require.Eventually(t, func() bool { // something may be late where the machine is slow
+		require.Eventually(t, func() bool { // a slow machine may have lag
 			got = recitalctl(t, environment, "doctor")
 			return got.code == 0
 		}, patience, pause)
@@ -68,7 +68,7 @@ func TestAgainstARecitald(t *testing.T) {
 	})
 	t.Run("alerts are listed, and cleared by an operator", func(t *testing.T) {
 		var got ran
-		require.Eventually(t, func() bool { // one that lasts may come and go where the machine is slow
+		require.Eventually(t, func() bool { // a slow machine may have passing conditions
 			got = recitalctl(t, environment, "alerts")
 			return got.code == 0 && strings.Contains(got.notes, "No alert is open")
 		}, patience, pause)
@@ -222,7 +222,7 @@ func TestTheRoleOfAnOperator(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(recitalctl(t, environment, "accounts", "create", "--format", "json").out),
 		&opened))
 
-	for range 2 { // a repetition changes nothing
+	for range 2 { // a repetition has no effect
 		got := recitalctl(t, environment, "accounts", "grant-operator", opened.AccountID, "--reason", "Ticket 7")
 		require.Zero(t, got.code, got.notes)
 		require.Empty(t, got.notes)
@@ -235,7 +235,7 @@ func TestTheRoleOfAnOperator(t *testing.T) {
 	require.Zero(t, got.code, got.notes)
 	require.JSONEq(t, `{"account_id":"`+opened.AccountID+`","operator":false}`, got.out)
 
-	// accounts are listed page by page, and programs are told where to go on
+	// accounts are listed page by page, and programs get the token of the next page
 	recitalctl(t, environment, "accounts", "create")
 	page := func(args ...string) (listed accountsPage) {
 		got := recitalctl(t, environment, append([]string{"accounts", "list", "--format", "json"}, args...)...)
@@ -283,7 +283,7 @@ func TestTheRoleOfAnOperator(t *testing.T) {
 	}
 }
 
-// shownAccount is a part of what an account's owner sees.
+// shownAccount has some fields of the owner's view of an account.
 type shownAccount struct {
 	Plan struct {
 		Type string `json:"type"`

@@ -153,7 +153,7 @@ func TestTheDoctorSaysWhyARecitaldIsNotReady(t *testing.T) {
 	}
 }
 
-// unused returns an address on which nothing listens.
+// unused returns an address without a listener.
 func unused(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
