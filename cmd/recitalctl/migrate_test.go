@@ -117,7 +117,7 @@ func TestALogMovesToAnEventStore(t *testing.T) {
 	// and the command refuses to copy into a log that is in use
 	got = recitalctl(t, environment, "log", "migrate", "--offline")
 	require.Equal(t, 1, got.code)
-	require.Contains(t, got.notes, "has its own future")
+	require.Contains(t, got.notes, "is already in use as the new place")
 }
 
 func TestAnEventStoreWithSomethingElseIsRefused(t *testing.T) {

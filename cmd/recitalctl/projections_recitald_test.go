@@ -319,7 +319,7 @@ func TestAnEventThatNoGenerationCanHandle(t *testing.T) {
 	// when it is retried without a fix, then it stops again
 	got = recitalctl(t, environment, "projections", "parked", "retry", "account", "--event", event)
 	require.Zero(t, got.code, got.notes)
-	assert.Contains(t, got.notes, "start again")
+	assert.Contains(t, got.notes, "are restarted")
 	require.Eventually(t, func() bool { return listed(t, environment, "account")[1].State == stopped }, patience, pause)
 
 	// when the event is skipped, then the live generation and the rebuild continue

@@ -39,7 +39,7 @@ func TestAgainstARecitald(t *testing.T) {
 		require.Len(t, row, 3)
 		assert.Equal(t, "indie", row[1])
 		assert.Equal(t, "indie", planOf(t, a.PublicAddr(), row[2]))
-		assert.Contains(t, got.notes, "shown this once")
+		assert.Contains(t, got.notes, "It cannot be shown again")
 	})
 	t.Run("JSON is for programs, and nothing else is on standard output", func(t *testing.T) {
 		got := recitalctl(t, environment, "accounts", "create", "--format", "json")
@@ -70,7 +70,7 @@ func TestAgainstARecitald(t *testing.T) {
 		var got ran
 		require.Eventually(t, func() bool { // a slow machine may have passing conditions
 			got = recitalctl(t, environment, "alerts")
-			return got.code == 0 && strings.Contains(got.notes, "No alert is open")
+			return got.code == 0 && strings.Contains(got.notes, "There are no open alerts")
 		}, patience, pause)
 		assert.Empty(t, got.out)
 		got = recitalctl(t, environment, "alerts", "clear", "none")
@@ -93,7 +93,7 @@ func TestAgainstARecitald(t *testing.T) {
 		got = recitalctl(t, environment, "alerts", "clear", id)
 		require.Zero(t, got.code, got.notes)
 		require.Eventually(t, func() bool {
-			return strings.Contains(recitalctl(t, environment, "alerts").notes, "No alert is open")
+			return strings.Contains(recitalctl(t, environment, "alerts").notes, "There are no open alerts")
 		}, patience, pause)
 		assert.Equal(t, 1, recitalctl(t, environment, "alerts", "clear", id).code, "it is not open")
 	})

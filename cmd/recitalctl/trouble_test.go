@@ -77,13 +77,13 @@ func TestTrouble(t *testing.T) {
 			"is recitald running? If it is a service, systemctl status recitald shows why not; if it serves elsewhere, " +
 				"give its data folder"},
 		{"nobody answers", silent(t), []string{"--token-file", token, "--timeout", "50ms"}, 3,
-			"whether it was carried out is not known"},
+			"its outcome is unknown"},
 		{"the name does not exist", "recital.invalid:8081", []string{"--token-file", token}, 3,
 			"recital.invalid:8081 cannot be reached"},
 		{"it is no recitald", answer(200, "<html>"), []string{"--token-file", token}, 1,
-			"is that the admin address of a recitald?"},
+			"is it the admin address of a recitald?"},
 		{"it gives no key", answer(200, "{}"), []string{"--token-file", token}, 1,
-			"is that the admin address of a recitald?"},
+			"is it the admin address of a recitald?"},
 		{"it sends us elsewhere", answer(307, ""), []string{"--token-file", token}, 1, "it gave no reason"},
 		{"it fails", answer(500, `{"error":"Internal Server Error"}`), []string{"--token-file", token}, 1,
 			"Internal Server Error (status 500, request req_1)"},
@@ -96,13 +96,13 @@ func TestTrouble(t *testing.T) {
 			"In mode prod it is in a file of your own: give that with --token-file"},
 		{"no data folder", answer(200, "{}"), nil, 4, filepath.Join(".recital", "operator-token")},
 		{"an empty token file", answer(200, "{}"), []string{"--token-file", file("empty", "\n")}, 4,
-			"does not hold an operator token"},
+			"does not contain an operator token"},
 		{"two lines", answer(200, "{}"), []string{"--token-file", file("lines", secret+"\n"+secret)}, 4,
-			"does not hold an operator token"},
+			"does not contain an operator token"},
 		{"recitald's list of operators", answer(200, "{}"), []string{
 			"--token-file", file("operators", "ada operator "+strings.Repeat("0f", 32)+"\n"),
 		}, 4,
-			"the list of operators, with a line for each, is recitald's: give the file of your own token with --token-file"},
+			"If it is recitald's list of operators, give the file of your own token with --token-file"},
 		{"a folder as token", answer(200, "{}"), []string{"--token-file", folder}, 4, "reading the operator token"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

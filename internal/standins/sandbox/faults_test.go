@@ -100,7 +100,7 @@ func TestWhatHangsEndsWhenAllIsToGoWellAgain(t *testing.T) {
 		}
 		select {
 		case err := <-failed:
-			return err != nil || s.customers() == 1 // the request may have been carried out after the reply
+			return err != nil || s.customers() == 1 // or the request came after the end of the faults
 		case <-time.After(10 * time.Millisecond):
 			return false
 		}
