@@ -127,7 +127,7 @@ func TestSettingUpTheAccountAtTheProvider(t *testing.T) {
 	require.Regexp(t, `decide +price +price_pro +49\.00 USD`, got.out)
 	got = a.setup()
 	require.Equal(t, 2, got.code)
-	require.Contains(t, got.notes, "say --yes")
+	require.Contains(t, got.notes, "give --yes")
 	require.Empty(t, a.endpoints())
 	require.NoFileExists(t, a.secretFile)
 

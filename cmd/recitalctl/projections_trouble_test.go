@@ -259,7 +259,7 @@ func TestWhatCannotBeUndoneIsNotDoneUnasked(t *testing.T) {
 	} {
 		got := recitalctl(t, environment, strings.Fields(command)...)
 		assert.Equal(t, exitUsage, got.code)
-		assert.Contains(t, got.notes, "say --yes")
+		assert.Contains(t, got.notes, "give --yes")
 	}
 }
 
