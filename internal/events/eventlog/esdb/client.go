@@ -31,7 +31,7 @@ type Client struct {
 	slots      chan struct{}
 	outage     outage
 
-	wantsLeader bool // false for a single node, which does not support the header
+	wantsLeader bool // false for the embedded node, which has no cluster
 
 	closing context.Context // ends with Close
 	close   context.CancelFunc
