@@ -17,7 +17,8 @@ import (
 
 // An export continues a file wherever an earlier export, or an editor, has cut it.
 func TestExportedHeadsAreContinued(t *testing.T) {
-	heads := []audit.Head{{Count: 1, At: time.Unix(1, 0).UTC(), Hash: "a"}, {Count: 2, At: time.Unix(2, 0).UTC(), Hash: "b"}}
+	at := time.Unix(1, 0).UTC()
+	heads := []audit.Head{{Count: 1, At: at, Hash: "a"}, {Count: 2, At: at, Hash: "b"}}
 	var logged iter.Seq2[chain.LoggedHead, error] = func(yield func(chain.LoggedHead, error) bool) {
 		for _, head := range heads {
 			if !yield(chain.LoggedHead{Head: head}, nil) {

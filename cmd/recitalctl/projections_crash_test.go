@@ -128,7 +128,8 @@ func TestARebuildOutlivesRecitaldAndRecitalctl(t *testing.T) {
 	got := tool.end(t)
 	assert.Equal(t, exitInterrupted, got.code)
 	assert.Empty(t, got.out)
-	for _, hint := range []string{"interrupted; the rebuild continues in recitald", "recitalctl projections follow account",
+	for _, hint := range []string{
+		"interrupted; the rebuild continues in recitald", "recitalctl projections follow account",
 		"recitalctl projections list", "recitalctl projections retire account --generation 2"} {
 		assert.Contains(t, got.notes, hint)
 	}
