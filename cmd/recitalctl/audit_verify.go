@@ -34,8 +34,8 @@ type auditVerify struct {
 func (*auditVerify) Help() string {
 	return `Reads the whole log and recomputes its chain of hashes. If the chain does not match the signed heads, it prints
 where, and the exit code is 1. It proves nothing about events after the last head, or about changes before the heads
-were signed. Heads show between which two of them an event was changed. A backup that no one else can write to also shows
-which event (--against).
+were signed. Heads show between which two of them an event was changed. A backup that no one else can write to also
+shows which event (--against).
 
 Examples:
   recitalctl audit verify
