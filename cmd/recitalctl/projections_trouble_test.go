@@ -94,7 +94,7 @@ func TestFollowingARebuild(t *testing.T) {
 			[]string{standing("building", 0.5, ""), "401"}, nil, exitToken, []string{"does not accept the token"},
 		},
 		"of something that is no recitald": {
-			[]string{"[]"}, nil, exitFailed, []string{"is that the admin address of a recitald?"},
+			[]string{"[]"}, nil, exitFailed, []string{"is it the admin address of a recitald?"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
