@@ -1,6 +1,6 @@
 #!/bin/sh
-# Checks the types of the console and bundles its two pages with esbuild, a Go program. SOURCES has what npm has
-# installed. Usage: console/build.sh SOURCES OUTPUT, in the root of the repository.
+# Checks the types of the console and bundles its two pages with esbuild, a Go program. SOURCES must contain the npm
+# packages. Usage: console/build.sh SOURCES OUTPUT, in the root of the repository.
 set -eu
 
 "$1/node_modules/.bin/tsc" -p "$1"

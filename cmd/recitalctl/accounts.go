@@ -15,18 +15,18 @@ type accountArgument struct {
 	Account string `arg:"" help:"Id of the account."`
 }
 
-// path returns the path of the account, or of something that belongs to it.
+// path returns the path of the account with part appended.
 func (a accountArgument) path(part string) string {
 	return "/admin/accounts/" + url.PathEscape(a.Account) + part
 }
 
 type listAccounts struct {
-	Limit int    `default:"100" help:"How many at most; 0: all."`
+	Limit int    `default:"100" help:"Maximum number; 0 means all."`
 	After string `placeholder:"ID" help:"Only accounts after this one."`
 	listForm
 }
 
-// Help is shown below the flags.
+// Help implements kong.HelpProvider.
 func (*listAccounts) Help() string {
 	return `Examples:
   recitalctl accounts list
@@ -36,7 +36,7 @@ func (*listAccounts) Help() string {
 Accounts that are open, the oldest first, without personal data.`
 }
 
-// Validate is called by kong.
+// Validate implements kong's check of arguments.
 func (c *listAccounts) Validate() error {
 	if c.Limit < 0 {
 		return fmt.Errorf("--limit is 0 or more")
@@ -44,7 +44,7 @@ func (c *listAccounts) Validate() error {
 	return nil
 }
 
-// listedAccount is the admin API's description of an account in a list.
+// listedAccount is an account in the admin API's list.
 type listedAccount struct {
 	AccountID  string `json:"account_id"`
 	OpenedAt   string `json:"opened_at"`
@@ -61,10 +61,10 @@ type accountsPage struct {
 func (p accountsPage) size() int     { return len(p.Accounts) }
 func (p accountsPage) next() *string { return p.Next }
 
-// maxAccountsPage is the largest page of the admin API.
+// maxAccountsPage is the admin API's maximum.
 const maxAccountsPage = 1000
 
-// Run reads page by page.
+// Run prints the accounts.
 func (c *listAccounts) Run(ctx context.Context, admin auditor, to terminal) error {
 	all := accountsPage{Accounts: []listedAccount{}}
 	list := listing{
@@ -89,7 +89,7 @@ type findAccounts struct {
 	listForm
 }
 
-// Run finds open accounts.
+// Run prints open accounts.
 func (c *findAccounts) Run(ctx context.Context, admin auditor, to terminal) error {
 	if err := admin.needsReason(); err != nil {
 		return err
@@ -114,7 +114,7 @@ type createAccount struct {
 	valueForm
 }
 
-// openedAccount is the admin API's description of a newly opened account.
+// openedAccount is the admin API's response to opening an account.
 type openedAccount struct {
 	AccountID string `json:"account_id"`
 	Plan      string `json:"plan"`
@@ -131,7 +131,7 @@ func (c *createAccount) Run(ctx context.Context, admin *client, to terminal) err
 	}
 	err := showOne(c.Format, to, opened)
 	if err == nil && c.Format == table {
-		fmt.Fprintln(to.notes, "\nThe API key is shown this once and cannot be shown again: keep it now.")
+		fmt.Fprintln(to.notes, "\nStore the API key now. It cannot be shown again.")
 	}
 	return err
 }
@@ -141,7 +141,7 @@ type closeAccount struct {
 	Yes bool `help:"Do not ask."`
 }
 
-// Help is shown below the flags.
+// Help implements kong.HelpProvider.
 func (*closeAccount) Help() string {
 	return `Examples:
   recitalctl accounts close 0190b0c0111172228333444455556666 --reason "Ticket 7"`
@@ -149,14 +149,14 @@ func (*closeAccount) Help() string {
 
 // Run asks for confirmation and closes the account.
 func (c *closeAccount) Run(ctx context.Context, admin *client, to terminal) error {
-	question := fmt.Sprintf("Close account %s and erase what belongs to it, for good?", printable(c.Account))
+	question := fmt.Sprintf("Permanently close account %s and erase its data?", printable(c.Account))
 	if err := to.confirm(ctx, c.Yes, question); err != nil {
 		return err
 	}
 	if err := admin.remove(ctx, "closing an account", c.path(""), &struct{}{}); err != nil {
 		return err
 	}
-	fmt.Fprintln(to.notes, "Closed; recitalctl accounts erasure shows what is erased.")
+	fmt.Fprintln(to.notes, "Closed. Follow the erasure with recitalctl accounts erasure.")
 	return nil
 }
 
@@ -167,7 +167,7 @@ type creditAccount struct {
 	valueForm
 }
 
-// grantedCredit is the admin API's description of a grant.
+// grantedCredit is the admin API's response to a grant.
 type grantedCredit struct {
 	AccountID        string `json:"account_id"`
 	Grant            string `json:"grant"`
@@ -175,7 +175,7 @@ type grantedCredit struct {
 	CreditCharacters int64  `json:"credit_characters" col:"credit_left"`
 }
 
-// Run grants the credit. The id of the grant is chosen before the request, so that a request with an unknown outcome
+// Run grants the credit. It chooses the id of the grant before the request, so that a request with an unknown outcome
 // can be repeated.
 func (c *creditAccount) Run(ctx context.Context, admin *client, to terminal) error {
 	if c.Grant == "" {
@@ -198,7 +198,7 @@ type erasureOf struct {
 	valueForm
 }
 
-// erasureShown is the admin API's description of a closed account.
+// erasureShown is the admin API's description of a closed account's erasure.
 type erasureShown struct {
 	AccountID    string  `json:"account_id"`
 	State        string  `json:"state"`
@@ -214,7 +214,7 @@ type erasureShown struct {
 	} `json:"left"`
 }
 
-// Run prints what was erased and what is left to do.
+// Run prints the progress of the erasure.
 func (c *erasureOf) Run(ctx context.Context, admin auditor, to terminal) error {
 	var found erasureShown
 	if err := admin.get(ctx, "reading what was erased", c.path("/erasure"), &found); err != nil {
@@ -222,10 +222,10 @@ func (c *erasureOf) Run(ctx context.Context, admin auditor, to terminal) error {
 	}
 	rows := [][]string{
 		{"the account", found.State, orDash(found.ClosedAt)},
-		{"what belonged to it", done(found.ErasedAt, "erased", "not erased yet"), orDash(found.ErasedAt)},
-		{"its key, without which all that is left is unreadable",
-			done(found.KeyDestroyed, "destroyed", "there, or never made"), orDash(found.KeyDestroyed)},
-		{"what requests may have left that were still running",
+		{"its data", done(found.ErasedAt, "erased", "not erased yet"), orDash(found.ErasedAt)},
+		{"its key, which remaining data is sealed with",
+			done(found.KeyDestroyed, "destroyed", "not destroyed, or never created"), orDash(found.KeyDestroyed)},
+		{"data of requests that were still running",
 			done(found.RepeatedAt, "erased", "due "+orDash(found.AgainAt)), orDash(found.RepeatedAt)},
 	}
 	for _, left := range found.Left {
@@ -258,7 +258,7 @@ type withdrawOperator struct {
 	valueForm
 }
 
-// operatorState is the admin API's answer whether an account is an operator.
+// operatorState is the admin API's description of an account's operator role.
 type operatorState struct {
 	AccountID string `json:"account_id"`
 	Operator  bool   `json:"operator"`
@@ -288,16 +288,16 @@ type showAccount struct {
 	valueForm
 }
 
-// Help is shown below the flags.
+// Help implements kong.HelpProvider.
 func (*showAccount) Help() string {
 	return `Examples:
   recitalctl accounts show 0190b0c0111172228333444455556666
   recitalctl accounts show 0190b0c0111172228333444455556666 --as-of "2026-11-01 12:00"
 
-What is shown is folded from the account's streams of the log, as far as their events are not later than the time.`
+The account is folded from the events of its streams up to that time.`
 }
 
-// accountThen is the admin API's description of an account at a time.
+// accountThen is the admin API's description of an account at a point in time.
 type accountThen struct {
 	AccountID     string     `json:"account_id"`
 	AsOf          time.Time  `json:"as_of"`
@@ -337,7 +337,7 @@ type accountThen struct {
 	} `json:"folded_from"`
 }
 
-// Run shows the account.
+// Run prints the account.
 func (c *showAccount) Run(ctx context.Context, admin auditor, to terminal) error {
 	path := c.path("")
 	if at := c.AsOf.String(); at != "" {
@@ -350,7 +350,7 @@ func (c *showAccount) Run(ctx context.Context, admin auditor, to terminal) error
 	return c.Format.print(to, shown, []string{"ACCOUNT", shown.AccountID}, shown.rows())
 }
 
-// rows has a line for each thing that there is to say.
+// rows returns the rows of the table.
 func (a accountThen) rows() [][]string {
 	rows := [][]string{
 		{"as of", local(a.AsOf)}, {"state", a.State}, {"opened", local(a.OpenedAt)},

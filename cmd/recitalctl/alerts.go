@@ -9,7 +9,7 @@ import (
 
 type alertCommands struct {
 	List  listAlerts `cmd:"" default:"withargs" help:"List the alerts that are open, the oldest first."`
-	Clear clearAlert `cmd:"" help:"Clear an alert that somebody has seen to. That of what still lasts comes back."`
+	Clear clearAlert `cmd:"" help:"Clear an alert. If its cause persists, it is raised again."`
 }
 
 // openAlerts is the admin API's list of alerts.
@@ -27,7 +27,7 @@ type openAlert struct {
 	Sentence string    `json:"sentence" col:"alert"`
 }
 
-// alertID is empty while the log is away.
+// alertID is the id of an alert. It is empty while the log is unavailable.
 type alertID string
 
 func (id alertID) cell(people bool) string {
@@ -39,14 +39,14 @@ func (id alertID) cell(people bool) string {
 
 type listAlerts struct{ listForm }
 
-// Run prints the alerts that are open.
+// Run prints the open alerts.
 func (c *listAlerts) Run(ctx context.Context, admin *client, to terminal) error {
 	var open openAlerts
 	if err := admin.get(ctx, "listing alerts", "/admin/alerts", &open); err != nil {
 		return err
 	}
 	if len(open.Alerts) == 0 && c.Format == table {
-		fmt.Fprintln(to.notes, "No alert is open.")
+		fmt.Fprintln(to.notes, "There are no open alerts.")
 		return nil
 	}
 	return show(c.Format, to, open, open.Alerts)
@@ -70,7 +70,7 @@ func (c *clearAlert) Run(ctx context.Context, admin *client, to terminal) error 
 
 type showOutbox struct{ listForm }
 
-// outbox is the admin API's list of notices that were not sent.
+// outbox is the admin API's list of unsent notices.
 type outbox struct {
 	Notices []unsentNotice `json:"notices"`
 }
@@ -92,7 +92,7 @@ func (c *showOutbox) Run(ctx context.Context, admin *client, to terminal) error 
 		return err
 	}
 	if len(kept.Notices) == 0 && c.Format == table {
-		fmt.Fprintln(to.notes, "No notice would have been sent.")
+		fmt.Fprintln(to.notes, "There are no notices.")
 		return nil
 	}
 	return show(c.Format, to, kept, kept.Notices)

@@ -15,30 +15,30 @@ import (
 // audits are the commands of auditors.
 type audits struct {
 	Sessions  auditSessions `cmd:"" help:"${audits_sessions}"`
-	Billing   auditList     `cmd:"" help:"What it costs: subscriptions, payments, periods, credit."`
+	Billing   auditList     `cmd:"" help:"Billing: subscriptions, payments, periods, credit."`
 	Operators auditList     `cmd:"" help:"${audits_operators}"`
 	Activity  auditList     `cmd:"" help:"${audits_activity}"`
 	Verify    auditVerify   `cmd:"" help:"${audits_verify}"`
-	Heads     auditHeads    `cmd:"" help:"List the signed heads of the log, or keep them in a file elsewhere, as proof."`
+	Heads     auditHeads    `cmd:"" help:"List the signed heads of the log, or export them to a file, as proof."`
 }
 
-// auditList lists the entries of the area after which the command is named.
+// auditList lists the entries of the area that the command is named after.
 type auditList struct {
 	Account  string `placeholder:"ID" help:"Only entries on this account."`
 	Email    string `placeholder:"ADDRESS" help:"${audit_filters_email}"`
 	Session  string `placeholder:"ID" help:"Only entries on this session."`
 	Kind     string `placeholder:"TYPE" help:"Only events of this type, such as session-opened."`
-	Operator string `placeholder:"NAME" help:"Only what the operator or auditor of this name did."`
+	Operator string `placeholder:"NAME" help:"Only entries that the operator or auditor of this name caused."`
 	From     moment `placeholder:"TIME" help:"${audit_filters_from}"`
 	To       moment `placeholder:"TIME" help:"The time before which entries are listed."`
-	Limit    int    `default:"1000" help:"How many at most; 0: all."`
+	Limit    int    `default:"1000" help:"Maximum number; 0 means all."`
 	Personal bool   `help:"With personal data (address, device, name, e-mail), for auditors. Needs --reason."`
 	Format   format `default:"table" enum:"table,json,csv" help:"${audit_filters_format}"`
 }
 
 type auditSessions struct{ auditList }
 
-// Help is shown below the flags.
+// Help implements kong.HelpProvider.
 func (*auditSessions) Help() string {
 	return `Examples:
   recitalctl audit sessions --account 0190b0c0111172228333444455556666
@@ -46,11 +46,11 @@ func (*auditSessions) Help() string {
   recitalctl audit sessions --operator ada
   recitalctl audit sessions --email jane@example.org --personal --reason "Ticket 7"
 
-The token is that of an auditor (auditor-token in the data folder, or --token-file), or else that of an operator, to
-whom no personal data is shown.`
+The token is an auditor's (auditor-token in the data folder, or --token-file), or else an operator's, which gives no
+access to personal data.`
 }
 
-// Validate is called by kong.
+// Validate implements kong's check of arguments.
 func (c *auditList) Validate() error {
 	if c.Limit < 0 {
 		return fmt.Errorf("--limit is 0 or more")
@@ -58,7 +58,7 @@ func (c *auditList) Validate() error {
 	return nil
 }
 
-// auditEntry is the admin API's description of an entry.
+// auditEntry is an entry in the admin API's list.
 type auditEntry struct {
 	At          stamp        `json:"at" col:"time"`
 	Kind        string       `json:"kind"`
@@ -86,7 +86,7 @@ type auditActor struct {
 	Session string `json:"session,omitempty" col:"actor_session,wide"`
 }
 
-// stamp is a time of the admin API.
+// stamp is a time in the admin API's format.
 type stamp string
 
 func (s stamp) cell(people bool) string {
@@ -97,7 +97,7 @@ func (s stamp) cell(people bool) string {
 	return local(at)
 }
 
-// personalData has the personal data of an entry in one cell.
+// personalData is the personal data of an entry, printed in one cell.
 type personalData map[string]string
 
 func (d personalData) cell(bool) string {
@@ -119,7 +119,7 @@ func (p auditPage) next() *string { return p.Next }
 
 const maxAuditPage = 500
 
-// Run prints page by page, so that a long list needs no more memory than a short one.
+// Run prints page by page, so that memory does not grow with the list.
 func (c *auditList) Run(ctx context.Context, command *kong.Context, admin auditor, to terminal) error {
 	area := command.Selected().Name
 	if c.Personal || c.Email != "" {
@@ -136,7 +136,7 @@ func (c *auditList) Run(ctx context.Context, command *kong.Context, admin audito
 	for page, err := range pages[auditPage](ctx, admin.client, list) {
 		switch {
 		case err != nil && c.Personal && exitCode(err) == exitToken:
-			return fmt.Errorf("personal data is for auditors, so it needs the token of one (--token-file): %w", err)
+			return fmt.Errorf("personal data needs an auditor's token (--token-file): %w", err)
 		case err != nil:
 			return err
 		}
@@ -162,10 +162,10 @@ func (c *auditList) query(reason string) url.Values {
 	return query
 }
 
-// moment is a time as a person writes it; zero where nothing was written.
+// moment is a time argument. The zero value is an absent one.
 type moment struct{ time.Time }
 
-// UnmarshalText parses a time. Without a zone it is one of this machine's.
+// UnmarshalText parses a time. Without a zone, it is in the local zone.
 func (m *moment) UnmarshalText(text []byte) error {
 	for _, layout := range []string{
 		time.RFC3339Nano, "2006-01-02T15:04:05", time.DateTime, "2006-01-02 15:04", time.DateOnly,
@@ -175,10 +175,11 @@ func (m *moment) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%q is no time: write 2026-11-22, 2026-11-22 15:04 or 2026-11-22T15:04:05Z", printable(string(text)))
+	return fmt.Errorf("%q is not a time: write 2026-11-22, 2026-11-22 15:04 or 2026-11-22T15:04:05Z",
+		printable(string(text)))
 }
 
-// String returns the time as the admin API takes it, "" for none.
+// String returns the time in the admin API's format, or "" if it is zero.
 func (m moment) String() string {
 	if m.IsZero() {
 		return ""

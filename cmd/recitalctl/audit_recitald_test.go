@@ -62,15 +62,15 @@ func TestAuditing(t *testing.T) {
 	}{
 		"personal data for an operator": {[]string{
 			"audit", "sessions", "--personal", "--reason", "x", "--token-file", filepath.Join(dataDir, "operator-token"),
-		}, 4, "personal data is for auditors"},
+		}, 4, "personal data needs an auditor's token"},
 		"personal data without reason": {[]string{"audit", "sessions", "--personal"}, 2, "--reason"},
 		"an address without reason":    {[]string{"audit", "billing", "--email", "ada@example.com"}, 2, "--reason"},
 		"an address as the reason": {[]string{
 			"accounts", "find", "--email", "ada@example.com", "--reason", "ada@example.com",
-		}, 2, "must not hold an e-mail address"},
+		}, 2, "must not contain an e-mail address"},
 		"a kind that no event has": {[]string{"audit", "sessions", "--kind", "session-opend"}, 1,
 			"no event is of the kind session-opend; there are session-ended, session-opened"},
-		"a time that is none": {[]string{"audit", "sessions", "--from", "yesterday"}, 2, "is no time"},
+		"a time that is none": {[]string{"audit", "sessions", "--from", "yesterday"}, 2, "is not a time"},
 		"a state that will be": {[]string{
 			"accounts", "show", opened.AccountID, "--as-of", "2999-01-01",
 		}, 1, "what will be is not known"},

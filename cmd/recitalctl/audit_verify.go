@@ -22,7 +22,7 @@ import (
 )
 
 type auditVerify struct {
-	Backup    string   `placeholder:"DIR" help:"Check the log in a backup, instead of that of a running recitald."`
+	Backup    string   `placeholder:"DIR" help:"Check the log in a backup instead of a running recitald's."`
 	Heads     string   `placeholder:"FILE" help:"${audit_verify_heads}"`
 	Against   string   `placeholder:"DIR" help:"${audit_verify_against}"`
 	PublicKey []string `placeholder:"HEX" help:"${audit_verify_public_key}"`
@@ -30,19 +30,19 @@ type auditVerify struct {
 	Format    format   `default:"table" enum:"table,json" help:"Form of the result: table or json."`
 }
 
-// Help is shown below the flags.
+// Help implements kong.HelpProvider.
 func (*auditVerify) Help() string {
-	return `Reads the whole log and computes its chain of hashes again. If it is not what the signed heads say, it says
-where, and the exit code is 1. Nothing is proved of the events after the last head, nor of what happened before they
-were signed. Heads say between which two of them an event was changed; a backup that you keep where nobody else can
-write says which one (--against).
+	return `Reads the whole log and recomputes its chain of hashes. If the chain does not match the signed heads, it prints
+where, and the exit code is 1. It proves nothing about events after the last head, or about changes before the heads
+were signed. Heads show between which two of them an event was changed. A backup that no one else can write to also
+shows which event (--against).
 
 Examples:
   recitalctl audit verify
   recitalctl audit verify --heads heads.jsonl --public-key $KEY
   recitalctl audit verify --backup /var/backups/recital --heads heads.jsonl
   recitalctl audit verify --against /var/backups/recital --public-key $KEY
-  recitalctl audit verify --state verified.json          goes on where it was interrupted, or ended the last time`
+  recitalctl audit verify --state verified.json          continues after the last check, or an interruption`
 }
 
 // Run checks the log.
@@ -63,8 +63,8 @@ func (c *auditVerify) Run(ctx context.Context, s settings, to terminal) error {
 	case !found.Intact:
 		return fail(exitFailed, "%s", found.verdict())
 	case found.Signer == signerUnconfirmed:
-		return fail(exitUnconfirmed, "the backup fits its own heads, but nobody has confirmed that their key is "+
-			"the right one: say --public-key, or --heads")
+		return fail(exitUnconfirmed, "the backup matches its own heads, but their key is unconfirmed: "+
+			"give --public-key or --heads")
 	}
 	return nil
 }
@@ -105,7 +105,7 @@ func (c *auditVerify) print(to terminal, found outcome) error {
 	}
 	fmt.Fprintf(to.out, "%d events were checked, up to position %s; %d of other applications are not part of the chain\n",
 		found.Events, found.Position, found.Foreign)
-	fmt.Fprintf(to.out, "%d heads of the log fit, and %d exported ones\n", found.Heads, found.Exported)
+	fmt.Fprintf(to.out, "%d heads of the log match, and %d exported ones\n", found.Heads, found.Exported)
 	for _, finding := range found.Findings {
 		fmt.Fprintln(to.out, printable("FOUND: "+finding.String()))
 	}
@@ -118,26 +118,27 @@ func (c *auditVerify) print(to terminal, found outcome) error {
 	return found.explain(to.out)
 }
 
-// explain prints what the check proves and what it does not.
+// explain prints what is proved and what is not.
 func (o outcome) explain(out io.Writer) (err error) {
 	if o.Intact && o.Last != nil {
 		_, err = fmt.Fprintf(out, "Proved: none of the first %d events was changed, removed, added or reordered since %s, "+
-			"unless by somebody who has the key\n",
+			"except by someone who has the key\n",
 			o.Last.Count, o.Last.At.UTC().Format(time.RFC3339))
 	}
 	if o.Intact && o.Exported > 0 {
-		_, err = fmt.Fprintln(out, "Proved by the exported heads: nor by somebody who has the key, up to the last of them")
+		_, err = fmt.Fprintln(out,
+			"Proved by the exported heads, up to the last of them: not even by someone who has the key")
 	}
 	if o.Uncovered > 0 {
-		_, err = fmt.Fprintf(out, "Not proved: the last %d events, which no head speaks of yet\n", o.Uncovered)
+		_, err = fmt.Fprintf(out, "Not proved: the last %d events, which no head covers yet\n", o.Uncovered)
 	}
 	switch keys := strings.Join(o.Keys, ", "); o.Signer {
 	case signerRecitald:
 		_, err = fmt.Fprintf(out, "recitald names the key itself, %s: "+
-			"compare it with the one that you know, or say --public-key\n", keys)
+			"compare it with the one that you know, or give --public-key\n", keys)
 	case signerUnconfirmed:
-		_, err = fmt.Fprintf(out, "NOT CONFIRMED: the heads in the backup name their own key, %s; "+
-			"whoever can write there could have signed them. Say --public-key, or --heads\n", keys)
+		_, err = fmt.Fprintf(out, "NOT CONFIRMED: the heads in the backup name their own key, %s. "+
+			"Anyone who can write there could have signed them. Give --public-key or --heads\n", keys)
 	}
 	return err
 }
@@ -145,19 +146,19 @@ func (o outcome) explain(out io.Writer) (err error) {
 func (o outcome) verdict() string {
 	switch {
 	case len(o.Findings) > 0:
-		return "the log is not what its signed heads say"
+		return "the log does not match its signed heads"
 	case o.Against != nil && !o.Against.Same():
-		return "the log is not what the backup has"
+		return "the log does not match the backup"
 	}
 	return "nothing is proved: there are no heads"
 }
 
-// check is a check that has begun.
+// check is a running check.
 type check struct {
 	verifier *chain.Verifier
 	against  *against // nil without --against
-	state    string   // file; "" for none
-	kept     kept     // what it had
+	state    string   // path of the state file; "" for none
+	kept     kept     // content of the state file
 	keys     []string
 	signer   signer
 	from     eventlog.Position
@@ -169,18 +170,18 @@ type kept struct {
 	Against *logdiff.Checkpoint `json:"against,omitempty"`
 }
 
-// signer is the source of the public key of the heads.
+// signer is the source of the heads' public key.
 type signer string
 
 const (
 	signerGiven       signer = "given"       // by the auditor
-	signerExported    signer = "exported"    // by heads that the auditor has kept
+	signerExported    signer = "exported"    // by heads that the auditor exported earlier
 	signerRecitald    signer = "recitald"    // by a running recitald
-	signerUnconfirmed signer = "unconfirmed" // by nothing but the log itself
+	signerUnconfirmed signer = "unconfirmed" // by the log itself
 )
 
-// errNoHeads means that a log names no key, because it has no heads.
-var errNoHeads = errors.New("the log holds no heads, so nothing can be proved by it alone")
+// errNoHeads means that the log has no heads, and so no key.
+var errNoHeads = errors.New("the log has no heads, so it proves nothing by itself")
 
 func (c *auditVerify) begin(ctx context.Context, log audited) (_ *check, err error) {
 	begun := &check{state: c.State}
@@ -224,7 +225,7 @@ func (c *auditVerify) begin(ctx context.Context, log audited) (_ *check, err err
 	return begun, nil
 }
 
-// keys returns the keys that heads may be signed with, in the order in which they are believed.
+// keys returns the trusted keys of heads, and their source.
 func (c *auditVerify) keys(ctx context.Context, log audited) (keys []string, from signer, err error) {
 	switch keys, from = c.PublicKey, signerGiven; {
 	case len(keys) > 0:
@@ -247,7 +248,7 @@ func (c *auditVerify) keys(ctx context.Context, log audited) (keys []string, fro
 	return keys, from, err
 }
 
-// exportedKeys returns those that have signed the heads of the file.
+// exportedKeys returns the keys that signed the exported heads.
 func (c *auditVerify) exportedKeys() (keys []string, err error) {
 	heads, err := c.exported()
 	if err != nil {
@@ -274,7 +275,7 @@ func (c *check) close() (err error) {
 	return err
 }
 
-// exported yields the heads of the file, which is closed with the process.
+// exported yields the heads in the file of --heads, which stays open until the process ends.
 func (c *auditVerify) exported() (iter.Seq2[audit.Head, error], error) {
 	if c.Heads == "" {
 		return nil, nil
@@ -298,12 +299,12 @@ func (c *check) resume() (*chain.Checkpoint, error) {
 		return nil, fmt.Errorf("reading the state: %w", err)
 	}
 	if err := json.Unmarshal(content, &c.kept); err != nil {
-		return nil, fail(exitFailed, "%s is no state of a check; remove it to begin anew", c.state)
+		return nil, fail(exitFailed, "%s is not the state of a check; remove it to start over", c.state)
 	}
 	return &c.kept.Checkpoint, nil
 }
 
-// keep writes the state in one step.
+// keep writes the state atomically.
 func (c *check) keep() error {
 	if c.state == "" {
 		return nil
@@ -317,7 +318,7 @@ func (c *check) keep() error {
 	if err != nil {
 		return err
 	}
-	next, err := os.CreateTemp(filepath.Dir(c.state), ".verify-*") // 0600
+	next, err := os.CreateTemp(filepath.Dir(c.state), ".verify-*") // mode 0600
 	if err != nil {
 		return fmt.Errorf("keeping the state: %w", err)
 	}
@@ -328,7 +329,7 @@ func (c *check) keep() error {
 	return os.Rename(next.Name(), c.state)
 }
 
-// keepEvery is how often the state is written.
+// keepEvery is the interval of writing the state.
 const keepEvery = 5 * time.Second
 
 func (c *check) run(ctx context.Context, log audited, to terminal) (outcome, error) {
@@ -352,14 +353,14 @@ func (c *check) run(ctx context.Context, log audited, to terminal) (outcome, err
 		}
 		progress.add(1)
 	}
-	// The state is kept before the end, so that the next check expects heads of events that were not read yet.
+	// Written before the end of the check, so that the next check expects heads of events that were not read yet.
 	if err := c.keep(); err != nil {
 		return outcome{}, err
 	}
 	return c.end(until())
 }
 
-// begins returns after which position the log is read.
+// begins returns the position after which the log is read.
 func (c *check) begins() eventlog.Position {
 	if c.against != nil && c.against.After().Compare(c.from) < 0 {
 		return c.against.After()
@@ -400,7 +401,7 @@ func (c *check) progress() func() string {
 	begun, first := time.Now(), c.verifier.Progress().Events
 	return func() string {
 		report := c.verifier.Progress()
-		return fmt.Sprintf("%d events, %d heads fit, %d findings, %.0f events a second", report.Events,
+		return fmt.Sprintf("%d events, %d heads match, %d findings, %.0f events a second", report.Events,
 			report.Heads+report.Exported,
 			len(report.Findings), float64(report.Events-first)/time.Since(begun).Seconds())
 	}
@@ -412,7 +413,7 @@ type against struct {
 	saved savedLog
 }
 
-// compareWith begins or continues a comparison of a log with a backup of it.
+// compareWith starts or continues a comparison of a log with a backup of it.
 func compareWith(ctx context.Context, dir, log string, from *logdiff.Checkpoint) (*against, error) {
 	saved, err := openSaved(dir)
 	if err != nil {
@@ -428,7 +429,7 @@ func compareWith(ctx context.Context, dir, log string, from *logdiff.Checkpoint)
 func (l savedLog) compare(ctx context.Context, log string, from *logdiff.Checkpoint) (*logdiff.Comparison, error) {
 	own := l.manifest.Identity()
 	if own.LogID.String() != log {
-		return nil, fmt.Errorf("it is the backup of another log, %s, and not of %s", own.LogID, log)
+		return nil, fmt.Errorf("it is a backup of another log, %s, not of %s", own.LogID, log)
 	}
 	after := func(position eventlog.Position) iter.Seq2[eventlog.Recorded, error] {
 		events, _ := l.events(ctx, position)
@@ -439,7 +440,7 @@ func (l savedLog) compare(ctx context.Context, log string, from *logdiff.Checkpo
 
 func (a *against) close() error { return errors.Join(a.Close(), a.saved.Close()) }
 
-// maxPrinted is how many differences are printed. The form for programs has all that are known.
+// maxPrinted is the maximum number of differences that are printed. JSON has all that are known.
 const maxPrinted = 100
 
 func printDifferences(out io.Writer, r logdiff.Report) {

@@ -19,7 +19,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/logdiff"
 )
 
-// An auditor is convinced by a log that nobody has changed, keeps its heads, and finds out what was changed.
+// Auditors can verify an unchanged log, export its heads, and find changes.
 func TestAuditorsVerifyTheLog(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -37,14 +37,14 @@ func TestAuditorsVerifyTheLog(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), key.Mode())
 
-	// given the first head, which comes by itself
+	// given the first head, which is signed after a while
 	var listed []audit.Head
 	require.Eventually(t, func() bool {
 		require.NoError(t, json.Unmarshal([]byte(run(0, "heads", "--format", "json").out), &listed))
 		return len(listed) > 0
 	}, time.Minute, 50*time.Millisecond)
 
-	// then the log is what it says, as an operator sees it, too
+	// then the log is verified, for operators, too
 	said := run(0, "verify").out
 	require.Regexp(t, `(?m)^\d+ events were checked, up to position \S+; 0 of other applications`, said)
 	require.Regexp(t, fmt.Sprintf(
@@ -54,7 +54,7 @@ func TestAuditorsVerifyTheLog(t *testing.T) {
 	run(0, "verify", "--token-file", filepath.Join(dataDir, "operator-token"))
 	require.NotContains(t, run(0, "verify", "--public-key", listed[0].Key).out, "names the key itself")
 
-	// and kept heads prove it, again and again
+	// and exported heads prove it, repeatedly
 	kept := filepath.Join(t.TempDir(), "heads.jsonl")
 	require.Contains(t, run(0, "heads", "--export", kept).out, "heads were added to")
 	require.Contains(t, run(0, "heads", "--export", kept).out, "0 heads were added to")
@@ -64,7 +64,7 @@ func TestAuditorsVerifyTheLog(t *testing.T) {
 	}
 	require.Contains(t, run(1, "verify", "--state", state).notes, "other exported heads")
 
-	// when the wrong key is expected, or a kept head was altered, or is of another history, then that is said
+	// when the key is wrong, or an exported head was changed, or belongs to another history, then that is reported
 	require.Contains(t, run(1, "verify", "--public-key", strings.Repeat("0", 64)).out,
 		"FOUND: A head is not to be trusted")
 	require.Contains(t, run(2, "verify", "--public-key", "abc").notes, "64 hex digits")
@@ -74,17 +74,17 @@ func TestAuditorsVerifyTheLog(t *testing.T) {
 	require.Contains(t, string(content), count)
 	require.NoError(t, os.WriteFile(kept, []byte(strings.Replace(string(content), count, count+"0", 1)), 0o600))
 	require.Contains(t, run(1, "verify", "--heads", kept).notes, "its signature is wrong")
-	require.Contains(t, run(1, "heads", "--export", kept).notes, "is not what it was")
+	require.Contains(t, run(1, "heads", "--export", kept).notes, "was changed")
 	require.NoError(t, os.WriteFile(kept, append(content, content...), 0o600))
-	require.Contains(t, run(1, "heads", "--export", kept).notes, "its end is gone")
+	require.Contains(t, run(1, "heads", "--export", kept).notes, "its end is missing")
 
-	// and the log in a backup is checked in the same way, whatever lies beside it
+	// and the log in a backup is checked in the same way, without using other files
 	saved := filepath.Join(t.TempDir(), "backup")
 	made := recitalctl(t, environment, "backup", saved)
 	require.Zero(t, made.code, made.notes)
 	require.NoError(t, os.WriteFile(filepath.Join(saved, "log", "999999.zst"), []byte("left by a crash"), 0o600))
 	unconfirmed := run(exitUnconfirmed, "verify", "--backup", saved)
-	require.Contains(t, unconfirmed.out, "heads of the log fit")
+	require.Contains(t, unconfirmed.out, "heads of the log match")
 	require.Contains(t, unconfirmed.out, "NOT CONFIRMED: the heads in the backup name their own key, "+listed[0].Key)
 	require.Contains(t, run(exitUnconfirmed, "verify", "--backup", saved, "--format", "json").out,
 		`"signer": "unconfirmed"`)
@@ -103,14 +103,14 @@ func TestAuditorsVerifyTheLog(t *testing.T) {
 	changed := run(1, "verify", "--backup", forged)
 	require.Contains(t, changed.out,
 		fmt.Sprintf("FOUND: An event after the beginning of the log, and at the latest event %d (", listed[0].Count))
-	require.Contains(t, changed.notes, "the log is not what its signed heads say")
+	require.Contains(t, changed.notes, "the log does not match its signed heads")
 	require.Contains(t, run(1, "verify", "--backup", t.TempDir()).notes, "holds no complete backup")
 
-	// and a backup says which event it was, whatever was done
+	// and a comparison with a backup finds the event, for all kinds of changes
 	requireNamed(t, saved, listed[0].Key, run)
 }
 
-// requireNamed requires that a comparison with a backup names what somebody has done to single events of the log.
+// requireNamed requires that a comparison with a backup finds changes of single events.
 func requireNamed(t *testing.T, saved, key string, run func(code int, args ...string) ran) {
 	t.Helper()
 	compared := func(code int, log ...string) (found outcome, out string) {
@@ -162,7 +162,7 @@ func requireNamed(t *testing.T, saved, key string, run func(code int, args ...st
 	require.Equal(t, logdiff.Moved, d.Kind)
 	require.Equal(t, events[1].ID, d.Copy.ID)
 
-	// and it goes on where it was, also with a state that knows of no backup
+	// and it continues, even with a state from a check without the backup
 	state := filepath.Join(t.TempDir(), "state.json")
 	run(0, "verify", "--public-key", key, "--state", state)
 	for range 2 {

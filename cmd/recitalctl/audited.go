@@ -21,15 +21,15 @@ import (
 	"github.com/recital-tts/recital/internal/events/logcopy"
 )
 
-// audited is a log to check: the log of a running recitald, or the one in a backup.
+// audited is a log to check, of a running recitald or in a backup.
 type audited interface {
 	io.Closer
 	id(ctx context.Context) (string, error)
-	// keys returns the public keys that the log names itself, in hex.
+	// keys returns the public keys that the log itself names, in hex.
 	keys(ctx context.Context) ([]string, error)
-	// heads yields the heads in the log, from a revision of their stream on.
+	// heads yields the heads in the log, starting at a revision of their stream.
 	heads(ctx context.Context, from uint64) iter.Seq2[chain.LoggedHead, error]
-	// events yields the events after a position. When all were yielded, until returns the position that was reached.
+	// events yields the events after a position. After the last event, until returns the position that was reached.
 	events(ctx context.Context, after eventlog.Position) (
 		events iter.Seq2[eventlog.Recorded, error], until func() eventlog.Position,
 	)
@@ -61,7 +61,7 @@ func (l liveLog) keys(ctx context.Context) ([]string, error) {
 	return []string{key.Key}, err
 }
 
-// headsPage is the admin API's description of some heads.
+// headsPage is a page of the admin API's list of heads.
 type headsPage struct {
 	Heads []struct {
 		Revision uint64     `json:"revision"`
@@ -119,7 +119,7 @@ func (l liveLog) events(ctx context.Context, after eventlog.Position) (
 	}, func() eventlog.Position { return until }
 }
 
-// readHeads yields the heads of an exported file, which has one in each line.
+// readHeads yields the heads of an exported file, which has one per line.
 func readHeads(from io.Reader) iter.Seq2[audit.Head, error] {
 	return func(yield func(audit.Head, error) bool) {
 		decoder := json.NewDecoder(from)
@@ -152,7 +152,7 @@ func openSaved(dir string) (savedLog, error) {
 
 func (l savedLog) id(context.Context) (string, error) { return l.manifest.LogID.String(), nil }
 
-// keys returns the keys of all heads, since a key may have been replaced.
+// keys returns the keys of all heads, because the key may have been replaced.
 func (l savedLog) keys(ctx context.Context) (keys []string, err error) {
 	for head, err := range l.heads(ctx, 0) {
 		if err != nil {
@@ -199,19 +199,19 @@ func (l savedLog) events(ctx context.Context, after eventlog.Position) (
 
 type auditHeads struct {
 	Export string `placeholder:"FILE" help:"${audit_heads_export}"`
-	Last   int    `default:"20" help:"How many of the newest are listed without --export; 0: all."`
+	Last   int    `default:"20" help:"Number of the newest heads to list without --export; 0 means all."`
 	listForm
 }
 
-// Help is shown below the flags.
+// Help implements kong.HelpProvider.
 func (*auditHeads) Help() string {
-	return `A head says what the log was up to one of its events, and is signed. The heads in the log prove that nobody
-without the key has changed it. Those that you keep elsewhere prove that nobody has: not even somebody with the key,
-and nobody who has taken the end of the log away.
+	return `A head is a signed hash of the log up to one of its events. The heads in the log prove that it was not changed
+without the key. Heads that you keep elsewhere prove that it was not changed even with the key, and that its end was
+not cut off.
 
 Examples:
-  recitalctl audit heads --export heads.jsonl            daily, from a machine of yours
-  recitalctl audit verify --heads heads.jsonl            whenever you like`
+  recitalctl audit heads --export heads.jsonl            daily, on another machine
+  recitalctl audit verify --heads heads.jsonl            at any time`
 }
 
 // Run lists or exports the heads.
@@ -233,8 +233,8 @@ func (c *auditHeads) Run(ctx context.Context, admin auditor, to terminal) error 
 	return show(c.Format, to, newest, headRows(newest))
 }
 
-// exportHeads adds heads to a file. What is in it is never changed: where the log has other heads, that is an error,
-// since one of the two was tampered with.
+// exportHeads appends new heads to a file. It never changes existing ones: if the log's heads differ, it returns an
+// error, because either the log or the file was changed.
 func exportHeads(path string, heads iter.Seq2[chain.LoggedHead, error], to terminal) error {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -254,27 +254,34 @@ func exportHeads(path string, heads iter.Seq2[chain.LoggedHead, error], to termi
 	return err
 }
 
-// keptHeads returns the heads of a file, and where they end. An export that was cut short has left a part of one, which
-// is written over.
+// keptHeads returns the heads of a file, and the offset of their end. It removes an incomplete head of an interrupted
+// export.
 func keptHeads(file *os.File) (kept []audit.Head, end int64, err error) {
 	decoder := json.NewDecoder(bufio.NewReader(file))
 	for {
 		var head audit.Head
 		switch err := decoder.Decode(&head); {
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-			if end > 0 {
-				end++ // the end of the line
-			}
-			if err := file.Truncate(end); err != nil {
-				return nil, 0, err
-			}
-			_, err = file.Seek(end, io.SeekStart)
+			end, err := endLine(file, end)
 			return kept, end, err
 		case err != nil:
-			return nil, 0, errors.New("it is no file of heads")
+			return nil, 0, errors.New("it is not a file of heads")
 		}
 		kept, end = append(kept, head), decoder.InputOffset()
 	}
+}
+
+// endLine cuts a file after its last head, which ends at end, and ends the line. An interrupted export, or an editor,
+// may have left out the newline. It returns the new end of the file.
+func endLine(file *os.File, end int64) (int64, error) {
+	if err := file.Truncate(end); err != nil {
+		return 0, err
+	}
+	if _, err := file.Seek(end, io.SeekStart); err != nil || end == 0 {
+		return end, err
+	}
+	n, err := file.WriteString("\n")
+	return end + int64(n), err
 }
 
 func addHeads(out io.Writer, kept []audit.Head, heads iter.Seq2[chain.LoggedHead, error]) (added int, err error) {
@@ -290,20 +297,20 @@ func addHeads(out io.Writer, kept []audit.Head, heads iter.Seq2[chain.LoggedHead
 			}
 		case head.Head != kept[0]:
 			return added, fail(exitFailed,
-				"the log has another head of %d events than the file has of %d: the log, or the file, is not what it was. "+
-					"Find out with recitalctl audit verify --heads", head.Count, kept[0].Count)
+				"the log has a head of %d events where the file has another one of %d: the log or the file was changed. "+
+					"Check with recitalctl audit verify --heads", head.Count, kept[0].Count)
 		default:
 			kept = kept[1:]
 		}
 	}
 	if len(kept) > 0 {
 		return added, fail(exitFailed,
-			"the log lacks %d heads that are in the file, the first of %d events: its end is gone", len(kept), kept[0].Count)
+			"the log lacks %d heads of the file, the first of %d events: its end is missing", len(kept), kept[0].Count)
 	}
 	return added, nil
 }
 
-// headRow is a head in a list.
+// headRow is a row of the list of heads.
 type headRow struct {
 	Events uint64    `col:"events"`
 	Signed time.Time `col:"signed"`

@@ -19,25 +19,25 @@ import (
 
 type backUp struct {
 	Dir       string        `arg:"" name:"dir" help:"${back_up_dir}"`
-	CheckOnly bool          `help:"Read the backup and compare it with what was written; recitald is not needed."`
+	CheckOnly bool          `help:"Only check the files of the backup; recitald is not needed."`
 	Rate      int           `default:"32" help:"${back_up_rate}"`
 	Keep      time.Duration `default:"168h" help:"${back_up_keep}"`
 	valueForm
 }
 
-// Help is shown below the flags.
+// Help implements kong.HelpProvider.
 func (*backUp) Help() string {
 	return `Examples:
   recitalctl backup /mnt/backup/recital
   recitalctl backup /mnt/backup/recital --check-only
 
-The system goes on meanwhile. The folder holds the state at the beginning of the last complete run. The next run
-continues an interrupted one, which changes nothing until it is complete. Each file is read again after it was
-written. The keys in the backup are wrapped with the master key. Keep the files of the master key and of
-the signing key elsewhere: they are never in the backup, and without them it is of no use.`
+recitald continues to serve meanwhile. The folder has the state at the start of the last complete run. The next run
+continues an interrupted one, which changes nothing until it is complete. Each file is read again after it is
+written. The keys in the backup are wrapped with the master key. Keep the files of the master key and of the signing
+key elsewhere: the backup never contains them, and it is useless without them.`
 }
 
-// Validate is called by kong.
+// Validate implements kong's check of arguments.
 func (c *backUp) Validate() error {
 	if c.Rate < 0 || c.Keep < 0 {
 		return errors.New("the rate and the time cannot be negative")
@@ -45,7 +45,7 @@ func (c *backUp) Validate() error {
 	return nil
 }
 
-// Run copies, or checks.
+// Run makes or checks a backup.
 func (c *backUp) Run(ctx context.Context, s settings, to terminal) error {
 	if c.CheckOnly {
 		return c.check(ctx, to)
@@ -80,7 +80,7 @@ func (c *backUp) Run(ctx context.Context, s settings, to terminal) error {
 	return c.print(m, run.Earlier(), to)
 }
 
-// check reads the backup.
+// check checks an existing backup.
 func (c *backUp) check(ctx context.Context, to terminal) error {
 	folder, m, err := backup.OpenToRead(c.Dir)
 	if err != nil {
@@ -93,7 +93,7 @@ func (c *backUp) check(ctx context.Context, to terminal) error {
 	return c.print(m, m, to)
 }
 
-// checkBackup compares the files of a backup with their manifest.
+// checkBackup compares the files of a backup with its manifest.
 func checkBackup(ctx context.Context, folder *backup.Folder, m backup.Manifest, to terminal) error {
 	shown := newStage(to)
 	defer shown.close()
@@ -105,7 +105,7 @@ func checkBackup(ctx context.Context, folder *backup.Folder, m backup.Manifest, 
 	return nil
 }
 
-// backupRow is a backup as it is printed.
+// backupRow is the row of a printed backup.
 type backupRow struct {
 	Run    int    `col:"run"`
 	AsOf   string `col:"as_of"`
@@ -132,7 +132,7 @@ func (c *backUp) print(m, earlier backup.Manifest, to terminal) error {
 	}})
 }
 
-// copying is a run of a backup.
+// copying is a running backup.
 type copying struct {
 	admin *client
 	run   *backup.Run
@@ -142,10 +142,10 @@ type copying struct {
 
 const (
 	attempts = 10
-	rest     = 2 * time.Second // between two of them
+	rest     = 2 * time.Second // pause between two attempts
 )
 
-// log copies new events of the log. A stream that is cut is continued while it makes progress.
+// log copies new events. An interrupted stream is resumed while it makes progress.
 func (c *copying) log(ctx context.Context) error {
 	for failures := 0; ; failures++ {
 		before, err := c.run.Position()
@@ -173,7 +173,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
-		return fail(exitFailed, "interrupted; the next backup into this folder goes on")
+		return fail(exitFailed, "interrupted; the next backup into this folder continues")
 	}
 }
 
@@ -192,14 +192,14 @@ func (c *copying) stream(ctx context.Context, after eventlog.Position) error {
 	return explain(ctx, c.run.WriteLog(records, func(event eventlog.Recorded) { c.to.set(int64(event.Position.Commit)) }))
 }
 
-// explain describes why the copying of a stream ended.
+// explain returns the error of an interrupted stream for people.
 func explain(ctx context.Context, err error) error {
 	var f *failure
 	switch {
 	case err == nil, errors.As(err, &f):
 		return err
 	case ctx.Err() != nil:
-		return fail(exitFailed, "interrupted; the next backup into this folder goes on")
+		return fail(exitFailed, "interrupted; the next backup into this folder continues")
 	case errors.Is(err, logcopy.ErrCut), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, errStream):
 		return failForNow(exitUnreachable, "recitald cut the copy: %w", err)
 	}
@@ -238,7 +238,7 @@ func (c *copying) blobs(ctx context.Context, keep time.Duration) error {
 	return explain(ctx, c.run.WriteBlobs(fetch, keep, func(blob backup.Blob, _ bool) { c.to.add(blob.Size) }))
 }
 
-// open opens a stream that is read no faster than the limit.
+// open opens a stream that is read at a limited rate.
 func (c *copying) open(ctx context.Context, path string) (io.ReadCloser, error) {
 	body, err := c.admin.stream(ctx, path)
 	if err != nil {
@@ -256,10 +256,10 @@ func limiter(mib int) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(mib<<20), paceBurst)
 }
 
-// errStream marks errors of the network.
+// errStream marks network errors.
 var errStream = errors.New("the connection failed")
 
-// paced reads no faster than a limit.
+// paced limits the rate of reading.
 type paced struct {
 	ctx   context.Context
 	from  io.ReadCloser

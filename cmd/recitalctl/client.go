@@ -21,7 +21,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/logcopy"
 )
 
-// maxAnswer bounds the part of a response that is read, in bytes.
+// maxAnswer is the maximum number of bytes that are read of a response.
 const maxAnswer = 8 << 20
 
 // client calls the admin API.
@@ -29,7 +29,7 @@ type client struct {
 	settings
 	token string
 	http  *http.Client
-	notes io.Writer // nil for none
+	notes io.Writer // may be nil
 }
 
 func newClient(s settings) (*client, error) {
@@ -40,7 +40,7 @@ func newClient(s settings) (*client, error) {
 	return &client{settings: s, token: token, http: newHTTPClient(s)}, nil
 }
 
-// auditor is a client with the auditor's token, if there is one that can be read, else with the operator's.
+// auditor is a client with the auditor's token if it can be read, or else with the operator's.
 type auditor struct{ *client }
 
 func newAuditor(s settings) (auditor, error) {
@@ -52,8 +52,7 @@ func newAuditor(s settings) (auditor, error) {
 	return auditor{admin}, err
 }
 
-// newHTTPClient connects directly to the address: with a proxy or after a redirect, another server would receive the
-// token.
+// newHTTPClient returns a client without proxies and redirects, which would send the token to another server.
 func newHTTPClient(s settings) *http.Client {
 	return &http.Client{
 		Timeout:       s.Timeout,
@@ -69,7 +68,7 @@ type answer struct {
 	body   []byte
 }
 
-// get requests a resource and decodes it. doing describes that in errors.
+// get requests a resource and decodes it. Errors start with doing.
 func (c *client) get(ctx context.Context, doing, path string, result any) error {
 	return c.call(ctx, doing, http.MethodGet, path, nil, result)
 }
@@ -83,7 +82,7 @@ func (c *client) post(ctx context.Context, doing, path string, command, result a
 	return c.call(ctx, doing, http.MethodPost, path, body, result)
 }
 
-// remove deletes a resource and decodes what is left.
+// remove deletes a resource and decodes the response.
 func (c *client) remove(ctx context.Context, doing, path string, result any) error {
 	return c.call(ctx, doing, http.MethodDelete, path, nil, result)
 }
@@ -97,12 +96,12 @@ func (c *client) call(ctx context.Context, doing, method, path string, body []by
 		return fmt.Errorf("%s: %w", doing, err)
 	}
 	if c.notes != nil && got.header.Get("x-recital-stale") == "true" {
-		fmt.Fprintln(c.notes, "The read models are behind: it may take a moment until the change counts.")
+		fmt.Fprintln(c.notes, "The read models are behind: it may take a moment until the change takes effect.")
 	}
 	return nil
 }
 
-// read decodes a result. An empty result does not come from recitald.
+// read decodes a result. An empty result is an error, because recitald never sends one.
 func (c *client) read(got answer, result any) error {
 	if err := c.refusal(got); err != nil {
 		return err
@@ -115,22 +114,22 @@ func (c *client) read(got answer, result any) error {
 	return nil
 }
 
-// page is a part of a list of the admin API.
+// page is a page of a list of the admin API.
 type page interface {
 	size() int
-	next() *string // the token of the next page, nil on the last one
+	next() *string // token of the next page; nil on the last page
 }
 
 // listing is a list of the admin API.
 type listing struct {
 	doing, path string
 	query       url.Values
-	token       string // name of the parameter that has a page's token
-	limit       int    // 0: all
-	largest     int    // page; 0 where pages have no limit
+	token       string // name of the query parameter with a page's token
+	limit       int    // 0 means all
+	largest     int    // largest page; 0 if pages have no limit
 }
 
-// pages yields the pages of a list until the limit is reached; there is none for 0.
+// pages yields the pages of a list until the limit is reached.
 func pages[P page](ctx context.Context, c *client, list listing) iter.Seq2[P, error] {
 	return func(yield func(P, error) bool) {
 		left := cmp.Or(list.limit, math.MaxInt)
@@ -151,8 +150,8 @@ func pages[P page](ctx context.Context, c *client, list listing) iter.Seq2[P, er
 	}
 }
 
-// stream requests a body that may be long, and take long. Its head comes within the timeout of an answer; for the body
-// only ctx counts. A failure while it is read is the caller's to explain (unreachable).
+// stream requests a body that may be large and take long. Only its header has to come within the timeout. The caller
+// handles failures while reading the body.
 func (c *client) stream(ctx context.Context, path string) (io.ReadCloser, error) {
 	request, err := c.request(ctx, http.MethodGet, path, nil)
 	if err != nil {
@@ -191,7 +190,7 @@ func (c *client) do(ctx context.Context, method, path string, body []byte) (answ
 func (c *client) request(ctx context.Context, method, path string, body []byte) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, method, "http://"+c.AdminAddr+path, bytes.NewReader(body))
 	if err != nil {
-		return nil, fail(exitUsage, "the admin address %q is not one", c.AdminAddr)
+		return nil, fail(exitUsage, "the admin address %q is invalid", c.AdminAddr)
 	}
 	request.Header.Set("Authorization", "Bearer "+c.token)
 	if c.Reason != "" {
@@ -220,7 +219,7 @@ func whole(request *http.Request, response *http.Response) (answer, error) {
 	return answer{status: response.StatusCode, header: response.Header, body: body}, nil
 }
 
-// unreachable describes a failed request to a person.
+// unreachable describes a failed request for people.
 func unreachable(request *http.Request, err error) error {
 	address := request.URL.Host
 	var timeout net.Error
@@ -229,12 +228,12 @@ func unreachable(request *http.Request, err error) error {
 		return fail(exitFailed, "interrupted%s", unknownOutcome(request))
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return failForNow(exitUnreachable,
-			"nothing listens on %s; is recitald running? If it is a service, systemctl status recitald says why it is not; "+
+			"nothing listens on %s; is recitald running? If it is a service, systemctl status recitald shows why not; "+
 				"if it serves elsewhere, give its data folder (--data-dir) or its address", address)
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return failForNow(exitUnreachable, "%s did not answer in time%s", address, unknownOutcome(request))
 	}
-	var outer *url.Error // it repeats the address
+	var outer *url.Error // its text repeats the address
 	if errors.As(err, &outer) {
 		err = outer.Err
 	}
@@ -245,11 +244,11 @@ func unknownOutcome(request *http.Request) string {
 	if request.Method == http.MethodGet {
 		return ""
 	}
-	return "; whether it was carried out is not known"
+	return "; its outcome is unknown"
 }
 
 func (c *client) notUnderstood() error {
-	return fail(exitFailed, "the answer of %s could not be read; is that the admin address of a recitald?", c.AdminAddr)
+	return fail(exitFailed, "the response of %s cannot be read; is it the admin address of a recitald?", c.AdminAddr)
 }
 
 // refusal returns the error of a response, or nil.
@@ -273,7 +272,7 @@ func (c *client) refusal(got answer) error {
 	return &failure{code: exitFailed, status: got.status, err: fmt.Errorf("recitald refused: %s", explanation(got.body))}
 }
 
-// tellsWhy distinguishes a refusal from an unknown path, which has a detail beside the error.
+// tellsWhy reports whether the body is a refusal, and not the response to an unknown path, which also has a detail.
 func tellsWhy(body []byte) bool {
 	var told struct {
 		Error  string          `json:"error"`
@@ -282,7 +281,7 @@ func tellsWhy(body []byte) bool {
 	return json.Unmarshal(body, &told) == nil && told.Error != "" && told.Detail == nil
 }
 
-// explanation returns the text of an error body: that for single inputs, or else that for the whole request.
+// explanation returns the text of an error body: the errors of single inputs, or else the error of the whole request.
 func explanation(body []byte) string { return printable(words(body)) }
 
 func words(body []byte) string {
@@ -291,7 +290,7 @@ func words(body []byte) string {
 		Detail json.RawMessage `json:"detail"`
 	}
 	if json.Unmarshal(body, &told) != nil {
-		return "it does not say why"
+		return "it gave no reason"
 	}
 	var inputs []struct {
 		Loc []any  `json:"loc"`
@@ -307,7 +306,7 @@ func words(body []byte) string {
 	return told.Error
 }
 
-// inputName returns the last part of the location of an input: ("body", "plan") is plan.
+// inputName returns the last part of an input's location: plan for ("body", "plan").
 func inputName(loc []any) string {
 	if len(loc) < 2 {
 		return ""
@@ -315,13 +314,13 @@ func inputName(loc []any) string {
 	return fmt.Sprint(loc[len(loc)-1], ": ")
 }
 
-// isPassing reports whether another attempt may succeed: a stream was cut, or recitald cannot be reached now.
+// isPassing reports whether another attempt may succeed, because a stream was cut or recitald was unreachable.
 func isPassing(err error) bool {
 	var f *failure
 	return errors.Is(err, logcopy.ErrCut) || errors.As(err, &f) && f.passing
 }
 
-// queryOf returns the parameters that are set.
+// queryOf returns the parameters that are not empty.
 func queryOf(values map[string]string) url.Values {
 	query := url.Values{}
 	for name, value := range values {

@@ -20,25 +20,25 @@ import (
 	"github.com/recital-tts/recital/internal/process/release"
 )
 
-// doctor checks for possible problems one after the other, and continues after one so that all are reported.
+// doctor runs all checks, even after a failed one.
 type doctor struct {
 	HTTPAddr  string        `name:"http-addr" env:"RECITAL_HTTP_ADDR" placeholder:"HOST:PORT" help:"${doctor_httpaddr}"`
-	Backup    string        `placeholder:"DIR" help:"Folder of the backup, to see how old it is."`
-	BackupAge time.Duration `default:"26h" help:"How old the backup may be."`
+	Backup    string        `placeholder:"DIR" help:"Folder of a backup, to check its age."`
+	BackupAge time.Duration `default:"26h" help:"Maximum age of the backup."`
 	Format    format        `default:"table" enum:"table,json" help:"Form of the result: table or json."`
 
-	inner        examination // by recitald itself; without findings if it could not be asked
-	begun, ended time.Time   // when it was asked
+	inner        examination // of recitald itself; without findings if recitald did not respond
+	begun, ended time.Time   // of the request for inner
 }
 
-// Help is shown below the flags.
+// Help implements kong.HelpProvider.
 func (*doctor) Help() string {
-	return `What is "ok" is as it should be. A "warning" hurts nobody yet, and a "FAULT" does, or will soon; below either
-is what to do. What is "skipped" cannot be found out before an earlier fault is gone. The exit code is that of the
-first fault, 0 if there is none.`
+	return `A check is "ok", a "warning" if clients are not affected yet, or a "FAULT" if they are or soon will be. Below a
+warning or fault is what to do. A "skipped" check depends on an earlier fault. The exit code is the first fault's, or 0
+if there is none.`
 }
 
-// Validate is called by kong.
+// Validate implements kong's check of arguments.
 func (d *doctor) Validate() error {
 	if err := checkAddress(d.HTTPAddr); d.HTTPAddr != "" && err != nil {
 		return fmt.Errorf("the public address %q: %w", d.HTTPAddr, err)
@@ -46,10 +46,10 @@ func (d *doctor) Validate() error {
 	return nil
 }
 
-// skipped is the state of a check that depends on an earlier one that failed.
+// skipped is the state of a check that depends on a failed one.
 const skipped health.State = "skipped"
 
-// examination is the admin API's report of recitald about itself.
+// examination is the admin API's report of recitald's own checks.
 type examination struct {
 	Instance string            `json:"instance,omitempty"`
 	Version  string            `json:"version,omitempty"`
@@ -58,13 +58,13 @@ type examination struct {
 	Settings []json.RawMessage `json:"settings,omitempty"`
 }
 
-// outerCheck is one that recitalctl makes itself.
+// outerCheck is a check that recitalctl makes itself.
 type outerCheck struct {
 	what string
 	run  func(context.Context, settings) error
 }
 
-// result returns the finding, and an error if it is a fault.
+// result runs the check. It returns an error if the finding is a fault.
 func (c outerCheck) result(ctx context.Context, s settings) (health.Result, error) {
 	err := c.run(ctx, s)
 	switch {
@@ -77,7 +77,7 @@ func (c outerCheck) result(ctx context.Context, s settings) (health.Result, erro
 	return health.Result{Check: c.what, State: health.OK}, nil
 }
 
-// Run prints the findings. The exit code is that of the first fault.
+// Run prints the findings. Its exit code is the first fault's.
 func (d *doctor) Run(ctx context.Context, s settings, to terminal) error {
 	d.ask(ctx, s)
 	d.HTTPAddr = cmp.Or(d.HTTPAddr, d.publicAddr(s))
@@ -107,19 +107,19 @@ func (d *doctor) Run(ctx context.Context, s settings, to terminal) error {
 	return fail(exitCode(first), "something is wrong, see above")
 }
 
-// ask has recitald examine itself.
+// ask requests recitald's own checks.
 func (d *doctor) ask(ctx context.Context, s settings) {
 	admin, err := newClient(s)
 	if err != nil {
-		return // there is a finding of the token
+		return // a finding reports the token
 	}
 	d.begun = time.Now()
-	_ = admin.get(ctx, "asking recitald", "/admin/doctor", &d.inner) // there is a finding of the admin address
+	_ = admin.get(ctx, "asking recitald", "/admin/doctor", &d.inner) // a finding reports errors
 	d.ended = time.Now()
 }
 
-// publicAddr returns the public address of the recitald behind the admin address, "" if that is not known: another
-// recitald may serve on the default one.
+// publicAddr returns the public address of the recitald at the admin address, or "" if it is unknown, because another
+// recitald may use the default address.
 func (d *doctor) publicAddr(s settings) string {
 	if there := datafolder.Find(s.DataDir); there.Admin == s.AdminAddr {
 		return there.Public
@@ -141,14 +141,14 @@ func (d *doctor) publicAddr(s settings) string {
 	return ""
 }
 
-// inside adds the findings of recitald. It returns an error if something is wrong.
+// inside adds recitald's own findings. It returns an error if one of them is a fault.
 func (d *doctor) inside(s settings, all *examination) error {
 	if _, err := s.token(); err != nil {
-		return nil // there is a finding of the token
+		return nil // a finding reports the token
 	}
 	if d.inner.Findings == nil {
 		all.Findings = append(all.Findings, health.Result{Check: "recitald examines itself", State: skipped})
-		return nil // there is a finding of the admin address
+		return nil // a finding reports the admin address
 	}
 	outer := append(all.Findings, ofClocks(d.begun, d.ended, d.inner.At), ofVersions(d.inner.Version))
 	*all = d.inner
@@ -159,11 +159,11 @@ func (d *doctor) inside(s settings, all *examination) error {
 	return nil
 }
 
-// clockSkew is how far clocks may be apart.
+// clockSkew is the tolerated difference of clocks.
 const clockSkew = 2 * time.Second
 
 func ofClocks(begun, ended, theirs time.Time) health.Result {
-	r := health.Result{Check: "its clock is that of this machine", State: health.OK}
+	r := health.Result{Check: "its clock agrees with this machine's", State: health.OK}
 	if theirs.Before(begun.Add(-clockSkew)) || theirs.After(ended.Add(clockSkew)) {
 		r.State, r.Found = health.Warning, "it is "+theirs.Sub(ended).Round(time.Second).String()+" apart"
 		r.Advice = "keep the clocks of all machines together (chrony, systemd-timesyncd)"
@@ -173,10 +173,10 @@ func ofClocks(begun, ended, theirs time.Time) health.Result {
 
 // ofVersions compares the release and commit of recitald with those of this recitalctl.
 func ofVersions(theirs string) health.Result {
-	r := health.Result{Check: "it is of the release of this recitalctl", State: health.OK, Found: theirs}
+	r := health.Result{Check: "its release is that of this recitalctl", State: health.OK, Found: theirs}
 	if ours := release.Build(); theirs != ours {
 		r.State, r.Found = health.Warning, "recitald is "+theirs+", recitalctl "+ours
-		r.Advice = "use the recitalctl of its release: commands that it does not know are refused"
+		r.Advice = "use the recitalctl of its release: it refuses unknown commands"
 	}
 	return r
 }
@@ -208,7 +208,7 @@ func printResult(to terminal, r health.Result) {
 	}
 }
 
-// backup looks at the manifest of the backup: when its last complete run began.
+// backup checks the age of the last complete run in the backup's manifest.
 func (d *doctor) backup(context.Context, settings) error {
 	content, err := os.ReadFile(filepath.Join(d.Backup, "manifest.json"))
 	if err != nil {
@@ -227,7 +227,7 @@ func (d *doctor) backup(context.Context, settings) error {
 	return nil
 }
 
-// errSkipped is returned by a check that depends on an earlier one that failed.
+// errSkipped is returned by a check that depends on a failed one.
 var errSkipped = errors.New("skipped")
 
 func (d *doctor) token(_ context.Context, s settings) error {
@@ -246,7 +246,7 @@ func (d *doctor) tokenMode(_ context.Context, s settings) error {
 	return nil
 }
 
-// admin requests the metrics: an operator may read them, and nothing is changed.
+// admin requests the metrics, which an operator may read and which changes nothing.
 func (d *doctor) admin(ctx context.Context, s settings) error {
 	token, missing := s.token()
 	admin := &client{settings: s, token: token, http: newHTTPClient(s)}
@@ -255,7 +255,7 @@ func (d *doctor) admin(ctx context.Context, s settings) error {
 		return err
 	}
 	if missing != nil {
-		return errSkipped // that something responds is not sufficient
+		return errSkipped // a response without a token proves nothing
 	}
 	return admin.refusal(got)
 }
@@ -283,7 +283,7 @@ func (d *doctor) ready(ctx context.Context, s settings) error {
 	return err
 }
 
-// unready returns why a recitald is not ready, from the body of its ready_check.
+// unready returns why recitald is not ready, given the body of its ready_check.
 func unready(body []byte) string {
 	var told struct {
 		Status  string   `json:"status"`
@@ -302,7 +302,7 @@ func unready(body []byte) string {
 func (d *doctor) get(ctx context.Context, s settings, path string) (answer, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+d.HTTPAddr+path, nil)
 	if err != nil {
-		return answer{}, fail(exitUsage, "the public address %q is not one", d.HTTPAddr)
+		return answer{}, fail(exitUsage, "the public address %q is invalid", d.HTTPAddr)
 	}
 	return send(newHTTPClient(s), request)
 }

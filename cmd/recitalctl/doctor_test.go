@@ -35,7 +35,7 @@ func TestTheDoctorExaminesAnInstallation(t *testing.T) {
 		return health.Result{}
 	}
 
-	// given a sound one, in which nothing is late any more
+	// given a healthy one without lag
 	var all examination
 	var code int
 	require.Eventually(t, func() bool {
@@ -53,13 +53,13 @@ func TestTheDoctorExaminesAnInstallation(t *testing.T) {
 	assert.Equal(t, health.OK, state(all, "audit chain").State)
 	assert.NotEmpty(t, all.Settings)
 
-	// when others may read the key that wraps all keys, then that is a warning, and no fault
+	// when others may read the key that wraps all keys, then there is a warning, but no fault
 	require.NoError(t, os.Chmod(filepath.Join(dataDir, "master-key"), 0o644))
 	require.Eventually(t, func() bool { all, code = examine(); return code == 0 }, patience, pause)
 	assert.Equal(t, health.Warning, state(all, "settings").State)
 	assert.Contains(t, state(all, "settings").Found, "master-key")
 
-	// when backups stop, then it says so
+	// when backups stop, then that is reported
 	backup := t.TempDir()
 	all, code = examine("--backup", backup)
 	assert.Equal(t, exitFailed, code)
@@ -76,7 +76,7 @@ func TestTheDoctorExaminesAnInstallation(t *testing.T) {
 		return code == 0
 	}, patience, pause)
 
-	// when the blobs' disk is gone and an event stops a read model, then both are faults, with what to do
+	// when the blobs' disk is gone and an event stops a read model, then both are faults, with advice
 	stores, err := filepath.Glob(filepath.Join(dataDir, "blobs", "*"))
 	require.NoError(t, err)
 	require.NotEmpty(t, stores)
@@ -96,7 +96,7 @@ func TestTheDoctorExaminesAnInstallation(t *testing.T) {
 	assert.Contains(t, state(all, "read models").Found, "account version 1 generation 1")
 	assert.Contains(t, state(all, "alert").Advice, "recitalctl alerts")
 
-	// and people read the same
+	// and the table has the same findings
 	got := recitalctl(t, environment, "doctor")
 	assert.Equal(t, exitFailed, got.code)
 	assert.Regexp(t, `(?m)^FAULT    the read models are up to date\n`+
@@ -117,7 +117,8 @@ func TestTheDoctorComparesClocks(t *testing.T) {
 	}
 }
 
-// With an admin address elsewhere, nothing is looked for on this machine: another recitald may serve there.
+// With an admin address of another machine, the doctor does not examine this machine, where another recitald may be
+// running.
 func TestTheDoctorAsksTheAdminAddressForThePublicOne(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -125,7 +126,7 @@ func TestTheDoctorAsksTheAdminAddressForThePublicOne(t *testing.T) {
 	t.Parallel()
 	a, dataDir := startRecitald(t)
 	var got ran
-	require.Eventually(t, func() bool { // something may be late where the machine is slow
+	require.Eventually(t, func() bool { // a slow machine may have lag
 		got = recitalctl(t, nil, "doctor", "--admin-addr", a.AdminAddr(), "--data-dir", t.TempDir(), "--token-file",
 			filepath.Join(dataDir, "operator-token"))
 		return got.code == 0

@@ -23,12 +23,12 @@ import (
 	"github.com/recital-tts/recital/internal/process/postgres"
 )
 
-// drill restores the backup into a temporary folder, and proves that a recitald serves it. The recitald is one for
-// development, without the settings of the live one: it has ports, a Postgres and a sandbox of its own, and asks nobody
-// outside of this machine.
+// drill restores the backup into a temporary folder, and checks that a recitald serves it. The recitald runs in mode
+// dev without the settings of the live one. It has its own ports, Postgres and sandbox, and does not call other
+// machines.
 func (c *restore) drill(ctx context.Context, by eventlog.Actor, to terminal) (err error) {
 	if c.To != "" || c.Blobs != "" {
-		return fail(exitUsage, "with --check everything is restored into a temporary folder; leave --to and --blobs out")
+		return fail(exitUsage, "with --check everything is restored into a temporary folder; omit --to and --blobs")
 	}
 	place, err := makeScratch(c.Scratch, func(text string) { fmt.Fprintln(to.notes, printable(text)) })
 	if err != nil {
@@ -61,12 +61,12 @@ func (c *restore) drill(ctx context.Context, by eventlog.Actor, to terminal) (er
 		done.asOf.Format(time.RFC3339), progress.Count(int64(done.events)))
 	fmt.Fprintln(to.out, proved)
 	fmt.Fprintln(to.out, played)
-	fmt.Fprintf(to.out, "ok  %s blobs are restored, %s of what was deleted are left out\n",
+	fmt.Fprintf(to.out, "ok  %s blobs are restored, %s deleted ones are left out\n",
 		progress.Count(int64(done.blobs)), progress.Count(int64(done.left)))
 	return nil
 }
 
-// prove compares the log in the backup with the signed heads in it. A young log has none.
+// prove checks the log in the backup against its signed heads, if it has any.
 func (c *restore) prove(ctx context.Context, to terminal) (string, error) {
 	log, err := openSaved(c.Dir)
 	if err != nil {
@@ -76,7 +76,7 @@ func (c *restore) prove(ctx context.Context, to terminal) (string, error) {
 	verify := auditVerify{Backup: c.Dir, PublicKey: c.PublicKey}
 	report, err := verify.check(ctx, log, to)
 	if errors.Is(err, errNoHeads) {
-		return "ok  no signed heads are there to compare the log with", nil
+		return "ok  there are no signed heads to compare the log with", nil
 	}
 	if err != nil {
 		return "", err
@@ -84,10 +84,10 @@ func (c *restore) prove(ctx context.Context, to terminal) (string, error) {
 	if !report.Intact {
 		return "", fail(exitFailed, "%s; see recitalctl audit verify --backup %s", report.verdict(), c.Dir)
 	}
-	said := fmt.Sprintf("ok  the log is what its %s signed heads say; the last %s events are not signed yet",
+	said := fmt.Sprintf("ok  the log matches its %s signed heads; the last %s events are not signed yet",
 		progress.Count(int64(report.Heads)), progress.Count(int64(report.Uncovered)))
 	if report.Signer == signerUnconfirmed {
-		said += "\n??  nobody has confirmed their key, " + strings.Join(report.Keys, ", ") + ": say --public-key"
+		said += "\n??  their key is unconfirmed, " + strings.Join(report.Keys, ", ") + ": give --public-key"
 	}
 	return said, nil
 }
@@ -100,7 +100,7 @@ type drilled struct {
 	ended   chan error
 }
 
-// findRecitald returns the path of the binary.
+// findRecitald returns the path of the recitald binary.
 func (c *restore) findRecitald() (string, error) {
 	if c.Recitald != "" {
 		return c.Recitald, nil
@@ -115,7 +115,7 @@ func (c *restore) findRecitald() (string, error) {
 	}
 	found, err := exec.LookPath("recitald")
 	if err != nil {
-		return "", fail(exitUsage, "recitald is neither beside recitalctl nor in the PATH; say where it is with --recitald")
+		return "", fail(exitUsage, "recitald is neither next to recitalctl nor in PATH; give its path with --recitald")
 	}
 	return found, nil
 }
@@ -139,7 +139,8 @@ func (c *restore) start(ctx context.Context, data string) (*drilled, error) {
 		"--admin-addr=127.0.0.1:0", "--standins-addr=127.0.0.1:0")
 	d.command.Stdout, d.command.Stderr = out, out
 	d.command.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "RECITAL_") })
-	// Ctrl-C is for recitalctl, which stops it. If recitalctl is killed, recitald stops, too.
+	// Own process group, because Ctrl-C is for recitalctl, which stops recitald. If recitalctl is killed, recitald gets a
+	// SIGTERM.
 	d.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	if err := d.run(); err != nil {
 		return nil, fmt.Errorf("starting recitald: %w", err)
@@ -147,8 +148,8 @@ func (c *restore) start(ctx context.Context, data string) (*drilled, error) {
 	return d, ctx.Err()
 }
 
-// run starts the recitald and waits for it beside, on a thread of its own: the signal comes when the thread ends that
-// started it.
+// run starts recitald and waits for it in a goroutine with its own thread, because Pdeathsig is sent when the starting
+// thread ends.
 func (d *drilled) run() error {
 	started := make(chan error)
 	go func() {
@@ -163,12 +164,12 @@ func (d *drilled) run() error {
 	return <-started
 }
 
-// stopTimeout is how long a recitald may take to stop.
+// stopTimeout is the time that a recitald may take to stop.
 const stopTimeout = time.Minute
 
-// stop returns when recitald and its Postgres have ended.
+// stop stops recitald and its Postgres.
 func (d *drilled) stop() error {
-	_ = d.command.Process.Signal(syscall.SIGTERM) // an error means that it has ended
+	_ = d.command.Process.Signal(syscall.SIGTERM) // fails if it has already ended
 	select {
 	case <-d.ended:
 		return nil
@@ -179,7 +180,7 @@ func (d *drilled) stop() error {
 	}
 }
 
-// awaitReady returns when recitald has its keyring, and its read models have caught up.
+// awaitReady waits until recitald has its keyring and its read models have caught up.
 func (d *drilled) awaitReady(ctx context.Context) error {
 	for {
 		if status, _, err := d.get(ctx, "/ready_check"); err == nil && status == http.StatusOK {
@@ -197,17 +198,17 @@ func (d *drilled) awaitReady(ctx context.Context) error {
 	}
 }
 
-// lastLines are the last ones that recitald has logged.
+// lastLines returns the last lines that recitald logged.
 func (d *drilled) lastLines() string {
 	content, _ := os.ReadFile(d.log)
 	lines := strings.Split(strings.TrimSpace(string(content)), "\n")
 	return strings.Join(lines[max(0, len(lines)-5):], "\n")
 }
 
-// maxPlayed bounds the bytes that are read of a clip.
+// maxPlayed is the maximum number of bytes that are read of a response.
 const maxPlayed = 256 << 20
 
-// get requests a path or an address of the recitald.
+// get requests a path or URL from recitald.
 func (d *drilled) get(ctx context.Context, path string) (status int, body []byte, err error) {
 	address := datafolder.Find(d.data).Public
 	if address == "" {
@@ -230,8 +231,8 @@ func (d *drilled) get(ctx context.Context, path string) (status int, body []byte
 	return response.StatusCode, body, err
 }
 
-// play opens the text and the audio of the latest clip that is still there: both are sealed with a key of the keyring.
-// A clip that was deleted while the backup was made may have its text only.
+// play reads the text and the audio of the latest clip that still exists. Both are sealed with a key of the keyring. A
+// clip that was deleted during the backup may have lost its audio only, so play then tries earlier ones.
 func (d *drilled) play(ctx context.Context, clips []string) (string, error) {
 	var silent error
 	for _, id := range slices.Backward(clips) {
@@ -255,16 +256,16 @@ func (d *drilled) play(ctx context.Context, clips []string) (string, error) {
 		if status, audio, err := d.get(ctx, clip.URL); err == nil && status == http.StatusOK && len(audio) > 0 {
 			return "ok  the latest clip is opened: its text is readable, and its audio plays", nil
 		}
-		silent = fmt.Errorf("the audio of clip %s, and of all before it that were tried, does not play", printable(id))
+		silent = fmt.Errorf("the audio of clip %s, and of all later ones, does not play", printable(id))
 	}
-	return "ok  no clip is there to open", silent
+	return "ok  there is no clip to open", silent
 }
 
-// scratchPrefix begins the names of the folders of drills.
+// scratchPrefix is the prefix of drills' folders.
 const scratchPrefix = "recital-drill-"
 
-// scratch is the folder of a drill. It is locked as long as the drill lives, so that the next one can tell what a
-// killed one has left.
+// scratch is the folder of a drill. It is locked while the drill runs, so that later drills can recognise the folders
+// of killed ones.
 type scratch struct {
 	dir  string
 	lock *os.File
@@ -272,17 +273,17 @@ type scratch struct {
 
 var errLocked = errors.New("another drill uses the folder")
 
-// makeScratch makes the folder of a drill, and takes away those of drills that were killed. note is called with what
-// cannot be taken away.
+// makeScratch creates the folder of a drill, and removes folders of killed drills. note is called with messages about
+// folders that cannot be removed.
 func makeScratch(parent string, note func(string)) (*scratch, error) {
 	parent = cmp.Or(parent, os.TempDir())
 	left, err := filepath.Glob(filepath.Join(parent, scratchPrefix+"*"))
 	if err != nil {
-		return nil, fmt.Errorf("looking for what earlier drills have left: %w", err)
+		return nil, fmt.Errorf("looking for folders of earlier drills: %w", err)
 	}
 	for _, dir := range left {
 		if err := removeLeft(dir); err != nil {
-			note(fmt.Sprintf("what an earlier drill has left stays in %s: %s", dir, err))
+			note(fmt.Sprintf("the folder of an earlier drill, %s, cannot be removed: %s", dir, err))
 		}
 	}
 	for {
@@ -292,10 +293,10 @@ func makeScratch(parent string, note func(string)) (*scratch, error) {
 		}
 		s, err := lockScratch(dir)
 		if errors.Is(err, errLocked) {
-			continue // another drill takes it for what a killed one has left
+			continue // another drill is removing it as left by a killed one
 		}
 		if err == nil {
-			err = os.Chmod(dir, 0o711) // for the user of Postgres
+			err = os.Chmod(dir, 0o711) // for Postgres, which may run as another user
 		}
 		if err != nil {
 			return nil, fmt.Errorf("making a folder for the drill: %w", err)
@@ -304,10 +305,10 @@ func makeScratch(parent string, note func(string)) (*scratch, error) {
 	}
 }
 
-// removeLeft removes the folder of a drill that does not run any more.
+// removeLeft removes the folder of a drill that no longer runs.
 func removeLeft(dir string) error {
 	s, err := lockScratch(dir)
-	if errors.Is(err, errLocked) || errors.Is(err, os.ErrPermission) { // it runs, or is somebody else's
+	if errors.Is(err, errLocked) || errors.Is(err, os.ErrPermission) { // the drill still runs, or belongs to another user
 		return nil
 	}
 	if err != nil {
@@ -316,11 +317,11 @@ func removeLeft(dir string) error {
 	return s.remove()
 }
 
-// lockScratch locks a folder that is there. The lock is on the folder itself, and ends with the process.
+// lockScratch locks an existing folder. The lock is on the folder itself and ends with the process.
 func lockScratch(dir string) (*scratch, error) {
 	lock, err := os.Open(dir)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, errLocked // it was removed
+		return nil, errLocked // removed
 	}
 	if err != nil {
 		return nil, err
@@ -335,7 +336,7 @@ func lockScratch(dir string) (*scratch, error) {
 	return &scratch{dir, lock}, nil
 }
 
-// isStill reports whether a path is the path of an open folder.
+// isStill reports whether dir is still the path of the open folder.
 func isStill(dir string, open *os.File) bool {
 	there, err := os.Lstat(dir)
 	if err != nil {
@@ -347,7 +348,8 @@ func isStill(dir string, open *os.File) bool {
 
 func (s *scratch) data() string { return filepath.Join(s.dir, "data") }
 
-// remove removes the folder. It first waits for a recitald whose recitalctl was killed; it stops by itself.
+// remove removes the folder. If recitalctl was killed, its recitald may still be running, so remove waits until it has
+// stopped.
 func (s *scratch) remove() error {
 	var err error
 	for begun := time.Now(); ; time.Sleep(100 * time.Millisecond) {

@@ -19,22 +19,22 @@ type showEvents struct {
 	Account   string        `placeholder:"ID" help:"Only events that name this account in their stream, data or metadata."`
 	After     string        `placeholder:"POSITION" help:"Only events after this position of the log."`
 	Until     string        `placeholder:"POSITION" help:"Only events up to this position."`
-	Follow    bool          `help:"Go on with what is written later, also after a restart of recitald, until Ctrl-C."`
-	MaxOutage time.Duration `default:"2m" help:"How long recitald may be away while it is followed; 0 is without limit."`
+	Follow    bool          `help:"Continue with new events until Ctrl-C, even after a restart of recitald."`
+	MaxOutage time.Duration `default:"2m" help:"Maximum outage of recitald while following; 0 means no limit."`
 	Format    format        `default:"table" enum:"table,json,csv" help:"table, json (an object in each line) or csv."`
 }
 
-// Help is shown below the flags.
+// Help implements kong.HelpProvider.
 func (*showEvents) Help() string {
 	return `Examples:
   recitalctl events --account 0190b0c0111172228333444455556666
   recitalctl events --stream alerts --follow
   recitalctl events --type account-closed --format json
 
-Events are shown as they are in the log: what is sealed stays sealed. --wide shows their data, too.`
+Events are shown as they are in the log, with sealed data still sealed. --wide also shows their data.`
 }
 
-// Validate is called by kong.
+// Validate implements kong's check of arguments.
 func (c *showEvents) Validate() error {
 	for _, position := range []string{c.After, c.Until} {
 		if position == "" {
@@ -53,20 +53,20 @@ func (c *showEvents) Validate() error {
 	return nil
 }
 
-// Run shows the events, each as it arrives.
+// Run prints each event when it arrives.
 func (c *showEvents) Run(ctx context.Context, admin *client, to terminal) error {
 	show := newEventPrinter(c.Format, to)
 	after, err := admin.events(ctx, c.query(c.After), show)
 	if !c.Follow {
 		if errors.Is(err, logcopy.ErrCut) {
-			return failForNow(exitFailed, "the events were cut off; go on with --after %s", after)
+			return failForNow(exitFailed, "the events were cut off; continue with --after %s", after)
 		}
 		return err
 	}
 	return c.follow(ctx, admin, after, err, show, to)
 }
 
-// follow continues where a stream was cut.
+// follow resumes an interrupted stream.
 func (c *showEvents) follow(
 	ctx context.Context, admin *client, after string, err error, show func(eventlog.Recorded) error, to terminal,
 ) error {
@@ -80,7 +80,7 @@ func (c *showEvents) follow(
 		case c.MaxOutage > 0 && time.Since(lost) > c.MaxOutage:
 			return fmt.Errorf("following the log: %w", err)
 		case !noted:
-			fmt.Fprintln(to.notes, "The connection was lost; it goes on when recitald is back.")
+			fmt.Fprintln(to.notes, "The connection was lost. It is resumed when recitald is back.")
 			noted = true
 		}
 		select {
@@ -105,8 +105,8 @@ func (c *showEvents) query(after string) url.Values {
 	return query
 }
 
-// events calls show for each event of the admin API's log, and returns the position after which to go on. Errors:
-// logcopy.ErrCut, also if recitald falls silent while it is followed; those of show and of the API.
+// events calls show for each event of the log, and returns the position of the last one, where the stream can be
+// resumed. Its error is logcopy.ErrCut if the connection is lost or silent, or the error of show or of the API.
 func (c *client) events(
 	ctx context.Context, query url.Values, show func(eventlog.Recorded) error,
 ) (last string, err error) {
@@ -118,10 +118,10 @@ func (c *client) events(
 	}
 	defer body.Close()
 	var from io.Reader = body
-	if query.Has("follow") { // then recitald says every few seconds that it is there
+	if query.Has("follow") { // recitald sends a sign of life every few seconds
 		silence := time.AfterFunc(c.Timeout, cancel)
 		defer silence.Stop()
-		from = heard{body, func() { silence.Reset(c.Timeout) }}
+		from = notifyingReader{body, func() { silence.Reset(c.Timeout) }}
 	}
 	last = query.Get("after")
 	reader, err := logcopy.NewReader(from)
@@ -140,7 +140,7 @@ func (c *client) events(
 	return last, nil
 }
 
-// cut turns the loss of a connection into logcopy.ErrCut.
+// cut converts the loss of a connection into logcopy.ErrCut.
 func cut(err error) error {
 	if errors.Is(err, logcopy.ErrDamaged) || errors.Is(err, logcopy.ErrFormat) || errors.Is(err, logcopy.ErrCut) {
 		return err
@@ -148,19 +148,19 @@ func cut(err error) error {
 	return fmt.Errorf("%w: %w", logcopy.ErrCut, err)
 }
 
-// heard calls each for every piece that arrives.
-type heard struct {
+// notifyingReader calls each after every Read.
+type notifyingReader struct {
 	io.Reader
 	each func()
 }
 
-func (h heard) Read(p []byte) (int, error) {
+func (h notifyingReader) Read(p []byte) (int, error) {
 	n, err := h.Reader.Read(p)
 	h.each()
 	return n, err
 }
 
-// eventObject is an event for programs. Data and metadata that are not JSON are in base64.
+// eventObject is an event for programs. Data and metadata that are not JSON are encoded in base64.
 type eventObject struct {
 	Position string          `json:"position"`
 	ID       string          `json:"id"`
@@ -192,7 +192,8 @@ func rowOf(e eventlog.Recorded) eventRow {
 	return eventRow{e.Position.String(), local(e.Created), e.Type, e.Stream, e.Revision, rawOr64(e.Data)}
 }
 
-// newEventPrinter prints events as they come, so the columns of a table have fixed widths.
+// newEventPrinter returns a function that prints an event. Columns have fixed widths, because events are printed as
+// they arrive.
 func newEventPrinter(f format, to terminal) func(eventlog.Recorded) error {
 	if f == table {
 		rows := newPrinter[eventRow](f, to, 19, 19, 28, 48)
@@ -206,6 +207,6 @@ func rawOr64(raw []byte) json.RawMessage {
 	if json.Valid(raw) {
 		return raw
 	}
-	encoded, _ := json.Marshal(raw) // a []byte always is a string in base64
+	encoded, _ := json.Marshal(raw) // never fails: a []byte is encoded in base64
 	return encoded
 }

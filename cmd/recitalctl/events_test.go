@@ -16,7 +16,7 @@ import (
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
 )
 
-// recitaldAt runs a real recitald on a data folder, at an admin address that a later one may have.
+// recitaldAt runs a real recitald on a data folder, at an admin address that a later one can use again.
 func recitaldAt(t *testing.T, dataDir, admin, eventStore string) *app.App {
 	t.Helper()
 	a, err := app.Open(t.Context(), devConfig(dataDir, admin, eventStore), io.Discard)
@@ -49,14 +49,14 @@ func TestTheEventsOfTheLog(t *testing.T) {
 	}
 	mine, other := open(), open()
 
-	// then a table shows those of one
+	// then a table shows the events of one
 	got := recitalctl(t, environment, "events", "--account", mine, "--wide")
 	require.Zero(t, got.code, got.notes)
 	require.Regexp(t, `^POSITION +TIME +TYPE +STREAM +REVISION +DATA\n`, got.out)
 	require.Regexp(t, `account-opened +account-`+mine+` +0 +\{`, got.out)
 	require.NotContains(t, got.out, other)
 
-	// and JSON has the events as they are
+	// and JSON has the unchanged events
 	got = recitalctl(t, environment, "events", "--stream", "account-"+mine, "--type", "account-opened", "--format", "json")
 	require.Zero(t, got.code, got.notes)
 	var event eventObject
@@ -64,7 +64,7 @@ func TestTheEventsOfTheLog(t *testing.T) {
 	require.Equal(t, "account-"+mine, event.Stream)
 	require.Contains(t, string(event.Metadata), `"actor"`)
 
-	// and CSV goes on after a position
+	// and CSV continues after a position
 	got = recitalctl(t, environment, "events", "--stream", "account-*", "--after", event.Position, "--format", "csv")
 	require.Zero(t, got.code, got.notes)
 	require.Contains(t, got.out, "account-"+other)

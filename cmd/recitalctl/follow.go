@@ -18,28 +18,28 @@ type rebuildProjections struct {
 	following
 }
 
-// Help is shown below the flags.
+// Help implements kong.HelpProvider.
 func (*rebuildProjections) Help() string {
 	return `Examples:
   recitalctl projections rebuild account
   recitalctl projections rebuild account usage --promote
   recitalctl projections rebuild --all --promote --format json
 
-recitald builds; recitalctl starts it, or goes on with what is being built already, and follows it: with bars on a
-terminal, with lines elsewhere. Readers see the live generation all the time. Ctrl-C ends only the following (exit code
-5): projections follow goes on with it, and projections retire cancels the rebuild. What is not promoted is fed beside
-the live one until it is promoted or retired.`
+recitald rebuilds. recitalctl starts the rebuild, or joins a running one, and follows it with bars on a terminal, or
+with lines elsewhere. Readers see the live generation meanwhile. Ctrl-C only ends the following (exit code 5):
+projections follow resumes it, and projections retire cancels the rebuild. A generation that is not promoted is fed
+next to the live one until it is promoted or retired.`
 }
 
-// Validate is called by kong.
+// Validate implements kong's check of arguments.
 func (c *rebuildProjections) Validate() error {
 	if c.All == (len(c.Names) > 0) {
-		return errors.New("name read models, or say --all")
+		return errors.New("name read models, or give --all")
 	}
 	return c.following.Validate()
 }
 
-// Run starts the rebuild, or finds the one in progress, and follows it.
+// Run starts the rebuild, or finds the running one, and follows it.
 func (c *rebuildProjections) Run(ctx context.Context, admin *client, to terminal) error {
 	command := struct {
 		Projections []string `json:"projections"`
@@ -58,13 +58,13 @@ type followProjections struct {
 	following
 }
 
-// Help is shown below the flags.
+// Help implements kong.HelpProvider.
 func (*followProjections) Help() string {
 	return `Examples:
   recitalctl projections follow
   recitalctl projections follow account --format json
 
-It begins nothing: where nothing is being built, it says so and ends.`
+It starts no rebuild. If none is running, it ends.`
 }
 
 // Run follows the generations that are being built.
@@ -81,7 +81,7 @@ func (c *followProjections) Run(ctx context.Context, admin *client, to terminal)
 	return c.follow(ctx, admin, ids, false, to)
 }
 
-// beingBuilt returns the generations that are to become live, or are newer than the live one and not built yet.
+// beingBuilt returns the generations that will be promoted, and unfinished ones that are newer than the live one.
 func (o overview) beingBuilt(names []string) []generationID {
 	live := map[generationID]int{} // by name and version
 	for _, g := range o.Projections {
@@ -100,13 +100,13 @@ func (o overview) beingBuilt(names []string) []generationID {
 	return ids
 }
 
-// following are the settings of commands that follow a rebuild.
+// following has the flags of commands that follow a rebuild.
 type following struct {
-	MaxOutage time.Duration `default:"2m" help:"How long recitald may be away while it is followed; 0 is without limit."`
+	MaxOutage time.Duration `default:"2m" help:"Maximum outage of recitald while following; 0 means no limit."`
 	Format    format        `default:"table" enum:"table,json" help:"${following_format}"`
 }
 
-// Validate is called by kong.
+// Validate implements kong's check of arguments.
 func (f following) Validate() error {
 	if f.MaxOutage < 0 {
 		return errors.New("--max-outage cannot be negative")
@@ -114,7 +114,7 @@ func (f following) Validate() error {
 	return nil
 }
 
-// follow displays how recitald builds generations until all are built, and live if they are to be promoted.
+// follow shows the progress of generations until all are built and, if they are to be promoted, live.
 func (f following) follow(ctx context.Context, admin *client, ids []generationID, promote bool, to terminal) error {
 	display := f.display(to)
 	follower := follower{
@@ -153,10 +153,10 @@ func whatNow(built []generation) string {
 	return "Built. To make it live: recitalctl projections promote " + strings.Join(waiting, " ")
 }
 
-// pollInterval is the interval at which recitald is polled.
+// pollInterval is the interval of requests for the progress.
 const pollInterval = 500 * time.Millisecond
 
-// follower displays how recitald builds generations, until all are built.
+// follower shows the progress of generations until all are built.
 type follower struct {
 	admin     *client
 	ids       []generationID
@@ -165,7 +165,7 @@ type follower struct {
 	display   *progress.Display
 
 	paces map[generationID]*progress.Pace
-	away  time.Time // since when recitald has not responded; zero while it does
+	away  time.Time // start of an outage of recitald; zero while it responds
 }
 
 func (f *follower) run(ctx context.Context) ([]generation, error) {
@@ -181,7 +181,7 @@ func (f *follower) run(ctx context.Context) ([]generation, error) {
 			if built, err := f.look(all); built != nil || err != nil {
 				return built, err
 			}
-		} else if err := f.bear(err); err != nil {
+		} else if err := f.tolerate(err); err != nil {
 			return nil, err
 		}
 		select {
@@ -192,7 +192,7 @@ func (f *follower) run(ctx context.Context) ([]generation, error) {
 	}
 }
 
-// look displays the progress of the generations, and returns them when all are built.
+// look shows the progress of the generations, and returns them when all are built.
 func (f *follower) look(all overview) ([]generation, error) {
 	var (
 		found   []generation
@@ -238,7 +238,7 @@ func (f *follower) item(g generation) progress.Item {
 		b.Left = new(left.Seconds())
 	}
 	if b.Done {
-		b.Progress, b.Left = 1, new(0.0) // the head of the log may be slightly ahead of it
+		b.Progress, b.Left = 1, new(0.0) // the head of the log may have moved on
 	}
 	return progress.Item{
 		Title: fmt.Sprintf("%s v%d g%d", b.Name, b.Version, b.Generation), State: fmt.Sprint(b.State, b.Live),
@@ -247,7 +247,7 @@ func (f *follower) item(g generation) progress.Item {
 	}
 }
 
-// buildObject is a generation while it is built, for programs.
+// buildObject is the progress of a generation for programs.
 type buildObject struct {
 	At         float64  `json:"at"` // Unix seconds
 	Name       string   `json:"name"`
@@ -264,7 +264,7 @@ type buildObject struct {
 	Left       *float64 `json:"seconds_left"` // nil if unknown
 }
 
-// details returns the figures for people.
+// details returns the numbers for people.
 func (b buildObject) details() string {
 	text := fmt.Sprintf("%-8s %5s  %s events", b.State, progress.Percent(b.Progress), progress.Count(b.Events))
 	switch {
@@ -284,15 +284,15 @@ func (b buildObject) details() string {
 	return text
 }
 
-// bear waits while recitald does not respond, for example because it restarts.
-func (f *follower) bear(err error) error {
+// tolerate returns an error if recitald has not responded for too long, or cannot recover.
+func (f *follower) tolerate(err error) error {
 	if !isPassing(err) {
 		return err
 	}
 	now := time.Now()
 	if f.away.IsZero() {
 		f.away = now
-		f.display.Note(fmt.Sprintf("recitald does not answer; the rebuild goes on when it is back (%v)", err))
+		f.display.Note(fmt.Sprintf("recitald does not answer; the rebuild continues when it is back (%v)", err))
 	}
 	if f.maxOutage > 0 && now.Sub(f.away) >= f.maxOutage {
 		return fmt.Errorf("recitald has not answered for %s: %w\n  follow again:  %s", progress.Span(f.maxOutage), err,
@@ -308,7 +308,7 @@ func (f *follower) noteBack() {
 	}
 }
 
-// again returns the command that continues following.
+// again returns the command for following again.
 func (f *follower) again() string {
 	command := "recitalctl projections follow"
 	for _, id := range f.ids {
@@ -324,14 +324,14 @@ func (f *follower) interrupted() error {
 		fmt.Fprintf(&hints, "\n  cancel:        recitalctl projections retire %s --generation %d", printable(id.Name),
 			id.Generation)
 	}
-	return fail(exitInterrupted, "interrupted; the rebuild goes on in recitald%s", hints.String())
+	return fail(exitInterrupted, "interrupted; the rebuild continues in recitald%s", hints.String())
 }
 
 func stoppedError(g generation) error {
 	const hints = `%s stopped: %s
   see the event:    recitalctl projections parked list
   once it is fixed: recitalctl projections parked retry %[3]s --generation %[4]d --event ID
-  go on without:    recitalctl projections parked skip ID --reason TEXT
+  skip the event:   recitalctl projections parked skip ID --reason TEXT
   give up:          recitalctl projections retire %[3]s --generation %[4]d`
 	return fail(exitFailed, hints, g, printable(g.Reason), printable(g.Name), g.Generation)
 }

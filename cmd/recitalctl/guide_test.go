@@ -38,11 +38,11 @@ type step struct {
 // file is a settings file that a guide shows whole. Its first line is a comment with its path.
 type file struct{ path, text string }
 
-// guide is what a guide has people do.
+// guide is the executable content of a guide.
 type guide struct {
 	steps []step
 	files []file
-	prose string // all that is in no block
+	prose string // all text outside of blocks
 }
 
 var (
@@ -54,7 +54,7 @@ var (
 	placed     = regexp.MustCompile(`\$([A-Z_]+)`)
 )
 
-// readGuide reads a guide. Its blocks are commands (console) or settings (ini), so nothing in it escapes the test.
+// readGuide reads a guide. Its blocks must be commands (console) or settings (ini), so that all of them are tested.
 func readGuide(t *testing.T, name string) (g guide) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", name+".md"))
@@ -109,7 +109,7 @@ func (g *guide) addToConsole(t *testing.T, number int, line string) {
 	g.steps = append(g.steps, s)
 }
 
-// mentions returns what a guide says of recitalctl: in its commands and in its prose.
+// mentions returns the mentions of recitalctl in a guide's commands and prose.
 func (g guide) mentions() (all []string) {
 	for _, s := range g.steps {
 		all = append(all, strings.Split(s.command, "recitalctl ")[1:]...)
@@ -120,7 +120,7 @@ func (g guide) mentions() (all []string) {
 	return all
 }
 
-// Nothing that recitalctl can do is left out of the guides, and they name no command that it does not have.
+// The guides name every command of recitalctl, and no others.
 func TestTheGuidesNameEveryCommand(t *testing.T) {
 	t.Parallel()
 	parser, err := newParser(&commands{})
@@ -141,7 +141,7 @@ func TestTheGuidesNameEveryCommand(t *testing.T) {
 	}
 }
 
-// commandOf returns the command that a line calls: nil if it is none.
+// commandOf returns the command in a line, or nil.
 func commandOf(node *kong.Node, line string) *kong.Node {
 	for _, word := range strings.Fields(line) {
 		next := childOf(node, word)
@@ -169,7 +169,7 @@ func childOf(node *kong.Node, name string) *kong.Node {
 	return nil
 }
 
-// Each guide is followed as by a person: all its commands in order, on one recitald, in one folder.
+// Each guide is followed like by a person: all its commands in order, on one recitald, in one folder.
 func TestTheGuidesCanBeFollowed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -192,7 +192,7 @@ type reader struct {
 	name   string
 	guide  guide
 	here   string
-	places []string // pairs: what a guide calls a folder or an address, and what it is here
+	places []string // pairs: a folder or address in a guide, and its replacement in the test
 	values map[string]string
 	server *service
 }
@@ -205,7 +205,7 @@ func (r *reader) follow(s step) {
 		r.manage(action, at)
 		return
 	}
-	command := strings.TrimPrefix(s.command, "sudo ") // nothing here is root's
+	command := strings.TrimPrefix(s.command, "sudo ") // the test does not need root
 	shell := exec.CommandContext(r.t.Context(), "bash", "-c", "set -o pipefail; "+r.place(command))
 	shell.Dir, shell.Env = r.here, r.environment()
 	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -267,7 +267,7 @@ func (r *reader) pattern(line string, values map[string]string) *regexp.Regexp {
 	return regexp.MustCompile(`^\s*` + strings.Join(fields, `\s+`) + `\s*$`)
 }
 
-// place puts the folders and addresses of this machine where a guide has others.
+// place replaces the folders and addresses of a guide by those of the test.
 func (r *reader) place(text string) string { return strings.NewReplacer(r.places...).Replace(text) }
 
 func (r *reader) environment() []string {

@@ -22,8 +22,8 @@ import (
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
 )
 
-// newReader returns a reader with the settings files of a guide in place. The service of the guide for operators is
-// started by the reader; otherwise it runs.
+// newReader returns a reader with the settings files of a guide in place. In the guide for operators, the reader starts
+// the service. In others, it is already running.
 func newReader(t *testing.T, name string) *reader {
 	t.Helper()
 	here, data := t.TempDir(), pgtest.DataDir(t)
@@ -35,7 +35,7 @@ func newReader(t *testing.T, name string) *reader {
 	}
 	r.places = []string{
 		"/var/lib/recital-", data + "/beside-", "/var/lib/recital", data,
-		// The user that recitald is here.
+		// The test's replacement for the user of recitald.
 		" -o recital -g recital", "", "recital:recital", fmt.Sprintf("%d:%d", os.Getuid(), os.Getgid()),
 		"/etc/recital", filepath.Join(here, "etc"), "/var/backups/recital", filepath.Join(here, "backups"),
 		"127.0.0.1:8080", "127.0.0.1:0", "127.0.0.1:8081", "127.0.0.1:0",
@@ -60,7 +60,7 @@ func newReader(t *testing.T, name string) *reader {
 	return r
 }
 
-// manage does what systemd does.
+// manage stands in for systemctl.
 func (r *reader) manage(action, at string) {
 	r.t.Helper()
 	switch action {
@@ -76,7 +76,7 @@ func (r *reader) manage(action, at string) {
 	}
 }
 
-// start starts the service, the first time with people who have used it.
+// start starts the service, and the first time fills it with accounts.
 func (r *reader) start() {
 	r.t.Helper()
 	serving := r.server.start()
@@ -159,9 +159,9 @@ func (s *service) hasEnded() bool {
 	}
 }
 
-// stop has no effect on a service that has ended.
+// stop has no effect if the service has ended.
 func (s *service) stop(with syscall.Signal) {
-	_ = s.command.Process.Signal(with) // an error means that it has ended
+	_ = s.command.Process.Signal(with) // fails if it has already ended
 	<-s.ended
 }
 
@@ -173,7 +173,7 @@ type visitor struct {
 	account string
 }
 
-// visit signs a person in by the identity provider for development.
+// visit signs a person in with the identity provider for development.
 func visit(t *testing.T, address, email string) *visitor {
 	t.Helper()
 	jar, err := cookiejar.New(nil)

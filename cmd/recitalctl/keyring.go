@@ -34,7 +34,7 @@ func orNone(id string) string {
 
 type showKeyring struct{ valueForm }
 
-// Run prints both ids, and what to do if they differ.
+// Run prints both ids, and advice if they differ.
 func (c *showKeyring) Run(ctx context.Context, admin *client, to terminal) error {
 	var ids keyringIDs
 	if err := admin.get(ctx, "looking at the keyring", "/admin/keyring", &ids); err != nil {
@@ -44,7 +44,7 @@ func (c *showKeyring) Run(ctx context.Context, admin *client, to terminal) error
 		return err
 	}
 	fmt.Fprintf(to.notes, "\nThis Postgres is not used. Import the keyring %[1]s from a backup "+
-		"(recitalctl keyring import DIR), or give up for ever what it sealed (texts of clips, feedback): "+
+		"(recitalctl keyring import DIR), or permanently give up the data that it sealed (texts of clips, feedback): "+
 		"recitalctl keyring abandon %[1]s --reason TEXT\n", printable(string(*ids.Log)))
 	return nil
 }
@@ -54,7 +54,7 @@ type abandonKeyring struct {
 	valueForm
 }
 
-// Run gives the keyring up.
+// Run abandons the keyring.
 func (c *abandonKeyring) Run(ctx context.Context, admin *client, to terminal) error {
 	var ids keyringIDs
 	command := map[string]string{"keyring": c.ID}
@@ -69,24 +69,24 @@ type importKeyring struct {
 	valueForm
 }
 
-// Help is shown below the flags.
+// Help implements kong.HelpProvider.
 func (*importKeyring) Help() string {
 	return `Example:
   recitalctl keyring import /mnt/backup/recital
 
-For a recitald whose Postgres was lost: its read models come back from the log, its keyring only from a backup. Either
-all keys are imported or none. What accounts that opened after the backup have sealed stays unreadable; those that
-closed after it stay erased. Importing again changes nothing.`
+For a recitald whose Postgres was lost: its read models are rebuilt from the log, but its keyring only comes from a
+backup. Either all keys are imported or none. Sealed data of accounts that were opened after the backup stays
+unreadable, and accounts that were closed after it stay erased. Importing again changes nothing.`
 }
 
-// importedKeyring is the admin API's description of an import.
+// importedKeyring is the admin API's response to an import.
 type importedKeyring struct {
 	Keyring string `json:"keyring"`
 	Keys    int    `json:"keys"`
 	Erased  int    `json:"erased" col:"erased_again"`
 }
 
-// Run sends the copy of the keyring, and has it imported.
+// Run sends the keyring of the backup and requests the import.
 func (c *importKeyring) Run(ctx context.Context, admin *client, to terminal) error {
 	folder, m, err := backup.OpenToRead(c.Dir)
 	if err != nil {
@@ -112,7 +112,7 @@ func (c *importKeyring) Run(ctx context.Context, admin *client, to terminal) err
 	if err != nil {
 		return fmt.Errorf("sending the keyring: %w", err)
 	}
-	admin.http.Timeout = 0 // it takes as long as there are keys
+	admin.http.Timeout = 0 // the duration depends on the number of keys
 	var done importedKeyring
 	if err := admin.post(ctx, "importing the keyring", "/admin/keyring/import", struct{}{}, &done); err != nil {
 		return err

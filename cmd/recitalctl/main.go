@@ -35,28 +35,28 @@ Examples:
   recitalctl accounts create --plan indie --format json    the same for programs
   recitalctl accounts list                                 all accounts, the oldest first
   recitalctl accounts credit 0190b0c0111172228333444455556666 5000 --reason "Ticket 7"
-                                                           grant an account 5,000 characters beside its plan
+                                                           grant an account 5,000 characters on top of its plan
   recitalctl accounts credit 0190b0c0111172228333444455556666 5000 --grant ticket-1234
-                                                           the same once, however often it is repeated
+                                                           the same, but only once if repeated
   recitalctl accounts show 0190b0c0111172228333444455556666 --as-of 2026-11-01
                                                            an account as it was at a time
   recitalctl audit sessions --account 0190b0c0111172228333444455556666
-                                                           who came in, and what was done with the account
+                                                           sign-ins, sessions and changes of the account
   recitalctl audit operators --operator ada                what an operator did, and why
-  recitalctl projections list                              how far the read models are
-  recitalctl projections rebuild --all --promote           build all of them from the log again and follow it
+  recitalctl projections list                              the state of the read models
+  recitalctl projections rebuild --all --promote           rebuild all of them from the log, and follow it
   recitalctl events --stream alerts --follow               the events of the log, as they are written
   recitalctl sandbox advance 744h                          renew the subscriptions of the payment sandbox
-  recitalctl payments check                                whether the payment provider has what billing needs
-  recitalctl keyring                                       whether Postgres has the keyring of the log
-  recitalctl alerts                                        what is wrong with the service
+  recitalctl payments check                                check the account at the payment provider
+  recitalctl keyring                                       check that Postgres has the keyring of the log
+  recitalctl alerts                                        the open alerts
   recitalctl doctor                                        find out why something does not work
   recitalctl doctor --data-dir /srv/recital                the same for a recitald with another data folder
   recitalctl --version                                     the release of this recitalctl
 
 Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 recitald does not answer, 4 the operator token is missing or
-not accepted, 5 interrupted while it followed a rebuild, which goes on, 6 a backup fits its heads, whose key nobody has
-confirmed.`
+not accepted, 5 interrupted while following a rebuild, which continues, 6 a backup matches its heads, but their key is
+unconfirmed.`
 
 // The documented exit codes.
 const (
@@ -74,11 +74,11 @@ type commands struct {
 
 	Accounts struct {
 		List    listAccounts  `cmd:"" help:"List the accounts that are open, page by page."`
-		Create  createAccount `cmd:"" help:"Open an account on a plan and give it an API key, which is shown this once."`
+		Create  createAccount `cmd:"" help:"Open an account on a plan, with an API key that is shown once."`
 		Credit  creditAccount `cmd:"" help:"${commands_credit}"`
 		Show    showAccount   `cmd:"" help:"Show an account as it is, or was at a time."`
 		Close   closeAccount  `cmd:"" help:"${commands_close}"`
-		Erasure erasureOf     `cmd:"" help:"Show what was erased of an account that was closed, and what is left to do."`
+		Erasure erasureOf     `cmd:"" help:"Show the progress of a closed account's erasure."`
 		Find    findAccounts  `cmd:"" help:"Find accounts by the e-mail address of their owner."`
 
 		GrantOperator    grantOperator    `cmd:"" help:"Grant an account the role of an operator."`
@@ -90,13 +90,13 @@ type commands struct {
 	Sandbox     sandboxes       `cmd:"" help:"The payment provider for development: its clock, cards, refunds, faults."`
 	Outbox      showOutbox      `cmd:"" help:"The notices that mode dev would have sent by e-mail, the newest first."`
 	Payments    paymentCommands `cmd:"" help:"The account at the payment provider: set it up, check it."`
-	Alerts      alertCommands   `cmd:"" help:"What is wrong: list it, clear what somebody has seen to."`
-	Voices      voiceCommands   `cmd:"" help:"Voices of neural networks: install, list, test and remove them."`
-	Keyring     keyrings        `cmd:"" help:"The keyring that belongs to the log: show it, abandon it when it is lost."`
-	Doctor      doctor          `cmd:"" help:"Check, in words, what recitalctl and recitald need."`
+	Alerts      alertCommands   `cmd:"" help:"Open alerts: list and clear them."`
+	Voices      voiceCommands   `cmd:"" help:"Neural voices: install, list, test and remove them."`
+	Keyring     keyrings        `cmd:"" help:"The keyring of the log: show it, import it, abandon a lost one."`
+	Doctor      doctor          `cmd:"" help:"Check what recitalctl and recitald need, with advice."`
 	Backup      backUp          `cmd:"" help:"${commands_backup}"`
-	Restore     restore         `cmd:"" help:"Restore a backup into a new data folder, or try that out."`
-	Audit       audits          `cmd:"" help:"What auditors ask: who did what, when and from where."`
+	Restore     restore         `cmd:"" help:"Restore a backup into a new data folder, or test that."`
+	Audit       audits          `cmd:"" help:"For auditors: who did what, when and from where."`
 }
 
 func main() {
@@ -107,7 +107,7 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, to terminal) int {
-	if slices.Equal(args, []string{"--version"}) { // which is a flag of projections, too
+	if slices.Equal(args, []string{"--version"}) { // --version is also a flag of commands on projections
 		fmt.Fprintln(to.out, "recitalctl", release.Build())
 		return exitDone
 	}
@@ -146,11 +146,11 @@ func run(ctx context.Context, args []string, to terminal) int {
 	return exitDone
 }
 
-// explainUsage names a negative number, which kong takes for a flag that is not known. No argument may be negative.
+// explainUsage explains a negative number, which kong takes for an unknown flag. All numbers are positive.
 func explainUsage(args []string, err error) error {
 	for _, arg := range args {
 		if _, notANumber := strconv.ParseInt(arg, 10, 64); notANumber == nil && strings.HasPrefix(arg, "-") {
-			return fmt.Errorf("the number must be positive, and not %s", arg)
+			return fmt.Errorf("the number must be positive, not %s", arg)
 		}
 	}
 	return err
@@ -160,7 +160,7 @@ func explainUsage(args []string, err error) error {
 type failure struct {
 	code    int
 	err     error
-	status  int  // of recitald's refusal, 0 for other errors
+	status  int  // HTTP status of recitald's refusal; 0 for other errors
 	passing bool // a retry may succeed without a change
 }
 
@@ -172,7 +172,7 @@ func fail(code int, format string, args ...any) error {
 	return &failure{code: code, err: fmt.Errorf(format, args...)}
 }
 
-// failForNow is fail for errors after which a retry may succeed without a change.
+// failForNow is like fail, for errors that may pass without a change.
 func failForNow(code int, format string, args ...any) error {
 	return &failure{code: code, err: fmt.Errorf(format, args...), passing: true}
 }
@@ -185,12 +185,12 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
-// helpTexts has the help texts that are too long for the tags of fields, which name them.
+// helpTexts has the help texts that are too long for field tags. The tags refer to them by name.
 //
 //go:embed help.txt
 var helpTexts string
 
-// newParser returns a parser of the commands.
+// newParser returns the parser of the command line.
 func newParser(c *commands, options ...kong.Option) (*kong.Kong, error) {
 	texts, name := kong.Vars{}, ""
 	for line := range strings.Lines(helpTexts) {
@@ -205,25 +205,25 @@ func newParser(c *commands, options ...kong.Option) (*kong.Kong, error) {
 	return kong.New(c, append(options, texts)...)
 }
 
-// settings are the settings of every command. They have the same names as recitald's.
+// settings are the common flags of all commands. They have the same names as recitald's.
 type settings struct {
 	AdminAddr string        `env:"RECITAL_ADMIN_ADDR" placeholder:"HOST:PORT" help:"${settings_admin_addr}"`
 	DataDir   string        `default:".recital" env:"RECITAL_DATA_DIR" help:"${settings_data_dir}"`
 	TokenFile string        `env:"RECITAL_OPERATOR_TOKEN_FILE" placeholder:"PATH" help:"${settings_token_file}"`
-	Timeout   time.Duration `default:"30s" help:"How long an answer may take."`
+	Timeout   time.Duration `default:"30s" help:"Maximum time for a response."`
 	Reason    string        `placeholder:"TEXT" help:"${settings_reason}"`
-	Wide      bool          `help:"Print all columns of tables, however long their lines are."`
+	Wide      bool          `help:"Print all columns of tables, even if lines get long."`
 
-	tokenName string // of the file in the data folder; "" for the operator's
+	tokenName string // file name of the token in the data folder; "" for the operator's
 }
 
-// located returns the settings with the admin address of the recitald that works in the data folder, if none is set.
+// located returns the settings with a default for AdminAddr: the address of the recitald that uses the data folder.
 func (s settings) located() settings {
 	s.AdminAddr = cmp.Or(s.AdminAddr, datafolder.Find(s.DataDir).Admin, "127.0.0.1:8081")
 	return s
 }
 
-// Validate is called by kong; its errors mean wrong usage.
+// Validate implements kong's check of arguments.
 func (s settings) Validate() error {
 	if err := checkAddress(s.AdminAddr); s.AdminAddr != "" && err != nil {
 		return fmt.Errorf("the admin address %q: %w", s.AdminAddr, err)
@@ -233,7 +233,7 @@ func (s settings) Validate() error {
 		utf8.RuneCountInString(s.Reason) > 500:
 		return errors.New("a reason is one line of at most 500 characters")
 	case strings.Contains(s.Reason, "@"):
-		return errors.New("a reason stays in the log for good, so it must not hold an e-mail address")
+		return errors.New("the log keeps a reason permanently, so it must not contain an e-mail address")
 	}
 	if s.Timeout <= 0 {
 		return errors.New("the timeout must be above zero")
@@ -241,15 +241,15 @@ func (s settings) Validate() error {
 	return nil
 }
 
-// needsReason refuses to read personal data without a reason.
+// needsReason returns an error if there is no reason, which reading personal data requires.
 func (s settings) needsReason() error {
 	if strings.TrimSpace(s.Reason) == "" {
-		return fail(exitUsage, "personal data is only read with --reason, which the log keeps")
+		return fail(exitUsage, "reading personal data requires --reason, which the log keeps")
 	}
 	return nil
 }
 
-// offline returns the actor of commands that need no recitald and no token: the user of this machine.
+// offline returns the actor of commands that need neither recitald nor a token: the user of this machine.
 func (s settings) offline() eventlog.Actor {
 	name := os.Getenv("SUDO_USER")
 	if known, err := user.Current(); err == nil && name == "" {
@@ -277,13 +277,13 @@ func (s settings) tokenPath() string {
 	return filepath.Join(s.DataDir, cmp.Or(s.tokenName, "operator-token"))
 }
 
-// token returns the operator token. No error and no output ever contains it.
+// token returns the operator token. No error or output may contain it.
 func (s settings) token() (string, error) {
 	path := s.tokenPath()
 	content, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", fail(exitToken, "there is no operator token at %s; in mode dev recitald makes it at its first start, "+
+		return "", fail(exitToken, "there is no operator token at %s; in mode dev recitald creates it at its first start, "+
 			"in its data folder: give that with --data-dir. "+
 			"In mode prod it is in a file of your own: give that with --token-file", path)
 	case errors.Is(err, fs.ErrPermission):
@@ -294,8 +294,8 @@ func (s settings) token() (string, error) {
 	}
 	token := strings.TrimSpace(string(content))
 	if token == "" || strings.ContainsFunc(token, unfitForHeader) {
-		return "", fail(exitToken, "%s does not hold an operator token; the list of operators, with a line for each, is "+
-			"recitald's: give the file of your own token with --token-file", path)
+		return "", fail(exitToken, "%s does not contain an operator token. If it is recitald's list of operators, "+
+			"give the file of your own token with --token-file", path)
 	}
 	return token, nil
 }

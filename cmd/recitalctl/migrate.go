@@ -27,24 +27,25 @@ type migrateLog struct {
 	Offline bool   `help:"${migrate_log_offline}"`
 }
 
-// Help is shown below the flags.
+// Help implements kong.HelpProvider.
 func (*migrateLog) Help() string {
 	return `Examples:
-  recitalctl log migrate --to 'esdb://user:password@db1:2113'              while recitald serves
-  recitalctl log migrate --to 'esdb://user:password@db1:2113' --offline    the rest, when it is stopped
+  recitalctl log migrate --to 'esdb://user:password@db1:2113'              while recitald is running
+  recitalctl log migrate --to 'esdb://user:password@db1:2113' --offline    the rest, after it is stopped
 
-Ids, order, revisions, data and metadata of events stay as they are, byte for byte. The same command continues an
-interrupted migration. At its end it reads both logs and compares them. With --offline it then opens the log in its new
-place: recitald with RECITAL_EVENTSTORE builds its read models again from there. Metadata of streams ($maxCount and
-the like) is not copied; Recital sets none.`
+Ids, order, revisions, data and metadata of events are copied byte for byte. The same command continues an interrupted
+migration. At the end it compares both logs. With --offline it then opens the log in its new place: a recitald with
+RECITAL_EVENTSTORE rebuilds its read models from there. Metadata of streams ($maxCount and the like) is not copied.
+Recital sets none.`
 }
 
-// source reads a log from its beginning up to until; the start means the head. It may be called again.
+// source reads a log from its start up to a position, or up to its head if until is the start. It may be called several
+// times.
 type source func(ctx context.Context, until eventlog.Position) (
 	logcopy.Header, iter.Seq2[eventlog.Recorded, error], error,
 )
 
-// Run copies, compares, and opens the copy.
+// Run copies the log, compares the copy, and opens it.
 func (c *migrateLog) Run(ctx context.Context, s settings, to terminal) error {
 	target, err := esdb.Open(esdb.Config{ConnectionString: c.To})
 	if err != nil {
@@ -59,7 +60,7 @@ func (c *migrateLog) Run(ctx context.Context, s settings, to terminal) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = done() }() // it was only read
+	defer func() { _ = done() }() // the source was only read
 	m := migration{
 		from: from, to: target, registry: registry, by: s.offline(), notes: to.notes, progress: newStage(to),
 		seal: func() error { return eventnode.Seal(filepath.Join(s.DataDir, "eventnode")) },
@@ -84,7 +85,7 @@ func (c *migrateLog) source(s settings, registry *eventlog.Registry, to terminal
 	return admin.wholeLog, func() error { return nil }, nil
 }
 
-// wholeLog is the source of a recitald that runs.
+// wholeLog is the source for a running recitald.
 func (c *client) wholeLog(ctx context.Context, until eventlog.Position) (
 	logcopy.Header, iter.Seq2[eventlog.Recorded, error], error,
 ) {
@@ -92,7 +93,7 @@ func (c *client) wholeLog(ctx context.Context, until eventlog.Position) (
 	if err != nil {
 		return logcopy.Header{}, nil, err
 	}
-	context.AfterFunc(ctx, func() { _ = body.Close() }) // it was only read
+	context.AfterFunc(ctx, func() { _ = body.Close() }) // the source was only read
 	reader, err := logcopy.NewReader(body)
 	if err != nil {
 		return logcopy.Header{}, nil, err
@@ -100,7 +101,7 @@ func (c *client) wholeLog(ctx context.Context, until eventlog.Position) (
 	return reader.Header(), reader.Events(), nil
 }
 
-// offline is the source of a folder that no recitald uses.
+// offline returns the source for a folder that no recitald is using.
 func offline(folder string, registry *eventlog.Registry, to terminal) (source, func() error, error) {
 	if _, err := os.Stat(folder); err != nil {
 		return nil, nil, fail(exitUsage, "there is no log of an embedded node: %w", err)
@@ -115,7 +116,7 @@ func offline(folder string, registry *eventlog.Registry, to terminal) (source, f
 	) {
 		identity, found, err := eventlog.ReadIdentity(ctx, log, registry)
 		if err == nil && !found {
-			err = errors.New("the log has no identity, and so nothing of Recital in it")
+			err = errors.New("the log has no identity, so it is not a log of Recital")
 		}
 		if err == nil && until == eventlog.Start() {
 			until, err = log.Head(ctx)
@@ -125,15 +126,15 @@ func offline(folder string, registry *eventlog.Registry, to terminal) (source, f
 	return read, end, nil
 }
 
-// migration is a copy in progress.
+// migration is a running migration.
 type migration struct {
 	from     source
 	to       eventlog.Log
-	registry *eventlog.Registry // knows the log's identity, and nothing else
+	registry *eventlog.Registry // only knows LogOpened
 	by       eventlog.Actor
 	notes    io.Writer
 	progress *stage
-	seal     func() error // keeps recitald from starting on the log from which it is moved
+	seal     func() error // keeps recitald from starting on the source
 }
 
 func (m *migration) run(ctx context.Context, last bool) error {
@@ -149,7 +150,7 @@ func (m *migration) run(ctx context.Context, last bool) error {
 		return err
 	}
 	if found && there.LogID == header.Identity.LogID && there.Epoch > header.Identity.Epoch {
-		return errors.New("the event store was opened as the new place of this log already; it has its own future, and " +
+		return errors.New("the event store is already in use as the new place of this log; " +
 			"nothing more is copied into it")
 	}
 	if err := logcopy.Append(ctx, m.to, events, m.shown("copying the log", header.Until)); err != nil {
@@ -164,24 +165,24 @@ func (m *migration) run(ctx context.Context, last bool) error {
 	}
 	m.progress.close()
 	if !last {
-		fmt.Fprintf(m.notes, "The event store has the log up to position %s. It goes on in the embedded node: stop "+
-			"recitald, and repeat with --offline, which copies the rest.\n", header.Until)
+		fmt.Fprintf(m.notes, "The event store has the log up to position %s. The embedded node is still in use: stop "+
+			"recitald, and repeat with --offline to copy the rest.\n", header.Until)
 		return nil
 	}
-	if err := m.seal(); err != nil { // before the log has a future in its new place
+	if err := m.seal(); err != nil { // must happen before NextEpoch
 		return err
 	}
 	if _, err := eventlog.NextEpoch(ctx, m.to, m.registry, header.Identity, m.by, time.Now()); err != nil {
 		return err
 	}
 	fmt.Fprintln(m.notes, "The log is in the event store. Set RECITAL_EVENTSTORE (--eventstore) of recitald to its "+
-		"connection string and start it; it builds the read models again.\n"+
-		"On the embedded node it starts no more: that log would have another future. Keep its folder until you are "+
+		"connection string and start it; it rebuilds the read models.\n"+
+		"It no longer starts with the embedded node, whose log would diverge. Keep the node's folder until you are "+
 		"content, then remove it.")
 	return nil
 }
 
-// shown returns a function that shows the progress of a copy or a comparison.
+// shown returns a function that shows the progress of copying or comparing.
 func (m *migration) shown(doing string, until eventlog.Position) func(uint64, eventlog.Position) {
 	m.progress.begin(doing, int64(until.Commit))
 	return func(_ uint64, last eventlog.Position) { m.progress.set(int64(last.Commit)) }

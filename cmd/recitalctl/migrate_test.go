@@ -37,7 +37,7 @@ func eventStore(t *testing.T, dir, address string) (stop func()) {
 
 func connection(address string) string { return "esdb://" + address + "?tls=false" }
 
-// logOf returns the events of a log, without what a copy does not keep.
+// logOf returns the events of a log, without fields that a copy does not keep.
 func logOf(t *testing.T, config esdb.Config) (lines []string) {
 	t.Helper()
 	log, err := esdb.Open(config)
@@ -81,18 +81,18 @@ func TestALogMovesToAnEventStore(t *testing.T) {
 	stop := eventStore(t, nodetest.Dir(t), store)
 	defer stop()
 
-	// when the log is copied while recitald serves
+	// when the log is copied while recitald is running
 	got := recitalctl(t, environment, "log", "migrate")
 	require.Zero(t, got.code, got.notes)
 	require.Contains(t, got.notes, "repeat with --offline")
 	second := account()
 
-	// then the folder is not read meanwhile
+	// then the folder cannot be read meanwhile
 	got = recitalctl(t, environment, "log", "migrate", "--offline")
 	require.Equal(t, 1, got.code)
 	require.Contains(t, got.notes, "needs a recitald that is stopped")
 
-	// and the rest follows when it is stopped
+	// and the rest is copied after it is stopped
 	require.NoError(t, a.Close())
 	got = recitalctl(t, environment, "log", "migrate", "--offline")
 	require.Zero(t, got.code, got.notes)
@@ -104,12 +104,12 @@ func TestALogMovesToAnEventStore(t *testing.T) {
 	require.Contains(t, moved[len(before)], `log-opened "{\"logId\":`)
 	require.Contains(t, moved[len(before)], `\"epoch\":2,`)
 
-	// and it starts no more where it was
+	// and it no longer starts with the embedded node
 	_, err := app.Open(t.Context(), devConfig(dataDir, admin, ""), io.Discard)
 	require.ErrorIs(t, err, eventnode.ErrSealed)
 	require.ErrorContains(t, err, "--eventnode-unseal")
 
-	// and recitald goes on there, with the same accounts, keys and Postgres
+	// and recitald continues with the event store, with the same accounts, keys and Postgres
 	a = recitaldAt(t, dataDir, admin, connection(store))
 	defer func() { require.NoError(t, a.Close()) }()
 	for _, opened := range []openedAccount{first, second, account()} {
@@ -117,10 +117,10 @@ func TestALogMovesToAnEventStore(t *testing.T) {
 		require.Equal(t, "indie", planOf(t, a.PublicAddr(), opened.APIKey))
 	}
 
-	// and nothing more is copied into a log that has its own future
+	// and the command refuses to copy into a log that is in use
 	got = recitalctl(t, environment, "log", "migrate", "--offline")
 	require.Equal(t, 1, got.code)
-	require.Contains(t, got.notes, "has its own future")
+	require.Contains(t, got.notes, "is already in use as the new place")
 }
 
 func TestAnEventStoreWithSomethingElseIsRefused(t *testing.T) {
@@ -151,7 +151,7 @@ func TestAnEventStoreWithSomethingElseIsRefused(t *testing.T) {
 	require.NotContains(t, got.notes, "secret")
 }
 
-// fill writes a log of events that are appended one by one, in streams by turns.
+// fill writes a log of events that are appended one by one, in alternating streams.
 func fill(t *testing.T, dataDir string, events int) {
 	t.Helper()
 	dir := filepath.Join(dataDir, "eventnode")
@@ -175,7 +175,7 @@ func fill(t *testing.T, dataDir string, events int) {
 	}
 }
 
-// Whatever is killed, or stopped, in the middle: a repetition completes the copy.
+// A migration that is killed or stopped at any point is completed by a repetition.
 func TestAMigrationThatIsInterruptedGoesOn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -210,7 +210,7 @@ func TestAMigrationThatIsInterruptedGoesOn(t *testing.T) {
 	require.NoError(t, tool.Process.Kill())
 	_ = tool.Wait() // it was killed
 
-	// and the event store is stopped under the next one, for a moment
+	// and the event store is briefly stopped during the next run
 	tool = migrate()
 	arrived(900)
 	stop()
@@ -221,13 +221,13 @@ func TestAMigrationThatIsInterruptedGoesOn(t *testing.T) {
 	defer func() { stop() }()
 	_ = tool.Wait() // it may have gone on by itself
 
-	// then a repetition ends with the whole log, each event once
+	// then a repetition completes the log, with each event once
 	tool = migrate()
 	err = tool.Wait()
 	moved := logOf(t, esdb.Config{ConnectionString: connection(store)})
 	require.Equal(t, strings.Join(before, "\n"), strings.Join(moved[:len(moved)-1], "\n"))
 	require.Contains(t, moved[len(moved)-1], "log-opened")
-	if err != nil { // the one before was whole
+	if err != nil { // the previous run was complete
 		require.Equal(t, 1, tool.ProcessState.ExitCode())
 	}
 }

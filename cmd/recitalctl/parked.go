@@ -11,12 +11,12 @@ import (
 // parkedSubcommands are the commands on events that a generation could not handle.
 type parkedSubcommands struct {
 	List  listParked  `cmd:"" help:"List them in log order."`
-	Retry retryParked `cmd:"" help:"Try one again, with what waits behind it in its stream."`
+	Retry retryParked `cmd:"" help:"Retry one, and the later events of its stream."`
 
 	Skip    skipEvent   `cmd:"" help:"Skip one, for all read models and commands."`
 	Skipped skippedList `cmd:"" help:"List the events that are skipped."`
 	Confirm confirmSkip `cmd:"" help:"Confirm that a skipped event revokes no credential."`
-	Unskip  unskipEvent `cmd:"" help:"Let a skipped event count again."`
+	Unskip  unskipEvent `cmd:"" help:"Undo the skip of an event."`
 }
 
 // parkedEvent is the admin API's description of an event that a generation could not handle.
@@ -44,21 +44,21 @@ func (p parkedPage) next() *string { return p.Next }
 
 type listParked struct {
 	After string `placeholder:"POSITION" help:"Only events after this position of the log."`
-	Limit int    `default:"100" help:"How many at most, 1 to 100000; those of one event are never cut apart."`
+	Limit int    `default:"100" help:"Maximum number, 1 to 100000; the rows of an event are not split."`
 	listForm
 }
 
-// Help is shown below the flags.
+// Help implements kong.HelpProvider.
 func (*listParked) Help() string {
 	return `Examples:
   recitalctl projections parked list
   recitalctl projections parked list --limit 1000 --format csv
 
-An event is one row of the table, with the read models that could not handle it. State: blocking (they stopped before
-it), parked (they went on without it and without what follows in its stream).`
+The table has a row for each event, with the read models that could not handle it. State: blocking (they stopped before
+it), parked (they continued without it and without later events of its stream).`
 }
 
-// Validate is called by kong.
+// Validate implements kong's check of arguments.
 func (c *listParked) Validate() error {
 	if c.Limit < 1 || c.Limit > 100_000 {
 		return fmt.Errorf("--limit is 1 to 100000")
@@ -66,10 +66,10 @@ func (c *listParked) Validate() error {
 	return nil
 }
 
-// maxParkedPage is the largest page of the admin API.
+// maxParkedPage is the admin API's maximum.
 const maxParkedPage = 500
 
-// Run reads page by page.
+// Run prints the events.
 func (c *listParked) Run(ctx context.Context, admin *client, to terminal) error {
 	all, err := admin.parked(ctx, "listing parked events", c.After, c.Limit)
 	switch {
@@ -87,7 +87,7 @@ func (c *listParked) Run(ctx context.Context, admin *client, to terminal) error 
 	return nil
 }
 
-// parked returns the events after a position; a limit of 0 means all.
+// parked returns the parked events after a position. A limit of 0 means all.
 func (c *client) parked(ctx context.Context, doing, after string, limit int) (parkedPage, error) {
 	all := parkedPage{Parked: []parkedEvent{}}
 	list := listing{
@@ -102,13 +102,13 @@ func (c *client) parked(ctx context.Context, doing, after string, limit int) (pa
 	return all, nil
 }
 
-// parkedRow is an event with all read models that could not handle it.
+// parkedRow is an event with the read models that could not handle it.
 type parkedRow struct {
 	parkedEvent
 	ReadModels string `col:"read_models"`
 }
 
-// byEvent returns a row for each event.
+// byEvent returns a row per event.
 func byEvent(parked []parkedEvent) (rows []parkedRow) {
 	for _, e := range parked {
 		name := fmt.Sprintf("%s (%d)", e.Name, e.Generation)
@@ -129,14 +129,14 @@ type retryParked struct {
 	Version    int    `placeholder:"N" help:"Of which version; by default that of the recitald."`
 }
 
-// Help is shown below the flags.
+// Help implements kong.HelpProvider.
 func (*retryParked) Help() string {
 	return `Examples:
   recitalctl projections parked retry --event 0190a5f0-1111-7222-8333-444455556666
   recitalctl projections parked retry account --event 0190a5f0-1111-7222-8333-444455556666
   recitalctl projections parked retry account --generation 2 --event 0190a5f0-1111-7222-8333-444455556666
 
-For when a new release handles it. A generation that was stopped before the event starts again there.`
+Use it after an upgrade to a release that handles the event. A generation that was stopped there is restarted.`
 }
 
 // Run retries the event.
@@ -160,8 +160,8 @@ func (c *retryParked) Run(ctx context.Context, admin *client, to terminal) error
 		fmt.Fprintf(to.notes, "Handled now: %d.\n", applied)
 		return nil
 	}
-	fmt.Fprintln(to.notes, "Read models that had stopped start again before the event; recitalctl projections list "+
-		"shows whether they get past it.")
+	fmt.Fprintln(to.notes, "Stopped read models are restarted before the event; recitalctl projections list "+
+		"shows whether they can handle it.")
 	return nil
 }
 
@@ -193,12 +193,12 @@ func (c *retryParked) retry(ctx context.Context, admin *client, of generationID)
 	return *done.Applied, nil
 }
 
-// someEvent identifies an event of the log.
+// someEvent is an argument that identifies an event.
 type someEvent struct {
 	Event string `arg:"" help:"Id of the event, as parked list shows it."`
 }
 
-// skippedEvent is the admin API's description of an event that is skipped.
+// skippedEvent is the admin API's description of a skipped event.
 type skippedEvent struct {
 	EventID     string    `json:"event_id"`
 	Stream      string    `json:"stream" col:",wide"`
@@ -213,29 +213,29 @@ type skippedEvent struct {
 
 type skipEvent struct {
 	someEvent
-	Stream   string `placeholder:"STREAM" help:"The event's stream, for one that no read model has stopped at."`
+	Stream   string `placeholder:"STREAM" help:"The event's stream, if no read model has stopped at the event."`
 	Revision int    `placeholder:"N" help:"The event's revision in that stream."`
 	Yes      bool   `help:"Do not ask."`
 }
 
-// Help is shown below the flags.
+// Help implements kong.HelpProvider.
 func (*skipEvent) Help() string {
 	return `Examples:
   recitalctl projections parked skip 0190a5f0-1111-7222-8333-444455556666 --reason TEXT           asks first
   recitalctl projections parked skip 0190a5f0-1111-7222-8333-444455556666 --reason TEXT --yes     for scripts
 
-The log keeps the event and the skip of it. Everything that reads the log goes on without the event: read models, now
-and when they are rebuilt, commands, restored backups, later releases; until parked unskip. What waits behind it in
-its stream can then be tried (parked retry).
+The log keeps the event and the skip. All readers of the log ignore the event until parked unskip: read models, even
+when they are rebuilt, commands, restored backups and later releases. Later events of its stream can then be retried
+(parked retry).
 
-It may have revoked an API key or a session, or closed the account. So if it is in the stream of an account or of a
-session, that admits no credential until parked confirm. accounts close closes such an account.`
+The event may have revoked an API key or a session, or closed the account. So if it is in the stream of an account or
+of a session, their credentials are refused until parked confirm. accounts close closes such an account.`
 }
 
 // Run asks for confirmation and skips the event.
 func (c *skipEvent) Run(ctx context.Context, admin *client, to terminal) error {
 	if err := to.confirm(ctx, c.Yes,
-		fmt.Sprintf("Let everything go on without event %s?", printable(c.Event))); err != nil {
+		fmt.Sprintf("Skip event %s, for all read models and commands?", printable(c.Event))); err != nil {
 		return err
 	}
 	var skipped skippedEvent
@@ -249,27 +249,27 @@ func (c *skipEvent) Run(ctx context.Context, admin *client, to terminal) error {
 	return nil
 }
 
-// hides describes what the event may have done that is not seen without it.
+// hides describes the effects of the event that may now be missing.
 func (e skippedEvent) hides() string {
 	switch kind, id, _ := strings.Cut(e.Stream, "-"); {
 	case e.Unconfirmed && kind == "session":
-		return fmt.Sprintf("It may hide that session %s has ended. The session is refused until you have seen that it "+
+		return fmt.Sprintf("It may hide that session %s has ended. The session is refused until you confirm that it "+
 			"does not:\n"+
 			"  recitalctl projections parked confirm %s --reason …", printable(id), printable(e.EventID))
 	case e.Unconfirmed:
 		return fmt.Sprintf("It may hide that an API key or all sessions of account %s were revoked, or that it was "+
 			"closed. Its credentials are refused\n"+
-			"until you have seen that it does not: recitalctl projections parked confirm %s --reason …\n"+
+			"until you confirm that it does not: recitalctl projections parked confirm %s --reason …\n"+
 			"To close it instead: recitalctl accounts close %[1]s --reason …", printable(id), printable(e.EventID))
 	case kind == "usage" || kind == "subscription" || kind == "payment":
 		return "It may hide use, credit or a payment: compare the account with the payment provider."
 	}
-	return "What it said of its stream is missing from now on."
+	return "Its effect on its stream is missing from now on."
 }
 
 type skippedList struct{ listForm }
 
-// Run lists the skipped events.
+// Run prints the skipped events.
 func (c *skippedList) Run(ctx context.Context, admin *client, to terminal) error {
 	var all struct {
 		Skips []skippedEvent `json:"skips"`
@@ -282,12 +282,12 @@ func (c *skippedList) Run(ctx context.Context, admin *client, to terminal) error
 
 type confirmSkip struct{ someEvent }
 
-// Help is shown below the flags.
+// Help implements kong.HelpProvider.
 func (*confirmSkip) Help() string {
 	return `Examples:
   recitalctl projections parked confirm 0190a5f0-1111-7222-8333-444455556666 --reason "read it: a new preference"
 
-From then on the credentials of the account, or of the session, are admitted again.`
+Then the credentials of the account, or of the session, are accepted again.`
 }
 
 // Run confirms the skip.
@@ -302,23 +302,24 @@ func (c *confirmSkip) Run(ctx context.Context, admin *client, to terminal) error
 
 type unskipEvent struct{ someEvent }
 
-// Help is shown below the flags.
+// Help implements kong.HelpProvider.
 func (*unskipEvent) Help() string {
 	return `Examples:
   recitalctl projections parked unskip 0190a5f0-1111-7222-8333-444455556666 --reason "all run the newer release"
 
-For when every recitald runs a release that handles it. Read models that passed it lack it until they are rebuilt.`
+Use it when every recitald runs a release that handles the event. Read models that passed it lack it until they are
+rebuilt.`
 }
 
-// Run lets the event count again.
+// Run ends the skip.
 func (c *unskipEvent) Run(ctx context.Context, admin *client, to terminal) error {
 	var done struct {
 		Rebuild []string `json:"rebuild"`
 	}
-	if err := admin.remove(ctx, "letting it count again", "/admin/skips/"+url.PathEscape(c.Event), &done); err != nil {
+	if err := admin.remove(ctx, "undoing the skip", "/admin/skips/"+url.PathEscape(c.Event), &done); err != nil {
 		return err
 	}
-	fmt.Fprintln(to.notes, "It counts again.")
+	fmt.Fprintln(to.notes, "The event is no longer skipped.")
 	if len(done.Rebuild) > 0 {
 		fmt.Fprintf(to.notes, "Read models that have passed it may lack it:\n  recitalctl projections rebuild %s "+
 			"--promote\n", printable(strings.Join(done.Rebuild, " ")))

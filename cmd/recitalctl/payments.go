@@ -29,38 +29,38 @@ type paymentCommands struct {
 	Check paymentsCheck `cmd:"" help:"${payments_check}"`
 }
 
-// Help is shown by recitalctl payments --help.
+// Help implements kong.HelpProvider.
 func (paymentCommands) Help() string {
-	return `The account at the payment provider, Stripe. Its key is that of recitald, from RECITAL_STRIPE_KEY or from the
-file that RECITAL_STRIPE_KEY_FILE names: it is never given on the command line. With a key of test mode, only test mode
-is changed. No recitald needs to run. In mode dev without a key there is nothing to do: the sandbox has what it needs.
+	return `The account at the payment provider, Stripe. Its key is recitald's, from RECITAL_STRIPE_KEY or from the
+file in RECITAL_STRIPE_KEY_FILE, and never on the command line. A key of test mode only changes test mode. recitald
+need not be running. In mode dev without a key there is nothing to set up: the sandbox has what it needs.
 
 Examples:
-  recitalctl payments check                                is everything there? Nothing is changed
+  recitalctl payments check                                check the account; changes nothing
   recitalctl payments setup --catalogue plans.json --secret-file whsec --plan
-                                                           what would be done; exits with 1 if that is something
+                                                           print missing steps; exits with 1 if there are any
   recitalctl payments setup --catalogue plans.json --secret-file whsec
-                                                           the same, and do it after a question
-  recitalctl payments setup --catalogue plans.json --yes   for programs: no question
+                                                           the same, and carry them out after confirmation
+  recitalctl payments setup --catalogue plans.json --yes   for programs: without confirmation
 
 The catalogue is a file such as
   {"products": [{"plan": "indie", "name": "Indie", "prices": [
     {"currency": "usd", "amount": 1000, "overage_millis": 5000, "overage_unit": 1000}]}]}
 where 1000 are 10.00 dollars a month, and each 1,000 characters past the plan cost 5,000 thousandths of a cent. Amounts
-at Stripe never change: another amount is another price, and the one before is yours to archive there.
+at Stripe never change: another amount is another price. Archive the old price there yourself.
 
-Exit codes: 0 all is there, 1 something is missing or was refused, 2 wrong usage, 3 the provider does not answer,
-4 there is no key, or the provider does not accept it, or not for what is to be done.`
+Exit codes: 0 nothing is missing, 1 something is missing or was refused, 2 wrong usage, 3 the provider does not answer,
+4 there is no key, the provider does not accept it, or it lacks a permission.`
 }
 
-// paymentsAccess is how the account at the payment provider is reached. The names are those of recitald's settings.
+// paymentsAccess configures access to the payment provider. Its flags have the names of recitald's settings.
 type paymentsAccess struct {
 	StripeURL     string `env:"RECITAL_STRIPE_URL" placeholder:"https://HOST" help:"${payments_url}"`
 	StripeKeyFile string `env:"RECITAL_STRIPE_KEY_FILE" placeholder:"PATH" help:"${payments_key_file}"`
 	PublicURL     string `env:"RECITAL_PUBLIC_URL" placeholder:"https://HOST" help:"${payments_public_url}"`
 }
 
-// Validate is called by kong.
+// Validate implements kong's check of arguments.
 func (a paymentsAccess) Validate() error {
 	for what, address := range map[string]string{"payment provider's": a.StripeURL, "public": a.PublicURL} {
 		u, err := url.Parse(address)
@@ -72,7 +72,7 @@ func (a paymentsAccess) Validate() error {
 	return nil
 }
 
-// endpoint returns the URL of recitald's webhooks, "" if the public URL is not known.
+// endpoint returns the URL of recitald's webhooks, or "" if the public URL is unknown.
 func (a paymentsAccess) endpoint() string {
 	if a.PublicURL == "" {
 		return ""
@@ -80,7 +80,7 @@ func (a paymentsAccess) endpoint() string {
 	return strings.TrimRight(a.PublicURL, "/") + "/payments/webhook"
 }
 
-// gateway returns the account. Close must follow.
+// gateway returns a client of the payment provider. The caller must close it.
 func (a paymentsAccess) gateway(s settings) (*stripe.Gateway, error) {
 	key, err := a.key()
 	if err != nil {
@@ -89,7 +89,7 @@ func (a paymentsAccess) gateway(s settings) (*stripe.Gateway, error) {
 	return stripe.New(stripe.Config{Key: key, URL: a.StripeURL, Timeout: s.Timeout})
 }
 
-// key returns the key. No error and no output ever contains it.
+// key returns the provider's key. No error or output may contain it.
 func (a paymentsAccess) key() (string, error) {
 	key := os.Getenv("RECITAL_STRIPE_KEY")
 	if key != "" && a.StripeKeyFile != "" {
@@ -109,7 +109,7 @@ func (a paymentsAccess) key() (string, error) {
 	return key, nil
 }
 
-// ofProvider returns an error of the payment provider with its exit code.
+// ofProvider adds the exit code to an error of the payment provider.
 func ofProvider(err error) error {
 	switch {
 	case err == nil:
@@ -127,7 +127,7 @@ type paymentsCheck struct {
 	valueForm
 }
 
-// Run prints what is found.
+// Run prints the findings.
 func (c *paymentsCheck) Run(ctx context.Context, s settings, to terminal) error {
 	g, err := c.gateway(s)
 	if err != nil {
@@ -161,22 +161,22 @@ type paymentsSetup struct {
 	valueForm
 	Catalogue  string `placeholder:"FILE" help:"${payments_catalogue}"`
 	SecretFile string `placeholder:"PATH" help:"${payments_secret_file}"`
-	Plan       bool   `help:"Only print what would be done."`
-	Yes        bool   `help:"Do it without a question."`
+	Plan       bool   `help:"Only print the missing steps."`
+	Yes        bool   `help:"Do not ask for confirmation."`
 }
 
-// Validate is called by kong.
+// Validate implements kong's check of arguments.
 func (c *paymentsSetup) Validate() error {
 	if err := c.paymentsAccess.Validate(); err != nil {
 		return err
 	}
 	if c.Catalogue == "" && c.PublicURL == "" {
-		return errors.New("say what is to be set up: the webhooks with --public-url, products and prices with --catalogue")
+		return errors.New("give --public-url to set up webhooks, or --catalogue to set up products and prices")
 	}
 	return nil
 }
 
-// Run prints the plan, and carries it out after a question.
+// Run prints the plan, and carries it out after confirmation.
 func (c *paymentsSetup) Run(ctx context.Context, s settings, to terminal) error {
 	want := stripe.Setup{Endpoint: c.endpoint()}
 	var err error
@@ -232,19 +232,19 @@ func (c *paymentsSetup) carryOut(
 	return nil
 }
 
-// prepare shows the plan, and asks.
+// prepare prints the plan and asks for confirmation.
 func (c *paymentsSetup) prepare(ctx context.Context, steps []*stripe.Step, to terminal) error {
-	before := terminal{out: to.notes, wide: to.wide} // the result is that of the end
+	before := terminal{out: to.notes, wide: to.wide} // out is for the final result
 	if err := show(table, before, steps, rowsOf(steps)); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(steps, (*stripe.Step).HasSecret) && c.SecretFile == "" {
-		return fail(exitUsage, "the secret of the endpoint is shown once: say with --secret-file where it goes")
+		return fail(exitUsage, "the secret of the endpoint is shown once: give a file for it with --secret-file")
 	}
 	return to.confirm(ctx, c.Yes, "Change the account like this?")
 }
 
-// do carries a step out. The file of a secret is there before, so that a secret is not lost because it cannot be
+// do carries out a step. It creates the file of a secret first, so that the secret is not lost if the file cannot be
 // written.
 func (c *paymentsSetup) do(ctx context.Context, step *stripe.Step, to terminal) error {
 	if !step.Changes() {
@@ -261,7 +261,7 @@ func (c *paymentsSetup) do(ctx context.Context, step *stripe.Step, to terminal) 
 	defer file.Close()
 	secret, err := step.Do(ctx)
 	if err != nil {
-		return ofProvider(err) // the file stays, so that the next run knows that an endpoint's secret may be lost
+		return ofProvider(err) // the file stays as a sign that the endpoint's secret may be lost
 	}
 	if _, err := file.WriteString(secret + "\n"); err != nil {
 		return fail(exitFailed, "the secret could not be written: %w; empty the file and run it again", err)
@@ -275,7 +275,7 @@ func (c *paymentsSetup) show(to terminal, steps []*stripe.Step) error {
 	return show(c.Format, to, steps, rowsOf(steps))
 }
 
-// stepRow is a step of the plan in a table.
+// stepRow is a row of the plan.
 type stepRow struct {
 	Action string `json:"action"`
 	Kind   string `json:"kind"`
@@ -290,7 +290,7 @@ func rowsOf(steps []*stripe.Step) (rows []stepRow) {
 	return rows
 }
 
-// catalogueFile is what is to be on sale. Amounts are in minor units of the currency.
+// catalogueFile is the file of products and prices. Amounts are in minor units of the currency.
 type catalogueFile struct {
 	Products []catalogueProduct `json:"products"`
 }
@@ -303,8 +303,8 @@ type catalogueProduct struct {
 
 type cataloguePrice struct {
 	Currency      string `json:"currency"`
-	Amount        int64  `json:"amount"`         // a month
-	OverageMillis int64  `json:"overage_millis"` // thousandths of a minor unit for overage_unit characters past the plan
+	Amount        int64  `json:"amount"`         // per month
+	OverageMillis int64  `json:"overage_millis"` // thousandths of a minor unit per overage_unit characters beyond the plan
 	OverageUnit   int64  `json:"overage_unit"`
 }
 
@@ -318,7 +318,7 @@ func readCatalogue(path string) (prices []payments.Price, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(content))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&file); err != nil {
-		return nil, fmt.Errorf("it is not one, as recitalctl payments --help shows it: %w", err)
+		return nil, fmt.Errorf("it is not a catalogue, see recitalctl payments --help: %w", err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("there is something after its end")
@@ -338,10 +338,11 @@ func readCatalogue(path string) (prices []payments.Price, err error) {
 	return prices, nil
 }
 
-// check refuses what the provider or recitald could not use. seen has the plans and currencies before.
+// check returns an error if the provider or recitald could not use the product. seen has the earlier plans and
+// currencies.
 func (p catalogueProduct) check(seen map[string]bool) error {
 	if known, err := plan.Lookup(p.Plan); err != nil || known.Type == plan.Free {
-		return fmt.Errorf("%q is no plan that can be bought", p.Plan)
+		return fmt.Errorf("plan %q cannot be bought", p.Plan)
 	}
 	if p.Name == "" || seen[string(p.Plan)] {
 		return fmt.Errorf("plan %s needs one product, with a name", p.Plan)
@@ -366,26 +367,26 @@ func orTwice(err error) error {
 
 var currencyCode = regexp.MustCompile(`^[a-z]{3}$`)
 
-// mostMinor is the highest amount of a charge at the provider.
-const mostMinor = 99_999_999
+// maxMinor is the provider's maximum amount of a charge.
+const maxMinor = 99_999_999
 
 func (p cataloguePrice) check() error {
 	switch {
 	case !currencyCode.MatchString(p.Currency):
-		return errors.New("a currency is three small letters, such as usd")
-	case p.Amount <= 0 || p.Amount > mostMinor:
-		return fmt.Errorf("the amount must be from 1 to %d minor units", mostMinor)
+		return errors.New("a currency has three lower-case letters, such as usd")
+	case p.Amount <= 0 || p.Amount > maxMinor:
+		return fmt.Errorf("the amount must be from 1 to %d minor units", maxMinor)
 	case money.Decimals(p.Currency) == 3 && p.Amount%10 != 0:
-		return errors.New("the provider takes amounts with three decimals only if the last one is 0")
+		return errors.New("the provider accepts amounts with three decimals only if the last one is 0")
 	case p.OverageMillis < 0 || p.OverageUnit < 0 || (p.OverageMillis == 0) != (p.OverageUnit == 0):
-		return errors.New("overage_millis and overage_unit must both be above 0, or both left out")
+		return errors.New("overage_millis and overage_unit must both be above 0, or both omitted")
 	case p.OverageMillis > 1<<31-1 || p.OverageUnit > 1<<31-1:
 		return errors.New("overage_millis and overage_unit must be below 2147483648")
 	}
 	return nil
 }
 
-// of returns a price as the provider has it. Without metadata, characters past the plan cost nothing.
+// of returns the price in the provider's form. Without metadata, characters beyond the plan are free.
 func (p cataloguePrice) of(product catalogueProduct) payments.Price {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	return payments.Price{
@@ -397,8 +398,8 @@ func (p cataloguePrice) of(product catalogueProduct) payments.Price {
 	}
 }
 
-// wasLost reports whether a file of a secret is empty: a run that was cut has made it before it had the secret. One
-// with a content is never overwritten.
+// wasLost reports whether the file of a secret is empty, because an interrupted run created it before it got the
+// secret. A file that is not empty is never overwritten.
 func wasLost(path string) (bool, error) {
 	if path == "" {
 		return false, nil
@@ -413,7 +414,7 @@ func wasLost(path string) (bool, error) {
 	return info.Mode().IsRegular() && info.Size() == 0, nil
 }
 
-// openSecret creates the file of a secret, or opens one that is empty, for its owner only.
+// openSecret creates the file of a secret, or opens an empty one, with mode 0600.
 func openSecret(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -421,7 +422,7 @@ func openSecret(path string) (*os.File, error) {
 	}
 	info, err := file.Stat()
 	if err == nil && (info.Size() > 0 || !info.Mode().IsRegular()) {
-		err = fmt.Errorf("%s has a content, which is not overwritten", path)
+		err = fmt.Errorf("%s is not empty, and is not overwritten", path)
 	}
 	if err == nil {
 		err = file.Chmod(0o600)

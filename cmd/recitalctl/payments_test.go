@@ -22,7 +22,7 @@ import (
 
 const providerKey = "sk_test_of_setup"
 
-// merchant is an account at a payment provider, a real process, and an operator who sets it up.
+// merchant is an account at a payment provider, a real process, with an operator who sets it up.
 type merchant struct {
 	t           *testing.T
 	url         string
@@ -73,7 +73,7 @@ func (a *merchant) setup(args ...string) ran {
 	return got
 }
 
-// ask asks the provider as its owner does.
+// ask sends a request to the provider as the account's owner.
 func (a *merchant) ask(method, path, body string) string {
 	a.t.Helper()
 	request, err := http.NewRequestWithContext(a.t.Context(), method, a.url+path, strings.NewReader(body))
@@ -112,13 +112,13 @@ func TestSettingUpTheAccountAtTheProvider(t *testing.T) {
 	t.Parallel()
 	a := openProvider(t)
 
-	// given an account without our endpoint, when it is checked, then that is said and nothing is changed
+	// given an account without our endpoint, when it is checked, then that is reported and the account does not change
 	got := recitalctl(t, a.environment, "payments", "check")
 	require.Equal(t, 1, got.code, got.out)
 	require.Contains(t, got.out, "warning  notices are sent to https://speech.example/payments/webhook")
 	require.Contains(t, got.out, "a key of test mode")
 
-	// when the plan is asked for, or nobody says yes, then it is shown and nothing is changed
+	// when only the plan is requested, or there is no confirmation, then it is printed and the account does not change
 	got = a.setup("--plan")
 	require.Equal(t, 1, got.code, got.notes)
 	require.Regexp(t, `create +endpoint .*https://speech\.example/payments/webhook`, got.out)
@@ -127,11 +127,11 @@ func TestSettingUpTheAccountAtTheProvider(t *testing.T) {
 	require.Regexp(t, `decide +price +price_pro +49\.00 USD`, got.out)
 	got = a.setup()
 	require.Equal(t, 2, got.code)
-	require.Contains(t, got.notes, "say --yes")
+	require.Contains(t, got.notes, "give --yes")
 	require.Empty(t, a.endpoints())
 	require.NoFileExists(t, a.secretFile)
 
-	// when it is set up, then all is there, and the secret is in a file for its owner only
+	// when it is set up, then it is complete, and the secret is in a file with mode 0600
 	got = a.setup("--yes", "--format", "json")
 	require.Zero(t, got.code, got.notes)
 	var steps []stepRow
@@ -150,7 +150,7 @@ func TestSettingUpTheAccountAtTheProvider(t *testing.T) {
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 	require.Equal(t, 3+2, a.prices())
 
-	// when it is set up again, then nothing is done
+	// when it is set up again, then there are no changes
 	before := a.endpoints()
 	require.Zero(t, a.setup("--yes").code)
 	require.Zero(t, a.setup("--plan").code)
@@ -159,7 +159,7 @@ func TestSettingUpTheAccountAtTheProvider(t *testing.T) {
 	got = recitalctl(t, a.environment, "payments", "check")
 	require.Zero(t, got.code, got.out)
 
-	// when somebody takes events away, or ends the endpoint, then it is mended, and the secret stays
+	// when events are removed from the endpoint, or it is disabled, then it is repaired, and the secret stays
 	for _, harm := range []string{"enabled_events[]=invoice.paid", "disabled=true"} {
 		a.ask("POST", "/v1/webhook_endpoints/"+before[0].ID, harm)
 		require.Equal(t, 1, recitalctl(t, a.environment, "payments", "check").code)
@@ -179,13 +179,13 @@ func TestSettingUpTheAccountAtTheProvider(t *testing.T) {
 	require.Contains(t, sold, `"Indie 2"`)
 }
 
-// A kill between the endpoint and its secret must not leave an endpoint whose secret nobody knows.
+// A kill between the endpoint and its secret must not leave an endpoint with an unknown secret.
 func TestASetupThatIsKilledIsCompletedByTheNext(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/v1/webhook_endpoints", "/v1/products", "/v1/prices"} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
-			// given a setup whose request was carried out, and that was killed before it had the answer
+			// given a setup that was killed after its request was carried out, but before the response
 			a := openProvider(t)
 			a.ask("POST", "/sandbox/faults",
 				`{"faults":[{"do":"hang","committed":true,"method":"POST","path":"`+path+`","delay":"1m"}]}`)
@@ -199,7 +199,7 @@ func TestASetupThatIsKilledIsCompletedByTheNext(t *testing.T) {
 			require.Error(t, tool.Wait())
 			a.ask("POST", "/sandbox/faults", `{"faults":[]}`)
 
-			// when it is run again, then everything is there, once, and the secret is known
+			// when it is run again, then everything exists once, and the secret is known
 			got := a.setup("--yes")
 			require.Zero(t, got.code, got.notes)
 			require.Len(t, a.endpoints(), 1)
@@ -250,7 +250,7 @@ func TestWhatTheSetupRefuses(t *testing.T) {
 		"what a restricted key may": {[]string{"RECITAL_STRIPE_URL=" + restricted.URL}, check, 1, "missing"},
 		"what it may not change": {[]string{"RECITAL_STRIPE_URL=" + restricted.URL}, a.setupArgs("--yes"), 4,
 			"lacks the permission rak_subscription_read"},
-		"nothing to set up": {[]string{"RECITAL_PUBLIC_URL="}, []string{"payments", "setup"}, 2, "what is to be set up"},
+		"nothing to set up": {[]string{"RECITAL_PUBLIC_URL="}, []string{"payments", "setup"}, 2, "to set up webhooks"},
 		"no place for the secret": {nil, []string{"payments", "setup", "--yes"}, 2,
 			"--secret-file"},
 		"a place that is taken": {nil, []string{"payments", "setup", "--yes", "--secret-file", full}, 1, "not overwritten"},
@@ -261,7 +261,7 @@ func TestWhatTheSetupRefuses(t *testing.T) {
 		"no amount":             {nil, product(`{"currency":"usd"}`), 2, "amount"},
 		"a price of 0":          {nil, product(`{"currency":"usd","amount":0}`), 2, "amount"},
 		"a currency in capitals": {nil, product(`{"currency":"USD","amount":1}`), 2,
-			"small letters"},
+			"lower-case letters"},
 		"a dinar's last digit": {nil, product(`{"currency":"kwd","amount":1001}`), 2, "three decimals"},
 		"half an overage":      {nil, product(`{"currency":"usd","amount":1,"overage_unit":1}`), 2, "both"},
 		"two prices": {nil, product(`{"currency":"usd","amount":1},{"currency":"usd","amount":2}`), 2,

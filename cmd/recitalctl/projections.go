@@ -11,10 +11,10 @@ import (
 // projections are the commands on read models.
 type projections struct {
 	List     listProjections    `cmd:"" help:"Show the generations of all read models."`
-	Rebuild  rebuildProjections `cmd:"" help:"Build read models from the log again, beside the live ones, and follow it."`
-	Follow   followProjections  `cmd:"" help:"Follow what is being built; begins nothing."`
-	Promote  promoteProjections `cmd:"" help:"Make what was built live."`
-	Rollback rollbackProjection `cmd:"" help:"Make the generation live again that was so before."`
+	Rebuild  rebuildProjections `cmd:"" help:"Rebuild read models next to the live ones, and follow it."`
+	Follow   followProjections  `cmd:"" help:"Follow running rebuilds."`
+	Promote  promoteProjections `cmd:"" help:"Make built generations live."`
+	Rollback rollbackProjection `cmd:"" help:"Make the previous generation live again."`
 	Retire   retireProjection   `cmd:"" help:"Drop a generation; also cancels a rebuild."`
 	Parked   parkedSubcommands  `cmd:"" help:"Events that a generation could not handle."`
 }
@@ -23,18 +23,18 @@ type listProjections struct {
 	listForm
 }
 
-// Help is shown below the flags.
+// Help implements kong.HelpProvider.
 func (*listProjections) Help() string {
 	return `Examples:
   recitalctl projections list
   recitalctl projections list --format csv
 
-State: building (behind the live one), current (being fed), stopped (it met an event that it cannot handle; the reason
-is shown below the table), unfed (no recitald of its version runs). Rows are an estimate. In json and csv, lag is in
+State: building (behind the live one), current (being fed), stopped (at an event that it cannot handle; the reason is
+below the table), unfed (no recitald of its version runs). Rows are an estimate. In json and csv, lag is in
 seconds and size in bytes.`
 }
 
-// Run prints the table, followed by the reasons why generations have stopped.
+// Run prints the generations, and why some have stopped.
 func (c *listProjections) Run(ctx context.Context, admin *client, to terminal) error {
 	all, err := admin.overview(ctx, "listing the projections")
 	if err != nil {
@@ -57,18 +57,18 @@ type promoteProjections struct {
 	listForm
 }
 
-// Help is shown below the flags.
+// Help implements kong.HelpProvider.
 func (*promoteProjections) Help() string {
 	return `Examples:
   recitalctl projections promote account
   recitalctl projections promote account usage       both in one step, or neither
   recitalctl projections promote account --generation 3
 
-A generation that is still behind the live one is refused, or behind the log, where the live one is of another log. The
-one that was live is kept for a rollback, and fed, until it is retired.`
+A generation that is behind the live one is refused. So is one that is behind the log, if the live one belongs to
+another log. The previous live generation is kept and fed for a rollback, until it is retired.`
 }
 
-// Validate is called by kong.
+// Validate implements kong's check of arguments.
 func (c *promoteProjections) Validate() error {
 	if c.Generation != 0 && len(c.Names) > 1 {
 		return fmt.Errorf("--generation goes with one name")
@@ -94,13 +94,13 @@ type rollbackProjection struct {
 	listForm
 }
 
-// Help is shown below the flags.
+// Help implements kong.HelpProvider.
 func (*rollbackProjection) Help() string {
 	return `Examples:
   recitalctl projections rollback account
 
-The generation that was live before the last promotion has been fed all the time, so readers do not step back. It is
-refused when that generation is behind or was retired.`
+The generation that was live before the last promotion is still fed, so readers do not go back in time. The command is
+refused if that generation is behind or was retired.`
 }
 
 // Run rolls back.
@@ -130,15 +130,15 @@ type retireProjection struct {
 	Yes        bool   `help:"Do not ask."`
 }
 
-// Help is shown below the flags.
+// Help implements kong.HelpProvider.
 func (*retireProjection) Help() string {
 	return `Examples:
   recitalctl projections retire account --generation 1            asks first
   recitalctl projections retire account --generation 1 --yes      for scripts
   recitalctl projections retire account --generation 3 --version 1 --yes
 
-The tables of the generation are dropped. One that is live is refused, unless it is of another version than that of the
-recitald and no recitald feeds it: after an upgrade. Retiring a generation that is being built cancels the rebuild.`
+The tables of the generation are dropped. A live generation is refused, unless it has another version than recitald's
+and no recitald feeds it, as after an upgrade. Retiring a generation that is being built cancels the rebuild.`
 }
 
 // Run asks for confirmation and drops the generation.
@@ -155,7 +155,7 @@ func (c *retireProjection) Run(ctx context.Context, admin *client, to terminal) 
 	if err := admin.post(ctx, "retiring", "/admin/projections/retire", command, &struct{}{}); err != nil {
 		return err
 	}
-	fmt.Fprintf(to.notes, "Generation %d of %s%s is gone.\n", c.Generation, c.Name, of)
+	fmt.Fprintf(to.notes, "Generation %d of %s%s is dropped.\n", c.Generation, c.Name, of)
 	return nil
 }
 
@@ -215,7 +215,7 @@ func (c *client) overview(ctx context.Context, doing string) (all overview, err 
 	return all, c.get(ctx, doing, "/admin/projections", &all)
 }
 
-// generationsAnswer contains the generations that a command affected.
+// generationsAnswer has the generations that a command affected.
 type generationsAnswer struct {
 	Generations []generationID `json:"generations"`
 }
@@ -226,7 +226,7 @@ func (c *client) change(ctx context.Context, doing, path string, command any) ([
 	return answer.Generations, err
 }
 
-// generationRow is a generation in a list.
+// generationRow is a row of the list of generations.
 type generationRow struct {
 	generationID
 	Live     either   `col:"live"`

@@ -73,9 +73,9 @@ func startProcess(t *testing.T, dataDir string) *recitald {
 	return r
 }
 
-// kill is kill -9.
+// kill sends SIGKILL.
 func (r *recitald) kill() {
-	_ = r.command.Process.Kill() // an error means that it has exited
+	_ = r.command.Process.Kill() // fails if it has exited
 	<-r.ended
 }
 
@@ -120,20 +120,21 @@ func TestARebuildOutlivesRecitaldAndRecitalctl(t *testing.T) {
 	environment := door.open(t, dataDir)
 	restart := func() { door.behind.Store(startProcess(t, dataDir)) }
 
-	// given a rebuild whose recitald is killed at once, and then a person who stops following it
+	// given a rebuild whose recitald is killed immediately, and then a person who stops following it
 	door.kills.Store(true)
 	tool := begin(t, environment, "projections", "rebuild", "account", "--promote")
-	tool.awaitNote(t, "recitald does not answer; the rebuild goes on when it is back")
+	tool.awaitNote(t, "recitald does not answer; the rebuild continues when it is back")
 	require.NoError(t, tool.command.Process.Signal(os.Interrupt))
 	got := tool.end(t)
 	assert.Equal(t, exitInterrupted, got.code)
 	assert.Empty(t, got.out)
-	for _, hint := range []string{"interrupted; the rebuild goes on in recitald", "recitalctl projections follow account",
+	for _, hint := range []string{
+		"interrupted; the rebuild continues in recitald", "recitalctl projections follow account",
 		"recitalctl projections list", "recitalctl projections retire account --generation 2"} {
 		assert.Contains(t, got.notes, hint)
 	}
 
-	// when recitald restarts, then the rebuild ends with a promotion although nobody waits for it
+	// when recitald restarts, then the rebuild ends with a promotion without a follower
 	door.kills.Store(false)
 	restart()
 	require.Eventually(t, func() bool { return listed(t, environment, "account")[2].Live }, patience, pause)
@@ -154,7 +155,7 @@ func TestARebuildOutlivesRecitaldAndRecitalctl(t *testing.T) {
 	assert.Regexp(t, `(?m)^usage +\d+ +2 +no +current `, got.out)
 	assert.Contains(t, got.notes, "recitalctl projections promote account usage")
 
-	// when it is requested once more, then the same one continues
+	// when it is requested again, then the same one continues
 	got = recitalctl(t, environment, "projections", "rebuild", "account", "--promote")
 	require.Zero(t, got.code, got.notes)
 	assert.Regexp(t, `(?m)^account +\d+ +3 +yes +current `, got.out)

@@ -163,7 +163,7 @@ func TestRebuildPromoteRollBackAndRetireUnderLoad(t *testing.T) {
 	assert.Regexp(t, `(?m)^NAME +VERSION +GENERATION +LIVE +STATE +POSITION +LAG +ROWS +SIZE +PARKED$`, got.out)
 	assert.Regexp(t, `(?m)^account +\d+ +1 +no +current +\d+/\d+ +\S+ +[\d,]+ +\d+\.\d KiB +0$`, got.out)
 
-	// when it is rolled back, then the generation that was live before contains what was written since
+	// when it is rolled back, then the previous live generation has all events since
 	got = recitalctl(t, environment, "projections", "rollback", "account")
 	require.Zero(t, got.code, got.notes)
 	assert.Regexp(t, `(?m)^account +\d+ +1$`, got.out)
@@ -187,7 +187,7 @@ func TestRebuildPromoteRollBackAndRetireUnderLoad(t *testing.T) {
 	assert.Equal(t, exitFailed, got.code)
 	assert.Contains(t, got.notes, "none was live before")
 
-	// and the metrics show the same, once they look at the catalogue again
+	// and the metrics agree after the next look at the catalogue
 	var figures string
 	require.Eventually(t, func() bool {
 		figures = metrics(t, a.AdminAddr(), dataDir)
@@ -304,7 +304,7 @@ func TestAnEventThatNoGenerationCanHandle(t *testing.T) {
 	assert.Regexp(t, `(?m)^account +\d+ +1 +yes +stopped `, got.out)
 	assert.Regexp(t, `(?m)^generation 1 of account version 1 is stopped: .*account-poison`, got.out)
 
-	// when it is rebuilt, then that stops there, too, and the output says what to do
+	// when it is rebuilt, then the rebuild stops there, too, and the output has advice
 	got = recitalctl(t, environment, "projections", "rebuild", "account", "--promote")
 	assert.Equal(t, exitFailed, got.code)
 	assert.Empty(t, got.out)
@@ -325,7 +325,7 @@ func TestAnEventThatNoGenerationCanHandle(t *testing.T) {
 	// when it is retried without a fix, then it stops again
 	got = recitalctl(t, environment, "projections", "parked", "retry", "account", "--event", event)
 	require.Zero(t, got.code, got.notes)
-	assert.Contains(t, got.notes, "start again")
+	assert.Contains(t, got.notes, "are restarted")
 	require.Eventually(t, func() bool { return listed(t, environment, "account")[1].State == stopped }, patience, pause)
 
 	// when the event is skipped, then the live generation and the rebuild continue

@@ -27,8 +27,8 @@ func impostor(t *testing.T, answer http.HandlerFunc) []string {
 	return []string{"RECITAL_ADMIN_ADDR=" + server.Listener.Addr().String(), "RECITAL_OPERATOR_TOKEN_FILE=" + token}
 }
 
-// scripted responds to a rebuild of generation 2 of account, and to what follows, one response after the other; the
-// last is repeated. A response that is a number is a status.
+// scripted responds to a rebuild of generation 2 of account, and to later requests, with one response after the other.
+// The last is repeated. A number is an HTTP status.
 func scripted(t *testing.T, answers ...string) []string {
 	t.Helper()
 	var asked atomic.Int64
@@ -84,7 +84,7 @@ func TestFollowingARebuild(t *testing.T) {
 			[]string{
 				standing("building", 0.5, ""), "503", "500", standing("current", 1, ""),
 			}, []string{"--max-outage", "1m"}, exitDone,
-			[]string{"recitald does not answer; the rebuild goes on when it is back", "recitald is back"},
+			[]string{"recitald does not answer; the rebuild continues when it is back", "recitald is back"},
 		},
 		"while recitald is away for long": {
 			[]string{standing("building", 0.5, ""), "503"}, []string{"--max-outage", "1ms"}, exitFailed,
@@ -94,7 +94,7 @@ func TestFollowingARebuild(t *testing.T) {
 			[]string{standing("building", 0.5, ""), "401"}, nil, exitToken, []string{"does not accept the token"},
 		},
 		"of something that is no recitald": {
-			[]string{"[]"}, nil, exitFailed, []string{"is that the admin address of a recitald?"},
+			[]string{"[]"}, nil, exitFailed, []string{"is it the admin address of a recitald?"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -262,7 +262,7 @@ func TestWhatCannotBeUndoneIsNotDoneUnasked(t *testing.T) {
 	} {
 		got := recitalctl(t, environment, strings.Fields(command)...)
 		assert.Equal(t, exitUsage, got.code)
-		assert.Contains(t, got.notes, "say --yes")
+		assert.Contains(t, got.notes, "give --yes")
 	}
 }
 

@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	patience = 5 * time.Minute       // only ends waits that would never end
-	pause    = 50 * time.Millisecond // between two looks, each of which costs a request
+	patience = 5 * time.Minute       // only ends waits of failing tests
+	pause    = 50 * time.Millisecond // between two requests
 )
 
-// session is a run of the tool on a terminal of its own, as for a person who reads and types.
+// session is a run of the tool on its own terminal, like an interactive one.
 type session struct {
 	t    *testing.T
 	tool *exec.Cmd
-	keys *os.File // what is typed
+	keys *os.File // typed input
 	read chan struct{}
 
 	mu     sync.Mutex

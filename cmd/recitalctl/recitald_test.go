@@ -39,7 +39,7 @@ func TestAgainstARecitald(t *testing.T) {
 		require.Len(t, row, 3)
 		assert.Equal(t, "indie", row[1])
 		assert.Equal(t, "indie", planOf(t, a.PublicAddr(), row[2]))
-		assert.Contains(t, got.notes, "shown this once")
+		assert.Contains(t, got.notes, "It cannot be shown again")
 	})
 	t.Run("JSON is for programs, and nothing else is on standard output", func(t *testing.T) {
 		got := recitalctl(t, environment, "accounts", "create", "--format", "json")
@@ -58,7 +58,7 @@ func TestAgainstARecitald(t *testing.T) {
 	})
 	t.Run("the doctor finds nothing", func(t *testing.T) {
 		var got ran
-		require.Eventually(t, func() bool { // something may be late where the machine is slow
+		require.Eventually(t, func() bool { // a slow machine may have lag
 			got = recitalctl(t, environment, "doctor")
 			return got.code == 0
 		}, patience, pause)
@@ -68,9 +68,9 @@ func TestAgainstARecitald(t *testing.T) {
 	})
 	t.Run("alerts are listed, and cleared by an operator", func(t *testing.T) {
 		var got ran
-		require.Eventually(t, func() bool { // one that lasts may come and go where the machine is slow
+		require.Eventually(t, func() bool { // a slow machine may have passing conditions
 			got = recitalctl(t, environment, "alerts")
-			return got.code == 0 && strings.Contains(got.notes, "No alert is open")
+			return got.code == 0 && strings.Contains(got.notes, "There are no open alerts")
 		}, patience, pause)
 		assert.Empty(t, got.out)
 		got = recitalctl(t, environment, "alerts", "clear", "none")
@@ -93,7 +93,7 @@ func TestAgainstARecitald(t *testing.T) {
 		got = recitalctl(t, environment, "alerts", "clear", id)
 		require.Zero(t, got.code, got.notes)
 		require.Eventually(t, func() bool {
-			return strings.Contains(recitalctl(t, environment, "alerts").notes, "No alert is open")
+			return strings.Contains(recitalctl(t, environment, "alerts").notes, "There are no open alerts")
 		}, patience, pause)
 		assert.Equal(t, 1, recitalctl(t, environment, "alerts", "clear", id).code, "it is not open")
 	})
@@ -225,7 +225,7 @@ func TestTheRoleOfAnOperator(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(recitalctl(t, environment, "accounts", "create", "--format", "json").out),
 		&opened))
 
-	for range 2 { // a repetition changes nothing
+	for range 2 { // a repetition has no effect
 		got := recitalctl(t, environment, "accounts", "grant-operator", opened.AccountID, "--reason", "Ticket 7")
 		require.Zero(t, got.code, got.notes)
 		require.Empty(t, got.notes)
@@ -238,7 +238,7 @@ func TestTheRoleOfAnOperator(t *testing.T) {
 	require.Zero(t, got.code, got.notes)
 	require.JSONEq(t, `{"account_id":"`+opened.AccountID+`","operator":false}`, got.out)
 
-	// accounts are listed page by page, and programs are told where to go on
+	// accounts are listed page by page, and programs get the token of the next page
 	recitalctl(t, environment, "accounts", "create")
 	page := func(args ...string) (listed accountsPage) {
 		got := recitalctl(t, environment, append([]string{"accounts", "list", "--format", "json"}, args...)...)
@@ -286,7 +286,7 @@ func TestTheRoleOfAnOperator(t *testing.T) {
 	}
 }
 
-// shownAccount is a part of what an account's owner sees.
+// shownAccount has some fields of the owner's view of an account.
 type shownAccount struct {
 	Plan struct {
 		Type string `json:"type"`

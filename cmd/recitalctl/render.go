@@ -14,7 +14,7 @@ import (
 	"github.com/recital-tts/recital/cmd/recitalctl/progress"
 )
 
-// format is the output format: a table for people, JSON and CSV for programs.
+// format is the output format: a table for people, JSON or CSV for programs.
 type format string
 
 const (
@@ -23,7 +23,7 @@ const (
 	csvRows   format = "csv"
 )
 
-// valueForm is the flag of commands that print one thing.
+// valueForm is the flag of commands that print one value.
 type valueForm struct {
 	Format format `default:"table" enum:"table,json" help:"Form of the result: table or json."`
 }
@@ -33,9 +33,9 @@ type listForm struct {
 	Format format `default:"table" enum:"table,json,csv" help:"Form of the result: table, json or csv."`
 }
 
-// show prints a value as JSON, or its rows as a table or as CSV. The fields of a row are its columns: named as in JSON,
-// unless the tag col has another name, or "-" for no column. The tag may add an option: tables have wide columns with
-// --wide only, and never those for programs.
+// show prints a value as JSON, or its rows as a table or as CSV. The fields of a row are its columns, with the names
+// that they have in JSON. The tag col sets another name, or "-" for no column. It may add an option: a column with wide
+// is in tables only with --wide, and one with programs is never in tables.
 func show[T any](f format, to terminal, value any, rows []T) error {
 	if f == jsonValue {
 		return f.print(to, value, nil, nil)
@@ -43,7 +43,7 @@ func show[T any](f format, to terminal, value any, rows []T) error {
 	return newPrinter[T](f, to).print(rows...)
 }
 
-// showOne is show for a value that is the row.
+// showOne is like show for a value that is its only row.
 func showOne[T any](f format, to terminal, value T) error { return show(f, to, value, []T{value}) }
 
 // print writes value as JSON, or the rows below head as a table.
@@ -61,13 +61,13 @@ func (f format) print(to terminal, value any, head []string, rows [][]string) (e
 	return nil
 }
 
-// printer prints rows as they come: as a table whose columns are aligned within the rows that come together, as CSV, or
-// as a JSON object in each line.
+// printer prints rows as they arrive: as a table, with columns aligned within each call, as CSV, or as a JSON object
+// per line.
 type printer[T any] struct {
 	format  format
 	to      terminal
 	columns []column
-	widths  []int // fixed ones of the first columns
+	widths  []int // fixed widths of the first columns
 	begun   bool
 }
 
@@ -110,7 +110,7 @@ func (p *printer[T]) printObjects(rows []T) error {
 	return nil
 }
 
-// inOneLine prevents text from the server from breaking rows and columns.
+// inOneLine makes cells printable, so that text from a server cannot break rows and columns.
 func inOneLine(rows [][]string) [][]string {
 	all := make([][]string, len(rows))
 	for i, row := range rows {
@@ -134,8 +134,8 @@ func (c column) title(f format) string {
 	return strings.ToUpper(strings.ReplaceAll(c.name, "_", " "))
 }
 
-// columnsOf returns the columns of a type of rows. Embedded structs, and those with the tag "*", have theirs in
-// between.
+// columnsOf returns the columns of a row type. It includes the columns of embedded structs and of those with the tag
+// "*".
 func columnsOf(of reflect.Type, f format, wide bool) (columns []column) {
 	for i := range of.NumField() {
 		field := of.Field(i)
@@ -167,7 +167,7 @@ func cellsOf[T any](f format, columns []column, rows []T) [][]string {
 	return cells
 }
 
-// celled is a value with another form for people than for programs.
+// celled is a value that is printed differently for people and for programs.
 type celled interface{ cell(people bool) string }
 
 func cellOf(value reflect.Value, people bool) string {
@@ -189,7 +189,7 @@ func cellOf(value reflect.Value, people bool) string {
 	}
 }
 
-// either is a cell with two texts.
+// either is a cell with a text for each.
 type either struct{ people, programs string }
 
 func (e either) cell(people bool) string {
@@ -209,7 +209,7 @@ func (t unixTime) cell(people bool) string {
 	return strconv.FormatFloat(float64(t), 'f', -1, 64)
 }
 
-// seconds is a duration.
+// seconds is a duration in seconds.
 type seconds float64
 
 func (s seconds) cell(people bool) string {
@@ -256,8 +256,8 @@ const (
 	columnGap = 2
 )
 
-// printTable prints rows in aligned columns. Without --wide, the widest columns are made narrower until a line fits,
-// and their cells wrap. The widths of the first columns may be fixed.
+// printTable prints rows in aligned columns. Without --wide, it narrows the widest columns until lines fit, and wraps
+// their cells. fixed has the widths of the first columns.
 func printTable(to terminal, rows [][]string, fixed ...int) error {
 	widths := columnWidths(rows, to.wide)
 	for i, width := range fixed {
@@ -274,7 +274,7 @@ func printTable(to terminal, rows [][]string, fixed ...int) error {
 	return nil
 }
 
-// printRow prints the cells of a row, of which each wraps within the width of its column.
+// printRow prints a row, with each cell wrapped to the width of its column.
 func printRow(to terminal, row []string, widths []int) error {
 	cells, height := make([][]string, len(row)), 1
 	for i, cell := range row {
@@ -289,8 +289,8 @@ func printRow(to terminal, row []string, widths []int) error {
 	return nil
 }
 
-// columnWidths returns the widths of columns in characters. Words, such as ids, are broken only where nothing else
-// fits.
+// columnWidths returns the widths of columns in characters. Words, such as ids, are only broken if lines do not fit
+// otherwise.
 func columnWidths(rows [][]string, wide bool) (widths []int) {
 	var words []int // the longest word of each column
 	for _, row := range rows {
@@ -314,7 +314,7 @@ func columnWidths(rows [][]string, wide bool) (widths []int) {
 	return widths
 }
 
-// widestWithRoom returns the widest column that is wider than its longest word, or the widest one if none is.
+// widestWithRoom returns the widest column that is wider than its longest word, or the widest of all if there is none.
 func widestWithRoom(widths, words []int) int {
 	room := make([]int, len(widths))
 	for i := range widths {
@@ -328,7 +328,7 @@ func widestWithRoom(widths, words []int) int {
 	return slices.Index(room, slices.Max(room))
 }
 
-// wrap breaks a text between words where that is possible. Every part has at most width characters.
+// wrap breaks a text into parts of at most width characters, between words if possible.
 func wrap(text string, width int) (parts []string) {
 	rest := []rune(text)
 	for len(rest) > width {

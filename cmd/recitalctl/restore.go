@@ -49,7 +49,7 @@ type restore struct {
 	Recitald      string   `placeholder:"PATH" help:"${restore_recitald}"`
 }
 
-// Help is shown below the flags.
+// Help implements kong.HelpProvider.
 func (*restore) Help() string {
 	return `Examples:
   recitalctl restore /mnt/backup/recital --data-dir /srv/recital --master-key-file /etc/recital/master-key
@@ -57,13 +57,12 @@ func (*restore) Help() string {
   recitalctl restore /mnt/backup/recital --to esdb://events:2113 --blobs 's3://clips/recital?region=eu-central-1' …
   recitalctl restore --check /mnt/backup/recital --master-key-file /etc/recital/master-key
 
-The whole backup is checked first. The data folder must be a new one. The same command continues an
-interrupted restore, and recitald does not start on an incomplete one. Afterwards start recitald with that data folder
-and the same master key: it takes the keyring up, erases the keys of closed accounts again, and builds its read
-models. What was erased stays so.`
+The whole backup is checked first. The data folder must be new. The same command continues an interrupted restore, and
+recitald does not start on an incomplete one. Afterwards start recitald with the data folder and the same master key:
+it imports the keyring, erases the keys of closed accounts again, and builds its read models. Erased data stays erased.`
 }
 
-// Run restores, or tries it out.
+// Run restores the backup, or tries to.
 func (c *restore) Run(ctx context.Context, s settings, to terminal) error {
 	if c.Check {
 		return c.drill(ctx, s.offline(), to)
@@ -72,8 +71,8 @@ func (c *restore) Run(ctx context.Context, s settings, to terminal) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(to.notes, "Restored %s events (log %s, now in epoch %d) and %s blobs, as of %s; %s blobs of what was "+
-		"deleted were left out.\n"+
+	fmt.Fprintf(to.notes, "Restored %s events (log %s, now in epoch %d) and %s blobs, as of %s; %s deleted "+
+		"blobs were left out.\n"+
 		"Start it with: recitald --data-dir %s --master-key-file %s\n",
 		progress.Count(int64(restored.events)), restored.identity.LogID, restored.identity.Epoch,
 		progress.Count(int64(restored.blobs)),
@@ -93,11 +92,11 @@ type restored struct {
 	identity eventlog.Identity
 	events   uint64
 	blobs    int
-	left     int      // blobs that nothing needs any more
-	clips    []string // the latest ids
+	left     int      // blobs that are no longer needed
+	clips    []string // ids of the latest clips
 }
 
-// into restores into a data folder. Each step may be repeated.
+// into restores into a data folder. It may be repeated after an interruption.
 func (c *restore) into(ctx context.Context, dir string, by eventlog.Actor, to terminal) (done restored, err error) {
 	from, m, err := backup.OpenToRead(c.Dir)
 	if err != nil {
@@ -131,7 +130,7 @@ func (c *restore) into(ctx context.Context, dir string, by eventlog.Actor, to te
 	return r.done, folder.EndRestore()
 }
 
-// checkMasterKey sees before anything is written that the keys of the backup can be used.
+// checkMasterKey checks that the master key opens the keys of the backup, before anything is written.
 func (c *restore) checkMasterKey(from *backup.Folder, m backup.Manifest) error {
 	key, err := datafolder.ReadKey("master key", c.MasterKeyFile)
 	if err != nil {
@@ -159,7 +158,7 @@ func (c *restore) checkMasterKey(from *backup.Folder, m backup.Manifest) error {
 	}
 }
 
-// restoring is a restore in progress.
+// restoring is a running restore.
 type restoring struct {
 	settings *restore
 	from     *backup.Folder
@@ -181,8 +180,8 @@ func (r *restoring) close() (err error) {
 	return err
 }
 
-// log copies the events, and opens the next epoch at their end, so that no read model takes positions of the time
-// before for its own.
+// log copies the events and opens the next epoch, so that no read model mistakes a position of the earlier log for one
+// of this log.
 func (r *restoring) log(ctx context.Context) error {
 	registry, err := eventlog.NewRegistry(eventlog.LogOpenedType())
 	if err != nil {
@@ -194,7 +193,7 @@ func (r *restoring) log(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if now != (eventlog.Identity{LogID: of.LogID, Epoch: of.Epoch + 1}) { // else the log is there, and its end too
+	if now != (eventlog.Identity{LogID: of.LogID, Epoch: of.Epoch + 1}) { // otherwise the log is complete
 		r.to.begin("writing the log", int64(r.manifest.Events))
 		err := logcopy.Append(ctx, r.target, r.events(), func(copied uint64, _ eventlog.Position) { r.to.set(int64(copied)) })
 		if err != nil {
@@ -205,7 +204,7 @@ func (r *restoring) log(ctx context.Context) error {
 	return err
 }
 
-// keyring leaves the copy of the keyring for recitald, which alone knows the master key.
+// keyring copies the keyring for recitald, the only one that has the master key.
 func (r *restoring) keyring(context.Context) error {
 	from, err := r.from.Keyring(r.manifest)
 	if err != nil {
@@ -215,10 +214,10 @@ func (r *restoring) keyring(context.Context) error {
 	return inPieces(from, r.folder.Incoming(backup.KeyringName).Put)
 }
 
-// pieceSize is the size of the pieces in which a copy of the keyring is sent, in bytes.
+// pieceSize is the size in bytes of the pieces of a keyring.
 const pieceSize = 512 << 10
 
-// inPieces passes on the content of a reader in pieces.
+// inPieces passes the content of a reader to put in pieces.
 func inPieces(from io.Reader, put func(offset int64, piece []byte) error) error {
 	piece := make([]byte, pieceSize)
 	for offset := int64(0); ; {
@@ -227,7 +226,7 @@ func inPieces(from io.Reader, put func(offset int64, piece []byte) error) error 
 			return nil
 		}
 		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-			return fmt.Errorf("reading what is sent: %w", err)
+			return fmt.Errorf("reading a piece: %w", err)
 		}
 		if err := put(offset, piece[:n]); err != nil {
 			return err
@@ -236,8 +235,8 @@ func inPieces(from io.Reader, put func(offset int64, piece []byte) error) error 
 	}
 }
 
-// openLog opens the log that is restored into: the event store that is named, or a node on the data folder that runs
-// for the restore alone.
+// openLog opens the target log: the named event store, or an event node on the data folder that runs during the
+// restore.
 func (r *restoring) openLog(context.Context) error {
 	silent := slog.New(slog.DiscardHandler)
 	if r.settings.To != "" {
@@ -262,10 +261,10 @@ func (r *restoring) openLog(context.Context) error {
 	return nil
 }
 
-// latestClips is how many clips the drill may look at.
+// latestClips is the maximum number of clips that a drill tries.
 const latestClips = 100
 
-// events yields the events of the backup, and remembers the latest clips.
+// events yields the events of the backup, and records the latest clips.
 func (r *restoring) events() iter.Seq2[eventlog.Recorded, error] {
 	return func(yield func(eventlog.Recorded, error) bool) {
 		for event, err := range r.from.Events(r.manifest) {
@@ -280,7 +279,7 @@ func (r *restoring) events() iter.Seq2[eventlog.Recorded, error] {
 	}
 }
 
-// s3Keys are the keys to blobs in S3, as recitald takes them.
+// s3Keys are the access keys for blobs in S3, as in recitald's settings.
 type s3Keys struct {
 	AccessKey     string `env:"RECITAL_S3_ACCESS_KEY" placeholder:"ID" help:"${s3_keys_access_key}"`
 	AccessKeyFile string `env:"RECITAL_S3_ACCESS_KEY_FILE" placeholder:"PATH" help:"File of that id, instead."`
@@ -296,12 +295,12 @@ func (k s3Keys) read() (access, secret string, err error) {
 	}
 	if err == nil && (access == "") != (secret == "") {
 		err = fail(exitUsage, "S3 needs both keys, --s3-access-key and --s3-secret-key, "+
-			"or neither, and finds them where AWS's tools do")
+			"or neither, and then uses those of AWS's tools")
 	}
 	return access, secret, err
 }
 
-// valueOr returns a value, or the text of its file.
+// valueOr returns value or, if it is empty, the content of the file.
 func valueOr(value, file string) (string, error) {
 	if value != "" || file == "" {
 		return value, nil
@@ -313,7 +312,7 @@ func valueOr(value, file string) (string, error) {
 	return strings.TrimSpace(string(content)), nil
 }
 
-// openStore opens the store of the blobs, before anything is written.
+// openStore opens the store of blobs before anything is written.
 func (r *restoring) openStore(ctx context.Context) (err error) {
 	to, log, silent := r.settings.Blobs, r.manifest.LogID.String(), slog.New(slog.DiscardHandler)
 	if !strings.HasPrefix(to, s3.Scheme) {
@@ -338,8 +337,8 @@ func (r *restoring) openStore(ctx context.Context) (err error) {
 	return nil
 }
 
-// blobs copies the blobs that the restored log still needs. Those of deleted clips and voices, of removed packages, and
-// of closed accounts, are not brought back.
+// blobs copies the blobs that the restored log still needs. It leaves out blobs of deleted clips and voices, removed
+// packages, and closed accounts.
 func (r *restoring) blobs(ctx context.Context) error {
 	registry, err := eventlog.NewRegistry(slices.Concat(accounts.Events(), clips.Events(), packages.Events(),
 		voices.Events(), skips.Events())...)
@@ -357,7 +356,7 @@ func (r *restoring) blobs(ctx context.Context) error {
 		}
 		needed, err := needs.blob(ctx, blob.Address)
 		if err != nil {
-			return fmt.Errorf("looking who needs a blob: %w", err)
+			return fmt.Errorf("finding the owner of a blob: %w", err)
 		}
 		if !needed {
 			r.done.left++
@@ -385,12 +384,12 @@ func (r *restoring) copyBlob(ctx context.Context, blob backup.Blob) error {
 	return err
 }
 
-// needs finds out which blobs the log still needs.
+// needs decides which blobs the log still needs.
 type needs struct{ journal *journal.Journal }
 
-// blob reports whether a blob is needed, as it may be where an event of its owner cannot be decoded.
+// blob reports whether a blob is needed. If an event of its owner cannot be decoded, the blob may be needed.
 func (n *needs) blob(ctx context.Context, address blobs.Address) (bool, error) {
-	if strings.HasPrefix(string(address), voicepack.BlobPrefix) { // of everybody
+	if strings.HasPrefix(string(address), voicepack.BlobPrefix) { // shared by all accounts
 		needed, err := packages.Needed(ctx, n.journal, address)
 		if eventlog.IsUndecodable(err) {
 			return true, nil
@@ -408,7 +407,7 @@ func (n *needs) blob(ctx context.Context, address blobs.Address) (bool, error) {
 	return !closed, err
 }
 
-// owner returns the account of the clip or the voice that a blob belongs to, "" if there is none.
+// owner returns the account of the clip or voice that a blob belongs to, or "" if there is none.
 func (n *needs) owner(ctx context.Context, address blobs.Address) (string, error) {
 	switch owner := string(address.Owner()); {
 	case strings.HasPrefix(owner, clip.StreamPrefix):
@@ -419,10 +418,10 @@ func (n *needs) owner(ctx context.Context, address blobs.Address) (string, error
 	return "", nil
 }
 
-// openNode runs an event node on its folder while the returned log is used. Its socket is in a folder of its own,
-// because the path of a socket must be short.
+// openNode runs an event node on its folder until end is called. The socket is in a temporary folder, because its path
+// has to be short.
 func openNode(dir string, log *slog.Logger) (_ *esdb.Client, end func() error, err error) {
-	place, err := os.MkdirTemp("", "recitalctl-") // 0700
+	place, err := os.MkdirTemp("", "recitalctl-") // mode 0700
 	if err != nil {
 		return nil, nil, fmt.Errorf("making a folder for the event node's socket: %w", err)
 	}

@@ -15,32 +15,32 @@ type sandboxes struct {
 	Status          sandboxStatus                `cmd:"" default:"withargs" help:"${sandboxes_status}"`
 	Customers       sandboxCustomers             `cmd:"" help:"${sandboxes_customers}"`
 	Advance         sandboxOrder[advance]        `cmd:"" help:"${sandboxes_advance}"`
-	FailNextPayment sandboxOrder[ofCustomer]     `cmd:"" help:"Have the next payment of a customer declined."`
+	FailNextPayment sandboxOrder[ofCustomer]     `cmd:"" help:"Decline the next payment of a customer."`
 	Confirm         sandboxOrder[confirmation]   `cmd:"" help:"${sandboxes_confirm}"`
-	Authenticate    sandboxOrder[authentication] `cmd:"" help:"Answer the question that a card has asked its owner."`
+	Authenticate    sandboxOrder[authentication] `cmd:"" help:"Answer a card's request for confirmation."`
 	Refund          sandboxOrder[refund]         `cmd:"" help:"Refund an invoice, or a part of it."`
-	Dispute         sandboxOrder[ofInvoice]      `cmd:"" help:"Have what was paid for an invoice disputed."`
-	CloseDispute    sandboxOrder[verdict]        `cmd:"" help:"End a dispute."`
+	Dispute         sandboxOrder[ofInvoice]      `cmd:"" help:"Dispute the payment of an invoice."`
+	CloseDispute    sandboxOrder[verdict]        `cmd:"" help:"Close a dispute."`
 	Deliver         sandboxOrder[ofEvent]        `cmd:"" help:"Send the webhook of an event again."`
-	Faults          sandboxOrder[fault]          `cmd:"" help:"Have requests to the sandbox go wrong, or no more."`
+	Faults          sandboxOrder[fault]          `cmd:"" help:"Make requests to the sandbox fail, or end that."`
 	Webhooks        sandboxOrder[webhooks]       `cmd:"" help:"${sandboxes_webhooks}"`
 }
 
-// Help is shown by recitalctl sandbox --help.
+// Help implements kong.HelpProvider.
 func (sandboxes) Help() string {
-	return `The payment provider that recitald brings along in mode dev.
+	return `The payment provider of mode dev.
 
 Examples:
-  recitalctl sandbox                                       its clock, its address, what waits
-  recitalctl sandbox customers                             who pays, and where
-  recitalctl sandbox confirm pi_1_secret_2                 pay with a card that is good
+  recitalctl sandbox                                       its clock, address and waiting webhooks
+  recitalctl sandbox customers                             its customers and their card pages
+  recitalctl sandbox confirm pi_1_secret_2                 pay with a valid card
   recitalctl sandbox confirm pi_1_secret_2 --card 4000000000000002
                                                            try with one that is declined
   recitalctl sandbox advance 744h                          a month later: plans and their periods are renewed
   recitalctl sandbox fail-next-payment cus_1               let the next renewal fail
   recitalctl sandbox refund in_1 --amount 500              refund 5.00
   recitalctl sandbox faults fail --committed --times 1     the next request fails although it was carried out
-  recitalctl sandbox faults none                           all goes well again
+  recitalctl sandbox faults none                           end all faults
   recitalctl sandbox webhooks --duplicate 50 --shuffle     every other webhook comes twice, in any order`
 }
 
@@ -53,7 +53,7 @@ func printStatus(f format, to terminal, status standins.Status) error {
 
 type sandboxStatus struct{ valueForm }
 
-// Run prints the state.
+// Run prints the status.
 func (c *sandboxStatus) Run(ctx context.Context, admin *client, to terminal) error {
 	var status standins.Status
 	if err := admin.get(ctx, "looking at the payment sandbox", "/admin/sandbox", &status); err != nil {
@@ -73,13 +73,13 @@ func (c *sandboxCustomers) Run(ctx context.Context, admin *client, to terminal) 
 	return show(c.Format, to, customers, customers)
 }
 
-// sandboxOrder is a command that has the sandbox do something. Its name is that of the admin API.
+// sandboxOrder is a command to the sandbox. It has the same name in the admin API.
 type sandboxOrder[Body any] struct {
 	valueForm
 	Order Body `embed:""`
 }
 
-// Run sends the order and prints the state of the sandbox.
+// Run sends the order and prints the sandbox's status.
 func (c *sandboxOrder[Body]) Run(ctx context.Context, command *kong.Context, admin *client, to terminal) error {
 	var status standins.Status
 	path := "/admin/sandbox/" + command.Selected().Name
@@ -89,7 +89,7 @@ func (c *sandboxOrder[Body]) Run(ctx context.Context, command *kong.Context, adm
 	return printStatus(c.Format, to, status)
 }
 
-// span is a duration, which is a text in the admin API.
+// span is a duration, which is a string in the admin API.
 type span struct{ time.Duration }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -104,7 +104,7 @@ func (s span) MarshalText() ([]byte, error) { //nolint:unparam // as the interfa
 }
 
 type advance struct {
-	By span `arg:"" json:"duration" help:"By how much, such as 24h; a month has at most 744h."`
+	By span `arg:"" json:"duration" help:"Duration, such as 24h; a month has at most 744h."`
 }
 
 type ofCustomer struct {
@@ -118,7 +118,7 @@ type confirmation struct {
 
 type authentication struct {
 	ClientSecret string `arg:"" help:"Client secret."`
-	Refuse       bool   `help:"Answer that it is not the owner."`
+	Refuse       bool   `help:"Refuse the confirmation."`
 }
 
 // MarshalJSON implements json.Marshaler.
@@ -137,7 +137,7 @@ type ofInvoice struct {
 
 type verdict struct {
 	Dispute string `arg:"" json:"dispute" help:"Id of the dispute."`
-	Won     bool   `json:"won" help:"The money stays here; it goes back otherwise."`
+	Won     bool   `json:"won" help:"The dispute is won; otherwise the money goes back."`
 }
 
 type ofEvent struct {
@@ -146,14 +146,14 @@ type ofEvent struct {
 
 type fault struct {
 	Do        string `arg:"" json:"do" enum:"none,fail,limit,cut,hang,delay,refuse" help:"${fault_do}"`
-	Committed bool   `json:"committed" help:"What is asked is carried out all the same."`
+	Committed bool   `json:"committed" help:"The requests are carried out, too."`
 	Method    string `json:"method" placeholder:"POST" help:"Only requests of this method."`
-	Path      string `json:"path" placeholder:"/v1/subscriptions" help:"Only requests whose paths begin so."`
-	Times     int    `json:"times" placeholder:"N" help:"How many requests; all by default."`
+	Path      string `json:"path" placeholder:"/v1/subscriptions" help:"Only requests with this prefix of their paths."`
+	Times     int    `json:"times" placeholder:"N" help:"Number of affected requests; all by default."`
 	Delay     span   `json:"delay" default:"0s" help:"How long a request is delayed, hangs, or connections are refused."`
 }
 
-// MarshalJSON implements json.Marshaler. The fault replaces all that there were.
+// MarshalJSON implements json.Marshaler. The fault replaces all earlier ones.
 func (f fault) MarshalJSON() ([]byte, error) {
 	type plain fault
 	faults := []plain{}
@@ -164,9 +164,9 @@ func (f fault) MarshalJSON() ([]byte, error) {
 }
 
 type webhooks struct {
-	Hold      bool `json:"hold" help:"None is sent: they wait."`
-	Lose      int  `json:"lose" placeholder:"PERCENT" help:"How many of a hundred are never sent."`
-	Duplicate int  `json:"duplicate" placeholder:"PERCENT" help:"How many of a hundred are sent twice."`
-	Shuffle   bool `json:"shuffle" help:"Those that wait are sent in any order."`
-	Delay     span `json:"delay" default:"0s" help:"How long each waits."`
+	Hold      bool `json:"hold" help:"Send none: they wait."`
+	Lose      int  `json:"lose" placeholder:"PERCENT" help:"Percentage that is never sent."`
+	Duplicate int  `json:"duplicate" placeholder:"PERCENT" help:"Percentage that is sent twice."`
+	Shuffle   bool `json:"shuffle" help:"Send waiting ones in random order."`
+	Delay     span `json:"delay" default:"0s" help:"Delay before each is sent."`
 }

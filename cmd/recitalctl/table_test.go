@@ -19,7 +19,7 @@ import (
 // tableHead matches a table that begins with its head.
 var tableHead = regexp.MustCompile(`^[A-Z]{2}[A-Z ]+\n`)
 
-// requireNarrow requires that the table that a run of a test prints fits a terminal, unless --wide was asked for.
+// requireNarrow requires that a printed table fits a terminal, unless --wide is given.
 func requireNarrow(t *testing.T, args []string, out string) {
 	t.Helper()
 	if slices.Contains(args, "--wide") {
@@ -34,7 +34,7 @@ func requireNarrow(t *testing.T, args []string, out string) {
 	}
 }
 
-// Values are as long as those of an installation that has run for years.
+// Values are as long as in an installation that has run for years.
 func TestEveryTableFitsALineAndWideShowsAllColumns(t *testing.T) {
 	id, account := "0190b0c0-1111-7222-8333-444455556666", "0190b0c0111172228333444455556666"
 	position, unix := "123456789012/123456789012", float64(time.Now().Unix())
@@ -43,8 +43,8 @@ func TestEveryTableFitsALineAndWideShowsAllColumns(t *testing.T) {
 	read := generationID{Name: "todo_follow_entitlement", Version: 12, Generation: 34}
 	for name, c := range map[string]struct {
 		print func(to terminal) error
-		keeps []string // values that a person copies, so no line breaks them
-		wide  []string // heads of columns that only --wide has
+		keeps []string // values that people copy, which must not be broken
+		wide  []string // heads of columns that need --wide
 	}{
 		"projections list": {func(to terminal) error {
 			return show(table, to, nil, generationRows([]generation{{
@@ -125,7 +125,7 @@ func TestEveryTableFitsALineAndWideShowsAllColumns(t *testing.T) {
 	}
 }
 
-// Ids in help texts have the form of those that recitald gives out.
+// Ids in help texts have the form of recitald's ids.
 func TestAccountIDsInHelpTextsHaveTheirForm(t *testing.T) {
 	for _, args := range [][]string{
 		{"--help"}, {"accounts", "show", "--help"}, {"audit", "sessions", "--help"}, {"events", "--help"},

@@ -17,18 +17,18 @@ import (
 	"github.com/recital-tts/recital/cmd/recitalctl/progress"
 )
 
-// terminal is where commands print: results to out, messages to notes.
+// terminal has the outputs of commands: out for results, notes for messages.
 type terminal struct {
 	out, notes io.Writer
-	screen     *os.File  // the terminal that notes is printed on, if any
-	answers    io.Reader // nil if nobody is there to answer
-	wide       bool      // tables have all columns, however long their lines are
+	screen     *os.File  // the terminal that notes writes to, if any
+	answers    io.Reader // nil if the command is not interactive
+	wide       bool      // print all columns of tables
 }
 
 func newTerminal(in, out, notes *os.File) terminal {
 	t := terminal{out: &harmless{to: out}, notes: &harmless{to: notes}}
 	seen := isTerminal(notes)
-	if seen && os.Getenv("TERM") != "dumb" { // which cannot draw
+	if seen && os.Getenv("TERM") != "dumb" { // a dumb terminal cannot draw bars
 		t.screen = notes
 	}
 	if seen && isTerminal(in) {
@@ -39,17 +39,17 @@ func newTerminal(in, out, notes *os.File) terminal {
 
 func isTerminal(file *os.File) bool { return cwriter.IsTerminal(int(file.Fd())) }
 
-// confirm asks for confirmation of irreversible actions. yes means that it was given in advance.
+// confirm asks for confirmation of an irreversible action. If yes is set, it was given in advance.
 func (t terminal) confirm(ctx context.Context, yes bool, question string) error {
 	if yes {
 		return nil
 	}
 	if t.answers == nil {
-		return fail(exitUsage, "%s Nobody is there to answer: say --yes", question)
+		return fail(exitUsage, "%s There is no terminal to answer on: give --yes", question)
 	}
 	fmt.Fprint(t.notes, question, " [y/N] ")
 	answer := make(chan string, 1)
-	go func() { // ends with the process if Ctrl-C is pressed before the answer
+	go func() { // after Ctrl-C it runs until the process ends
 		line, _ := bufio.NewReader(t.answers).ReadString('\n')
 		answer <- strings.ToLower(strings.TrimSpace(line))
 	}()
@@ -64,11 +64,10 @@ func (t terminal) confirm(ctx context.Context, yes bool, question string) error 
 	return errors.New("nothing was changed")
 }
 
-// harmless escapes the control characters of text, wherever it comes from: text from a server cannot move the cursor
-// or change the title.
+// harmless escapes control characters, so that text from a server cannot move the cursor or change the title.
 type harmless struct {
 	to   io.Writer
-	rest []byte // the beginning of a character whose other bytes have not been written yet
+	rest []byte // the first bytes of an incomplete character
 }
 
 // Write implements io.Writer.
@@ -87,11 +86,11 @@ func (h *harmless) Write(piece []byte) (int, error) {
 	return len(piece), nil
 }
 
-// printable returns a text from a server as one line of visible characters.
+// printable returns text from a server as one line of visible characters.
 func printable(text string) string { return escape(text, "") }
 
-// escape writes characters that control a terminal, or the direction of text, as \u001b, which means the same in
-// JSON.
+// escape replaces characters that control a terminal or the direction of text by escapes such as \u001b, which JSON
+// also understands. It does not replace characters in keep.
 func escape(text, keep string) string {
 	if strings.IndexFunc(text, unprintable) < 0 {
 		return text
@@ -110,21 +109,21 @@ func escape(text, keep string) string {
 	return out.String()
 }
 
-// unprintable reports whether a character is a control or format character (Unicode categories Cc and Cf), a line
-// separator, or an invalid byte.
+// unprintable reports whether c is a control or format character (Unicode categories Cc and Cf), a line separator, or
+// an invalid byte.
 func unprintable(c rune) bool {
 	return unicode.In(c, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || c == utf8.RuneError
 }
 
-// stageRefresh is how often the progress of a stage is updated.
+// stageRefresh is the interval of updating the progress.
 const stageRefresh = 200 * time.Millisecond
 
-// stage shows the progress of a long command: a bar on a terminal, lines every few seconds elsewhere.
+// stage shows the progress of a long command: as a bar on a terminal, as lines every few seconds elsewhere.
 type stage struct {
 	to      terminal
 	name    string
 	total   int64         // 0 if unknown
-	details func() string // nil for the share that is done
+	details func() string // replaces the share that is done, if not nil
 	done    int64
 	display *progress.Display // nil before the first stage
 	shown   time.Time
@@ -132,7 +131,7 @@ type stage struct {
 
 func newStage(to terminal) *stage { return &stage{to: to} }
 
-// begin ends the stage before, and begins one with an amount of work.
+// begin ends the current stage and begins another one. total is the amount of work.
 func (s *stage) begin(name string, total int64) {
 	if s.display != nil && s.name == name && s.total == total {
 		return
@@ -142,10 +141,10 @@ func (s *stage) begin(name string, total int64) {
 	s.display = progress.New(s.to.screen, s.to.notes)
 }
 
-// add adds to the progress.
+// add adds to the amount of work that is done.
 func (s *stage) add(done int64) { s.set(s.done + done) }
 
-// set sets the progress.
+// set sets the amount of work that is done.
 func (s *stage) set(done int64) {
 	s.done = done
 	if now := time.Now(); now.Sub(s.shown) >= stageRefresh {
@@ -166,7 +165,7 @@ func (s *stage) show() {
 	s.display.Show(item)
 }
 
-// close ends the last stage, and leaves its bar on the screen.
+// close ends the current stage. Its bar stays on the screen.
 func (s *stage) close() {
 	if s.display == nil {
 		return

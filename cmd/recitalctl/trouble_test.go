@@ -74,17 +74,17 @@ func TestTrouble(t *testing.T) {
 		says    string
 	}{
 		{"nothing listens", unused(t), []string{"--token-file", token}, 3,
-			"is recitald running? If it is a service, systemctl status recitald says why it is not; if it serves elsewhere, " +
+			"is recitald running? If it is a service, systemctl status recitald shows why not; if it serves elsewhere, " +
 				"give its data folder"},
 		{"nobody answers", silent(t), []string{"--token-file", token, "--timeout", "50ms"}, 3,
-			"whether it was carried out is not known"},
+			"its outcome is unknown"},
 		{"the name does not exist", "recital.invalid:8081", []string{"--token-file", token}, 3,
 			"recital.invalid:8081 cannot be reached"},
 		{"it is no recitald", answer(200, "<html>"), []string{"--token-file", token}, 1,
-			"is that the admin address of a recitald?"},
+			"is it the admin address of a recitald?"},
 		{"it gives no key", answer(200, "{}"), []string{"--token-file", token}, 1,
-			"is that the admin address of a recitald?"},
-		{"it sends us elsewhere", answer(307, ""), []string{"--token-file", token}, 1, "it does not say why"},
+			"is it the admin address of a recitald?"},
+		{"it sends us elsewhere", answer(307, ""), []string{"--token-file", token}, 1, "it gave no reason"},
 		{"it fails", answer(500, `{"error":"Internal Server Error"}`), []string{"--token-file", token}, 1,
 			"Internal Server Error (status 500, request req_1)"},
 		{"it is not ready", answer(503, `{"error":"The event log does not answer"}`), []string{"--token-file", token}, 1,
@@ -96,13 +96,13 @@ func TestTrouble(t *testing.T) {
 			"In mode prod it is in a file of your own: give that with --token-file"},
 		{"no data folder", answer(200, "{}"), nil, 4, filepath.Join(".recital", "operator-token")},
 		{"an empty token file", answer(200, "{}"), []string{"--token-file", file("empty", "\n")}, 4,
-			"does not hold an operator token"},
+			"does not contain an operator token"},
 		{"two lines", answer(200, "{}"), []string{"--token-file", file("lines", secret+"\n"+secret)}, 4,
-			"does not hold an operator token"},
+			"does not contain an operator token"},
 		{"recitald's list of operators", answer(200, "{}"), []string{
 			"--token-file", file("operators", "ada operator "+strings.Repeat("0f", 32)+"\n"),
 		}, 4,
-			"the list of operators, with a line for each, is recitald's: give the file of your own token with --token-file"},
+			"If it is recitald's list of operators, give the file of your own token with --token-file"},
 		{"a folder as token", answer(200, "{}"), []string{"--token-file", folder}, 4, "reading the operator token"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -135,7 +135,7 @@ func TestTheDoctorSaysWhyARecitaldIsNotReady(t *testing.T) {
 			"model usage\n",
 		`{"status":"draining"}`:            "cannot serve: it is draining\n",
 		`{"error":"Too many connections"}`: "cannot serve: Too many connections\n",
-		``:                                 "cannot serve: it does not say why\n",
+		``:                                 "cannot serve: it gave no reason\n",
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/ready_check" {
@@ -153,7 +153,7 @@ func TestTheDoctorSaysWhyARecitaldIsNotReady(t *testing.T) {
 	}
 }
 
-// unused returns an address on which nothing listens.
+// unused returns an address without a listener.
 func unused(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

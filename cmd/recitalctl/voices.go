@@ -18,13 +18,13 @@ import (
 )
 
 type voiceCommands struct {
-	List    listVoices   `cmd:"" default:"withargs" help:"List the voices that are installed beside the system voices."`
+	List    listVoices   `cmd:"" default:"withargs" help:"List the installed voices."`
 	Install installVoice `cmd:"" help:"Install the voice of a package, or another version of it."`
-	Test    testVoice    `cmd:"" help:"Have an installed voice speak twenty sentences, and measure it."`
+	Test    testVoice    `cmd:"" help:"Measure an installed voice with twenty sentences."`
 	Remove  removeVoice  `cmd:"" help:"Remove an installed voice."`
 
-	Assign   assignVoice   `cmd:"" help:"Have an installed voice speak for a system voice."`
-	Unassign unassignVoice `cmd:"" help:"Have a system voice speak for itself again."`
+	Assign   assignVoice   `cmd:"" help:"Let an installed voice speak for a system voice."`
+	Unassign unassignVoice `cmd:"" help:"Let a system voice speak for itself again."`
 }
 
 // installedVoice is the admin API's description of an installed voice.
@@ -45,7 +45,7 @@ type installedVoice struct {
 	InstalledAt *unixTime `json:"installed_at" col:",wide"`
 }
 
-// figure is a measured number, of which people read two digits.
+// figure is a measured number, which is printed with two decimals for people.
 type figure float64
 
 func (f figure) cell(people bool) string {
@@ -55,14 +55,14 @@ func (f figure) cell(people bool) string {
 	return strconv.FormatFloat(float64(f), 'f', 2, 64)
 }
 
-// wordList is a list of words that a table shows in a cell.
+// wordList is a list of words in a cell.
 type wordList []string
 
 func (w wordList) cell(bool) string { return strings.Join(w, " ") }
 
 type listVoices struct{ listForm }
 
-// Run lists the voices.
+// Run prints the voices.
 func (c *listVoices) Run(ctx context.Context, admin *client, to terminal) error {
 	var all struct {
 		Voices []installedVoice `json:"voices"`
@@ -79,18 +79,18 @@ type installVoice struct {
 	valueForm
 }
 
-// Help is shown below the flags.
+// Help implements kong.HelpProvider.
 func (*installVoice) Help() string {
 	return `Example:
   recitalctl voices install joe.zip --sha256 $(sha256sum joe.zip | cut -d ' ' -f 1)
   recitalctl voices install ./joe --sha256 $(sha256sum ./joe/manifest.json | cut -d ' ' -f 1)
 
-recitald loads the voice and has it speak before it is installed, and says how many streams of it this machine carries.
-All instances that have ONNX Runtime (RECITAL_ONNXRUNTIME) run it a few seconds later, without a restart. Read the
-voice's licence first: you decide whether you may use it.`
+recitald tests the voice before it installs it, and prints how many concurrent streams of it this machine can serve.
+All instances with ONNX Runtime (RECITAL_ONNXRUNTIME) run it a few seconds later, without a restart. Read the voice's
+licence first: it is up to you whether you may use it.`
 }
 
-// Run sends the package, and has it installed.
+// Run sends the package and requests its installation.
 func (c *installVoice) Run(ctx context.Context, admin *client, to terminal) error {
 	folder, remove, err := c.folder()
 	if err != nil {
@@ -125,7 +125,7 @@ func (c *installVoice) Run(ctx context.Context, admin *client, to terminal) erro
 	return showOne(c.Format, to, installed)
 }
 
-// folder returns the folder of the package, which is a new one if the package is an archive, and what removes that.
+// folder returns the folder of the package, and a function that removes it if it was unpacked from an archive.
 func (c *installVoice) folder() (folder string, remove func(), err error) {
 	file, err := os.Open(c.Package)
 	if err != nil {
@@ -189,7 +189,7 @@ type testVoice struct {
 	valueForm
 }
 
-// measuredVoice is the admin API's description of a test.
+// measuredVoice is the admin API's response to a test.
 type measuredVoice struct {
 	ID   string `json:"id"`
 	Gain figure `json:"gain"`
@@ -198,7 +198,7 @@ type measuredVoice struct {
 	Missing missingSymbols `json:"missing"`
 }
 
-// missingSymbols are symbols of the phonemes that a voice does not know, with how often the test needed them.
+// missingSymbols are the phonemes' symbols that a voice lacks, with the number of their occurrences in the test.
 type missingSymbols []struct {
 	Symbol string `json:"symbol"`
 	Count  int    `json:"count"`
@@ -212,7 +212,7 @@ func (m missingSymbols) cell(bool) string {
 	return cmp.Or(strings.Join(all, " "), "none")
 }
 
-// Run has the voice speak.
+// Run tests the voice.
 func (c *testVoice) Run(ctx context.Context, admin *client, to terminal) error {
 	path, err := c.path()
 	if err != nil {
@@ -237,7 +237,7 @@ func (c *removeVoice) Run(ctx context.Context, admin *client, to terminal) error
 	if err != nil {
 		return err
 	}
-	question := fmt.Sprintf("Remove the voice %s, which ends what it is saying?", printable(c.ID))
+	question := fmt.Sprintf("Remove the voice %s, and end its running requests?", printable(c.ID))
 	if err := to.confirm(ctx, c.Yes, question); err != nil {
 		return err
 	}
@@ -286,7 +286,7 @@ func (c *assignVoice) Run(ctx context.Context, admin *client, to terminal) error
 
 type unassignVoice struct{ systemVoice }
 
-// Run assigns no voice.
+// Run ends the assignment.
 func (c *unassignVoice) Run(ctx context.Context, admin *client, to terminal) error {
 	return c.assign(ctx, admin, to, "")
 }

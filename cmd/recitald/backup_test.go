@@ -210,8 +210,8 @@ func TestABackupBringsTheServiceBack(t *testing.T) {
 	said, err = s.tool("restore", "--check", dir, key, "--scratch", scratch).CombinedOutput()
 	require.NoError(t, err, string(said))
 	require.Contains(t, string(said), "its text is readable, and its audio plays")
-	require.Regexp(t, `(?m)^ok  the log is what its \d+ signed heads say`, string(said))
-	require.Contains(t, string(said), "nobody has confirmed their key, "+proof[3])
+	require.Regexp(t, `(?m)^ok  the log matches its \d+ signed heads`, string(said))
+	require.Contains(t, string(said), "their key is unconfirmed, "+proof[3])
 	said, err = s.tool("restore", "--check", dir, key, "--scratch", scratch, proof[2], proof[3]).CombinedOutput()
 	require.NoError(t, err, string(said))
 	require.NotContains(t, string(said), "confirmed")
@@ -219,7 +219,7 @@ func TestABackupBringsTheServiceBack(t *testing.T) {
 	said, err = s.tool("restore", "--check", forged, key, "--scratch", scratch).CombinedOutput()
 	requireExit(t, 1, err)
 	require.Contains(t, string(said),
-		"the log is not what its signed heads say; see recitalctl audit verify --backup "+forged)
+		"the log does not match its signed heads; see recitalctl audit verify --backup "+forged)
 	require.Empty(t, files(t, scratch))
 
 	// and the restored log is another epoch, which does not go into the backup of the time before

@@ -326,6 +326,6 @@ func (v *viewer) operatesByKeyboard(id string) {
 	v.open("audit")
 	v.enters("Audit chain")
 	v.enters("Check the log")
-	v.seeing("The log is what its signed heads say.")
+	v.seeing("The log matches its signed heads.")
 	v.call("Emulation.clearDeviceMetricsOverride", nil, nil)
 }

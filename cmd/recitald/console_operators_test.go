@@ -212,7 +212,7 @@ func (v *viewer) usesTheAudit() {
 	v.press("Audit chain")
 	v.await(`document.querySelectorAll("tbody tr").length > 0`)
 	v.press("Check the log")
-	v.seeing("The log is what its signed heads say.")
+	v.seeing("The log matches its signed heads.")
 	v.look("operators-chain")
 	v.press("Download heads")
 }
@@ -225,7 +225,7 @@ func (v *viewer) isAnAuditor(id string) {
 	v.open("models")
 	v.await(`document.querySelectorAll("tbody tr").length > 5`)
 	require.Equal(v.t, false, v.evaluate(`[...document.querySelectorAll("main button")].some(
-		b => /^(Rebuild|Promote|Retire|Skip|Retry|Roll back|Confirm|Count again)/.test(b.innerText))`))
+		b => /^(Rebuild|Promote|Retire|Skip|Retry|Roll back|Confirm|Undo the skip)/.test(b.innerText))`))
 	require.Contains(v.t, v.evaluate(`fetch("admin/projections/rebuild", {method: "POST", body: "{\"all\":true}",
 		headers: {"content-type": "application/json"}}).then(async r => r.status + await r.text())`), "403")
 	v.open("accounts/" + url.PathEscape(id))

@@ -1,4 +1,4 @@
-// What the console asks about the account beside plan, keys and voices.
+// Requests about the account other than plan, keys and voices.
 import { get, send } from './api'
 
 const part = encodeURIComponent
@@ -33,7 +33,7 @@ export const hosting = {
   projects: (config: string, code: string) =>
     form<{ projects: Project[]; complete: boolean }>('v1/account/hosting/projects',
       { config_id: config, ...(code && { code }) }),
-  // set puts a key into a project, or takes it away.
+  // set adds a key to a project, or removes it.
   set: (config: string, project: string, on: boolean) =>
     form<{ failed: { message: string }[] }>('v1/account/hosting/env_vars',
       { config_id: config, [on ? 'add_project_names' : 'remove_projects']: JSON.stringify([project]) }),

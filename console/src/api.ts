@@ -1,5 +1,5 @@
-// The client of the public interface, with the cookie of the session. Addresses are relative to the pages, console and
-// console/card, so that they work behind any path of a proxy.
+// The client of the public interface, with the session's cookie. Addresses are relative to the pages, console and
+// console/card, so that they work below any path of a proxy.
 import { note } from './live'
 import { words } from './words'
 
@@ -39,16 +39,16 @@ export interface Session {
 export interface Precheck { dnsmos: number; start_s: number; end_s: number }
 export interface WordTime { text: string; start: number; duration: number }
 
-// ApiError is a refusal of the service, or a failure to reach it (status 0). A payment that its owner has to confirm
-// has a client secret for that.
+// ApiError is the service's refusal, or a failure to reach it (status 0). A payment that its owner has to confirm comes
+// with a client secret.
 export class ApiError extends Error {
   constructor(readonly status: number, message: string, readonly clientSecret = '') { super(message) }
   get offline() { return this.status === 0 }
-  // passes reports whether the same may succeed later: the service was not reached, or is not ready.
+  // passes reports whether a retry may succeed, because the service was unreachable or not ready.
   get passes() { return this.status === 0 || this.status === 502 || this.status === 503 || this.status === 504 }
 }
 
-// here returns an address of the service, which may have been made for another name of it, as the page reaches it.
+// here converts an address of the service, which may have another host name, to the one that the page uses.
 export function here(address: string): string {
   const path = /\/(v1\/.*)$/.exec(address)
   return new URL(path?.[1] ?? address, base).href
@@ -69,7 +69,7 @@ async function refusal(response: Response): Promise<ApiError> {
   return new ApiError(response.status, typeof text === 'string' ? text : words.refused(response.status), secret)
 }
 
-// send returns the response to a request, or throws an ApiError. signedOut is called when the session has ended.
+// send returns the response to a request, or throws an ApiError. It calls signedOut when the session has ended.
 export async function send(
   method: string, path: string, body?: unknown, signal?: AbortSignal, headers: Record<string, string> = {},
 ): Promise<Response> {
@@ -125,7 +125,7 @@ export const api = {
   signOut: () => send('GET', 'auth/oauth/logout'),
 }
 
-// signInAddress leads to a provider and back to the view.
+// signInAddress returns the address that leads to a provider and back to the view.
 export function signInAddress(provider: string): string {
   const address = new URL('auth/oauth/login', base)
   address.searchParams.set('provider', provider)

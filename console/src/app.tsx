@@ -1,4 +1,4 @@
-// The page: who is signed in, and which view is shown.
+// The page: sign-in and the current view.
 import { createContext, type FunctionComponent } from 'preact'
 import { useContext, useEffect, useState } from 'preact/hooks'
 import { api, base, messageOf, type Account, type Profile } from './api'
@@ -33,10 +33,10 @@ const entries = names.map(name => ({ name, label: words.views[name], icon: name 
 interface Signed { profile: Profile; account: Resource<Account> }
 const SignedContext = createContext<Signed | null>(null)
 
-// useSigned returns who is signed in, within the views.
+// useSigned returns the signed-in person within the views.
 export const useSigned = () => useContext(SignedContext)!
 
-// go leads to a view.
+// go opens a view.
 export const go = (view: View) => { location.hash = '/' + view }
 
 function useView(): View {
@@ -89,7 +89,7 @@ function Signed({ profile, onSignOut }: { profile: Profile; onSignOut: () => Pro
   </SignedContext.Provider>
 }
 
-// leftOf returns what is left of an account's plan, null where that is not limited.
+// leftOf returns the rest of an account's plan, or null if it is unlimited.
 export function leftOf(account: Account): number | null {
   const { plan, usage } = account
   if (plan.character_limit === null) return null

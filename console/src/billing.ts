@@ -1,4 +1,4 @@
-// What the console asks about plans, cards and invoices. Amounts are in minor units of their currencies.
+// Requests about plans, cards and invoices. Amounts are in minor units of their currencies.
 import { base, get, send, type Cap } from './api'
 
 export interface Product {
@@ -53,8 +53,8 @@ export const billing = {
   useCard: (method: string) => post('payment-method/replace', { payment_method_id: method }),
 }
 
-// CardTask is what the page of cards is to do. It is handed over in the storage of the tab, not in the address: a link
-// must not have anybody pay for somebody else.
+// CardTask is the task of the page of cards. It is passed in the tab's storage and not in the address, because a link
+// must not make a person pay for another.
 export interface CardTask {
   purpose: 'pay' | 'register'; secret: string; title: string; amount: number | null; currency: string | null
 }
@@ -70,14 +70,14 @@ export function cardTask(): CardTask | null {
   return JSON.parse(sessionStorage.getItem(taskKey) ?? 'null') as CardTask | null
 }
 
-// leaveCard leads back to the view of billing, which takes note of what was done.
+// leaveCard returns to the view of billing, with the result of the task.
 export function leaveCard(done?: CardTask['purpose']) {
   sessionStorage.removeItem(taskKey)
   if (done) sessionStorage.setItem(doneKey, done)
   location.replace(new URL('console#/billing', base))
 }
 
-// takeDone returns, once, what the page of cards has done.
+// takeDone returns the result of the page of cards once.
 export function takeDone(): CardTask['purpose'] | null {
   const done = sessionStorage.getItem(doneKey)
   sessionStorage.removeItem(doneKey)

@@ -1,4 +1,4 @@
-// The page on which cards are entered. Its policy alone admits the payment provider's script, so the console has none.
+// The page for entering cards. Only its policy admits the payment provider's script, so the console does not load it.
 import { render, type ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, messageOf } from './api'
@@ -10,7 +10,7 @@ import { words } from './words'
 
 const w = words.card
 
-// Intent is what Stripe.js, and the page of the sandbox, say of a payment or the registration of a card.
+// Intent is the result of a payment or a card's registration from Stripe.js or the sandbox's page.
 interface Intent { id: string; status: string; payment_method?: string | { id: string } | null }
 interface Result { error?: { message?: string }; paymentIntent?: Intent; setupIntent?: Intent }
 interface Elements {
@@ -57,7 +57,7 @@ function CardPage() {
   </main>
 }
 
-// useFinish returns what completes a task with what has succeeded, and a notice while that has failed.
+// useFinish returns a function that completes a task after its success, and a notice if that fails.
 function useFinish(task: CardTask): [(intent: Intent) => Promise<void>, ComponentChildren] {
   const [failed, setFailed] = useState<{ intent: Intent; error: unknown }>()
   const finish = async (intent: Intent) => {
@@ -76,7 +76,7 @@ function useFinish(task: CardTask): [(intent: Intent) => Promise<void>, Componen
 
 const over = (intent: Intent | undefined) => intent !== undefined && ['succeeded', 'processing'].includes(intent.status)
 
-// AtSandbox leads to the page of the sandbox, which tells the window that has opened it when it is done.
+// AtSandbox opens the page of the sandbox, which informs its opener when it is done.
 function AtSandbox({ task, page }: { task: CardTask; page: string }) {
   const [done, setDone] = useState(false)
   const [finish, failure] = useFinish(task)
@@ -102,8 +102,8 @@ function AtSandbox({ task, page }: { task: CardTask; page: string }) {
 
 type State = 'loading' | 'form' | 'bank' | 'done' | 'failed'
 
-// AtStripe shows Stripe's own form. Where the bank asks, and sends the browser back here, the state of the payment
-// tells how that ended.
+// AtStripe shows Stripe's own form. If the bank asks for confirmation and sends the browser back here, the state of the
+// payment shows the result.
 function AtStripe({ task, publishableKey }: { task: CardTask; publishableKey: string }) {
   const [state, setState] = useState<State>('loading')
   const [notice, setNotice] = useState('')
@@ -148,7 +148,7 @@ function AtStripe({ task, publishableKey }: { task: CardTask; publishableKey: st
     const result = await stripe.handleNextAction({ clientSecret: task.secret })
     const intent = intentOf(result)
     if (over(intent)) return await finish(intent!)
-    setNotice(result.error?.message ?? w.notDone) // the form takes another card
+    setNotice(result.error?.message ?? w.notDone) // the form accepts another card
     mount(stripe)
     setState('form')
   }
@@ -166,7 +166,7 @@ function AtStripe({ task, publishableKey }: { task: CardTask; publishableKey: st
   </>
 }
 
-// loadStripe loads Stripe.js from Stripe, as it has to be.
+// loadStripe loads Stripe.js from Stripe, which requires that.
 function loadStripe(key: string): Promise<Stripe> {
   return new Promise((done, failed) => {
     const element = document.createElement('script')

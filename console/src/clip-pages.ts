@@ -1,11 +1,11 @@
-// The clips that a list shows, read in pages as they come into sight, and the newest ones for a search in their words.
+// The clips of a list, loaded in pages as they become visible, and the newest ones for a search in their words.
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { api, type Clip } from './api'
 import { listen } from './live'
 import { useRecovery } from './ui'
 
-// Filter chooses clips. The service knows all of it but what is searched for: texts are sealed, so that only whoever
-// reads them can search in them.
+// Filter selects clips. The service applies all of it except the search text: texts are sealed, so only the reader can
+// search in them.
 export interface Filter {
   order: string; voice: string; language: string; media: string; since: string; until: string // the last two are days
   search: string
@@ -18,18 +18,18 @@ export const everything: Filter = {
 export const isFiltered = (f: Filter) => Object.entries(f).some(([key, value]) => key !== 'order' && value !== '')
 export const isSearch = (f: Filter) => f.search.trim() !== ''
 
-// searched is how many of the newest clips are searched.
+// searched is the number of the newest clips that are searched.
 export const searched = 500
 const pageSize = 100
 const mostPages = 20 // in memory
 
-// startOf returns when a day of the reader begins, in Unix seconds; the day after it with a second argument.
+// startOf returns the start of a day in the reader's zone, in Unix seconds. A second argument selects the next day.
 export function startOf(day: string, after = 0): number {
   const [year, month, date] = day.split('-').map(Number)
   return Math.round(new Date(year!, month! - 1, date! + after).getTime() / 1000)
 }
 
-// isByTime reports whether the clips are in the order in which they were made.
+// isByTime reports whether the clips are sorted by time.
 export const isByTime = (f: Filter) => f.order.startsWith('timestamp')
 
 export function queryOf(f: Filter): URLSearchParams {
@@ -43,7 +43,7 @@ export function queryOf(f: Filter): URLSearchParams {
   })
 }
 
-// rankOf returns how many clips come before those of a day.
+// rankOf returns the number of clips before those of a day.
 export async function rankOf(day: string, f: Filter): Promise<number> {
   const query = queryOf(f)
   if (f.order === 'timestamp desc')
@@ -54,14 +54,14 @@ export async function rankOf(day: string, f: Filter): Promise<number> {
 }
 
 export interface Rows {
-  total: number | undefined // undefined while it is not known
+  total: number | undefined // undefined while unknown
   at: (rank: number) => Clip | undefined
   want: (first: number, end: number) => void
   error: unknown
   reload: () => void
 }
 
-// usePages reads pages as they are wanted, and again after changes.
+// usePages loads pages on demand, and again after changes.
 export function usePages(query: string, idle: boolean): Rows {
   const [, show] = useState(0)
   const state = useRef({ query, pages: new Map<number, Clip[]>(), total: undefined as number | undefined,
@@ -117,7 +117,7 @@ export function usePages(query: string, idle: boolean): Rows {
   return { total, error, want, reload, at: rank => pages.get(Math.floor(rank / pageSize))?.[rank % pageSize] }
 }
 
-// useSearch looks for words in the newest clips, which it reads once.
+// useSearch searches the newest clips, which it loads once.
 export function useSearch(query: string, { search }: Filter, idle: boolean): Rows {
   const [found, setFound] = useState<{ query: string; clips?: Clip[]; error?: unknown }>({ query: '' })
   const latest = useRef(0)

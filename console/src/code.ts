@@ -1,4 +1,4 @@
-// Programs that make the sound of the present settings.
+// Programs that make a sound with the current settings.
 import { extensions, order, service, type Settings } from './speech'
 
 export type Language = 'curl' | 'Go' | 'Node' | 'Python'
@@ -12,7 +12,7 @@ export function program(language: Language, settings: Settings, format: string):
 
 type Body = Record<string, unknown>
 
-// inShell quotes for a POSIX shell, in which only the quote itself ends a quoted text.
+// inShell quotes for a POSIX shell, where only the quote itself ends a quoted text.
 const inShell = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
 
 const curl = (address: string, body: Body, file: string) => `curl -sS --fail-with-body ${inShell(address)} \\
@@ -22,11 +22,11 @@ const curl = (address: string, body: Body, file: string) => `curl -sS --fail-wit
   -o ${file}
 `
 
-// quoted is JSON with only ASCII in it, which Go, JavaScript and Python read as a string, too.
+// quoted returns JSON in ASCII, which is also a string literal in Go, JavaScript and Python.
 const quoted = (text: string) => JSON.stringify(text).replace(/[\u007f-\uffff]/g,
   unit => '\\u' + unit.charCodeAt(0).toString(16).padStart(4, '0'))
 
-// inGo quotes by code points: Go refuses halves of surrogate pairs.
+// inGo quotes by code points, because Go refuses halves of surrogate pairs.
 const inGo = (text: string) => '"' + [...text].map(point => {
   const code = point.codePointAt(0)!
   if (code < 0x7f) return JSON.stringify(point).slice(1, -1)
@@ -34,7 +34,7 @@ const inGo = (text: string) => '"' + [...text].map(point => {
     : code >= 0xd800 && code < 0xe000 ? '\\ufffd' : '\\u' + code.toString(16).padStart(4, '0')
 }).join('') + '"'
 
-// inPython quotes by code points, too: Python keeps halves of surrogate pairs apart.
+// inPython quotes by code points, because Python would not join halves of surrogate pairs.
 const inPython = (text: string) => inGo(text)
 
 const entries = (body: Body, quote: (text: string) => string, indent: string) =>

@@ -1,5 +1,5 @@
-// Speaking through the socket, with the session's cookie: text goes there as it is written, samples and the times of
-// words come back as they are made.
+// Speaking through the socket, with the session's cookie. It sends text as it is written, and receives samples and the
+// times of words as they are made.
 import { ApiError, base, type WordTime } from './api'
 import { order, type Settings } from './speech'
 import { SampleTrack, withoutHeader } from './track'
@@ -9,13 +9,13 @@ import { words } from './words'
 export interface Talk {
   track: SampleTrack
   say: (text: string) => void
-  flush: () => void // speaks what was said so far
-  finish: () => void // speaks the rest, and ends
-  begun: Promise<void> // when audio is there
-  over: Promise<void> // when all of it is there
+  flush: () => void // speaks the text so far
+  finish: () => void // speaks the rest and ends
+  begun: Promise<void> // resolves when audio arrives
+  over: Promise<void> // resolves when all audio has arrived
 }
 
-// NoSocketError means that sockets do not work here, whatever the reason is.
+// NoSocketError means that sockets do not work here, for any reason.
 export class NoSocketError extends Error {}
 
 interface Told {
@@ -25,7 +25,7 @@ interface Told {
 
 interface Promised { promise: Promise<void>; resolve: () => void; reject: (error: Error) => void }
 
-// promised is a promise that others keep. Nobody needs to hear that it was broken.
+// promised returns a promise with its functions. Its rejection may stay unhandled.
 function promised(): Promised {
   let resolve = () => {}, reject: Promised['reject'] = () => {}
   const promise = new Promise<void>((done, fail) => { resolve = done; reject = fail })
@@ -33,8 +33,8 @@ function promised(): Promised {
   return { promise, resolve, reject }
 }
 
-// converse returns when the service is ready to listen. more is called with the times of all words so far; they add up
-// until a flush is done, and begin anew with what follows it.
+// converse resolves when the service is ready. more is called with the times of all words since the last flush was
+// done.
 export async function converse(
   settings: Settings, seed: string, signal: AbortSignal, more: (times: WordTime[]) => void,
 ): Promise<Talk> {
@@ -48,7 +48,7 @@ export async function converse(
   const { text: _, ...rest } = order({ ...settings, seed }, 'wav')
   const ready = promised(), begun = promised(), over = promised()
   const times: WordTime[] = []
-  let before = 0 // seconds of audio before what the times count from
+  let before = 0 // seconds of audio before the start of the current times
   let isReady = false
   const fail = (error: Error) => {
     track.finish()
@@ -96,5 +96,5 @@ export async function converse(
   }
 }
 
-// toOpen is how long a socket may take until it is given up, in milliseconds: some proxies never answer.
+// toOpen is the timeout in milliseconds for opening a socket, because some proxies never answer.
 const toOpen = 8000

@@ -1,4 +1,4 @@
-// Numbers, times and amounts as people read them.
+// Formats numbers, times and amounts for people.
 import { words } from './words'
 
 const locale = navigator.language
@@ -9,7 +9,7 @@ export const number = (n: number) => whole.format(n)
 export const compact = (n: number) => short.format(n)
 export const characters = (n: number) => words.characters(n, number(n))
 
-// countCharacters counts Unicode code points, as the service does.
+// countCharacters counts Unicode code points, like the service.
 export const countCharacters = (text: string) => [...text].length
 
 const dates = new Intl.DateTimeFormat(locale, { dateStyle: 'medium' })
@@ -19,7 +19,7 @@ export const date = (seconds: number) => dates.format(seconds * 1000)
 export const dateTime = (seconds: number) => times.format(seconds * 1000)
 export const utc = (seconds: number) => new Date(seconds * 1000).toISOString().slice(0, 16).replace('T', ' ') + ' UTC'
 
-// day is a day of the calendar, which has no zone.
+// day formats a calendar day, which has no zone.
 export const day = (iso: string, style: 'short' | 'full' = 'short') =>
   new Date(iso + 'T00:00:00Z').toLocaleDateString(locale, {
     timeZone: 'UTC', day: 'numeric', month: 'short', ...(style === 'full' ? { year: 'numeric' } : {}),
@@ -37,25 +37,25 @@ export function ago(seconds: number): string {
   return words.justNow
 }
 
-// clock is a position in a sound, such as 0:07.
+// clock formats a position in a sound, such as 0:07.
 export function clock(seconds: number): string {
   const s = Math.max(0, Math.floor(Number.isFinite(seconds) ? seconds : 0))
   return `${Math.floor(s / 60)}:${String(s % 60).padStart(2, '0')}`
 }
 
-// money is an amount in minor units, of which a currency has as many digits as Intl knows.
+// money formats an amount in minor units. Intl knows the number of digits of a currency.
 export function money(minor: number, currency: string): string {
   const format = new Intl.NumberFormat(locale, { style: 'currency', currency: currency.toUpperCase() })
   return format.format(minor / 10 ** (format.resolvedOptions().maximumFractionDigits ?? 2))
 }
 
-// minorOf is how many minor units a unit of a currency has.
+// minorOf returns the number of minor units in a unit of a currency.
 export function minorOf(currency: string): number {
   const format = new Intl.NumberFormat(locale, { style: 'currency', currency: currency.toUpperCase() })
   return 10 ** (format.resolvedOptions().maximumFractionDigits ?? 2)
 }
 
-// fraction is an amount in units of a currency, which may be less than a minor unit.
+// fraction formats an amount in units of a currency, which may be less than a minor unit.
 export const fraction = (amount: number, currency: string) => new Intl.NumberFormat(locale,
   { style: 'currency', currency: currency.toUpperCase(), maximumFractionDigits: 4 }).format(amount)
 
@@ -69,13 +69,13 @@ export function language(code: string): string {
   try { return tongues.of(code) ?? code } catch { return code }
 }
 
-// byName lists the codes of languages that have names, in the order of these.
+// byName sorts the codes of languages by their names.
 export function byName(codes: string[]): [string, string][] {
   const named = codes.map(code => [code, language(code)] as [string, string]).filter(([code, name]) => code !== name)
   return named.sort((a, b) => a[1].localeCompare(b[1], locale))
 }
 
-// csv quotes fields as RFC 4180 has it, and disarms what a spreadsheet would take for a formula.
+// csv quotes fields as in RFC 4180, and disarms fields that a spreadsheet would treat as formulas.
 export function csv(rows: (string | number)[][]): string {
   const field = (value: string | number) => {
     const text = typeof value === 'string' && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value)
@@ -84,7 +84,7 @@ export function csv(rows: (string | number)[][]): string {
   return rows.map(row => row.map(field).join(',')).join('\r\n') + '\r\n'
 }
 
-// save has the browser keep a file.
+// save makes the browser save a file.
 export function save(blob: Blob, name: string) {
   const link = document.createElement('a')
   link.href = URL.createObjectURL(blob)
@@ -95,14 +95,14 @@ export function save(blob: Blob, name: string) {
 
 const sizes = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
 
-// bytes is a size with a unit.
+// bytes formats a size with a unit.
 export function bytes(n: number): string {
   const power = Math.min(sizes.length - 1, Math.floor(Math.log2(Math.max(1, n)) / 10))
   return `${new Intl.NumberFormat(locale, { maximumFractionDigits: power && 1 })
     .format(n / 1024 ** power)} ${sizes[power]}`
 }
 
-// duration is a time in the unit that suits it.
+// duration formats a time in a suitable unit.
 export function duration(seconds: number): string {
   const [value, unit] = seconds >= 172800 ? [seconds / 86400, 'day'] as const
     : seconds >= 7200 ? [seconds / 3600, 'hour'] as const : seconds >= 120 ? [seconds / 60, 'minute'] as const
@@ -112,5 +112,5 @@ export function duration(seconds: number): string {
   }).format(value)
 }
 
-// unix is a time of RFC 3339 in seconds.
+// unix converts an RFC 3339 time to seconds.
 export const unix = (iso: string) => Date.parse(iso) / 1000

@@ -1,4 +1,4 @@
-// What both pages are made of: who is signed in, the views beside the content, and what shows how full something is.
+// The parts that both pages share: sign-in, the list of views, and meters.
 import type { ComponentChildren } from 'preact'
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError } from './api'
@@ -9,7 +9,7 @@ import { words } from './words'
 export type SignIn<T> = { kind: 'loading' } | { kind: 'stranger'; ended: boolean } | { kind: 'failed'; error: unknown }
   | { kind: 'signed'; profile: T }
 
-// useSignIn asks who is signed in, and notices when the session ends.
+// useSignIn returns the signed-in person, and detects the end of the session.
 export function useSignIn<T>(who: () => Promise<T>): [SignIn<T>, (state: SignIn<T>) => void, () => Promise<void>] {
   const [state, setState] = useState<SignIn<T>>({ kind: 'loading' })
   const load = useCallback(async () => {
@@ -44,7 +44,7 @@ function useOffline(): boolean {
 // Entry is a view in the list of views.
 export interface Entry { name: string; label: string; icon: IconName }
 
-// Frame shows a view beside the list of views and a foot.
+// Frame shows a view with the list of views and a foot.
 export function Frame({ entries, view, foot, children }: {
   entries: Entry[]; view: string; foot: ComponentChildren; children: ComponentChildren
 }) {
@@ -80,7 +80,7 @@ export function Frame({ entries, view, foot, children }: {
   </div>
 }
 
-// Meter shows how full something is, and warns of its end unless it is plain progress.
+// Meter shows how full something is. It warns near the end, unless it is plain progress.
 export function Meter({ value, max, plain }: { value: number; max: number; plain?: boolean }) {
   const share = max > 0 ? Math.min(1, value / max) : 0
   return <div class={`meter ${plain ? '' : share >= 1 ? 'full' : share >= 0.8 ? 'near' : ''}`} aria-hidden="true">

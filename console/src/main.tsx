@@ -1,6 +1,6 @@
-import './style.css' // before what is imported by the views
+import './style.css' // before the styles that the views import
 import { render } from 'preact'
-import './style.css' // first: what views add comes after it
+import './style.css' // first, before the styles of views
 import { App } from './app'
 
 render(<App />, document.getElementById('app')!)

@@ -1,4 +1,4 @@
-// What clips are, by their media types.
+// The media types of clips.
 import type { Clip } from './api'
 import { words } from './words'
 
@@ -11,5 +11,5 @@ const extensions: Record<string, string> = {
 export const mediaTypes = Object.entries(words.clips.media)
 export const extensionOf = (clip: Clip) => extensions[clip.media_type] ?? 'bin'
 
-// canPlay reports whether a browser can play a clip: samples without a header say nothing of themselves.
+// canPlay reports whether a browser can play a clip. It cannot play samples without a header.
 export const canPlay = (clip: Clip) => clip.media_type.startsWith('audio/')

@@ -1,4 +1,4 @@
-// One sound plays at a time: previews and clips share an element.
+// Plays one sound at a time: previews and clips share an element.
 import { useEffect, useState } from 'preact/hooks'
 
 const audio = new Audio()
@@ -11,7 +11,7 @@ let failed = () => {}
 audio.addEventListener('ended', () => change(''))
 audio.addEventListener('error', () => { if (playing) { change(''); failed() } })
 
-// usePlayer returns which sound plays, "" for none, and what starts or stops one.
+// usePlayer returns the id of the sound that plays, or "", and a function that starts or stops one.
 export function usePlayer(): [string, (id: string, address: string, onFailure: () => void) => void] {
   const [shown, setShown] = useState(playing)
   useEffect(() => {
@@ -30,7 +30,7 @@ export function usePlayer(): [string, (id: string, address: string, onFailure: (
   }]
 }
 
-// silence stops what plays.
+// silence stops the sound.
 export function silence() {
   audio.pause()
   if (playing) change('')

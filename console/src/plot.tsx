@@ -1,4 +1,4 @@
-// A plot of stacked bars, with what the bar under the pointer or the arrow keys is worth.
+// A plot of stacked bars, with the values of the bar under the pointer or the arrow keys.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { characters, compact, number } from './format'
 import { words } from './words'
@@ -8,7 +8,7 @@ export interface Bar { key: string; label: string; full: string; api: number; br
 const w = words.usage
 const height = 220, bottom = 24, left = 46, top = 12
 
-// ceiling is the least round number that is not below n, so that the axis ends with it.
+// ceiling returns the smallest round number that is not below n, for the end of the axis.
 export function ceiling(n: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(n, 4)))
   return [1, 2, 4, 8, 10].map(step => step * power).find(round => round >= n)!

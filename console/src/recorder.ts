@@ -1,19 +1,19 @@
-// Recording by the microphone, with the level of what it hears.
+// Recording with the microphone, with its level.
 import { useEffect, useRef, useState } from 'preact/hooks'
 
-export const longest = 120 // seconds of a recording, after which it ends
+export const longest = 120 // seconds after which a recording ends
 
 type State = { kind: 'idle' } | { kind: 'refused' } | { kind: 'recording'; since: number }
 
 export interface Recorder {
   state: State
-  level: number // of the last moment, from 0 to 1
+  level: number // current level, from 0 to 1
   seconds: number
   start: () => void
   stop: () => void
 }
 
-// useRecorder gives each recording to a function, as a file in the format that the browser records in.
+// useRecorder passes each recording to a function, as a file in the browser's format.
 export function useRecorder(onRecorded: (file: File, seconds: number) => void): Recorder {
   const [state, setState] = useState<State>({ kind: 'idle' })
   const [level, setLevel] = useState(0)
@@ -56,7 +56,7 @@ export function useRecorder(onRecorded: (file: File, seconds: number) => void): 
   return { state, level, seconds, start, stop: () => end.current() }
 }
 
-// follow measures the loudest sample of each moment, until its result is called.
+// follow measures the level until its result is called.
 function follow(stream: MediaStream, heard: (level: number) => void): () => void {
   const context = new AudioContext()
   const analyser = new AnalyserNode(context, { fftSize: 2048 })
@@ -66,7 +66,7 @@ function follow(stream: MediaStream, heard: (level: number) => void): () => void
   const timer = setInterval(() => {
     analyser.getFloatTimeDomainData(samples)
     const peak = samples.reduce((most, sample) => Math.max(most, Math.abs(sample)), 0)
-    shown = Math.max(peak, shown * 0.8) // falls slowly, so that eyes can follow
+    shown = Math.max(peak, shown * 0.8) // falls slowly enough to follow
     heard(Math.min(1, shown))
   }, 50)
   return () => { clearInterval(timer); void context.close() }

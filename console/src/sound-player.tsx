@@ -1,4 +1,4 @@
-// A sound with its waveform and words, which light up as they are spoken.
+// A sound with its waveform, and with words that light up as they are spoken.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { WordTime } from './api'
 import { clock } from './format'
@@ -9,12 +9,12 @@ import { words } from './words'
 
 const w = words.playground
 
-// Playable is what the player shows: the blob is there when the sound is complete.
+// Playable is a sound for the player. It has a blob when it is complete.
 export interface Playable { track: Track; text: string; blob?: Blob | undefined; times?: WordTime[] | undefined }
 
 const bars = 96
 
-// useTrack follows a track: all the time while it plays, and else what happens to it.
+// useTrack re-renders with a track: continuously while it plays, otherwise on its events.
 function useTrack(track: Track): { at: number; length: number; playing: boolean } {
   const [, look] = useState(0)
   useEffect(() => track.watch(() => look(n => n + 1)), [track])
@@ -75,10 +75,10 @@ function Wave({ peaks, share }: { peaks: number[] | undefined; share: number }) 
   </svg>
 }
 
-// isWord reports whether more is heard of a part of the text than a pause.
+// isWord reports whether a part of the text is spoken, and not a pause.
 const isWord = (part: WordTime) => /[^\s\p{P}]/u.test(part.text)
 
-// spoken returns the index of the word that is spoken at a time, -1 for none.
+// spoken returns the index of the word that is spoken at a time, or -1.
 export function spoken(times: WordTime[], at: number): number {
   let found = -1
   for (const [i, word] of times.entries()) {
@@ -88,8 +88,8 @@ export function spoken(times: WordTime[], at: number): number {
   return found
 }
 
-// Transcript marks words on the elements themselves, as rendering thousands of them in each frame would be slow. What
-// has no times yet follows them.
+// Transcript marks words directly on the elements, because rendering thousands of words in each frame would be slow.
+// Text without times follows the words.
 function Transcript({ times, text, at, onSeek }: {
   times: WordTime[]; text: string; at: number; onSeek: (to: number) =>
   void }) {
@@ -108,7 +108,7 @@ function Transcript({ times, text, at, onSeek }: {
     spans[now]?.classList.add('now')
     lit.current = now
   }, [now])
-  // The arrow keys lead from word to word, so that a text of a thousand words is not a thousand stops of the tab key.
+  // The arrow keys move from word to word, so that a text of a thousand words is not a thousand tab stops.
   const move = (event: KeyboardEvent) => {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key]
     if (!step) return
@@ -127,7 +127,7 @@ function Transcript({ times, text, at, onSeek }: {
   </>
 }
 
-// restOf is what a text has after the words of which the times are known.
+// restOf returns the text after the words with known times.
 function restOf(text: string, times: WordTime[]): string {
   const known = times.reduce((sum, word) => sum + word.text.length, 0)
   return times.map(word => word.text).join('') === text.slice(0, known) ? text.slice(known) : ''

@@ -1,5 +1,5 @@
-// Making a sound: it is played while it is made. The socket gives the times of its words along with it; where there is
-// none, they follow when the audio is complete.
+// Making a sound, which plays while it is made. The socket sends the times of its words along with it. Without the
+// socket, they are requested when the audio is complete.
 import { base, here, send, type WordTime } from './api'
 import { converse, NoSocketError, type Talk } from './converse'
 import { countCharacters } from './format'
@@ -11,7 +11,7 @@ export interface Settings {
 
 export const maxCharacters = 5000
 
-// order is the body of a request for the settings. What is not set is left to the service.
+// order returns the body of a request with the settings. It omits defaults.
 export function order(s: Settings, format: string): Record<string, unknown> {
   return {
     text: s.text, voice: s.voice, format,
@@ -28,7 +28,7 @@ export interface Sound {
   track: Track
   seed: string
   characters: number
-  remaining: number | null // null where it is not said
+  remaining: number | null // null if unknown
   complete: Promise<{ blob: Blob; times: WordTime[] }>
 }
 
@@ -37,10 +37,10 @@ const mp3 = 'audio/mpeg'
 
 export const isMarkup = (text: string) => text.trimStart().startsWith('<speak')
 
-// speak returns when audio begins. more is called with the times of words that are known before the sound is complete.
+// speak resolves when audio starts. more is called with the times of words that are known before the sound is complete.
 export async function speak(settings: Settings, signal: AbortSignal, more: (times: WordTime[]) => void):
   Promise<Sound> {
-  if (canStream() && socketsWork && !isMarkup(settings.text)) { // on the socket markup is a text like any other
+  if (canStream() && socketsWork && !isMarkup(settings.text)) { // the socket treats markup as text
     try {
       return await throughSocket(settings, signal, more)
     } catch (error) {
@@ -62,7 +62,7 @@ async function throughSocket(settings: Settings, signal: AbortSignal, more: (tim
   return { ...sound, characters: countCharacters(settings.text) }
 }
 
-// live returns a sound that what is said makes longer.
+// live returns a sound that grows with the text that is sent.
 export async function live(
   settings: Settings, signal: AbortSignal, more: (times: WordTime[]) => void,
 ): Promise<{ sound: Sound; talk: Talk }> {
@@ -97,7 +97,7 @@ async function whole(response: Response): Promise<Reading> {
   return { address: URL.createObjectURL(blob), blob: Promise.resolve(blob) }
 }
 
-// feed gives audio to the browser as it arrives.
+// feed passes audio to the browser as it arrives.
 async function feed(body: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<Reading> {
   const source = new MediaSource()
   const address = URL.createObjectURL(source)
@@ -130,7 +130,7 @@ function append(buffer: SourceBuffer, bytes: Uint8Array<ArrayBuffer>): Promise<v
   })
 }
 
-// timesAt reads the times of the words, which are there a moment after the audio.
+// timesAt reads the times of the words, which are available shortly after the audio.
 async function timesAt(address: string | null, signal: AbortSignal): Promise<WordTime[]> {
   for (let attempt = 0; address && attempt < 10; attempt++) {
     const response = await fetch(here(address), { signal }).catch(() => null)
@@ -140,7 +140,7 @@ async function timesAt(address: string | null, signal: AbortSignal): Promise<Wor
   return []
 }
 
-// inFormat makes the sound again, in another format.
+// inFormat makes the sound again in another format.
 export async function inFormat(settings: Settings, format: string): Promise<Blob> {
   return await (await send('POST', 'v1/ai/speech/bytes', order(settings, format))).blob()
 }
@@ -149,7 +149,7 @@ export const extensions: Record<string, string> = {
   mp3: 'mp3', wav: 'wav', aac: 'aac', webm: 'webm', ulaw: 'wav', pcm_s16le: 'pcm', pcm_f32le: 'pcm',
 }
 
-// Outline is how a sound looks: the loudest samples of equal parts of it, from 0 to 1, and its length in seconds.
+// Outline is a sound's waveform: the loudest samples of equal parts, from 0 to 1, and its length in seconds.
 export interface Outline { peaks: number[]; seconds: number }
 
 export async function outlineOf(blob: Blob, parts: number): Promise<Outline> {

@@ -1,5 +1,4 @@
-// The parts of a text with markup, for its colours. What is not markup is text, so that a half-written tag has no
-// colour.
+// Splits a text with markup into parts for colouring. A half-written tag is treated as text, without colour.
 export type Kind = 'text' | 'mark' | 'tag' | 'attribute' | 'value' | 'entity' | 'comment'
 export type Piece = [Kind, string]
 
@@ -7,7 +6,7 @@ const parts =
   /(<!--[\s\S]*?(?:-->|$))|<(\/?)([A-Za-z][\w:.-]*)((?:\s+[\w:.-]+(?:\s*=\s*(?:"[^"<]*"|'[^'<]*'))?)*\s*)(\/?>)|(&(?:\w{1,10}|#\d{1,7}|#x[\da-f]{1,6});)/gi
 const attributes = /(\s+)([\w:.-]+)(?:(\s*=\s*)("[^"<]*"|'[^'<]*'))?/g
 
-// coloured divides a text: the pieces together are the text.
+// coloured splits a text. The concatenated pieces are the text.
 export function coloured(text: string): Piece[] {
   const pieces: Piece[] = []
   const add = (kind: Kind, piece: string | undefined) => { if (piece) pieces.push([kind, piece]) }

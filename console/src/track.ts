@@ -1,11 +1,11 @@
-// What plays a sound: an element of the browser, or samples as they come from the socket.
+// The players of sounds: an element of the browser, or samples from the socket.
 import { base } from './api'
 import type { Position, Told } from './worklet'
 
 // Track is a sound that plays. Times are in seconds.
 export interface Track {
   readonly at: number
-  readonly length: number | null // null while it is not known
+  readonly length: number | null // null while unknown
   readonly playing: boolean
   play: () => void
   pause: () => void
@@ -23,7 +23,7 @@ class Watched {
   protected changed() { this.watchers.forEach(changed => changed()) }
 }
 
-// ElementTrack plays what an address has.
+// ElementTrack plays the sound at an address.
 export class ElementTrack extends Watched implements Track {
   private readonly element = new Audio()
   constructor(private readonly address: string) {
@@ -46,13 +46,13 @@ export class ElementTrack extends Watched implements Track {
   }
 }
 
-// rate is that of the samples, in hertz.
+// rate is the sample rate in hertz.
 export const rate = 24000
 
 let context: AudioContext | undefined
 let module: Promise<void> | undefined
 
-// canStream reports whether samples can be played here. Browsers have worklets only where the page is secure.
+// canStream reports whether samples can be played. Browsers only have worklets in a secure context.
 export const canStream = () => 'AudioWorkletNode' in window && isSecureContext
 
 // SampleTrack plays samples while they are added.
@@ -97,7 +97,7 @@ export class SampleTrack extends Watched implements Track {
     this.tell({ add: samples })
     this.changed()
   }
-  // finish says that nothing is added any more.
+  // finish marks the end of the samples.
   finish() { this.complete = true; this.tell({ complete: true }); this.changed() }
   play() {
     if (this.complete && this.frame >= this.total) this.seek(0)
@@ -124,7 +124,7 @@ export class SampleTrack extends Watched implements Track {
   }
   private tell(told: Told) { this.node.port.postMessage(told) }
 
-  // peaks are the loudest samples of equal parts of what is there, from 0 to 1.
+  // peaks returns the loudest samples of equal parts of the sound so far, from 0 to 1.
   peaks(parts: number): number[] {
     const peaks = new Array<number>(parts).fill(0)
     let at = 0
@@ -139,13 +139,13 @@ export class SampleTrack extends Watched implements Track {
     return peaks.map(peak => peak / loudest)
   }
 
-  // file is what is there, as a WAV file.
+  // file returns the sound so far as a WAV file.
   file(): Blob { return new Blob([header(this.total * 2), ...this.pieces], { type: 'audio/wav' }) }
 }
 
 const headerSize = 44
 
-// header begins a WAV file of 16-bit samples with so many bytes.
+// header returns the header of a WAV file of 16-bit samples with this number of bytes.
 function header(bytes: number): Uint8Array<ArrayBuffer> {
   const view = new DataView(new ArrayBuffer(headerSize))
   const text = (at: number, name: string) => [...name].forEach((c, i) => view.setUint8(at + i, c.charCodeAt(0)))
@@ -157,14 +157,14 @@ function header(bytes: number): Uint8Array<ArrayBuffer> {
   return new Uint8Array(view.buffer)
 }
 
-// withoutHeader returns the samples of a message, of which the first begins as a WAV file does.
+// withoutHeader returns the samples of a message. The first message starts with the header of a WAV file.
 export function withoutHeader(message: ArrayBuffer): Int16Array<ArrayBuffer> {
   const riff = message.byteLength >= headerSize && new DataView(message).getUint32(0) === 0x52494646
   const begin = riff ? headerSize : 0
   return new Int16Array(message.slice(begin, begin + ((message.byteLength - begin) & ~1)))
 }
 
-// measured returns a WAV file whose header says how long it is: what was sent while it was made does not.
+// measured returns a WAV file with its length in the header, which is unknown when streaming starts.
 export async function measured(file: Blob): Promise<Blob> {
   const start = new DataView(await file.slice(0, headerSize).arrayBuffer())
   if (start.byteLength < headerSize || start.getUint32(0) !== 0x52494646) return file

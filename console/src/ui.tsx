@@ -1,4 +1,4 @@
-// The parts of which views are made.
+// The parts of views.
 import type { ComponentChildren } from 'preact'
 import { useCallback, useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, messageOf } from './api'
@@ -6,11 +6,11 @@ import { ago, dateTime, utc } from './format'
 import { listen, type Topic } from './live'
 import { words } from './words'
 
-// Resource is what a view shows, with its states: while data is undefined it is loading, or has failed with an error.
+// Resource is the data of a view. While data is undefined, it is loading, or has failed with an error.
 export interface Resource<T> { data: T | undefined; error: unknown; reload: () => void }
 
-// useResource loads what a view shows, again after changes of its topics and when again changes. Data stays while newer
-// is loaded.
+// useResource loads the data of a view, and reloads it after changes of its topics and when again changes. Old data
+// stays while it is reloaded.
 export function useResource<T>(load: () => Promise<T>, topics: readonly Topic[], again = ''): Resource<T> {
   const [state, setState] = useState<{ data?: T; error?: unknown; key: string }>({ key: again })
   const latest = useRef(0)
@@ -30,11 +30,11 @@ export function useResource<T>(load: () => Promise<T>, topics: readonly Topic[],
   return { data: state.data, error: state.error, reload }
 }
 
-// between is the time between two attempts to reach a service that cannot be reached, in milliseconds.
+// between is the interval of retries in milliseconds while the service is unreachable.
 const between = 3000
 
-// useRecovery tries again by itself after a failure that passes. The browser tells when its network is back, but not
-// when the service is.
+// useRecovery retries after a failure that may pass. The browser reports when its network is back, but not when the
+// service is.
 export function useRecovery(error: unknown, again: () => void) {
   useEffect(() => {
     if (!(error instanceof ApiError && error.passes)) return
@@ -43,7 +43,7 @@ export function useRecovery(error: unknown, again: () => void) {
   }, [error, again])
 }
 
-// Loaded shows a resource once it is there, and otherwise its state.
+// Loaded shows a resource when it is loaded, and its state before.
 export function Loaded<T>({ of, rows = 3, children }: {
   of: Resource<T>; rows?: number; children: (data: T) => ComponentChildren
 }) {
@@ -93,7 +93,7 @@ export function Notice({ kind, children, onRetry }: {
   </div>
 }
 
-// Time shows a time in the zone of the reader, and in UTC on hover.
+// Time shows a time in the reader's zone, and in UTC on hover.
 export function Time({ at, relative }: { at: number | null; relative?: boolean }) {
   if (!at) return <>{words.none}</>
   const iso = new Date(at * 1000).toISOString()
@@ -101,8 +101,8 @@ export function Time({ at, relative }: { at: number | null; relative?: boolean }
   return <time dateTime={iso} title={title}>{relative ? ago(at) : dateTime(at)}</time>
 }
 
-// Dialog is modal from its first paint, so no key moves the focus behind it. Browsers keep the focus within it, and
-// return it when the dialog closes.
+// Dialog is modal from its first paint, so that no key moves the focus behind it. Browsers keep the focus within it,
+// and return it when the dialog closes.
 export function Dialog({ title, onClose, children, wide }: {
   title: string; onClose: () => void; children: ComponentChildren; wide?: boolean
 }) {
@@ -130,7 +130,7 @@ export function Dialog({ title, onClose, children, wide }: {
   </dialog>
 }
 
-// Form runs an action when it is sent, and shows that it is under way or why it has failed.
+// Form runs an action on submit, and shows its progress or failure.
 export function Form({ action, submit, danger, disabled, onCancel, children }: {
   action: () => Promise<void>; submit: string; danger?: boolean; disabled?: boolean; onCancel?: () => void
   children: ComponentChildren
@@ -160,7 +160,7 @@ export function Form({ action, submit, danger, disabled, onCancel, children }: {
   </form>
 }
 
-// ConfirmByTyping lets go on with what cannot be undone once a word is typed.
+// ConfirmByTyping allows an irreversible action once a word is typed.
 export function ConfirmByTyping({ title, lead, word, submit, action, onClose }: {
   title: string; lead: string; word: string; submit: string; action: () => Promise<void>; onClose: () => void
 }) {
@@ -193,7 +193,7 @@ export function Select<T extends string>({ value, options, onChange, label }: {
   </select>
 }
 
-// Choice is one of a few, shown side by side.
+// Choice is a selection from a few options side by side.
 export function Choice<T extends string>({ value, options, onChange, label }: {
   value: T; options: [T, string][]; onChange: (value: T) => void; label: string
 }) {
@@ -207,7 +207,7 @@ export function Copy({ text, label = words.copy }: { text: string; label?: strin
   const [copied, setCopied] = useState(false)
   const copy = async () => {
     try {
-      await navigator.clipboard.writeText(text) // there is no clipboard where the page is not secure
+      await navigator.clipboard.writeText(text) // there is no clipboard in an insecure context
       setCopied(true)
       setTimeout(() => setCopied(false), 2000)
     } catch {
@@ -229,7 +229,7 @@ export function Header({ title, lead, children }: { title: string; lead: string;
   </header>
 }
 
-// Toasts are short messages, of which one may offer to undo what it tells of.
+// Toasts are short messages. One of them may offer to undo its action.
 interface Toast { id: number; text: string; undo?: (() => void) | undefined; failed?: boolean }
 let show: (toast: Omit<Toast, 'id'>) => number = () => 0
 let hide: (id: number) => void = () => {}
@@ -239,11 +239,11 @@ export const toastFailure = (error: unknown) => { show({ text: messageOf(error),
 
 const undoTime = 6000
 
-// isHeld reports whether somebody points at a message, or has come to it by the keyboard.
+// isHeld reports whether a message has the pointer or the keyboard focus.
 const isHeld = () => document.querySelector('.toasts:is(:hover, :focus-within)') !== null
 
-// undoable carries an act out after a while in which it can be undone, or earlier when the page is left. The while
-// lasts longer when its message is held.
+// undoable carries out an action after a delay in which it can be undone, or earlier when the page is left. The delay
+// is longer while its message is held.
 export function undoable(text: string, act: () => Promise<unknown>, undone: () => void) {
   let open = true
   const finish = () => {
@@ -259,7 +259,7 @@ export function undoable(text: string, act: () => Promise<unknown>, undone: () =
   later()
 }
 
-// isWritten reports whether something is a field, in which the keys for undoing are those of its text.
+// isWritten reports whether an element is a text field, which handles the undo keys itself.
 const isWritten = (at: EventTarget | null) =>
   at instanceof Element && at.matches('textarea, input:not([type=checkbox], [type=range])')
 
@@ -277,7 +277,7 @@ export function Toasts() {
   }, [])
   const undo = (one: Toast) => { hide(one.id); one.undo!() }
   const shown = useRef(toasts)
-  shown.current = toasts // an effect would come after the paint, and a key before it
+  shown.current = toasts // an effect would run after the paint, and a key could come before it
   useEffect(() => {
     const pressed = (event: KeyboardEvent) => {
       const undoes = event.key === 'z' && (event.ctrlKey || event.metaKey) && !event.shiftKey

@@ -1,4 +1,4 @@
-// The list of voices, in the chooser of the playground and in the view of voices.
+// The list of voices, in the playground's chooser and in the view of voices.
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { api, here, type Voice } from './api'
@@ -23,7 +23,7 @@ export function found(voices: Voice[], filter: Filter, search: string): Voice[] 
   })
 }
 
-// hueOf gives each name one of a few colours.
+// hueOf assigns each name one of a few colours.
 const hueOf = (name: string) => [...name].reduce((sum, point) => (sum * 31 + point.codePointAt(0)!) % 6, 7)
 
 export function Avatar({ name }: { name: string }) {
@@ -69,7 +69,7 @@ export function State({ voice }: { voice: Voice }) {
     title={voice.reason}>{w.state[voice.state] ?? voice.state}</span>
 }
 
-// About is what a row says of a voice.
+// About is the description of a voice in a row.
 export function About({ voice, children }: { voice: Voice; children?: ComponentChildren }) {
   return <>
     <Avatar name={voice.name} />

@@ -1,8 +1,8 @@
-// The times of words, as files.
+// The times of words as files.
 import { send, type WordTime } from './api'
 
-// timesOf asks the service where the words of a text are in a recording of it. What is between them, such as spaces,
-// has no length.
+// timesOf requests the positions of a text's words in a recording of it. Text between words, such as spaces, has no
+// duration.
 export async function timesOf(text: string, language: string | null, sound: Blob,
   signal: AbortSignal): Promise<WordTime[]> {
   const form = new FormData()
@@ -13,7 +13,7 @@ export async function timesOf(text: string, language: string | null, sound: Blob
   return between(text, found)
 }
 
-// between adds what the text has between the words.
+// between adds the text between words.
 export function between(text: string, found: WordTime[]): WordTime[] {
   const all: WordTime[] = []
   let at = 0, time = 0
@@ -37,9 +37,9 @@ export const asText = (times: WordTime[]) =>
 export const asJSON = (times: WordTime[]) => JSON.stringify(
   times.filter(isWord).map(({ text, start, duration }) => ({ text, start, duration })), null, 2) + '\n'
 
-const longest = 7, widest = 80 // seconds and characters of a subtitle
+const longest = 7, widest = 80 // maximum seconds and characters of a subtitle
 
-// asSRT divides the text into subtitles: at the ends of sentences, and where they become too long.
+// asSRT splits the text into subtitles: at the ends of sentences, and where they would become too long.
 export function asSRT(times: WordTime[]): string {
   const titles: { start: number; end: number; text: string }[] = []
   let now: { start: number; end: number; text: string } | undefined
@@ -55,7 +55,7 @@ export function asSRT(times: WordTime[]): string {
     ' ').trim()}\n`).join('\n')
 }
 
-// stamp writes a time as SubRip has it.
+// stamp formats a time for SubRip.
 function stamp(seconds: number): string {
   const ms = Math.round(seconds * 1000)
   const two = (n: number) => String(Math.floor(n)).padStart(2, '0')

@@ -127,7 +127,7 @@ export const words = {
     liveText: 'Text that is spoken as you type',
     liveFirst: 'Begin, then type: each word is sent when it is finished.',
     livePlaceholder: 'Type here. Enter speaks what waits.',
-    liveCost: 'What is sent is spoken and counted. It cannot be taken back.',
+    liveCost: 'Sent text is spoken and counted. It cannot be taken back.',
     emptyLive: 'Begin a live session, and hear what you type.',
     begin: 'Begin',
     finish: 'Finish',
@@ -146,7 +146,7 @@ export const words = {
     all: 'All',
     filter: 'Show',
     find: 'Find a voice',
-    noneFound: 'No voice is like that',
+    noneFound: 'No voice matches',
     noneFoundLead: 'Try another word, or show all voices.',
     noneOwn: 'You have not made a voice yet',
     noneOwnLead: 'Thirty seconds of clear speech are enough. The voice is ready a few seconds later.',
@@ -161,7 +161,7 @@ export const words = {
     remove: 'Delete',
     removeTitle: (name: string) => `Delete ${isolated(name)}?`,
     removeLead:
-      'The voice and its recordings are erased for good. Programs that speak with it get an error from then on.',
+      'The voice and its recordings are permanently erased. Programs that use it get an error from then on.',
     removed: (name: string) => `${isolated(name)} is deleted.`,
     name: 'Name',
     description: 'Description',
@@ -193,12 +193,12 @@ export const words = {
     seconds: (n: string) => `${n} s`,
     noMicrophone: 'There is no microphone that this page may use. Allow it in the browser, or use files.',
     checking: 'Checking the recording',
-    notChecked: 'The recording could not be checked. A voice can be made of it all the same.',
+    notChecked: 'The recording could not be checked. You can still make a voice from it.',
     quality: (score: string, word: string) => `Quality ${score} of 5: ${word}`,
     qualities: { good: 'good', fair: 'fair, a quieter room helps', poor: 'poor, record again in a quiet room' },
     kept: (from: string, until: string, all: string) => `Speech from ${from} to ${until} of ${all} is used.`,
     compareTitle: 'Compare',
-    compareLead: (name: string) => `${isolated(name)} is made. Hear it beside your recording.`,
+    compareLead: (name: string) => `${isolated(name)} is made. Compare it with your recording.`,
     waitLead: (name: string) => `${isolated(name)} is being made. This can take a while; you may close this.`,
     reference: 'Your recording',
     clone: 'The voice',
@@ -214,11 +214,11 @@ export const words = {
 
   clips: {
     title: 'Clips',
-    lead: 'What you have made here, encrypted with the key of your account.',
+    lead: 'The sounds that you have made, encrypted with the key of your account.',
     none: 'No clips yet',
     noneLead: 'Each sound of the playground is kept here.',
     toPlayground: 'Make a sound',
-    noneFiltered: 'No clips are like that',
+    noneFiltered: 'No clips match',
     all: 'Show all clips',
     title1: 'Clip',
     find: 'Find words in the newest 500',
@@ -265,7 +265,7 @@ export const words = {
 
   keys: {
     title: 'API keys',
-    lead: 'Programs show a key in the header x-api-key. Whoever has a key speaks at your expense.',
+    lead: 'Programs send a key in the header x-api-key. Anyone who has a key speaks at your expense.',
     create: 'Create a key',
     none: 'No keys yet',
     noneLead: 'Create one to call the service from a program.',
@@ -279,7 +279,7 @@ export const words = {
     renameTitle: 'Rename the key',
     revoke: 'Revoke',
     revokeTitle: (name: string) => `Revoke ${isolated(name)}?`,
-    revokeLead: 'Programs that use this key are refused at once, and what they have open ends. This cannot be undone.',
+    revokeLead: 'Programs that use this key are refused immediately, and open requests end. This cannot be undone.',
     revokeWord: 'revoke',
     revoked: 'The key is revoked.',
     renamed: 'The key is renamed.',
@@ -362,10 +362,10 @@ export const words = {
     accepted: 'Accepted',
     accept: 'Accept the terms',
     closing: 'Close the account',
-    closingLead: 'Ends your subscription, revokes all keys, and erases your voices, clips and personal data for good.',
-    closeTitle: 'Close your account for good?',
-    closeLead: 'All keys and sessions end at once. Your voices, clips and personal data are erased and cannot be ' +
-      'restored, by anybody. What was used past your plan is charged.',
+    closingLead: 'Ends your subscription, revokes all keys, and permanently erases voices, clips and personal data.',
+    closeTitle: 'Permanently close your account?',
+    closeLead: 'All keys and sessions end immediately. Your voices, clips and personal data are erased and cannot be ' +
+      'restored. Usage past your plan is charged.',
     closeWord: 'close my account',
     closed: 'Your account is closed.',
   },
@@ -392,10 +392,10 @@ export const words = {
     cap: 'Spending cap',
     noCap: 'None',
     capSpent: (spent: string) => `${spent} spent past the plan`,
-    capHint: 'Bounds what characters past your plan cost',
+    capHint: 'Limits the cost of characters past your plan',
     editCap: 'Edit',
     capTitle: 'Spending cap',
-    capLead: 'Speech that could cost more than this past your plan, in one period, is refused. It holds at once.',
+    capLead: 'Speech that could exceed this cost past your plan in a period is refused. It applies immediately.',
     capOn: 'Cap',
     capOff: 'No cap',
     capAmount: (currency: string) => `Amount in a period (${currency})`,
@@ -418,7 +418,7 @@ export const words = {
     subscribeTitle: (name: string) => `Subscribe to ${name}`,
 
     changeTitle: (name: string) => `Change to ${name}`,
-    previewing: 'Working out what this costs',
+    previewing: 'Calculating the cost',
     chargedNow: 'Charged now',
     nothingNow: 'Nothing is charged now.',
     beginsNow: (name: string, price: string) =>
@@ -436,14 +436,14 @@ export const words = {
       `You keep your plan until ${when}, and can resume it until then. After that your account ` +
       'is on the free plan: your keys, voices and clips stay.',
     cancelled: (when: string) => `The subscription ends on ${when}.`,
-    resumed: 'The subscription goes on.',
+    resumed: 'The subscription continues.',
     kept: 'The change is dropped. You keep your plan.',
 
     notices: {
       incomplete: (name: string) => `${name} begins when its first payment is made.`,
       pay: 'Pay now',
       pastDue: 'The last payment has failed. Replace the card, or pay the invoice. Otherwise your plan ends.',
-      unpaid: (amount: string) => `An invoice of ${amount} is not paid. A new card pays it at once.`,
+      unpaid: (amount: string) => `An invoice of ${amount} is not paid. A new card pays it immediately.`,
       openInvoice: 'Open the invoice',
       replaceCard: 'Replace the card',
       pending: (name: string, when: string) =>
@@ -456,7 +456,7 @@ export const words = {
       resume: 'Resume it',
       second: (amount: string, when: string) =>
         `You pay a second subscription (${amount} a month, until ${when} at least). ` +
-        'To end this one, cancel: the other one goes on.',
+        'To end this one, cancel: the other one continues.',
       paid: 'The payment is made. Your plan follows in a moment.',
       registered: 'The new card pays from now on.',
     },
@@ -530,7 +530,7 @@ export const words = {
     remove: 'Delete',
     removeOf: (word: string) => `Delete ${isolated(word)}`,
     removed: 'The word is deleted.',
-    saved: 'Saved. From now on it is spoken so.',
+    saved: 'Saved. It is spoken like this from now on.',
   },
 
   activity: {
@@ -538,7 +538,7 @@ export const words = {
     lead: 'What was done in your account, by whom, and from where.',
     area: 'About',
     areas: { sessions: 'Access', billing: 'Billing', activity: 'Voices and clips' },
-    none: 'Nothing was done here yet',
+    none: 'No activity yet',
     what: 'What',
     who: 'By',
     from: 'From',

@@ -1,12 +1,12 @@
-// The part of the player that runs beside the page, where audio does not wait for what the page does. It holds the
-// whole sound, so that seeking needs nobody.
+// The part of the player that runs in the audio thread, independent of the page. It has the whole sound, so that it can
+// seek by itself.
 interface Port { onmessage: (event: { data: Told }) => void; postMessage: (told: Position) => void }
 declare class AudioWorkletProcessor { readonly port: Port }
 declare function registerProcessor(name: string, processor: new () => AudioWorkletProcessor): void
 
 export interface Told { add?: Int16Array; seek?: number; playing?: boolean; complete?: boolean; release?: boolean }
 
-// Position is told while a sound plays, in frames.
+// Position is reported while a sound plays, in frames.
 export interface Position { at: number; over: boolean }
 
 const often = 1024 // frames between two reports
@@ -15,8 +15,8 @@ class Player extends AudioWorkletProcessor {
   private pieces: Int16Array[] = []
   private total = 0
   private at = 0
-  private piece = 0 // that at is in
-  private begins = 0 // of the piece
+  private piece = 0 // index of the piece that contains at
+  private begins = 0 // start of that piece
   private told = 0
   private playing = false
   private complete = false

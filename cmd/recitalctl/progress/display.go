@@ -13,33 +13,33 @@ import (
 )
 
 const (
-	wholeBar = 10_000                 // maximum of a bar
-	barWidth = 40                     // in columns, if there are as many
-	refresh  = 200 * time.Millisecond // interval at which bars are drawn
-	every    = 5 * time.Second        // interval at which an item whose state does not change is printed as a line
+	wholeBar = 10_000                 // length of a bar
+	barWidth = 40                     // in columns, if there is room
+	refresh  = 200 * time.Millisecond // interval of drawing bars
+	every    = 5 * time.Second        // interval of printing an item whose state does not change
 )
 
-// Item is something that is under way. Text from a server must already be printable.
+// Item is the progress of something. Text from a server must already be printable.
 type Item struct {
-	Title   string  // identifies it
-	Share   float64 // that is done, 0 to 1; negative if unknown
-	State   string  // has a line printed as soon as it changes
-	Details string  // figures next to a bar or in a line
-	Object  any     // the item for programs
+	Title   string  // identifies the item
+	Share   float64 // share that is done, from 0 to 1; negative if unknown
+	State   string  // a line is printed when it changes
+	Details string  // text next to a bar or in a line
+	Object  any     // encoded for programs
 	Done    bool
-	Failed  bool // it cannot succeed any more
+	Failed  bool // it can no longer succeed
 }
 
 func (i Item) ended() bool { return i.Done || i.Failed }
 
-// Display displays the progress of items: as bars on a terminal, and elsewhere as a line when the state of an item
-// changes, and at intervals.
+// Display shows the progress of items. On a terminal it draws bars. Elsewhere it prints a line whenever the state of an
+// item changes, and at intervals.
 type Display struct {
 	out, notes io.Writer
 	objects    bool
 	shown      map[string]shown
 
-	bars    *mpb.Progress // nil for lines
+	bars    *mpb.Progress // nil if lines are printed
 	byTitle map[string]*mpb.Bar
 	mu      sync.Mutex
 	details map[string]string
@@ -50,7 +50,7 @@ type shown struct {
 	at   time.Time
 }
 
-// New returns a Display for people, on a screen if there is one.
+// New returns a Display for people. It draws on screen unless that is nil.
 func New(screen *os.File, notes io.Writer) *Display {
 	d := &Display{out: notes, notes: notes, shown: map[string]shown{}, byTitle: map[string]*mpb.Bar{},
 		details: map[string]string{}}
@@ -61,12 +61,12 @@ func New(screen *os.File, notes io.Writer) *Display {
 	return d
 }
 
-// NewJSON returns a Display for programs, which prints JSON objects on out.
+// NewJSON returns a Display for programs, which prints JSON objects to out.
 func NewJSON(out, notes io.Writer) *Display {
 	return &Display{out: out, notes: notes, objects: true, shown: map[string]shown{}}
 }
 
-// Show displays items. It is called repeatedly, always with the same order of items.
+// Show updates items. Each call must have the same items in the same order.
 func (d *Display) Show(items ...Item) { d.show(items, time.Now()) }
 
 func (d *Display) show(items []Item, now time.Time) {
@@ -92,7 +92,7 @@ func (d *Display) line(item Item) string {
 		return fmt.Sprintf("%-16s %s", item.Title, item.Details)
 	}
 	text, err := json.Marshal(item.Object)
-	if err != nil { // a figure that is not a number
+	if err != nil { // a number that JSON cannot represent
 		return "{}"
 	}
 	return string(text)
@@ -107,7 +107,7 @@ func (d *Display) draw(item Item) {
 		bar = d.addBar(item)
 		d.byTitle[item.Title] = bar
 	}
-	bar.SetCurrent(min(int64(item.Share*wholeBar), wholeBar-1)) // a full bar cannot change any more
+	bar.SetCurrent(min(int64(item.Share*wholeBar), wholeBar-1)) // a full bar can no longer change
 	switch {
 	case item.Done:
 		bar.SetTotal(wholeBar, true)
@@ -130,13 +130,13 @@ func (d *Display) addBar(item Item) *mpb.Bar {
 		mpb.PrependDecorators(decor.Name(item.Title, decor.WCSyncSpaceR)), mpb.AppendDecorators(decor.Any(details)))
 }
 
-// Note displays a message.
+// Note prints a message.
 func (d *Display) Note(text string) { fmt.Fprintln(d.notes, text) }
 
-// Close ends the display, and leaves its last state on the screen.
+// Close ends the display. Its last state stays on the screen.
 func (d *Display) Close() {
 	for _, bar := range d.byTitle {
-		bar.Abort(false) // no effect on a full one
+		bar.Abort(false) // no effect on a full bar
 	}
 	if d.bars != nil {
 		d.bars.Wait()

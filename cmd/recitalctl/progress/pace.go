@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// window is the length of the window for the pace: long enough to be steady, short enough to follow a change.
+// window is the length of the sliding window: long enough to be steady, short enough to follow changes.
 const window = 10 * time.Second
 
-// Pace estimates how fast a generation is built, over a sliding window of observations.
+// Pace estimates the speed of building a generation over a sliding window.
 type Pace struct {
 	seen []sighting
 }
@@ -23,10 +23,10 @@ type sighting struct {
 	share  float64
 }
 
-// See records how many events were read by a time, and what share of the log that is (0 to 1).
+// See records the number of events that were read until at, and their share of the log (0 to 1).
 func (p *Pace) See(at time.Time, events int64, share float64) {
 	if n := len(p.seen); n > 0 && events < p.seen[n-1].events {
-		p.seen = nil // it was restarted
+		p.seen = nil // the build was restarted
 	}
 	p.seen = append(p.seen, sighting{at, events, share})
 	for len(p.seen) > 2 && at.Sub(p.seen[1].at) >= window {
@@ -34,7 +34,7 @@ func (p *Pace) See(at time.Time, events int64, share float64) {
 	}
 }
 
-// Rate returns the events per second; 0 while unknown.
+// Rate returns the events per second, or 0 while it is unknown.
 func (p *Pace) Rate() float64 {
 	first, last, ok := p.span()
 	if !ok {
@@ -43,7 +43,7 @@ func (p *Pace) Rate() float64 {
 	return float64(last.events-first.events) / last.at.Sub(first.at).Seconds()
 }
 
-// Left returns the time until everything is read, extrapolated from the recent share.
+// Left returns the estimated time until the end of the log, based on the window.
 func (p *Pace) Left() (left time.Duration, known bool) {
 	first, last, ok := p.span()
 	if !ok || last.share <= first.share {
@@ -56,7 +56,7 @@ func (p *Pace) Left() (left time.Duration, known bool) {
 	return time.Duration(seconds * float64(time.Second)), true
 }
 
-// longestForecast is the limit beyond which a forecast is meaningless.
+// longestForecast is the limit of useful forecasts.
 const longestForecast = 100 * 24 * time.Hour
 
 func (p *Pace) span() (first, last sighting, ok bool) {
@@ -67,12 +67,12 @@ func (p *Pace) span() (first, last sighting, ok bool) {
 	return first, last, last.at.After(first.at)
 }
 
-// Percent rounds down, so that 100 % means complete.
+// Percent formats a share. It rounds down, so that 100 % means complete.
 func Percent(share float64) string {
 	return strconv.Itoa(int(math.Floor(max(0, min(share, 1))*100))) + " %"
 }
 
-// Count groups the digits of a number: 1,234,567.
+// Count formats a number with separators: 1,234,567.
 func Count(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	sign := ""
@@ -87,7 +87,7 @@ func Count(n int64) string {
 	return sign + strings.Join(append([]string{digits}, groups...), ",")
 }
 
-// Span rounds a duration for people.
+// Span formats a duration for people.
 func Span(d time.Duration) string {
 	switch {
 	case d <= 0:

@@ -22,7 +22,7 @@ func TestThePaceIsThatOfTheLastSeconds(t *testing.T) {
 	require.False(t, known)
 	require.Zero(t, p.Rate())
 
-	// given a slow start, then a pace that is ten times as fast
+	// given a slow start, then a tenfold pace
 	for second := 1; second <= 20; second++ {
 		p.See(at(second), int64(second*10), float64(second)*0.001)
 	}
@@ -35,7 +35,7 @@ func TestThePaceIsThatOfTheLastSeconds(t *testing.T) {
 	require.True(t, known)
 	require.InDelta(t, 78, left.Seconds(), 1e-6) // 0.78 of the log at 0.01 per second
 
-	// when it restarts, then the pace does, too
+	// when the build restarts, then the pace does, too
 	p.See(at(41), 5, 0.001)
 	require.Zero(t, p.Rate())
 
@@ -78,7 +78,7 @@ func TestALineIsPrintedOnAChangeAndEachFewSeconds(t *testing.T) {
 		return out.String()
 	}
 
-	// when items begin, then only a state is worth a line at once
+	// when items start, then only changes of state have a line immediately
 	lines.show([]Item{account, stage}, now)
 	require.Equal(t, "account v1 g2    50 %\n", printed())
 	account.Details, stage.Details = "60 %", "10 %"
@@ -87,7 +87,7 @@ func TestALineIsPrintedOnAChangeAndEachFewSeconds(t *testing.T) {
 	lines.show([]Item{account, stage}, now.Add(every))
 	require.Equal(t, "account v1 g2    60 %\ncopying the log  10 %\n", printed())
 
-	// when one changes and one ends, then both have a line, and the one that has ended no further one
+	// when one changes and one ends, then both have a line, and the ended one has no more lines
 	account.State, stage.Failed = "stopped", true
 	lines.show([]Item{account, stage}, now.Add(every+1))
 	require.Equal(t, "account v1 g2    60 %\ncopying the log  10 %\n", printed())

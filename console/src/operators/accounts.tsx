@@ -1,4 +1,4 @@
-// Accounts: found by their id or by an e-mail address, one as it is, and what operators do with it.
+// Accounts: searching by id or e-mail address, viewing one, and operators' actions on it.
 import { useEffect, useState } from 'preact/hooks'
 import { characters, number, unix } from '../format'
 import { Empty, Field, Form, Header, Icon, Loaded, Time, useResource } from '../ui'
@@ -117,7 +117,7 @@ function One({ id }: { id: string }) {
   </>
 }
 
-// AccountFacts are those of an account at a time.
+// AccountFacts shows an account at a point in time.
 export function AccountFacts({ of }: { of: Account }) {
   const { subscription, usage } = of
   return <div class="card">
@@ -159,7 +159,7 @@ function ErasureFacts({ of }: { of: Erasure }) {
 
 function Credit({ id, onClose }: { id: string; onClose: () => void }) {
   const [count, setCount] = useState('')
-  // A repetition with the same id, after a lost reply, grants nothing more.
+  // A repetition with the same id, after a lost reply, has no effect.
   const [grant] = useState(() =>
     `console-${Array.from(crypto.getRandomValues(new Uint8Array(8)), b => b.toString(16).padStart(2, '0')).join('')}`)
   return <Act title={w.creditTitle} lead={w.creditLead} submit={w.grantCredit} done={w.granted}

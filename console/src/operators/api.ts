@@ -71,11 +71,11 @@ export type Area = 'sessions' | 'billing' | 'activity' | 'operators'
 
 const part = encodeURIComponent
 
-// query leaves out what is empty.
+// query omits empty parameters.
 export const query = (of: Record<string, string | undefined>) =>
   new URLSearchParams(Object.entries(of).filter((one): one is [string, string] => !!one[1])).toString()
 
-// why is the header of a reason. Headers hold bytes, so a reason is sent as those of UTF-8.
+// why returns the header of a reason. Headers contain bytes, so the reason is encoded as UTF-8.
 const why = (reason: string) =>
   reason.trim() ? { 'x-recital-reason': String.fromCharCode(...new TextEncoder().encode(reason.trim())) } : {}
 const act = (method: string, path: string, body?: unknown, reason = '') =>

@@ -1,4 +1,4 @@
-// The page of operators and auditors: who is signed in, and which view is shown.
+// The page of operators and auditors: sign-in and the current view.
 import { createContext, type FunctionComponent } from 'preact'
 import { useContext, useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, base, messageOf } from '../api'
@@ -24,10 +24,10 @@ const entries = names.map(name => ({ name, label: words.views[name], icon: name 
 
 const WhoContext = createContext<Who | null>(null)
 
-// useWho returns who is signed in, within the views.
+// useWho returns the signed-in person within the views.
 export const useWho = () => useContext(WhoContext)!
 
-// useChanges reports whether the person may change something.
+// useChanges reports whether the person may make changes.
 export const useChanges = () => useWho().role === 'operator'
 
 export interface Place { view: View; id: string }
@@ -36,13 +36,13 @@ function decoded(part: string): string {
   try { return decodeURIComponent(part) } catch { return part }
 }
 
-// placeOf reads an address such as #/accounts/7.
+// placeOf parses an address such as #/accounts/7.
 function placeOf(hash: string): Place {
   const [view, id = ''] = hash.replace(/^#\//, '').split('/')
   return { view: names.find(name => name === view) ?? 'overview', id: decoded(id) }
 }
 
-// usePlace returns the view and what it is about.
+// usePlace returns the view and its subject.
 export function usePlace(): Place {
   const [hash, setHash] = useState(location.hash)
   useEffect(() => {
@@ -65,7 +65,7 @@ export function App() {
   </>
 }
 
-// accepted explains a token that is refused in the words of the page.
+// accepted replaces the error of a refused token by the page's own words.
 async function accepted(token: string) {
   try {
     await api.signIn(token.trim())
@@ -79,7 +79,7 @@ function SignIn({ ended, onSignedIn }: { ended: boolean; onSignedIn: () => Promi
   const field = useRef<HTMLInputElement>(null)
   useEffect(() => {
     document.title = `${words.signIn} · ${shared.product}`
-    field.current?.focus() // also where a session has ended, when browsers heed no autofocus any more
+    field.current?.focus() // browsers ignore autofocus after a session has ended
   }, [])
   return <main class="bare sign-in">
     <div class="brand"><Logo />{shared.product}</div>
@@ -99,7 +99,7 @@ function SignIn({ ended, onSignedIn }: { ended: boolean; onSignedIn: () => Promi
   </main>
 }
 
-// useEnd ends the session on the page when it ends.
+// useEnd ends the session on the page at its expiry.
 function useEnd(at: string | null) {
   useEffect(() => {
     if (at === null) return

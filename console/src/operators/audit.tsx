@@ -90,10 +90,10 @@ const lineOf = (of: Entry): (string | number)[] => [of.at, of.kind, of.sentence,
   of.actor.session ?? '',
   of.stream, of.revision, of.position, of.event_id, of.correlation, of.causation]
 
-// mostSaved bounds what is put into one file.
+// mostSaved is the maximum number of entries in a file.
 const mostSaved = 20_000
 
-// saveAll saves the entries of a filter, of which there may be more than are shown.
+// saveAll saves the entries of a filter, including those that are not shown.
 async function saveAll(area: Area, of: Filter) {
   const entries: Entry[] = []
   for (let page: string | null = ''; page !== null && entries.length < mostSaved;) {

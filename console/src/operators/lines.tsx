@@ -1,4 +1,4 @@
-// A plot of lines over time, with what they are worth under the pointer or the arrow keys.
+// A plot of lines over time, with their values under the pointer or the arrow keys.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { dateTime, utc } from '../format'
 import { words } from './words'
@@ -7,7 +7,7 @@ export interface Line { name: string; kind: 'first' | 'second'; values: (number 
 
 const height = 180, bottom = 24, left = 62, top = 10, right = 8
 
-// roundAbove is the least round number that is not below n.
+// roundAbove returns the smallest round number that is not below n.
 function roundAbove(n: number): number {
   const power = 10 ** Math.floor(Math.log10(n))
   return [1, 2, 4, 5, 10].map(step => step * power).find(round => round >= n * 0.9999)!
@@ -22,7 +22,7 @@ function pathOf(values: (number | null)[], x: (i: number) => number, y: (value: 
     : `${i === 0 || values[i - 1] === null ? 'M' : 'L'}${x(i).toFixed(1)} ${y(value).toFixed(1)}`).join('')
 }
 
-// Lines shows at least so many seconds as span, up to the last of the times.
+// Lines shows at least span seconds, up to the last of the times.
 export function Lines({ title, times, span, lines, shown, least = 1 }: {
   title: string; times: number[]; span: number; lines: Line[]; shown: (value: number) => string; least?: number
 }) {

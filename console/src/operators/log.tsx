@@ -1,4 +1,4 @@
-// The log: its events, one whole, and the life of an account.
+// The log: its events, single events, and the life of an account.
 import { useEffect, useState } from 'preact/hooks'
 import { messageOf } from '../api'
 import { dateTime, number, unix, utc } from '../format'
@@ -94,8 +94,8 @@ function EventList({ filter }: { filter: Filter }) {
 
 const areas: Area[] = ['sessions', 'billing', 'activity']
 
-// lived are the entries of an account in all areas up to a time, the oldest first. So far reports where they end, when
-// an area has more than a page.
+// lived returns the entries of an account in all areas up to a time, the oldest first. If an area has more than a page,
+// it also returns where they end.
 async function lived(account: string, asOf: string): Promise<{ entries: Entry[]; soFar: boolean }> {
   const pages = await Promise.all(areas.map(area => api.entries(area, { account, to: asOf, limit: '1000' })))
   const ends = pages.filter(page => page.next_page_token).map(page => page.entries.at(-1)!.at)

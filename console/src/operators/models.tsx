@@ -46,7 +46,7 @@ export function Models() {
   </>
 }
 
-// Lags plots what the instance has noted, and what is known now.
+// Lags plots the lags that the instance has recorded, and the current one.
 function Lags({ figures, now }: { figures: Figure[]; now: Overview }) {
   const most = (of: Generation[]) => of.length > 0 ? Math.max(...of.map(one => one.lag)) : null
   const live = most(now.projections.filter(one => one.live)),
@@ -57,7 +57,7 @@ function Lags({ figures, now }: { figures: Figure[]; now: Overview }) {
     { name: w.ofBuilding, kind: 'second', values: [...figures.map(one => one.lag_building), building] }]} />
 }
 
-// hasOlder reports whether a live generation has one before it to go back to.
+// hasOlder reports whether a live generation has a previous one to roll back to.
 const hasOlder = (one: Generation, all: Generation[]) =>
   all.some(other => other.name === one.name && other.version === one.version && other.generation < one.generation)
 

@@ -1,4 +1,4 @@
-// What is open, the parts, what this instance did in the last hour, and the instances.
+// Open alerts, the parts, the last hour of this instance, and the instances.
 import { useState } from 'preact/hooks'
 import { duration, number, unix } from '../format'
 import { announce } from '../live'
@@ -11,9 +11,9 @@ import { words } from './words'
 
 const w = words.overview
 const hour = 3600
-const often = 10_000, seldom = 60_000 // milliseconds: the doctor tries each part
+const often = 10_000, seldom = 60_000 // milliseconds; the doctor tests each part
 
-// Overview shows nothing before both of what stands at its top are there, so that neither moves what is read already.
+// Overview waits for both sections at its top, so that neither moves the other.
 export function Overview() {
   const alerts = useResource(api.alerts, ['operators'])
   const figures = useResource(api.figures, ['operators'])
@@ -111,7 +111,7 @@ function Findings({ of }: { of: Doctor }) {
   </li>)}</ul>
 }
 
-// feedsOf counts what each instance feeds. A long name that was cut off is the beginning of one that is known.
+// feedsOf counts the generations that each instance feeds. A cut off name is the beginning of a known one.
 function feedsOf(here: Doctor, models: Models | undefined): Map<string, number> {
   const counts = new Map([[here.instance, 0]])
   for (const { instance } of models?.projections ?? [])

@@ -1,4 +1,4 @@
-// What several views of operators show.
+// The parts that several views of operators share.
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { utc } from '../format'
@@ -7,7 +7,7 @@ import { Copy, Dialog, Field, Form, Icon, Loaded, toast, useResource } from '../
 import { api, type LogEvent } from './api'
 import { words } from './words'
 
-// usePolling calls again in intervals, in milliseconds, while the page is visible.
+// usePolling calls again at an interval in milliseconds, while the page is visible.
 export function usePolling(again: () => void, every: number) {
   useEffect(() => {
     const timer = setInterval(() => { if (!document.hidden) again() }, every)
@@ -18,7 +18,7 @@ export function usePolling(again: () => void, every: number) {
 const good = ['ok', 'current', 'open', 'active', 'complete']
 const bad = ['fault', 'stopped', 'blocking', 'unfed', 'closed', 'erased']
 
-// State is the state of something, in words and in a colour.
+// State shows a state in words and in a colour.
 export function State({ of }: { of: string }) {
   return <span class={`badge ${good.includes(of) ? 'good' : bad.includes(of) ? 'bad' : 'neutral'}`}>{words.states[of]
     ?? of}</span>
@@ -33,7 +33,7 @@ export function Reason({ value, onChange, needed, hint = words.reasonHint }: {
   </Field>
 }
 
-// Act is a dialog that does something for a reason, after which everything is read again.
+// Act is a dialog for an action with a reason. Then everything is read again.
 export function Act({ title, lead, submit, done, danger, needed, action, onClose, children }: {
   title: string; lead?: string; submit: string; done: string; danger?: boolean; needed?: boolean
   action: (reason: string) => Promise<unknown>; onClose: () => void; children?: ComponentChildren
@@ -56,7 +56,7 @@ export function Act({ title, lead, submit, done, danger, needed, action, onClose
 
 export interface EventName { stream: string; revision: number }
 
-// EventDialog shows one event of the log whole.
+// EventDialog shows a whole event of the log.
 export function EventDialog({ of, onClose, children }: {
   of: EventName | LogEvent; onClose: () => void; children?: ComponentChildren
 }) {
@@ -93,14 +93,14 @@ function Json({ text, label }: { text: string; label: string }) {
   return <div class="code"><pre tabIndex={0} role="group" aria-label={label}>{text}</pre><Copy text={text} /></div>
 }
 
-// Facts are names and what they are.
+// Facts is a list of names and values.
 export function Facts({ of }: { of: ([string, ComponentChildren] | false)[] }) {
   return <dl class="facts">
     {of.filter(fact => fact !== false).map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}
   </dl>
 }
 
-// Table scrolls sideways where it is too narrow for its columns. Those of the names in ends are numbers.
+// Table scrolls sideways if it is too narrow for its columns. The columns in ends are numbers.
 export function Table({ label, head, ends = [], children }: {
   label: string; head: string[]; ends?: string[]; children: ComponentChildren
 }) {

@@ -9,7 +9,7 @@ const pageSize = 20
 
 export function Activity() {
   const [area, setArea] = useState<Area>('sessions')
-  const [tokens, setTokens] = useState<string[]>(['']) // of the pages until the one that is shown
+  const [tokens, setTokens] = useState<string[]>(['']) // of the pages up to the current one
   const at = tokens[tokens.length - 1]!
   const acts = useResource(() => activity(area, pageSize, at), ['account', 'sessions', 'billing', 'voices'], area + at)
   const choose = (next: Area) => { setArea(next); setTokens(['']) }

@@ -12,12 +12,12 @@ import '../styles/billing.css'
 
 const w = words.billing
 
-// Shown is what the view shows, read together.
+// Shown is the data of the view, read together.
 interface Shown { overview: Overview; products: Product[]; cap: Awaited<ReturnType<typeof billing.cap>> | null }
 
 type Open = { kind: 'change'; to: Product } | { kind: 'cancel' } | { kind: 'cap'; currency: string }
 
-// afterPayment are the times in milliseconds after which a payment may show.
+// afterPayment are the delays in milliseconds before looking for a payment's result.
 const afterPayment = [500, 1500, 4000]
 
 export function Billing() {
@@ -60,7 +60,7 @@ export function Billing() {
   </>
 }
 
-// Act carries something out, and says so or why it has failed.
+// Act carries out an action, and shows its result or failure.
 type Act = (what: () => Promise<unknown>, said?: string) => Promise<void>
 type Part = Shown & { act: Act; onOpen: (open: Open) => void }
 
@@ -76,13 +76,13 @@ async function register() {
   enterCard({ purpose: 'register', secret, title: w.registerTitle, amount: null, currency: null })
 }
 
-// subscribe leads to the page of cards. What has nothing to pay begins at once.
+// subscribe opens the page of cards. A subscription without a payment starts immediately.
 async function subscribe(price: string, name: string) {
   const { client_secret: secret, amount, currency } = await billing.subscribe(price)
   if (secret) enterCard({ purpose: 'pay', secret, title: w.subscribeTitle(name), amount, currency })
 }
 
-// change changes the plan. Where the bank asks the owner of the card, it leads to the page of cards.
+// change changes the plan. If the bank asks the card's owner, it opens the page of cards.
 async function change(price: string, name: string): Promise<Change | null> {
   try {
     return await billing.change(price)
@@ -93,7 +93,7 @@ async function change(price: string, name: string): Promise<Change | null> {
   }
 }
 
-// Attention is what waits for the owner, and what is going to change.
+// Attention lists what the owner has to do, and upcoming changes.
 function Attention({ overview, products, act }: Shown & { act: Act }) {
   const { subscription: s, invoices, other_subscriptions: others } = overview
   const { scheduled_change: next, pending_change: pending } = s
@@ -195,7 +195,7 @@ function Figures({ overview, products, cap, act, onOpen }: Part) {
   </dl>
 }
 
-// Busy is a button that waits for what it does.
+// Busy is a button that is disabled while its action runs.
 function Busy({ run, class: kind = 'button small', children }: {
   run: () => Promise<unknown>; class?: string; children: string
 }) {
@@ -271,7 +271,7 @@ function PlanAction({ of, overview, current, act, onOpen }: Omit<Part,
     {(dearer ? w.upgrade : w.downgrade)(of.name)}</button></div>
 }
 
-// ChangePlan shows what a change costs before it is made.
+// ChangePlan shows the cost of a change before it is made.
 function ChangePlan({ to, onClose }: { to: Product; onClose: () => void }) {
   const preview = useResource(() => billing.preview(to.price_id!), [])
   const confirm = async () => {

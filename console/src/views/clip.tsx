@@ -1,4 +1,4 @@
-// One clip: its sound with its waveform, and on request the times of its words.
+// A clip: its sound with its waveform and, on request, the times of its words.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, here, messageOf, type Clip, type WordTime } from '../api'
 import { dateTime, language, save } from '../format'
@@ -13,7 +13,7 @@ const w = words.clips
 
 interface Loaded { blob: Blob; track: ElementTrack }
 
-// useSound reads the audio of a clip, and lets go of it with the dialog.
+// useSound loads the audio of a clip, and releases it with the dialog.
 function useSound(clip: Clip): { sound: Loaded | undefined; error: unknown; load: () => void } {
   const [state, setState] = useState<{ sound?: Loaded; error?: unknown }>({})
   const track = useRef<ElementTrack>(undefined)

@@ -111,7 +111,7 @@ function Filters({ filter, voices, onChange, onJump }: {
   </div>
 }
 
-// Day passes on whole days only: while a year is typed it is one of long ago.
+// Day only reports complete days, because a year that is being typed is one of long ago.
 function Day({ label, value, onChange }: { label: string; value: string; onChange: (day: string) => void }) {
   return <Field label={label}>
     <input type="date" value={value} min="2000-01-01" max="9998-12-31"
@@ -134,19 +134,19 @@ function None({ filtered, onAll }: { filtered: boolean; onAll: () => void }) {
       href="#/playground">{w.toPlayground}</a></Empty>
 }
 
-// Place is where a row is: its rank, how many there are, and the pixels from the top of what scrolls.
+// Place is the position of a row: its rank, the number of rows, and the pixels from the top of the scrolled element.
 interface Place { rank: number; total: number; top: number }
 
-// rowHeight is that of .clips li, in pixels.
+// rowHeight is the height of .clips li in pixels.
 const rowHeight = 72
-const pause = 400 // without a movement, after which the scroll bar is put right, in milliseconds
+const pause = 400 // milliseconds without a movement after which the scroll bar is corrected
 
 type Draw = (clip: Clip, place: Place) => ComponentChildren
 
-// Drawn is a row in the document with what it was drawn from. It is drawn again when any of that changes.
+// Drawn is a row in the document with its data. It is drawn again if they change.
 interface Drawn { clip: Clip | undefined; top: number; total: number; by: Draw; node: ComponentChildren }
 
-// List has only the rows in the document that are seen, and some around them.
+// List only has visible rows in the document, and some around them.
 function List({ rows, total, goTo, children }: {
   rows: Rows; total: number; goTo: { rank: number } | undefined; children: Draw
 }) {
@@ -163,11 +163,11 @@ function List({ rows, total, goTo, children }: {
   }, [])
   const [first, end] = seen(scroll, sizes)
   useEffect(() => {
-    const soon = setTimeout(() => rows.want(first, end), 60) // what is only passed is not read
+    const soon = setTimeout(() => rows.want(first, end), 60) // rows that are only passed are not loaded
     return () => clearTimeout(soon)
   }, [first, end, rows.want])
   useEffect(() => { if (goTo) setScroll(to(goTo.rank, sizes)) }, [goTo])
-  const known = useRef(0) // where the element has scrolled to: it is not asked after a change, which costs a layout
+  const known = useRef(0) // the element's scroll position, kept because reading it after a change costs a layout
   useLayoutEffect(() => {
     if (Math.abs(known.current - scroll.top) > 1) box.current!.scrollTop = known.current = scroll.top
   }, [scroll])

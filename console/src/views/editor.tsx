@@ -6,7 +6,7 @@ import { words } from '../words'
 
 const w = words.playground
 
-const mostColoured = 20_000 // characters: what is longer cannot be spoken, and would be slow to colour
+const mostColoured = 20_000 // characters; longer text cannot be spoken and would be slow to colour
 
 export function Editor({ text, onChange, onSubmit }: {
   text: string; onChange: (text: string) => void; onSubmit: () => void

@@ -7,11 +7,11 @@ const w = words.firstSteps
 type Step = keyof typeof w.steps
 const steps: [Step, string][] = [['sound', '#/playground'], ['key', '#/keys'], ['voice', '#/voices']]
 
-// Kept is what the browser keeps: usage begins anew with each period, and keys can be revoked.
+// Kept is stored in the browser, because usage restarts with each period and keys can be revoked.
 interface Kept { hidden?: boolean; done: Step[] }
 
-// FirstSteps are shown until they are done or dismissed. They take their place before the account is loaded, so that
-// nothing moves.
+// FirstSteps are shown until they are done or dismissed. Their space is reserved before the account is loaded, so that
+// the page does not shift.
 export function FirstSteps() {
   const { profile, account: { data: account } } = useSigned()
   const key = 'first-steps-' + profile.id

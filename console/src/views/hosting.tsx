@@ -8,15 +8,15 @@ import { words } from '../words'
 const w = words.hosting
 const storageKey = 'hosting-config'
 
-// given is what the hosting platform puts into the address when the integration is installed.
+// given has the parameters that the hosting platform adds to the address when the integration is installed.
 function given(): { config: string; code: string } {
   const query = new URLSearchParams(location.search)
   return { config: query.get('configurationId') ?? localStorage.getItem(storageKey) ?? '',
     code: query.get('code') ?? '' }
 }
 
-// Hosting connects an account of the hosting platform when its owner asks for it. A link alone must not: it might name
-// the projects of somebody else.
+// Hosting connects an account of the hosting platform when its owner asks for it. A link alone must not connect it,
+// because it could name another person's projects.
 export function Hosting() {
   const [config, setConfig] = useState(() => given().config)
   const [code, setCode] = useState(() => given().code)
@@ -24,7 +24,7 @@ export function Hosting() {
   const connect = async () => {
     setFound(await hosting.projects(config.trim(), code.trim()))
     localStorage.setItem(storageKey, config.trim())
-    setCode('') // the platform takes it once
+    setCode('') // the platform accepts it once
     if (location.search) history.replaceState(null, '', location.pathname + location.hash)
   }
   return <section aria-labelledby="hosting">

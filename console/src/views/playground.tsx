@@ -23,7 +23,7 @@ const initial: Settings = {
   text: w.sample, voice: 'leah', model: 'aurora', language: 'auto', speed: 1, variation: '', seed: '',
 }
 
-// The settings outlive a reload, the text only in this tab.
+// The settings survive a reload, the text only in this tab.
 function stored(): Settings {
   try {
     const kept = JSON.parse(localStorage.getItem('playground') ?? '{}')
@@ -38,16 +38,16 @@ function keep({ text, seed: _, ...settings }: Settings) {
     localStorage.setItem('playground', JSON.stringify(settings))
     sessionStorage.setItem('text', text)
   } catch {
-    // What the browser does not keep is as it was at first after a reload.
+    // Without the browser's storage, a reload restores the defaults.
   }
 }
 
 type Phase = { kind: 'idle' } | { kind: 'making' } | { kind: 'failed'; error: unknown }
 
-// Made is a sound and what it was made of; the blob is there when it is complete.
+// Made is a sound with its settings. It has a blob when it is complete.
 interface Made { sound: Sound; settings: Settings; blob?: Blob; times?: WordTime[] }
 
-// useSpeech makes one sound at a time, and lets go of the one before.
+// useSpeech makes one sound at a time, and releases the previous one.
 function useSpeech(settings: Settings) {
   const [phase, setPhase] = useState<Phase>({ kind: 'idle' })
   const [made, setMade] = useState<Made>()
@@ -153,7 +153,7 @@ export function Playground() {
   </>
 }
 
-// Live sends what is typed, word by word: what is sent is spoken, and can be changed no more.
+// Live sends text word by word as it is typed. Sent text is spoken and can no longer be changed.
 function Live({ speech }: { speech: ReturnType<typeof useSpeech> }) {
   const [text, setText] = useState('')
   const talk = useRef<Talk>(undefined)
@@ -166,7 +166,7 @@ function Live({ speech }: { speech: ReturnType<typeof useSpeech> }) {
   const begin = () => { talk.current = undefined; speech.converse(began => { talk.current = began }) }
   const typed = (event: InputEvent & { currentTarget: HTMLInputElement }) => {
     const all = event.currentTarget.value
-    const end = event.isComposing ? 0 : all.search(/\s\S*$/) + 1 // while an input method composes, nothing is final
+    const end = event.isComposing ? 0 : all.search(/\s\S*$/) + 1 // input methods may still change the text
     say(all.slice(0, end))
     setText(event.currentTarget.value = all.slice(end))
   }
@@ -187,7 +187,7 @@ function Live({ speech }: { speech: ReturnType<typeof useSpeech> }) {
   </>
 }
 
-// History offers the latest clips: what they were made of is taken over.
+// History offers the latest clips and restores their text and settings.
 function History({ voices, onTake, onClose }: {
   voices: Voice[] | undefined; onTake: (part: Partial<Settings>) => void; onClose: () => void
 }) {

@@ -68,7 +68,7 @@ function Table({ entries, onEdit, onRemove }: {
   </div>
 }
 
-// Edit adds an entry or changes what one says. Word and language are what an entry is known by, so they stay.
+// Edit adds or changes an entry. Word and language identify an entry, so they cannot be changed.
 function Edit({ entry, onClose }: { entry: Pronunciation | null; onClose: () => void }) {
   const [word, setWord] = useState(entry?.word ?? '')
   const [how, setHow] = useState<'spoken' | 'ipa'>(entry?.ipa != null ? 'ipa' : 'spoken')

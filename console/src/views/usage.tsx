@@ -10,7 +10,7 @@ import { words } from '../words'
 
 const w = words.usage
 
-// cap is the spending cap; a plan that bills nothing past its characters has none.
+// cap is the spending cap. A plan without billing beyond its characters has none.
 const cap = () => api.cap().catch(() => null)
 
 export function Usage() {
@@ -34,7 +34,7 @@ export function Usage() {
   </>
 }
 
-// charactersOf is how many characters past the plan a spending cap permits, null without one.
+// charactersOf returns the number of characters beyond the plan that a spending cap permits, or null without a cap.
 async function charactersOf(spending: Spending): Promise<number | null> {
   if (spending?.amount == null || !spending.currency) return null
   const [{ subscription }, products] = await Promise.all([billing.overview(), billing.products()])
@@ -108,7 +108,7 @@ function History({ days, periods, keys, limit, pastCap, credit }: {
   </>
 }
 
-// dailyBars are the last days, those without a use as well.
+// dailyBars returns the last days, including those without usage.
 function dailyBars(days: Day[], span: number): Bar[] {
   const used = new Map(days.map(one => [one.day, one]))
   const today = Date.parse(new Date().toISOString().slice(0, 10))
@@ -166,7 +166,7 @@ function ByKey({ used, known }: { used: KeyUsage[]; known: Key[] }) {
   </Downloadable>
 }
 
-// Downloadable is a table that can be had as CSV.
+// Downloadable is a table with a CSV download.
 function Downloadable({ title, file, lines, children }: {
   title: string; file: string; lines: (string | number)[][]; children: ComponentChildren
 }) {

@@ -1,4 +1,4 @@
-// Making a voice: of a recording by the microphone, or of files; what they are worth is seen before.
+// Making a voice from a microphone recording or from files, whose quality is shown first.
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { api, here, type Precheck, type Voice } from '../api'
 import { clock } from '../format'
@@ -14,7 +14,7 @@ import { words } from '../words'
 const w = words.voices
 
 const genders = Object.entries(w.genders)
-const shortest = 10 // seconds of a recording that is worth a voice
+const shortest = 10 // seconds of a usable recording
 
 type Source = 'record' | 'files'
 
@@ -94,10 +94,10 @@ function Level({ level }: { level: number }) {
   </span>
 }
 
-// Checked is what is known of a recording; null where it could not be found out.
+// Checked is the check of a recording, or null if it failed.
 interface Checked { outline: Outline | null; found: Precheck | null }
 
-// Checks rates the recordings one after the other, as the service takes one of an address at a time.
+// Checks rates the recordings in sequence, because the service accepts one at a time from an address.
 function Checks({ files }: { files: File[] }) {
   const [checked, setChecked] = useState<ReadonlyMap<File, Checked>>(new Map())
   const next = files.slice(0, 20).find(file => !checked.has(file))
@@ -155,7 +155,7 @@ function Hear({ id, address, label }: { id: string; address: string; label: stri
     onClick={() => play(id, address, () => toast(w.previewFailed))}><Icon name={on ? 'stop' : 'play'} /></button>
 }
 
-// Compare plays the recording and the voice that was made of it.
+// Compare plays the recording and the voice made from it.
 function Compare({ made, recording, onClose }: { made: Voice; recording: File; onClose: () => void }) {
   const voices = useResource(api.voices, ['voices'])
   const voice = voices.data?.find(one => one.id === made.id) ?? made

@@ -86,7 +86,7 @@ function Edit({ voice, onClose }: { voice: Voice; onClose: () => void }) {
   </Dialog>
 }
 
-// Remove says what has been made with the voice, of which nothing is lost, and what will fail.
+// Remove explains that clips made with the voice stay, and what will fail.
 function Remove({ voice, onClose }: { voice: Voice; onClose: () => void }) {
   const clips = useResource(() => api.clips(new URLSearchParams({ voice: voice.id, page_size: '1' }).toString()),
     ['clips'])

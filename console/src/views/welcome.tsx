@@ -6,13 +6,13 @@ import { words } from '../words'
 
 const w = words.welcome
 
-// known are providers whose issuers have another name than people know.
+// known maps issuers to the names that people know.
 const known: Record<string, string> = {
   'accounts.google.com': 'Google', 'login.microsoftonline.com': 'Microsoft', 'appleid.apple.com': 'Apple',
   'gitlab.com': 'GitLab', 'www.linkedin.com': 'LinkedIn',
 }
 
-// labelOf names a provider. Those for development are all on this machine.
+// labelOf returns the name of a provider. Providers for development are on this machine.
 function labelOf({ provider, issuer }: Provider): string {
   const host = new URL(issuer).hostname
   if (host === '127.0.0.1' || host === 'localhost' || host === '[::1]')
@@ -20,7 +20,7 @@ function labelOf({ provider, issuer }: Provider): string {
   return w.with(known[host] ?? host.replace(/^(www|auth|login|accounts|id|sso)\./, ''))
 }
 
-// failure is what the service says of a sign-in that has failed.
+// failure returns the message for a failed sign-in.
 function failure(): string | undefined {
   const reason = new URLSearchParams(location.search).get('error')
   return reason === null ? undefined : w.failed[reason] ?? w.failed.other

@@ -8,9 +8,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// parseCanonical parses metadata in the exact form that Encode writes, which is nearly all of it: encoding/json would
-// take longer for it than for the event's data. It returns false for any other form, valid or not; if it returns
-// true, encoding/json parses the same.
+// parseCanonical parses metadata in the exact form that Encode writes. Nearly all metadata has this form, and
+// encoding/json would take longer for it than for the event's data. It returns false for any other form, valid or not.
+// If it returns true, encoding/json parses the same value.
 func parseCanonical(raw []byte) (Metadata, bool) {
 	r := canonicalReader{rest: raw}
 	var m Metadata
@@ -38,7 +38,7 @@ func parseCanonical(raw []byte) (Metadata, bool) {
 	return m, !r.failed && len(r.rest) == 0
 }
 
-// canonicalReader consumes one element after another. After a failure its methods have no effect.
+// canonicalReader consumes JSON from the start of rest. After a failure its methods have no effect.
 type canonicalReader struct {
 	rest   []byte
 	failed bool
@@ -54,7 +54,7 @@ func (r *canonicalReader) has(prefix string) bool {
 
 func (r *canonicalReader) take(piece string) { r.failed = !r.has(piece) || r.failed }
 
-// text reads a string that needs no decoding. Its bytes are those of the input.
+// text reads a string without escapes. The result shares memory with the input.
 func (r *canonicalReader) text() []byte {
 	r.take(`"`)
 	end := bytes.IndexByte(r.rest, '"')
@@ -78,7 +78,7 @@ func (r *canonicalReader) optional(name string, to *string) {
 	}
 }
 
-// member reads a member whose value is a string, if it is present, and the comma after it.
+// member reads a member with a string value and the comma after it, if the member is present.
 func (r *canonicalReader) member(name string, to *string) {
 	if !r.has(name) {
 		return
@@ -88,9 +88,9 @@ func (r *canonicalReader) member(name string, to *string) {
 	r.take(`,`)
 }
 
-// id reads a member whose value is an id, if it is present, and the comma after it.
+// id reads a member with an id and the comma after it, if the member is present.
 func (r *canonicalReader) id(name string, to *uuid.UUID) {
-	const length = 36 // of the form with hyphens
+	const length = 36 // with hyphens
 	if !r.has(name) {
 		return
 	}
@@ -101,16 +101,16 @@ func (r *canonicalReader) id(name string, to *uuid.UUID) {
 	*to = id
 }
 
-// bytes reads bytes in base64, of which there is at least one.
+// bytes reads one or more bytes in base64.
 func (r *canonicalReader) bytes() []byte {
 	decoded, err := base64.StdEncoding.AppendDecode(nil, r.text())
 	r.failed = r.failed || err != nil || len(decoded) == 0
 	return decoded
 }
 
-// number reads an unsigned integer other than 0.
+// number reads a positive integer.
 func (r *canonicalReader) number() int {
-	const maxDigits = 9 // far from any overflow
+	const maxDigits = 9 // cannot overflow an int
 	number, digits := 0, 0
 	for digits < min(len(r.rest), maxDigits) && '0' <= r.rest[digits] && r.rest[digits] <= '9' {
 		number = 10*number + int(r.rest[digits]-'0')
@@ -123,13 +123,13 @@ func (r *canonicalReader) number() int {
 
 func (r *canonicalReader) moment() time.Time {
 	var t time.Time
-	if err := t.UnmarshalText(r.text()); err != nil { // as strict as in JSON
+	if err := t.UnmarshalText(r.text()); err != nil { // as strict as encoding/json
 		r.failed = true
 	}
 	return t.UTC()
 }
 
-// knownKind returns the constant of a known kind, which avoids a copy.
+// knownKind returns the constant for a known kind, to avoid an allocation.
 func knownKind(text []byte) ActorKind {
 	switch kind := ActorKind(text); {
 	case kind == ActorAccount:

@@ -20,7 +20,7 @@ var writtenMetadata = Metadata{
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// What Encode writes is parsed without encoding/json; otherwise the fast path would be useless.
+// The output of Encode is parsed without encoding/json. Otherwise the fast path would be useless.
 func TestMetadataAsItIsWrittenIsCanonical(t *testing.T) {
 	system := Metadata{CommandID: writtenMetadata.CommandID, Actor: Actor{Kind: ActorSystem}, Version: 1,
 		Time: writtenMetadata.Time}
@@ -76,7 +76,7 @@ func TestOtherMetadataIsReadByEncodingJSON(t *testing.T) {
 	}
 }
 
-// What is not base64 is no ciphertext: the event is poison on both ways.
+// Data that is not base64 is not a ciphertext, so the event is poison in both parsers.
 func TestAnAddressThatIsNoBase64IsRefused(t *testing.T) {
 	for _, from := range []string{`"AQ"`, `"A Q="`, `"AQ==="`, `"_w=="`, `7`} {
 		raw := `{"actor":{"kind":"system"},"v":3,"time":"2026-01-02T12:00:00Z","from":` + from + `}`

@@ -21,7 +21,7 @@ func TestEventsAreReadForEver(t *testing.T) {
 	})
 }
 
-// Nothing is written into a log of an unreleased build, whose identity has no format.
+// Events are never written into a log of an unreleased build, whose identity has no format.
 func TestALogOfAnUnreleasedBuildIsRefused(t *testing.T) {
 	registry, err := eventlog.NewRegistry(eventlog.LogOpenedType())
 	require.NoError(t, err)

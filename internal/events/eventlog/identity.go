@@ -11,21 +11,22 @@ import (
 	"github.com/recital-tts/recital/internal/process/release"
 )
 
-// Identity distinguishes logs, and a log from itself before a restore. A checkpoint contains it, because a position
-// is meaningful only in one log and epoch.
+// Identity distinguishes logs, and a log from its state before a restore. Checkpoints contain it, because a position
+// has a meaning only in one log and epoch.
 type Identity struct {
 	LogID uuid.UUID
 	Epoch int
 }
 
-// IdentityStream is the stream of the log's LogOpened events; the last one counts.
+// IdentityStream is the stream of the log's LogOpened events. The last one is valid.
 const IdentityStream = "log-identity"
 
-// LogOpened sets the identity of the log at first use. A restore appends it again: the same log, the next epoch.
+// LogOpened sets the identity of the log when it is first used. A restore appends it again, with the same id and the
+// next epoch.
 type LogOpened struct {
 	LogID  uuid.UUID `json:"logId"`
 	Epoch  int       `json:"epoch"`
-	Format string    `json:"format"` // release.Format of the release that opened the log
+	Format string    `json:"format"` // release.Format of the release that appended the event
 }
 
 // opened returns the event that sets an identity.
@@ -36,8 +37,8 @@ func (id Identity) opened() LogOpened {
 // LogOpenedType returns the registry's type of LogOpened.
 func LogOpenedType() Type { return In(IdentityStream, Define[LogOpened]("log-opened", 1))[0] }
 
-// Identify returns the log's identity. If it has none, it gets newID as its id. Instances that start at the same time
-// on an empty log all get the same result. The registry must contain LogOpenedType.
+// Identify returns the log's identity. If it has none, newID becomes its id. Instances that start at the same time on
+// an empty log all get the same result. The registry must contain LogOpenedType.
 func Identify(ctx context.Context, log Log, registry *Registry, newID uuid.UUID, now time.Time) (Identity, error) {
 	id, found, err := ReadIdentity(ctx, log, registry)
 	if err != nil || found {
@@ -60,8 +61,8 @@ func Identify(ctx context.Context, log Log, registry *Registry, newID uuid.UUID,
 	return id, err
 }
 
-// NextEpoch opens the epoch after current, because positions of the log are no longer what they were: it was restored,
-// or copied to another event store. A repetition changes nothing. The registry must contain LogOpenedType.
+// NextEpoch opens the epoch after current, because the positions of the log have changed: it was restored, or copied to
+// another event store. Repeating it has no effect. The registry must contain LogOpenedType.
 func NextEpoch(
 	ctx context.Context, log Log, registry *Registry, current Identity, by Actor, now time.Time,
 ) (Identity, error) {
@@ -88,7 +89,7 @@ func NextEpoch(
 	return Identity{}, errors.New("opening an epoch of the log: the log has no identity")
 }
 
-// ReadIdentity returns the log's identity, and false if it has none. It returns an error if the log comes from an
+// ReadIdentity returns the log's identity, or false if it has none. It returns an error if the log comes from an
 // unreleased build or has another format.
 func ReadIdentity(ctx context.Context, log Log, registry *Registry) (Identity, bool, error) {
 	for recorded, err := range log.ReadStreamBackwards(ctx, IdentityStream) {

@@ -10,25 +10,25 @@ import (
 
 // Metadata is stored with each event. $correlationId and $causationId are EventStoreDB's names.
 type Metadata struct {
-	// of the request, as its header request-id shows it, or of the process
+	// of the request (its header request-id) or of the process
 	CorrelationID string    `json:"$correlationId,omitempty"`
-	CausationID   uuid.UUID `json:"$causationId,omitzero"` // the event or message that led to the command
+	CausationID   uuid.UUID `json:"$causationId,omitzero"` // the event or message that caused the command
 	CommandID     uuid.UUID `json:"commandId,omitzero"`    // set by Encode
 	Actor         Actor     `json:"actor"`
 	Version       int       `json:"v"`    // schema version of the event's data, from 1; set by Encode
 	Time          time.Time `json:"time"` // the command's time, UTC
-	// the address of the client whose command it is, sealed with the key of the actor's account for FromUse
+	// the address of the command's client, sealed with the key of the actor's account for FromUse
 	From []byte `json:"from,omitempty"`
 }
 
-// FromUse returns what the address of a command's client is sealed for.
+// FromUse returns the use that the address of a command's client is sealed for.
 func FromUse(command uuid.UUID) string { return "command-from/" + command.String() }
 
 // Actor identifies who issued the command.
 type Actor struct {
 	Kind ActorKind `json:"kind"`
 	Name string    `json:"name,omitempty"` // of the operator or auditor
-	// of an operator's token: operator or auditor; offline where none was shown, because recitald was stopped
+	// of an operator's token: operator or auditor; offline without a token, because recitald was stopped
 	Role    string `json:"role,omitempty"`
 	Address string `json:"address,omitempty"` // of the operator's machine
 	Reason  string `json:"reason,omitempty"`  // of the operator, in their words
@@ -51,8 +51,7 @@ func (k ActorKind) known() bool {
 	return k == ActorAccount || k == ActorOperator || k == ActorSystem
 }
 
-// forWriting sets the fields that Encode owns and refuses metadata without which the event could not be explained
-// later.
+// forWriting sets the fields that Encode owns, and refuses metadata without the fields that explain an event.
 func (m Metadata) forWriting(command uuid.UUID) (Metadata, error) {
 	switch {
 	case command == uuid.Nil:
@@ -69,7 +68,7 @@ func (m Metadata) forWriting(command uuid.UUID) (Metadata, error) {
 	return m, nil
 }
 
-// parseMetadata parses what Encode wrote. Unknown fields are ignored.
+// parseMetadata parses metadata that Encode wrote. It ignores unknown fields.
 func parseMetadata(raw []byte) (Metadata, error) {
 	if m, ok := parseCanonical(raw); ok {
 		return m, nil

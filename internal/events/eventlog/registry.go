@@ -14,10 +14,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// Upcast converts the data of one version of an event into that of the next.
+// Upcast converts an event's data from one version to the next.
 type Upcast func(json.RawMessage) (json.RawMessage, error)
 
-// Type is an event type: its name in the log, its newest version and how older ones are decoded.
+// Type is an event type: its name in the log, its newest version, and the decoding of all versions.
 type Type struct {
 	name    string
 	streams string // see In
@@ -30,11 +30,11 @@ type Type struct {
 // Name returns the type's name in the log, for example "usage-reserved".
 func (t Type) Name() string { return t.name }
 
-// Version returns the newest version of the type's data, which is the one that is written.
+// Version returns the newest version of the type's data. New events have this version.
 func (t Type) Version() int { return t.version }
 
-// Define returns an event type whose newest data is the struct E. upcasts[i] converts version i+1 into version i+2,
-// so a type at version n has n-1 of them. NewRegistry checks it.
+// Define returns an event type whose newest data is the struct E. upcasts[i] converts version i+1 to version i+2, so a
+// type at version n has n-1 upcasts, which NewRegistry checks.
 func Define[E any](name string, version int, upcasts ...Upcast) Type {
 	return Type{
 		name:    name,
@@ -51,8 +51,8 @@ func Define[E any](name string, version int, upcasts ...Upcast) Type {
 	}
 }
 
-// In returns the types as those of streams: of one stream, by its name, or of all streams with a prefix, which ends
-// with a hyphen.
+// In returns the types with the streams that contain them. streams is the name of a stream, or a prefix of streams that
+// ends with a hyphen.
 func In(streams string, types ...Type) []Type {
 	types = slices.Clone(types)
 	for i := range types {
@@ -61,7 +61,7 @@ func In(streams string, types ...Type) []Type {
 	return types
 }
 
-// Streams are names of streams, and prefixes of streams, which end with a hyphen.
+// Streams contains names of streams, and prefixes of streams that end with a hyphen.
 type Streams []string
 
 // Include reports whether a stream is one of them.
@@ -71,11 +71,11 @@ func (s Streams) Include(stream string) bool {
 	})
 }
 
-// namePattern is "<aggregate>-<past participle>": lower case words joined by hyphens. A leading "$" is reserved for
-// the server.
+// namePattern matches "<aggregate>-<past participle>": lower case words joined by hyphens. A leading "$" is reserved
+// for the server.
 var namePattern = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)+$`)
 
-// streamsPattern matches names and prefixes of streams. A prefix that is too short would match streams of others.
+// streamsPattern matches names and prefixes of streams. A shorter prefix could match streams of other applications.
 var streamsPattern = regexp.MustCompile(`^[a-z][a-z0-9]+(-[a-z0-9]+)*-?$`)
 
 func (t Type) check() error {
@@ -102,15 +102,15 @@ func (t Type) check() error {
 	return nil
 }
 
-// Registry is the explicit list of the event types that this binary writes and reads. It is safe for concurrent use.
+// Registry is the list of the event types that this binary writes and reads. It is safe for concurrent use.
 type Registry struct {
 	byName  map[string]Type
 	byGo    map[reflect.Type]Type
-	streams Streams // of the types, sorted, each once
+	streams Streams // of all types, sorted, without duplicates
 	skips   atomic.Pointer[skips]
 }
 
-// NewRegistry checks the types and refuses two with the same name or Go type.
+// NewRegistry checks the types. It refuses types with the same name or Go type.
 func NewRegistry(types ...Type) (*Registry, error) {
 	r := &Registry{byName: map[string]Type{}, byGo: map[reflect.Type]Type{}}
 	r.skips.Store(&skips{})
@@ -133,14 +133,14 @@ func NewRegistry(types ...Type) (*Registry, error) {
 	return r, nil
 }
 
-// Ours reports whether a stream is one of those that the types are in. In a log that is shared with other applications,
-// every other stream is foreign.
+// Ours reports whether a stream belongs to one of the types. In a log that is shared with other applications, every
+// other stream is foreign.
 func (r *Registry) Ours(stream string) bool { return r.streams.Include(stream) }
 
-// Streams returns the streams that the types are in, sorted.
+// Streams returns the sorted streams of all types.
 func (r *Registry) Streams() Streams { return slices.Clone(r.streams) }
 
-// Requires returns an error when no type is in one of the streams.
+// Requires returns an error if one of the streams has no types.
 func (r *Registry) Requires(streams Streams) error {
 	for _, one := range streams {
 		if !slices.Contains(r.streams, one) {
@@ -160,8 +160,8 @@ func (r *Registry) Types() []Type {
 	return types
 }
 
-// Encode encodes the events of a command for Append. The i-th one gets EventID(command, first+i), so encoding the
-// same command again results in the same ids; first is 0 unless a command appends more than once. It refuses an event
+// Encode encodes the events of a command for Append. The i-th event gets EventID(command, first+i), so encoding the
+// same command again gives the same ids. first is 0 unless a command appends more than once. Encode refuses an event
 // that is not registered, and metadata without a command id, time or actor.
 func (r *Registry) Encode(command uuid.UUID, first int, meta Metadata, events ...any) ([]Proposed, error) {
 	if first < 0 {
@@ -203,7 +203,7 @@ func (r *Registry) encodeOne(meta Metadata, event any) (Proposed, error) {
 	return Proposed{Type: t.name, Data: data, Metadata: metadata}, nil
 }
 
-// Decoded is an event of the log as the Go value of its newest version, never a pointer.
+// Decoded is an event of the log. Event is a value of the newest version's Go type, never a pointer.
 type Decoded struct {
 	Recorded
 	Event any
@@ -216,8 +216,8 @@ var (
 	ErrNewerVersion = errors.New("the event is newer than this binary")
 )
 
-// DecodeError means that an event of a known type and version cannot be decoded: it is poison. It never quotes the
-// event's data, because that may be personal.
+// DecodeError means that an event of a known type and version cannot be decoded. It never quotes the event's data,
+// which may be personal.
 type DecodeError struct {
 	Type     string
 	Stream   string
@@ -225,7 +225,7 @@ type DecodeError struct {
 	Reason   string
 }
 
-// IsUndecodable reports whether an error means that an event cannot be decoded by this binary.
+// IsUndecodable reports whether an error means that this binary cannot decode an event.
 func IsUndecodable(err error) bool {
 	var poison *DecodeError
 	return errors.As(err, &poison) || errors.Is(err, ErrUnknownType) || errors.Is(err, ErrNewerVersion)
@@ -236,10 +236,10 @@ func (e *DecodeError) Error() string {
 	return fmt.Sprintf("event %d of stream %s (%s) cannot be decoded: %s", e.Revision, e.Stream, e.Type, e.Reason)
 }
 
-// Decode decodes a recorded event into its current Go value. Errors: ErrUnknownType; ErrNewerVersion, which means that
-// a newer release wrote it and is not an error of the event; a DecodeError otherwise. The value is complete or absent.
-// Unknown JSON fields are ignored, so that an older release can read next to a newer one. An event that an operator has
-// skipped is Skipped, without metadata, whether or not it could be decoded.
+// Decode decodes a recorded event into its current Go value. Its error is ErrUnknownType, ErrNewerVersion if a newer
+// release wrote the event, or a DecodeError. Unknown JSON fields are ignored, so that an older release can run next to
+// a newer one. An event that an operator has skipped is returned as Skipped, without metadata, whether or not it can be
+// decoded.
 func (r *Registry) Decode(rec Recorded) (Decoded, error) {
 	if r.IsSkipped(rec.ID) {
 		return Decoded{Recorded: rec, Event: Skipped{}}, nil
@@ -279,7 +279,7 @@ func (r *Registry) decode(rec Recorded) (Decoded, error) {
 	return Decoded{Recorded: rec, Event: event, Meta: meta}, nil
 }
 
-// upcast converts data of a version to the newest. The argument of an upcast is always a JSON object.
+// upcast converts data to the newest version. The argument of an upcast is always a JSON object.
 func (t Type) upcast(data json.RawMessage, from int) (json.RawMessage, error) {
 	if err := requireObject(data); err != nil {
 		return nil, err
@@ -297,7 +297,8 @@ func (t Type) upcast(data json.RawMessage, from int) (json.RawMessage, error) {
 	return data, nil
 }
 
-// requireObject refuses what encoding/json would accept silently: null leaves a struct at its zero value.
+// requireObject returns an error if data is not a JSON object. encoding/json would silently accept null and leave a
+// struct at its zero value.
 func requireObject(data []byte) error {
 	if trimmed := bytes.TrimLeft(data, " \t\r\n"); len(trimmed) == 0 || trimmed[0] != '{' {
 		return errors.New("it is not a JSON object")
@@ -305,7 +306,7 @@ func requireObject(data []byte) error {
 	return nil
 }
 
-// withoutValues keeps the parts of an encoding error that do not contain values: some errors quote their input.
+// withoutValues returns an error without the values that an encoding error may quote.
 func withoutValues(err error) error {
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {

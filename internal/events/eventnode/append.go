@@ -14,21 +14,21 @@ import (
 )
 
 const (
-	// maxAppendBytes is the documented default limit of EventStoreDB up to 25.0: the sum of data, metadata and type (at
-	// two bytes per character) of an append. Its servers leave out metadata beside data, by mistake; here it counts, so
-	// that what is appended here fits every version.
+	// maxAppendBytes is the documented default limit of EventStoreDB up to 25.0 for an append: the sum of its data,
+	// metadata and types (with two bytes per character). EventStoreDB's servers mistakenly do not count the metadata of
+	// events with data. The node counts it, so that every version accepts what the node accepts.
 	maxAppendBytes = 1 << 20
-	// maxAppendEvents bounds the memory of an append of very small events. EventStoreDB has no such limit.
+	// maxAppendEvents limits the memory of an append of very small events. EventStoreDB has no such limit.
 	maxAppendEvents = 1 << 16
 )
 
-// allStream is the name under which the whole log is read.
+// allStream is the name of the whole log.
 const allStream = "$all"
 
-// kindLink is the type of events that link to another event.
+// kindLink is the type of events that link to other events.
 const kindLink = "$>"
 
-var errLinks = status.Error(codes.Unimplemented, "the event node serves no links")
+var errLinks = status.Error(codes.Unimplemented, "the event node does not support links")
 
 // Append appends events to a stream.
 func (s *streamsService) Append(call streams.Streams_AppendServer) error {
@@ -58,7 +58,7 @@ func (s *streamsService) append(call streams.Streams_AppendServer) (*streams.App
 	}
 }
 
-// submit passes the append to the committer and waits for the outcome.
+// submit passes an append to the committer and waits for the outcome.
 func (n *Node) submit(request *request) (outcome, error) {
 	stalled := n.store.disk.stalled()
 	select {
@@ -89,8 +89,8 @@ func (n *Node) submit(request *request) (outcome, error) {
 	}
 }
 
-// receiveAppend reads the whole request, even if it is refused: the official client reports a stream that ends before
-// it has sent everything as an end of file, and not as the refusal.
+// receiveAppend reads the whole request, even if it is refused. If a stream ends before the official client has sent
+// everything, the client reports an end of file instead of the refusal.
 func receiveAppend(call streams.Streams_AppendServer) (*request, error) {
 	var request *request
 	refused := invalidArgument("the append has no options")
@@ -160,7 +160,7 @@ func writableStream(identifier *shared.StreamIdentifier) (string, error) {
 
 var errNoExpectation = invalidArgument("the expected revision is missing")
 
-// expectedRevision is the common part of the options of appends, deletes and tombstones.
+// expectedRevision is implemented by the options of appends, deletes and tombstones.
 type expectedRevision interface {
 	GetRevision() uint64
 	GetNoStream() *shared.Empty
@@ -183,14 +183,14 @@ func parseExpectation(options expectedRevision) (expectation, error) {
 	}
 }
 
-// add adds a further message of an append, which must be an event.
+// add adds the event of a further message of an append.
 func (r *request) add(message []byte) error {
 	m, err := decodeAppend(message)
 	switch {
 	case err != nil:
 		return malformed(err)
 	case m.event == nil:
-		return invalidArgument("the append holds something else than events")
+		return invalidArgument("a message of the append is not an event")
 	case m.event.kind == nil:
 		return missingMetadata(metadataType)
 	case m.event.contentType == nil:
@@ -238,7 +238,7 @@ func appendSuccess(d decision) *streams.AppendResp {
 	return &streams.AppendResp{Result: &streams.AppendResp_Success_{Success: success}}
 }
 
-// wrongExpectedVersion sets the fields for current clients and those for clients of 20.6, as EventStoreDB does.
+// wrongExpectedVersion also sets the fields for clients of version 20.6, as EventStoreDB does.
 func wrongExpectedVersion(expected expectation, current int64) *streams.AppendResp {
 	empty := &shared.Empty{}
 	wrong := &streams.AppendResp_WrongExpectedVersion{}
@@ -273,7 +273,7 @@ func wrongExpectedVersion(expected expectation, current int64) *streams.AppendRe
 	return &streams.AppendResp{Result: &streams.AppendResp_WrongExpectedVersion_{WrongExpectedVersion: wrong}}
 }
 
-// expectation is the revision at which an append expects its stream: a revision, noStream, or one of the following.
+// expectation is a revision that an append expects: a stream's last revision, noStream, or one of the constants below.
 type expectation = int64
 
 const (
@@ -286,18 +286,18 @@ type verdict int
 
 const (
 	accepted     verdict = iota // to be written
-	repeated                    // written before: answer as then
+	repeated                    // written before: repeat the response
 	wrongVersion                // the stream is at another revision
-	deleted                     // the stream is deleted for the append's purpose
+	deleted                     // the stream is deleted, so the append is impossible
 )
 
-// decision is a verdict with the facts for the response.
+// decision is a verdict with the values for the response.
 type decision struct {
 	verdict  verdict
 	current  int64  // revision of the stream's last event
-	last     int64  // of repeated: revision of the append's last event
-	position uint64 // of repeated: its position, 0 if readers no longer see it
-	recreate bool   // of accepted: the stream is soft-deleted and will be recreated
+	last     int64  // if repeated: revision of the append's last event
+	position uint64 // if repeated: its position, or 0 if it is no longer visible
+	recreate bool   // if accepted: the stream is soft-deleted and will be recreated
 }
 
 // decide applies the rules of EventStoreDB 24.6 (IndexWriter.CheckCommit).
@@ -326,7 +326,7 @@ func decide(view *view, stream string, expected expectation, ids []uuid.UUID) (d
 	}
 }
 
-// repeat returns the decision for an append that was written before and ended with the event.
+// repeat returns the decision for a repeated append that ended with the event last.
 func (d decision) repeat(last knownEvent, visible retention) decision {
 	d.verdict, d.last = repeated, last.revision
 	if visible.shows(last, d.current, time.Now()) {
@@ -335,7 +335,8 @@ func (d decision) repeat(last knownEvent, visible retention) decision {
 	return d
 }
 
-// decideExists: a soft-deleted stream does not exist; one without events does if it has metadata.
+// decideExists decides an append that expects the stream to exist. A soft-deleted stream does not exist. A stream
+// without events exists if it has metadata.
 func decideExists(view *view, stream string, d decision, visible retention, ids []uuid.UUID) (decision, error) {
 	if d.recreate {
 		return decision{verdict: deleted, current: d.current}, nil
@@ -352,8 +353,9 @@ func decideExists(view *view, stream string, d decision, visible retention, ids 
 	return decideByRecent(view, stream, d, visible, ids), nil
 }
 
-// decideByRecent: without an exact revision a repeat is recognised only by recent ids, and by the first place of each.
-// A first event that is not among them means a new append; a later one means that two appends share events.
+// decideByRecent decides an append without an exact revision. A repeat is recognised only by recent ids, and only where
+// an id occurs first. If the first id is not known, the append is new. If a later id is not known, two appends share
+// events.
 func decideByRecent(view *view, stream string, d decision, visible retention, ids []uuid.UUID) decision {
 	if len(ids) == 0 {
 		return d
@@ -372,8 +374,8 @@ func decideByRecent(view *view, stream string, d decision, visible retention, id
 	return d.repeat(last, visible)
 }
 
-// decideRepeat: an append at an earlier revision is a repeat if exactly its events follow there. A soft-deleted
-// stream also counts as one that does not exist.
+// decideRepeat decides an append at an earlier revision. It is a repeat if exactly its events follow that revision. A
+// soft-deleted stream also counts as nonexistent.
 func decideRepeat(
 	view *view, stream string, expected expectation, d decision, visible retention, ids []uuid.UUID,
 ) (decision, error) {

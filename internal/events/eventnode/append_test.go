@@ -167,7 +167,7 @@ func TestAppendOfKnownEventsToAnotherStreamIsNew(t *testing.T) {
 	require.Len(t, readAll(t, client, esdb.ReadAllOptions{}, everything), 2)
 }
 
-// Without an exact revision an event is known by the place where it was first written, as in EventStoreDB.
+// Without an exact revision an event is identified by the place where it was first written, as in EventStoreDB.
 func TestAppendRepeatedInItsFirstPlace(t *testing.T) {
 	client := nodetest.Client(t, nodetest.Start(t))
 	for name, expected := range map[string]esdb.ExpectedRevision{"any": esdb.Any{}, "exists": esdb.StreamExists{}} {
@@ -196,7 +196,7 @@ func TestAppendRepeatedInItsFirstPlace(t *testing.T) {
 	}
 }
 
-// The answer to a repeat has the position of its last event, unless readers no longer see that one.
+// The response to a repeat has the position of its last event, unless that event is no longer visible.
 func TestAppendRepeatedOfHiddenEvents(t *testing.T) {
 	client := nodetest.Client(t, nodetest.Start(t))
 	hidden := map[string]func(*esdb.StreamMetadata){
@@ -351,7 +351,7 @@ func TestConcurrentAppendsAtOneRevision(t *testing.T) {
 	}
 }
 
-// The same append sent many times at once, as retries after timeouts do, is written once.
+// The same append sent many times concurrently, like retries after timeouts, is written once.
 func TestConcurrentRepeats(t *testing.T) {
 	client := nodetest.Client(t, nodetest.Start(t))
 	for round := range 10 {

@@ -41,14 +41,14 @@ func benchEvents(n int) []esdb.EventData {
 	return list
 }
 
-// report reports the rate of the node next to that of Pebble alone.
+// report reports the node's rate compared with Pebble alone.
 func report(b *testing.B, ours, bare float64) {
 	b.Helper()
 	benchtest.Compare(b, "events/s", ours, bare)
 	benchtest.Finish(b)
 }
 
-// BenchmarkAppend measures durable appends through the official client, each writer on a stream of its own, next to
+// BenchmarkAppend measures durable appends through the official client, each writer on its own stream, compared with
 // Pebble alone: one goroutine that writes events and index keys of all waiting writers in one synced batch.
 func BenchmarkAppend(b *testing.B) {
 	for _, writers := range []int{1, 64} {
@@ -74,7 +74,7 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkCall measures refused appends, which write nothing: the cost of the client and gRPC alone.
+// BenchmarkCall measures refused appends, which write no events: the cost of the client and gRPC alone.
 func BenchmarkCall(b *testing.B) {
 	for _, writers := range []int{1, 64} {
 		b.Run(fmt.Sprintf("writers=%d", writers), func(b *testing.B) {
@@ -114,7 +114,7 @@ func shareWork(writers, n int, work func(writer, i int)) {
 	running.Wait()
 }
 
-// bareWrite is what a writer submits to be written together.
+// bareWrite is a writer's part of a batch.
 type bareWrite struct {
 	keys, indexes, values [][]byte
 	done                  chan struct{}
@@ -192,8 +192,8 @@ func (quiet) Infof(string, ...any)              {}
 func (quiet) Errorf(string, ...any)             {}
 func (quiet) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 
-// BenchmarkCatchUp measures a subscription to a log of 100,000 events (10,000 with -short) through the client, next
-// to a scan of the same number of values by Pebble alone.
+// BenchmarkCatchUp measures a subscription to a log of 100,000 events (10,000 with -short) through the client, compared
+// with a scan of the same number of values by Pebble alone.
 func BenchmarkCatchUp(b *testing.B) {
 	const batch = 500
 	total := benchtest.Size(100_000, 10_000)
@@ -219,8 +219,8 @@ func BenchmarkCatchUp(b *testing.B) {
 	report(b, float64(b.N*total)/b.Elapsed().Seconds(), bare)
 }
 
-// BenchmarkDisk measures what an event takes on disk whose data cannot be compressed, in streams of 100 events, next to
-// its data and metadata alone. Pebble's logs are left out: they are used again, and do not grow with the events.
+// BenchmarkDisk measures the disk space of an event with incompressible data, in streams of 100 events, compared with
+// its data and metadata alone. It ignores Pebble's log files, which are reused and do not grow with the events.
 func BenchmarkDisk(b *testing.B) {
 	const batch = 100
 	events := benchtest.Size(200_000, 20_000)
@@ -237,7 +237,7 @@ func BenchmarkDisk(b *testing.B) {
 			appendTo(b, client, fmt.Sprintf("stream-%d", i), esdb.Any{}, list...)
 		})
 		require.NoError(b, node.Close())
-		require.NoError(b, nodetest.Open(b, dir).Close()) // what was in memory is written to tables
+		require.NoError(b, nodetest.Open(b, dir).Close()) // closing writes the memtable to tables
 	}
 	b.StopTimer()
 	benchtest.Compare(b, "B/event", tableBytes(b, dir)/float64(b.N*events), benchData+benchMetadata)

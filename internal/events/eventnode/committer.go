@@ -15,8 +15,8 @@ import (
 
 const (
 	queueLength  = 1024
-	groupAppends = 1024    // maximum number of appends in one batch
-	groupBytes   = 4 << 20 // data in one batch; the append that exceeds it still belongs to the batch
+	groupAppends = 1024    // maximum number of appends in a batch
+	groupBytes   = 4 << 20 // bytes after which a batch takes no further appends
 )
 
 // purpose is the operation that a request performs on its stream.
@@ -37,20 +37,20 @@ type request struct {
 	events   []proposed
 	ids      []uuid.UUID
 	bytes    int
-	answer   chan outcome // buffered: the committer never waits for a caller
+	answer   chan outcome // buffered, so that the committer never waits for a caller
 }
 
-// outcome is the committer's result.
+// outcome is the committer's result for a request.
 type outcome struct {
 	decision
 	err error
 }
 
-// errDropped is the reason why the store stops when writes were dropped: nothing written since may be acknowledged.
+// errDropped stops the store after dropped writes, because no later write may be acknowledged.
 var errDropped = errors.New("the disk was full when the event node was closed")
 
 // committer is the only writer. It decides all waiting appends in order, writes their events in one batch with one
-// fsync (group commit), and answers.
+// fsync (group commit), and answers the requests.
 type committer struct {
 	store *store
 	view  *view
@@ -59,7 +59,7 @@ type committer struct {
 	last  uint64 // position of the last event
 	next  uint64 // position of the next event
 
-	synced func(took time.Duration) // of Config; may be nil
+	synced func(took time.Duration) // see Config; may be nil
 }
 
 func newCommitter(s *store) (*committer, error) {
@@ -81,7 +81,7 @@ func newCommitter(s *store) (*committer, error) {
 	}, nil
 }
 
-// run commits until stop is closed; what is waiting then is still committed.
+// run commits requests until stop is closed. It still commits the requests that are waiting then.
 func (c *committer) run(stop <-chan struct{}) error {
 	for {
 		select {
@@ -102,8 +102,8 @@ func (c *committer) run(stop <-chan struct{}) error {
 	}
 }
 
-// gather takes the waiting requests from the queue, up to the size of a group. While more arrive, it yields to those
-// that are about to send: they would otherwise wait for a sync of their own, which takes much longer.
+// gather takes waiting requests from the queue, up to the size of a group. While requests arrive, it yields to
+// goroutines that are about to send one. They would otherwise wait for the next fsync, which takes much longer.
 func (c *committer) gather(first *request) []*request {
 	group := []*request{first}
 	bytes := first.bytes
@@ -119,7 +119,7 @@ func (c *committer) gather(first *request) []*request {
 	return group
 }
 
-// commit decides and writes the group. An error means that the store can no longer be written.
+// commit decides and writes the requests of a group. An error means that the store can no longer be written.
 func (c *committer) commit(group []*request) error {
 	batch := c.store.db.NewBatch()
 	defer func() { _ = batch.Close() }()
@@ -152,7 +152,7 @@ func (c *committer) commit(group []*request) error {
 	return nil
 }
 
-// apply decides one request and adds its events to the batch. An error means that the batch is unusable.
+// apply decides a request and adds its events to the batch. An error means that the batch is unusable.
 func (c *committer) apply(batch *pebble.Batch, r *request, created int64, hasRoom bool) (outcome, error) {
 	if err := r.ctx.Err(); err != nil {
 		return outcome{err: err}, nil
@@ -176,7 +176,7 @@ func (c *committer) apply(batch *pebble.Batch, r *request, created int64, hasRoo
 	return outcome{decision: d}, err
 }
 
-// append adds the events. A soft-deleted stream is recreated when it, or its metadata, is written.
+// append adds the events of a request. A write to a soft-deleted stream, or to its metadata, recreates the stream.
 func (c *committer) append(batch *pebble.Batch, r *request, d decision, created int64) (decision, error) {
 	returning, describes := describedStream(r.stream)
 	if describes {
@@ -205,7 +205,7 @@ func (c *committer) append(batch *pebble.Batch, r *request, d decision, created 
 	return d, nil
 }
 
-// delete hides all events of the stream until it is written again.
+// delete hides all events of a stream until it is written again.
 func (c *committer) delete(batch *pebble.Batch, stream string, d decision, created int64) (decision, error) {
 	name := metadataStream(stream)
 	last, err := c.view.lastRevision(name)
@@ -213,7 +213,7 @@ func (c *committer) delete(batch *pebble.Batch, stream string, d decision, creat
 		return d, err
 	}
 	switch {
-	case last == tombstoneRevision: // there is no next revision
+	case last == tombstoneRevision: // a tombstoned stream has no next revision
 		return decision{verdict: deleted, current: d.current}, nil
 	case d.current == noStream && last == noStream:
 		return decision{verdict: wrongVersion, current: noStream}, nil
@@ -223,7 +223,7 @@ func (c *committer) delete(batch *pebble.Batch, stream string, d decision, creat
 	return d, err
 }
 
-// recreate shows the events of a soft-deleted stream from the revision on, and keeps its other metadata.
+// recreate makes the events of a soft-deleted stream visible from a revision on. Its other metadata does not change.
 func (c *committer) recreate(batch *pebble.Batch, stream string, revision int64, created int64) error {
 	data, err := c.view.metadata(stream)
 	if err != nil {
@@ -246,12 +246,12 @@ func describe(stream string, data []byte) proposed {
 	return propose(metadataStream(stream), uuid.New(), kindMetadata, contentTypeJSON, nil, data)
 }
 
-// tombstone returns the event that ends a stream.
+// tombstone returns the event that permanently ends a stream.
 func tombstone(stream string) proposed {
 	return propose(stream, uuid.New(), kindTombstone, contentTypeBinary, nil, nil)
 }
 
-// write adds events to the batch, the first at the given revision.
+// write adds events to the batch. The first gets the given revision.
 func (c *committer) write(batch *pebble.Batch, stream string, revision int64, events []proposed, created int64) error {
 	for i := range events {
 		event := place(events[i], revision+int64(i), c.next, created)
@@ -274,8 +274,8 @@ func (c *committer) write(batch *pebble.Batch, stream string, revision int64, ev
 	return nil
 }
 
-// head is the end of what readers may see: the position of the last event that is on disk. Pebble shows a batch to
-// readers before its fsync; an event that was read must never be lost, so every read stops at the head.
+// head is the position of the last event that is on disk. Reads stop there, because Pebble shows a batch to readers
+// before its fsync, and an event that was read must never be lost.
 type head struct {
 	mu       sync.Mutex
 	position uint64

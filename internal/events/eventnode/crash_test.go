@@ -20,7 +20,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
 )
 
-// childDir makes the test binary a node process on that folder.
+// childDir makes the test binary run a node on that folder.
 const childDir = "EVENTNODE_TEST_DIR"
 
 // childReady is printed by a node process when it serves.
@@ -56,7 +56,7 @@ func startChild(t *testing.T, dir string) *exec.Cmd {
 	return command
 }
 
-// crashWriter appends to a stream of its own at exact revisions and records what was acknowledged.
+// crashWriter appends to its own stream at exact revisions, and records the acknowledged appends.
 type crashWriter struct {
 	stream       string
 	acknowledged []uuid.UUID
@@ -89,8 +89,8 @@ func (w *crashWriter) run(t *testing.T, client *esdb.Client, progress chan<- str
 	}
 }
 
-// The node is killed in the middle of appends, repeatedly. After each restart every acknowledged append is there,
-// interrupted ones are complete or absent, revisions have no gap, and the identical append may be repeated.
+// The node is repeatedly killed during appends. After each restart every acknowledged append exists, interrupted ones
+// are complete or absent, revisions have no gap, and the identical append may be repeated.
 func TestKill(t *testing.T) {
 	dir := nodetest.Dir(t)
 	writers := make([]*crashWriter, 6)

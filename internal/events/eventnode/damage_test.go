@@ -20,13 +20,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// written is a store as a crash leaves it, and what was acknowledged.
+// written is a store as after a crash, with its acknowledged appends.
 type written struct {
 	fs        *vfs.MemFS
 	ids       []uuid.UUID // of all events, in log order
-	logFile   string      // the newest
+	logFile   string      // the newest log file
 	logged    []logged    // the appends in it
-	elsewhere int         // number of events before them: in tables or older log files
+	elsewhere int         // number of earlier events, in tables or older log files
 }
 
 // logged is the position of an append in the log file.
@@ -38,7 +38,7 @@ type fataler interface {
 	Helper()
 }
 
-// writeStore appends groups of events of the given sizes; before a marked append, everything is moved to a table.
+// writeStore appends groups of events of the given sizes. Before a marked append, all events are moved to a table.
 func writeStore(t fataler, sizes [][]int, flush []bool) *written {
 	t.Helper()
 	w := &written{fs: vfs.NewCrashableMem()}
@@ -160,8 +160,8 @@ func damageFile(t *rapid.T, fs vfs.FS, path string) part {
 	return p
 }
 
-// contentOf returns the contents of a store on the file system, or the reason why it is not served. A store that
-// opens must be complete and writable.
+// contentOf returns the contents of a store on the file system, or the error of opening it. A store that opens must be
+// complete and writable.
 func contentOf(t fataler, fs vfs.FS) ([]uuid.UUID, error) {
 	t.Helper()
 	s, err := openStore(fs, "log", slog.New(slog.DiscardHandler), func(error) {})
@@ -212,7 +212,7 @@ func readIDs(s *store, head uint64) ([]uuid.UUID, error) {
 	return ids, nil
 }
 
-// drawStore draws a store and how often its events were moved to a table.
+// drawStore draws a store and the number of times that its events were moved to a table.
 func drawStore(t *rapid.T) *written {
 	event := rapid.OneOf(rapid.IntRange(0, 300), rapid.IntRange(0, 300), rapid.IntRange(0, 40_000))
 	sizes := rapid.SliceOfN(rapid.SliceOfN(event, 1, 4), 1, 25).Draw(t, "sizes")
@@ -238,8 +238,8 @@ func drawPart(t *rapid.T, length int) part {
 	return p
 }
 
-// A log whose last bytes are truncated or overwritten opens again, with every acknowledged append before the damage.
-// If complete appends follow the damage, nothing may be omitted silently: the store does not open.
+// A log whose last bytes are truncated or overwritten opens again, with every acknowledged append before the damage. If
+// complete appends follow the damage, the store does not open, because they would be omitted silently.
 func TestDamagedLogFile(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawStore(t)
@@ -267,7 +267,7 @@ func TestDamagedLogFile(t *testing.T) {
 	})
 }
 
-// What is dropped is said at the start, once; nothing is said of a log that ends as it should.
+// Dropped writes are reported once, at the start. A log with a proper end causes no message.
 func TestTornTailIsReported(t *testing.T) {
 	w := writeStore(t, [][]int{{100}, {100}, {70_000, 100}}, []bool{false, false, false})
 	last := w.logged[2]
@@ -285,7 +285,7 @@ func TestTornTailIsReported(t *testing.T) {
 	require.NotContains(t, start(), "incomplete")
 }
 
-// A store whose tables, or the list of them, were changed or truncated anywhere is refused, unless nothing is
+// A store is refused if its tables, or the list of them, were changed or truncated anywhere, unless no event is
 // missing.
 func TestDamagedTables(t *testing.T) {
 	for _, kind := range []string{".sst", "MANIFEST"} {
@@ -338,7 +338,7 @@ func TestOpenRefusesDamage(t *testing.T) {
 	require.ErrorContains(t, err, "checksum")
 }
 
-// A log that takes long to verify is served meanwhile, without the damaged part; then the node stops.
+// A log that takes long to verify is served meanwhile, except for the damaged part. Then the node stops.
 func TestDamageThatIsFoundLater(t *testing.T) {
 	n, err := open(damagedNode(t), vfs.Default, 0)
 	if err == nil { // otherwise the verification was faster than this read

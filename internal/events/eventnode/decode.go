@@ -11,10 +11,10 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Events to append are decoded by hand: they are most of what the node receives, and the protobuf library needs about
-// twenty allocations for each.
+// Events to append are decoded by hand. They are most of the node's input, and the protobuf library needs about twenty
+// allocations for each.
 
-// Fields of AppendReq and of the messages inside it (streams.proto, shared.proto).
+// Field numbers of AppendReq and its parts (streams.proto, shared.proto).
 const (
 	fieldAppendOptions    = 1
 	fieldAppendEvent      = 2
@@ -26,7 +26,7 @@ const (
 )
 
 var (
-	errUTF8        = errors.New("a string field holds invalid UTF-8")
+	errUTF8        = errors.New("a string field contains invalid UTF-8")
 	errFieldNumber = errors.New("a field number is out of range")
 )
 
@@ -36,15 +36,14 @@ type appendMessage struct {
 	event   *proposedMessage
 }
 
-// proposedMessage is an event as a client proposes it. Its slices are parts of the encoded message; a nil kind or
-// content type was not sent.
+// proposedMessage is a client's event. Its slices refer to the encoded message. A nil kind or content type is missing.
 type proposedMessage struct {
 	id                proposedID
 	kind, contentType []byte
 	custom, data      []byte
 }
 
-// proposedID is an event's id in one of its two forms, if it has one.
+// proposedID is an event's id in one of its two forms. The zero value is a missing id.
 type proposedID struct {
 	structured  bool
 	most, least uint64
@@ -88,7 +87,7 @@ func (m *proposedMessage) decode(message []byte) error {
 	})
 }
 
-// decodeProperty decodes an entry of the system metadata, of which the node uses two.
+// decodeProperty decodes an entry of the system metadata. The node uses two of them.
 func (m *proposedMessage) decodeProperty(entry []byte) error {
 	key, value := []byte{}, []byte{}
 	err := eachField(entry, func(f field) error {
@@ -140,7 +139,7 @@ func (id *proposedID) decodeStructured(message []byte) error {
 	})
 }
 
-// uuid returns the id, or an error if there is none.
+// uuid returns the id, or an error if it is missing or malformed.
 func (id *proposedID) uuid() (uuid.UUID, error) {
 	switch {
 	case id.structured:
@@ -174,7 +173,7 @@ type field struct {
 	varint uint64
 }
 
-// fieldIs is a field's number and encoding; a field with another encoding does not match.
+// fieldIs is the number and encoding of a field. A field with another encoding does not match.
 type fieldIs struct {
 	number protowire.Number
 	wire   protowire.Type

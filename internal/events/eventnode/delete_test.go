@@ -160,7 +160,7 @@ func TestStreamMetadata(t *testing.T) {
 	require.Eventually(t, func() bool { return len(seen("age")) == 0 }, patience, 10*time.Millisecond)
 	require.Len(t, readAll(t, client, esdb.ReadAllOptions{}, 12), 12, "$all shows what streams hide")
 
-	// The last metadata counts, and deletion and recreation keep the rest of it.
+	// The last metadata is valid, and deletion and recreation keep its other fields.
 	set("custom", func(m *esdb.StreamMetadata) { m.AddCustomProperty("note", "first") })
 	set("custom", func(m *esdb.StreamMetadata) { m.AddCustomProperty("note", "second") })
 	require.Equal(t, []string{"a", "b", "c"}, seen("custom"))
@@ -169,7 +169,7 @@ func TestStreamMetadata(t *testing.T) {
 	require.Equal(t, "second", metadata.CustomProperty("note"))
 }
 
-// Only metadata that is flagged as JSON counts.
+// Only metadata that is flagged as JSON is valid.
 func TestBinaryMetadata(t *testing.T) {
 	dir := nodetest.Dir(t)
 	node := nodetest.Open(t, dir)
@@ -200,7 +200,7 @@ func TestBinaryMetadata(t *testing.T) {
 	require.Equal(t, []string{"a", "b", "c", "d"}, seen())
 }
 
-// Without its metadata stream a stream cannot be soft-deleted; the rest goes on.
+// If its metadata stream is tombstoned, a stream cannot be soft-deleted. Other operations still work.
 func TestDeleteAfterTombstoneOfMetadata(t *testing.T) {
 	dir := nodetest.Dir(t)
 	node := nodetest.Open(t, dir)

@@ -15,27 +15,27 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// SpaceReserve is the disk space that appends leave free, in bytes: Pebble needs room to move appended data from its
-// log into tables.
+// SpaceReserve is the disk space in bytes that appends leave free. Pebble needs it to move appended data from its log
+// files into tables.
 const SpaceReserve = 4 * memTableSize
 
 const (
-	// spaceForOpening is the space needed to open the store, in bytes.
+	// spaceForOpening is the space in bytes that is needed to open the store.
 	spaceForOpening = SpaceReserve / 2
-	// spacePause is the pause before a write that found no space is retried.
+	// spacePause is the pause before retrying a write that found no space.
 	spacePause = 100 * time.Millisecond
-	// spacePatience is how long a write waits before appends are refused because the disk is full.
+	// spacePatience is the duration of a write's waiting after which appends are refused because the disk is full.
 	spacePatience = 500 * time.Millisecond
-	// walSize is the size that Pebble reserves for a log file at once (110 % of a memtable).
+	// walSize is the size of the space that Pebble reserves for a new log file (110 % of a memtable).
 	walSize = memTableSize + memTableSize/10
-	// walFiles is the category with which Pebble creates its log files.
+	// walFiles is the category of Pebble's log files.
 	walFiles vfs.DiskWriteCategory = "pebble-wal"
 )
 
-// disk is the file system under the store. Pebble cannot continue after a failed write: it expects the process to
-// exit, and while switching log files it crashes it. So a write that finds no space waits here until there is some,
-// and is then executed; readers continue meanwhile. Any other failure is reported, and Pebble does not learn of it:
-// from then on nothing is written, as after a power cut, and the store may only be closed.
+// disk is the file system of the store. Pebble cannot continue after a failed write: it expects the process to exit,
+// and a failure while it switches log files crashes the process. So a write that finds no space waits here until there
+// is some. Readers continue meanwhile. Any other failure is reported to the node but not to Pebble: from then on all
+// writes are dropped, as in a power cut, and the store can only be closed.
 type disk struct {
 	vfs.FS
 	dir     string
@@ -46,16 +46,16 @@ type disk struct {
 
 	leaving   chan struct{}
 	leaveOnce sync.Once
-	cut       atomic.Bool // from now on nothing is written
-	lost      vfs.FS      // receives the files that are created after the cut
+	cut       atomic.Bool // all writes are dropped
+	lost      vfs.FS      // has the files that are created after the cut
 
 	mu      sync.Mutex
-	failure error         // the first that was reported
-	waiting int           // writes that have waited for longer than spacePatience
-	full    chan struct{} // closed while there are any
+	failure error         // the first failure
+	waiting int           // number of writes that have waited longer than spacePatience
+	full    chan struct{} // closed while waiting is positive
 }
 
-// newDisk returns a disk that calls failed when a write fails.
+// newDisk returns a disk that calls failed after a failed write.
 func newDisk(fs vfs.FS, dir string, logger *slog.Logger, failed func(error)) *disk {
 	return &disk{
 		FS: fs, dir: dir, reserve: SpaceReserve, logger: logger, failed: failed,
@@ -63,14 +63,13 @@ func newDisk(fs vfs.FS, dir string, logger *slog.Logger, failed func(error)) *di
 	}
 }
 
-// available returns the free space in bytes; ok is false if the file system does not report it.
+// available returns the free space in bytes. ok is false if the file system does not report it.
 func (d *disk) available() (free uint64, ok bool) {
 	usage, err := d.GetDiskUsage(d.dir)
 	return usage.AvailBytes, err == nil
 }
 
-// hasRoom reports whether there is space for more than the store already contains. It is called only by the
-// committer.
+// hasRoom reports whether there is more free space than the reserve. Only the committer calls it.
 func (d *disk) hasRoom() bool {
 	free, ok := d.available()
 	short := ok && free < d.reserve
@@ -79,7 +78,7 @@ func (d *disk) hasRoom() bool {
 		d.logger.Error("event node: the disk is nearly full; appends are refused until there is space",
 			"free_bytes", free, "reserve_bytes", d.reserve)
 	case !short && d.short:
-		d.logger.Info("event node: the disk has space again; appends go on", "free_bytes", free)
+		d.logger.Info("event node: the disk has space again; appends are accepted", "free_bytes", free)
 	}
 	d.short = short
 	return !short
@@ -92,14 +91,14 @@ func (d *disk) stalled() <-chan struct{} {
 	return d.full
 }
 
-// leave ends the waiting of writes. One that finds no space, and all after it, are dropped as in a power cut: the
-// store may only be closed then, and contains what it has acknowledged when it is opened again.
+// leave ends the waiting of writes. If one finds no space, it and all later writes are dropped, as in a power cut. The
+// store can then only be closed. When it is opened again, it contains all acknowledged events.
 func (d *disk) leave() { d.leaveOnce.Do(func() { close(d.leaving) }) }
 
 // isCut reports whether writes are dropped.
 func (d *disk) isCut() bool { return d.cut.Load() }
 
-// write executes an operation that may need space. It does nothing after the cut.
+// write executes an operation that may need space. It has no effect after the cut.
 func (d *disk) write(operation func() error) error {
 	if d.isCut() {
 		return nil
@@ -111,7 +110,7 @@ func (d *disk) write(operation func() error) error {
 	return d.await(operation, err)
 }
 
-// must executes a write whose failure Pebble does not survive.
+// must executes a write whose failure Pebble would not survive.
 func (d *disk) must(operation func() error) {
 	err := d.write(operation)
 	if err == nil {
@@ -126,7 +125,7 @@ func (d *disk) must(operation func() error) {
 	d.failed(d.err())
 }
 
-// err returns the failure after which nothing is written, or nil.
+// err returns the failure that caused the cut, or nil.
 func (d *disk) err() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -136,9 +135,9 @@ func (d *disk) err() error {
 // await repeats an operation until it finds space.
 func (d *disk) await(operation func() error, err error) error {
 	d.logger.Error("event node: the disk is full; a write waits for space", "error", err)
-	told := time.AfterFunc(spacePatience, d.beginStall)
+	stall := time.AfterFunc(spacePatience, d.beginStall)
 	defer func() {
-		if !told.Stop() {
+		if !stall.Stop() {
 			d.endStall()
 		}
 	}()
@@ -146,7 +145,7 @@ func (d *disk) await(operation func() error, err error) error {
 		select {
 		case <-time.After(spacePause):
 		case <-d.leaving:
-			d.logger.Warn("event node: the disk is full at the end; what was not confirmed is dropped")
+			d.logger.Warn("event node: the disk is full while closing; unconfirmed events are dropped")
 			d.cut.Store(true)
 		}
 		if d.isCut() {
@@ -179,7 +178,7 @@ func isFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// file returns a new file for writing.
+// file returns a file that was opened for writing.
 func (d *disk) file(open func() (vfs.File, error), name string) (vfs.File, error) {
 	var opened vfs.File
 	d.must(func() error {
@@ -195,12 +194,12 @@ func (d *disk) file(open func() (vfs.File, error), name string) (vfs.File, error
 	return &diskFile{File: opened, disk: d}, nil
 }
 
-// Create creates log files with their full length: Pebble reserves the space anyway, and syncing a file whose length
-// does not change is a third cheaper on ext4, because its inode is not written.
+// Create extends a new log file to its full length. Pebble reserves the space anyway, and on ext4 syncing a file with a
+// constant length is a third cheaper, because its inode is not written.
 func (d *disk) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	f, err := d.file(func() (vfs.File, error) { return d.FS.Create(name, category) }, name)
 	if err == nil && category == walFiles && f.Fd() != vfs.InvalidFd {
-		_ = os.Truncate(name, walSize) // otherwise only syncing is slower
+		_ = os.Truncate(name, walSize) // if it fails, syncing is slower
 	}
 	return f, err
 }
@@ -221,7 +220,7 @@ func (d *disk) OpenDir(name string) (vfs.File, error) {
 	return &diskFile{File: f, disk: d}, nil
 }
 
-// Open also finds the files that were created after the cut, which Pebble may read before it is closed.
+// Open also finds files that were created after the cut, which Pebble may read until it is closed.
 func (d *disk) Open(name string, options ...vfs.OpenOption) (vfs.File, error) {
 	if d.isCut() {
 		if f, err := d.lost.Open(d.lost.PathBase(name), options...); err == nil {
@@ -257,8 +256,8 @@ func (d *disk) RemoveAll(name string) error {
 
 func (d *disk) Unwrap() vfs.FS { return d.FS }
 
-// diskFile is a file of a disk. A sync is not repeated: after a failed one, the system may have forgotten what it did
-// not write.
+// diskFile is a file of a disk. A failed sync is not repeated, because the system may already have discarded the
+// unwritten data.
 type diskFile struct {
 	vfs.File
 	disk *disk
@@ -303,11 +302,11 @@ func (f *diskFile) SyncTo(length int64) (fullSync bool, err error) {
 // sealName is the name of the file that seals a log.
 const sealName = "moved"
 
-// ErrSealed means that a log was moved to another event store, where it has its future.
+// ErrSealed means that a log was moved to another event store, which must be used instead.
 var ErrSealed = errors.New("the log of the embedded node was moved to another event store")
 
-// Seal marks the log of a folder as moved to another event store. The node itself serves it all the same: recitald asks
-// for the seal before it starts one.
+// Seal marks the log in a folder as moved to another event store. The node itself ignores the seal. recitald calls
+// RequireUnsealed before it starts a node.
 func Seal(dir string) error {
 	const text = "recitalctl log migrate --offline has moved this log to another event store.\n"
 	if err := os.WriteFile(filepath.Join(dir, sealName), []byte(text), 0o600); err != nil {
@@ -316,7 +315,7 @@ func Seal(dir string) error {
 	return nil
 }
 
-// RequireUnsealed returns ErrSealed for the log of a folder that was moved.
+// RequireUnsealed returns ErrSealed if the log in a folder was moved.
 func RequireUnsealed(dir string) error {
 	_, err := os.Stat(filepath.Join(dir, sealName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -325,7 +324,7 @@ func RequireUnsealed(dir string) error {
 	return errors.Join(ErrSealed, err)
 }
 
-// Unseal takes the seal of a folder's log away.
+// Unseal removes the seal of a folder's log.
 func Unseal(dir string) error {
 	err := os.Remove(filepath.Join(dir, sealName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -45,8 +45,8 @@ func TestAcknowledgedIsSynced(t *testing.T) {
 	require.NoError(t, s.close())
 }
 
-// The power is cut while appends are written, and any part of what was not synced may have reached the disk. The log
-// opens, contains everything acknowledged before the cut, and the append in progress completely or not at all.
+// The power is cut during appends, and any part of the unsynced data may have reached the disk. The log opens, has all
+// events that were acknowledged before the cut, and either all or none of the append in progress.
 func TestPowerCut(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	require.NoError(t, fs.MkdirAll("log", 0o700))

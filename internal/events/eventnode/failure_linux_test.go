@@ -49,7 +49,7 @@ func takeSpace(t *testing.T, path string) {
 	}
 }
 
-// fill appends until the node refuses, and returns what was acknowledged.
+// fill appends until the node refuses, and returns the acknowledged ids.
 func fill(t *testing.T, client *esdb.Client, most int) (ids []uuid.UUID, err error) {
 	t.Helper()
 	for len(ids) < most {
@@ -63,8 +63,8 @@ func fill(t *testing.T, client *esdb.Client, most int) (ids []uuid.UUID, err err
 	return nil, nil
 }
 
-// A real disk fills up, and other files use up the reserve, too. Reads continue; appends do when space is available
-// again. With the reserve all refusals are clean; without it Pebble reaches the end of the disk at any point of a
+// A real disk fills up, and other files also use up the reserve. Reads continue, and appends when space is available
+// again. With the reserve all refusals are clean. Without it Pebble reaches the end of the disk at any point of a
 // write.
 func TestRealFullDisk(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -45,7 +45,7 @@ func failing(broken *atomic.Bool, err error, kinds ...errorfs.OpKind) vfs.FS {
 	}))
 }
 
-// needSpace are the operations that fail on a full disk.
+// needSpace has the operations that fail on a full disk.
 var needSpace = []errorfs.OpKind{
 	errorfs.OpCreate, errorfs.OpReuseForWrite, errorfs.OpLink, errorfs.OpMkdirAll, errorfs.OpRename,
 	errorfs.OpFilePreallocate, errorfs.OpFileWrite, errorfs.OpFileWriteAt,
@@ -66,7 +66,7 @@ func failureClient(t *testing.T, socket string) *esdb.Client {
 	require.NoError(t, err)
 	configuration.Address = "unix://" + socket
 	configuration.Logger = esdb.NoopLogging()
-	deadline := failureWait // the client's own is 10 s
+	deadline := failureWait // the client's default is 10 s
 	configuration.DefaultDeadline = &deadline
 	client, err := esdb.NewClient(configuration)
 	require.NoError(t, err)
@@ -108,8 +108,8 @@ func eventIDs(t *testing.T, client *esdb.Client, stream string) []uuid.UUID {
 	}
 }
 
-// When the disk fails, the append is not acknowledged, calls end, and Done and Err notify the owner. What was
-// acknowledged is there when the node is opened again on a working disk.
+// When the disk fails, the append is not acknowledged, calls end, and Done and Err notify the owner. Acknowledged
+// events exist when the node is opened again on a working disk.
 func TestDiskFailure(t *testing.T) {
 	cfg := failureConfig(t)
 	var broken atomic.Bool
@@ -233,7 +233,7 @@ func TestLittleSpace(t *testing.T) {
 	require.Equal(t, []uuid.UUID{first.EventID, second.EventID}, eventIDs(t, client, "a"))
 }
 
-// To the rest of the program a full disk is an outage, which its routes answer with 503.
+// For the rest of the program a full disk is an outage, which routes answer with 503.
 func TestLittleSpaceIsAnOutage(t *testing.T) {
 	cfg := failureConfig(t)
 	var free atomic.Uint64
@@ -314,7 +314,7 @@ func TestFullDisk(t *testing.T) {
 	require.NoError(t, n.Err())
 }
 
-// A node whose disk is full can be closed, and loses nothing that it has acknowledged.
+// A node with a full disk can be closed, and loses no acknowledged event.
 func TestCloseOnFullDisk(t *testing.T) {
 	cfg := failureConfig(t)
 	var full atomic.Bool

@@ -13,14 +13,14 @@ import (
 	"github.com/cockroachdb/pebble/v2/wal"
 )
 
-// Pebble takes a damaged record of its log for the end of the log, unless it is certain that the record was once
-// complete. It infers that only from the blocks that follow, so damage in the last block would silently end the log
-// there. Here more is known: a batch is synced before the next one is written, so a record that begins after a
-// damaged one proves that the damaged one was complete.
+// Pebble takes a damaged record of a log file for the end of the log, unless it is certain that the record was
+// complete. It infers that only from later blocks, so damage in the last block would silently end the log there. The
+// node knows more: a batch is synced before the next one is written. So a record that starts after a damaged one proves
+// that the damaged one was complete.
 
-// Pebble's log files consist of blocks, and blocks of chunks, which never cross the end of a block. A chunk is a
-// header of checksum (4 bytes), length of the payload (2), kind (1), number of the log file (4) and, in the newer
-// form, the offset up to which the file was synced (8); then the payload. See the package record of Pebble.
+// Pebble's log files consist of blocks, and blocks of chunks, which never cross the end of a block. A chunk has a
+// header and a payload. The header has a checksum (4 bytes), the length of the payload (2), the kind (1), the number of
+// the log file (4) and, in the newer form, the offset up to which the file was synced (8). See Pebble's package record.
 const (
 	blockSize       = 32 << 10
 	chunkLength     = 4  // offset of the length in the header
@@ -34,12 +34,12 @@ const (
 	chunkKindsEnd = 13
 )
 
-var errLogDamaged = errors.New("the log file is damaged, and not only at its end")
+var errLogDamaged = errors.New("the log file is damaged before its end")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// checkLogFiles returns the names of the log files that end in an incomplete write, as after a crash: Pebble drops it.
-// Damage that Pebble would take for such an end is an error.
+// checkLogFiles returns the names of the log files that end in an incomplete write, as after a crash. Pebble drops such
+// a write. If there is damage that Pebble would take for an incomplete write, checkLogFiles returns an error.
 func checkLogFiles(fs vfs.FS, dir string) (torn []string, err error) {
 	names, err := fs.List(dir)
 	if err != nil {
@@ -71,8 +71,8 @@ func checkLogFile(fs vfs.FS, path string, number uint32) (torn bool, err error) 
 	return torn, errors.Join(err, f.Close())
 }
 
-// checkBlocks reports whether the header of an incomplete chunk follows the last complete one. Without such a header
-// the log ends there, or its end is the rest of the file's earlier use.
+// checkBlocks reports whether the header of an incomplete chunk follows the last complete one. Without such a header,
+// the log ends there, or the rest of the file is from an earlier use.
 func checkBlocks(log io.Reader, number uint32) (torn bool, err error) {
 	block := make([]byte, blockSize)
 	for ended := false; ; {
@@ -113,7 +113,7 @@ func wholeChunks(block []byte, number uint32) int {
 	return len(block)
 }
 
-// beginsRecord reports whether the block has a complete chunk that begins a record at or after an offset.
+// beginsRecord reports whether a complete chunk at or after an offset of the block starts a record.
 func beginsRecord(block []byte, from int, number uint32) bool {
 	wanted := binary.LittleEndian.AppendUint32(nil, number)
 	for from+chunkHeader <= len(block) {
@@ -129,8 +129,8 @@ func beginsRecord(block []byte, from int, number uint32) bool {
 	return false
 }
 
-// chunkAt returns the length of the chunk at an offset of a block, including the header, or 0 if it is not complete;
-// begins reports whether it begins a record.
+// chunkAt returns the length of the chunk at an offset of a block, including its header, or 0 if it is not complete.
+// begins is whether it starts a record.
 func chunkAt(block []byte, at int, number uint32) (length int, begins bool) {
 	length, begins = claimAt(block, at, number)
 	if length == 0 || at+length > len(block) ||
@@ -140,7 +140,7 @@ func chunkAt(block []byte, at int, number uint32) (length int, begins bool) {
 	return length, begins
 }
 
-// claimAt is chunkAt for a header whose chunk need not be complete.
+// claimAt is like chunkAt, but the chunk may be incomplete.
 func claimAt(block []byte, at int, number uint32) (length int, begins bool) {
 	if at+chunkHeader > len(block) {
 		return 0, false
@@ -157,7 +157,7 @@ func claimAt(block []byte, at int, number uint32) (length int, begins bool) {
 	return header + int(binary.LittleEndian.Uint16(block[at+chunkLength:])), (kind-chunkFull)%4 < kindsThatBegin
 }
 
-// checksum is Pebble's: CRC-32C, rotated and shifted by a constant.
+// checksum returns Pebble's checksum: CRC-32C, rotated and shifted by a constant.
 func checksum(data []byte) uint32 {
 	sum := crc32.Checksum(data, castagnoli)
 	return (sum>>15 | sum<<17) + 0xa282ead8

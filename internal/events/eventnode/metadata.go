@@ -13,29 +13,30 @@ import (
 	"github.com/google/uuid"
 )
 
-// The metadata of a stream s is the data of the last event of the stream $$s, if that is flagged as JSON. It determines
-// which events are visible to readers; events are never removed from the log.
+// The metadata of a stream s is the data of the last event of the stream $$s, if it is flagged as JSON. It determines
+// which events are visible to readers. Events are never removed from the log.
 const (
 	metadataPrefix  = "$$"
 	kindMetadata    = "$metadata"
 	kindTombstone   = "$streamDeleted"
 	keyTruncate     = "$tb"
 	metadataHistory = 1 // number of visible events of a metadata stream
-	// maxTimeSpan is the longest time that EventStoreDB can represent, in seconds (TimeSpan.MaxValue of .NET).
+	// maxTimeSpan is the longest duration in seconds that EventStoreDB can represent (TimeSpan.MaxValue of .NET).
 	maxTimeSpan = 922_337_203_685
 )
 
-// retention determines which events of a stream are visible. Its zero value hides none.
+// retention determines which events of a stream are visible. The zero value hides no events.
 type retention struct {
 	truncateBefore int64 // revision of the first visible event
-	maxCount       int64 // number of last events that are visible, if positive
+	maxCount       int64 // maximum number of visible events, if positive
 	maxAge         time.Duration
 }
 
-// softDeleted streams have no events for readers, and continue at the next revision when they are written again.
+// softDeleted reports whether the stream is soft-deleted: readers see no events, and the next write continues at the
+// next revision.
 func (r retention) softDeleted() bool { return r.truncateBefore == tombstoneRevision }
 
-// first returns the revision of the first event that may be visible, given the last one.
+// first returns the first revision that may be visible, given the last one.
 func (r retention) first(last int64) int64 {
 	if r.maxCount > 0 {
 		return max(r.truncateBefore, last-r.maxCount+1)
@@ -43,7 +44,7 @@ func (r retention) first(last int64) int64 {
 	return r.truncateBefore
 }
 
-// keep returns a filter that omits events that are too old.
+// keep returns a filter that omits events that are too old, or nil if no event can be.
 func (r retention) keep(now time.Time) filter {
 	if r.maxAge <= 0 {
 		return nil
@@ -55,13 +56,13 @@ func (r retention) tooOld(created, now time.Time) bool {
 	return r.maxAge > 0 && created.Before(now.Add(-r.maxAge))
 }
 
-// shows reports whether readers see an event of a stream, given the stream's last revision.
+// shows reports whether an event of a stream is visible, given the stream's last revision.
 func (r retention) shows(event knownEvent, last int64, now time.Time) bool {
 	return event.revision >= r.first(last) && !r.tooOld(event.created, now)
 }
 
-// parseRetention parses stream metadata as EventStoreDB does: names are case-sensitive, a value that limits nothing is
-// left out, and anything else that is invalid makes all of the metadata count for nothing.
+// parseRetention parses stream metadata as EventStoreDB does. Names are case-sensitive. A value below 1 is not a limit.
+// If any value is invalid, the whole metadata is ignored.
 func parseRetention(data []byte) retention {
 	var metadata map[string]json.RawMessage
 	if json.Unmarshal(data, &metadata) != nil {
@@ -83,7 +84,7 @@ func parseRetention(data []byte) retention {
 		return retention{}
 	}
 	r := retention{truncateBefore: truncateBefore, maxCount: maxCount}
-	if maxAge <= math.MaxInt64/int64(time.Second) { // no event is older than that
+	if maxAge <= math.MaxInt64/int64(time.Second) { // a longer age limits nothing
 		r.maxAge = time.Duration(maxAge) * time.Second
 	}
 	return r
@@ -92,7 +93,7 @@ func parseRetention(data []byte) retention {
 // softDeletion returns the metadata of a soft-deleted stream.
 func softDeletion() []byte { return []byte(`{"$tb":9223372036854775807}`) }
 
-// withTruncateBefore returns the metadata with another $tb; ok is false if it is not a JSON object.
+// withTruncateBefore returns the metadata with a new $tb. ok is false if the metadata is not a JSON object.
 func withTruncateBefore(data []byte, revision int64) (changed []byte, ok bool) {
 	var metadata map[string]json.RawMessage
 	if json.Unmarshal(data, &metadata) != nil || metadata == nil {
@@ -116,7 +117,7 @@ func describedStream(stream string) (string, bool) {
 	return described, found && described != ""
 }
 
-// retention returns the retention of the stream, as of the position head.
+// retention returns the retention of the stream at the position head.
 func (s *store) retention(stream string, head uint64) (retention, error) {
 	if _, describes := describedStream(stream); describes {
 		return retention{maxCount: metadataHistory}, nil
@@ -128,7 +129,7 @@ func (s *store) retention(stream string, head uint64) (retention, error) {
 	return parseRetention(data), nil
 }
 
-// metadata returns a stream's metadata, or nil.
+// metadata returns a stream's metadata at the position head, or nil.
 func (s *store) metadata(stream string, head uint64) ([]byte, error) {
 	name := metadataStream(stream)
 	last, err := s.lastWritten(name, head)
@@ -142,7 +143,7 @@ func (s *store) metadata(stream string, head uint64) ([]byte, error) {
 	return event.metadata(), nil
 }
 
-// Delete hides the events of a stream; the stream may be written again and then continues at its next revision.
+// Delete hides the events of a stream. If the stream is written again, it continues at its next revision.
 func (s *streamsService) Delete(ctx context.Context, call *streams.DeleteReq) (*streams.DeleteResp, error) {
 	options := call.GetOptions()
 	if options.GetExpectedStreamRevision() == nil {
@@ -156,7 +157,7 @@ func (s *streamsService) Delete(ctx context.Context, call *streams.DeleteReq) (*
 	return &streams.DeleteResp{PositionOption: &streams.DeleteResp_Position_{Position: at}}, nil
 }
 
-// Tombstone ends a stream permanently.
+// Tombstone permanently ends a stream.
 func (s *streamsService) Tombstone(ctx context.Context, call *streams.TombstoneReq) (*streams.TombstoneResp, error) {
 	options := call.GetOptions()
 	if options.GetExpectedStreamRevision() == nil {
@@ -181,7 +182,7 @@ func (n *Node) delete(
 	if err != nil {
 		return 0, err
 	}
-	// An id of its own, as in EventStoreDB: a deletion is never a repeat.
+	// A new id, as in EventStoreDB: a deletion is never a repeat.
 	result, err := n.submit(&request{
 		ctx: ctx, purpose: purpose, stream: stream, expected: expected,
 		ids: []uuid.UUID{uuid.New()}, answer: make(chan outcome, 1),

@@ -18,7 +18,7 @@ func TestParseRetention(t *testing.T) {
 		`{"$MAXCOUNT":2,"$TB":1,"$maxage":1}`: {},
 		`{"$tb":2,"$Tb":1}`:                   {truncateBefore: 2},
 
-		// A value that limits nothing is left out.
+		// A value below 1 is not a limit.
 		`{"$tb":-1,"$maxCount":2}`:          {maxCount: 2},
 		`{"$tb":1,"$maxCount":0}`:           {truncateBefore: 1},
 		`{"$tb":1,"$maxAge":-5}`:            {truncateBefore: 1},

@@ -101,8 +101,8 @@ func (m *logModel) drawIDs(t *rapid.T, stream string) []uuid.UUID {
 	return ids
 }
 
-// Random appends with random expectations are answered as the model answers them, and all reads equal the model, also
-// after the node was reopened.
+// Random appends with random expectations get the model's results, and all reads equal the model, even after the node
+// is reopened.
 func TestModel(t *testing.T) {
 	dir := nodetest.Dir(t)
 	node := nodetest.Open(t, dir)

@@ -1,8 +1,8 @@
-// Package eventnode is the embedded event node. It implements the gRPC protocol of EventStoreDB 24.6 (Streams and
-// ServerFeatures) on a log in Pebble, so that a single process needs no server and can use the official client.
+// Package eventnode implements the embedded event node: the gRPC protocol of EventStoreDB 24.6 (Streams and
+// ServerFeatures) on a log in Pebble. A single process can thus use the official client without a server.
 //
-// Every append is durable before it is acknowledged or visible to readers. While the disk is full, appends are
-// refused; any other disk failure stops the node. A log that is damaged anywhere but at its very end is not served.
+// Every append is durable before it is acknowledged or visible to readers. While the disk is full, appends are refused.
+// Any other disk failure stops the node. A log with damage before its end is not served.
 package eventnode
 
 import (
@@ -25,25 +25,25 @@ import (
 type Config struct {
 	Dir     string                   // data folder, created with mode 0700
 	Socket  string                   // path of the unix socket, at most 107 bytes; created with mode 0600
-	Address string                   // loopback TCP address that is served as well; none if empty
+	Address string                   // additional loopback TCP address; none if empty
 	Logger  *slog.Logger             // nil means slog.Default
-	Synced  func(took time.Duration) // is called after each write of events to the disk, must not block; may be nil
+	Synced  func(took time.Duration) // called after each write of events to disk; must not block; may be nil
 }
 
 const (
-	// clientPing is the shortest permitted interval between keepalive pings. The official client sends one every 10
-	// s, even without calls, and gRPC's own default would disconnect it.
+	// clientPing is the shortest permitted interval of keepalive pings. The official client pings every 10 s, even without
+	// calls, and gRPC's default policy would disconnect it.
 	clientPing = 250 * time.Millisecond
-	// maxMessage is the size of the largest message, as in EventStoreDB and its client.
+	// maxMessage is the maximum size of a message, as in EventStoreDB and its client.
 	maxMessage = 17 << 20
-	// maxCalls bounds the calls of one connection, and with them memory; the client delays further ones.
+	// maxCalls limits the calls of a connection, and thereby memory. The client delays further calls.
 	maxCalls = 1000
-	// verifyPatience is how long Open waits for the verification: of the whole log if it is short, else of its first
-	// part.
+	// verifyPatience limits the time that Open waits for the verification of a short log, or of the first part of a long
+	// one.
 	verifyPatience = time.Second
-	// shortLog is how many bytes of events Open waits for: a few tens of thousands of events.
+	// shortLog is the maximum size in bytes of a short log: a few tens of thousands of events.
 	shortLog = 32 << 20
-	// closeGrace is how long Close waits for calls to end by themselves.
+	// closeGrace is the time that Close gives calls to end.
 	closeGrace = time.Second
 )
 
@@ -59,12 +59,12 @@ type Node struct {
 	tcp    net.Listener
 
 	running sync.WaitGroup
-	closing chan struct{} // closed when Close begins: calls end, no new ones start
-	stop    chan struct{} // closed when no call is left: the committer stops
+	closing chan struct{} // closed when Close starts: calls end and new ones are refused
+	stop    chan struct{} // closed after the last call: the committer stops
 
 	done    chan struct{}
 	endOnce sync.Once
-	err     error // the reason why done was closed; written before
+	err     error // the reason why done was closed; set before
 
 	closeOnce sync.Once
 	closeErr  error
@@ -73,7 +73,7 @@ type Node struct {
 // Open opens the log and serves it. The node is ready when Open returns.
 func Open(cfg Config) (*Node, error) { return open(cfg, vfs.Default, verifyPatience) }
 
-// open waits for the result of the verification for at most verify.
+// open is Open with a file system, and with a limit on the wait for the verification.
 func open(cfg Config, fs vfs.FS, verify time.Duration) (*Node, error) {
 	n := &Node{
 		logger:  cfg.Logger,
@@ -130,9 +130,10 @@ func (n *Node) openLog(fs vfs.FS, dir string, verify time.Duration, synced func(
 	return nil
 }
 
-// verifyLog looks for damage in the background; damage that is found later stops the node. It waits briefly for the
-// result of a short log, which is read whole at each start. Of a long one it waits for the first part only, the newest
-// events that were not verified before, so that the length of the log does not delay the start.
+// verifyLog verifies the log in the background. Damage that is found after verifyLog has returned stops the node. It
+// waits briefly for the result of a short log, which is read completely at each start. With a long log, it only waits
+// for the first part, the newest events that are not yet verified, so that the length of the log does not delay the
+// start.
 func (n *Node) verifyLog(patience time.Duration) error {
 	short := n.committer.last <= shortLog
 	var err error
@@ -194,11 +195,11 @@ func (n *Node) Addr() net.Addr {
 	return n.tcp.Addr()
 }
 
-// Done returns a channel that is closed when the node can no longer serve: the store failed (see Err), or the node
-// was closed.
+// Done returns a channel that is closed when the node can no longer serve, because the store failed (see Err) or the
+// node was closed.
 func (n *Node) Done() <-chan struct{} { return n.done }
 
-// Err returns the reason why Done was closed: nil if by Close, or if it is not closed.
+// Err returns the reason why Done was closed. It is nil after Close, and while Done is open.
 func (n *Node) Err() error {
 	select {
 	case <-n.done:
@@ -208,16 +209,16 @@ func (n *Node) Err() error {
 	}
 }
 
-// Stats are figures of a node.
+// Stats has measurements of a node.
 type Stats struct {
-	LogBytes  uint64 // position of the log's end: the size of all events before compression
-	DiskBytes uint64 // of the files
-	Verified  uint64 // bytes of events in which no damage was found: LogBytes as it was at the start, once all is verified
-	ToVerify  uint64 // bytes of events that there were at the start
-	FreeBytes uint64 // of the disk under them; 0 if the file system does not report it
+	LogBytes  uint64 // position of the last event: about the size of all events before compression
+	DiskBytes uint64 // size of the files
+	Verified  uint64 // verified bytes of events; ToVerify when the verification is complete
+	ToVerify  uint64 // bytes of events at the start
+	FreeBytes uint64 // free disk space; 0 if the file system does not report it
 }
 
-// Stats returns the present figures. It must not be called after Close.
+// Stats returns the current measurements. It must not be called after Close.
 func (n *Node) Stats() Stats {
 	end, _ := n.committer.head.get()
 	free, _ := n.store.disk.available()
@@ -227,7 +228,7 @@ func (n *Node) Stats() Stats {
 	}
 }
 
-// end marks the node as done. Only the first reason counts.
+// end marks the node as done. Only the first call has an effect.
 func (n *Node) end(err error) {
 	n.endOnce.Do(func() {
 		n.err = err
@@ -248,8 +249,8 @@ func (n *Node) Close() error {
 	return n.closeErr
 }
 
-// closeStore waits for the goroutines and closes the log. If the store failed, it waits only briefly: a goroutine may
-// be stuck in Pebble.
+// closeStore waits for the goroutines and closes the log. If the store failed, it only waits briefly, because a
+// goroutine may be stuck in Pebble.
 func (n *Node) closeStore() error {
 	closed := make(chan error, 1)
 	go func() {
@@ -270,7 +271,7 @@ func (n *Node) closeStore() error {
 	}
 }
 
-// releaseStore closes the log. Pebble may panic when it is closed after a fatal error, which Err already returns.
+// releaseStore closes the log. After a fatal error, which Err returns, Pebble may panic when it is closed.
 func (n *Node) releaseStore() error {
 	if n.Err() == nil {
 		return n.store.close()
@@ -282,7 +283,7 @@ func (n *Node) releaseStore() error {
 	return nil
 }
 
-// stopServer waits until appends are answered and subscriptions notified; a client that does not read is
+// stopServer waits until appends are answered and subscriptions are notified. A client that does not read is
 // disconnected.
 func (n *Node) stopServer() {
 	stopped := make(chan struct{})

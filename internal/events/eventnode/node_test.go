@@ -132,7 +132,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"a long socket path", eventnode.Config{Dir: free, Socket: filepath.Join(dir, strings.Repeat("x", 107))},
 			"at most 107"},
 		{"a socket that is served", eventnode.Config{Dir: free, Socket: taken}, "another process serves"},
-		{"a socket path that is a file", eventnode.Config{Dir: free, Socket: file}, "is no socket"},
+		{"a socket path that is a file", eventnode.Config{Dir: free, Socket: file}, "is not a socket"},
 		{"no folder", eventnode.Config{Socket: filepath.Join(dir, "s1")}, "needs a data folder"},
 		{"a folder that is used", eventnode.Config{Dir: filepath.Join(dir, "log"), Socket: filepath.Join(dir, "s2")},
 			"is another process using it?"},

@@ -9,17 +9,17 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Reads work in pages, so that no iterator is open while a slow client is reading, and memory is bounded.
+// Reads work in pages, so that no iterator is open while a slow client reads, and memory is limited.
 const (
 	pageEvents = 512
 	pageBytes  = 256 << 10
 )
 
-// page is a bounded part of the log or of a stream.
+// page is a part of the log or of a stream.
 type page struct {
 	events     []record
-	considered int    // events examined; more than len(events) with a filter
-	last       uint64 // position (of a stream: revision) of the last event examined, if any
+	considered int    // number of examined events; with a filter, more than len(events)
+	last       uint64 // position (in a stream: revision) of the last examined event, if any
 	done       bool   // there are no more events
 
 	bytes int
@@ -28,8 +28,8 @@ type page struct {
 
 func (p *page) full(limit int) bool { return p.considered >= limit || p.bytes >= pageBytes }
 
-// add copies the record into the page. Chunks are never reused: the transport may hold frames after they were sent.
-// They grow, because a live page is often one event.
+// add copies a record into the page. Chunks are never reused, because the transport may keep frames after sending.
+// Chunks grow from a small size, because a live page often has one event.
 func (p *page) add(value []byte) {
 	if cap(p.chunk)-len(p.chunk) < len(value) {
 		p.chunk = make([]byte, 0, max(len(value), min(2*cap(p.chunk), 32<<10)))
@@ -40,7 +40,7 @@ func (p *page) add(value []byte) {
 	p.bytes += len(value)
 }
 
-// allForwards reads events after a position up to head that pass the filter, examining at most limit.
+// allForwards reads the events in (after, head] that pass the filter. It examines at most limit events.
 func (s *store) allForwards(after, head uint64, limit int, keep filter) (page, error) {
 	if after >= head {
 		return page{done: true}, nil
@@ -83,14 +83,14 @@ func (s *store) allPage(
 // streamPart is the visible part of a stream.
 type streamPart struct {
 	stream      string
-	head        uint64 // position of the last visible event
+	head        uint64 // position up to which events are visible
 	last        int64  // revision of the last event up to head, noStream or tombstoneRevision
 	first       int64  // revision of the first visible event
 	softDeleted bool
 	keep        filter // omits events that are too old
 }
 
-// visible returns the visible part of a stream at a position.
+// visible returns the visible part of a stream at the position head.
 func (s *store) visible(stream string, head uint64) (streamPart, error) {
 	last, err := s.lastRevision(stream, head)
 	if err != nil {
@@ -106,14 +106,14 @@ func (s *store) visible(stream string, head uint64) (streamPart, error) {
 	}, nil
 }
 
-// streamForwards reads events of a stream from a revision on.
+// streamForwards reads events from a revision on.
 func (s *store) streamForwards(part streamPart, from int64, limit int) (page, error) {
 	from = max(from, part.first)
 	return s.streamPage(part, streamKey(part.stream, from), streamEnd(part.stream), limit,
 		(*pebble.Iterator).First, (*pebble.Iterator).Next)
 }
 
-// streamBackwards reads events of a stream from a revision down, the latest first.
+// streamBackwards reads events from a revision down, the latest first.
 func (s *store) streamBackwards(part streamPart, from int64, limit int) (page, error) {
 	until := streamEnd(part.stream)
 	if from < math.MaxInt64 {
@@ -168,7 +168,7 @@ func fillStreamPage(
 	return p, nil
 }
 
-// closing closes the iterator and keeps the first error.
+// closing closes the iterator and returns the first error.
 func closing(iter *pebble.Iterator, err error) error {
 	if closeErr := iter.Close(); err == nil {
 		return closeErr

@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// streamsService serves event_store.client.streams.Streams; methods that it does not define are Unimplemented.
+// streamsService serves event_store.client.streams.Streams. Undefined methods return Unimplemented.
 type streamsService struct {
 	streams.UnimplementedStreamsServer
 	node *Node
@@ -23,7 +23,7 @@ func (s *streamsService) Read(request *streams.ReadReq, call streams.Streams_Rea
 	return s.node.finish(call.Context(), "read", s.node.read(request.GetOptions(), call))
 }
 
-// reader is one Read call.
+// reader is a call of Read.
 type reader struct {
 	node   *Node
 	store  *store
@@ -66,7 +66,7 @@ func (n *Node) read(options *streams.ReadReq_Options, call streams.Streams_ReadS
 	}
 }
 
-// readAllForwards starts with the event at the position.
+// readAllForwards sends events from a position (inclusive) on.
 func (r *reader) readAllForwards(options *streams.ReadReq_Options_AllOptions, count uint64) error {
 	head, _ := r.node.committer.head.get()
 	after := uint64(0)
@@ -83,7 +83,7 @@ func (r *reader) readAllForwards(options *streams.ReadReq_Options_AllOptions, co
 	})
 }
 
-// readAllBackwards starts with the last event before the position.
+// readAllBackwards sends events before a position, the latest first.
 func (r *reader) readAllBackwards(options *streams.ReadReq_Options_AllOptions, count uint64) error {
 	head, _ := r.node.committer.head.get()
 	before := head + 1
@@ -100,7 +100,7 @@ func (r *reader) readAllBackwards(options *streams.ReadReq_Options_AllOptions, c
 	})
 }
 
-// readStream starts with the event at the revision, in either direction.
+// readStream sends events from a revision (inclusive) in either direction.
 func (r *reader) readStream(options *streams.ReadReq_Options_StreamOptions, backwards bool, count uint64) error {
 	stream := string(options.GetStreamIdentifier().GetStreamName())
 	if stream == "" || len(stream) > maxStreamName {
@@ -141,7 +141,7 @@ func (r *reader) readStreamBackwards(part streamPart, from int64, count uint64) 
 	})
 }
 
-// start returns the revision at which a read starts; the end is beyond every revision.
+// start returns the revision where a read starts. The end of the stream is beyond every revision.
 func start(options *streams.ReadReq_Options_StreamOptions) int64 {
 	if options.GetEnd() != nil {
 		return math.MaxInt64
@@ -173,7 +173,7 @@ func (r *reader) sendPages(count uint64, next func(limit int) (page, error)) err
 	return nil
 }
 
-// pageLimit returns the number of events to examine for a page when count are still requested.
+// pageLimit returns the number of events to examine for a page, given the number of events that are still requested.
 func (r *reader) pageLimit(count uint64) int {
 	if r.filter != nil {
 		return pageEvents
@@ -220,8 +220,8 @@ func (r *reader) sendStreamNotFound(stream string) error {
 }
 
 const (
-	cachedRevisions = 32 << 10 // streams whose last revision is cached
-	cachedIDs       = 64 << 10 // events whose ids are cached to recognise repeats without an exact revision
+	cachedRevisions = 32 << 10 // streams with a cached last revision
+	cachedIDs       = 64 << 10 // cached event ids, which identify repeats without an exact revision
 )
 
 // knownEvent is an event in the log or in the batch.
@@ -233,8 +233,8 @@ type knownEvent struct {
 	created  time.Time
 }
 
-// view is the log as the committer sees it: the store, caches over it, and the current batch. It is used only by the
-// committer's goroutine.
+// view is the committer's view of the log: the store, caches, and the current batch. Only the committer's goroutine
+// uses it.
 type view struct {
 	store      *store
 	revisions  *simplelru.LRU[string, int64]
@@ -243,12 +243,12 @@ type view struct {
 	pending    map[string]*pendingStream
 }
 
-// pendingStream is what the batch adds to a stream.
+// pendingStream has the events of a stream in the batch.
 type pendingStream struct {
-	first  int64 // revision of the first of events
+	first  int64 // revision of events[0]
 	last   int64
 	events []knownEvent
-	data   []byte // of the last event if it is JSON, kept for metadata streams
+	data   []byte // of the last event if it is JSON; only for metadata streams
 }
 
 func newView(s *store) (*view, error) {
@@ -356,7 +356,7 @@ func (v *view) add(stream string, event *placed) {
 	}
 }
 
-// settle moves the batch into the caches, after it was written.
+// settle moves the batch into the caches after it is written.
 func (v *view) settle() {
 	for stream, p := range v.pending {
 		v.revisions.Add(stream, p.last)

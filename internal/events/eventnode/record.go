@@ -15,8 +15,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// A record is a stored event: a fixed header with what the node itself needs, then the ReadResp message exactly as it
-// is sent to clients, so that a read sends stored bytes and builds no message.
+// A record is a stored event. A fixed header has the fields that the node needs. It is followed by the ReadResp message
+// exactly as it is sent to clients, so that reads send stored bytes without building messages.
 //
 //	0   event id, 16 bytes
 //	16  revision, 8 bytes
@@ -29,7 +29,7 @@ type record []byte
 
 const recordHeader = 56
 
-// Fields of ReadResp and of the messages inside it (streams.proto, shared.proto).
+// Field numbers of ReadResp and its parts (streams.proto, shared.proto).
 const (
 	fieldRespEvent      = 1
 	fieldReadEvent      = 1
@@ -50,7 +50,7 @@ const (
 	fieldMapValue       = 2
 )
 
-// System metadata of every event; the official client exits the process if created is missing.
+// System metadata of every event. The official client exits the process if created is missing.
 const (
 	metadataType        = "type"
 	metadataContentType = "content-type"
@@ -65,8 +65,8 @@ var errRecord = errors.New("stored event is damaged")
 // span is a range of a byte slice.
 type span struct{ at, length int }
 
-// proposed is an event to be appended. Its parts that do not depend on its position in the log are already encoded,
-// outside the committer.
+// proposed is an event to append. The parts that do not depend on its position in the log are already encoded, outside
+// of the committer.
 type proposed struct {
 	id     uuid.UUID
 	before []byte // fields up to the stream name
@@ -87,7 +87,7 @@ func propose(stream string, id uuid.UUID, kind, contentType string, custom, data
 	structured = protowire.AppendTag(structured, fieldUUIDLeast, protowire.VarintType)
 	structured = protowire.AppendVarint(structured, binary.BigEndian.Uint64(id[8:]))
 
-	const framing = 48 // maximum number of bytes in addition to the values: in before, and twice that in after
+	const framing = 48 // maximum overhead of before; after has at most twice as much
 	all := make([]byte, len(stream)+len(kind)+len(custom)+len(data)+3*framing)
 	before := all[: 0 : len(stream)+framing]
 	before = protowire.AppendTag(before, fieldEventID, protowire.BytesType)
@@ -112,7 +112,7 @@ func propose(stream string, id uuid.UUID, kind, contentType string, custom, data
 	return event
 }
 
-// metadata returns the data if it counts as stream metadata.
+// metadata returns the data if it is valid stream metadata.
 func (p *proposed) metadata() []byte {
 	if !p.json {
 		return nil
@@ -120,7 +120,7 @@ func (p *proposed) metadata() []byte {
 	return p.after[p.data.at:][:p.data.length]
 }
 
-// placed is a proposed event with its position in the log, ready to be written.
+// placed is a proposed event with its place in the log, ready to be written.
 type placed struct {
 	proposed
 	revision int64
@@ -153,7 +153,7 @@ func place(event proposed, revision int64, position uint64, created int64) place
 // size returns the length of the record.
 func (p *placed) size() int { return recordHeader + sizeBytesField(fieldRespEvent, p.read) }
 
-// encode encodes the record into buf, which has the record's size.
+// encode encodes the record into buf, which must have the record's size.
 func (p *placed) encode(buf []byte) {
 	out := append(buf[:0], p.id[:]...)
 	out = binary.BigEndian.AppendUint64(out, uint64(p.revision))
@@ -183,7 +183,7 @@ func appendSpan(out []byte, base int, s span) []byte {
 	return binary.BigEndian.AppendUint32(out, uint32(s.length))
 }
 
-// check reports whether the header is valid for the record; the other methods rely on it.
+// check returns an error if the header does not fit the record. The other methods require a valid header.
 func (r record) check() error {
 	if len(r) < recordHeader {
 		return fmt.Errorf("%w: %d bytes", errRecord, len(r))
@@ -206,7 +206,7 @@ func (r record) kind() []byte       { return r.field(40) }
 func (r record) data() []byte       { return r.field(48) }
 func (r record) frame() frame       { return frame(r[recordHeader:]) }
 
-// metadata returns the data if it counts as stream metadata. In the frame the content type follows the event type.
+// metadata returns the data if it is flagged as JSON. In the frame, the content type follows the event type.
 func (r record) metadata() []byte {
 	behind := binary.BigEndian.Uint32(r[40:]) + binary.BigEndian.Uint32(r[44:])
 	if !bytes.HasPrefix(r.frame()[behind:], appendMapEntry(nil, metadataContentType, contentTypeJSON)) {
@@ -215,7 +215,7 @@ func (r record) metadata() []byte {
 	return r.data()
 }
 
-// textFrame returns the frame with the event's id as text, for clients that want it so.
+// textFrame returns the frame with the event's id as text.
 func (r record) textFrame() (frame, error) {
 	var response streams.ReadResp
 	if err := proto.Unmarshal(r.frame(), &response); err != nil {
@@ -231,7 +231,7 @@ func (r record) field(at int) []byte {
 	return r[recordHeader:][offset : offset+length]
 }
 
-// ticks returns the time in units of 100 ns since the Unix epoch, as in created.
+// ticks converts t to the unit of created, 100 ns since the Unix epoch.
 func ticks(t time.Time) int64 { return t.UnixNano() / 100 }
 
 func timeOf(ticks int64) time.Time { return time.Unix(0, ticks*100).UTC() }

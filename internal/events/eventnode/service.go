@@ -20,7 +20,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// serverVersion is the EventStoreDB version whose behaviour the node follows. Clients expect three integers.
+// serverVersion is the version of EventStoreDB that the node behaves like. Clients expect three integers.
 const serverVersion = "24.6.0"
 
 // featuresService serves event_store.client.server_features.ServerFeatures, which clients call when they connect.
@@ -28,7 +28,7 @@ type featuresService struct {
 	serverfeatures.UnimplementedServerFeaturesServer
 }
 
-// GetSupportedMethods returns the methods of the node, in lower case as EventStoreDB does.
+// GetSupportedMethods returns the node's methods, in lower case as in EventStoreDB.
 func (featuresService) GetSupportedMethods(context.Context, *shared.Empty) (*serverfeatures.SupportedMethods, error) {
 	const streams = "event_store.client.streams.streams"
 	return &serverfeatures.SupportedMethods{
@@ -46,11 +46,11 @@ func (featuresService) GetSupportedMethods(context.Context, *shared.Empty) (*ser
 // frame is an encoded message that is sent to the client unchanged.
 type frame []byte
 
-// received is an encoded message as sent by the client. Its bytes are valid until it is freed.
+// received is an encoded message from the client. Its bytes are valid until it is freed.
 type received struct{ mem.Buffer }
 
-// frameCodec is the protobuf codec of the server; it passes frames and received messages through. A frame's bytes
-// must not change after it was sent: the transport writes them later.
+// frameCodec is the server's protobuf codec. It passes frames and received messages through. The bytes of a frame must
+// not change after it is sent, because the transport writes them later.
 type frameCodec struct{ encoding.CodecV2 }
 
 func newFrameCodec() frameCodec { return frameCodec{encoding.GetCodecV2(proto.Name)} }
@@ -70,11 +70,11 @@ func (c frameCodec) Unmarshal(data mem.BufferSlice, message any) error {
 	return c.CodecV2.Unmarshal(data, message)
 }
 
-// maxSocketPath is the maximum length of the path of a unix socket on Linux (sun_path without its final zero).
+// maxSocketPath is the maximum length of a unix socket's path on Linux (sun_path without the final zero).
 const maxSocketPath = 107
 
-// listenUnix listens on a socket that only the user may use. The socket of a node that was killed is replaced; that
-// of a live one is an error.
+// listenUnix listens on a socket with mode 0600. It replaces the socket of a dead node, and returns an error if the
+// socket belongs to a running process.
 func listenUnix(path string) (net.Listener, error) {
 	switch {
 	case path == "":
@@ -105,19 +105,19 @@ func removeDeadSocket(path string) error {
 		return fmt.Errorf("looking at the event node's socket: %w", err)
 	}
 	if info.Mode().Type() != fs.ModeSocket {
-		return fmt.Errorf("%s exists and is no socket", path)
+		return fmt.Errorf("%s exists and is not a socket", path)
 	}
 	if conn, err := net.Dial("unix", path); err == nil {
 		return errors.Join(fmt.Errorf("another process serves %s", path), conn.Close())
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("removing the socket of an event node that is gone: %w", err)
+		return fmt.Errorf("removing the socket of a dead event node: %w", err)
 	}
 	return nil
 }
 
-// listenLoopback listens on TCP for other clients on this machine. The node has no authentication, so it serves no
-// network.
+// listenLoopback listens on TCP for other clients on this machine. The node has no authentication, so it does not serve
+// a network.
 func listenLoopback(address string) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -133,7 +133,7 @@ func listenLoopback(address string) (net.Listener, error) {
 	return listener, nil
 }
 
-// failure is a gRPC status with the trailers from which clients derive the error (RpcExceptions.cs of EventStoreDB).
+// failure is a gRPC status with the trailers that clients read the error from (RpcExceptions.cs of EventStoreDB).
 type failure struct {
 	status   *status.Status
 	trailers metadata.MD
@@ -141,7 +141,7 @@ type failure struct {
 
 func (f *failure) Error() string { return f.status.Message() }
 
-// GRPCStatus makes gRPC answer with the status.
+// GRPCStatus implements the interface that gRPC reads the status of an error from.
 func (f *failure) GRPCStatus() *status.Status { return f.status }
 
 // Trailers of EventStoreDB's exceptions.
@@ -163,7 +163,7 @@ func streamDeleted(stream string) error {
 
 func nodeFailed() error { return status.Error(codes.Unavailable, "the event store failed") }
 
-// deleteConflict returns for deletions the error that appends report in a response.
+// deleteConflict returns the error of a deletion at a wrong revision, which appends report in their response.
 func deleteConflict(stream string, expected expectation, current int64) error {
 	return &failure{
 		status: status.Newf(codes.FailedPrecondition,
@@ -197,14 +197,14 @@ func accessDenied() error {
 	}
 }
 
-// diskFull refuses an append of which nothing was written. EventStoreDB has no such exception; the code is the one
-// that gRPC defines for a file system without space.
+// diskFull refuses an append of which nothing was written. EventStoreDB has no such exception. The code is gRPC's for a
+// file system without space.
 func diskFull() error {
 	return status.Error(codes.ResourceExhausted, "The disk of the event store is full; nothing was written")
 }
 
-// notConfirmed answers an append that is delayed by a full disk and may be written later. EventStoreDB answers the
-// same if a write is not confirmed in time.
+// notConfirmed is the response to an append that waits for disk space and may still be written. EventStoreDB returns
+// the same if a write is not confirmed in time.
 func notConfirmed() error {
 	return status.Error(codes.Aborted, "The disk of the event store is full; the append was not confirmed")
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
 )
 
-// wire is a client without the official one's interpretation: tests check statuses and trailers with both.
+// wire is a client without the official client's interpretation. Tests check statuses and trailers with both.
 type wire struct {
 	streams.StreamsClient
 	connection *grpc.ClientConn
@@ -313,8 +313,8 @@ func TestAnswersThatAreNoErrors(t *testing.T) {
 	require.NotNil(t, response.GetWrongExpectedVersion().GetExpectedNoStream())
 }
 
-// No read sends the messages at which the official client would exit its process: only events, and messages for a
-// missing stream or the state of a subscription. Each event has what that client requires.
+// Reads only send messages that do not make the official client exit its process: events, and messages about a missing
+// stream or the state of a subscription. Each event has the fields that the client requires.
 func TestReadsSendKnownMessagesOnly(t *testing.T) {
 	socket := nodetest.Start(t)
 	appendTo(t, nodetest.Client(t, socket), "living", esdb.NoStream{}, numbered(3)...)
@@ -335,7 +335,7 @@ func TestReadsSendKnownMessagesOnly(t *testing.T) {
 	}
 }
 
-// Other clients ask for ids as text, in reads and subscriptions.
+// Other clients request ids as text, in reads and subscriptions.
 func TestReadsWithIDsAsText(t *testing.T) {
 	socket := nodetest.Start(t)
 	given := numbered(3)

@@ -19,17 +19,17 @@ const (
 	bloomBits    = 10
 )
 
-// store is the log in Pebble. Only the committer writes; any goroutine reads.
+// store is the log in Pebble. Only the committer writes to it, but any goroutine may read.
 type store struct {
 	db   *pebble.DB
 	lock *pebble.Lock
 	disk *disk
 }
 
-// openStore opens the log in dir. fatal is called when Pebble cannot continue, or finds damage; the store must then
-// be closed. A store that is damaged anywhere but at its end is not opened.
+// openStore opens the log in dir. fatal is called when Pebble cannot continue or finds damage. The store must then be
+// closed. A log with damage before its end is not opened.
 func openStore(fs vfs.FS, dir string, logger *slog.Logger, fatal func(error)) (*store, error) {
-	// Locked here and not by pebble.Open, which leaks a goroutine if the folder is in use.
+	// pebble.Open would leak a goroutine if the folder is in use
 	lock, err := pebble.LockDirectory(dir, fs)
 	if err != nil {
 		return nil, fmt.Errorf("locking the event store %s, is another process using it?: %w", dir, err)
@@ -96,7 +96,7 @@ func (s *store) checkFormat() error {
 
 func (s *store) close() error { return errors.Join(s.db.Close(), s.lock.Close()) }
 
-// get returns a copy of the value.
+// get returns a copy of a value.
 func (s *store) get(key []byte) ([]byte, bool, error) {
 	value, closer, err := s.db.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
@@ -109,8 +109,8 @@ func (s *store) get(key []byte) ([]byte, bool, error) {
 	return value, true, closer.Close()
 }
 
-// end returns the position of the last event, 0 if there is none, and the position of the next event: as in
-// EventStoreDB, a position is an offset in bytes, so positions have gaps.
+// end returns the positions of the last event (0 if there is none) and of the next event. As in EventStoreDB, a
+// position is an offset in bytes, so positions have gaps.
 func (s *store) end() (last, next uint64, err error) {
 	iter, err := s.db.NewIter(&pebble.IterOptions{LowerBound: eventKey(0), UpperBound: eventsEnd()})
 	if err != nil {
@@ -124,11 +124,11 @@ func (s *store) end() (last, next uint64, err error) {
 	return last, next, iter.Close()
 }
 
-// firstPosition is the position of the first event; 0 means before all events.
+// firstPosition is the position of the first event. 0 is before all events.
 const firstPosition = 1
 
-// lastRevision returns the revision of the stream's last event at or before the position head: noStream if there are
-// no events, tombstoneRevision for a tombstoned stream and the metadata stream of one.
+// lastRevision returns the revision of a stream's last event at or before the position head. It returns noStream if
+// there are no events, and tombstoneRevision for a tombstoned stream and its metadata stream.
 func (s *store) lastRevision(stream string, head uint64) (int64, error) {
 	if described, describes := describedStream(stream); describes {
 		last, err := s.lastWritten(described, head)
@@ -139,7 +139,7 @@ func (s *store) lastRevision(stream string, head uint64) (int64, error) {
 	return s.lastWritten(stream, head)
 }
 
-// lastWritten is lastRevision for the events of the stream alone.
+// lastWritten is like lastRevision, but ignores the tombstone of the stream that a metadata stream describes.
 func (s *store) lastWritten(stream string, head uint64) (int64, error) {
 	exists, err := s.everWritten(stream)
 	if err != nil || !exists {
@@ -159,7 +159,8 @@ func (s *store) lastWritten(stream string, head uint64) (int64, error) {
 	return last, iter.Close()
 }
 
-// everWritten decides for new streams from the bloom filters alone: a stream has its first event or its tombstone.
+// everWritten reports whether the stream has a first event or a tombstone. For new streams, the bloom filters answer
+// without a read.
 func (s *store) everWritten(stream string) (bool, error) {
 	for _, revision := range []int64{0, tombstoneRevision} {
 		if _, found, err := s.position(stream, revision); err != nil || found {
@@ -169,7 +170,7 @@ func (s *store) everWritten(stream string) (bool, error) {
 	return false, nil
 }
 
-// position returns the position in the log of an event of a stream.
+// position returns the position in the log of a stream's event.
 func (s *store) position(stream string, revision int64) (uint64, bool, error) {
 	value, found, err := s.get(streamKey(stream, revision))
 	if err != nil {
@@ -181,7 +182,7 @@ func (s *store) position(stream string, revision int64) (uint64, bool, error) {
 	return binary.BigEndian.Uint64(value), true, nil
 }
 
-// event returns the event at a revision of a stream.
+// event returns the event at a revision of a stream, and its position in the log.
 func (s *store) event(stream string, revision int64) (record, uint64, bool, error) {
 	position, found, err := s.position(stream, revision)
 	if err != nil || !found {
@@ -212,15 +213,16 @@ func (l pebbleLogger) Errorf(format string, args ...any) {
 	l.logger.Error("pebble: " + fmt.Sprintf(format, args...))
 }
 
-// damaged reports a table with a wrong checksum. Readers of it get an error, so this may return.
+// damaged reports a table with a wrong checksum. Its readers get an error, so damaged may return.
 func (l pebbleLogger) damaged(info pebble.DataCorruptionInfo) {
 	err := fmt.Errorf("the event store is damaged: %s: %w", info.Path, info.Details)
 	l.logger.Error("pebble: damage", "error", err)
 	l.fatal(err)
 }
 
-// Fatalf must not return, because Pebble is in an undefined state, and must not end the goroutine, because Pebble would
-// unlock mutexes that are not locked, which ends the process. That has other work to finish; the node is done.
+// Fatalf must not return, because Pebble is in an undefined state. It must not end the goroutine either, because Pebble
+// would unlock mutexes that are not locked, which ends the process, and the process has to finish its other work. The
+// node is done.
 func (l pebbleLogger) Fatalf(format string, args ...any) {
 	err := fmt.Errorf("the event store failed: "+format, args...)
 	l.logger.Error("pebble: fatal", "error", err)
@@ -228,13 +230,14 @@ func (l pebbleLogger) Fatalf(format string, args ...any) {
 	select {}
 }
 
-// The key space. Numbers are big endian, so that keys sort as the numbers do.
+// The keys of the store. Numbers are big endian, so that keys sort like numbers.
 //
 //	f                                          → version of the stored format
 //	e + position                               → record (see record.go)
 //	s + length of name + name + revision       → position
 //
-// A tombstone is the entry of revision tombstoneRevision, so the last entry of a stream determines its end.
+// A tombstone is the entry with revision tombstoneRevision, so the last entry of a stream determines whether it has
+// ended.
 const (
 	formatPrefix = 'f'
 	eventPrefix  = 'e'
@@ -242,7 +245,7 @@ const (
 )
 
 const (
-	// maxStreamName is the longest stream name in bytes; its length is stored in two bytes.
+	// maxStreamName is the maximum length of a stream name in bytes. The length is stored in two bytes.
 	maxStreamName = math.MaxUint16
 	// noStream is the revision of a stream without events.
 	noStream int64 = -1
@@ -274,7 +277,7 @@ func streamKey(stream string, revision int64) []byte {
 	return appendStreamKey(make([]byte, 0, streamKeyLength(stream)), stream, revision)
 }
 
-// streamEnd returns the first key after all entries of the stream: revisions never have the highest bit.
+// streamEnd returns the first key after all entries of the stream. The highest bit of revisions is never set.
 func streamEnd(stream string) []byte {
 	key := streamKey(stream, 0)
 	binary.BigEndian.PutUint64(key[len(key)-8:], math.MaxUint64)

@@ -11,10 +11,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// A subscription reads the store at its own pace and sleeps when it has read everything; the committer only wakes it.
-// So a slow subscriber costs one page of memory, and nothing waits for it.
+// A subscription reads the store at its own pace, and sleeps when it has read everything. The committer only wakes it.
+// So a slow subscriber needs one page of memory, and does not delay others.
 
-// subscribeAll sends the events after the position, until the client ends the call.
+// subscribeAll sends the events after a position until the client ends the call.
 func (r *reader) subscribeAll(options *streams.ReadReq_Options_AllOptions) error {
 	after := r.subscriptionStart(options)
 	if err := r.sendConfirmation(); err != nil {
@@ -32,8 +32,8 @@ func (r *reader) subscribeAll(options *streams.ReadReq_Options_AllOptions) error
 	}, r.sendCaughtUp)
 }
 
-// subscribeFiltered is subscribeAll for the events that pass the filter. Checkpoints report how far it has read: one
-// per interval of events, and one when it has caught up.
+// subscribeFiltered is like subscribeAll for the events that pass the filter. Checkpoints report the position that it
+// has reached: one per interval of events, and one when it has caught up.
 func (r *reader) subscribeFiltered(
 	options *streams.ReadReq_Options_AllOptions, filter *streams.ReadReq_Options_FilterOptions,
 ) error {
@@ -76,8 +76,8 @@ func (r *reader) subscribeFiltered(
 	})
 }
 
-// subscribeStream sends the events of a stream after the revision; it waits for a stream that does not exist yet. As in
-// EventStoreDB it catches up with the visible part of the stream, and is sent every event while it is live.
+// subscribeStream sends the events of a stream after a revision. The stream need not exist yet. As in EventStoreDB, it
+// sends the visible part of the stream while catching up, and every event while live.
 func (r *reader) subscribeStream(options *streams.ReadReq_Options_StreamOptions) error {
 	stream := string(options.GetStreamIdentifier().GetStreamName())
 	if stream == "" || len(stream) > maxStreamName {
@@ -121,7 +121,7 @@ func (r *reader) subscribeStream(options *streams.ReadReq_Options_StreamOptions)
 		case p.considered > 0:
 			next = int64(p.last) + 1
 		case p.done && !live:
-			next = max(next, part.last+1) // what is hidden now is not sent later
+			next = max(next, part.last+1) // events that are hidden now are not sent later
 		}
 		return p, nil
 	}, r.sendCaughtUp)
@@ -139,8 +139,8 @@ func (r *reader) subscriptionStart(options *streams.ReadReq_Options_AllOptions) 
 	}
 }
 
-// follow calls sendPage until the call ends. caughtUp is called each time that everything has been sent; from then on
-// the subscription is live, until it falls behind by more than a page and catches up again.
+// follow calls sendPage until the call ends, and caughtUp each time that all events have been sent. From then on, the
+// subscription is live, until it falls behind by more than a page and has to catch up again.
 func (r *reader) follow(sendPage func(head uint64, live bool) (page, error), caughtUp func() error) error {
 	live, backlog := false, 0
 	for {
@@ -189,13 +189,14 @@ func (r *reader) sendCaughtUp() error {
 	return r.call.Send(&streams.ReadResp{Content: &streams.ReadResp_CaughtUp_{CaughtUp: &streams.ReadResp_CaughtUp{}}})
 }
 
-// filter reports whether an event is sent to the reader; nil means all.
+// filter reports whether an event is sent to the reader. nil passes all events.
 type filter func(record) bool
 
-// defaultWindow is used if the client sets no search window (the page size of EventStoreDB).
+// defaultWindow is the search window if the client sets none. It is the page size of EventStoreDB.
 const defaultWindow = 32
 
-// parseFilter parses the $all filter of a request. Expressions are RE2, where EventStoreDB uses .NET ones.
+// parseFilter parses the filter of a read of $all. Regular expressions have the syntax of RE2, while EventStoreDB has
+// that of .NET.
 func parseFilter(options *streams.ReadReq_Options_FilterOptions) (filter, error) {
 	if options == nil {
 		return nil, nil

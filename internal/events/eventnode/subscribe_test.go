@@ -232,7 +232,8 @@ func checkDelivery(t *testing.T, subscription *esdb.Subscription, writers, each 
 	}
 }
 
-// Acknowledged events are visible to reads at once, and a read never shows an event that may be lost: see TestKill.
+// Acknowledged events are immediately visible to reads, and a read never shows an event that may be lost (see
+// TestKill).
 func TestReadYourWrites(t *testing.T) {
 	client := nodetest.Client(t, nodetest.Start(t))
 	for i := range 100 {
@@ -332,7 +333,7 @@ func TestSubscribeToLongStream(t *testing.T) {
 	subscription.expect("new")
 }
 
-// A subscription catches up with what a read of the stream shows.
+// A subscription catches up with the events that a read of the stream shows.
 func TestSubscribeToTruncatedStream(t *testing.T) {
 	client := nodetest.Client(t, nodetest.Start(t))
 	appendTo(t, client, "cut", esdb.NoStream{}, events("a", "b", "c", "d")...)
@@ -349,8 +350,8 @@ func TestSubscribeToTruncatedStream(t *testing.T) {
 	subscription.expect("e")
 }
 
-// A subscription that has caught up is sent every event, whatever the stream's metadata hides from readers; a new one
-// catches up with what a read shows.
+// A subscription that has caught up gets every event, even if the stream's metadata hides it from readers. A new one
+// catches up with the events that a read shows.
 func TestLiveSubscriptionSeesHiddenEvents(t *testing.T) {
 	client := nodetest.Client(t, nodetest.Start(t))
 	hide := func(stream string, change func(*esdb.StreamMetadata)) {
@@ -396,7 +397,8 @@ func TestLiveSubscriptionSeesHiddenEvents(t *testing.T) {
 	})
 }
 
-// Subscribers that do not read cost bounded memory, however much is appended; they receive everything when they read.
+// Subscribers that do not read need limited memory, however many events are appended. They receive all events when they
+// read.
 func TestStalledSubscribersCostLittle(t *testing.T) {
 	const (
 		subscribers = 24

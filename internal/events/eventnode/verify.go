@@ -17,45 +17,43 @@ import (
 )
 
 const (
-	// verifyChunk is the number of events that are read with one iterator, which holds on to old files while it is
-	// open.
+	// verifyChunk is the number of events that are read with one iterator, which keeps old files while it is open.
 	verifyChunk = 1 << 13
-	// verifyRest is for how many times as long as it has worked a verification rests while the log is served.
+	// verifyRest is the ratio of rest to work of a verification while the log is served.
 	verifyRest = 4
-	// verifyNotes is the time between two records of how far a verification is, and verifyLines between two lines in
-	// the log.
+	// verifyNotes is the interval of saving a verification's progress, and verifyLines of logging it.
 	verifyNotes, verifyLines = 5 * time.Second, time.Minute
 )
 
-// verification looks for damage in a log. Pebble checks the blocks of its tables when they are read; it cannot detect
-// that entries are missing altogether. So no position may be missing, and each event must have its index entry.
+// verification looks for damage in a log. Pebble checks the blocks of its tables when they are read, but cannot detect
+// missing entries. So the verification checks that no position is missing, and that each event has its index entry.
 //
-// What is verified is one range of positions. It grows to the log's end first, and then down to its start; what was
-// found is kept, and the next start goes on there.
+// The verified part is a range of positions. It first grows to the log's end, and then down to its start. The range is
+// saved, and the next start continues from there.
 type verification struct {
 	store *store
-	end   uint64 // position after the last event that is checked
+	end   uint64 // position after the last event to verify
 	sound verified
-	size  atomic.Uint64 // of the range, in bytes
+	size  atomic.Uint64 // of the range in bytes
 
-	kept, said time.Time
-	entries    []entry // of the current chunk
+	savedAt, loggedAt time.Time
+	entries           []entry // of the current chunk
 }
 
-// entry is the index entry that an event must have.
+// entry is the index entry of an event.
 type entry struct {
 	key      []byte
 	position uint64
 }
 
-// newVerification returns one of all events that are in the log now. It goes on after an earlier one, unless all has to
-// be read anew.
+// newVerification returns a verification of all events that are in the log now. It continues an earlier one, unless
+// anew is set.
 func newVerification(s *store, anew bool) (*verification, error) {
 	last, end, err := s.end()
 	if err != nil {
 		return nil, err
 	}
-	v := &verification{store: s, end: end, kept: time.Now(), said: time.Now()}
+	v := &verification{store: s, end: end, savedAt: time.Now(), loggedAt: time.Now()}
 	if !anew {
 		v.sound = s.readVerified(time.Now())
 	}
@@ -66,8 +64,8 @@ func newVerification(s *store, anew bool) (*verification, error) {
 	return v, nil
 }
 
-// run verifies until all is, or stop is closed. It closes begun after the first chunk, and works at leisure when served
-// is closed: others need the processors, too.
+// run verifies the log until everything is verified or stop is closed. It closes begun after the first chunk. After
+// served is closed, it leaves processor time to others.
 func (v *verification) run(logger *slog.Logger, begun chan<- struct{}, stop, served <-chan struct{}) error {
 	for first := true; !v.done(); first = false {
 		select {
@@ -86,7 +84,7 @@ func (v *verification) run(logger *slog.Logger, begun chan<- struct{}, stop, ser
 		v.report(logger)
 		rest(time.Since(began), stop, served)
 	}
-	if v.sound.Complete.IsZero() { // what is added later does not make the rest fresher
+	if v.sound.Complete.IsZero() { // later events do not make the rest more recently verified
 		v.sound.Complete = time.Now()
 	}
 	v.keep(logger)
@@ -95,7 +93,7 @@ func (v *verification) run(logger *slog.Logger, begun chan<- struct{}, stop, ser
 
 func (v *verification) done() bool { return v.sound.To == v.end && v.sound.From == firstPosition }
 
-// step checks the next events: those after the range, or those before it.
+// step verifies a chunk of events after the range or, at the log's end, before it.
 func (v *verification) step() error {
 	next := v.sound
 	v.entries = v.entries[:0]
@@ -140,8 +138,8 @@ func missing(from, to uint64) error {
 	return fmt.Errorf("events are missing between the positions %d and %d", from, to)
 }
 
-// each checks at most verifyChunk events between two keys, in one direction, and calls look with the position of each
-// and the one after it.
+// each checks at most verifyChunk events between two keys in one direction. It calls look with the position of each
+// event and of the next one.
 func (v *verification) each(
 	from, until []byte, first, next func(*pebble.Iterator) bool, look func(position, after uint64) error,
 ) error {
@@ -162,7 +160,7 @@ func (v *verification) each(
 	return iter.Close()
 }
 
-// checkIndex looks the entries of the chunk up, in the order of the index.
+// checkIndex looks up the entries of the chunk in the order of the index.
 func (v *verification) checkIndex() error {
 	slices.SortFunc(v.entries, func(a, b entry) int { return slices.Compare(a.key, b.key) })
 	iter, err := v.store.db.NewIter(&pebble.IterOptions{LowerBound: []byte{streamPrefix},
@@ -179,27 +177,27 @@ func (v *verification) checkIndex() error {
 	return iter.Close()
 }
 
-// report keeps and says from time to time how far it is.
+// report saves and logs the progress from time to time.
 func (v *verification) report(logger *slog.Logger) {
-	if time.Since(v.kept) >= verifyNotes {
+	if time.Since(v.savedAt) >= verifyNotes {
 		v.keep(logger)
 	}
-	if time.Since(v.said) >= verifyLines {
-		v.said = time.Now()
+	if time.Since(v.loggedAt) >= verifyLines {
+		v.loggedAt = time.Now()
 		logger.Info("event node: the log is being verified", "verified_bytes", v.sound.size(), "of_bytes",
 			v.end-firstPosition)
 	}
 }
 
-// keep notes how far it is. Without the note the next start reads more than it needs to, which is no reason to stop.
+// keep saves the progress. A failure is only logged, because the next start then just reads more events.
 func (v *verification) keep(logger *slog.Logger) {
-	v.kept = time.Now()
+	v.savedAt = time.Now()
 	if err := v.store.writeVerified(v.sound); err != nil {
-		logger.Warn("event node: how far the log is verified cannot be noted", "error", err)
+		logger.Warn("event node: the progress of the log's verification cannot be saved", "error", err)
 	}
 }
 
-// rest leaves the processors to others after it has worked, if there are others.
+// rest waits for a multiple of the time worked, if the log is served.
 func rest(worked time.Duration, stop, served <-chan struct{}) {
 	select {
 	case <-served:
@@ -212,32 +210,32 @@ func rest(worked time.Duration, stop, served <-chan struct{}) {
 	}
 }
 
-// verified is a range of the log in which no damage was found.
+// verified is a range of the log without damage.
 type verified struct {
 	From     uint64    `json:"from"` // position of its first event
 	To       uint64    `json:"to"`   // position after its last event
 	Last     uint64    `json:"last"` // position of its last event
 	LastID   uuid.UUID `json:"lastId"`
-	Complete time.Time `json:"complete,omitzero"` // when it was the whole log
+	Complete time.Time `json:"complete,omitzero"` // time when the whole log was verified
 }
 
 func (v verified) size() uint64 { return v.To - v.From }
 
 const (
 	verifiedFile = "verified.json"
-	// verifiedFor is for how long a log that was verified whole is not read again from its beginning.
+	// verifiedFor is the time after a complete verification during which the log is not read from its start again.
 	verifiedFor = 24 * time.Hour
 )
 
-// readVerified returns what the last verification has left; nothing if that is too old, is none of this log, or cannot
-// be read.
+// readVerified returns the range of the last verification. It is empty if it is too old, belongs to another log, or
+// cannot be read.
 func (s *store) readVerified(now time.Time) verified {
 	content, err := s.readSmallFile(verifiedFile)
 	var v verified
 	if err != nil || json.Unmarshal(content, &v) != nil || v.From < firstPosition || v.Last < v.From || v.To <= v.Last {
 		return verified{}
 	}
-	// A log whose end was lost may have other events at the same positions since.
+	// A log that has lost its end may have got other events at the same positions.
 	value, found, err := s.get(eventKey(v.Last))
 	if err != nil || !found || v.Last+uint64(len(value)) != v.To || record(value).check() != nil ||
 		record(value).id() != v.LastID {
@@ -249,7 +247,7 @@ func (s *store) readVerified(now time.Time) verified {
 	return v
 }
 
-// writeVerified replaces the note. It does not go through the disk's guard: the log does not depend on it.
+// writeVerified saves the range. It bypasses the disk's waiting for space, because the log does not depend on the file.
 func (s *store) writeVerified(v verified) error {
 	if s.disk.isCut() || v.To == v.From {
 		return nil

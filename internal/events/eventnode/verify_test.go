@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// longStore is a store with more events than a few chunks, and appends more.
+// longStore returns a store with more events than a few chunks, and means to append more.
 func longStore(t *testing.T, events int) (*store, *written, *committer) {
 	t.Helper()
 	fs := vfs.NewMem()
@@ -32,7 +32,8 @@ func more(t *testing.T, w *written, c *committer, events int) {
 	}
 }
 
-// steps verifies a part, as until a restart, and returns the positions of the events that were read.
+// steps verifies a part of the log, like a run before a restart, and returns the positions of the events that were
+// read.
 func steps(t *testing.T, s *store, anew bool, count int) (read []uint64, err error) {
 	t.Helper()
 	v, err := newVerification(s, anew)
@@ -59,7 +60,7 @@ func TestVerificationBeginsAtTheEndAndGoesOnAfterARestart(t *testing.T) {
 	require.Len(t, first, verifyChunk)
 	require.Contains(t, first, end)
 
-	// after a restart, those that were written meanwhile come first, and then the rest; nothing is read twice
+	// after a restart, new events come first, and then the rest; none is read twice
 	more(t, w, c, 10)
 	second, err := steps(t, s, false, 1)
 	require.NoError(t, err)
@@ -76,7 +77,7 @@ func TestVerificationBeginsAtTheEndAndGoesOnAfterARestart(t *testing.T) {
 	}
 	require.Len(t, seen, len(w.ids))
 
-	// a log that was verified whole is not read again, short ones apart
+	// a completely verified log is not read again, unless it is short
 	nothing, err := steps(t, s, false, 100)
 	require.NoError(t, err)
 	require.Empty(t, nothing)
@@ -114,7 +115,7 @@ func TestWhatDoesNotFitTheLogIsNotBelieved(t *testing.T) {
 	require.Zero(t, s.readVerified(now))
 }
 
-// Whatever entry is missing, or leads elsewhere, in the part that was not verified before: it is found.
+// A missing or wrong index entry in the unverified part is found.
 func TestAMissingEntryIsFound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawStore(t)

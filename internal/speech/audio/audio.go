@@ -1,5 +1,5 @@
-// Package audio defines the formats of replies: their names, content types and containers. Formats that need a codec
-// library are encoded in codec processes (subpackage codec); PCM, WAV and µ-law are encoded here.
+// Package audio defines the formats of replies: their names, content types and containers. It encodes PCM, WAV and
+// µ-law itself. Formats that need a codec library are encoded in codec processes (subpackage codec).
 package audio
 
 import (
@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// Format is a format of the API.
+// Format is an audio format of the API.
 type Format string
 
 // The formats.
 const (
 	AAC      Format = "aac"
 	MP3      Format = "mp3"
-	Raw      Format = "raw" // the same bytes as PCMS16LE
+	Raw      Format = "raw" // same as PCMS16LE
 	WAV      Format = "wav"
 	ULaw     Format = "ulaw" // µ-law (ITU-T G.711) in a WAV container
 	WebM     Format = "webm" // Opus in a live WebM container
@@ -23,31 +23,31 @@ const (
 	PCMF32LE Format = "pcm_f32le"
 )
 
-// The formats of OpenAI's interface alone. Their streams cannot be continued after Encoder.Rest.
+// Formats of OpenAI's interface only. Their streams cannot be continued after Encoder.Rest.
 const (
 	OggOpus Format = "ogg_opus" // Opus in Ogg (RFC 7845)
 	FLAC    Format = "flac"
 )
 
-// Spec describes a reply's audio: one channel in a format at a sample rate.
+// Spec is the format and sample rate of a reply's audio, which has one channel.
 type Spec struct {
 	Format     Format
 	SampleRate int // Hz: 8000, 16000 or 24000
 }
 
-// Encoder encodes one stream of speech. Its methods are called by one goroutine at a time.
+// Encoder encodes a stream of speech. Its methods must not be called concurrently.
 type Encoder interface {
-	// Encode encodes samples (signed 16-bit little-endian, one channel, at the input rate) and returns the bytes that
-	// are ready, which may be none. The slices belong to their receivers.
+	// Encode encodes samples (signed 16-bit little-endian, one channel, at the input rate) and returns the bytes that are
+	// ready, which may be none. The receiver of a slice owns it.
 	Encode(ctx context.Context, pcm []byte) ([]byte, error)
 	// Finish returns the last bytes.
 	Finish(ctx context.Context) ([]byte, error)
-	// Rest gives the encoder's place in a codec process back; Wake takes another one, as Encode does if it must. What
-	// was encoded must end with Lag of silence, a part of which is lost. Bytes that this completes are returned by the
-	// next call of Encode or Finish.
+	// Rest releases the encoder's stream in a codec process. Wake gets another one, and Encode calls Wake if necessary.
+	// The samples before Rest must end with Lag of silence, part of which is lost. The next call of Encode or Finish
+	// returns the bytes that Rest completes.
 	Rest(ctx context.Context) error
 	Wake(ctx context.Context) error
-	// Close releases the encoder's resources; it may be called after Finish and more than once.
+	// Close releases the encoder's resources. It may be called after Finish and more than once.
 	Close()
 }
 
@@ -57,15 +57,15 @@ type Encoders interface {
 	Open(ctx context.Context, spec Spec, inputRate int) (Encoder, error)
 }
 
-// SampleRates returns the rates of replies in Hz, in the API's order.
+// SampleRates returns the sample rates of replies in Hz, in the API's order.
 func SampleRates() []int { return []int{8000, 16000, 24000} }
 
-// Formats returns the formats in the API's order, without those of OpenAI's interface alone.
+// Formats returns the formats in the API's order, except those of OpenAI's interface only.
 func Formats() []Format {
 	return []Format{AAC, MP3, Raw, WAV, ULaw, WebM, PCMS16LE, PCMF32LE}
 }
 
-// DefaultSampleRate returns the rate in Hz of a reply whose request has none. µ-law is telephony, hence 8 kHz.
+// DefaultSampleRate returns the sample rate in Hz for a request without one. µ-law is telephony, hence 8 kHz.
 func DefaultSampleRate(format Format) int {
 	if format == ULaw {
 		return 8000
@@ -73,8 +73,8 @@ func DefaultSampleRate(format Format) int {
 	return 24000
 }
 
-// ContentType returns the media type of a reply in this format. The headerless PCM formats have no registered type
-// for little-endian samples (audio/L16 is big-endian, RFC 2586), so they have the vendor types of the published API.
+// ContentType returns the media type of the format. There is no registered type for little-endian PCM without a header
+// (audio/L16 is big-endian, RFC 2586), so these formats have the vendor types of the published API.
 func (f Format) ContentType() string {
 	switch f {
 	case MP3:
@@ -98,7 +98,7 @@ func (f Format) ContentType() string {
 	}
 }
 
-// Compressed reports whether a codec library encodes the format, with losses.
+// Compressed reports whether the format is encoded with losses.
 func (f Format) Compressed() bool { return f == MP3 || f == AAC || f == WebM || f == OggOpus }
 
 // inaudible is the largest sample that counts as silence: -66 dB.
@@ -123,8 +123,8 @@ func AppendSamples(samples []int16, pcm []byte) []int16 {
 	return samples
 }
 
-// Lag returns how much silence pushes the last sound out of a format's encoder. A codec holds its look-ahead and an
-// incomplete frame, at most 3,000 samples of its rate; a resampler alone holds a few milliseconds.
+// Lag returns the duration of silence that pushes the last sound out of the encoder. A codec holds its look-ahead and
+// an incomplete frame, at most 3,000 samples at its rate. A resampler holds a few milliseconds.
 func (s Spec) Lag() time.Duration {
 	switch s.Format {
 	case MP3, AAC, WebM, OggOpus, FLAC:
@@ -134,8 +134,8 @@ func (s Spec) Lag() time.Duration {
 	}
 }
 
-// BytesPerSample returns the size of a sample in the formats without compression. For the others it returns that of
-// the samples from which they were encoded.
+// BytesPerSample returns the size of a sample in formats without compression. For other formats, it returns the size of
+// a sample before encoding.
 func (s Spec) BytesPerSample() int {
 	switch s.Format {
 	case PCMF32LE:

@@ -163,7 +163,7 @@ func TestOpenSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-// sox is another reader of WAV files.
+// sox is an independent reader of WAV files.
 func TestSoxReadsStreamedWAV(t *testing.T) {
 	sox := bintest.Tool(t, "sox")
 	for _, format := range []audio.Format{audio.WAV, audio.ULaw} {

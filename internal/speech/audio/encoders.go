@@ -12,8 +12,8 @@ import (
 // ErrUnsupported means that no encoder supports the requested format.
 var ErrUnsupported = errors.New("the audio format is not supported")
 
-// NewEncoders returns encoders for all formats of the API. Compressed formats and changes of the sample rate use
-// codecs; everything else is encoded here, without a process.
+// NewEncoders returns encoders for all formats. They use codecs for compressed formats and to change the sample rate,
+// and encode everything else themselves.
 func NewEncoders(codecs Encoders) Encoders { return encoders{codecs} }
 
 type encoders struct{ codecs Encoders }
@@ -38,7 +38,7 @@ func (e encoders) Open(ctx context.Context, spec Spec, inputRate int) (Encoder, 
 	}
 }
 
-// source returns the encoder in front of the conversion: a codec, a resampler, or none.
+// source returns the encoder before the conversion: a codec, a resampler, or unchanged.
 func (e encoders) source(ctx context.Context, spec Spec, inputRate int) (Encoder, error) {
 	switch spec.Format {
 	case MP3, AAC, WebM, OggOpus, FLAC:
@@ -53,12 +53,12 @@ func (e encoders) source(ctx context.Context, spec Spec, inputRate int) (Encoder
 	}
 }
 
-// converter adds a header before, and a conversion after, another encoder.
+// converter adds a header and a conversion to the output of another encoder.
 type converter struct {
 	source  Encoder
-	header  []byte                       // not sent yet
-	convert func(dst, pcm []byte) []byte // nil leaves the bytes as they are
-	half    []byte                       // the first byte of a sample whose second byte has not arrived yet
+	header  []byte                       // not returned yet
+	convert func(dst, pcm []byte) []byte // nil leaves the bytes unchanged
+	half    []byte                       // the first byte of an incomplete sample
 }
 
 func (c *converter) Encode(ctx context.Context, pcm []byte) ([]byte, error) {
@@ -83,7 +83,7 @@ func (c *converter) Wake(ctx context.Context) error { return c.source.Wake(ctx) 
 
 func (c *converter) Close() { c.source.Close() }
 
-// wholeSamples holds a byte back if pcm ends within a sample.
+// wholeSamples keeps the last byte back if pcm ends within a sample.
 func (c *converter) wholeSamples(pcm []byte) []byte {
 	if len(c.half) > 0 {
 		pcm = append(c.half, pcm...)
@@ -109,7 +109,7 @@ func (c *converter) deliver(encoded []byte) []byte {
 	return append(header, encoded...)
 }
 
-// unchanged is the encoder for samples that already are in the requested format.
+// unchanged is the encoder for samples that are already in the requested format.
 type unchanged struct{}
 
 func (unchanged) Encode(ctx context.Context, pcm []byte) ([]byte, error) {
@@ -124,7 +124,7 @@ func (unchanged) Wake(ctx context.Context) error { return ctx.Err() }
 
 func (unchanged) Close() {}
 
-// encodeFloat appends each sample as a 32-bit float in [-1, 1), little-endian.
+// encodeFloat appends the samples of pcm as 32-bit floats in [-1, 1), little-endian.
 func encodeFloat(dst, pcm []byte) []byte {
 	dst = slices.Grow(dst, 2*len(pcm))
 	for i := 0; i+1 < len(pcm); i += 2 {

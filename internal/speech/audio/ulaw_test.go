@@ -45,7 +45,7 @@ func TestULawDecisionValues(t *testing.T) {
 }
 
 func TestULawIsTheNearestCode(t *testing.T) {
-	const clip = 4 * 8158 // the largest magnitude that has a code of its own
+	const clip = 4 * 8158 // the largest magnitude with its own code
 	var values []int16
 	for value := -32768; value <= 32767; value++ {
 		values = append(values, int16(value))

@@ -14,8 +14,8 @@ const (
 	waveULaw = 7
 )
 
-// unknownSize is the size in a RIFF header whose length is not known yet. Players read such a file to its end; some
-// of them take a size of 0 for an empty file.
+// unknownSize is the size in a RIFF header if the length is unknown. Players read such a file to its end. Some of them
+// would treat a file with size 0 as empty.
 const unknownSize = 0xFFFFFFFF
 
 const (
@@ -23,7 +23,7 @@ const (
 	ulawHeaderSize = 58 // RIFF, fmt (18 bytes), fact, data: formats other than PCM need the longer fmt and the fact chunk
 )
 
-// waveHeader returns the start of a one-channel WAV file that can be sent before its length is known.
+// waveHeader returns the header of a one-channel WAV file of unknown length.
 func waveHeader(spec Spec) []byte {
 	if spec.Format == ULaw {
 		return riff(ulawHeaderSize, waveULaw, spec.SampleRate, 1)
@@ -50,7 +50,7 @@ func riff(size, tag, rate, bytesPerSample int) []byte {
 	if tag != wavePCM {
 		header = le.AppendUint16(header, 0)
 		header = le.AppendUint32(append(header, "fact"...), 4)
-		header = le.AppendUint32(header, 0) // players take any other number of samples for the truth
+		header = le.AppendUint32(header, 0) // players would trust any other number of samples
 	}
 	return le.AppendUint32(append(header, "data"...), unknownSize)
 }
@@ -65,11 +65,11 @@ func (f Format) headerSize() int {
 	return 0
 }
 
-// Whole turns an encoder's complete output into a file: a WAV header gets its true sizes, WebM its
-// duration, and other formats are unchanged. It takes ownership of encoded and may modify it.
+// Whole turns an encoder's complete output into a file. It sets the sizes in a WAV header and the duration of WebM, and
+// leaves other formats unchanged. It takes ownership of encoded and may modify it.
 func Whole(spec Spec, encoded []byte) []byte {
 	if spec.Format == WebM {
-		head, _ := finishWebM(bytes.NewReader(encoded), int64(len(encoded))) // which has no errors of its own
+		head, _ := finishWebM(bytes.NewReader(encoded), int64(len(encoded))) // reading from memory cannot fail
 		copy(encoded, head)
 		return encoded
 	}
@@ -80,7 +80,7 @@ func Whole(spec Spec, encoded []byte) []byte {
 	return append(encoded, finishHeader(encoded[:header], int64(len(encoded)))...)
 }
 
-// File is a complete output of an encoder that is kept in pieces or on a disk.
+// File is an encoder's complete output in pieces or on disk.
 type File interface {
 	io.ReaderAt
 	io.Writer // appends
@@ -88,7 +88,7 @@ type File interface {
 	Overwrite(p []byte, offset int64) error
 }
 
-// FinishFile is Whole for a file.
+// FinishFile is like Whole for a File.
 func FinishFile(spec Spec, file File) error {
 	if spec.Format == WebM {
 		head, err := finishWebM(file, file.Size())
@@ -117,7 +117,7 @@ func FinishFile(spec Spec, file File) error {
 	return nil
 }
 
-// finishHeader puts the true sizes into the header of a file of size bytes, and returns what the file must end with.
+// finishHeader sets the sizes in the header of a file of size bytes, and returns bytes to append to the file.
 func finishHeader(header []byte, size int64) (end []byte) {
 	if !bytes.HasPrefix(header, []byte("RIFF")) {
 		return nil
@@ -144,9 +144,9 @@ func encodeULaw(dst, pcm []byte) []byte {
 	return dst
 }
 
-// ulaw compresses a sample as in ITU-T G.711 table 2, in the arithmetic of the reference implementation (ITU-T G.191,
-// ulaw_compress): the 14-bit magnitude plus a bias of 33 determines a segment (its highest set bit) and four bits
-// within it; all bits are sent inverted. Negative samples use the one's complement, as there.
+// ulaw compresses a sample as in ITU-T G.711 table 2, with the arithmetic of the reference implementation (ITU-T G.191,
+// ulaw_compress). The 14-bit magnitude plus a bias of 33 determines a segment (its highest set bit) and four bits
+// within it. All bits are sent inverted. Like the reference, it uses the one's complement of negative samples.
 func ulaw(sample int16) byte {
 	const (
 		bias = 33

@@ -9,7 +9,7 @@ import (
 	"math"
 )
 
-// Elements of Matroska (RFC 9559) and of EBML (RFC 8794), by their ids.
+// The ids of elements of Matroska (RFC 9559) and EBML (RFC 8794).
 const (
 	segmentID     = 0x18538067
 	voidID        = 0xEC
@@ -20,22 +20,22 @@ const (
 )
 
 const (
-	webmHead     = 512  // bytes, in which the information about the segment lies
-	endless      = -1   // of an element that lasts until the next one of its level
-	durationSize = 11   // bytes of the element with the duration
-	opusFrame    = 20.0 // milliseconds of the last block
+	webmHead     = 512  // number of bytes that contain the information about the segment
+	endless      = -1   // size of an element that lasts until the next one of its level
+	durationSize = 11   // size in bytes of the element with the duration
+	opusFrame    = 20.0 // duration of the last block in milliseconds
 )
 
-// element is where an element of WebM is.
+// element is the position of a WebM element.
 type element struct {
 	id    uint64
 	start int64 // of its id
 	data  int64
-	size  int64 // of its data; endless
+	size  int64 // of its data, or endless
 }
 
-// finishWebM returns the beginning of a live WebM stream with its duration, which takes the place of padding, and nil
-// if there is no place for it.
+// finishWebM returns the first bytes of a live WebM stream, with the duration in place of padding. It returns nil if
+// there is no room for it.
 func finishWebM(content io.ReaderAt, size int64) ([]byte, error) {
 	head := make([]byte, min(webmHead, size))
 	if _, err := content.ReadAt(head, 0); err != nil {
@@ -53,7 +53,7 @@ func finishWebM(content io.ReaderAt, size int64) ([]byte, error) {
 	return head, nil
 }
 
-// findInfo returns the information about the segment, and the padding right before it.
+// findInfo returns the information about the segment, and the padding immediately before it.
 func findInfo(head []byte) (padding, info element, ok bool) {
 	w := webmReader{from: bufio.NewReader(bytes.NewReader(head))}
 	for {
@@ -74,9 +74,9 @@ func findInfo(head []byte) (padding, info element, ok bool) {
 	}
 }
 
-// putDuration makes room for the duration in the padding.
+// putDuration inserts the duration in place of padding.
 func putDuration(head []byte, padding, info element, milliseconds float64) {
-	head[padding.start+1] = 1 // of eight bytes, the first of which says so
+	head[padding.start+1] = 1 // first byte of the eight-byte size
 	size := binary.BigEndian.Uint64(head[padding.start+1:]) - durationSize
 	binary.BigEndian.PutUint64(head[padding.start+1:], size)
 	start := info.start - durationSize
@@ -90,7 +90,7 @@ func putDuration(head []byte, padding, info element, milliseconds float64) {
 	}
 }
 
-// webmLength returns the milliseconds up to the end of the last block.
+// webmLength returns the time of the end of the last block in milliseconds.
 func webmLength(content io.Reader) (length float64) {
 	w := webmReader{from: bufio.NewReaderSize(content, 64<<10)}
 	cluster := 0.0
@@ -118,7 +118,7 @@ func webmLength(content io.Reader) (length float64) {
 	}
 }
 
-// webmReader reads the elements of a stream one after the other.
+// webmReader reads the elements of a stream in order.
 type webmReader struct {
 	from *bufio.Reader
 	at   int64
@@ -141,7 +141,7 @@ func (w *webmReader) next() (e element, ok bool) {
 	return e, true
 }
 
-// vint reads a number of variable length with its marker, and returns how many bits follow that.
+// vint reads a variable-length number including its marker. bits is the number of bits after the marker.
 func (w *webmReader) vint(most int) (value uint64, bits int, ok bool) {
 	first, err := w.from.ReadByte()
 	if err != nil || first == 0 {
@@ -158,7 +158,7 @@ func (w *webmReader) vint(most int) (value uint64, bits int, ok bool) {
 	return uint64(first)<<(8*(length-1)) | w.number(int64(length-1)), 7 * length, true
 }
 
-// number reads a number of at most eight bytes; 0 at the end of the stream.
+// number reads a number of size bytes, at most eight. It returns 0 at the end of the stream.
 func (w *webmReader) number(size int64) (value uint64) {
 	if size < 0 || size > 8 {
 		return 0

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is no WebM stream stays as it is, and of one only the beginning changes.
+// Data that is not a WebM stream stays unchanged, and only the start of a WebM stream changes.
 func FuzzFinishWebM(f *testing.F) {
 	stream := []byte("\x1a\x45\xdf\xa3\x80\x18\x53\x80\x67\x01\xff\xff\xff\xff\xff\xff\xff\xec" +
 		"\x01\x00\x00\x00\x00\x00\x00\x10" +

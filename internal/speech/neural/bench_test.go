@@ -17,7 +17,7 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// sentence returns one of so many words.
+// sentence returns a sentence with this number of words.
 func sentence(words int) string {
 	return map[int]string{
 		5:  "Please call me back tomorrow.",
@@ -32,8 +32,8 @@ func families() map[string]string {
 	return map[string]string{"vits": neuraltest.VITS, "kokoro": neuraltest.RealKokoro}
 }
 
-// BenchmarkParts compares the processor time of the parts of a model with that of ONNX Runtime for the whole, and the
-// samples, by the family and the words of the sentence.
+// BenchmarkParts compares the processor time and the samples of a model's parts with those of the whole model in ONNX
+// Runtime, by family and number of words.
 func BenchmarkParts(b *testing.B) {
 	sizes := []int{5, 12, 25}
 	for name, variable := range families() {
@@ -62,7 +62,7 @@ func median(values []float64) float64 {
 	return values[len(values)/2]
 }
 
-// ready returns a process of the voice of a folder that has said hello.
+// ready returns a process with the voice of a folder that has sent its hello.
 func ready(tb testing.TB, folder string) *workers.Process {
 	tb.Helper()
 	process, err := workers.Start(command(tb, folder))
@@ -78,7 +78,7 @@ func ready(tb testing.TB, folder string) *workers.Process {
 	return process
 }
 
-// check asks a process what it finds out with texts.
+// check requests the check of texts from a process.
 func check(tb testing.TB, process *workers.Process, language string, texts ...string) engineproto.Checked {
 	tb.Helper()
 	question, err := engineproto.CheckFrame(engineproto.Sentences{Language: language, Texts: texts})
@@ -91,8 +91,7 @@ func check(tb testing.TB, process *workers.Process, language string, texts ...st
 	return checked
 }
 
-// BenchmarkProcess measures how soon a process of a voice is ready, and its memory after the first sentence and after
-// four.
+// BenchmarkProcess measures the start of a voice's process, and its memory after the first sentence and after four.
 func BenchmarkProcess(b *testing.B) {
 	for name, variable := range families() {
 		b.Run(name, func(b *testing.B) {
@@ -118,7 +117,7 @@ func BenchmarkProcess(b *testing.B) {
 	}
 }
 
-// say has a process say a text.
+// say makes a process speak a text.
 func say(tb testing.TB, process *workers.Process, text string) {
 	tb.Helper()
 	frame, err := engineproto.JobFrame(speech.Job{

@@ -12,14 +12,14 @@ import (
 	"github.com/recital-tts/recital/internal/speech/neural/family"
 )
 
-// compared is the number of sentences of which the samples are compared with those of the whole model, and costed that
-// of those whose time is taken.
+// comparedSentences is the number of sentences whose samples are compared with the whole model's, and costedSentences
+// the number of sentences that are timed.
 const (
-	compared = 2
-	costed   = 3
+	comparedSentences = 2
+	costedSentences   = 3
 )
 
-// check looks for symbols that the voice lacks, and compares its samples with those of the whole model.
+// check counts the symbols that the voice lacks, and compares its samples with those of the whole model.
 func (s *server) check(frame workers.Frame) error {
 	sentences, err := engineproto.ParseSentences(frame)
 	if err != nil {
@@ -43,10 +43,10 @@ func (s *server) check(frame workers.Frame) error {
 			spelt = append(spelt, ids)
 		}
 	}
-	if checked.Cost, err = cost(voice, spelt[:min(len(spelt), costed)]); err != nil {
+	if checked.Cost, err = cost(voice, spelt[:min(len(spelt), costedSentences)]); err != nil {
 		return s.refuse(err)
 	}
-	whole, err := s.compare(voice, spelt[:min(len(spelt), compared)])
+	whole, err := s.compare(voice, spelt[:min(len(spelt), comparedSentences)])
 	if err != nil {
 		return s.refuse(err)
 	}
@@ -61,7 +61,7 @@ func (s *server) check(frame workers.Frame) error {
 	return s.writer.Write(reply)
 }
 
-// spell returns the ids of a sentence, and counts the symbols that the voice lacks.
+// spell returns the ids of a sentence, and counts the symbols that the voice lacks in missing.
 func (s *server) spell(
 	voice *Voice, text, language string, missing map[string]int,
 ) ([]int64, error) {
@@ -84,7 +84,8 @@ func (s *server) spell(
 	return ids, nil
 }
 
-// cost returns the seconds of a processor that a second of speech takes, which other processes hardly change.
+// cost returns the processor time in seconds for a second of speech. Unlike wall time, it hardly depends on other
+// processes.
 func cost(voice *Voice, sentences [][]int64) (float64, error) {
 	samples := 0
 	start, err := family.ProcessorTime()
@@ -104,12 +105,12 @@ func cost(voice *Voice, sentences [][]int64) (float64, error) {
 	}
 	end, err := family.ProcessorTime()
 	if err != nil || samples == 0 {
-		return 0, errors.Join(err, errors.New("the voice says nothing"))
+		return 0, errors.Join(err, errors.New("the voice speaks no samples"))
 	}
 	return (end - start).Seconds() * float64(voice.Config.Audio.SampleRate) / float64(samples), nil
 }
 
-// compare compares the voice with the whole model, which is loaded for it.
+// compare loads the whole model and compares the voice with it.
 func (s *server) compare(voice *Voice, sentences [][]int64) (family.Comparison, error) {
 	folder, err := fs.Sub(s.voices.packages, s.voices.own)
 	if err != nil {

@@ -7,27 +7,27 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 )
 
-// clause is a part of a job's text up to and with a punctuation mark.
+// clause is a part of a job's text that ends with a punctuation mark, or with its phrase.
 type clause struct {
 	start, runes int
-	phrase       speech.Phrase // to which it belongs
-	language     string        // in which it is pronounced
-	spelt        bool          // its script leads to all of it
-	ends         bool          // its phrase ends with it
-	mark         rune          // that it ends with, as models know it: , ; : . ? or !; 0 for none
+	phrase       speech.Phrase // the phrase that it belongs to
+	language     string        // language of its pronunciation
+	spelt        bool          // its script determines the pronunciation of all its words
+	ends         bool          // it is the last clause of its phrase
+	mark         rune          // its punctuation in the form that models know: , ; : . ? or !; 0 for none
 	words        []word
 }
 
-// word is a word, or a syllable.
+// word is a word or a syllable.
 type word struct {
 	rune     int    // index of its first code point in the job's text
-	spelling string // in the International Phonetic Alphabet, and then in the symbols of the voice
+	spelling string // first in the International Phonetic Alphabet, later in the symbols of the voice
 }
 
 // endsSentence reports whether the clause is the last one of a sentence.
 func (c clause) endsSentence() bool { return c.mark == '.' || c.mark == '?' || c.mark == '!' }
 
-// pause returns the seconds of silence after it at speed 1; speech.OwnPause leaves them to the model.
+// pause returns the seconds of silence after the clause at speed 1, or speech.OwnPause if the model determines them.
 func (c clause) pause() float64 {
 	if !c.ends {
 		return speech.OwnPause
@@ -35,12 +35,12 @@ func (c clause) pause() float64 {
 	return c.phrase.Pause
 }
 
-// marks are the characters that end clauses, and what models know in their place.
+// marks maps the characters that end clauses to the punctuation that models know.
 var marks = strings.NewReplacer("…", ".", "。", ".", "！", "!", "？", "?", "，", ",", "、", ",", "；", ";", "：", ":",
 	"—", ",", "–", ",")
 
-// cutClauses cuts a text where phrases end. Phrases of the front end are clauses; others are also cut after marks that
-// white space follows.
+// cutClauses cuts a text into clauses at the ends of phrases. A phrase whose pause the model determines is also cut
+// after punctuation that white space follows.
 func cutClauses(text []rune, phrases []speech.Phrase) (clauses []clause) {
 	start := 0
 	for i, p := range phrases {
@@ -61,7 +61,7 @@ func cutClauses(text []rune, phrases []speech.Phrase) (clauses []clause) {
 	return clauses
 }
 
-// nextClause returns the length of a text's first clause, with the white space after it.
+// nextClause returns the length of a text's first clause, including the white space after it.
 func nextClause(text []rune) (length int, mark rune) {
 	for i, r := range text {
 		known := []rune(marks.Replace(string(r)))[0]
@@ -83,12 +83,12 @@ func nextClause(text []rune) (length int, mark rune) {
 	return len(text), 0
 }
 
-// isCloser reports whether a character belongs to the mark before it.
+// isCloser reports whether a character belongs to the punctuation before it.
 func isCloser(r rune) bool {
 	return unicode.In(r, unicode.Pe, unicode.Pf) || strings.ContainsRune(`"'.?!…`, r)
 }
 
-// lastMark returns the mark at the end of a text; 0 if there is none.
+// lastMark returns the punctuation mark at the end of a text, or 0 if there is none.
 func lastMark(text []rune) rune {
 	for i := len(text) - 1; i >= 0; i-- {
 		known := []rune(marks.Replace(string(text[i])))[0]

@@ -16,15 +16,15 @@ import (
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
 )
 
-// binary is the real speechworker, beside which the neuralworker lies.
+// binary is the real speechworker, with neuralworker in the same folder.
 var binary string
 
 func TestMain(m *testing.M) { workertest.Main(m, &binary, []string{"neuralworker"}) }
 
-// toy is the voice of the folder with which a process was started.
+// toy is the voice that a process was started with.
 var toy = speech.Voice{ID: "toy", Name: "Toy", Gender: "U", Variant: neural.Own}
 
-// open returns a pool that speaks with the voice of a folder.
+// open returns a pool with the voice of a folder.
 func open(t *testing.T, folder string, size int) *worker.Pool {
 	t.Helper()
 	pool, err := worker.Open(worker.Config{Size: size, HelloTimeout: time.Minute, Command: command(t, folder),

@@ -6,19 +6,19 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 )
 
-// edges is how the silence around the words of a sentence becomes short. In frames.
+// edges holds how the silence around the words of a sentence is shortened. All values are frames.
 type edges struct {
-	// lead is the number of the first ids, and tail that of those after the last word, of which one frame is kept at
-	// speed 1, unless the model needs its silence whole.
+	// lead and tail are the numbers of ids before the first word and after the last word. Unless whole is set, each of
+	// these ids lasts at most one frame at speed 1.
 	lead, tail int
 
-	whole  bool    // the silence is computed as long as the model has it, and then cut off
+	whole  bool    // the silence is computed at the model's length and then cut off
 	shift  float64 // from a sound to the symbol that it belongs to
-	before float64 // that is kept before the first word, at speed 1
-	last   float64 // that is kept of the last symbol before a pause, at speed 1
+	before float64 // kept before the first word, at speed 1
+	last   float64 // kept of the last symbol before a pause, at speed 1
 }
 
-// lengths returns the frames of each id: those of the model at the clause's speed, and those of pauses.
+// lengths returns the frames of each id: the model's durations at the clause's speed, and the lengths of pauses.
 func (p *performance) lengths(durations []float64, spans []span) []float64 {
 	wanted := p.silences(durations, spans)
 	edges := p.voice.Config.edges
@@ -38,7 +38,7 @@ func (p *performance) lengths(durations []float64, spans []span) []float64 {
 	return wanted
 }
 
-// silences returns the frames of the ids before the first word and after the last.
+// silences returns the frames of the ids before the first word and after the last word.
 func (p *performance) silences(durations []float64, spans []span) []float64 {
 	wanted := make([]float64, len(durations))
 	edges, first, last := p.voice.Config.edges, spans[0], spans[len(spans)-1]
@@ -47,7 +47,7 @@ func (p *performance) silences(durations []float64, spans []span) []float64 {
 		copy(wanted[last.to:], durations[last.to:])
 		return wanted
 	}
-	for i := range min(edges.lead, len(wanted)) { // the beginning and its pad
+	for i := range min(edges.lead, len(wanted)) { // the begin symbol and its pad
 		wanted[i] = min(durations[i], 1) / first.speedOfPause(p.voice.Config)
 	}
 	for i := last.to; i < min(last.to+edges.tail, len(wanted)); i++ {
@@ -56,15 +56,15 @@ func (p *performance) silences(durations []float64, spans []span) []float64 {
 	return wanted
 }
 
-// cut is the part of a sentence's samples that is heard.
+// cut is the audible part of a sentence's samples.
 type cut struct {
-	starts   []int // where each id begins, and the last one ends, from the first sample that is heard on
-	from, to int   // samples of the sentence
+	starts   []int // the start of each id and the end of the last one, counted from the first audible sample
+	from, to int   // range within the sentence's samples
 }
 
 func (c cut) length() int { return c.to - c.from }
 
-// cutFrom cuts a sentence whose ids have frames, whole ones or what is wanted.
+// cutFrom cuts a sentence in which each id has the given number of frames. The numbers may be fractions.
 func cutFrom[T int | float64](p *performance, frames []T, spans []span) cut {
 	edges, hop := p.voice.Config.edges, p.voice.model.Hop()
 	c := cut{starts: make([]int, len(frames)+1)}
@@ -86,8 +86,8 @@ func cutFrom[T int | float64](p *performance, frames []T, spans []span) cut {
 	return c
 }
 
-// heard returns what is heard of some samples, of which at were before.
-func (c cut) heard(samples []float32, at int) []float32 {
+// audible returns the audible part of samples, which begin at index at of the sentence.
+func (c cut) audible(samples []float32, at int) []float32 {
 	from, to := max(c.from-at, 0), min(c.to-at, len(samples))
 	return samples[min(from, len(samples)):max(to, min(from, len(samples)))]
 }

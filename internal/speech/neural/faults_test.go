@@ -19,10 +19,10 @@ import (
 	"github.com/recital-tts/recital/internal/speech/worker"
 )
 
-// How long a test waits for what should take milliseconds.
+// patience bounds waits for events that should take milliseconds.
 const patience = 2 * time.Minute
 
-// A text of one segment that takes a process far longer than a test needs to act.
+// longText has one segment that takes far longer than a test needs to act.
 var longText = strings.Repeat("nine hundred and ninety-nine thousand, ", 100)
 
 func speakPart(ctx context.Context, pool *worker.Pool) *speech.Stream {
@@ -30,7 +30,7 @@ func speakPart(ctx context.Context, pool *worker.Pool) *speech.Stream {
 		speech.Part{Segment: speech.Segment{Text: longText}, First: true, Last: true})
 }
 
-// read reads a stream to its end. act is called after its first piece.
+// read reads a stream to its end. It calls act after the first piece.
 func read(t *testing.T, pool *worker.Pool, act func()) (pcm []byte, err error) {
 	t.Helper()
 	stream := speakPart(t.Context(), pool)
@@ -94,7 +94,7 @@ func TestAUnitWhoseWorkersDieIsCut(t *testing.T) {
 	require.EqualValues(t, 2, pool.Stats().Failed)
 }
 
-// A client that hangs up costs what is computed at that moment, and not the process that has loaded the model.
+// When a client disconnects, the current job is lost, but not the process, which has loaded the model.
 func TestAJobThatIsGivenUpEnds(t *testing.T) {
 	for family, folder := range map[string]string{
 		"VITS": neuraltest.Folder(t), "StyleTTS 2": neuraltest.KokoroFolder(t, toy.ID),
@@ -124,7 +124,7 @@ func TestAJobThatIsGivenUpEnds(t *testing.T) {
 	}
 }
 
-// What espeak-ng dies of costs another process that transcribes, and not the one that has loaded the model.
+// A crash of espeak-ng costs another transcriber process, but not the process that has loaded the model.
 func TestAPhonemiserThatDiesCostsNoModel(t *testing.T) {
 	pool := open(t, neuraltest.Folder(t), 1)
 	want, err := read(t, pool, nil)

@@ -11,7 +11,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/voicepack"
 )
 
-// splitKokoro cuts a model that speaks with the styles beside it.
+// splitKokoro cuts a model that needs a file of styles beside it.
 func splitKokoro(folder fs.FS, file []byte) (parts, error) {
 	cut, err := kokoro.Split(file)
 	if err != nil {
@@ -37,8 +37,8 @@ func splitKokoro(folder fs.FS, file []byte) (parts, error) {
 	return parts{whole: cut.Whole, load: load, config: kokoroConfig}, nil
 }
 
-// kokoroConfig reads the configuration of a Kokoro, of which the vocabulary matters. A sentence begins and ends with id
-// 0, and nothing is between its phonemes.
+// kokoroConfig reads the configuration of a Kokoro voice, of which only the vocabulary is used. A sentence begins and
+// ends with id 0, and its phonemes have no pads.
 func kokoroConfig(content []byte) (Config, error) {
 	var file struct {
 		Vocabulary map[string]int64 `json:"vocab"`
@@ -65,11 +65,10 @@ func kokoroConfig(content []byte) (Config, error) {
 	return c, nil
 }
 
-// kokoroUnits are what a Kokoro speaks at once. Its memory grows with them, and no sample comes before the last; long
-// silence in it changes the sound of all of it.
+// kokoroUnits limit a run of a Kokoro model. Its memory grows with the length of a run, there is no sample before the
+// whole run is computed, and a long silence changes the sound of the whole run.
 var kokoroUnits = units{words: 40, symbols: 240, pause: 0.5}
 
-// kokoroEdges are those of a Kokoro, measured with the durations that it gives itself: a sound is two frames before its
-// symbol, what follows the last sound is within its symbol, and a sentence whose first silence is shorter than the
-// model has it loses its first word.
+// kokoroEdges are measured with the durations of Kokoro itself. A sound comes two frames before its symbol, and the end
+// of the last sound is within its symbol. If the first silence is shorter than the model's own, the first word is lost.
 var kokoroEdges = edges{whole: true, shift: 2, before: 2, last: 7}

@@ -1,6 +1,6 @@
-// Package neural is the engine process of neural voices: it turns jobs of package engineproto into samples with models
-// that ONNX Runtime runs. Phonemes come from a child process that runs espeak-ng, so that its licence and its crashes
-// stay outside. Only cmd/neuralworker imports it.
+// Package neural implements the engine process of neural voices. It answers the jobs of package engineproto with
+// samples from models that ONNX Runtime runs. Phonemes come from a child process that runs espeak-ng, which keeps its
+// licence and its crashes out of this process. Only cmd/neuralworker imports it.
 package neural
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/voicepack"
 )
 
-// Config is what Piper's file beside a model says of it.
+// Config is the configuration of a voice: the fields of Piper's file, and properties of the model's family.
 type Config struct {
 	Audio struct {
 		SampleRate int `json:"sample_rate"`
@@ -37,13 +37,14 @@ type Config struct {
 
 	units units
 	edges edges
-	// respell turns a word of a language into the alphabet of the ids.
+	// respell translates a word from the International Phonetic Alphabet into the alphabet of the ids.
 	respell func(language, ipa string) string
-	// spell returns the words of a text that the script of a language leads to; nil if there is no such language.
+	// spell returns the words whose pronunciation follows from the script of a language, and false if the language has no
+	// such script. It is nil if the family has none.
 	spell func(language string, text []rune) (words []kokoro.Word, ok bool)
 }
 
-// The symbols that a sentence of ids begins with, ends with, and has between its phonemes.
+// The symbols at the beginning and the end of a sentence of ids, between its phonemes, and between its words.
 const (
 	beginSymbol = "^"
 	endSymbol   = "$"
@@ -51,7 +52,7 @@ const (
 	spaceSymbol = " "
 )
 
-// piperConfig reads the configuration of a voice of Piper's.
+// piperConfig reads the configuration of a Piper voice.
 func piperConfig(content []byte) (Config, error) {
 	c := Config{
 		units:   units{words: 40},
@@ -82,7 +83,7 @@ func piperConfig(content []byte) (Config, error) {
 	return c, nil
 }
 
-// id returns the id of a symbol.
+// id returns the id of a symbol, and whether the voice has it.
 func (c Config) id(symbol string) (id int64, found bool) {
 	ids := c.IDs[symbol]
 	if len(ids) == 0 {
@@ -103,22 +104,22 @@ func (c Config) symbols(word word) (ids []int64, missing []rune) {
 	return ids, missing
 }
 
-// Voice is a voice that is loaded.
+// Voice is a loaded voice.
 type Voice struct {
 	Config Config
 	model  family.Model
 }
 
-// Voices are voices with the same model, of which each is a folder of a package.
+// Voices are voices that share a model. Each is a folder in the folder of packages.
 type Voices struct {
-	packages fs.FS // the folders
+	packages fs.FS // the folder of packages
 	own      string
 	config   Config
 	models   models
-	loaded   map[string]*Voice // by their folders
+	loaded   map[string]*Voice // by folder
 }
 
-// Load loads the model of a folder, with which those beside it may speak, too.
+// Load loads the model of a folder, which other folders in packages may share.
 func Load(packages fs.FS, own string) (*Voices, error) {
 	folder, err := fs.Sub(packages, own)
 	if err != nil {
@@ -143,13 +144,13 @@ func Load(packages fs.FS, own string) (*Voices, error) {
 	return &Voices{packages: packages, own: own, config: config, models: models, loaded: map[string]*Voice{}}, nil
 }
 
-// mostLoaded bounds the voices that are kept, of which each takes half a megabyte.
-const mostLoaded = 64
+// maxLoaded bounds the voices that are kept in memory. Each takes half a megabyte.
+const maxLoaded = 64
 
-// Own is the folder, in jobs, of which the model was loaded.
+// Own stands in jobs for the folder whose model was loaded.
 const Own = "."
 
-// voice returns the voice of a folder.
+// voice returns the voice of a folder, which is loaded on first use.
 func (v *Voices) voice(folder string) (*Voice, error) {
 	if folder == Own {
 		folder = v.own
@@ -157,7 +158,7 @@ func (v *Voices) voice(folder string) (*Voice, error) {
 	if voice, found := v.loaded[folder]; found {
 		return voice, nil
 	}
-	errUnknown := errors.New("the voice is another one")
+	errUnknown := errors.New("the voice is unknown")
 	if strings.Contains(folder, "/") || !fs.ValidPath(folder) { // also refuses ".." and ""
 		return nil, errUnknown
 	}
@@ -172,7 +173,7 @@ func (v *Voices) voice(folder string) (*Voice, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(v.loaded) == mostLoaded {
+	if len(v.loaded) == maxLoaded {
 		clear(v.loaded)
 	}
 	voice := &Voice{Config: v.config, model: model}
@@ -180,17 +181,17 @@ func (v *Voices) voice(folder string) (*Voice, error) {
 	return voice, nil
 }
 
-// models returns the model as it speaks for the voice of a folder.
+// models returns the shared model with the voice of a folder.
 type models func(folder fs.FS) (family.Model, error)
 
-// parts is a model that was recognised and cut, and how to go on with it.
+// parts is a recognised and cut model, with functions that load it and read its configuration.
 type parts struct {
 	whole  onnx.Part
 	load   func() (models, error)
 	config func(content []byte) (Config, error)
 }
 
-// split recognises the model of a folder and cuts it.
+// split recognises the model of a folder and cuts it into parts.
 func split(folder fs.FS) (parts, error) {
 	file, err := voicepack.Read(folder, voicepack.ModelFile)
 	if err != nil {
@@ -210,8 +211,8 @@ func split(folder fs.FS) (parts, error) {
 	return parts{whole: cut.Whole, load: load, config: piperConfig}, nil
 }
 
-// Memory returns the most memory that the voice of a folder may take, in bytes: while it is loaded, its model is there
-// several times. One with styles computes whole sentences.
+// Memory returns the most memory that the voice of a folder may take, in bytes. There are several copies of the model
+// while it is loaded. A voice with styles needs more, because it computes whole sentences.
 func Memory(folder fs.FS) (uint64, error) {
 	model, err := fs.Stat(folder, voicepack.ModelFile)
 	if err != nil {

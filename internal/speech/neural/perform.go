@@ -12,37 +12,38 @@ import (
 	"github.com/recital-tts/recital/internal/speech/neural/family"
 )
 
-// ownPause is the pause after a sentence that leaves it to the engine, in seconds at speed 1.
+// ownPause is the pause after a sentence whose pause is left to the engine, in seconds at speed 1.
 const ownPause = 0.25
 
 const (
-	// edge is the part of a pause at both ends in which words may still be heard, in seconds; between them is silence.
+	// edge is the part at each end of a pause in which words may still be heard, in seconds. Between the edges there is
+	// silence.
 	edge = 0.03
-	// fade is the time in which the loudness changes from none to all, in seconds: some voices stop abruptly.
+	// fade is the duration of a change from silence to full loudness, in seconds. Without it some voices stop abruptly.
 	fade = 0.005
-	// headroom is a factor on the samples, with which the loudest phrases are not clipped.
+	// headroom is a factor on all samples that keeps the loudest phrases from being clipped.
 	headroom = 0.5
 )
 
-// performance is the answer to a job.
+// performance computes and writes the answer to a job.
 type performance struct {
-	ctx    context.Context // ends when the job is given up
+	ctx    context.Context // ends when the job is cancelled
 	voice  *Voice
 	job    engineproto.Job
 	writer *workers.Writer
 	total  int     // samples written
-	owed   float64 // samples that are missing, or too many, because frames are whole
+	owed   float64 // difference between the wanted and the written samples, because frames are whole
 }
 
-// span is some ids of a sentence that have a length and a mark of their own.
+// span is a word or a pause: some ids of a sentence with a duration and a mark of their own.
 type span struct {
 	from, to int // ids
 	speed    float64
 	gain     float64 // a factor
-	rune     int     // of a word
-	gap      float64 // seconds of silence after a word
+	rune     int     // index of the word's first code point
+	gap      float64 // seconds of silence after the word
 	isPause  bool
-	pause    float64 // seconds that a pause lasts, or speech.OwnPause
+	pause    float64 // seconds of the pause, or speech.OwnPause
 }
 
 // sentence speaks clauses in one run of the model.
@@ -62,23 +63,23 @@ func (p *performance) sentence(clauses []clause, last bool) error {
 	frames := family.Round(wanted)
 	cut := cutFrom(p, frames, spans)
 	p.owed += float64(cutFrom(p, wanted, spans).length() - cut.length())
-	envelope, err := p.announce(cut, spans)
+	envelope, err := p.writeMarks(cut, spans)
 	if err != nil {
 		return err
 	}
 	computed := 0
 	if err := encoded.Speak(frames, func(samples []float32) error {
-		heard := cut.heard(samples, computed)
+		audible := cut.audible(samples, computed)
 		computed += len(samples)
-		return p.write(envelope.apply(heard))
+		return p.write(envelope.apply(audible))
 	}); err != nil {
 		return err
 	}
-	return p.rest(clauses[len(clauses)-1], last)
+	return p.writePause(clauses[len(clauses)-1], last)
 }
 
-// seedOf makes a job's noise its own, so that the same job gives the same samples. The model has no input for the
-// pitch; what is drawn for it varies the noise.
+// seedOf returns the seed of a job's noise, so that equal jobs give equal samples. Models have no input for the pitch,
+// so a phrase's pitch varies the noise instead.
 func seedOf(job engineproto.Job) uint64 {
 	hash := fnv.New64a()
 	hash.Write([]byte(job.Text))
@@ -88,7 +89,7 @@ func seedOf(job engineproto.Job) uint64 {
 	return hash.Sum64()
 }
 
-// spell returns the ids of a sentence, with a pad between them if the voice has one.
+// spell returns the ids of a sentence, with pads if the voice has them.
 func (p *performance) spell(clauses []clause) (ids []int64, spans []span) {
 	s := speller{config: p.voice.Config}
 	s.add(beginSymbol)
@@ -112,7 +113,7 @@ func (p *performance) spell(clauses []clause) (ids []int64, spans []span) {
 	return s.ids, s.spans
 }
 
-// speedOf returns a factor on what the model says: its frames are divided by it.
+// speedOf returns the speed of a clause, by which its frames are divided.
 func (p *performance) speedOf(c clause) float64 {
 	return p.job.Speed * c.phrase.Rate / p.voice.Config.Inference.Length
 }
@@ -122,10 +123,10 @@ type speller struct {
 	config Config
 	ids    []int64
 	spans  []span
-	spoken bool // some of it is a word
+	spoken bool // it has at least one word
 }
 
-// add adds a symbol, if the voice has it, and a pad.
+// add adds a symbol, and a pad, if the voice has the symbol.
 func (s *speller) add(symbol string) {
 	if id, found := s.config.id(symbol); found {
 		s.addIDs(id)
@@ -141,7 +142,7 @@ func (s *speller) addIDs(ids ...int64) {
 	}
 }
 
-// words adds the words of a clause. In running speech a word is heard from the space before it on.
+// words adds the words of a clause. In running speech a word begins with the space before it.
 func (s *speller) words(c clause, like span) {
 	first := len(s.spans)
 	for i, w := range c.words {
@@ -163,7 +164,8 @@ func (s *speller) words(c clause, like span) {
 	}
 }
 
-// speedOfPause leaves out the voice's own length: pauses are those of all engines.
+// speedOfPause returns the speed of a pause. It ignores the voice's length_scale, so that pauses are the same in all
+// engines.
 func (s span) speedOfPause(c Config) float64 { return s.speed * c.Inference.Length }
 
 func (p *performance) frames(seconds float64) float64 {
@@ -174,8 +176,8 @@ func (p *performance) samples(seconds float64) int {
 	return int(seconds * float64(p.voice.Config.Audio.SampleRate))
 }
 
-// announce writes the marks of a sentence, and returns how loud its parts are.
-func (p *performance) announce(cut cut, spans []span) (*envelope, error) {
+// writeMarks writes the marks of a sentence, and returns the envelope of its parts.
+func (p *performance) writeMarks(cut cut, spans []span) (*envelope, error) {
 	ramp := 1 / float64(p.samples(fade))
 	e := &envelope{level: spans[0].gain, ramp: ramp, end: cut.length()}
 	var marks []speech.Mark
@@ -190,8 +192,8 @@ func (p *performance) announce(cut cut, spans []span) (*envelope, error) {
 	return e, p.writer.Write(engineproto.MarksFrame(marks))
 }
 
-// rest is silent after a sentence.
-func (p *performance) rest(c clause, last bool) error {
+// writePause writes the silence after a sentence.
+func (p *performance) writePause(c clause, last bool) error {
 	pause := c.pause()
 	if pause == speech.OwnPause {
 		pause = ownPause
@@ -205,8 +207,8 @@ func (p *performance) rest(c clause, last bool) error {
 	return p.write(make([]float32, p.silence(pause, p.job.Speed*c.phrase.Rate)))
 }
 
-// silence returns the samples after a sentence for a pause at a speed, of which the sentence's last frames are a part.
-// What rounding to frames has cost is made up for, so that no speed makes it add up.
+// silence returns the number of samples in the pause after a sentence, less the sentence's last frames, which are
+// silent too. It adds the samples owed by rounding, so that the error does not accumulate at any speed.
 func (p *performance) silence(pause, speed float64) int {
 	if pause == 0 {
 		return 0
@@ -218,7 +220,7 @@ func (p *performance) silence(pause, speed float64) int {
 	return int(samples)
 }
 
-// maxSamples keeps frames within their bound.
+// maxSamples keeps frames of the protocol within their size limit.
 const maxSamples = 64 << 10
 
 func (p *performance) write(samples []float32) error {
@@ -238,14 +240,14 @@ func (p *performance) write(samples []float32) error {
 	return nil
 }
 
-// envelope is how loud the samples of a sentence are.
+// envelope is the loudness of a sentence's samples.
 type envelope struct {
 	steps []step
-	level float64 // a factor
-	goal  float64 // of the level
-	ramp  float64 // by which the level changes from one sample to the next
-	end   int     // of the sentence, in samples
-	at    int     // samples before the next ones
+	level float64 // current factor
+	goal  float64 // the factor that level approaches
+	ramp  float64 // greatest change of level between two samples
+	end   int     // end of the sentence, in samples
+	at    int     // index of the next sample
 }
 
 type step struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/engineproto"
 )
 
-// Text is transcribed at the highest speed, because that takes the least time.
+// Text is transcribed at the highest speed, which takes the least time.
 func TestPhonemesAreTheSameAtEverySpeed(t *testing.T) {
 	content, err := os.ReadFile("../reporttest/texts/calibration.tsv")
 	require.NoError(t, err)
@@ -34,7 +34,7 @@ func TestPhonemesAreTheSameAtEverySpeed(t *testing.T) {
 	}
 }
 
-// heard is what is transcribed of a text: phonemes, and where its words begin.
+// heard is the transcription of a text: phonemes, and the starts of its words.
 type heard struct {
 	phonemes []string
 	words    []int

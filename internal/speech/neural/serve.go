@@ -12,7 +12,8 @@ import (
 	"github.com/recital-tts/recital/internal/speech/engineproto"
 )
 
-// Serve answers jobs with the voices until the input ends. The command starts a speechworker in mode phonemes.
+// Serve answers jobs with the voices until the input ends. The command transcribe starts a speechworker in mode
+// phonemes.
 func Serve(in io.Reader, out *os.File, voices *Voices, transcribe workers.Command) error {
 	s := &server{voices: voices, writer: workers.NewWriter(out), transcriber: transcriber{command: transcribe}}
 	defer s.transcriber.stop()
@@ -22,7 +23,7 @@ func Serve(in io.Reader, out *os.File, voices *Voices, transcribe workers.Comman
 	if err := s.writer.Write(engineproto.HelloFrame(voices.config.Audio.SampleRate)); err != nil {
 		return err
 	}
-	jobs := make(chan order)
+	jobs := make(chan request)
 	go receive(workers.NewReader(in), jobs)
 	for job := range jobs {
 		if job.err != nil {
@@ -35,15 +36,15 @@ func Serve(in io.Reader, out *os.File, voices *Voices, transcribe workers.Comman
 	return nil
 }
 
-// order is what was read: a job, or why there is none.
-type order struct {
-	ctx   context.Context // ends when the job is given up
+// request is a job, or the error of reading one.
+type request struct {
+	ctx   context.Context // ends when the job is cancelled
 	frame workers.Frame
 	err   error
 }
 
-// receive passes jobs on until the input ends. Whatever comes after a job gives it up, if it goes on.
-func receive(reader *workers.Reader, to chan<- order) {
+// receive passes jobs on until the input ends. Any frame after a job cancels that job, if it is still running.
+func receive(reader *workers.Reader, to chan<- request) {
 	defer close(to)
 	giveUp := func() {}
 	for {
@@ -53,12 +54,12 @@ func receive(reader *workers.Reader, to chan<- order) {
 		case errors.Is(err, io.EOF):
 			return
 		case err != nil:
-			to <- order{err: err}
+			to <- request{err: err}
 			return
 		case frame.Kind == engineproto.KindGiveUp:
 			continue
 		}
-		job := order{frame: frame}
+		job := request{frame: frame}
 		job.ctx, giveUp = context.WithCancel(context.Background())
 		to <- job
 	}
@@ -96,7 +97,7 @@ func (s *server) answer(ctx context.Context, frame workers.Frame) error {
 		n := bounds.next(clauses)
 		err := p.sentence(clauses[:n], n == len(clauses))
 		if ctx.Err() != nil {
-			break // nobody listens: the job ends with what there is
+			break // cancelled: the job ends with the samples written so far
 		}
 		if err != nil {
 			return err
@@ -106,7 +107,7 @@ func (s *server) answer(ctx context.Context, frame workers.Frame) error {
 	return s.writer.Write(engineproto.EndFrame(p.total))
 }
 
-// prepare checks a job, whose variant is the folder of its voice.
+// prepare checks a job and returns its voice. The job's variant is the folder of the voice.
 func (s *server) prepare(frame workers.Frame) (engineproto.Job, *Voice, error) {
 	job, err := engineproto.ParseJob(frame)
 	if err != nil {
@@ -124,7 +125,7 @@ func (s *server) prepare(frame workers.Frame) (engineproto.Job, *Voice, error) {
 
 func (s *server) refuse(why error) error { return refuse(s.writer, why) }
 
-// Refuse says in place of a hello why the voice cannot be loaded.
+// Refuse writes, in place of a hello, why the voice cannot be loaded.
 func Refuse(out io.Writer, why error) error { return refuse(workers.NewWriter(out), why) }
 
 func refuse(writer *workers.Writer, why error) error {

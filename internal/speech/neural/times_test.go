@@ -32,7 +32,8 @@ const (
 	frame        = frameSamples / 22050.0
 )
 
-// A sentence that is said twice as fast is half as long, and so are many: what frames round is made up for in pauses.
+// A sentence at twice the speed is half as long, and so are many sentences, because pauses compensate for rounding to
+// frames.
 func TestSpeedsAreExact(t *testing.T) {
 	neuraltest.Runtime(t)
 	for name, folder := range map[string]string{
@@ -85,7 +86,7 @@ func TestARealVoiceKeepsItsTimes(t *testing.T) {
 	}
 }
 
-// patient returns an engine that speaks with the voice of a folder, on machines that have other work, too.
+// patient returns an engine with the voice of a folder and long timeouts, for busy machines.
 func patient(t *testing.T, folder string) speech.Engine {
 	t.Helper()
 	pool, err := worker.Open(worker.Config{
@@ -125,7 +126,7 @@ func energies(pcm []byte, above float64) (energies []float64) {
 	return energies
 }
 
-// rises returns when an energy first is a part of its highest near a time, in seconds.
+// rises returns the time in seconds, near the given one, at which the energy first reaches a part of its maximum.
 func rises(energy []float64, near, part float64) float64 {
 	from, to := max(0, int((near-0.12)/frame)), min(len(energy), int((near+0.12)/frame))
 	highest := 0.0

@@ -13,17 +13,17 @@ import (
 	"github.com/recital-tts/recital/internal/speech/engineproto"
 )
 
-// maxClauses is the number of clauses that are transcribed at once: a job has at most as many phrases.
+// maxClauses is the maximum number of clauses in one request. It is also the maximum number of phrases in a job.
 const maxClauses = 64
 
-// transcriber has a child process transcribe text. It starts another one when the text has ended it.
+// transcriber runs a child process that transcribes text, and restarts it after a crash.
 type transcriber struct {
 	command workers.Command
-	process *workers.Process // nil when none runs
+	process *workers.Process // nil if it is not running
 }
 
-// transcribe fills in the words of clauses, in the symbols of the voice: those to which their script leads, and, among
-// them, the others as espeak-ng pronounces them.
+// transcribe fills in the words of clauses in the symbols of the voice. Words that are spelt by their script come from
+// config, and espeak-ng pronounces the others.
 func (t *transcriber) transcribe(job engineproto.Job, clauses []clause, config Config) error {
 	text := []rune(job.Text)
 	spelt := make([][]word, len(clauses))
@@ -31,7 +31,7 @@ func (t *transcriber) transcribe(job engineproto.Job, clauses []clause, config C
 		c := &clauses[i]
 		c.language = cmp.Or(c.phrase.Language, job.Language)
 		if len(soundsWithin(job.Sounds, clauses[i:i+1])) == 0 {
-			spelt[i] = config.take(c, text[c.start:c.start+c.runes])
+			spelt[i] = config.spellClause(c, text[c.start:c.start+c.runes])
 		}
 	}
 	for at := 0; at < len(clauses); {
@@ -52,11 +52,11 @@ func (t *transcriber) transcribe(job engineproto.Job, clauses []clause, config C
 	return nil
 }
 
-// loanwords is the language of what the script of another one does not spell.
+// loanwords is the language of words that are not in the script of their clause.
 const loanwords = "en-us"
 
-// take takes the words that the script leads to out of a clause, and leaves spaces in their places in its text.
-func (c Config) take(of *clause, text []rune) (words []word) {
+// spellClause returns the words of a clause that are spelt by their script, and replaces them in text by spaces.
+func (c Config) spellClause(of *clause, text []rune) (words []word) {
 	if c.spell == nil {
 		return nil
 	}
@@ -75,7 +75,7 @@ func (c Config) take(of *clause, text []rune) (words []word) {
 	return words
 }
 
-// unspelt returns how many of the first clauses are pronounced at once; 0 if the first one is spelt.
+// unspelt returns the number of leading clauses to pronounce in one request, or 0 if the first one is already spelt.
 func unspelt(clauses []clause) int {
 	n := slices.IndexFunc(clauses, func(c clause) bool { return c.spelt })
 	if n < 0 {
@@ -84,7 +84,7 @@ func unspelt(clauses []clause) int {
 	return min(n, maxClauses)
 }
 
-// pronounce fills in what espeak-ng says of some clauses of a text.
+// pronounce fills in espeak-ng's pronunciation of consecutive clauses of a text.
 func (t *transcriber) pronounce(job engineproto.Job, text []rune, clauses []clause) error {
 	if len(clauses) == 0 {
 		return nil
@@ -93,18 +93,18 @@ func (t *transcriber) pronounce(job engineproto.Job, text []rune, clauses []clau
 	part := speech.Job{
 		Text: string(text[first.start : last.start+last.runes]), Voice: speech.Voices()[0],
 		Language: job.Language, Careful: job.Careful, Sounds: soundsWithin(job.Sounds, clauses),
-		Speed: speech.MaxSpeed, // phonemes are the same at each, and the sound that espeak-ng makes of them is short
+		Speed: speech.MaxSpeed, // phonemes do not depend on it, and the discarded audio is shortest
 	}
 	for _, c := range clauses {
 		phrase := speech.OwnPhrase(c.runes)
 		phrase.Language = c.language
 		part.Phrases = append(part.Phrases, phrase)
 	}
-	return t.insist(part, clauses)
+	return t.askTwice(part, clauses)
 }
 
-// insist asks a second time, carefully, if the child dies of a job. The model stays loaded meanwhile.
-func (t *transcriber) insist(job speech.Job, clauses []clause) error {
+// askTwice asks again, carefully, if the child process fails on a job. The model stays loaded.
+func (t *transcriber) askTwice(job speech.Job, clauses []clause) error {
 	err := t.ask(job, clauses)
 	if err == nil || errors.Is(err, errRefused) {
 		return err
@@ -117,7 +117,7 @@ func (t *transcriber) insist(job speech.Job, clauses []clause) error {
 		clauses[i].words = nil
 	}
 	job.Careful = true
-	return t.insist(job, clauses)
+	return t.askTwice(job, clauses)
 }
 
 func soundsWithin(sounds []speech.Sound, clauses []clause) (within []speech.Sound) {
@@ -130,7 +130,7 @@ func soundsWithin(sounds []speech.Sound, clauses []clause) (within []speech.Soun
 	return within
 }
 
-// ask sends a job and takes the answer.
+// ask sends a job to the child process and reads the answer.
 func (t *transcriber) ask(job speech.Job, clauses []clause) error {
 	if err := t.start(); err != nil {
 		return err
@@ -183,11 +183,11 @@ func (t *transcriber) stop() {
 	}
 }
 
-// answer collects what comes back.
+// answer collects the answer to a job.
 type answer struct {
 	clauses []clause
-	first   int // code points before the text that was sent
-	at      int // of the clause that is being filled in
+	first   int // code points before the transcribed text
+	at      int // index of the clause that is being filled in
 	ipa     []string
 	starts  []int
 }
@@ -224,10 +224,11 @@ func (a *answer) take(frame workers.Frame) (done bool, err error) {
 	return false, nil
 }
 
-// errRefused means that the child does not take the text; it goes on.
+// errRefused means that the child process refused the text. The process keeps running.
 var errRefused = errors.New("the text is refused")
 
-// finish gives the words their starts. There are as many, but for rare words that espeak-ng says in several parts.
+// finish adds the words of a clause, with their starts. There are as many starts as words, except for rare words that
+// espeak-ng splits into several parts.
 func (a *answer) finish() {
 	if a.at >= 0 {
 		c := &a.clauses[a.at]

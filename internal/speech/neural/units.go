@@ -2,14 +2,14 @@ package neural
 
 import "github.com/recital-tts/recital/internal/speech"
 
-// units bounds what a model speaks in one run. Zero is no bound.
+// units limits what a model speaks in one run. Zero means unlimited.
 type units struct {
-	words   int     // of several clauses
-	symbols int     // of all words
-	pause   float64 // seconds: it ends with a clause after which a phrase asks for a longer pause
+	words   int     // if there are several clauses
+	symbols int     // including spaces
+	pause   float64 // seconds; the run ends after a clause with a longer pause
 }
 
-// next returns how many clauses are spoken in one run.
+// next returns the number of clauses in the next run.
 func (u units) next(clauses []clause) int {
 	words, symbols := 0, 0
 	for i, c := range clauses {
@@ -25,7 +25,7 @@ func (u units) next(clauses []clause) int {
 	return len(clauses)
 }
 
-// cut cuts clauses that are too long for one run between words, and words that are.
+// cut splits clauses that are too long for one run between words, and splits words that are too long.
 func (u units) cut(clauses []clause) (short []clause) {
 	if u.symbols == 0 {
 		return clauses
@@ -59,7 +59,7 @@ func (u units) cutWords(words []word) (short []word) {
 	return short
 }
 
-// symbols returns the symbols of the words, with a space after each.
+// symbols returns the number of symbols in the clause's words, with a space after each.
 func (c clause) symbols() (count int) {
 	for _, w := range c.words {
 		count += len([]rune(w.spelling)) + 1

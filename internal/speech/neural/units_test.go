@@ -9,7 +9,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 )
 
-// heard returns the clauses of a text, in which each word is its own spelling.
+// heard returns the clauses of a text. The spelling of each word is the word.
 func heard(text string) []clause {
 	runes := []rune(text)
 	clauses := cutClauses(runes, []speech.Phrase{speech.OwnPhrase(len(runes))})

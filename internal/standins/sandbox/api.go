@@ -18,10 +18,10 @@ import (
 
 const maxRequest = 1 << 20
 
-// operation answers one request. Its changes are undone if it fails.
+// operation answers a request. If it returns an error, its changes are undone.
 type operation func(*work) (any, error)
 
-// operations returns the API, by the patterns of http.ServeMux.
+// operations returns the operations of the API by their patterns for http.ServeMux.
 func operations() map[string]operation {
 	return map[string]operation{
 		"POST /v1/customers":        createCustomer,
@@ -83,7 +83,7 @@ func operations() map[string]operation {
 	}
 }
 
-// retrieve answers with an object as it is.
+// retrieve returns the object in the path.
 func retrieve[T any, P stored[T]](w *work) (any, error) { return find[T, P](w, w.id) }
 
 // of returns an operation on the object in the path.
@@ -97,12 +97,12 @@ func of[T any, P stored[T]](do func(*work, P) (any, error)) operation {
 	}
 }
 
-// ofCustomer returns an operation on the customer in the path, who must not be deleted.
+// ofCustomer returns an operation on the customer in the path, which must not be deleted.
 func ofCustomer(do func(*work, *customer) (any, error)) operation {
 	return func(w *work) (any, error) { return w.withCustomer(w.id, do) }
 }
 
-// forCustomer returns an operation for the customer that the request names.
+// forCustomer returns an operation on the customer that the parameter customer names.
 func forCustomer(do func(*work, *customer) (any, error)) operation {
 	return func(w *work) (any, error) { return w.withCustomer(w.form.Required("customer"), do) }
 }
@@ -115,7 +115,7 @@ func (w *work) withCustomer(id string, do func(*work, *customer) (any, error)) (
 	return do(w, c)
 }
 
-// reply is what a client gets.
+// reply is a response of the API.
 type reply struct {
 	Status int             `json:"status"`
 	Body   json.RawMessage `json:"body"`
@@ -123,12 +123,12 @@ type reply struct {
 
 // call is a request to the API.
 type call struct {
-	path      string // id in the URL
-	key       string // makes it idempotent, or ""
-	content   string // hash of what a repetition must share with it
+	path      string // the id in the URL
+	key       string // idempotency key, or ""
+	content   string // hash of the path and parameters, which a repetition must share
 	values    url.Values
 	operation operation
-	spoiled   bool // it is answered as if it had failed
+	spoiled   bool // it fails after it is performed
 }
 
 func (s *Sandbox) handler() http.Handler {
@@ -143,14 +143,14 @@ func (s *Sandbox) handler() http.Handler {
 		}))
 	})
 	mux.Handle("/sandbox/", s.guarded(http.StripPrefix("/sandbox", s.Control())))
-	// Whoever has the address of a page may see it, as at Stripe.
+	// Pages need no key, as at Stripe. Their addresses are secret.
 	mux.HandleFunc("GET "+cardPath+"{secret}", s.showCard)
 	mux.HandleFunc("POST "+cardPath+"{secret}", s.takeCard)
 	mux.HandleFunc("GET "+invoicePath+"{id}", s.showInvoice)
 	return mux
 }
 
-// api serves an operation.
+// api returns the handler of an operation.
 func (s *Sandbox) api(o operation) http.Handler {
 	return s.guarded(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, err := readCall(w, r)
@@ -164,7 +164,7 @@ func (s *Sandbox) api(o operation) http.Handler {
 	}))
 }
 
-// guarded serves requests that carry the key.
+// guarded serves requests with the API key.
 func (s *Sandbox) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		given := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -203,10 +203,10 @@ func hash(content string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// keysKept is how long Stripe remembers idempotency keys.
+// keysKept is the time that Stripe keeps idempotency keys.
 const keysKept = 24 * time.Hour
 
-// remembered is a reply that repetitions of a request get, too.
+// remembered is the reply to repetitions of a request with an idempotency key.
 type remembered struct {
 	base
 	Content string    `json:"content"`
@@ -216,8 +216,8 @@ type remembered struct {
 
 func (*remembered) kind() string { return "key" }
 
-// answer performs a call in one transaction, or repeats the reply that it got before. A decline is remembered without
-// the changes of its call; what was invalid or failed here is not remembered.
+// answer performs a call in a transaction, or repeats its stored reply. If the card is declined, the changes are undone
+// and the reply is stored. Replies to invalid calls and internal errors are not stored.
 func (s *Sandbox) answer(header http.Header, c *call) (given reply) {
 	err := s.store.update(func(tx *transaction) (err error) {
 		w := s.work(tx)
@@ -246,7 +246,7 @@ func (s *Sandbox) answer(header http.Header, c *call) (given reply) {
 	return given
 }
 
-// earlier returns the reply that a call got before, or nil.
+// earlier returns the stored reply to a call, or nil.
 func (w *work) earlier(c *call) (*reply, error) {
 	r, err := find[remembered](w, "key_"+hash(c.key))
 	if c.key == "" || err != nil || !w.clock.now().Before(r.Until) {
@@ -273,7 +273,7 @@ func (w *work) perform(c *call) (reply, error) {
 	w.id, w.form = c.path, form.Parse(c.values)
 	expand := w.form.Strings("expand")
 	o, err := c.operation(w)
-	if invalid := w.form.Err(); invalid != nil { // explains more than what came of it
+	if invalid := w.form.Err(); invalid != nil { // a parameter error explains more than the error that follows from it
 		return reply{}, invalid
 	}
 	if err != nil {
@@ -292,7 +292,8 @@ func (w *work) perform(c *call) (reply, error) {
 	return reply{Status: http.StatusOK, Body: encode(rendered)}, err
 }
 
-// problem is an error of the API. As an error it undoes the changes of a request; as an answer it leaves them.
+// problem is an error of the API. If an operation returns it as an error, its changes are undone. If an operation
+// returns it as a result, they are kept.
 type problem struct {
 	status int
 
@@ -312,7 +313,8 @@ func invalid(code, param, format string, args ...any) *problem {
 	}
 }
 
-// missing is an object that does not exist: 404 if it is the one in the path, and 400 if a parameter names it.
+// missing returns the problem that an object does not exist: status 404 if its id is in the path, and 400 if a
+// parameter names it.
 func (w *work) missing(kind, id string) *problem {
 	p := invalid("resource_missing", "id", "No such %s: '%s'", nameOf(kind), id)
 	if id == w.id {
@@ -321,7 +323,7 @@ func (w *work) missing(kind, id string) *problem {
 	return p
 }
 
-// nameOf returns Stripe's name for objects of a kind.
+// nameOf returns Stripe's name of a kind of object.
 func nameOf(kind string) string {
 	return map[string]string{
 		"cus": "customer", "prod": "product", "price": "price", couponKind: "coupon", "sub": "subscription",
@@ -331,7 +333,7 @@ func nameOf(kind string) string {
 	}[kind]
 }
 
-// failure returns the reply to an error.
+// failure returns the reply for an error.
 func failure(err error) reply {
 	var p *problem
 	var field *form.Problem
@@ -347,5 +349,5 @@ func failure(err error) reply {
 func respond(w http.ResponseWriter, r reply) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(r.Status)
-	_, _ = w.Write(r.Body) // the client has left
+	_, _ = w.Write(r.Body) // fails if the client has disconnected
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
 
-// named makes a customer with a name, under an idempotency key.
+// named creates a customer with a name, under an idempotency key.
 func (s *shop) named(name, key string) (*stripe.Customer, error) {
 	params := &stripe.CustomerCreateParams{Metadata: map[string]string{"name": name}}
 	params.IdempotencyKey = &key

@@ -7,15 +7,15 @@ import (
 	"github.com/recital-tts/recital/internal/standins/sandbox/form"
 )
 
-// testCard is a card that behaves in a known way. Its number and the id that stands for it are Stripe's.
+// testCard is a card with known behaviour. The number and the id of its payment method are Stripe's.
 type testCard struct {
 	Number   string // as on the card
-	Does     string // for people
-	id       string // of a payment method
+	Does     string // description for people
+	id       string // id of its payment method
 	brand    string
-	decline  string // why payments are declined; "" means that they are not
-	refused  bool   // it cannot even be attached to a customer
-	confirm  string // when its owner is asked to confirm: "", always or unlessSetUp
+	decline  string // reason for declining payments; "" if it pays
+	refused  bool   // it cannot be attached to a customer
+	confirm  string // when it asks for confirmation: "" (never), always or unlessSetUp
 	disputed bool   // its owner disputes every payment
 }
 
@@ -46,7 +46,7 @@ func testCards() []testCard {
 	}
 }
 
-// cardOf returns the card with a number, or that an id stands for.
+// cardOf returns the card with this number or payment method.
 func cardOf(numberOrID string) (testCard, bool) {
 	number := func(s string) string { return strings.ReplaceAll(s, " ", "") }
 	for _, c := range testCards() {
@@ -57,7 +57,7 @@ func cardOf(numberOrID string) (testCard, bool) {
 	return testCard{}, false
 }
 
-// isNumber reports whether a text is a card's number rather than an id.
+// isNumber reports whether s is a card's number and not an id.
 func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789 ") == "" }
 
 // refusal returns Stripe's error for a declined payment, or nil if the card pays.
@@ -102,8 +102,8 @@ func (m *paymentMethod) card() testCard {
 	return c
 }
 
-// method returns a payment method for a customer: the customer's own, one that belongs to nobody yet, or a new one of a
-// test card.
+// method returns a payment method that the owner may use: one of its own, an unattached one, or a new one for a test
+// card.
 func (w *work) method(id, owner string) (*paymentMethod, error) {
 	if c, ok := cardOf(id); ok || isNumber(id) {
 		return w.newMethod(c)
@@ -116,7 +116,7 @@ func (w *work) method(id, owner string) (*paymentMethod, error) {
 	return m, err
 }
 
-// newMethod makes a payment method of a test card, which belongs to nobody. The zero card is an unknown one.
+// newMethod creates an unattached payment method for a test card. The zero card is an unknown card.
 func (w *work) newMethod(c testCard) (*paymentMethod, error) {
 	if c.Number == "" {
 		return nil, declined("incorrect_number", "", "Your card number is incorrect.")
@@ -129,7 +129,8 @@ func (w *work) newMethod(c testCard) (*paymentMethod, error) {
 	return m, nil
 }
 
-// setMethod sets a default payment method to the one that a form names, if it does. It must be attached to its owner.
+// setMethod sets *method to the payment method in the form's default_payment_method, if it has one. The payment method
+// must be attached to the owner.
 func (w *work) setMethod(in *form.Form, owner string, method *text) error {
 	id := in.String("default_payment_method")
 	if id == "" {
@@ -155,7 +156,7 @@ func attachMethod(w *work, c *customer) (any, error) {
 	return m, w.attach(m, c.ID)
 }
 
-// attach gives a payment method to a customer.
+// attach attaches a payment method to a customer.
 func (w *work) attach(m *paymentMethod, owner string) error {
 	if string(m.Customer) == owner {
 		return nil

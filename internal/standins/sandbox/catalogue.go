@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// product is what can be bought.
+// product is a product for sale.
 type product struct {
 	base
 	Active bool   `json:"active"`
@@ -15,7 +15,7 @@ type product struct {
 
 func (*product) kind() string { return "prod" }
 
-// price is what a product costs for a month.
+// price is the monthly price of a product.
 type price struct {
 	base
 	Active        bool      `json:"active"`
@@ -36,7 +36,7 @@ type recurring struct {
 
 func (*price) kind() string { return "price" }
 
-// coupon is a discount that can be given.
+// coupon is a discount that subscriptions can redeem.
 type coupon struct {
 	base
 	Name             string  `json:"name"`
@@ -49,7 +49,7 @@ type coupon struct {
 func (*coupon) kind() string  { return couponKind }
 func (c *coupon) key() string { return keyOf(couponKind, c.ID) }
 
-// discount is a coupon that was given.
+// discount is a redeemed coupon.
 type discount struct {
 	base
 	Source discountSource `json:"source"`
@@ -71,7 +71,7 @@ func PriceOf(plan string) string { return "price_" + plan }
 
 const seededSetting = "seeded"
 
-// seed makes the products, prices and the coupon that every sandbox has, once.
+// seed creates the products, prices and the coupon of every sandbox once.
 func (w *work) seed() {
 	var done bool
 	if w.tx.setting(seededSetting, &done); done {
@@ -80,7 +80,7 @@ func (w *work) seed() {
 	for _, plan := range []struct {
 		name, title string
 		amount      int64
-		overage     string // thousandths of a cent for 1000 characters
+		overage     string // thousandths of a cent per 1000 characters
 	}{
 		{"indie", "Indie", 1000, "5000"}, {"pro", "Pro", 4900, "4500"}, {"premium", "Premium", 19900, "3500"},
 	} {
@@ -111,7 +111,7 @@ func monthly(b base, of *product, amount int64, currency string) *price {
 
 func createProduct(w *work) (any, error) {
 	p := &product{base: w.newBase("prod", "product"), Active: w.form.Bool("active", true), Name: w.form.Required("name")}
-	// An id that is chosen has the kind in front here, because the store finds objects by it.
+	// The prefix makes the store find the object by its id.
 	if chosen := w.form.String("id"); chosen != "" {
 		p.ID = "prod_" + chosen
 	}
@@ -141,7 +141,7 @@ func updatePrice(w *work, p *price) (any, error) {
 	return w.saved(p, "price.updated"), nil
 }
 
-// pricesOnSale returns the filter of a list of prices.
+// pricesOnSale returns the filter for a list of prices.
 func pricesOnSale(w *work) func(*price) bool {
 	active := w.form.String("active")
 	w.form.String("type")
@@ -149,7 +149,7 @@ func pricesOnSale(w *work) func(*price) bool {
 	return func(p *price) bool { return active == "" || (active == "true") == p.Active }
 }
 
-// priceForSale returns a price that a subscription can have.
+// priceForSale returns an active price.
 func (w *work) priceForSale(id string) (*price, error) {
 	p, err := find[price](w, id)
 	if err == nil && !p.Active {
@@ -158,7 +158,7 @@ func (w *work) priceForSale(id string) (*price, error) {
 	return p, err
 }
 
-// redeem gives a subscription a coupon.
+// redeem redeems a coupon for a subscription.
 func (w *work) redeem(id string, s *subscription) error {
 	c, err := find[coupon](w, id)
 	if err != nil {
@@ -172,7 +172,7 @@ func (w *work) redeem(id string, s *subscription) error {
 	return nil
 }
 
-// off returns the discount of a subscription on an amount, and takes away a discount that has ended.
+// off returns the discount of a subscription on an amount, and removes a discount that has ended.
 func (w *work) off(s *subscription, amount int64) int64 {
 	if len(s.Discounts) == 0 {
 		return 0
@@ -185,17 +185,17 @@ func (w *work) off(s *subscription, amount int64) int64 {
 	return int64(float64(amount)*get[coupon](w, d.Source.Coupon).PercentOff/100 + 0.5)
 }
 
-// addMonths returns a time some months later, on the last day of a month that is too short.
+// addMonths adds months to t. If the resulting month is too short, it returns the month's last day.
 func addMonths(t time.Time, months int) time.Time {
 	first := time.Date(t.Year(), t.Month()+time.Month(months), 1, t.Hour(), t.Minute(), t.Second(), 0, time.UTC)
 	last := first.AddDate(0, 1, -1).Day()
 	return first.AddDate(0, 0, min(t.Day(), last)-1)
 }
 
-// customer is somebody who pays.
+// customer is an account that pays.
 type customer struct {
 	base
-	Balance         int64            `json:"balance"` // above zero is owed
+	Balance         int64            `json:"balance"` // owed if positive
 	Currency        text             `json:"currency"`
 	Email           text             `json:"email"`
 	NextInvoice     int64            `json:"next_invoice_sequence"`
@@ -210,7 +210,7 @@ type customerInvoices struct {
 func (*customer) kind() string  { return "cus" }
 func (c *customer) alive() bool { return !c.Deleted }
 
-// livingCustomer returns a customer that is not deleted.
+// livingCustomer returns a customer, unless it is deleted.
 func (w *work) livingCustomer(id string) (*customer, error) {
 	c, err := find[customer](w, id)
 	if err == nil && c.Deleted {
@@ -253,7 +253,7 @@ func (s *Sandbox) EmailOf(id string) (string, error) {
 	return string(c.Email), nil
 }
 
-// deleteCustomer deletes a customer, ends its subscriptions and detaches its cards.
+// deleteCustomer deletes a customer, cancels its subscriptions and detaches its cards.
 func deleteCustomer(w *work, c *customer) (any, error) {
 	for _, s := range list[subscription](w, c.ID) {
 		if !s.ended() {

@@ -13,7 +13,7 @@ import (
 
 func itemOf(sub *stripe.Subscription) *stripe.SubscriptionItem { return sub.Items.Data[0] }
 
-// change changes the price now, as Recital does.
+// change changes the price immediately, as Recital does.
 func (s *shop) change(sub *stripe.Subscription, price string) (*stripe.Subscription, error) {
 	return s.api.V1Subscriptions.Update(s.t.Context(), sub.ID, &stripe.SubscriptionUpdateParams{
 		Items:             []*stripe.SubscriptionUpdateItemParams{{ID: &itemOf(sub).ID, Price: &price}},
@@ -21,13 +21,13 @@ func (s *shop) change(sub *stripe.Subscription, price string) (*stripe.Subscript
 	})
 }
 
-// half is where a subscription's period is half over.
+// half advances the clock to the middle of a subscription's period.
 func (s *shop) half(sub *stripe.Subscription) {
 	begin, end := itemOf(sub).CurrentPeriodStart, itemOf(sub).CurrentPeriodEnd
 	require.NoError(s.t, s.Advance(time.Unix((begin+end)/2, 0).Sub(s.Now())))
 }
 
-// over is when a subscription's period is over and its next invoice was attempted.
+// over advances the clock to the end of a subscription's period, after its next invoice was attempted.
 func (s *shop) over(sub *stripe.Subscription) {
 	require.NoError(s.t, s.Advance(time.Unix(itemOf(sub).CurrentPeriodEnd, 0).Add(61*time.Minute).Sub(s.Now())))
 }
@@ -72,7 +72,8 @@ func TestAnUpgradeThatCannotBePaidChangesNothing(t *testing.T) {
 	require.NoError(t, err, "only that one payment was to fail")
 }
 
-// changePending changes the price, now or when its owner has confirmed the payment, as Recital does.
+// changePending changes the price when the payment succeeds, after confirmation by its owner if necessary, as Recital
+// does.
 func (s *shop) changePending(sub *stripe.Subscription, price string) *stripe.Subscription {
 	changed, err := s.api.V1Subscriptions.Update(s.t.Context(), sub.ID, &stripe.SubscriptionUpdateParams{
 		Items:             []*stripe.SubscriptionUpdateItemParams{{ID: &itemOf(sub).ID, Price: &price}},
@@ -82,14 +83,14 @@ func (s *shop) changePending(sub *stripe.Subscription, price string) *stripe.Sub
 	return changed
 }
 
-// asking returns a subscription that is paid with a card that asks its owner at each payment.
+// asking returns a subscription with a card that asks its owner for each payment.
 func (s *shop) asking(price string) *stripe.Subscription {
 	sub := s.active(price, "pm_card_authenticationRequired")
 	require.NoError(s.t, s.Authenticate(s.secretOf(sub.LatestInvoice.ID), true))
 	return s.reload(sub.ID)
 }
 
-// secretOf returns the client secret of the intent that pays an invoice, whether it is paid or not.
+// secretOf returns the client secret of an invoice's payment intent, even after it is paid.
 func (s *shop) secretOf(invoice string) string {
 	i, err := s.api.V1Invoices.Retrieve(s.t.Context(), invoice,
 		&stripe.InvoiceRetrieveParams{Expand: stripe.StringSlice([]string{"payments.data.payment.payment_intent"})})
@@ -106,19 +107,19 @@ func TestAnUpgradeThatIsToBeConfirmedIsPending(t *testing.T) {
 	require.EqualValues(t, "subscription_payment_intent_requires_action", refused.Code)
 	require.Nil(t, s.reload(sub.ID).PendingUpdate)
 
-	// nothing changes until it is confirmed
+	// no change before the confirmation
 	pending := s.changePending(sub, sandbox.PriceOf("pro"))
 	require.Equal(t, sandbox.PriceOf("indie"), itemOf(pending).Price.ID)
 	require.Equal(t, stripe.SubscriptionStatusActive, pending.Status)
 	require.Equal(t, sandbox.PriceOf("pro"), pending.PendingUpdate.SubscriptionItems[0].Price.ID)
 	require.InDelta(t, s.Now().Add(23*time.Hour).Unix(), pending.PendingUpdate.ExpiresAt, 60)
 
-	// another one takes its place
+	// another change replaces it
 	again := s.changePending(sub, sandbox.PriceOf("premium"))
 	require.Equal(t, sandbox.PriceOf("premium"), again.PendingUpdate.SubscriptionItems[0].Price.ID)
 	require.ErrorContains(t, s.Authenticate(s.secretOf(pending.LatestInvoice.ID), true), "does not wait")
 
-	// who refuses may still confirm, and then it is made
+	// after a refusal it can still be confirmed, and is then made
 	secret := s.secretOf(again.LatestInvoice.ID)
 	require.Error(t, s.Authenticate(secret, false))
 	require.NotNil(t, s.reload(sub.ID).PendingUpdate)
@@ -157,7 +158,7 @@ func TestAPendingUpgradeLapses(t *testing.T) {
 	}
 }
 
-// schedule has a subscription change to a price at the end of its period, as Recital does.
+// schedule changes the price of a subscription at the end of its period, as Recital does.
 func (s *shop) schedule(sub *stripe.Subscription, price string) *stripe.SubscriptionSchedule {
 	ctx := s.t.Context()
 	made, err := s.api.V1SubscriptionSchedules.Create(ctx,
@@ -294,7 +295,7 @@ func TestASubscriptionRecoversOnceACardPays(t *testing.T) {
 	require.Equal(t, int64(2), back.LatestInvoice.AttemptCount)
 }
 
-// attach gives a customer a test card.
+// attach attaches a test card to a customer.
 func (s *shop) attach(card, customer string) string {
 	m, err := s.api.V1PaymentMethods.Attach(s.t.Context(), card, &stripe.PaymentMethodAttachParams{Customer: &customer})
 	require.NoError(s.t, err)
@@ -303,7 +304,7 @@ func (s *shop) attach(card, customer string) string {
 
 func TestMonthsCountFromTheAnchor(t *testing.T) {
 	s := open(t)
-	// The 31st of a month that is followed by a shorter one.
+	// The 31st of a month before a shorter one.
 	for now := s.Now(); now.Day() != 31 || now.AddDate(0, 0, 1).Month() == time.August; now = s.Now() {
 		require.NoError(t, s.Advance(24*time.Hour))
 	}

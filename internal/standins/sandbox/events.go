@@ -17,10 +17,10 @@ import (
 	"github.com/stripe/stripe-go/v84/webhook"
 )
 
-// keepEvents is how long Stripe keeps events.
+// keepEvents is the time that Stripe keeps events.
 const keepEvents = 30 * 24 * time.Hour
 
-// event is a change of an object.
+// event reports a change of an object.
 type event struct {
 	base
 	APIVersion string    `json:"api_version"`
@@ -34,7 +34,7 @@ type eventData struct {
 
 func (*event) kind() string { return "evt" }
 
-// emit stores an event about an object as it is now, and the webhook that delivers it.
+// emit stores an event with the object's current state, and the delivery of its webhook.
 func (w *work) emit(kind string, o object) {
 	e := &event{
 		base: w.bareBase("evt", "event"), APIVersion: APIVersion, Type: kind,
@@ -44,13 +44,13 @@ func (w *work) emit(kind string, o object) {
 	w.save(e, &delivery{base: base{ID: deliveryKey(e.ID)}, Event: e.ID, Next: next})
 }
 
-// eventsKept returns the filter of a list of events.
+// eventsKept returns the filter for a list of events.
 func eventsKept(w *work) func(*event) bool {
 	oldest := at(w.now.Add(-keepEvents))
 	return func(e *event) bool { return e.Created > oldest }
 }
 
-// forgetOld deletes events and replies that are no longer kept.
+// forgetOld deletes expired events and replies.
 func (w *work) forgetOld() {
 	kept := eventsKept(w)
 	for _, e := range list[event](w, "") {
@@ -78,7 +78,7 @@ type delivery struct {
 	base
 	Event    string    `json:"event"`
 	Next     time.Time `json:"next"`
-	Began    time.Time `json:"began,omitzero"` // the first attempt
+	Began    time.Time `json:"began,omitzero"` // time of the first attempt
 	Attempts int       `json:"attempts"`
 }
 
@@ -86,13 +86,13 @@ func (*delivery) kind() string { return "whd" }
 
 func deliveryKey(eventID string) string { return "whd" + strings.TrimPrefix(eventID, "evt") }
 
-// Disorder is how webhooks arrive other than once, immediately and in order. The zero value is order.
+// Disorder describes how webhooks deviate from arriving once, immediately and in order. The zero value is no deviation.
 type Disorder struct {
-	Hold      bool `json:"hold"`      // none is sent: they wait
+	Hold      bool `json:"hold"`      // none is sent until this is false
 	Lose      int  `json:"lose"`      // percentage that is never sent
 	Duplicate int  `json:"duplicate"` // percentage that is sent twice
-	Shuffle   bool `json:"shuffle"`   // those that wait are sent in any order
-	Delay     Span `json:"delay"`     // before each is sent first
+	Shuffle   bool `json:"shuffle"`   // waiting ones are sent in random order
+	Delay     Span `json:"delay"`     // before the first attempt
 }
 
 // deliveries sends webhooks.
@@ -124,21 +124,21 @@ func (d *deliveries) setURL(url string) {
 
 func (d *deliveries) target() string { return *d.url.Load() }
 
-// hasTarget reports whether webhooks are sent anywhere. Until then they wait.
+// hasTarget reports whether there is an address for webhooks. Without one, webhooks wait.
 func (s *Sandbox) hasTarget() bool {
-	others, _ := look(s, func(w *work) ([]*endpoint, error) { return list[endpoint](w, ""), nil }) // which never fails
+	others, _ := look(s, func(w *work) ([]*endpoint, error) { return list[endpoint](w, ""), nil }) // look cannot fail here
 	return s.deliveries.target() != "" || len(others) > 0
 }
 
 func (d *deliveries) manner() Disorder { return *d.disorder.Load() }
 
-// Disorder sets how webhooks arrive from now on.
+// Disorder sets how webhooks arrive.
 func (s *Sandbox) Disorder(d Disorder) {
 	s.deliveries.disorder.Store(&d)
 	s.deliveries.wake()
 }
 
-// Deliver sends the webhook of an event now, whether or not it was sent before.
+// Deliver sends the webhook of an event immediately, even if it was acknowledged before.
 func (s *Sandbox) Deliver(ctx context.Context, eventID string) error {
 	if err := s.send(ctx, eventID); err != nil {
 		return err
@@ -146,7 +146,7 @@ func (s *Sandbox) Deliver(ctx context.Context, eventID string) error {
 	return s.delivered(eventID)
 }
 
-// delivered ends the webhook of an event: it was acknowledged, or is never sent again.
+// delivered deletes the delivery of an event that was acknowledged or is given up.
 func (s *Sandbox) delivered(eventID string) error {
 	return s.store.update(func(tx *transaction) error {
 		tx.delete(deliveryKey(eventID))
@@ -160,7 +160,7 @@ func (s *Sandbox) deliver(ctx context.Context) error {
 	return s.repeat(ctx, "send webhooks", s.deliverDue, deliveryInterval, s.deliveries.woken)
 }
 
-// deliverDue sends the webhooks whose time has come, oldest first unless they are to be shuffled.
+// deliverDue sends the webhooks that are due, oldest first unless they are shuffled.
 func (s *Sandbox) deliverDue(ctx context.Context) error {
 	for ctx.Err() == nil {
 		manner := s.deliveries.manner()
@@ -186,7 +186,7 @@ func (s *Sandbox) deliverDue(ctx context.Context) error {
 	return nil
 }
 
-// dueDeliveries returns the webhooks whose time has come, oldest first.
+// dueDeliveries returns the deliveries that are due, oldest first.
 func (s *Sandbox) dueDeliveries() ([]*delivery, error) {
 	return look(s, func(w *work) ([]*delivery, error) {
 		due := slices.DeleteFunc(list[delivery](w, ""), func(d *delivery) bool { return d.Next.After(s.clock.now()) })
@@ -209,10 +209,10 @@ func (s *Sandbox) deliverOne(ctx context.Context, d *delivery, manner Disorder) 
 	return s.attempted(d, failed)
 }
 
-// strikes draws whether something happens that happens with a percentage.
+// strikes returns true with a probability of percentage.
 func strikes(percentage int) bool { return rand.IntN(100) < percentage }
 
-// attempted records an attempt to send a webhook. If it was not acknowledged, it is sent again later.
+// attempted records an attempt to send a webhook, and plans the next attempt if it failed.
 func (s *Sandbox) attempted(d *delivery, failed error) error {
 	if failed == nil {
 		return s.delivered(d.Event)
@@ -232,13 +232,13 @@ func (s *Sandbox) attempted(d *delivery, failed error) error {
 	})
 }
 
-// Webhook returns the body of an event's webhook and its signature, as of now.
+// Webhook returns the body of an event's webhook and its current signature.
 func (s *Sandbox) Webhook(id string) (body []byte, signature string, err error) {
 	body, _, err = s.addressed(id)
 	return body, signatureOf(body, s.config.WebhookSecret), err
 }
 
-// addressed returns the body of an event's webhook, and the secrets that sign it, by the URLs that it is sent to.
+// addressed returns the body of an event's webhook, and the signing secret of each URL that it is sent to.
 func (s *Sandbox) addressed(id string) (body []byte, secrets map[string]string, err error) {
 	secrets, err = look(s, func(w *work) (map[string]string, error) {
 		e, err := find[event](w, id)
@@ -266,7 +266,8 @@ func signatureOf(body []byte, secret string) string {
 	}).Header
 }
 
-// send sends the webhook of an event to all who want it. If one of them fails, it is sent to all again.
+// send sends the webhook of an event to all URLs. If one of them fails, send returns an error, and a later attempt
+// sends it to all again.
 func (s *Sandbox) send(ctx context.Context, id string) error {
 	body, secrets, err := s.addressed(id)
 	for url, secret := range secrets {
@@ -293,7 +294,7 @@ func (s *Sandbox) post(ctx context.Context, url string, body []byte, signature s
 	return nil
 }
 
-// endpoint is an address that webhooks are sent to, beside the one of the configuration.
+// endpoint is an address for webhooks, in addition to the configured one.
 type endpoint struct {
 	base
 	APIVersion    text     `json:"api_version"`
@@ -306,12 +307,12 @@ type endpoint struct {
 
 func (*endpoint) kind() string { return "we" }
 
-// wants reports whether events of a type are sent to the endpoint.
+// wants reports whether the endpoint receives events of this type.
 func (e *endpoint) wants(kind string) bool {
 	return e.Status == "enabled" && (slices.Contains(e.EnabledEvents, "*") || slices.Contains(e.EnabledEvents, kind))
 }
 
-// createEndpoint answers with the secret, which no other answer has.
+// createEndpoint returns the endpoint with its secret, which no other response has.
 func createEndpoint(w *work) (any, error) {
 	e := &endpoint{
 		base: w.newBase("we", "webhook_endpoint"), APIVersion: text(w.form.String("api_version")),

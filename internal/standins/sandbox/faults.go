@@ -14,22 +14,22 @@ import (
 
 // Faults of requests.
 const (
-	FaultFail   = "fail"   // it is answered with 500; if it was committed, so are its repetitions
-	FaultLimit  = "limit"  // it is answered with 429
-	FaultCut    = "cut"    // its connection is cut
-	FaultHang   = "hang"   // it is not answered before its connection is cut after Delay, or by the client
-	FaultDelay  = "delay"  // it is answered after Delay
-	FaultRefuse = "refuse" // all connections are cut for Delay, or until Faults is called again
+	FaultFail   = "fail"   // answers with 500; if the request is committed, so are its repetitions
+	FaultLimit  = "limit"  // answers with 429
+	FaultCut    = "cut"    // cuts the connection
+	FaultHang   = "hang"   // does not answer, and cuts the connection after Delay
+	FaultDelay  = "delay"  // answers after Delay
+	FaultRefuse = "refuse" // cuts all connections for Delay, or until the next call of Faults
 )
 
-// Fault is something that goes wrong with requests to the API.
+// Fault is a failure of requests to the API.
 type Fault struct {
 	Do        string `json:"do"`
-	Committed bool   `json:"committed"` // the request takes effect all the same
-	Method    string `json:"method"`    // of the affected requests; "" means any
-	Path      string `json:"path"`      // prefix of their paths, such as "/v1/subscriptions"
-	Times     int    `json:"times"`     // the number of affected requests; 0 means all
-	Delay     Span   `json:"delay"`     // see above
+	Committed bool   `json:"committed"` // perform the request before failing
+	Method    string `json:"method"`    // of affected requests; "" means any
+	Path      string `json:"path"`      // path prefix of affected requests, such as "/v1/subscriptions"
+	Times     int    `json:"times"`     // number of affected requests; 0 means all
+	Delay     Span   `json:"delay"`     // see Do
 }
 
 func (f Fault) check() error {
@@ -43,16 +43,16 @@ func (f Fault) affects(r *http.Request) bool {
 	return f.Times > 0 && (f.Method == "" || f.Method == r.Method) && strings.HasPrefix(r.URL.Path, f.Path)
 }
 
-// faults are the faults in force.
+// faults holds the active faults.
 type faults struct {
 	mu      sync.Mutex
 	all     []Fault
 	since   time.Time
-	stopped chan struct{}  // ends the waits of requests
-	decline map[string]int // the number of payments that fail next, by customer
+	stopped chan struct{}  // closed to end the waiting of requests
+	decline map[string]int // number of payments to decline, by customer
 }
 
-// set replaces all faults. Requests that wait because of one are cut.
+// set replaces all faults, and cuts requests that are waiting because of a fault.
 func (f *faults) set(all []Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -67,7 +67,8 @@ func (f *faults) set(all []Fault) {
 	f.all, f.since, f.stopped = all, time.Now(), make(chan struct{})
 }
 
-// next returns the fault that affects a request, or the zero Fault, and what ends its wait.
+// next returns the fault that affects a request, or the zero Fault, and a channel that is closed when waiting has to
+// end.
 func (f *faults) next(r *http.Request) (Fault, <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -104,7 +105,7 @@ func (f *faults) failNext(customer string) {
 	f.decline[customer]++
 }
 
-// failsNext reports whether the current payment of a customer was ordered to fail.
+// failsNext reports whether the next payment of a customer is to be declined, and counts it.
 func (f *faults) failsNext(customer string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -126,7 +127,7 @@ func (s *Sandbox) Faults(all ...Fault) error {
 	return nil
 }
 
-// faulty answers a request as the fault requires that affects it.
+// faulty answers a request with the fault that affects it, if there is one.
 func (s *Sandbox) faulty(w http.ResponseWriter, r *http.Request, c *call) {
 	fault, stopped := s.faults.next(r)
 	if fault.Do == "" {
@@ -162,7 +163,7 @@ func errSpoiled() error {
 	return &problem{status: http.StatusInternalServerError, Type: "api_error", Message: "An unknown error occurred"}
 }
 
-// wait waits for a duration, or for ever if that is 0. It returns false if it is interrupted.
+// wait waits for d, or without limit if d is 0. It returns false if it is interrupted.
 func wait(r *http.Request, stopped <-chan struct{}, d time.Duration) bool {
 	var over <-chan time.Time
 	if d > 0 {
@@ -182,9 +183,9 @@ func wait(r *http.Request, stopped <-chan struct{}, d time.Duration) bool {
 
 const clockSetting = "clock"
 
-// clock shows real time plus the sum of all advances.
+// clock is the real time plus the sum of all advances.
 type clock struct {
-	ahead  atomic.Int64 // nanoseconds; changes only in transactions
+	ahead  atomic.Int64 // nanoseconds; only changes in transactions
 	turned sync.Mutex   // held while due work is done
 }
 
@@ -196,7 +197,7 @@ func (c *clock) load(tx *transaction) {
 
 func (c *clock) now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())).UTC() }
 
-// reach sets the clock to t, unless it is later.
+// reach advances the clock to t, unless it is already past t.
 func (c *clock) reach(t time.Time, tx *transaction) {
 	c.ahead.Store(max(c.ahead.Load(), int64(time.Until(t))))
 	tx.setSetting(clockSetting, c.ahead.Load())
@@ -205,7 +206,7 @@ func (c *clock) reach(t time.Time, tx *transaction) {
 // Now returns the sandbox's time.
 func (s *Sandbox) Now() time.Time { return s.clock.now() }
 
-// Advance advances the clock, and does the work that is due until then, in its order.
+// Advance advances the clock by d, and does the work that becomes due, in order.
 func (s *Sandbox) Advance(d time.Duration) error {
 	if d < 0 {
 		return fmt.Errorf("the clock cannot go back by %s", -d)
@@ -222,13 +223,13 @@ func (s *Sandbox) Advance(d time.Duration) error {
 	return err
 }
 
-// keepTime does due work as time goes by.
+// keepTime does due work until ctx ends.
 func (s *Sandbox) keepTime(ctx context.Context) error {
 	do := func(context.Context) error { return s.doDue(s.clock.now()) }
 	return s.repeat(ctx, "do what is due", do, time.Second, nil)
 }
 
-// repeat calls do at an interval, and when it is woken, until ctx ends.
+// repeat calls do at an interval and whenever woken receives, until ctx ends.
 func (s *Sandbox) repeat(
 	ctx context.Context, what string, do func(context.Context) error, interval time.Duration, woken <-chan struct{},
 ) error {
@@ -247,7 +248,7 @@ func (s *Sandbox) repeat(
 	}
 }
 
-// doDue does the work that is due until a time, with the clock at the time of each.
+// doDue does the work that is due at a time, each item with the clock at its own due time.
 func (s *Sandbox) doDue(until time.Time) error {
 	s.clock.turned.Lock()
 	defer s.clock.turned.Unlock()
@@ -264,7 +265,7 @@ func (s *Sandbox) doDue(until time.Time) error {
 	return nil
 }
 
-// doFirst does the work that is due first, unless that is after a time. It reports whether there was any.
+// doFirst does the first item of due work, and reports whether there was one.
 func (s *Sandbox) doFirst(tx *transaction, until time.Time) (bool, error) {
 	key, due := tx.firstDue("in", scheduleKind, "sub")
 	if key == "" || due.After(until) {

@@ -11,7 +11,7 @@ import (
 	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
 
-// customers returns how many there are.
+// customers returns the number of customers.
 func (s *shop) customers() int {
 	n := 0
 	for _, err := range s.api.V1Customers.List(s.t.Context(), &stripe.CustomerListParams{}) {
@@ -100,7 +100,7 @@ func TestWhatHangsEndsWhenAllIsToGoWellAgain(t *testing.T) {
 		}
 		select {
 		case err := <-failed:
-			return err != nil || s.customers() == 1 // it came later than that
+			return err != nil || s.customers() == 1 // or the request came after the end of the faults
 		case <-time.After(10 * time.Millisecond):
 			return false
 		}

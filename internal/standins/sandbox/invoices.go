@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// invoice is what a customer owes.
+// invoice is a bill of a customer.
 type invoice struct {
 	base
 	AmountDue                int64          `json:"amount_due"`
@@ -19,7 +19,7 @@ type invoice struct {
 	BillingReason            string         `json:"billing_reason"`
 	Currency                 string         `json:"currency"`
 	Customer                 text           `json:"customer"`
-	DefaultPaymentMethod     text           `json:"default_payment_method"` // "": the subscription's, or the customer's
+	DefaultPaymentMethod     text           `json:"default_payment_method"` // "": the subscription's or customer's
 	Lines                    inner[*line]   `json:"lines"`
 	NextPaymentAttempt       unix           `json:"next_payment_attempt"`
 	Number                   text           `json:"number"`
@@ -28,7 +28,7 @@ type invoice struct {
 	Total                    int64          `json:"total"`
 	Discount                 int64          `json:"sandbox_discount,omitempty"`
 	Retries                  int            `json:"sandbox_retries,omitempty"` // planned attempts
-	Pending                  bool           `json:"sandbox_pending,omitempty"` // a pending update depends on it
+	Pending                  bool           `json:"sandbox_pending,omitempty"` // a pending update waits for its payment
 	PaymentIntent            string         `json:"sandbox_payment_intent,omitempty"`
 }
 
@@ -55,7 +55,7 @@ type period struct {
 	End   unix `json:"end"`
 }
 
-// Reasons of invoices.
+// Billing reasons.
 const (
 	reasonCreate = "subscription_create"
 	reasonCycle  = "subscription_cycle"
@@ -89,7 +89,7 @@ func (i *invoice) purpose() string {
 	return cmp.Or(special[i.BillingReason], "Subscription update")
 }
 
-// newInvoice returns the draft of an invoice of a customer, for a subscription or, if it is nil, for none.
+// newInvoice returns a draft for a customer. s may be nil.
 func (w *work) newInvoice(owner, currency, reason string, s *subscription) *invoice {
 	i := &invoice{
 		base: w.newBase("in", "invoice"), AutoAdvance: true, BillingReason: reason, Currency: currency, Customer: text(owner),
@@ -109,7 +109,7 @@ func (w *work) addLine(i *invoice, amount int64, description string, during peri
 	})
 }
 
-// sum adds up a draft, and uses the customer's balance. It returns what is left of the balance.
+// sum computes a draft's amounts, using the customer's balance. It returns the remaining balance.
 func (w *work) sum(i *invoice) (balance int64) {
 	i.Total = -i.Discount
 	for _, l := range i.Lines.Data {
@@ -124,12 +124,12 @@ func (w *work) sum(i *invoice) (balance int64) {
 	return balance
 }
 
-// minima are the least amounts that Stripe charges. The customer's balance takes what is less.
+// minima are the smallest amounts that Stripe charges. Smaller amounts go to the customer's balance.
 var minima = map[string]int64{"eur": 50, "gbp": 30, "jpy": 50, "usd": 50}
 
-// finalize makes a draft an invoice that is to be paid, and settles it if nothing is due.
+// finalize opens a draft for payment, and marks it as paid if nothing is due.
 func (w *work) finalize(i *invoice) {
-	balance := w.sum(i) // it may have changed since the draft
+	balance := w.sum(i) // the balance may have changed since the draft
 	c := get[customer](w, i.Customer)
 	i.Number = text(fmt.Sprintf("R%s-%04d", c.ID[len(c.ID)-6:], c.NextInvoice))
 	i.Status, i.AutomaticallyFinalizesAt = "open", 0
@@ -153,7 +153,7 @@ func (w *work) confirmationSecret(i *invoice) any {
 	return map[string]any{"client_secret": get[paymentIntent](w, i.PaymentIntent).ClientSecret, "type": "payment_intent"}
 }
 
-// invoicePaid marks an invoice as paid: with a payment method, or with nil if nothing was due.
+// invoicePaid marks an invoice as paid. The payment method is nil if nothing was due.
 func (w *work) invoicePaid(id string, m *paymentMethod) {
 	i := get[invoice](w, id)
 	i.Status, i.NextPaymentAttempt = "paid", 0
@@ -169,7 +169,7 @@ func (w *work) invoicePaid(id string, m *paymentMethod) {
 	}
 }
 
-// invoiceFailed records an attempt that was declined.
+// invoiceFailed records a declined attempt to pay.
 func (w *work) invoiceFailed(i *invoice, refusal *problem) {
 	i.Attempted = true
 	i.AttemptCount++
@@ -186,7 +186,7 @@ func (w *work) invoiceFailed(i *invoice, refusal *problem) {
 	}
 }
 
-// void gives up an invoice.
+// void voids an invoice.
 func (w *work) void(i *invoice) {
 	i.Status, i.NextPaymentAttempt = "void", 0
 	if i.PaymentIntent != "" {
@@ -199,7 +199,7 @@ func (w *work) void(i *invoice) {
 	}
 }
 
-// draftFor is how long after the draft Stripe finalizes the invoice of a renewal.
+// draftFor is the time before Stripe finalizes the draft of a renewal.
 const draftFor = time.Hour
 
 func createInvoice(w *work, c *customer) (any, error) {
@@ -217,7 +217,7 @@ func createInvoice(w *work, c *customer) (any, error) {
 	return w.saved(i, "invoice.created"), nil
 }
 
-// matchInvoices returns which invoices a list is of.
+// matchInvoices returns the filter for a list of invoices.
 func matchInvoices(w *work) func(*invoice) bool {
 	status, of := w.form.String("status"), w.form.String("subscription")
 	return func(i *invoice) bool {
@@ -265,7 +265,7 @@ func voidInvoice(w *work, i *invoice) (any, error) {
 	return i, nil
 }
 
-// invoicePayment connects an invoice with the intent that pays it.
+// invoicePayment connects an invoice with its payment intent.
 type invoicePayment struct {
 	base
 	Invoice text    `json:"invoice"`
@@ -288,7 +288,7 @@ func (w *work) newInvoicePayment(i *invoice) *invoicePayment {
 	}
 }
 
-// endInvoicePayments sets the final status of the payments of an invoice.
+// endInvoicePayments sets the final status of an invoice's payments.
 func (w *work) endInvoicePayments(i *invoice, status string) {
 	for _, p := range list[invoicePayment](w, i.ID) {
 		p.Status = status
@@ -299,7 +299,7 @@ func (w *work) endInvoicePayments(i *invoice, status string) {
 	}
 }
 
-// invoiceItem is an amount that waits for an invoice, or is on one.
+// invoiceItem is an amount for an invoice.
 type invoiceItem struct {
 	base
 	Amount       int64  `json:"amount"`
@@ -308,7 +308,7 @@ type invoiceItem struct {
 	Description  string `json:"description"`
 	Invoice      text   `json:"invoice"`
 	Period       period `json:"period"`
-	Subscription string `json:"sandbox_subscription,omitempty"` // whose next invoice it waits for; "" for any
+	Subscription string `json:"sandbox_subscription,omitempty"` // only for invoices of this subscription; "" for any
 }
 
 func (*invoiceItem) kind() string    { return "ii" }
@@ -326,7 +326,7 @@ func createInvoiceItem(w *work, c *customer) (any, error) {
 			return nil, err
 		}
 		if s.Customer != item.Customer || s.ended() {
-			return nil, invalid("", "subscription", "The subscription %s is not one of the customer that continues.", s.ID)
+			return nil, invalid("", "subscription", "The subscription %s has ended, or belongs to another customer.", s.ID)
 		}
 	}
 	if id := w.form.String("invoice"); id != "" {
@@ -337,7 +337,7 @@ func createInvoiceItem(w *work, c *customer) (any, error) {
 	return w.saved(item, "invoiceitem.created"), nil
 }
 
-// matchItems returns which items a list is of.
+// matchItems returns the filter for a list of invoice items.
 func matchItems(w *work) func(*invoiceItem) bool {
 	pending := w.form.Bool("pending", false)
 	return func(i *invoiceItem) bool { return !pending || i.Invoice == "" }
@@ -352,14 +352,14 @@ func deleteInvoiceItem(w *work, i *invoiceItem) (any, error) {
 	return i.remains(), nil
 }
 
-// addToDraft puts an item on an invoice that is not final yet.
+// addToDraft adds an item to a draft.
 func (w *work) addToDraft(item *invoiceItem, id string) error {
 	i, err := find[invoice](w, id)
 	switch {
 	case err != nil:
 		return err
 	case i.Customer != item.Customer || i.Currency != item.Currency:
-		return invalid("", "invoice", "The invoice %s is not one of the customer in %s.", i.ID, item.Currency)
+		return invalid("", "invoice", "The invoice %s belongs to another customer, or is not in %s.", i.ID, item.Currency)
 	case i.Status != "draft":
 		return invalid("invoice_not_editable", "invoice", "Invoice %s is already finalized, so items cannot be added to it.",
 			i.ID)
@@ -371,7 +371,7 @@ func (w *work) addToDraft(item *invoiceItem, id string) error {
 	return nil
 }
 
-// addPending adds to a draft the items of the customer that wait for it.
+// addPending adds the customer's pending items to a draft.
 func (w *work) addPending(i *invoice) {
 	for _, item := range list[invoiceItem](w, string(i.Customer)) {
 		if item.Invoice != "" || item.Currency != i.Currency || item.Subscription != "" &&

@@ -12,14 +12,14 @@ import (
 	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
 
-// life is a shop with one customer in which things happen at random.
+// life is a shop with one customer and random operations.
 type life struct {
 	*shop
 	folder   string
 	customer string
 }
 
-// may is for what may be refused, but never fail.
+// may accepts the error of an operation that may be refused, unless it is an internal error.
 func (l *life) may(err error) {
 	var refused *stripe.Error
 	if errors.As(err, &refused) {
@@ -127,7 +127,7 @@ func (l *life) restart() {
 	l.Sandbox, l.api = again, client(l.t, again.URL())
 }
 
-// check checks what is always true.
+// check checks the invariants.
 func (l *life) check(t *rapid.T) {
 	now := l.Now().Unix()
 	for _, s := range l.subscriptions() {
@@ -149,7 +149,7 @@ func (l *life) check(t *rapid.T) {
 	l.checkMoney(t)
 }
 
-// checkMoney checks that what was charged is what invoices say was paid.
+// checkMoney checks that charges and paid invoices agree.
 func (l *life) checkMoney(t *rapid.T) {
 	charged, paid := int64(0), int64(0)
 	for c, err := range l.api.V1Charges.List(l.t.Context(), &stripe.ChargeListParams{Customer: &l.customer}) {

@@ -15,7 +15,7 @@ import (
 	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
 
-// folderVariable names the folder of a sandbox that the test binary is to be.
+// folderVariable names the folder of the sandbox that the test binary runs instead of tests.
 const folderVariable = "SANDBOX_TEST_FOLDER"
 
 func TestMain(m *testing.M) {
@@ -57,7 +57,7 @@ func TestWhatWasAnsweredSurvivesAKill(t *testing.T) {
 				return
 			}
 			if made = append(made, c.ID); len(made) == 20 {
-				_ = command.Process.Kill() // while others are made
+				_ = command.Process.Kill() // during the creation of other objects
 			}
 		}
 	}()

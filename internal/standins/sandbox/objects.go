@@ -11,20 +11,20 @@ import (
 	"github.com/recital-tts/recital/internal/standins/sandbox/form"
 )
 
-// work is what one request, or one thing that is due, does in a transaction.
+// work is the context of a request, or of an item of due work, in a transaction.
 type work struct {
 	*Sandbox
 	tx   *transaction
 	now  time.Time
 	form *form.Form
-	id   string // in the request's path
+	id   string // the id in the request's path
 }
 
 func (s *Sandbox) work(tx *transaction) *work {
 	return &work{Sandbox: s, tx: tx, now: s.clock.now().Truncate(time.Second), form: form.Parse(nil)}
 }
 
-// look returns what do finds in a transaction that changes nothing.
+// look calls do in a transaction. do must not make changes.
 func look[T any](s *Sandbox, do func(*work) (T, error)) (found T, err error) {
 	err = s.store.update(func(tx *transaction) (err error) {
 		found, err = do(s.work(tx))
@@ -33,7 +33,7 @@ func look[T any](s *Sandbox, do func(*work) (T, error)) (found T, err error) {
 	return found, err
 }
 
-// base holds the fields that all objects have.
+// base holds the fields of all objects.
 type base struct {
 	ID       string            `json:"id"`
 	Object   string            `json:"object"`
@@ -46,7 +46,7 @@ func (b *base) createdAt() unix { return b.Created }
 func (*base) owner() string     { return "" }
 func (*base) dueAt() time.Time  { return time.Time{} }
 
-// remains is the answer about a deleted object.
+// remains returns the response for a deleted object.
 func (b *base) remains() any { return map[string]any{"id": b.ID, "object": b.Object, "deleted": true} }
 
 func (w *work) metadata() map[string]string {
@@ -55,17 +55,17 @@ func (w *work) metadata() map[string]string {
 	return m
 }
 
-// newBase returns the base of a new object with the metadata of the request.
+// newBase returns the base of a new object, with the request's metadata.
 func (w *work) newBase(prefix, object string) base {
 	return base{ID: w.tx.nextID(prefix), Object: object, Created: at(w.now), Metadata: w.metadata()}
 }
 
-// bareBase is newBase for objects that have no metadata.
+// bareBase is like newBase, for objects without metadata.
 func (w *work) bareBase(prefix, object string) base {
 	return base{ID: w.tx.nextID(prefix), Object: object, Created: at(w.now)}
 }
 
-// mergeMetadata changes metadata as the request demands: an empty value deletes a key.
+// mergeMetadata merges the request's metadata into an object's. An empty value deletes a key.
 func (w *work) mergeMetadata(b *base) {
 	for k, v := range w.form.Metadata() {
 		b.Metadata[k] = v
@@ -75,14 +75,14 @@ func (w *work) mergeMetadata(b *base) {
 	}
 }
 
-// object is what the store keeps.
+// object is an object in the store.
 type object interface {
-	key() string      // begins with the kind and "_"
-	owner() string    // key of the object that lists it, or ""
-	dueAt() time.Time // when the clock has something to do for it, or the zero time
+	key() string      // starts with the kind and "_"
+	owner() string    // key of the object that it is listed by, or ""
+	dueAt() time.Time // time of its next due work, or the zero time
 }
 
-// stored is an object of type T.
+// stored is implemented by objects of type *T.
 type stored[T any] interface {
 	*T
 	object
@@ -90,7 +90,7 @@ type stored[T any] interface {
 	createdAt() unix
 }
 
-// find returns the object with an id, or a problem.
+// find returns the object with this id, or a problem.
 func find[T any, P stored[T]](w *work, id string) (P, error) {
 	o := P(new(T))
 	key := keyOf(o.kind(), id)
@@ -102,7 +102,7 @@ func find[T any, P stored[T]](w *work, id string) (P, error) {
 	return o, nil
 }
 
-// get returns the object with an id that another object has, so that it exists.
+// get returns an object that another object refers to. It panics if there is none.
 func get[T any, P stored[T], ID ~string](w *work, id ID) P {
 	o, err := find[T, P](w, string(id))
 	if err != nil {
@@ -111,7 +111,7 @@ func get[T any, P stored[T], ID ~string](w *work, id ID) P {
 	return o
 }
 
-// list returns the objects of an owner, or all if owner is "", newest first.
+// list returns the objects of an owner, newest first. If owner is "", it returns all objects of the type.
 func list[T any, P stored[T]](w *work, owner string) []P {
 	var all []P
 	for _, key := range w.tx.keys(P(new(T)).kind(), owner) {
@@ -128,7 +128,7 @@ const (
 	couponKind   = "coupon"
 )
 
-// keyOf returns the key of an object. It is its id, except for schedules, whose ids begin like those of subscriptions,
+// keyOf returns the key of an object. It is its id, except for schedules, whose ids have the prefix of subscriptions,
 // and coupons, whose ids are arbitrary.
 func keyOf(kind, id string) string {
 	switch kind {
@@ -140,24 +140,24 @@ func keyOf(kind, id string) string {
 	return id
 }
 
-// save stores objects as they are now.
+// save stores objects.
 func (w *work) save(objects ...object) {
 	for _, o := range objects {
 		w.tx.put(o.key(), record{Owner: o.owner(), Due: o.dueAt(), Value: encode(o)})
 	}
 }
 
-// saved stores an object, records an event about it, and returns it as the answer to a request.
+// saved stores an object, emits an event about it, and returns it as the response to a request.
 func (w *work) saved(o object, event string) any {
 	w.save(o)
 	w.emit(event, o)
 	return o
 }
 
-// update stores an object and records an event about it.
+// update stores an object and emits an event about it.
 func (w *work) update(o object, event string) { w.saved(o, event) }
 
-// unix is a time in Unix seconds; 0 is null.
+// unix is a time in Unix seconds. 0 is null in JSON.
 type unix int64
 
 func at(t time.Time) unix {
@@ -182,7 +182,7 @@ func (u unix) MarshalJSON() ([]byte, error) {
 	return json.Marshal(int64(u))
 }
 
-// text is a string; "" is null. It may be the id of an object, which a request can expand.
+// text is a string, or the id of an object that a request can expand. "" is null in JSON.
 type text string
 
 // MarshalJSON implements json.Marshaler.
@@ -193,10 +193,10 @@ func (t text) MarshalJSON() ([]byte, error) {
 	return json.Marshal(string(t))
 }
 
-// private begins the names of fields that are the sandbox's own.
+// private is the prefix of fields that are not part of the API.
 const private = "sandbox_"
 
-// inner is a list inside an object.
+// inner is a list inside of an object.
 type inner[T any] struct {
 	Object string `json:"object"`
 	Data   []T    `json:"data"`
@@ -214,8 +214,8 @@ const (
 	fullPage  = 100
 )
 
-// listOf returns the operation that lists objects, newest first: those of the owner that the parameter with the given
-// name names, by the time of their creation. match, which may be nil, returns a further condition of a request.
+// listOf returns an operation that lists objects, newest first. If ownerParam is not "", the parameter of that name
+// limits the list to the objects of an owner. match, which may be nil, returns a further filter from the request.
 func listOf[T any, P stored[T]](ownerParam string, match func(*work) func(P) bool) operation {
 	return func(w *work) (any, error) {
 		limit, after, owner := int(w.form.Int("limit", usualPage)), w.form.String("starting_after"), ""
@@ -252,14 +252,14 @@ func listOf[T any, P stored[T]](ownerParam string, match func(*work) func(P) boo
 	}
 }
 
-// created returns the condition of a request on the time of creation.
+// created returns the filter from the parameter created.
 func (w *work) created() func(unix) bool {
 	f := w.form.Sub("created")
 	from, until := f.Int("gte", 0), f.Int("lt", 0)
 	return func(u unix) bool { return int64(u) >= from && (until == 0 || int64(u) < until) }
 }
 
-// render returns an answer as JSON shows it, with the objects that are to be expanded in place of their ids.
+// render returns the JSON value of a response, in which expand names ids to replace by their objects.
 func (w *work) render(o any, expand []string) (any, error) {
 	v := w.show(encode(o))
 	for _, path := range expand {
@@ -270,7 +270,7 @@ func (w *work) render(o any, expand []string) (any, error) {
 	return v, nil
 }
 
-// show decodes an object without the fields that are the sandbox's own.
+// show decodes an object, without private fields and with computed ones.
 func (w *work) show(raw []byte) any {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
@@ -300,13 +300,13 @@ func (w *work) tidy(v any) {
 	}
 }
 
-// complete adds to an object what is not stored with it.
+// complete adds the computed fields of an object.
 func (w *work) complete(o map[string]any) {
 	id, _ := o["id"].(string)
 	switch {
 	case o["object"] == "invoice" && o["status"] != "draft":
 		o["hosted_invoice_url"] = w.URL() + invoicePath + id
-		o["invoice_pdf"] = o["hosted_invoice_url"] // a browser prints it
+		o["invoice_pdf"] = o["hosted_invoice_url"] // people can print the page from their browser
 	case o["object"] == "subscription_item":
 		if p, ok := o["price"].(string); ok {
 			o["price"] = w.show(encode(get[price](w, p)))
@@ -337,7 +337,7 @@ func (w *work) expand(v any, path []string) error {
 	return nil
 }
 
-// expanded returns a field of an object, with objects in place of ids.
+// expanded returns a field of an object, with ids replaced by their objects.
 func (w *work) expanded(o map[string]any, name string) (any, error) {
 	id, _ := o["id"].(string)
 	if o["object"] == "invoice" && name == "confirmation_secret" {
@@ -367,7 +367,7 @@ func (w *work) expanded(o map[string]any, name string) (any, error) {
 	return v, nil
 }
 
-// fetch returns the object that a field names.
+// fetch returns the object with an id that a field has.
 func (w *work) fetch(field, id string) (any, error) {
 	kind := ""
 	switch {

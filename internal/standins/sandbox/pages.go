@@ -16,19 +16,19 @@ import (
 	"github.com/recital-tts/recital/internal/standins"
 )
 
-// cardPath begins the paths of the pages on which cards pay and are registered.
+// cardPath is the path prefix of the pages for paying with a card and registering one.
 const cardPath = "/pages/cards/"
 
-// CardPage returns the address of the page on which a person pays a payment intent, or registers a card.
+// CardPage returns the address of the page for paying a payment intent or registering a card.
 func (s *Sandbox) CardPage(clientSecret string) string { return s.URL() + cardPath + clientSecret }
 
-// pageFiles has the templates of pages: each is content for layout.html, which is common to all. No script but
-// tellOpener runs in them, and nothing is fetched from elsewhere.
+// pageFiles has the templates of the pages, which layout.html includes. Pages run no script except tellOpener, and load
+// nothing.
 //
 //go:embed html/*.html
 var pageFiles embed.FS
 
-// show sends the page whose template is in a file.
+// show sends a page. file is the name of its template.
 func show(w http.ResponseWriter, status int, file string, content any) {
 	page := template.Must(template.ParseFS(pageFiles, "html/layout.html", "html/"+file))
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -39,16 +39,16 @@ func show(w http.ResponseWriter, status int, file string, content any) {
 		"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-"+base64.StdEncoding.EncodeToString(script[:])+
 			"'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 	w.WriteHeader(status)
-	_ = page.Execute(w, content) // an error means that the browser has gone
+	_ = page.Execute(w, content) // fails if the browser has disconnected
 }
 
-// view reads the content of a page. If there is no such page, it answers the request and returns false.
+// view reads the content of a page. If it fails, it answers the request and returns false.
 func view[T any](s *Sandbox, w http.ResponseWriter, read func(*work) (T, error)) (T, bool) {
 	content, err := look(s, read)
 	var p *problem
 	switch {
 	case errors.As(err, &p):
-		http.Error(w, "There is no such page", http.StatusNotFound)
+		http.Error(w, "Page not found", http.StatusNotFound)
 	case err != nil:
 		s.config.Logger.Error("the payment sandbox cannot show a page", "error", err)
 		http.Error(w, "The sandbox has failed", http.StatusInternalServerError)
@@ -63,34 +63,34 @@ func (s *Sandbox) showInvoice(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// cardPage is the page on which a person pays, or registers a card.
+// cardPage is the page for paying with a card or registering one.
 type cardPage struct {
 	Title   string
-	Amount  string // "" where a card is registered
-	Action  string // text of the button
-	Waits   bool   // it waits for a card
+	Amount  string // "" when registering a card
+	Action  string // label of the button
+	Waits   bool   // it asks for a card
 	Asks    bool   // it asks for a confirmation
 	Done    bool
-	Method  string // id of the card that was registered, for POST /payments/payment-method/replace
-	Result  string // JSON that the page's opener gets when it is done
-	Opener  string // origin of the page that opened this one, or ""
+	Method  string // id of the registered card, for POST /payments/payment-method/replace
+	Result  string // JSON for the page's opener, when the page is done
+	Opener  string // origin of the opener, or ""
 	Script  template.JS
 	Refusal string
 	Cards   []testCard
 }
 
-// tellOpener is the script of a completed page: it sends the result to its opener, as Stripe.js does.
+// tellOpener is the script of a completed page. It posts the result to the opener, as Stripe.js does.
 const tellOpener = `const done = document.getElementById("done").dataset
 window.opener?.postMessage(JSON.parse(done.result), done.opener)`
 
-// result is the part of Stripe.js's result of a payment or a registration that Recital needs.
+// result holds the fields of Stripe.js's result that Recital uses.
 type result struct {
 	ID            string `json:"id"`
 	Status        string `json:"status"`
 	PaymentMethod string `json:"payment_method"`
 }
 
-// cardPage returns the page of a client secret.
+// cardPage returns the page for a client secret.
 func (w *work) cardPage(secret string) (cardPage, error) {
 	page := cardPage{Title: "Register a card", Action: "Register", Cards: testCards()}
 	i, err := w.intentOf(secret)
@@ -118,7 +118,7 @@ func (p cardPage) tells(kind string, r result) (cardPage, error) {
 	return p, err
 }
 
-// in returns the page in a state of what it is for.
+// in returns the page for the status of an intent.
 func (p cardPage) in(status string, refused *problem) cardPage {
 	p.Waits, p.Asks, p.Done = status == needsMethod, status == needsAction, status == succeeded
 	if p.Waits && refused != nil {
@@ -143,7 +143,7 @@ func (s *Sandbox) showCardWith(w http.ResponseWriter, r *http.Request, status in
 	show(w, status, "card.html", page)
 }
 
-// openerOf returns the origin in the query, or "".
+// openerOf returns the origin in the query parameter opener, or "".
 func openerOf(r *http.Request) string {
 	opener, err := url.Parse(r.URL.Query().Get("opener"))
 	if err != nil || opener.Scheme != "http" && opener.Scheme != "https" || opener.Host == "" {
@@ -152,7 +152,7 @@ func openerOf(r *http.Request) string {
 	return opener.Scheme + "://" + opener.Host
 }
 
-// takeCard handles the form of a card page, and shows the result.
+// takeCard handles the form of a card page.
 func (s *Sandbox) takeCard(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
 	if err := r.ParseForm(); err != nil {
@@ -216,7 +216,7 @@ func (w *work) overviewOf(c *customer) Overview {
 	return o
 }
 
-// invoicePath begins the paths of the pages of invoices.
+// invoicePath is the path prefix of invoices' pages.
 const invoicePath = "/pages/invoices/"
 
 // invoicePage is the page of an invoice.
@@ -224,11 +224,11 @@ type invoicePage struct {
 	*invoice
 	Title   string
 	Date    string
-	Balance int64  // what the customer's balance adds to the total
-	Pay     string // address of the page on which it is paid; "" if it need not be
+	Balance int64  // amount from the customer's balance
+	Pay     string // address of the page for paying it, or ""
 }
 
-// Sum is called by the template.
+// Sum formats an amount for the template.
 func (p invoicePage) Sum(amount int64) string { return money.Format(amount, p.Currency) }
 
 func (w *work) invoicePage(id string) (invoicePage, error) {

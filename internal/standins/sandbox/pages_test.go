@@ -16,7 +16,7 @@ import (
 	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
 
-// person looks at pages as a browser does.
+// person views pages like a browser.
 type person struct {
 	t    *testing.T
 	http *http.Client
@@ -38,7 +38,7 @@ type seen struct {
 // says reports whether the page has an element with an id.
 func (s seen) says(id string) bool { return strings.Contains(s.body, ` id="`+id+`"`) }
 
-// text returns what stands in an element.
+// text returns the text of an element.
 func (s seen) text(id string) string {
 	found := regexp.MustCompile(` id="` + id + `"[^>]*>([^<]*)<`).FindStringSubmatch(s.body)
 	if found == nil {
@@ -53,7 +53,7 @@ func (p *person) get(address string) seen {
 	return p.read(response, err)
 }
 
-// submit sends a form of a page, and follows where it leads.
+// submit sends the form of a page, and follows redirects.
 func (p *person) submit(address string, fields ...string) seen {
 	p.t.Helper()
 	form := url.Values{}
@@ -73,7 +73,7 @@ func (p *person) read(response *http.Response, err error) seen {
 	return seen{response.StatusCode, response.Header, string(body)}
 }
 
-// incomplete returns a subscription that waits for its first payment, and the page where that is made.
+// incomplete returns a subscription that waits for its first payment, and the page for paying it.
 func incomplete(t *testing.T, s *shop) (customer string, id string, page string) {
 	t.Helper()
 	c, err := s.api.V1Customers.Create(t.Context(),

@@ -8,16 +8,16 @@ import (
 	"github.com/google/uuid"
 )
 
-// intent is a payment, or the registration of a card. The card's owner confirms it on a page.
+// intent is a payment or the registration of a card. The card's owner confirms it on a page.
 type intent interface {
 	object
 	state() *intentState
-	attempt(*work, *paymentMethod) (*problem, error) // returns why the card was declined
+	attempt(*work, *paymentMethod) (*problem, error) // returns the decline, if any
 	succeed(*work, *paymentMethod) error
 	fail(*work, *problem)
 }
 
-// intentState is what all intents have.
+// intentState holds the fields of all intents.
 type intentState struct {
 	ClientSecret  string `json:"client_secret"`
 	Customer      text   `json:"customer"`
@@ -27,12 +27,12 @@ type intentState struct {
 
 func (s *intentState) state() *intentState { return s }
 
-// newState returns the state of a new intent, whose secret lets a client confirm it.
+// newState returns the state of a new intent. Its secret allows a client to confirm it.
 func newState(id string, owner text) intentState {
 	return intentState{ClientSecret: id + "_secret_" + uuid.NewString(), Customer: owner, Status: needsMethod}
 }
 
-// paymentIntent is an amount that is to be paid.
+// paymentIntent is an amount to be paid.
 type paymentIntent struct {
 	base
 	intentState
@@ -42,7 +42,7 @@ type paymentIntent struct {
 	LastPaymentError *problem `json:"last_payment_error"`
 	LatestCharge     text     `json:"latest_charge"`
 	Invoice          string   `json:"sandbox_invoice"`
-	First            bool     `json:"sandbox_first"` // of a subscription: its card pays later, too
+	First            bool     `json:"sandbox_first"` // of a subscription: its card also pays later
 }
 
 const (
@@ -57,7 +57,7 @@ const (
 func (*paymentIntent) kind() string    { return "pi" }
 func (p *paymentIntent) owner() string { return string(p.Customer) }
 
-// newIntent makes the payment intent of an invoice.
+// newIntent creates the payment intent of an invoice.
 func (w *work) newIntent(i *invoice) *paymentIntent {
 	b := w.bareBase("pi", "payment_intent")
 	p := &paymentIntent{
@@ -68,7 +68,7 @@ func (w *work) newIntent(i *invoice) *paymentIntent {
 	return p
 }
 
-// intentOf returns the intent that a client secret belongs to.
+// intentOf returns the intent with this client secret.
 func (w *work) intentOf(clientSecret string) (i intent, err error) {
 	id, _, _ := strings.Cut(clientSecret, "_secret_")
 	if kindOf(id) == "seti" {
@@ -82,7 +82,7 @@ func (w *work) intentOf(clientSecret string) (i intent, err error) {
 	return i, err
 }
 
-// confirm has a card pay, or registers it, as its owner does on a page. It returns why the card was declined.
+// confirm pays with a card, or registers it. The problem is the decline, if any.
 func (w *work) confirm(clientSecret, method string) (*problem, error) {
 	i, err := w.intentOf(clientSecret)
 	if err != nil {
@@ -99,7 +99,7 @@ func (w *work) confirm(clientSecret, method string) (*problem, error) {
 	return i.attempt(w, m)
 }
 
-// authenticate records the answer of the card's owner to the question of the bank.
+// authenticate records the answer of the card's owner to the bank's request for authentication.
 func (w *work) authenticate(clientSecret string, approved bool) (*problem, error) {
 	i, err := w.intentOf(clientSecret)
 	switch {
@@ -119,8 +119,8 @@ func (p *paymentIntent) attempt(w *work, m *paymentMethod) (*problem, error) {
 	return w.pay(p, m, true)
 }
 
-// pay attempts to pay an intent with a payment method, and settles the invoice. present tells whether the card's owner
-// is there to confirm. It returns why the payment was declined.
+// pay attempts to pay an intent with a payment method, and settles the invoice. present is whether the card's owner can
+// confirm the payment. The problem is the decline, if any.
 func (w *work) pay(p *paymentIntent, m *paymentMethod, present bool) (*problem, error) {
 	card := m.card()
 	refusal := card.refusal()
@@ -178,7 +178,7 @@ func (w *work) paid(p *paymentIntent, m *paymentMethod, present bool) error {
 	return nil
 }
 
-// abandon cancels the payment intent of an invoice that need not be paid any more.
+// abandon cancels the payment intent of an invoice that no longer has to be paid.
 func (w *work) abandon(p *paymentIntent) {
 	if p.Status != succeeded && p.Status != canceled {
 		p.Status = canceled
@@ -186,7 +186,7 @@ func (w *work) abandon(p *paymentIntent) {
 	}
 }
 
-// charge is an attempt to take money from a card.
+// charge is an attempt to charge a card.
 type charge struct {
 	base
 	Amount         int64  `json:"amount"`
@@ -203,7 +203,7 @@ type charge struct {
 func (*charge) kind() string    { return "ch" }
 func (c *charge) owner() string { return string(c.Customer) }
 
-// newCharge makes the charge of a payment.
+// newCharge creates the charge of a payment.
 func (w *work) newCharge(p *paymentIntent, paid bool) *charge {
 	c := &charge{
 		base: w.bareBase("ch", "charge"), Amount: p.Amount, Currency: p.Currency, Customer: p.Customer,
@@ -216,7 +216,7 @@ func (w *work) newCharge(p *paymentIntent, paid bool) *charge {
 	return c
 }
 
-// chargeOf returns the charge that has paid an invoice.
+// chargeOf returns the id of the charge that paid an invoice.
 func (w *work) chargeOf(invoiceID string) (string, error) {
 	i, err := find[invoice](w, invoiceID)
 	if err != nil {
@@ -228,7 +228,7 @@ func (w *work) chargeOf(invoiceID string) (string, error) {
 	return string(get[paymentIntent](w, i.PaymentIntent).LatestCharge), nil
 }
 
-// reversal is an amount of a charge that goes back, or may go back.
+// reversal holds the common fields of refunds and disputes.
 type reversal struct {
 	base
 	Amount   int64  `json:"amount"`
@@ -237,12 +237,12 @@ type reversal struct {
 	Status   string `json:"status"`
 }
 
-// refund is money that was paid back.
+// refund is a repayment of a charge.
 type refund struct{ reversal }
 
 func (*refund) kind() string { return "re" }
 
-// refund pays an amount of a charge back; 0 means what is left of it.
+// refund refunds an amount of a charge. 0 means all that is left.
 func (w *work) refund(id string, amount int64) error {
 	c := get[charge](w, id)
 	left := c.Amount - c.AmountRefunded
@@ -260,13 +260,13 @@ func (w *work) refund(id string, amount int64) error {
 	return nil
 }
 
-// dispute is a charge that the card's owner does not accept.
+// dispute is a charge that the card's owner disputes.
 type dispute struct{ reversal }
 
 func (*dispute) kind() string    { return "du" }
 func (d *dispute) owner() string { return string(d.Charge) }
 
-// dispute disputes a charge.
+// dispute creates a dispute of a charge.
 func (w *work) dispute(chargeID string) (*dispute, error) {
 	c := get[charge](w, chargeID)
 	if c.Disputed {
@@ -279,7 +279,7 @@ func (w *work) dispute(chargeID string) (*dispute, error) {
 	return d, nil
 }
 
-// closeDispute ends a dispute.
+// closeDispute closes a dispute.
 func (w *work) closeDispute(id string, won bool) error {
 	d, err := find[dispute](w, id)
 	if err != nil {
@@ -296,8 +296,8 @@ func (w *work) closeDispute(id string, won bool) error {
 	return nil
 }
 
-// collect attempts to pay an open invoice with a payment method or, if it is "", with the one that pays for it. The
-// card's owner is asked only for the invoice of a pending update. It returns why the payment was declined.
+// collect attempts to pay an open invoice. If method is "", it uses the invoice's default. The owner of the card can
+// only confirm invoices of pending updates. The problem is the decline, if any.
 func (w *work) collect(i *invoice, method string) (*problem, error) {
 	m, err := w.methodFor(i, method)
 	if err != nil {
@@ -328,11 +328,11 @@ func (w *work) methodFor(i *invoice, method string) (*paymentMethod, error) {
 
 const day = 24 * time.Hour
 
-// retryPauses returns the pauses after the attempts that failed. After the last attempt, the subscription ends.
+// retryPauses returns the pauses after failed attempts. If the last attempt fails, the subscription ends.
 func retryPauses() []time.Duration { return []time.Duration{3 * day, 5 * day, 7 * day} }
 
-// finalizeAndCollect finalizes an invoice that is a draft and attempts to collect it. If that is declined, it plans the
-// next attempt and returns why.
+// finalizeAndCollect finalizes an invoice if it is a draft, and attempts to collect it. If the attempt is declined, it
+// plans the next one and returns the decline.
 func (w *work) finalizeAndCollect(id string) (*problem, error) {
 	i := get[invoice](w, id)
 	if i.Status == "draft" {
@@ -349,7 +349,7 @@ func (w *work) finalizeAndCollect(id string) (*problem, error) {
 	return refusal, err
 }
 
-// planRetry plans the next attempt to collect an invoice, or gives up.
+// planRetry plans the next attempt to collect an invoice. After the last attempt, it ends the subscription.
 func (w *work) planRetry(i *invoice) {
 	pauses := retryPauses()
 	if i.Retries < len(pauses) {

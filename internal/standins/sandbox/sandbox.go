@@ -1,6 +1,6 @@
-// Package sandbox is a payment provider for development. It speaks the part of the Stripe API that Recital uses, over
-// HTTP on a loopback address, as version APIVersion of it does; it keeps its state in a file, sends signed webhooks,
-// and has a clock that can be advanced. Unknown parameters are refused.
+// Package sandbox implements a payment provider for development. It serves the part of the Stripe API that Recital
+// uses, in version APIVersion, over HTTP on a loopback address. It keeps its state in a file, sends signed webhooks,
+// and has a clock that can be advanced. It refuses unknown parameters.
 package sandbox
 
 import (
@@ -17,16 +17,16 @@ import (
 	"github.com/recital-tts/recital/internal/standins"
 )
 
-// APIVersion is the version of the API that the sandbox speaks.
+// APIVersion is the version of the Stripe API that the sandbox implements.
 const APIVersion = "2026-02-25.clover"
 
-// Config is what a sandbox needs.
+// Config configures a sandbox.
 type Config struct {
-	File          string // of the state; is made if it does not exist; of one process at a time
-	Address       string // on loopback; if its port is taken, a free one is used. "" means any free port
-	Key           string // that requests carry as a bearer token
+	File          string // state file, used by one process at a time; created if it does not exist
+	Address       string // on loopback; if its port is in use, another one is chosen. "" means any free port
+	Key           string // bearer token of requests
 	WebhookSecret string // signs webhooks
-	WebhookURL    string // where webhooks go; SetWebhookURL sets it later. They are kept while it is ""
+	WebhookURL    string // destination of webhooks, which wait while it is "". SetWebhookURL changes it
 	Logger        *slog.Logger
 }
 
@@ -42,7 +42,7 @@ type Sandbox struct {
 	parts      lifecycle.Group
 }
 
-// Open starts a sandbox, which serves until Close.
+// Open starts a sandbox, which runs until Close.
 func Open(config Config) (*Sandbox, error) {
 	if config.Key == "" || config.WebhookSecret == "" {
 		return nil, errors.New("the payment sandbox needs a key and a webhook secret")
@@ -90,12 +90,12 @@ func (s *Sandbox) start() error {
 // URL returns the base address of the API.
 func (s *Sandbox) URL() string { return "http://" + s.address }
 
-// SetWebhookURL sets where webhooks go.
+// SetWebhookURL sets the destination of webhooks.
 func (s *Sandbox) SetWebhookURL(url string) { s.deliveries.setURL(url) }
 
 const stopTimeout = 5 * time.Second
 
-// Close ends the sandbox. Requests have a few seconds to end.
+// Close stops the sandbox. Running requests get a few seconds to finish.
 func (s *Sandbox) Close() error {
 	s.faults.set(nil)
 	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
@@ -107,7 +107,7 @@ func (s *Sandbox) Close() error {
 	return errors.Join(err, s.parts.Stop(), s.store.close())
 }
 
-// order is the body of a request to the control.
+// order is the body of a request to Control.
 type order struct {
 	Duration      Span    `json:"duration"`
 	Customer      string  `json:"customer"`
@@ -123,7 +123,7 @@ type order struct {
 	Disorder
 }
 
-// Span is a duration, which is a text such as "720h" in JSON.
+// Span is a duration. In JSON it is a string such as "720h".
 type Span time.Duration
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -133,13 +133,13 @@ func (s *Span) UnmarshalText(raw []byte) error {
 	return err
 }
 
-// Status describes a sandbox.
+// Status is the state of a sandbox.
 type Status = standins.Status
 
-// Status returns what the sandbox is doing.
+// Status returns the sandbox's state.
 func (s *Sandbox) Status() (Status, error) { return s.statusAfter("") }
 
-// statusAfter returns the status after an order about a client secret.
+// statusAfter returns the status after an order with a client secret, which may be "".
 func (s *Sandbox) statusAfter(clientSecret string) (Status, error) {
 	now := s.Now()
 	status := Status{
@@ -157,8 +157,8 @@ func (s *Sandbox) statusAfter(clientSecret string) (Status, error) {
 	})
 }
 
-// Control serves what drives the sandbox: requests with JSON bodies, each of which is answered with the Status. Its
-// paths begin where it is mounted. It is for operators: it asks for no key.
+// Control returns the handler of operators' requests, which have JSON bodies and are answered with the Status. Paths
+// are relative to the place where it is mounted. It does not ask for a key.
 func (s *Sandbox) Control() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /customers", s.controlCustomers)
@@ -189,7 +189,7 @@ func (s *Sandbox) controlCustomers(w http.ResponseWriter, _ *http.Request) {
 	respond(w, reply{Status: http.StatusOK, Body: encode(customers)})
 }
 
-// controlled carries out an order.
+// controlled returns the handler of an order.
 func (s *Sandbox) controlled(do func(*http.Request, order) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var o order
@@ -221,7 +221,7 @@ func (s *Sandbox) outcome(err error, clientSecret string) reply {
 	return reply{Status: http.StatusOK, Body: encode(status)}
 }
 
-// act does something that no request of the API does.
+// act makes a change that has no operation in the API.
 func (s *Sandbox) act(do func(*work) (*problem, error)) error {
 	var refusal *problem
 	err := s.store.update(func(tx *transaction) (err error) {
@@ -235,19 +235,19 @@ func (s *Sandbox) act(do func(*work) (*problem, error)) error {
 	return err
 }
 
-// Confirm pays a payment intent, or registers a card, as the card's owner does in a browser. The method is a payment
-// method, the id of a test card such as pm_card_visa, or its number. If the card asks for a confirmation, the intent
-// waits for Authenticate.
+// Confirm pays a payment intent, or registers a card, as the card's owner does in a browser. method is a payment
+// method, the id of a test card such as pm_card_visa, or the number of one. If the card asks for confirmation, the
+// intent waits for Authenticate.
 func (s *Sandbox) Confirm(clientSecret, method string) error {
 	return s.act(func(w *work) (*problem, error) { return w.confirm(clientSecret, method) })
 }
 
-// Authenticate answers the confirmation that a card has asked its owner for.
+// Authenticate answers a card's request for confirmation.
 func (s *Sandbox) Authenticate(clientSecret string, approved bool) error {
 	return s.act(func(w *work) (*problem, error) { return w.authenticate(clientSecret, approved) })
 }
 
-// Refund refunds an amount of what was paid for an invoice; 0 means what is left of it.
+// Refund refunds an amount of an invoice's payment. 0 means all that is left.
 func (s *Sandbox) Refund(invoiceID string, amount int64) error {
 	return s.act(func(w *work) (*problem, error) {
 		id, err := w.chargeOf(invoiceID)
@@ -258,7 +258,7 @@ func (s *Sandbox) Refund(invoiceID string, amount int64) error {
 	})
 }
 
-// Dispute disputes what was paid for an invoice, as the card's owner does, and returns the dispute's id.
+// Dispute disputes an invoice's payment, as the card's owner does, and returns the dispute's id.
 func (s *Sandbox) Dispute(invoiceID string) (id string, err error) {
 	err = s.act(func(w *work) (*problem, error) {
 		charged, err := w.chargeOf(invoiceID)
@@ -274,12 +274,12 @@ func (s *Sandbox) Dispute(invoiceID string) (id string, err error) {
 	return id, err
 }
 
-// CloseDispute ends a dispute.
+// CloseDispute closes a dispute.
 func (s *Sandbox) CloseDispute(id string, won bool) error {
 	return s.act(func(w *work) (*problem, error) { return nil, w.closeDispute(id, won) })
 }
 
-// FailNextPayment declines the next payment of a customer, whatever its card.
+// FailNextPayment makes the next payment of a customer fail, with any card.
 func (s *Sandbox) FailNextPayment(customerID string) error {
 	return s.act(func(w *work) (*problem, error) {
 		c, err := w.livingCustomer(customerID)

@@ -22,7 +22,7 @@ const (
 	secret = "whsec_sandbox"
 )
 
-// shop is a sandbox, a client of its API, and what its webhooks said.
+// shop is a sandbox with a client of its API and a receiver of its webhooks.
 type shop struct {
 	*sandbox.Sandbox
 	t   *testing.T
@@ -56,7 +56,7 @@ func openIn(t *testing.T, folder string) *shop {
 }
 
 func client(t *testing.T, url string) *stripe.Client {
-	transport := &http.Transport{DisableKeepAlives: true} // requests with a key are repeated where a connection was reused
+	transport := &http.Transport{DisableKeepAlives: true} // on a reused one, requests with a key would be retried
 	return stripe.NewClient(key, stripe.WithBackends(stripe.NewBackendsWithConfig(&stripe.BackendConfig{
 		URL: &url, MaxNetworkRetries: stripe.Int64(0), LeveledLogger: &stripe.LeveledLogger{},
 		HTTPClient: &http.Client{Transport: transport, Timeout: time.Minute},
@@ -74,7 +74,7 @@ func (s *shop) receive(w http.ResponseWriter, r *http.Request) {
 	s.notices = append(s.notices, e)
 }
 
-// heard returns the types of the webhooks that have come.
+// heard returns the types of the received webhooks.
 func (s *shop) heard() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +93,7 @@ func (s *shop) customer() *stripe.Customer {
 	return c
 }
 
-// subscribe begins a subscription as Recital does.
+// subscribe creates a subscription as Recital does.
 func (s *shop) subscribe(customer, price string) *stripe.Subscription {
 	params := &stripe.SubscriptionCreateParams{
 		Customer:        &customer,

@@ -17,7 +17,7 @@ type schedule struct {
 	Subscription    text            `json:"subscription"`
 }
 
-// defaultSettings apply to a subscription from the beginning of a schedule's next phase on.
+// defaultSettings apply to a subscription when a schedule's next phase starts.
 type defaultSettings struct {
 	DefaultPaymentMethod text `json:"default_payment_method"` // "": the customer's
 }
@@ -27,7 +27,7 @@ type phasePeriod struct {
 	EndDate   unix `json:"end_date"`
 }
 
-// phase is a time in which a subscription has a price.
+// phase is a period in which a subscription has one price.
 type phase struct {
 	phasePeriod
 	Discounts []phaseDiscount `json:"discounts"`
@@ -53,7 +53,7 @@ func (s *schedule) dueAt() time.Time {
 	return s.CurrentPhase.EndDate.time()
 }
 
-// phase returns the phase that runs.
+// phase returns the current phase.
 func (s *schedule) phase() *phase {
 	for _, p := range s.Phases {
 		if p.StartDate == s.CurrentPhase.StartDate {
@@ -63,7 +63,7 @@ func (s *schedule) phase() *phase {
 	return s.Phases[0]
 }
 
-// following returns the phase after the one that runs, or nil.
+// following returns the phase after the current one, or nil.
 func (s *schedule) following() *phase {
 	for _, p := range s.Phases {
 		if p.StartDate >= s.CurrentPhase.EndDate {
@@ -102,7 +102,7 @@ func createSchedule(w *work) (any, error) {
 	return plan, nil
 }
 
-// activeSchedule returns the schedule in the path, which must not have ended.
+// activeSchedule returns the schedule in the path, or an error if it has ended.
 func (w *work) activeSchedule(verb string) (*schedule, error) {
 	plan, err := find[schedule](w, w.id)
 	if err == nil && plan.Status != "active" {
@@ -132,7 +132,7 @@ func updateSchedule(w *work) (any, error) {
 	return w.saved(plan, "subscription_schedule.updated"), nil
 }
 
-// setPhases replaces the phases of a schedule from the one that runs on, which stays as it is except for its discounts.
+// setPhases replaces the current and later phases of a schedule. Only the discounts of the current phase may change.
 func (w *work) setPhases(plan *schedule, wanted []*form.Form) error {
 	s := get[subscription](w, plan.Subscription)
 	var phases []*phase
@@ -186,7 +186,7 @@ func (w *work) readPhase(f *form.Form, begin unix) (*phase, error) {
 	return p, nil
 }
 
-// giveDiscounts gives a subscription the discounts of a phase, and no others.
+// giveDiscounts sets the discounts of a subscription to those of a phase.
 func (w *work) giveDiscounts(s *subscription, p *phase) {
 	s.Discounts = []string{}
 	for _, d := range p.Discounts {
@@ -194,8 +194,8 @@ func (w *work) giveDiscounts(s *subscription, p *phase) {
 	}
 }
 
-// scheduleDue begins the next phase of a schedule, or ends it. At the end of the subscription's period, this comes
-// before the renewal.
+// scheduleDue starts the next phase of a schedule, or ends the schedule. At the end of the subscription's period it
+// runs before the renewal.
 func (w *work) scheduleDue(id string) {
 	plan := get[schedule](w, id)
 	s := get[subscription](w, plan.Subscription)
@@ -224,7 +224,7 @@ func releaseSchedule(w *work) (any, error) {
 	return plan, nil
 }
 
-// release leaves a subscription as it is now.
+// release ends a schedule and leaves its subscription unchanged.
 func (w *work) release(plan *schedule, s *subscription) {
 	plan.Status, plan.CurrentPhase, plan.Subscription, s.Schedule = "released", nil, "", ""
 	w.update(plan, "subscription_schedule.released")

@@ -15,15 +15,15 @@ import (
 	"time"
 )
 
-// record is a stored object. A record without a value is a deleted object.
+// record is a stored object. It has no value if the object is deleted.
 type record struct {
-	Owner string          `json:"owner,omitempty"` // key of the object that lists it
-	Due   time.Time       `json:"due,omitzero"`    // when the clock has something to do for it
+	Owner string          `json:"owner,omitempty"` // key of the object that it is listed by
+	Due   time.Time       `json:"due,omitzero"`    // time of its next due work
 	Value json.RawMessage `json:"value,omitempty"`
 }
 
-// store keeps records in memory and in one file, to which each transaction appends its changes as a line of JSON. What
-// a transaction has written survives a crash of the process, but not of the machine: nothing is synced.
+// store keeps records in memory and in a file, to which each transaction appends its changes as a line of JSON. Changes
+// survive a crash of the process, but not of the machine, because the file is not synced.
 type store struct {
 	mu      sync.Mutex // held by the running transaction
 	file    *os.File
@@ -31,7 +31,7 @@ type store struct {
 	records map[string]map[string]record // by kind and key
 }
 
-// openStore reads the store in a file, which need not exist, and rewrites it without the changes of the past.
+// openStore reads the store from a file, if it exists, and compacts the file.
 func openStore(path string) (*store, error) {
 	s := &store{records: map[string]map[string]record{}}
 	if err := s.read(path); err != nil {
@@ -50,7 +50,7 @@ func (s *store) read(path string) error {
 	}
 	for line := range bytes.Lines(raw) {
 		if !bytes.HasSuffix(line, []byte("\n")) {
-			break // it was cut by a crash
+			break // cut by a crash
 		}
 		var changes map[string]record
 		if err := json.Unmarshal(line, &changes); err != nil {
@@ -78,7 +78,7 @@ func (s *store) rewrite(path string) error {
 	return err
 }
 
-// append writes changes to the file, or nothing of them.
+// append appends changes to the file. If it fails, it removes a partly written line.
 func (s *store) append(changes map[string]record) error {
 	line := append(encode(changes), '\n')
 	if _, err := s.file.WriteAt(line, s.size); err != nil {
@@ -102,13 +102,13 @@ func (s *store) apply(changes map[string]record) {
 	}
 }
 
-// kindOf returns the kind of the object with a key.
+// kindOf returns the kind of object that a key belongs to.
 func kindOf(key string) string {
 	kind, _, _ := strings.Cut(key, "_")
 	return kind
 }
 
-// update calls change with a transaction and commits it, unless change fails. Transactions run one at a time.
+// update calls change with a transaction, and commits it if change succeeds. Transactions run one at a time.
 func (s *store) update(change func(*transaction) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,19 +123,19 @@ func (s *store) update(change func(*transaction) error) error {
 	return nil
 }
 
-// close closes the file. No transaction may be running.
+// close closes the file. It must not be called during a transaction.
 func (s *store) close() error { return s.file.Close() }
 
-// transaction sees its own changes.
+// transaction reads the store including its own changes.
 type transaction struct {
 	store   *store
 	changes map[string]record
 }
 
-// undo drops the changes that were made so far.
+// undo discards all changes of the transaction.
 func (t *transaction) undo() { clear(t.changes) }
 
-// get returns the record with a key.
+// get returns the record with this key.
 func (t *transaction) get(key string) (record, bool) {
 	r, ok := t.changes[key]
 	if !ok {
@@ -144,13 +144,14 @@ func (t *transaction) get(key string) (record, bool) {
 	return r, ok && r.Value != nil
 }
 
-// put creates or replaces the record with a key.
+// put creates or replaces a record.
 func (t *transaction) put(key string, r record) { t.changes[key] = r }
 
-// delete deletes the record with a key, if there is one.
+// delete deletes a record, if it exists.
 func (t *transaction) delete(key string) { t.changes[key] = record{} }
 
-// keys returns the keys of a kind's records, newest first: those of an owner, or all if owner is "".
+// keys returns the keys of a kind's records with this owner, newest first. If owner is "", it returns all keys of the
+// kind.
 func (t *transaction) keys(kind, owner string) []string {
 	all := map[string]record{}
 	maps.Copy(all, t.store.records[kind])
@@ -166,7 +167,8 @@ func (t *transaction) keys(kind, owner string) []string {
 	return keys
 }
 
-// firstDue returns the key of the record of some kinds that is due first, and when; "" if none is due.
+// firstDue returns the key and time of the record that is due first, among records of some kinds. The key is "" if no
+// record has a due time.
 func (t *transaction) firstDue(kinds ...string) (first string, due time.Time) {
 	for _, kind := range kinds {
 		for _, key := range t.keys(kind, "") {
@@ -182,19 +184,19 @@ func (t *transaction) firstDue(kinds ...string) (first string, due time.Time) {
 
 const settingKind = "setting"
 
-// setting reads a value that was kept under a name. It leaves into unchanged if there is none.
+// setting reads a named value. It leaves into unchanged if there is none.
 func (t *transaction) setting(name string, into any) {
 	if r, ok := t.get(settingKind + "_" + name); ok {
 		decode(r.Value, into)
 	}
 }
 
-// setSetting keeps a value under a name.
+// setSetting stores a named value.
 func (t *transaction) setSetting(name string, value any) {
 	t.put(settingKind+"_"+name, record{Value: encode(value)})
 }
 
-// nextID returns a new id that begins with a prefix, such as "cus". Ids sort in the order in which they were returned.
+// nextID returns a new id with a prefix, such as "cus". Ids sort in the order of their creation.
 func (t *transaction) nextID(prefix string) string {
 	n := uint64(1)
 	t.setting("next", &n)
@@ -203,7 +205,7 @@ func (t *transaction) nextID(prefix string) string {
 	return prefix + "_" + strings.Repeat("0", max(0, 10-len(digits))) + digits
 }
 
-// encode returns the JSON of a value of this package, all of which have one.
+// encode returns the JSON of a value of this package, whose types can all be encoded.
 func encode(v any) json.RawMessage {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -212,7 +214,7 @@ func encode(v any) json.RawMessage {
 	return raw
 }
 
-// decode reads what encode has written.
+// decode decodes the result of encode.
 func decode(raw json.RawMessage, into any) {
 	if err := json.Unmarshal(raw, into); err != nil {
 		panic(fmt.Sprintf("decoding %T: %v", into, err))

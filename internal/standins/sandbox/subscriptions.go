@@ -9,10 +9,10 @@ import (
 	"github.com/recital-tts/recital/internal/standins/sandbox/form"
 )
 
-// unpaidFor is how long Stripe keeps an incomplete subscription, and a pending update.
+// unpaidFor is the time that Stripe keeps an incomplete subscription, and a pending update.
 const unpaidFor = 23 * time.Hour
 
-// subscription is a product that a customer pays for every month.
+// subscription is a monthly product of a customer.
 type subscription struct {
 	base
 	BillingCycleAnchor   unix                `json:"billing_cycle_anchor"`
@@ -24,12 +24,12 @@ type subscription struct {
 	DefaultPaymentMethod text                `json:"default_payment_method"`
 	Discounts            []string            `json:"discounts"`
 	EndedAt              unix                `json:"ended_at"`
-	Items                inner[*item]        `json:"items"` // one
+	Items                inner[*item]        `json:"items"` // always one
 	LatestInvoice        text                `json:"latest_invoice"`
 	PendingUpdate        *pendingUpdate      `json:"pending_update"`
 	Schedule             text                `json:"schedule"`
 	Status               string              `json:"status"`
-	Charged              int64               `json:"sandbox_charged"` // for the whole period, at the current price
+	Charged              int64               `json:"sandbox_charged"` // for the whole period at the current price
 }
 
 type cancellationDetails struct {
@@ -41,7 +41,7 @@ type item struct {
 	Object             string `json:"object"`
 	CurrentPeriodStart unix   `json:"current_period_start"`
 	CurrentPeriodEnd   unix   `json:"current_period_end"`
-	Price              text   `json:"price"` // shown as an object
+	Price              text   `json:"price"` // an object in responses
 }
 
 func (*subscription) kind() string    { return "sub" }
@@ -68,7 +68,7 @@ func (s *subscription) period() period {
 	return period{s.item().CurrentPeriodStart, s.item().CurrentPeriodEnd}
 }
 
-// nextEnd returns the end of the period that begins at a time.
+// nextEnd returns the end of the period that starts at begin.
 func (s *subscription) nextEnd(begin unix) unix {
 	for n := 1; ; n++ {
 		if end := at(addMonths(s.BillingCycleAnchor.time(), n)); end > begin {
@@ -77,7 +77,7 @@ func (s *subscription) nextEnd(begin unix) unix {
 	}
 }
 
-// oneItem returns the only item of a list; the sandbox supports no others.
+// oneItem returns the item of a list. The sandbox supports one item only.
 func oneItem(of *form.Form) (*form.Form, error) {
 	all := of.List("items")
 	if len(all) != 1 {
@@ -86,7 +86,7 @@ func oneItem(of *form.Form) (*form.Form, error) {
 	return all[0], nil
 }
 
-// subscriptionsByStatus returns the filter of a list of subscriptions.
+// subscriptionsByStatus returns the filter for a list of subscriptions.
 func subscriptionsByStatus(w *work) func(*subscription) bool {
 	all := w.form.Enum("status", "", "all") == "all"
 	return func(s *subscription) bool { return all || s.Status != canceled }
@@ -106,7 +106,7 @@ func createSubscription(w *work, c *customer) (any, error) {
 	return get[subscription](w, s.ID), nil
 }
 
-// newSubscription makes an incomplete subscription from a request.
+// newSubscription creates an incomplete subscription from a request.
 func (w *work) newSubscription(c *customer) (*subscription, error) {
 	wanted, err := oneItem(w.form)
 	if err != nil {
@@ -141,7 +141,7 @@ func (w *work) newSubscription(c *customer) (*subscription, error) {
 	return s, nil
 }
 
-// billPeriod adds to a draft the price of a subscription's period, and what waits for its next invoice.
+// billPeriod adds the price of a subscription's period, and pending items, to a draft.
 func (w *work) billPeriod(s *subscription, i *invoice) {
 	p := get[price](w, s.item().Price)
 	description := fmt.Sprintf("1 × %s (at %s / month)", get[product](w, p.Product).Name,
@@ -154,7 +154,7 @@ func (w *work) billPeriod(s *subscription, i *invoice) {
 	w.save(s, i)
 }
 
-// subscriptionPaid continues a subscription whose invoice was paid. The card that pays first pays later, too.
+// subscriptionPaid updates a subscription after an invoice is paid. The first card becomes the default payment method.
 func (w *work) subscriptionPaid(i *invoice, m *paymentMethod) {
 	s := get[subscription](w, i.subscription())
 	if s.ended() {
@@ -176,7 +176,7 @@ func (w *work) subscriptionPaid(i *invoice, m *paymentMethod) {
 	}
 }
 
-// subscriptionDue expires, ends or renews a subscription.
+// subscriptionDue expires, ends or renews a subscription, or voids its pending update.
 func (w *work) subscriptionDue(id string) {
 	s := get[subscription](w, id)
 	switch {
@@ -191,7 +191,7 @@ func (w *work) subscriptionDue(id string) {
 	}
 }
 
-// renew begins the next period of a subscription and drafts its invoice.
+// renew starts the next period of a subscription and drafts its invoice.
 func (w *work) renew(s *subscription) {
 	begin := s.item().CurrentPeriodEnd
 	s.item().CurrentPeriodStart, s.item().CurrentPeriodEnd = begin, s.nextEnd(begin)
@@ -211,7 +211,8 @@ func (w *work) expire(s *subscription) {
 	w.update(s, "customer.subscription.updated")
 }
 
-// end ends a subscription now. Its invoices are no longer collected; a first one that was not paid is voided.
+// end ends a subscription. Its open invoices are no longer collected. The first invoice, if unpaid, and the invoice of
+// a pending update are voided.
 func (w *work) end(s *subscription, reason text) {
 	for _, i := range list[invoice](w, string(s.Customer)) {
 		open := i.Status == "open"
@@ -263,7 +264,7 @@ func updateSubscription(w *work, s *subscription) (any, error) {
 	return w.saved(s, "customer.subscription.updated"), nil
 }
 
-// setCancellation sets whether a subscription ends with its period, if the request demands it.
+// setCancellation sets whether a subscription ends with its period, if the request has that parameter.
 func (w *work) setCancellation(s *subscription) error {
 	if !w.form.Has("cancel_at_period_end") {
 		return nil
@@ -280,7 +281,7 @@ func (w *work) setCancellation(s *subscription) error {
 	return nil
 }
 
-// nextPrice returns the price that a form gives to a subscription.
+// nextPrice returns the price that a form sets for a subscription.
 func (w *work) nextPrice(s *subscription, in *form.Form) (*price, error) {
 	wanted, err := oneItem(in)
 	if err != nil {
@@ -303,7 +304,7 @@ func (w *work) nextPrice(s *subscription, in *form.Form) (*price, error) {
 	return p, nil
 }
 
-// previewInvoice answers with the invoice of a change of price, which is not made.
+// previewInvoice returns the invoice of a change of price without making the change.
 func previewInvoice(w *work) (any, error) {
 	s, err := find[subscription](w, w.form.Required("subscription"))
 	if err != nil {
@@ -321,7 +322,7 @@ func previewInvoice(w *work) (any, error) {
 	return i, nil
 }
 
-// changePrice changes the price of a subscription, and bills the difference for the rest of the period now.
+// changePrice changes the price of a subscription, and immediately bills the difference for the rest of the period.
 func (w *work) changePrice(s *subscription) (any, error) {
 	pending := w.form.Enum("payment_behavior", "error_if_incomplete", pendingIfIncomplete) == pendingIfIncomplete
 	p, err := w.nextPrice(s, w.form)
@@ -357,7 +358,7 @@ func (w *work) changePrice(s *subscription) (any, error) {
 }
 
 // prorate changes the price of a subscription, and adds the difference for the rest of its period, to the second, to
-// what waits for the next invoice.
+// the pending items.
 func (w *work) prorate(s *subscription, before, p *price) {
 	during := period{at(w.now), s.item().CurrentPeriodEnd}
 	rest := float64(during.End-during.Start) / float64(during.End-s.item().CurrentPeriodStart)
@@ -377,13 +378,13 @@ func (w *work) addProration(s *subscription, amount int64, description string, d
 	}, "invoiceitem.created")
 }
 
-// reprice is another price of a subscription, and what was charged for its period at that price.
+// reprice is a price of a subscription, and the amount charged for a period at that price.
 type reprice struct {
 	Price   string
 	Charged int64
 }
 
-// reprice gives a subscription another price, and the phase of its schedule that runs.
+// reprice changes the price of a subscription, and of the current phase of its schedule.
 func (w *work) reprice(s *subscription, to reprice) {
 	s.item().Price, s.Charged = text(to.Price), to.Charged
 	w.save(s)
@@ -396,7 +397,7 @@ func (w *work) reprice(s *subscription, to reprice) {
 
 const pendingIfIncomplete = "pending_if_incomplete"
 
-// pendingUpdate is a change of a subscription that is made when its latest invoice is paid.
+// pendingUpdate is a change of a subscription that waits for the payment of the latest invoice.
 type pendingUpdate struct {
 	ExpiresAt         unix          `json:"expires_at"`
 	SubscriptionItems []pendingItem `json:"subscription_items"`
@@ -406,10 +407,10 @@ type pendingUpdate struct {
 type pendingItem struct {
 	ID     string `json:"id"`
 	Object string `json:"object"`
-	Price  text   `json:"price"` // shown as an object
+	Price  text   `json:"price"` // an object in responses
 }
 
-// setPending keeps a change of the price back until it is paid, and gives a subscription the price that it had.
+// setPending makes a change of price pending, and restores the former price.
 func (w *work) setPending(s *subscription, former reprice) {
 	s.PendingUpdate = &pendingUpdate{
 		ExpiresAt:         min(s.item().CurrentPeriodEnd, at(w.now.Add(unpaidFor))),
@@ -418,9 +419,9 @@ func (w *work) setPending(s *subscription, former reprice) {
 	w.reprice(s, former)
 }
 
-// applyPending makes the change that was pending, because it is paid.
+// applyPending applies a pending update after its invoice is paid.
 func (w *work) applyPending(s *subscription) {
-	if p := s.PendingUpdate; p != nil { // it is paid later than at once
+	if p := s.PendingUpdate; p != nil { // nil if it was paid immediately
 		s.PendingUpdate = nil
 		w.reprice(s, reprice{string(p.SubscriptionItems[0].Price), p.Charged})
 		w.emit("customer.subscription.pending_update_applied", s)
@@ -428,14 +429,14 @@ func (w *work) applyPending(s *subscription) {
 	}
 }
 
-// dropPending drops the change that was pending, because its invoice is void.
+// dropPending drops a pending update after its invoice is voided.
 func (w *work) dropPending(s *subscription) {
 	s.PendingUpdate = nil
 	w.update(s, "customer.subscription.pending_update_expired")
 }
 
-// billNow bills what waits for a subscription's next invoice, and returns why the payment was declined. If it is
-// pending, the card's owner is asked to confirm, and nothing else depends on the payment.
+// billNow bills the pending items of a subscription. The problem is the decline, if any. If pending is set, the card's
+// owner may confirm the payment, and a decline does not affect the subscription.
 func (w *work) billNow(s *subscription, pending bool) (*problem, error) {
 	i := w.newInvoice(string(s.Customer), s.Currency, reasonUpdate, s)
 	i.Pending = pending

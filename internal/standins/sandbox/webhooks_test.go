@@ -17,7 +17,7 @@ import (
 	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
 
-// ids returns the ids of the events whose webhooks have come.
+// ids returns the ids of the events of the received webhooks.
 func (s *shop) ids() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -34,7 +34,7 @@ func (s *shop) pending() int {
 	return status.PendingWebhooks
 }
 
-// waiting returns the ids of the events so far, oldest first, none of whose webhooks was sent yet.
+// waiting returns the ids of the events so far, oldest first, and requires that no webhook was sent yet.
 func (s *shop) waiting() (ids []string) {
 	for e, err := range s.api.V1Events.List(s.t.Context(), &stripe.EventListParams{}) {
 		require.NoError(s.t, err)
@@ -139,7 +139,7 @@ func TestWebhooksComeInDisorderOnDemand(t *testing.T) {
 	})
 }
 
-// order sends an order to the control, and returns the status of the answer and what it says.
+// order sends an order to the control, and returns the HTTP status and the reply.
 func (s *shop) order(path string, body any) (int, sandbox.Status) {
 	raw, err := json.Marshal(body)
 	require.NoError(s.t, err)

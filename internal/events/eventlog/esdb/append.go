@@ -16,7 +16,7 @@ func (c *Client) Append(
 	if err := ctx.Err(); err != nil {
 		return eventlog.Appended{}, err
 	}
-	if expected < eventlog.NoStream { // its unsigned form on the wire may mean "any revision"
+	if expected < eventlog.NoStream { // on the wire it could mean "any revision"
 		return eventlog.Appended{}, fmt.Errorf("appending to stream %s: %d is no revision to expect", stream, expected)
 	}
 	if len(events) == 0 {
@@ -57,16 +57,16 @@ func (c *Client) append(
 	}
 }
 
-// landed reports whether the conflict of a repeated append is with its own earlier attempt, whose response was lost.
-// The event store recognises that itself in most cases. If other events are at the revisions, the append was not
-// written and never will be, because it could only be written there.
+// landed checks whether a repeated append conflicts with its own earlier attempt, whose response was lost. If so, it
+// returns the result of that attempt. The event store itself detects most of these cases. If the revisions hold other
+// events, the append was not written and cannot be written later, so landed returns the conflict.
 func (c *Client) landed(
 	ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed, reason error,
 ) (eventlog.Appended, error) {
 	found := eventlog.Appended{Revision: expected}
 	matched := 0
 	for recorded, err := range c.ReadStream(ctx, stream, uint64(expected+1)) {
-		if err != nil { // even if reading is refused: the outcome remains unknown
+		if err != nil { // even a refused read leaves the outcome unknown
 			return eventlog.Appended{}, fmt.Errorf("%w: looking for an append of unknown outcome: %w", eventlog.ErrUnavailable,
 				err)
 		}
@@ -81,8 +81,9 @@ func (c *Client) landed(
 	return eventlog.Appended{}, conflict(stream, expected, reason)
 }
 
-// tooLarge measures an append as EventStoreDB does: data, metadata and the type in UTF-16. Checking here avoids that
-// a server disconnects in the middle of the request, which looks like a broken connection.
+// tooLarge reports whether an append exceeds the limit. It counts as EventStoreDB does: data, metadata and the type in
+// UTF-16. Without this check, a server may disconnect in the middle of the request, which looks like a broken
+// connection.
 func (c *Client) tooLarge(events []eventlog.Proposed) bool {
 	size := 0
 	for _, e := range events {

@@ -22,7 +22,7 @@ var (
 // operation is one call of the library. It must be repeatable.
 type operation[T any] func(ctx context.Context, client *es.Client) (T, error)
 
-// effect is whether an operation writes. A read that was not answered has had no effect.
+// effect reports whether an operation writes. A read that fails has no effect.
 type effect bool
 
 const (
@@ -30,15 +30,15 @@ const (
 	writes effect = true
 )
 
-// tries is what is known about the attempts of an operation.
+// tries is the outcome of an operation's attempts.
 type tries struct {
-	failed bool // an attempt was not answered
-	open   bool // an attempt may have had an unknown effect
+	failed bool // an attempt got no response
+	open   bool // an attempt may have had an effect
 }
 
-// repeat attempts an operation until it is answered, until ctx ends, or until the outage has lasted longer than an
-// election takes, which ends it only while no attempt may have had an effect. Its error is a refusal of the event store
-// as returned by the library, or wraps eventlog.ErrUnavailable, the context's error, or both.
+// repeat attempts an operation until it gets a response, until ctx ends, or until the outage has lasted longer than
+// Patience. An outage does not end it while an attempt may have had an effect. Its error is the event store's refusal
+// as returned by the library, or it wraps eventlog.ErrUnavailable, the context's error, or both.
 func repeat[T any](ctx context.Context, c *Client, does effect, op operation[T]) (T, tries, error) {
 	var none T
 	var t tries
@@ -63,8 +63,8 @@ func repeat[T any](ctx context.Context, c *Client, does effect, op operation[T])
 	}
 }
 
-// ended returns the error of a call whose context ended. It distinguishes an outage from a caller's short deadline; a
-// write that was not answered by its deadline is an outage, because its outcome is unknown.
+// ended returns the error of a call after its context ended. It distinguishes an outage from a short deadline. A write
+// without a response by its deadline counts as an outage, because its outcome is unknown.
 func ended(ctx context.Context, t tries) error {
 	if t.failed || t.open && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		return fmt.Errorf("%w: %w", eventlog.ErrUnavailable, ctx.Err())
@@ -91,27 +91,28 @@ func try[T any](ctx context.Context, c *Client, does effect, t *tries, a attempt
 		return result, err
 	}
 	t.open = t.open || does == writes && !isUnsent(err)
-	if ctx.Err() != nil { // a caller that gave up says nothing about the event store
+	if ctx.Err() != nil { // a caller that gives up is no sign of an outage
 		report(ctx.Err())
 		return none, ctx.Err()
 	}
 	t.failed = true
 	report(err)
-	c.outage.begin(min(time.Since(began), a.timeout)) // no longer, even if this process itself stood still
+	c.outage.begin(min(time.Since(began), a.timeout)) // the timeout is the limit even if this process was suspended
 	return none, err
 }
 
-// attempt is how long one attempt may take, and what becomes of a connection on which it was not answered by then.
+// attempt is the time limit of an attempt, and the handling of a connection without a response in that time.
 type attempt struct {
 	timeout time.Duration
 	silent  func(*connection)
 }
 
-// ordinary is the attempt of a caller's operation, which may be slow by itself: others on the connection go on.
+// ordinary returns the attempt of a caller's operation. The operation itself may be slow, so other calls on the
+// connection continue.
 func (c *Client) ordinary() attempt { return attempt{c.conf.AttemptTimeout, (*connection).retire} }
 
-// call runs an operation once, bounded by ctx and by the time for one attempt. It runs in a goroutine of its own,
-// because parts of the library ignore contexts; the goroutine occupies one of the slots until it has really ended.
+// call runs an operation once, limited by ctx and the attempt's timeout. The operation runs in a goroutine of its own,
+// because parts of the library ignore contexts. The goroutine occupies a slot until it ends.
 func call[T any](ctx context.Context, c *Client, a attempt, op operation[T]) (T, error) {
 	var none T
 	ctx, cancel := context.WithTimeoutCause(ctx, a.timeout, errNoAnswer)
@@ -149,7 +150,7 @@ func call[T any](ctx context.Context, c *Client, a attempt, op operation[T]) (T,
 	}
 }
 
-// onConnection runs an operation on a good connection, and retires the connection if it turns out to be broken.
+// onConnection runs an operation on a good connection, and retires the connection if it fails.
 func onConnection[T any](ctx context.Context, c *Client, a attempt, op operation[T]) (T, error) {
 	var none T
 	conn, err := c.supervisor.begin(ctx)
@@ -176,15 +177,15 @@ func onConnection[T any](ctx context.Context, c *Client, a attempt, op operation
 	return none, err
 }
 
-// echo is a failure of a connection that another call has already reported to the breaker: the end of one connection
-// is not an outage, however many calls it interrupts.
+// echo is a connection's failure that another call has already reported to the breaker. A connection that fails counts
+// once, however many calls it interrupts.
 type echo struct{ err error }
 
 func (e *echo) Error() string { return e.err.Error() }
 func (e *echo) Unwrap() error { return e.err }
 
-// forLeader requires that a node which is not the leader of its cluster says so, instead of answering from a copy
-// that may be behind. The library is meant to send this header, too, but puts it into gRPC's incoming metadata.
+// forLeader makes a node that is not the leader of its cluster refuse the call, instead of answering from a copy that
+// may be stale. The library should send this header itself, but puts it into gRPC's incoming metadata.
 func (c *Client) forLeader(ctx context.Context) context.Context {
 	if !c.wantsLeader {
 		return ctx
@@ -192,8 +193,8 @@ func (c *Client) forLeader(ctx context.Context) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, "requires-leader", "true")
 }
 
-// recovering recovers from panics in the library: ours at a failure that must be hidden from it, and its own at
-// unexpected answers and in calls that waited while it was closed.
+// recovering recovers from panics in the library: an unreported panic from logTo, and the library's own panics on
+// unexpected responses and on calls that are waiting while it is closed.
 func recovering[T any](ctx context.Context, client *es.Client, op operation[T]) (result T, err error) {
 	defer func() {
 		switch p := recover().(type) {
@@ -216,7 +217,7 @@ func (c *Client) newBackOff() *backoff.ExponentialBackOff {
 	}
 }
 
-// sleep returns false if ctx ended first.
+// sleep returns false if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -228,7 +229,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// failuresToOpen is the number of consecutive failures that mean an outage.
+// failuresToOpen is the number of consecutive failures that open the breaker.
 const failuresToOpen = 5
 
 func newBreaker(conf Config) *gobreaker.TwoStepCircuitBreaker[any] {
@@ -243,7 +244,7 @@ func newBreaker(conf Config) *gobreaker.TwoStepCircuitBreaker[any] {
 				errors.Is(err, errClosed) || errors.As(err, &again)
 		},
 		OnStateChange: func(_ string, from, to gobreaker.State) {
-			if from == gobreaker.StateClosed || to == gobreaker.StateClosed { // and not each try in between
+			if from == gobreaker.StateClosed || to == gobreaker.StateClosed { // not the attempts in between
 				conf.Logger.Warn("the circuit to the event store changed", "state", to.String())
 			}
 		},

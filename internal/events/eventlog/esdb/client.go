@@ -1,11 +1,11 @@
-// Package esdb implements the event log on EventStoreDB, KurrentDB or the embedded node, with EventStoreDB's own
-// client library. The library closes itself permanently when the node is briefly unavailable, blocks callers
-// regardless of their contexts and never resumes a subscription; this package shields callers from that:
+// Package esdb implements the event log with EventStoreDB, KurrentDB or the embedded node, using EventStoreDB's own
+// client library. That library closes itself permanently when the node is briefly unavailable, blocks callers
+// regardless of their contexts and never resumes a subscription. This package shields callers from these defects:
 //
-//   - connection: one client of the library, retired at its first failure
-//   - supervisor: dials a new one on demand
-//   - call: bounds every call by its context, repeats it, and refuses quickly once an outage has lasted
-//   - outage: knows since when the event store has not answered, by small reads of its own if nobody calls
+//   - connection: one client of the library, retired after its first failure
+//   - supervisor: dials a connection on demand
+//   - call: limits a call by its context, repeats it, and refuses calls during a long outage
+//   - outage: detects an outage, with small periodic reads, and measures its duration
 //   - append, read, subscribe: the operations of eventlog.Log
 package esdb
 
@@ -31,7 +31,7 @@ type Client struct {
 	slots      chan struct{}
 	outage     outage
 
-	wantsLeader bool // one node is the leader of itself and knows nothing of it
+	wantsLeader bool // false for the embedded node, which has no cluster
 
 	closing context.Context // ends with Close
 	close   context.CancelFunc
@@ -46,8 +46,8 @@ func Open(conf Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the event log: %w", err)
 	}
-	// Beside its own attempt, a call may wait in the library, which ignores contexts there: for a connection to the
-	// leader, and for two requests to find it.
+	// In addition to its own attempt, a call may wait in the library, which ignores contexts there, for a connection to
+	// the leader and for two requests that find the leader.
 	gossip := time.Duration(library.GossipTimeout) * time.Second
 	c := &Client{
 		conf:       conf,
@@ -62,7 +62,8 @@ func Open(conf Config) (*Client, error) {
 	return c, nil
 }
 
-// Close ends every call and subscription with eventlog.ErrUnavailable and waits for them. Closing again does nothing.
+// Close ends all calls and subscriptions with eventlog.ErrUnavailable and waits for them. It may be called several
+// times.
 func (c *Client) Close() error {
 	c.close()
 	c.supervisor.close()
@@ -70,24 +71,24 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Config configures the event store. One of ConnectionString and Socket is set; zero values of the rest mean the
-// defaults.
+// Config configures the client. Either ConnectionString or Socket is required. Zero values of the other fields mean
+// their defaults.
 type Config struct {
 	ConnectionString string // esdb://… or esdb+discover://… of an EventStoreDB or KurrentDB
 	Socket           string // path of the embedded node's unix socket
 	Logger           *slog.Logger
 
-	AttemptTimeout time.Duration // for one attempt of an append or of one page of a read; default 5 s
-	BreakerPause   time.Duration // how long nothing is attempted after repeated failures; default 500 ms
-	MaxBackOff     time.Duration // the longest pause between two attempts; default 1 s
-	// how long an outage may last before calls are refused at once, longer than an election; default 5 s
+	AttemptTimeout time.Duration // of an append or of a page of a read; default 5 s
+	BreakerPause   time.Duration // pause without attempts after repeated failures; default 500 ms
+	MaxBackOff     time.Duration // longest pause between two attempts; default 1 s
+	// duration of an outage after which calls are refused, longer than an election; default 5 s
 	Patience time.Duration
-	// between two beats, small reads that find out whether the event store answers; default 500 ms
+	// interval of beats, the small reads that detect an outage; default 500 ms
 	BeatEvery   time.Duration
-	BeatTimeout time.Duration // for one beat, after which all calls leave its connection; default 1.5 s
+	BeatTimeout time.Duration // of a beat, after which all calls leave its connection; default 1.5 s
 
-	MaxAppendBytes int // data, metadata and types of one append; default 1 MiB, EventStoreDB's own default
-	MaxInFlight    int // calls in progress at once, further ones wait; default 1,024
+	MaxAppendBytes int // data, metadata and types of an append; default 1 MiB, as in EventStoreDB
+	MaxInFlight    int // concurrent calls, further ones wait; default 1,024
 }
 
 func (c Config) withDefaults() Config {
@@ -111,15 +112,15 @@ func (c Config) forLibrary() (es.Configuration, error) {
 	if err != nil {
 		return es.Configuration{}, err
 	}
-	// One round of discovery per connection: the library's own repetition blocks every caller regardless of their
-	// contexts. The supervisor repeats instead.
+	// One round of discovery per connection: the library's own repetition blocks callers regardless of their contexts. The
+	// supervisor repeats it instead.
 	conf.MaxDiscoverAttempts = 1
 	conf.DiscoveryInterval = 1
-	// A node that hangs must not be waited for longer than the next election takes.
+	// Do not wait for an unresponsive node longer than the next election takes.
 	if conf.GossipTimeout == 5 {
 		conf.GossipTimeout = 3
 	}
-	// A dead peer is detected after interval plus timeout; gRPC raises the interval to at least 10 s.
+	// A dead peer is detected after the interval plus the timeout. gRPC raises the interval to at least 10 s.
 	if c.Socket == "" && conf.KeepAliveTimeout == 10*time.Second {
 		conf.KeepAliveTimeout = 5 * time.Second
 	}
@@ -131,7 +132,7 @@ func (c Config) address() (es.Configuration, error) {
 	case (c.ConnectionString == "") == (c.Socket == ""):
 		return es.Configuration{}, errors.New("the event store needs either a connection string or a socket")
 	case c.Socket != "":
-		// The connection string has no form for a socket, the address has.
+		// A connection string cannot contain a socket, but the library's address can.
 		return es.Configuration{
 			Address:             "unix://" + c.Socket,
 			DisableTLS:          true,
@@ -143,7 +144,7 @@ func (c Config) address() (es.Configuration, error) {
 	}
 	conf, err := es.ParseConnectionString(c.ConnectionString)
 	if err != nil {
-		// The parser's error quotes the string, and with it the password.
+		// The parser's error quotes the string, including the password.
 		return es.Configuration{}, errors.New("the connection string of the event store is malformed")
 	}
 	if err := conf.Validate(); err != nil {

@@ -14,30 +14,30 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// connection is one client of the library on one gRPC connection. The library (v4.2.0) has defects in everything that
-// it does after a failure: it discovers the node anew without closing the connection that failed; if that discovery
-// fails, it remains unusable, and callers that were waiting for it hang for ever; and Close panics callers that are
-// about to report a failure. A connection therefore never reaches a second discovery: a call that finds it
-// unavailable leaves the library before reporting it there, and the connection is retired and closed when its last
-// call has ended.
+// connection is a client of the library on one gRPC connection. The library (v4.2.0) has defects in everything that it
+// does after a failure. It discovers the node again without closing the failed connection. If that discovery fails, it
+// becomes unusable, and callers that are waiting for it never return. Close makes callers panic that are about to
+// report a failure. A connection therefore never reaches a second discovery: a call that finds it unavailable leaves
+// the library before reporting the failure there. Then the connection is retired, and closed when its last call has
+// ended.
 type connection struct {
 	client     *es.Client
 	redirected func(leader string)
-	grace      time.Duration // for calls of a retired connection to end
+	grace      time.Duration // time for the calls of a retired connection to end
 
 	retired context.Context // ends when the connection is retired
 	end     context.CancelFunc
-	dead    context.Context // ends when the connection is abandoned, and its calls with it
+	dead    context.Context // ends when the connection and its calls are abandoned
 	kill    context.CancelFunc
 
 	mu     sync.Mutex
-	calls  int // in progress, including subscriptions
+	calls  int // running calls, including subscriptions
 	blamed bool
-	late   *time.Timer // of a retired connection with calls
+	late   *time.Timer // closes a retired connection that still has calls
 }
 
-// dial returns a connection that has discovered its node. It ends within the library's gossip timeout per request to
-// each candidate.
+// dial returns a connection to the discovered node. It takes at most the library's gossip timeout per request to each
+// candidate.
 func dial(
 	conf es.Configuration, grace time.Duration, redirected func(leader string), logger *slog.Logger,
 ) (*connection, error) {
@@ -51,12 +51,12 @@ func dial(
 	}
 	c.client = client
 	if _, err := client.GetServerVersion(); err != nil {
-		return nil, err // the library has discarded this client and holds no resources of it any more
+		return nil, err // the library has already released this client's resources
 	}
 	return c, nil
 }
 
-// begin registers a call, which ends with done. It returns false on a retired connection.
+// begin registers a call, which ends with done. It returns false if the connection is retired.
 func (c *connection) begin() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -80,7 +80,7 @@ func (c *connection) done() {
 	c.close()
 }
 
-// retire prevents further calls.
+// retire refuses further calls, and closes the connection when its calls have ended.
 func (c *connection) retire() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -92,22 +92,23 @@ func (c *connection) retire() {
 		c.close()
 		return
 	}
-	// All calls are bounded, so one that is left then hangs in the library. Closing makes it panic, which frees it.
+	// All calls have deadlines, so a call that is left by then hangs in the library. Closing makes it panic, which frees
+	// it.
 	c.late = time.AfterFunc(c.grace, c.close)
 }
 
-// abandon retires a connection on which nothing is answered, and ends the calls on it, to be attempted elsewhere.
+// abandon retires an unresponsive connection and cancels its calls, which are then attempted on another one.
 func (c *connection) abandon() {
 	c.retire()
 	c.kill()
 }
 
 func (c *connection) close() {
-	_ = c.client.Close() // always nil; repeating it does nothing
+	_ = c.client.Close() // always nil, and closing again has no effect
 	c.kill()
 }
 
-// blame returns true for the first failure of the connection: many calls detect the same one.
+// blame returns true for the first failure of the connection, which many calls may detect.
 func (c *connection) blame() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -116,17 +117,18 @@ func (c *connection) blame() bool {
 	return first
 }
 
-// The formats of the library's log messages before it acts.
+// The formats of messages that the library logs before it acts.
 const (
-	// on the caller's goroutine: makes its connection goroutine discover anew
+	// on the caller's goroutine, before the library's connection goroutine discovers a node again
 	failureReport  = "unexpected exception: %v"
-	redirectReport = "Connecting to leader node %s ..." // on its connection goroutine
+	redirectReport = "Connecting to leader node %s ..." // on the library's connection goroutine
 )
 
-// unreported is the panic that takes a call out of the library; see recovering.
+// unreported is the panic value that takes a call out of the library. It is handled by recovering.
 type unreported struct{ err error }
 
-// logTo passes the library's log on, and watches for the moments at which the library must be stopped.
+// logTo returns a function that forwards the library's log, and intercepts the messages before which the library must
+// be stopped.
 func (c *connection) logTo(logger *slog.Logger) es.LoggingFunc {
 	return func(level es.LogLevel, format string, args ...any) {
 		logger.Debug("event store client", "level", level, "message", fmt.Sprintf(format, withoutTexts(args)...))
@@ -139,7 +141,7 @@ func (c *connection) logTo(logger *slog.Logger) es.LoggingFunc {
 				panic(unreported{arg})
 			}
 		case string:
-			// The library goes to the leader for the calls that wait for it; all others get there by a new connection.
+			// Calls that are waiting in the library follow it to the leader. All other calls get there with a new connection.
 			if format == redirectReport {
 				c.redirected(arg)
 				c.retire()
@@ -148,7 +150,7 @@ func (c *connection) logTo(logger *slog.Logger) es.LoggingFunc {
 	}
 }
 
-// withoutTexts replaces errors by their codes: their texts may quote what was sent.
+// withoutTexts replaces errors by their codes, because error texts may quote requests.
 func withoutTexts(args []any) []any {
 	safe := make([]any, len(args))
 	for i, arg := range args {
@@ -160,13 +162,13 @@ func withoutTexts(args []any) []any {
 	return safe
 }
 
-// outage is the time in which the event store does not respond.
+// outage measures how long the event store has not responded.
 type outage struct {
 	mu    sync.Mutex
-	since time.Time // when the first attempt began that was not answered; zero while attempts are
+	since time.Time // start of the first attempt without a response; zero if there is no outage
 }
 
-// begin notes an attempt that was not answered and has taken so long.
+// begin records a failed attempt that took the given time.
 func (o *outage) begin(took time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -190,12 +192,12 @@ func (o *outage) lasted() time.Duration {
 	return time.Since(o.since)
 }
 
-// Silence returns for how long the event store has answered nothing, zero while it answers. It is known within
-// Config.BeatEvery and Config.BeatTimeout, also if nobody calls.
+// Silence returns how long the event store has not responded, or zero while it responds. Without other calls, an outage
+// is detected within Config.BeatEvery plus Config.BeatTimeout.
 func (c *Client) Silence() time.Duration { return c.outage.lasted() }
 
-// beat asks the event store for little, again and again, so that a node that hangs without dying is left long before a
-// call on it has had its time, and long before keep-alives notice.
+// beat periodically reads one event. Calls thus leave an unresponsive node long before their own timeouts, and long
+// before keep-alives detect it.
 func (c *Client) beat() {
 	ticker := time.NewTicker(c.conf.BeatEvery)
 	defer ticker.Stop()
@@ -204,7 +206,7 @@ func (c *Client) beat() {
 		case <-c.closing.Done():
 			return
 		case <-ticker.C:
-			// What comes of it is in the breaker and in the outage.
+			// The breaker and the outage record the result.
 			_, _ = try(c.closing, c, reads, &tries{}, attempt{c.conf.BeatTimeout, (*connection).abandon}, lastEvent)
 		}
 	}

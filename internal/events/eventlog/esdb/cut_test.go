@@ -125,7 +125,7 @@ func TestASubscriptionOutlivesCutConnections(t *testing.T) {
 	}
 }
 
-// Nothing informs the subscription that its connection is half open; a call on the same connection detects it.
+// The subscription itself cannot detect that its connection is half open. A call on the same connection detects it.
 func TestASubscriptionLeavesAHalfOpenConnection(t *testing.T) {
 	n := startNetwork(t, nil)
 	log, direct := impatient(t, n.address()), n.direct()
@@ -147,7 +147,7 @@ func TestASubscriptionLeavesAHalfOpenConnection(t *testing.T) {
 	require.Equal(t, next[0].ID, caught[0].ID)
 }
 
-// However many calls the end of one connection interrupts, none is refused if another connection can be made.
+// If another connection can be made, no call is refused, however many calls the end of a connection interrupts.
 func TestTheEndOfAConnectionIsNoOutage(t *testing.T) {
 	const callers, ends = 32, 5
 	n := startNetwork(t, nil)

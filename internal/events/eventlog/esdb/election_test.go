@@ -15,7 +15,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 )
 
-// lines is a log that a test reads while it is written.
+// lines is a log output that a test reads while it is written.
 type lines struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -35,9 +35,9 @@ func (l *lines) count(part string) int {
 	return strings.Count(l.text.String(), part)
 }
 
-// An election takes 2 to 3 s, in which nobody leads.
+// An election takes 2 to 3 s without a leader.
 func TestCallsWaitThroughAnElection(t *testing.T) {
-	// given an outage that is known, and is not long yet
+	// given a known outage that has just started
 	n := startNetwork(t, nil)
 	var said lines
 	log := open(t, esdb.Config{
@@ -49,7 +49,7 @@ func TestCallsWaitThroughAnElection(t *testing.T) {
 	require.NoError(t, err)
 	n.cut()
 
-	// when calls of all kinds come in
+	// when calls of all kinds arrive
 	const calls = 24
 	ctx := within(t, patience)
 	outcomes := make(chan error, calls)
@@ -67,7 +67,7 @@ func TestCallsWaitThroughAnElection(t *testing.T) {
 	require.Eventually(t, func() bool { return said.say("state=open") }, patience, time.Millisecond)
 	require.Positive(t, log.Silence())
 
-	// then none is refused, and all are answered when there is a leader
+	// then none is refused, and all get a response when there is a leader
 	require.Empty(t, outcomes)
 	n.join()
 	for range calls {
@@ -76,14 +76,14 @@ func TestCallsWaitThroughAnElection(t *testing.T) {
 	require.Zero(t, log.Silence())
 }
 
-// A node that hangs without dying answers nothing and closes nothing. Callers have more patience than the beats.
+// A node that hangs neither responds nor closes connections. The callers' timeouts are longer than those of beats.
 func TestANodeThatHangsIsLeft(t *testing.T) {
 	n := startNetwork(t, nil)
 	log := open(t, esdb.Config{ConnectionString: n.address() + "&keepAliveInterval=-1", AttemptTimeout: time.Hour,
 		Patience: time.Hour})
 	_, err := log.Head(within(t, patience))
 	require.NoError(t, err)
-	n.gate.forget() // another node serves
+	n.gate.forget() // another node takes over
 	_, err = log.Head(within(t, patience))
 	require.NoError(t, err)
 	require.NoError(t, stubborn(t.Context(), log, "s", eventlog.NoStream, event("x")))
@@ -107,7 +107,7 @@ func TestTheSilenceOfTheStoreIsKnownWithoutCalls(t *testing.T) {
 	}
 }
 
-// Who begins with a wrong connection string learns what is wrong with it.
+// The log says why a wrong connection string does not work.
 func TestWhyTheStoreCannotBeReachedIsNamed(t *testing.T) {
 	identity, caFile := newIdentity(t)
 	plain, secured := startNetwork(t, nil), startNetwork(t, identity)
@@ -121,7 +121,7 @@ func TestWhyTheStoreCannotBeReachedIsNamed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			log := impatient(t, c.connection)
-			require.Eventually(t, func() bool { // this client has less patience than a handshake may take
+			require.Eventually(t, func() bool { // this client's timeout may be shorter than a handshake
 				_, err := log.Head(within(t, patience))
 				require.ErrorIs(t, err, eventlog.ErrUnavailable)
 				require.NotContains(t, err.Error(), "hidden")

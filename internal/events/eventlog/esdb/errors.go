@@ -15,8 +15,8 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// hasCode reports whether the library's error with a code is in the chain; its own FromError only checks the
-// outermost one.
+// hasCode reports whether the chain of err contains a library error with one of the codes. The library's own FromError
+// only checks the outermost error.
 func hasCode(err error, wanted ...es.ErrorCode) bool {
 	var e *es.Error
 	if !errors.As(err, &e) {
@@ -32,8 +32,8 @@ func hasCode(err error, wanted ...es.ErrorCode) bool {
 
 func isConflict(err error) bool { return hasCode(err, es.ErrorCodeWrongExpectedVersion) }
 
-// isRefusal reports whether the event store has answered and written nothing. Every other error leaves the outcome
-// open, including Aborted, with which EventStoreDB reports that a write was not confirmed in time.
+// isRefusal reports whether the event store responded and wrote nothing. All other errors leave the outcome open,
+// including Aborted, with which EventStoreDB reports that a write was not confirmed in time.
 func isRefusal(err error) bool {
 	if isConflict(err) || isTooLarge(err) || isFull(err) ||
 		hasCode(err, es.ErrorCodeStreamDeleted, es.ErrorCodeResourceNotFound) {
@@ -48,16 +48,16 @@ func isRefusal(err error) bool {
 	}
 }
 
-// unsentTexts are the prefixes of gRPC's reasons for calls that were never sent: the error of its last dial.
+// unsentTexts are parts of gRPC's error messages for calls that were never sent, from its last dial.
 var unsentTexts = []string{
 	"Error while dialing",
 	"authentication handshake failed",
 	"error reading server preface",
 }
 
-// isUnsent reports whether the event store cannot have seen the call, or has redirected it to its leader without
-// executing it. gRPC also returns the error of its last dial for a call that the server had not begun when the
-// connection ended: it repeats only such calls.
+// isUnsent reports whether the event store cannot have processed the call, or has redirected it to its leader without
+// executing it. gRPC also returns the error of its last dial for a call that it repeated, but it only repeats calls
+// that the server had not started.
 func isUnsent(err error) bool {
 	if errors.Is(err, errUnsent) || errors.Is(err, errClosed) ||
 		hasCode(err, es.ErrorCodeNotLeader, es.ErrorCodeConnectionClosed) {
@@ -68,8 +68,8 @@ func isUnsent(err error) bool {
 	})
 }
 
-// isTooLarge recognises EventStoreDB's own limit (RpcExceptions.MaxAppendSizeExceeded) and that of a gRPC server on
-// one message. The library does not pass on the trailer that says it exactly.
+// isTooLarge recognises EventStoreDB's limit (RpcExceptions.MaxAppendSizeExceeded) and a gRPC server's limit on a
+// message. The library does not pass on the trailer that would identify the error.
 func isTooLarge(err error) bool {
 	switch status.Code(err) {
 	case codes.InvalidArgument:
@@ -81,13 +81,13 @@ func isTooLarge(err error) bool {
 	}
 }
 
-// isFull recognises the response of the embedded node when its disk is full: nothing was written, and reads continue.
-// Other errors with this code, such as a proxy's limit, say nothing about the outcome.
+// isFull recognises the response of an embedded node whose disk is full: nothing was written, and reads still work.
+// Other errors with this code, such as a proxy's limit, leave the outcome open.
 func isFull(err error) bool {
 	return status.Code(err) == codes.ResourceExhausted && strings.Contains(err.Error(), "nothing was written")
 }
 
-// isBroken reports whether the connection must not be used any more. The callers' contexts have been checked before.
+// isBroken reports whether the connection must not be used any more. The caller has checked its own context before.
 func isBroken(err error) bool {
 	if hasCode(err, es.ErrorCodeConnectionClosed, es.ErrorCodeNotLeader) || errors.Is(err, errPanicked) {
 		return true
@@ -100,7 +100,7 @@ func isBroken(err error) bool {
 	}
 }
 
-// refused returns the error of a refusal. The event store's own text may quote what was sent and is omitted.
+// refused returns the error of a refusal. It omits the event store's own text, which may quote the request.
 func refused(err error) error {
 	var e *es.Error
 	switch {
@@ -121,8 +121,7 @@ func refused(err error) error {
 	}
 }
 
-// refusedAll is refused for reads of $all, which EventStoreDB permits to administrators only unless its metadata says
-// otherwise.
+// refusedAll is like refused, for reads of $all. By default, EventStoreDB permits them to administrators only.
 func refusedAll(err error) error {
 	if status.Code(err) == codes.PermissionDenied {
 		return errors.New("the user of the event store's connection string may not read $all; an " +
@@ -132,30 +131,30 @@ func refusedAll(err error) error {
 	return refused(err)
 }
 
-// undialled says why a dial failed, with the way out where there is one. gRPC's texts are the only source.
+// undialled returns the reason why a dial failed, with advice where possible. gRPC's error text is the only source.
 func undialled(err error, plain bool) string {
 	text := err.Error()
-	says := func(part string) bool { return strings.Contains(text, part) }
+	has := func(part string) bool { return strings.Contains(text, part) }
 	switch {
-	case says("x509:"):
+	case has("x509:"):
 		_, reason, _ := strings.Cut(text, "x509: ")
 		return "the certificate of the event store is not trusted (" + strings.TrimRight(reason, `"`) +
 			"); name the file of its authority with tlsCaFile= in the connection string"
-	case says("first record does not look like a TLS handshake"):
+	case has("first record does not look like a TLS handshake"):
 		return "the event store does not speak TLS at this address (tls=false is for that)"
-	case plain && (says("error reading server preface") || says("malformed HTTP response")):
+	case plain && (has("error reading server preface") || has("malformed HTTP response")):
 		return "the event store does not answer in plain text; it may want TLS (tls=true)"
 	default:
 		return text
 	}
 }
 
-// unknownRevision is an actual revision that the event store did not report.
+// unknownRevision means that the event store did not report the actual revision.
 const unknownRevision eventlog.Revision = -2
 
 var actualPattern = regexp.MustCompile(`but got '(no_stream|\d+)'`)
 
-// conflict parses the actual revision from the library's text, its only source.
+// conflict parses the actual revision from the library's error text, which is the only source.
 func conflict(stream string, expected eventlog.Revision, err error) *eventlog.ConflictError {
 	c := &eventlog.ConflictError{Stream: stream, Expected: expected, Actual: unknownRevision}
 	match := actualPattern.FindStringSubmatch(err.Error())

@@ -19,7 +19,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
 )
 
-// Errors that are not known to be answers leave the outcome of an append open.
+// Errors that are not known to be responses leave the outcome of an append open.
 func TestOnlyAnswersAreRefusals(t *testing.T) {
 	answer := func(code codes.Code) error { return fmt.Errorf("wrapped: %w", status.Error(code, "text")) }
 	tests := []struct {
@@ -86,8 +86,7 @@ func TestOnlyWhatWasNotSentIsUnsent(t *testing.T) {
 	}
 }
 
-// A dial that fails is not an answer to a call, whatever its code: a stream is not missing because gossip was not
-// found.
+// A failed dial is not a response to a call, whatever its code. A stream is not missing because gossip was not found.
 func TestAFailedDialIsNoRefusal(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -122,7 +121,7 @@ func TestAConflictIsReadFromTheLibrarysText(t *testing.T) {
 	}
 }
 
-// A server that does not recognise the repetition answers it with a conflict; the log shows whose events are there.
+// A server that does not recognise a repetition returns a conflict. The log shows who wrote the events.
 func TestAConflictWithOurOwnEarlierTryIsSuccess(t *testing.T) {
 	log, err := Open(Config{Socket: nodetest.Start(t)})
 	require.NoError(t, err)

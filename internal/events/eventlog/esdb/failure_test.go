@@ -54,7 +54,7 @@ var connections = []struct {
 var failures = []struct {
 	name         string
 	strike, heal func(n *network)
-	outage       bool // nothing is answered until heal
+	outage       bool // no responses until heal
 }{
 	{"cut", (*network).cut, (*network).join, true},
 	{"reset", func(n *network) { n.afflict("reset_peer", `{"timeout": 0}`) }, (*network).recover, true},
@@ -98,7 +98,7 @@ func TestTheLogOutlivesItsNetwork(t *testing.T) {
 				}
 				requireCallsEnd(t, log)
 
-				// and when it is over, everything continues without intervention
+				// and when it works again, everything continues without intervention
 				failure.heal(n)
 				load.proceed(ctx)
 				requireService(ctx, t, log)
@@ -112,7 +112,7 @@ func TestTheLogOutlivesItsNetwork(t *testing.T) {
 					requireSame(t, ids, delivered[stream])
 				}
 
-				// and nothing is left of the connections that failed
+				// and failed connections leave nothing behind
 				require.NoError(t, direct.Close())
 				require.Eventually(t, func() bool { return n.gate.connections() == 1 }, patience, time.Millisecond)
 				require.NoError(t, log.Close())
@@ -122,7 +122,7 @@ func TestTheLogOutlivesItsNetwork(t *testing.T) {
 	}
 }
 
-// Whatever the time per attempt: a call ends with its own context, on a connection and while one is being made.
+// A call ends with its own context, on a connection and while one is being made, whatever the timeout of attempts.
 func TestCallsEndWithTheirContexts(t *testing.T) {
 	for _, connection := range connections {
 		t.Run(connection.name, func(t *testing.T) {
@@ -206,8 +206,8 @@ func (l *load) write(ctx context.Context, log eventlog.Log, stream string) {
 	}
 }
 
-// stubborn is a caller that repeats an append as long as it may not have been written, with a short timeout for each,
-// and a pause, or callers that are refused at once would leave no processor to what they wait for.
+// stubborn is a caller that repeats an append while it may not have been written. It has a short timeout for each
+// attempt, and a pause: without it, refused callers would leave no processor time to the node.
 func stubborn(
 	ctx context.Context, log eventlog.Log, stream string, expected eventlog.Revision, events []eventlog.Proposed,
 ) error {
@@ -260,7 +260,7 @@ func requireSame(t *testing.T, want, got []uuid.UUID) {
 	require.Len(t, got, len(want))
 }
 
-// requireOutage waits until the breaker has noticed: then calls without a deadline are refused, too.
+// requireOutage waits until the breaker is open, so that calls without a deadline are also refused.
 func requireOutage(t *testing.T, log eventlog.Log) {
 	t.Helper()
 	_, err := log.Head(t.Context())
@@ -270,7 +270,7 @@ func requireOutage(t *testing.T, log eventlog.Log) {
 	}
 }
 
-// requireCallsEnd makes calls of all kinds, whose contexts end soon.
+// requireCallsEnd makes calls of all kinds with contexts that end soon.
 func requireCallsEnd(t *testing.T, log eventlog.Log) {
 	t.Helper()
 	const calls = 12
@@ -306,7 +306,7 @@ func requireCallsEnd(t *testing.T, log eventlog.Log) {
 	}
 }
 
-// requireService waits until calls of all kinds are answered again.
+// requireService waits until calls of all kinds succeed again.
 func requireService(ctx context.Context, t *testing.T, log eventlog.Log) {
 	t.Helper()
 	require.True(t, assertEventually(ctx, func() bool {

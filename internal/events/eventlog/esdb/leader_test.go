@@ -25,12 +25,12 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
 )
 
-// member is a node of a cluster whose store is the node at a socket. As a follower it answers as EventStoreDB does
-// (ClusterVNodeController.HandleAsNonLeader, RpcExceptions.LeaderInfo): calls that require the leader are redirected.
+// member is a node of a cluster with its store in the node at a socket. As a follower it redirects calls that require
+// the leader, as EventStoreDB does (ClusterVNodeController.HandleAsNonLeader, RpcExceptions.LeaderInfo).
 type member struct {
 	address string
 	store   *grpc.ClientConn
-	leader  atomic.Pointer[string] // nil: it leads
+	leader  atomic.Pointer[string] // nil if it is the leader
 	ready   atomic.Bool
 	refused atomic.Int64
 }
@@ -68,7 +68,7 @@ func (m *member) serve(_ any, client grpc.ServerStream) error {
 		return m.pass(client)
 	}
 	for message := []byte(nil); client.RecvMsg(&message) == nil; {
-		continue // the library turns an answer that arrives before it has sent everything into an EOF
+		continue // the library turns a response that arrives before it has sent everything into an EOF
 	}
 	m.refused.Add(1)
 	host, port, err := net.SplitHostPort(*leader)
@@ -150,7 +150,7 @@ func TestTheLogFollowsTheLeader(t *testing.T) {
 			second.follow(first.address)
 			connection, elected := test.connect(t, first, second)
 			log := open(t, esdb.Config{ConnectionString: connection, AttemptTimeout: patience, BeatTimeout: patience,
-				MaxBackOff: 50 * time.Millisecond}) // nothing hangs here, so no attempt ends by its time
+				MaxBackOff: 50 * time.Millisecond}) // no timeouts, because nothing hangs here
 			ctx := within(t, patience)
 			reader := logtest.NewReader(log.Subscribe(ctx, eventlog.Start()), eventlog.Start(), isLoad)
 			load := startLoad(ctx, t, log)
@@ -175,7 +175,7 @@ func TestTheLogFollowsTheLeader(t *testing.T) {
 	}
 }
 
-// The leader named may not serve. Then another one is found as soon as there is one.
+// The named leader may not serve. Then another one is found as soon as there is one.
 func TestALeaderThatDoesNotServeIsNotWaitedFor(t *testing.T) {
 	// given a cluster whose leader has resigned, and no other is known
 	socket := nodetest.Start(t)
@@ -197,7 +197,7 @@ func TestALeaderThatDoesNotServeIsNotWaitedFor(t *testing.T) {
 	requireService(within(t, patience), t, log)
 }
 
-// Whoever does not lead may be behind: a head that steps back, and revocations that come late.
+// Nodes other than the leader may be behind: the head could step back, and revocations come late.
 func TestNoOtherNodeThanTheLeaderIsPreferred(t *testing.T) {
 	for _, preference := range []string{"follower", "random", "readOnlyReplica"} {
 		_, err := esdb.Open(esdb.Config{ConnectionString: "esdb://127.0.0.1:2113?tls=false&nodePreference=" + preference})

@@ -32,7 +32,7 @@ func serve(t *testing.T, answer func(grpc.ServerStream) error) string {
 	return listener.Addr().String()
 }
 
-// messages are what the library has logged, by the formats that it used.
+// messages collects the library's log messages by their formats.
 type messages struct {
 	mu   sync.Mutex
 	args map[string][]any
@@ -65,13 +65,13 @@ func library(t *testing.T, address string, log *messages) *es.Client {
 	return client
 }
 
-// isFeatures reports whether a call asks for the server's features, which the library does when it connects.
+// isFeatures reports whether a call requests the server's features, which the library does when it connects.
 func isFeatures(stream grpc.ServerStream) bool {
 	method, _ := grpc.MethodFromServerStream(stream)
 	return method == "/event_store.client.server_features.ServerFeatures/GetSupportedMethods"
 }
 
-// The supervisor acts on two messages of the library. A release with other texts would be left to its own defects.
+// The supervisor depends on two messages of the library. If a release changes their texts, the workarounds fail.
 func TestTheTextsOfTheLibraryThatSteerTheSupervisor(t *testing.T) {
 	t.Run("a call that finds its connection unavailable", func(t *testing.T) {
 		address := serve(t, func(stream grpc.ServerStream) error {
@@ -122,7 +122,7 @@ func TestTheTextsOfTheLibraryThatSteerTheSupervisor(t *testing.T) {
 	})
 }
 
-// answering returns a log at a server that answers calls of the streams with a status, as EventStoreDB does.
+// answering returns a log with a server that answers calls of the streams with a status, as EventStoreDB does.
 func answering(t *testing.T, code codes.Code, text string, trailer ...string) *Client {
 	t.Helper()
 	address := serve(t, func(stream grpc.ServerStream) error {
@@ -138,7 +138,7 @@ func answering(t *testing.T, code codes.Code, text string, trailer ...string) *C
 	return log
 }
 
-// What waiting does not mend is refused at once, with the way out.
+// Errors that waiting cannot fix are returned immediately, with advice.
 func TestWhatTheUserMayNotIsNamed(t *testing.T) {
 	t.Run("reading $all", func(t *testing.T) {
 		log := answering(t, codes.PermissionDenied, "Access Denied", "exception", "access-denied")

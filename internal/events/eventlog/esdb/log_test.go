@@ -87,7 +87,7 @@ func TestInstancesThatStartTogetherAgreeOnTheIdentity(t *testing.T) {
 		log := open(t, esdb.Config{Socket: socket})
 		system := eventlog.Actor{Kind: eventlog.ActorSystem}
 		second := eventlog.Identity{LogID: found[0].LogID, Epoch: 2}
-		for range 2 { // a repetition changes nothing
+		for range 2 { // a repetition has no effect
 			next, err := eventlog.NextEpoch(within(t, patience), log, registry, found[0], system, time.Now())
 			require.NoError(t, err)
 			require.Equal(t, second, next)
@@ -120,7 +120,7 @@ func TestOpenRefusesWhatItCannotUse(t *testing.T) {
 	}
 }
 
-// The contents of events are not in logs and errors, however the event store fails.
+// Logs and errors never contain event data, whatever error the event store returns.
 func TestLogsAndErrorsHoldNoEventData(t *testing.T) {
 	const secret = "jane@example.org"
 	node := startRestartable(t)

@@ -184,7 +184,7 @@ func (g *gate) sever() {
 	}
 }
 
-// forget abandons the current connections: nothing passes, nothing is closed. New ones work as usual.
+// forget abandons the current connections without closing them. New ones work as usual.
 func (g *gate) forget() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

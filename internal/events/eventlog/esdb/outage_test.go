@@ -20,7 +20,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
 )
 
-// patience bounds waits on a busy machine; nothing is timed.
+// patience limits waits on a busy machine. It is not a measurement.
 const patience = time.Minute
 
 // restartable is a node that can stop and restart on its socket, with its log.
@@ -94,7 +94,7 @@ func persistent(
 	}
 }
 
-// Whoever reads the log in an outage finds its beginning and its end, and not each try in between.
+// The log output has the beginning and the end of an outage, but not the attempts in between.
 func TestAnOutageIsTwoLinesOfTheLog(t *testing.T) {
 	node := startRestartable(t)
 	var said lines

@@ -13,18 +13,18 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// A read is done page by page, each page complete before its first event is yielded, so that a page can be repeated
-// after a failure. The first pages are small: many readers need only the last event or two.
+// A read is done in pages. A page is read completely before its first event is yielded, so that it can be repeated
+// after a failure. The first pages are small, because many readers need only the last one or two events.
 const (
 	firstPage    = 16
 	largestPage  = 512
 	maxPageBytes = 4 << 20
 )
 
-// page is a bounded part of a read.
+// page is a part of a read.
 type page struct {
 	events []eventlog.Recorded
-	last   bool // there is no further page
+	last   bool // there are no further pages
 }
 
 // ReadStream implements eventlog.Log.
@@ -53,7 +53,7 @@ func (c *Client) ReadStreamBackwards(ctx context.Context, stream string) iter.Se
 	})
 }
 
-// pages yields a stream's events; next returns where the page after an event starts, or that there is none.
+// pages yields a stream's events. next returns the options of the page after an event, or false if there is none.
 func (c *Client) pages(
 	ctx context.Context, stream string, next func(previous *eventlog.Recorded) (es.ReadStreamOptions, bool),
 ) iter.Seq2[eventlog.Recorded, error] {
@@ -96,7 +96,8 @@ func (c *Client) streamPage(ctx context.Context, stream string, options es.ReadS
 	return p, explained(err)
 }
 
-// Head implements eventlog.Log. It is asked all the time, and hardly ever finds an event of the server's at the end.
+// Head implements eventlog.Log. It is called often, and the last event is hardly ever a system event, so it reads one
+// event first.
 func (c *Client) Head(ctx context.Context) (eventlog.Position, error) {
 	var from es.AllPosition = es.End{}
 	for size := 1; ; size = min(size*firstPage, largestPage) {
@@ -113,7 +114,7 @@ func (c *Client) Head(ctx context.Context) (eventlog.Position, error) {
 			return eventlog.Start(), nil
 		}
 		last := p.events[len(p.events)-1].Position
-		from = es.Position{Commit: last.Commit, Prepare: last.Prepare} // backwards it is exclusive
+		from = es.Position{Commit: last.Commit, Prepare: last.Prepare} // a position is exclusive when reading backwards
 	}
 }
 
@@ -132,7 +133,7 @@ func (c *Client) allPageBackwards(ctx context.Context, from es.AllPosition, size
 	return p, err
 }
 
-// collect reads a page from the library and releases its gRPC stream.
+// collect reads a page from the library and closes its gRPC stream.
 func collect(stream *es.ReadStream, size int) (page, error) {
 	defer stream.Close()
 	var p page
@@ -152,7 +153,7 @@ func collect(stream *es.ReadStream, size int) (page, error) {
 	return p, nil
 }
 
-// explained omits the event store's own text from a refusal.
+// explained replaces a refusal by an error without the event store's own text.
 func explained(err error) error {
 	if err != nil && isRefusal(err) {
 		return refused(err)
@@ -160,10 +161,10 @@ func explained(err error) error {
 	return err
 }
 
-// isSystem reports whether an event is the server's own: their types begin with "$".
+// isSystem reports whether an event is one of the server's own, whose types start with "$".
 func isSystem(event eventlog.Recorded) bool { return strings.HasPrefix(event.Type, "$") }
 
-// binaryContent is the protocol's content type of all that is not JSON.
+// binaryContent is the protocol's content type of all data that is not JSON.
 const binaryContent = "application/octet-stream"
 
 func recorded(event *es.RecordedEvent) eventlog.Recorded {

@@ -12,32 +12,32 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// deliveriesAhead is the number of deliveries that may wait for a slow reader; gRPC's flow control holds back the
-// rest.
+// deliveriesAhead is the number of deliveries that are buffered for a slow reader. gRPC's flow control holds back
+// further ones.
 const deliveriesAhead = 256
 
-// The server examines so many events per batch of a filtered subscription, and sends a checkpoint after so many
-// batches. The library's defaults, 32 and 1, make every 33rd message a checkpoint.
+// A filtered subscription examines searchWindow events per batch, and sends a checkpoint after windowsPerMessage
+// batches. With the library's defaults, 32 and 1, every 33rd message is a checkpoint.
 const (
 	searchWindow      = 512
 	windowsPerMessage = 64
 )
 
-// subscription resumes after the last event that it delivered. The event store's checkpoints of a filtered
-// subscription are not used: they only save it from scanning its own events again, and in some releases they are
-// ahead of an event (KurrentDB issues 4970 and 4975).
+// subscription resumes after the last event that it delivered. It does not use the event store's checkpoints: they
+// would only save scanning system events again, and in some releases they can be ahead of an event (KurrentDB issues
+// 4970 and 4975).
 type subscription struct {
 	client      *Client
 	deliveries  chan eventlog.Delivery
 	after       eventlog.Position
-	interrupted bool // reported as interrupted, and not caught up since
+	interrupted bool // reported as interrupted and not caught up since
 
 	ended chan struct{}
 	err   error // valid once ended is closed
 }
 
-// Subscribe implements eventlog.Log. The subscription ends when ctx ends, the client is closed, or the event store
-// refuses it.
+// Subscribe implements eventlog.Log. The subscription ends when ctx ends, when the client is closed, or when the event
+// store refuses it.
 func (c *Client) Subscribe(ctx context.Context, after eventlog.Position) eventlog.Subscription {
 	s := &subscription{
 		client:     c,
@@ -54,7 +54,7 @@ func (c *Client) Subscribe(ctx context.Context, after eventlog.Position) eventlo
 // Deliveries implements eventlog.Subscription.
 func (s *subscription) Deliveries() <-chan eventlog.Delivery { return s.deliveries }
 
-// Err implements eventlog.Subscription. It is nil until Deliveries is closed.
+// Err implements eventlog.Subscription. It returns nil until Deliveries is closed.
 func (s *subscription) Err() error {
 	select {
 	case <-s.ended:
@@ -70,7 +70,7 @@ func (s *subscription) end(err error) {
 	close(s.deliveries)
 }
 
-// run follows the log through outages, until ctx ends.
+// run follows the log until ctx ends, and resumes after outages.
 func (s *subscription) run(ctx context.Context) error {
 	open, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -99,7 +99,7 @@ func (s *subscription) run(ctx context.Context) error {
 	}
 }
 
-// follow delivers events over one connection, until that fails.
+// follow delivers events from one connection until it fails.
 func (s *subscription) follow(ctx context.Context) error {
 	stream, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -108,11 +108,11 @@ func (s *subscription) follow(ctx context.Context) error {
 		return err
 	}
 	defer conn.done()
-	// If another call detects a failure of the connection, that applies here, too: a subscription may have nothing to
-	// notice it by.
+	// A subscription may have no way to detect a failure of its connection itself, so it ends when another call detects
+	// one.
 	defer context.AfterFunc(conn.retired, cancel)()
 
-	// It does not require the leader: any node has the events in the same order.
+	// It does not require the leader, because all nodes have the events in the same order.
 	_, err = recovering(stream, conn.client, func(ctx context.Context, client *es.Client) (struct{}, error) {
 		return struct{}{}, s.receive(ctx, client, cancel)
 	})
@@ -135,7 +135,7 @@ func (s *subscription) options() es.SubscribeToAllOptions {
 	return options
 }
 
-// receive opens the library's subscription, within the time for one attempt, and delivers its events.
+// receive opens the library's subscription within the timeout of an attempt, and delivers its events.
 func (s *subscription) receive(ctx context.Context, client *es.Client, cancel context.CancelFunc) error {
 	opening := time.AfterFunc(s.client.conf.AttemptTimeout, cancel)
 	library, err := client.SubscribeToAll(ctx, s.options())
@@ -159,7 +159,7 @@ func (s *subscription) receive(ctx context.Context, client *es.Client, cancel co
 	return ctx.Err()
 }
 
-// take delivers an event once, and skips system events.
+// take delivers an event, unless it is a system event or was delivered before.
 func (s *subscription) take(ctx context.Context, event eventlog.Recorded) {
 	if isSystem(event) || event.Position.Compare(s.after) <= 0 {
 		return
@@ -169,7 +169,7 @@ func (s *subscription) take(ctx context.Context, event eventlog.Recorded) {
 	}
 }
 
-// deliver returns false if ctx ended first.
+// deliver returns false if ctx ends first.
 func (s *subscription) deliver(ctx context.Context, d eventlog.Delivery) bool {
 	select {
 	case s.deliveries <- d:

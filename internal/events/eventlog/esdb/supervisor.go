@@ -11,26 +11,26 @@ import (
 	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 )
 
-// supervisor maintains one good connection: it dials on demand, once for all waiting calls, and replaces a retired
+// supervisor maintains one good connection. It dials on demand, once for all waiting calls, and replaces a retired
 // connection.
 type supervisor struct {
 	conf   es.Configuration
-	grace  time.Duration // of a connection
+	grace  time.Duration // passed to each connection
 	logger *slog.Logger
 
 	mu      sync.Mutex
 	current *dialling
-	leader  string // address of the leader according to a node; the next dial tries it first
-	failure string // of the last dial, as it was logged
+	leader  string // address of the leader that a node named; tried first by the next dial
+	failure string // reason of the last dial's failure, or ""
 	closed  bool
 	running sync.WaitGroup // dials and calls
 }
 
-// dialling is a dial, in progress or done.
+// dialling is a dial that is running or done.
 type dialling struct {
 	done chan struct{}
-	conn *connection // when done
-	err  error       // when done
+	conn *connection // set when done
+	err  error       // set when done
 }
 
 var (
@@ -51,7 +51,7 @@ func (s *supervisor) begin(ctx context.Context) (*connection, error) {
 			return nil, errUnsent
 		}
 		if d.err != nil {
-			// Its codes are not passed on: they are not answers to the call.
+			// %v hides the dial's codes, which are not responses to the call
 			return nil, fmt.Errorf("%w: %v", errUnsent, d.err)
 		}
 		if d.conn.begin() {
@@ -60,7 +60,7 @@ func (s *supervisor) begin(ctx context.Context) (*connection, error) {
 	}
 }
 
-// dialling returns the current dial, and begins another if it failed or its connection is retired.
+// dialling returns the current dial. If it failed or its connection is retired, it starts another one.
 func (s *supervisor) dialling() (*dialling, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,15 +91,15 @@ func (s *supervisor) dial(d *dialling) {
 	d.conn, d.err = conn, err
 	close(d.done)
 	late := s.closed && conn != nil
-	s.tell(err)
+	s.report(err)
 	s.mu.Unlock()
 	if late {
 		conn.retire()
 	}
 }
 
-// connect connects to the leader that a node has named. If that fails, it uses the configured addresses: another
-// leader may be known there by now.
+// connect connects to the leader that a node named. If that fails, it uses the configured addresses, where another
+// leader may be known by now.
 func (s *supervisor) connect() (*connection, error) {
 	s.mu.Lock()
 	leader := s.leader
@@ -124,8 +124,8 @@ func (s *supervisor) redirected(leader string) {
 	s.leader = leader
 }
 
-// tell logs why the event store cannot be reached, once per reason.
-func (s *supervisor) tell(err error) {
+// report logs why the event store cannot be reached, unless the reason is the same as last time.
+func (s *supervisor) report(err error) {
 	failure := ""
 	if err != nil {
 		failure = undialled(err, s.conf.DisableTLS)
@@ -136,14 +136,14 @@ func (s *supervisor) tell(err error) {
 	s.failure = failure
 }
 
-// unreachable returns why the last dial failed, "" if it did not.
+// unreachable returns the reason why the last dial failed, or "" if it succeeded.
 func (s *supervisor) unreachable() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.failure
 }
 
-// spawn runs f in a goroutine that close waits for. It returns false after close.
+// spawn runs f in a goroutine that wait waits for. It returns false after close.
 func (s *supervisor) spawn(f func()) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,7 +154,7 @@ func (s *supervisor) spawn(f func()) bool {
 	return true
 }
 
-// close refuses further calls. wait waits for those in progress, whose contexts the caller has ended.
+// close refuses further calls. Then wait waits for the running calls, whose contexts the caller has ended.
 func (s *supervisor) close() {
 	s.mu.Lock()
 	s.closed = true
@@ -168,7 +168,7 @@ func (s *supervisor) close() {
 		if current.conn != nil {
 			current.conn.retire()
 		}
-	default: // dial will retire it
+	default: // dial will retire the connection
 	}
 }
 

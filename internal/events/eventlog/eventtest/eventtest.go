@@ -1,5 +1,5 @@
-// Package eventtest checks that all events ever written remain readable. A slice calls Golden in a test of its own,
-// with an example of each version of each of its event types.
+// Package eventtest checks that all events ever written remain readable. Each slice calls Golden in a test, with an
+// example of each version of its event types.
 package eventtest
 
 import (
@@ -22,30 +22,30 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files that are missing, from the examples")
 
-// Folder is the folder of the golden files of a package: what logs contain, permanently. They are added, never
-// changed or removed.
+// Folder is the folder of a package's golden files, which have the same content as events in logs. Files may be added,
+// but not changed or removed.
 const Folder = "testdata/events"
 
-// Example is the event to which a golden file decodes today. The file of the newest version was written from it.
+// Example is the event that a golden file decodes to. The file of the newest version was written from it.
 type Example struct {
 	Name    string
 	Version int
-	Variant string // distinguishes the examples of one version, which differ in optional fields; "" for the first
+	Variant string // distinguishes examples of a version with different optional fields; "" for the first
 	Event   any
 }
 
-// Of returns the example of a version of an event type.
+// Of returns an example of a version of an event type.
 func Of(name string, version int, event any) Example {
 	return Example{Name: name, Version: version, Event: event}
 }
 
-// As returns the example as a further one of its version; the name of its file contains the variant.
+// As returns a further example of the version. Its file name contains the variant.
 func (e Example) As(variant string) Example {
 	e.Variant = variant
 	return e
 }
 
-// File returns the golden file of the example.
+// File returns the path of the example's golden file.
 func (e Example) File() string {
 	name := fmt.Sprintf("%s.v%d", e.Name, e.Version)
 	if e.Variant != "" {
@@ -54,8 +54,8 @@ func (e Example) File() string {
 	return filepath.Join(Folder, name+".json")
 }
 
-// Golden checks that every version of every type has an example, that its golden file decodes to it, that the newest
-// version is encoded as in its file, and that the type of every golden file still exists.
+// Golden checks that every version of every type has an example, that its golden file decodes to the example, that the
+// newest version encodes to its file, and that every golden file has an example.
 func Golden(t *testing.T, types []eventlog.Type, examples ...Example) {
 	t.Helper()
 	registry, err := eventlog.NewRegistry(types...)
@@ -66,7 +66,7 @@ func Golden(t *testing.T, types []eventlog.Type, examples ...Example) {
 			ofVersion := g.of(eventType.Name(), version)
 			require.NotEmpty(t, ofVersion, "add an example of %s version %d, then run this test with -update", eventType.Name(),
 				version)
-			if version == eventType.Version() { // an older one has no value for the fields that came later
+			if version == eventType.Version() { // an older version has no value for later fields
 				requireEveryField(t, ofVersion)
 			}
 			for _, e := range ofVersion {
@@ -123,12 +123,12 @@ func (g golden) checkFiles(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(Folder, "*"))
 	require.NoError(t, err)
 	for _, file := range files {
-		require.True(t, known[file], "%s: logs hold this event, and no example reads it any more", file)
+		require.True(t, known[file], "%s: logs hold this event, and it has no example", file)
 	}
 }
 
-// requireEveryField refuses a field that is zero in all examples of a version: the test would not detect that the
-// field is lost.
+// requireEveryField fails if a field is zero in all examples of a version. The test would not detect that such a field
+// is lost.
 func requireEveryField(t *testing.T, examples []Example) {
 	t.Helper()
 	set := map[string]bool{}

@@ -119,7 +119,7 @@ func appendRepeatedAtOnce(t *testing.T, log *bench) {
 	}
 }
 
-// A caller that did not learn the outcome of an append, because the context ended, learns it by repeating it.
+// A caller that does not know the outcome of an append, because its context ended, learns it by repeating the append.
 func appendSettled(t *testing.T, log *bench) {
 	stream := newStream()
 	for revision := eventlog.NoStream; revision < 20; revision++ {

@@ -1,4 +1,4 @@
-// Package logtest is the contract suite that every eventlog.Log passes.
+// Package logtest has the contract suite that every eventlog.Log has to pass.
 package logtest
 
 import (
@@ -13,12 +13,11 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// patience bounds a test on a busy machine; nothing is timed.
+// patience limits each test, even on a busy machine. It is not a measurement.
 const patience = time.Minute
 
-// Run runs the suite. open returns a log, which may contain anything and have other writers at the same time: the
-// suite only uses streams of its own, and makes no assertions about others. In a cluster the log reads its own
-// writes.
+// Run runs the suite. open returns a log, which may contain other events and have other writers: the suite only uses
+// streams of its own, and makes no assertions about others. In a cluster, the log must read its own writes.
 func Run(t *testing.T, open func(t *testing.T) eventlog.Log) {
 	tests := []struct {
 		name string

@@ -44,7 +44,7 @@ func readFrom(t *testing.T, log *bench) {
 }
 
 func readLong(t *testing.T, log *bench) {
-	// The sizes are around the ends of pages.
+	// The sizes are at and around the ends of pages.
 	for _, size := range []int{1, 15, 16, 17, 80, 336, 1500} {
 		stream := newStream()
 		ids := proposedIDs(log.fill(t, stream, size))
@@ -88,7 +88,7 @@ func readStopsEarly(t *testing.T, log *bench) {
 			break
 		}
 	}
-	require.Len(t, log.forwards(t, stream, 90), 10, "the log goes on answering")
+	require.Len(t, log.forwards(t, stream, 90), 10, "the log still responds")
 }
 
 func readEndedContext(t *testing.T, log *bench) {
@@ -108,7 +108,7 @@ func readEndedContext(t *testing.T, log *bench) {
 			cancel()
 		}
 	}
-	require.Len(t, errs, 1, "nothing is yielded after an error")
+	require.Len(t, errs, 1, "an error is the last element")
 	require.ErrorIs(t, errs[0], context.Canceled)
 	require.Less(t, read, 1000)
 
@@ -129,7 +129,7 @@ func readBackwardsEndedContext(t *testing.T, log *bench) {
 		}
 		cancel()
 	}
-	require.Len(t, errs, 1, "nothing is yielded after an error")
+	require.Len(t, errs, 1, "an error is the last element")
 	require.ErrorIs(t, errs[0], context.Canceled)
 }
 
@@ -169,7 +169,7 @@ func positionsGrow(t *testing.T, log *bench) {
 	}
 }
 
-// Others may write to the log meanwhile, so the head may also be after what we wrote.
+// Other writers may append events meanwhile, so the head may be after our events.
 func headIsLast(t *testing.T, log *bench) {
 	stream := newStream()
 	last := log.appended(t, stream, eventlog.NoStream, events("a", "b")...)

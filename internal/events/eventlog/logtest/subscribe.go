@@ -11,8 +11,8 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// Reader receives a subscription's deliveries and keeps the events of chosen streams. It fails the test if the log
-// goes backwards.
+// Reader receives a subscription's deliveries and keeps the events of some streams. It fails the test if positions do
+// not increase.
 type Reader struct {
 	eventlog.Subscription
 	Interruptions int
@@ -30,7 +30,7 @@ func streamIs(stream string) func(string) bool {
 	return func(other string) bool { return other == stream }
 }
 
-// Next returns the next events of the chosen streams.
+// Next returns the next n events of these streams.
 func (r *Reader) Next(t testing.TB, n int) []eventlog.Recorded {
 	t.Helper()
 	var got []eventlog.Recorded
@@ -43,7 +43,7 @@ func (r *Reader) Next(t testing.TB, n int) []eventlog.Recorded {
 	return got
 }
 
-// CaughtUp returns the events of the chosen streams up to the next KindCaughtUp.
+// CaughtUp returns the events of these streams up to the next KindCaughtUp.
 func (r *Reader) CaughtUp(t testing.TB) []eventlog.Recorded {
 	t.Helper()
 	var got []eventlog.Recorded
@@ -140,7 +140,7 @@ func subscribeSlowReader(t *testing.T, log *bench) {
 	reader := NewReader(log.Subscribe(log.ctx, before.Position), before.Position, streamIs(stream))
 	reader.CaughtUp(t)
 
-	ids := proposedIDs(log.fill(t, stream, 5000)) // they are not read meanwhile
+	ids := proposedIDs(log.fill(t, stream, 5000)) // they are not read yet
 
 	require.Equal(t, ids, recordedIDs(reader.Next(t, 5000)))
 }
@@ -174,7 +174,7 @@ func subscribeConcurrentWriters(t *testing.T, log *bench) {
 	wait.Wait()
 }
 
-// Whoever reads on after the end of a subscription has no gap, and is not told that this is all.
+// A reader that continues after the end of a subscription finds no gap, and no false KindCaughtUp.
 func subscribeEndsWithoutGap(t *testing.T, log *bench) {
 	stream := newStream()
 	log.fill(t, stream, 200)

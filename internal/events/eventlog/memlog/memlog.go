@@ -1,4 +1,4 @@
-// Package memlog is an event log in memory, for tests of decisions on a log. It has no outages.
+// Package memlog implements the event log in memory, for tests of commands and process managers. It has no outages.
 package memlog
 
 import (
@@ -13,14 +13,14 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// maxAppend is the maximum number of bytes of data and metadata in an append, which is EventStoreDB's default.
+// maxAppend is the maximum number of bytes of data and metadata in an append. It is EventStoreDB's default.
 const maxAppend = 1 << 20
 
 // Log is an eventlog.Log in memory.
 type Log struct {
 	mu      sync.Mutex
 	all     []eventlog.Recorded
-	streams map[string][]int // the indices of their events in all
+	streams map[string][]int // indices into all
 	grown   chan struct{}    // closed and replaced by each append
 }
 
@@ -58,7 +58,7 @@ func (l *Log) Append(
 	return eventlog.Appended{Revision: end, Position: l.all[l.streams[stream][end]].Position}, nil
 }
 
-// has reports whether these events follow the revision in the stream: the append is a repeated one.
+// has reports whether these events follow the revision in the stream, as after an identical append.
 func (l *Log) has(stream string, revision eventlog.Revision, events []eventlog.Proposed) bool {
 	written := l.streams[stream]
 	if int(revision)+len(events) >= len(written) {
@@ -164,7 +164,7 @@ func (s *subscription) Err() error {
 	return s.err
 }
 
-// run delivers the events from an index on, without a gap: once ctx has ended, nothing more is delivered.
+// run delivers the events from index next on. It delivers no event after a gap: when ctx ends, it stops.
 func (s *subscription) run(next int) {
 	defer close(s.deliveries)
 	for live := false; s.ctx.Err() == nil; live = true {
@@ -194,7 +194,7 @@ func (s *subscription) deliver(events []eventlog.Recorded) bool {
 	return true
 }
 
-// send returns false once ctx has ended.
+// send returns false if ctx has ended.
 func (s *subscription) send(delivery eventlog.Delivery) bool {
 	select {
 	case s.deliveries <- delivery:

@@ -32,7 +32,7 @@ func StartIn(t testing.TB, dir string) string {
 	return Socket(dir)
 }
 
-// Open opens a node on the log in dir; the caller closes it. Its socket is Socket(dir).
+// Open opens a node on the log in dir, which the caller has to close. Its socket is Socket(dir).
 func Open(t testing.TB, dir string) *eventnode.Node {
 	t.Helper()
 	node, err := eventnode.Open(eventnode.Config{
@@ -64,11 +64,11 @@ func Dir(t testing.TB) string {
 // Socket returns the path of the socket of a node opened in dir.
 func Socket(dir string) string { return filepath.Join(dir, "socket") }
 
-// patience bounds a call on a busy machine; nothing is timed.
+// patience limits a call on a busy machine. It is not a measurement.
 const patience = time.Minute
 
-// Configuration returns the configuration of a client of the node at the socket. The connection string does not
-// support socket paths, so the address is set afterwards.
+// Configuration returns the configuration of a client of the node at the socket. A connection string cannot contain the
+// path of a socket, so the address is set afterwards.
 func Configuration(t testing.TB, socket string) *esdb.Configuration {
 	t.Helper()
 	configuration, err := esdb.ParseConnectionString("esdb://localhost?tls=false")
@@ -77,7 +77,7 @@ func Configuration(t testing.TB, socket string) *esdb.Configuration {
 	}
 	configuration.Address = "unix://" + socket
 	configuration.Logger = esdb.NoopLogging()
-	deadline := patience // the client's own is 10 s
+	deadline := patience // the client's default is 10 s
 	configuration.DefaultDeadline = &deadline
 	return configuration
 }

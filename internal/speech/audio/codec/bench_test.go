@@ -12,7 +12,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio"
 )
 
-// chunk is 49 ms, as espeak-ng delivers it.
+// chunk is 49 ms of samples, as from espeak-ng.
 const chunk = 2 * 1081
 
 // BenchmarkFirstByte measures the time from opening a stream to its first encoded byte.
@@ -37,7 +37,7 @@ func BenchmarkFirstByte(b *testing.B) {
 	}
 }
 
-// BenchmarkThroughput encodes six seconds at a time in one stream, and in many.
+// BenchmarkThroughput encodes pieces of six seconds in one stream, and in many.
 func BenchmarkThroughput(b *testing.B) {
 	encoders := audio.NewEncoders(openPool(b, 2, time.Minute))
 	const seconds = 6

@@ -10,15 +10,15 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio/codec/protocol"
 )
 
-// busyPause is the time between two attempts to continue while every process is full.
+// busyPause is the pause between two attempts to continue while all processes are full.
 const busyPause = 50 * time.Millisecond
 
-// encoder is one stream of a process after the other: while it rests it has none.
+// encoder encodes with a stream of a codec process. After each rest it gets another stream.
 type encoder struct {
 	pool    *Pool
-	opening protocol.Opening // of the next stream
+	opening protocol.Opening // for the next stream
 	current *stream          // nil while it rests
-	left    []byte           // of the last stream, for the next caller
+	left    []byte           // last bytes of the previous stream, for the next result
 }
 
 var _ audio.Encoder = (*encoder)(nil)
@@ -65,7 +65,7 @@ func (e *encoder) Rest(ctx context.Context) error {
 	return nil
 }
 
-// Wake waits while every process is full, for the pool's timeout at most: its client is served already.
+// Wake waits while all processes are full, at most for the pool's timeout, because its client is already being served.
 func (e *encoder) Wake(ctx context.Context) error {
 	if e.current != nil {
 		return nil

@@ -40,7 +40,7 @@ func tone(rate int, seconds float64) []byte {
 	return pcm
 }
 
-// encode encodes a stream in chunks and returns its bytes, and how many there were before the last chunk.
+// encode encodes a stream in chunks. It returns the bytes, and the number of them before the last chunk.
 func encode(t testing.TB, encoders audio.Encoders, spec audio.Spec, chunks ...[]byte) (encoded []byte, early int) {
 	t.Helper()
 	ctx := context.Background()
@@ -139,7 +139,7 @@ func heard(decoded libavtest.Decoded) (low, high float64) {
 	return low, high
 }
 
-// longestDelay returns the maximum that encoder and decoder add to the length, in seconds.
+// longestDelay returns the maximum delay of encoder and decoder in seconds.
 func longestDelay(spec audio.Spec) float64 {
 	switch spec.Format {
 	case audio.MP3:
@@ -184,7 +184,7 @@ func TestEveryFormatCarriesTheWholeSpeech(t *testing.T) {
 	}
 }
 
-// requireDuration checks that a WebM file says how long it is, to within a frame.
+// requireDuration checks the duration in a WebM file to within a frame.
 func requireDuration(t *testing.T, webm []byte, seconds float64) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "speech.webm")

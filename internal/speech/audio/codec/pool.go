@@ -1,4 +1,4 @@
-// Package codec runs the processes that encode with libav and distributes streams over them. When a process dies or
+// Package codec runs the processes that encode with libav, and distributes streams among them. When a process dies or
 // stalls, its streams fail and it is replaced.
 package codec
 
@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	// ErrCodecFailed means that a stream was lost: its process died, stalled or could not encode it.
+	// ErrCodecFailed means that a stream was lost, because its process died, stalled or could not encode it.
 	ErrCodecFailed = domain.Refuse(domain.Unavailable, "The codec failed")
 	// ErrBusy means that every process has the maximum number of streams.
 	ErrBusy = domain.Refuse(domain.Unavailable, "All codec processes are full")
@@ -28,15 +28,15 @@ var (
 
 const (
 	defaultTimeout = 10 * time.Second
-	openAttempts   = 3 // a process may die while a stream opens; nothing is lost by trying another
+	openAttempts   = 3 // a process may die while a stream opens, and another one can still open it
 )
 
 // Config configures a Pool.
 type Config struct {
-	Command workers.Command // speechworker in its mode "codec"
-	Size    int             // processes; 0 means one per processor
-	Timeout time.Duration   // in which a process must answer a request, or it counts as stalled; 0 means 10 s
-	Logger  *slog.Logger    // nil logs nothing
+	Command workers.Command // speechworker in mode "codec"
+	Size    int             // number of processes; 0 means one per processor
+	Timeout time.Duration   // after which a process without a response counts as stalled; 0 means 10 s
+	Logger  *slog.Logger    // nil discards messages
 }
 
 func (c Config) withDefaults() Config {
@@ -59,10 +59,10 @@ func (c Config) withDefaults() Config {
 type Pool struct {
 	config  Config
 	stop    context.CancelFunc
-	running sync.WaitGroup // the supervisors
+	running sync.WaitGroup // supervisors
 
 	mu       sync.Mutex
-	procs    []*process    // the live ones
+	procs    []*process    // live processes
 	changed  chan struct{} // closed and replaced when procs changes
 	restarts uint64
 	closed   bool
@@ -70,15 +70,15 @@ type Pool struct {
 
 var _ audio.Encoders = (*Pool)(nil)
 
-// Stats are the figures of a pool at one moment.
+// Stats has the current state of a pool.
 type Stats struct {
 	Size     int    // configured number of processes
 	Running  int    // processes that accept streams
 	Streams  int    // open streams
-	Restarts uint64 // processes that were replaced since the pool was opened
+	Restarts uint64 // processes replaced since Open
 }
 
-// Open starts the processes and verifies that each of them can encode. It returns an error if one cannot.
+// Open starts the processes, and returns an error unless all of them can encode.
 func Open(config Config) (*Pool, error) {
 	config = config.withDefaults()
 	first := make([]*process, config.Size)
@@ -102,8 +102,8 @@ func Open(config Config) (*Pool, error) {
 	return pool, nil
 }
 
-// Open starts a stream: MP3, AAC or WebM, or PCMS16LE if only the rate is to change. While no process is running it
-// waits for one, until ctx ends or for the pool's timeout.
+// Open starts a stream in one of protocol.Codecs, or in PCMS16LE to change only the rate. If no process is running, it
+// waits for one until ctx ends, but at most for the pool's timeout.
 func (p *Pool) Open(ctx context.Context, spec audio.Spec, inputRate int) (audio.Encoder, error) {
 	opening := protocol.Opening{Format: spec.Format, SampleRate: spec.SampleRate, InputRate: inputRate}
 	if err := opening.Check(); err != nil {
@@ -170,10 +170,10 @@ func fewestStreams(procs []*process) *process {
 	return least
 }
 
-// Healthy reports whether streams can be opened without waiting for a process.
+// Healthy reports whether a process is running, so that Open does not have to wait.
 func (p *Pool) Healthy() bool { return p.Stats().Running > 0 }
 
-// Stats returns the figures of the pool.
+// Stats returns the current state of the pool.
 func (p *Pool) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -188,7 +188,7 @@ func (p *Pool) Stats() Stats {
 	return stats
 }
 
-// Close stops all processes and waits for them. Streams that are still open fail with ErrCodecFailed.
+// Close stops all processes and waits for them. Open streams fail with ErrCodecFailed.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	p.closed = true

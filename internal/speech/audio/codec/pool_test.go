@@ -21,7 +21,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio/codec/protocol"
 )
 
-const soon = time.Minute // for what must happen, even on a slow machine
+const soon = time.Minute // bounds waits on a slow machine
 
 var mp3 = audio.Spec{Format: audio.MP3, SampleRate: 24000}
 
@@ -104,7 +104,7 @@ func TestAKilledProcessCostsItsOwnStreams(t *testing.T) {
 	}
 	require.Equal(t, 10, lost)
 
-	// and the pool continues, at once and soon with two processes again
+	// and the pool continues immediately, and soon with two processes again
 	got, _ := encode(t, pool, mp3, input)
 	require.Equal(t, want, got)
 	requireRunning(t, pool, 2)

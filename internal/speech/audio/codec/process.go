@@ -12,28 +12,28 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio/codec/protocol"
 )
 
-// closeGrace is the time that a process has to exit after the end of its input.
+// closeGrace is the time for a process to exit after the end of its input.
 const closeGrace = 2 * time.Second
 
-var errNoRequest = errors.New("the codec process answered what was not asked")
+var errNoRequest = errors.New("the codec process sent an unexpected reply")
 
-// process is one codec process with its streams.
+// process is a codec process with its streams.
 type process struct {
 	worker  *workers.Process
 	timeout time.Duration
-	// requests is large enough that sending to it never blocks, so that a process that reads slowly delays no stream: a
-	// stream has at most one request and one Close in it.
+	// requests has room for all requests, so that a process that reads slowly delays no stream. A stream has at most one
+	// request and one Close in it.
 	requests chan workers.Frame
-	ended    chan struct{} // closed when the process has exited and all of its streams have failed
+	ended    chan struct{} // closed when the process has exited and its streams have failed
 	running  sync.WaitGroup
 
 	mu      sync.Mutex
 	streams map[uint32]*stream
 	lastID  uint32
-	err     error // the reason why the process ended, or is about to; nil while it runs
+	err     error // why the process ended or will end; nil while it runs
 }
 
-// startProcess starts a process and verifies that it encodes, which also loads its tables before the first client.
+// startProcess starts a process and tests it, which also initialises its tables before the first client.
 func startProcess(config Config) (*process, error) {
 	worker, err := workers.Start(config.Command)
 	if err != nil {
@@ -57,7 +57,7 @@ func (p *process) prove() error {
 	const rate = 24000
 	silence := make([]byte, 2*rate/10)
 	for _, format := range protocol.Codecs() {
-		ctx := context.Background() // every request is bounded by the process's own timeout
+		ctx := context.Background() // every request has the process's own timeout
 		st, err := p.open(ctx, protocol.Opening{Format: format, SampleRate: rate, InputRate: rate})
 		if err != nil {
 			return fmt.Errorf("trying %s: %w", format, err)
@@ -99,14 +99,14 @@ func (p *process) newStream() (*stream, error) {
 	}
 	p.lastID++
 	for p.streams[p.lastID] != nil {
-		p.lastID++ // after four billion streams the numbers wrap around
+		p.lastID++ // ids wrap around after four billion streams
 	}
 	st := &stream{process: p, id: p.lastID, replies: make(chan workers.Frame, 1), lost: make(chan struct{})}
 	p.streams[st.id] = st
 	return st, nil
 }
 
-// load returns the number of streams, and whether the process accepts more.
+// load returns the number of streams, and whether the process is running.
 func (p *process) load() (streams int, alive bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -144,7 +144,7 @@ func (p *process) receive() {
 			err = p.deliver(frame)
 		}
 		if errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF // the owner of a stream would take io.EOF for its regular end
+			err = io.ErrUnexpectedEOF // io.EOF would look like the regular end of a stream
 		}
 		if err != nil {
 			p.abandon(fmt.Errorf("reading from the codec process: %w", err))
@@ -171,11 +171,11 @@ func (p *process) deliver(reply workers.Frame) error {
 		return errNoRequest
 	}
 	st.callTimer.stop()
-	st.replies <- reply // never blocks: there is room for the reply to the one request in flight
+	st.replies <- reply // never blocks: it has room for the reply to the only request in flight
 	return nil
 }
 
-// abandon kills the process, whose streams then fail for this reason. Only the first reason counts.
+// abandon kills the process. Its streams fail with the first reason.
 func (p *process) abandon(reason error) {
 	p.mu.Lock()
 	if p.err == nil {
@@ -199,7 +199,7 @@ func (p *process) loseStreams() {
 	clear(p.streams)
 }
 
-// close lets the process exit by itself, kills it if it does not, and waits for it. A nil process is closed.
+// close ends the process's input, kills it if it does not exit, and waits for it. p may be nil.
 func (p *process) close() {
 	if p == nil {
 		return

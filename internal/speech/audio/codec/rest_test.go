@@ -16,7 +16,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio/codec/protocol"
 )
 
-// A client hears the same from an encoder that has rested, apart from 20 ms of silence at most.
+// The output of an encoder that rests sounds the same, except for at most 20 ms of additional silence.
 func TestARestIsNotHeard(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -47,7 +47,7 @@ func TestARestIsNotHeard(t *testing.T) {
 			require.NoError(t, err)
 			rested = append(rested, last...)
 
-			// then the phrases are whole, at their places, and nothing else is heard
+			// then the phrases are complete, at their times, and there is no other sound
 			want, got := decode(t, spec, steadily), decode(t, spec, rested)
 			low, high := heard(got)
 			require.InDelta(t, phrases*0.9, low, 0.04, "seconds of 440 Hz")
@@ -65,7 +65,7 @@ func TestARestIsNotHeard(t *testing.T) {
 	}
 }
 
-// starts returns when sounds begin after at least 15 ms of silence, in seconds.
+// starts returns the times in seconds at which sounds start after at least 15 ms of silence.
 func starts(samples []float32, rate int) (starts []float64) {
 	silent := rate
 	for i, sample := range samples {
@@ -107,7 +107,7 @@ func timecode(t *testing.T, cluster []byte) uint64 {
 	return binary.BigEndian.Uint64(append(make([]byte, 8-size), cluster[at+2:at+2+size]...))
 }
 
-// An encoder that rests leaves its place to others, and waits for another one when it goes on.
+// An encoder that rests frees its slot for others, and waits for another one to continue.
 func TestAFullPoolRefusesNewStreamsOnly(t *testing.T) {
 	pool := openPool(t, 1, time.Minute)
 	ctx := context.Background()
@@ -117,13 +117,13 @@ func TestAFullPoolRefusesNewStreamsOnly(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, resting.Rest(ctx))
 
-	// given as many streams as there may be
+	// given the maximum number of streams
 	var others []audio.Encoder
 	for range protocol.MaxStreams {
 		others = append(others, openStream(t, pool))
 	}
 
-	// when one more is opened, then it is refused, and the others go on
+	// when one more is opened, then it is refused, and the others continue
 	_, err = pool.Open(ctx, mp3, engineRate)
 	require.ErrorIs(t, err, codec.ErrBusy)
 	for _, other := range others {
@@ -131,7 +131,7 @@ func TestAFullPoolRefusesNewStreamsOnly(t *testing.T) {
 		require.NoError(t, err)
 	}
 
-	// and the one that has rested goes on when a place is free
+	// and the one that rested continues when a slot is free
 	gone, leave := context.WithCancel(ctx)
 	leave()
 	require.Error(t, resting.Wake(gone))

@@ -19,12 +19,12 @@ var (
 type stream struct {
 	process *process
 	id      uint32
-	replies chan workers.Frame // at most the one reply to the request in flight
-	lost    chan struct{}      // closed when the process is gone
-	err     error              // set by the calls if no further one is possible
+	replies chan workers.Frame // has room for the reply to the request in flight
+	lost    chan struct{}      // closed when the process has exited
+	err     error              // set when no further call is possible
 
 	// Guarded by the process's mutex.
-	callTimer, closeTimer timer // run while a request is in flight
+	callTimer, closeTimer timer // running while a request is in flight
 	closed                bool  // Close was requested
 }
 
@@ -45,7 +45,7 @@ func (s *stream) Encode(ctx context.Context, pcm []byte) ([]byte, error) {
 	return encoded, nil
 }
 
-// join avoids a copy if there is only one part, which is the usual case.
+// join concatenates encoded bytes. It usually avoids a copy.
 func join(encoded, part []byte) []byte {
 	if len(encoded) == 0 {
 		return part
@@ -75,7 +75,7 @@ func (s *stream) rest(ctx context.Context) (end protocol.Continued, encoded []by
 	return end, encoded, nil
 }
 
-// call sends a request and waits for its reply. A stream whose call failed, or was cancelled, can only be closed.
+// call sends a request and waits for its reply. After an error, the stream can only be closed.
 func (s *stream) call(ctx context.Context, kind byte, payload []byte) ([]byte, error) {
 	if s.err == nil {
 		s.err = ctx.Err()
@@ -108,7 +108,7 @@ func (s *stream) request(kind byte, payload []byte) {
 	p.request(workers.Frame{Kind: kind, Stream: s.id, Payload: payload})
 }
 
-// Close abandons the stream without waiting. Its slot in the process is free when the process has confirmed.
+// Close abandons the stream without waiting. The process's slot is freed when the process confirms.
 func (s *stream) Close() {
 	p := s.process
 	p.mu.Lock()

@@ -9,12 +9,12 @@ import (
 	"github.com/recital-tts/recital/internal/process/supervise"
 )
 
-// replacing is the policy for replacing processes that exited.
+// replacing is the policy for restarting processes.
 var replacing = supervise.Policy{
 	FirstDelay: 50 * time.Millisecond, LongestDelay: 5 * time.Second, Steady: 10 * time.Second,
 }
 
-// supervise keeps proc, and its replacements, running until ctx ends.
+// supervise keeps a process and its replacements running until ctx ends.
 func (p *Pool) supervise(ctx context.Context, proc *process) {
 	supervise.Child[*process]{
 		Name: "codec", Start: p.replacement, Serve: p.watch, Policy: replacing, Logger: p.config.Logger,
@@ -30,7 +30,7 @@ func (p *Pool) replacement(context.Context) (*process, error) {
 	return proc, nil
 }
 
-// watch removes a process from the pool once it has exited, or ctx has ended.
+// watch removes a process from the pool when it exits or ctx ends.
 func (p *Pool) watch(ctx context.Context, proc *process) (useful bool, err error) {
 	select {
 	case <-ctx.Done():
@@ -56,7 +56,7 @@ func (p *Pool) remove(proc *process) {
 	p.announce()
 }
 
-// announce wakes those that wait for a change. It is called with the mutex held.
+// announce wakes the callers that wait for a change. p.mu must be held.
 func (p *Pool) announce() {
 	close(p.changed)
 	p.changed = make(chan struct{})

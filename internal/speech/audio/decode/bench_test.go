@@ -15,8 +15,8 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// BenchmarkDecode compares the seconds of sound that an upload gives in a second with those of libav in this process,
-// without a process, a pipe, confinement or another rate.
+// BenchmarkDecode measures the seconds of audio decoded per second, compared with libav in this process, without a
+// separate process, a pipe, confinement or resampling.
 func BenchmarkDecode(b *testing.B) {
 	seconds := float64(benchtest.Size(300, 20))
 	for _, c := range []struct {

@@ -1,6 +1,6 @@
-// Package decode decodes uploads in processes of their own: speechworker in its mode "decode", one for each upload,
-// which has given up everything but the pipe to recitald before it looks at the first byte (package confine). A file
-// that makes it crash, hang or grow is unusable, and harms nobody.
+// Package decode decodes uploads in separate processes, speechworker in mode "decode", one per upload. A process gives
+// up everything but the pipes to recitald before it reads the first byte (package confine). A file that makes it crash,
+// hang or grow counts as unusable, and does no harm.
 package decode
 
 import (
@@ -22,17 +22,17 @@ import (
 var (
 	// errUnavailable means that decoding itself does not work.
 	errUnavailable = domain.Refuse(domain.Unavailable, "The decoder of uploads is not available")
-	// errTimeout means that the machine was too slow, or the process was stopped: one that only works ends with its
+	// errTimeout means that the machine was too slow or the process was stopped. A process that is merely busy ends by its
 	// processor time.
 	errTimeout = domain.Refuse(domain.Unavailable, "Decoding the upload took too long")
 )
 
 // Config configures a Pool.
 type Config struct {
-	Command   workers.Command // speechworker in its mode "decode"
-	Processes int             // at once; 0 means one per processor
-	Timeout   time.Duration   // for which a process may neither read nor write; 0 means 2 min
-	Logger    *slog.Logger    // nil logs nothing
+	Command   workers.Command // speechworker in mode "decode"
+	Processes int             // maximum number; 0 means one per processor
+	Timeout   time.Duration   // without a read or write by the process; 0 means 2 min
+	Logger    *slog.Logger    // nil discards messages
 }
 
 func (c Config) withDefaults() Config {
@@ -52,22 +52,22 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Pool bounds the processes that decode. It is safe for concurrent use.
+// Pool limits the number of decoding processes. It is safe for concurrent use.
 type Pool struct {
 	config Config
-	places chan struct{}
+	slots  chan struct{}
 }
 
 var _ audio.Decoder = (*Pool)(nil)
 
-// NewPool returns a Pool, which has no process while nothing is decoded.
+// NewPool returns a Pool. It has no process while no upload is being decoded.
 func NewPool(config Config) *Pool {
 	config = config.withDefaults()
-	return &Pool{config: config, places: make(chan struct{}, config.Processes)}
+	return &Pool{config: config, slots: make(chan struct{}, config.Processes)}
 }
 
 // Running returns the number of uploads that are being decoded.
-func (p *Pool) Running() int { return len(p.places) }
+func (p *Pool) Running() int { return len(p.slots) }
 
 // Decode implements audio.Decoder. It waits for a process until ctx ends.
 func (p *Pool) Decode(
@@ -78,15 +78,15 @@ func (p *Pool) Decode(
 		return audio.Decoded{}, err
 	}
 	select {
-	case p.places <- struct{}{}:
+	case p.slots <- struct{}{}:
 	case <-ctx.Done():
 		return audio.Decoded{}, fmt.Errorf("waiting for a decoder: %w", context.Cause(ctx))
 	}
-	defer func() { <-p.places }()
+	defer func() { <-p.slots }()
 	return p.decode(ctx, upload, pcm, limits, container)
 }
 
-// examine returns the container of an upload, or refuses it before anything is started.
+// examine returns the container of an upload. It refuses an upload that is too large or of an unsupported format.
 func examine(upload audio.Upload, limits audio.DecodeLimits) (container string, err error) {
 	if limits.Bytes > 0 && upload.Size() > limits.Bytes {
 		return "", &audio.UnusableError{Fault: audio.TooLarge, Message: "The file is too large"}
@@ -147,10 +147,11 @@ func opening(upload audio.Upload, limits audio.DecodeLimits, container string) p
 	}
 }
 
-// cpuSeconds is far more than decoding takes: the slowest codec takes 3 ms for a second of sound.
+// cpuSeconds returns a limit that is far above the time that decoding needs: the slowest codec needs 3 ms per second of
+// audio.
 func cpuSeconds(longest time.Duration) int { return 10 + int(longest.Seconds()/50) }
 
-// explained adds the limit to the message of an upload that is too long.
+// explained adds the limit to the message for an upload that is too long.
 func (p *Pool) explained(err error, limits audio.DecodeLimits) error {
 	var unusable *audio.UnusableError
 	if errors.As(err, &unusable) && unusable.Fault == audio.TooLong {
@@ -159,11 +160,11 @@ func (p *Pool) explained(err error, limits audio.DecodeLimits) error {
 	return err
 }
 
-// sniffed is how many bytes of an upload decide on its container.
+// sniffed is the number of bytes that determine an upload's container.
 const sniffed = 12
 
-// containerOf returns the name of the container that begins with some bytes, and "" for one that is not supported. What
-// a client says of its upload does not count, and no other demuxer ever looks at it.
+// containerOf returns the name of the container that starts with head, or "" if it is not supported. It does not depend
+// on the client's claims, and no other demuxer reads the upload.
 func containerOf(head []byte) string {
 	switch {
 	case hasAt(head, 0, "RIFF") && hasAt(head, 8, "WAVE"), hasAt(head, 0, "RF64") && hasAt(head, 8, "WAVE"):
@@ -188,7 +189,7 @@ func hasAt(head []byte, offset int, magic string) bool {
 	return len(head) >= offset && bytes.HasPrefix(head[offset:], []byte(magic))
 }
 
-// isMP4 recognises the boxes that files begin with (ISO/IEC 14496-12); older ones have no ftyp.
+// isMP4 recognises the first boxes of files (ISO/IEC 14496-12). Old files have no ftyp.
 func isMP4(head []byte) bool {
 	for _, box := range []string{"ftyp", "moov", "mdat", "free", "skip", "wide"} {
 		if hasAt(head, 4, box) {
@@ -207,7 +208,7 @@ func isMP3Frame(head []byte) bool {
 	return version != 1 && layer == 1 && bitRate != 0 && bitRate != 15 && rate != 3
 }
 
-// isADTSFrame recognises the header of a frame of AAC in an Audio Data Transport Stream (ISO/IEC 13818-7, 6.2).
+// isADTSFrame recognises the header of an AAC frame in an Audio Data Transport Stream (ISO/IEC 13818-7, 6.2).
 func isADTSFrame(head []byte) bool {
 	const layer, rates = 0, 13
 	return len(head) >= 3 && head[0] == 0xFF && head[1]&0xF0 == 0xF0 && head[1]>>1&3 == layer && head[2]>>2&15 < rates

@@ -98,7 +98,7 @@ func TestADecoderThatDoesNotStartIsUnavailable(t *testing.T) {
 	}
 }
 
-// upload does something when it is read for the second time: the first is recitald's own look at it.
+// upload calls a function at its second read. The first is recitald's own.
 type upload struct {
 	*bytes.Reader
 	reads  int
@@ -175,8 +175,8 @@ func (s *slowly) ReadAt(p []byte, offset int64) (int, error) {
 	return s.Reader.ReadAt(p, offset)
 }
 
-// Whoever makes a file that takes long to decode must not get an answer that says to try again, for ever: the processor
-// time is what ends it.
+// A file that takes long to decode must not get an error that asks for a retry, again and again. The processor time
+// ends its process instead.
 func TestAProcessThatWorksHasTheTimeThatItNeeds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -206,7 +206,7 @@ func TestUploadsWaitForAProcess(t *testing.T) {
 	require.ErrorIs(t, <-waiting, context.DeadlineExceeded)
 }
 
-// The process gets nothing of recitald's environment, which may hold the keys of the service.
+// The process does not get recitald's environment, which may contain the service's keys.
 func TestTheProcessDoesNotSeeTheEnvironment(t *testing.T) {
 	t.Setenv("RECITAL_STRIPE_KEY", "sk_test_secret")
 	var seen []byte
@@ -223,7 +223,7 @@ func TestTheProcessDoesNotSeeTheEnvironment(t *testing.T) {
 	require.NotContains(t, string(seen), "secret")
 }
 
-// By the time of the first byte of an upload the limits hold.
+// The limits are in force before the first byte of an upload is read.
 func TestTheProcessIsConfined(t *testing.T) {
 	var status, limited string
 	looking := &upload{Reader: bytes.NewReader(tone(t, kinds()[0].encoder, 1, 48000, 1)), second: func() {

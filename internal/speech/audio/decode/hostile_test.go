@@ -75,7 +75,7 @@ func TestFilesWithBrokenParts(t *testing.T) {
 	}
 }
 
-// wave returns a WAV file with a header of choice.
+// wave returns a WAV file with the given header.
 func wave(channels uint16, sampleRate, size uint32, samples []byte) []byte {
 	le := binary.LittleEndian
 	file := le.AppendUint32([]byte("RIFF"), size)
@@ -86,7 +86,7 @@ func wave(channels uint16, sampleRate, size uint32, samples []byte) []byte {
 	return append(le.AppendUint32(append(file, "data"...), size), samples...)
 }
 
-// A stream's length is unknown when its header is written, so both are in use.
+// Both occur in practice, because a stream's length is unknown when its header is written.
 func TestLengthsOfNothingAndOfAlmostEverything(t *testing.T) {
 	second := make([]byte, 2*rate)
 	for _, size := range []uint32{0, 0xFFFFFFFF, 0x7FFFFFFF} {
@@ -117,7 +117,7 @@ func TestAbsurdHeaders(t *testing.T) {
 	}
 }
 
-// Nothing but the supported containers reaches libav, whose playlists and scripts open other files and addresses.
+// Only supported containers reach libav, because its playlists and scripts can open other files and addresses.
 func TestFilesThatAreNoAudio(t *testing.T) {
 	secret := t.TempDir() + "/secret.wav"
 	require.NoError(t, os.WriteFile(secret, wave(1, rate, 2*rate, make([]byte, 2*rate)), 0o600))
@@ -168,7 +168,7 @@ func TestFilesThatAreTwoThings(t *testing.T) {
 	}
 }
 
-// What is small as a file and long, or large, when it is decoded.
+// Small files that become long or large when they are decoded.
 func TestBombs(t *testing.T) {
 	silence := make([]float32, 8000*600)
 	for _, kind := range []libavtest.Kind{
@@ -204,7 +204,7 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// boxes returns an MP4 of boxes, each in the one before.
+// boxes returns an MP4 of nested boxes.
 func boxes(depth int) []byte {
 	file := []byte("\x00\x00\x00\x10ftypM4A \x00\x00\x00\x00")
 	for i := depth; i > 0; i-- {

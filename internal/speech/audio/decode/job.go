@@ -12,18 +12,19 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio/decode/protocol"
 )
 
-// errLost means that the process has gone.
+// errLost means that the process has exited.
 var errLost = errors.New("the decoding process was lost")
 
-// readingBudget bounds what a process reads of an upload: some demuxers go back, none needs to read all of it often.
+// readingBudget limits the bytes that a process reads of an upload. Some demuxers seek back, but none has to read the
+// whole file often.
 func readingBudget(size int64) int64 { return 8*size + 16<<20 }
 
-// job is one upload in its process.
+// job is an upload with its process.
 type job struct {
 	worker  *workers.Process
 	upload  audio.Upload
 	pcm     io.Writer
-	alive   func() // is called with each frame
+	alive   func() // called with each frame
 	unread  int64  // bytes that the process may still read
 	decoded audio.Decoded
 	written int64 // bytes of samples
@@ -49,8 +50,8 @@ func (j *job) run(opening protocol.Opening) error {
 	}
 }
 
-// take handles a frame of the process, which is trusted in nothing: one that does not keep to the protocol has been
-// broken, or taken over, by its upload.
+// take handles a frame of the process, which is not trusted. A process that violates the protocol has been broken or
+// taken over by its upload.
 func (j *job) take(frame workers.Frame, opening protocol.Opening) (ended bool, err error) {
 	switch frame.Kind {
 	case protocol.Read:
@@ -116,7 +117,7 @@ func (j *job) end(payload []byte) error {
 	return nil
 }
 
-// faultOf returns the error for a failure that the process has reported.
+// faultOf returns the error for a failure that the process reported.
 func faultOf(payload []byte) error {
 	if len(payload) != 1 {
 		return broken()
@@ -126,9 +127,9 @@ func faultOf(payload []byte) error {
 	}
 	switch protocol.Failure(payload[0]) {
 	case protocol.NoTrack:
-		return unusable(audio.NotAudio, "The file holds no audio")
+		return unusable(audio.NotAudio, "The file contains no audio")
 	case protocol.OtherCodec:
-		return unusable(audio.NotAudio, "The audio in the file is encoded in a way that is not supported")
+		return unusable(audio.NotAudio, "The audio in the file has an unsupported codec")
 	case protocol.TooLong:
 		return unusable(audio.TooLong, "The audio is too long")
 	case protocol.Channels:
@@ -152,7 +153,7 @@ func tooMuch() error {
 	return &audio.UnusableError{Fault: audio.TooLarge, Message: "Decoding the file takes too much memory or time"}
 }
 
-// reasonOf returns why a process was lost, by its exit.
+// reasonOf returns the error for a process that was lost, given its exit.
 func reasonOf(exit error) error {
 	var failed *exec.ExitError
 	if !errors.As(exit, &failed) {

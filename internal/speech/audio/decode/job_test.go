@@ -14,8 +14,8 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio/decode/protocol"
 )
 
-// FuzzAProcessThatLies gives recitald arbitrary frames of a process that an upload has taken over: it reads and writes
-// no more than permitted, and what ends it is the upload's fault.
+// FuzzAProcessThatLies gives recitald arbitrary frames from a process that its upload has taken over. It must not read
+// or write more than permitted, and any end is the upload's fault.
 func FuzzAProcessThatLies(f *testing.F) {
 	track, err := protocol.Payload(protocol.Track{Codec: "flac", Rate: 8000, Channels: 1})
 	require.NoError(f, err)

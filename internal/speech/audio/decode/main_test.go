@@ -24,7 +24,7 @@ var speechworker string
 
 func TestMain(m *testing.M) { workertest.Main(m, &speechworker, nil) }
 
-const rate = 16000 // Hz, that is asked for
+const rate = 16000 // requested rate in Hz
 
 func command() workers.Command { return workers.Command{Path: speechworker, Args: []string{"decode"}} }
 
@@ -63,7 +63,7 @@ const (
 	volume = 0.5
 )
 
-// tone returns a file of a tone.
+// tone returns a file with a tone.
 func tone(t testing.TB, of libavtest.Kind, seconds float64, rate, channels int) []byte {
 	t.Helper()
 	samples := make([]float32, 0, int(seconds*float64(rate))*channels)
@@ -87,7 +87,7 @@ func decodeFile(t testing.TB, file []byte, limits audio.DecodeLimits) ([]byte, a
 	return pcm.Bytes(), decoded, err
 }
 
-// requireTone verifies that nearly all of the power of the samples, their ends left out, is that of the tone.
+// requireTone verifies that nearly all of the power of the samples, except at their ends, belongs to the tone.
 func requireTone(t testing.TB, pcm []byte) {
 	t.Helper()
 	const edge = rate / 10

@@ -37,7 +37,7 @@ func signalDecoder(t testing.TB, signal syscall.Signal) {
 	require.NoError(t, syscall.Kill(decoder(t), signal))
 }
 
-// ofDecoder returns what a file of the kernel says of the process.
+// ofDecoder returns the content of the process's file in /proc.
 func ofDecoder(t testing.TB, file string) string {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join("/proc", itoa(decoder(t)), file))

@@ -20,12 +20,12 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio/decode/protocol"
 )
 
-// decodingMemory bounds the private memory of a process that decodes, the Go runtime's 50 MiB included. A picture of a
-// cover, or the index of an hour of audio, is held in it.
+// decodingMemory limits the private memory of a decoding process in bytes. It includes the Go runtime's 50 MiB, a cover
+// picture and the index of an hour of audio.
 const decodingMemory = 256 << 20
 
-// ServeDecode decodes one upload as internal/speech/audio/decode/protocol defines. Before it looks at the first byte,
-// the process gives up whatever it does not need. The error returned is that of in or out.
+// ServeDecode decodes an upload as internal/speech/audio/decode/protocol defines. The process confines itself before it
+// reads the first byte of the upload. The returned error is an error of in or out, or of confining.
 func ServeDecode(in io.Reader, out io.Writer) error {
 	if missing := C.recital_open_libraries(); missing != nil {
 		return fmt.Errorf("%w: %s", ErrNotLoaded, C.GoString(missing))
@@ -43,7 +43,7 @@ func ServeDecode(in io.Reader, out io.Writer) error {
 	return d.decode(opening)
 }
 
-// decoding is the decoding of one upload, and receives what libav produces.
+// decoding is the decoding of an upload. It receives the output of libav.
 type decoding struct {
 	in  *workers.Reader
 	out *workers.Writer
@@ -56,7 +56,7 @@ func (d *decoding) opening() (protocol.Opening, error) {
 		return protocol.Opening{}, fmt.Errorf("reading what to decode: %w", err)
 	}
 	if frame.Kind != protocol.Open {
-		return protocol.Opening{}, errors.New("the first frame does not say what to decode")
+		return protocol.Opening{}, errors.New("the first frame is not an opening")
 	}
 	opening, err := protocol.Parse[protocol.Opening](frame.Payload)
 	if err != nil {
@@ -65,7 +65,7 @@ func (d *decoding) opening() (protocol.Opening, error) {
 	return opening, opening.Check()
 }
 
-// demuxers are libav's names of the containers.
+// demuxers maps the containers to libav's names.
 func demuxers() map[string]string {
 	return map[string]string{
 		"wav": "wav", "mp3": "mp3", "aac": "aac", "mp4": "mov", "ogg": "ogg", "webm": "matroska", "flac": "flac",
@@ -103,7 +103,7 @@ func (d *decoding) fail(failure protocol.Failure) error {
 	return d.out.Write(workers.Frame{Kind: protocol.Failed, Payload: []byte{byte(failure)}})
 }
 
-// read fills the buffer with bytes of the upload, fewer at its end.
+// read fills buffer with bytes of the upload. It returns fewer at the upload's end.
 func (d *decoding) read(offset int64, buffer []byte) (int, error) {
 	place := protocol.Place{Offset: offset, Length: min(len(buffer), protocol.MaxRead)}
 	if err := d.out.Write(workers.Frame{Kind: protocol.Read, Payload: place.Payload()}); err != nil {
@@ -114,7 +114,7 @@ func (d *decoding) read(offset int64, buffer []byte) (int, error) {
 		return 0, err
 	}
 	if frame.Kind != protocol.Data || len(frame.Payload) > place.Length {
-		return 0, errors.New("the reply is not what was asked for")
+		return 0, errors.New("the reply does not match the request")
 	}
 	return copy(buffer, frame.Payload), nil
 }
@@ -143,7 +143,7 @@ func (d *decoding) track(track protocol.Track) error {
 	return d.out.Write(workers.Frame{Kind: protocol.Format, Payload: payload})
 }
 
-// uploadRead returns the number of bytes, or -1.
+// uploadRead returns the number of bytes, or -1 after an error.
 //
 //export uploadRead
 func uploadRead(handle C.uintptr_t, offset C.int64_t, buffer *C.uint8_t, size C.int) C.int {
@@ -156,7 +156,7 @@ func uploadRead(handle C.uintptr_t, offset C.int64_t, buffer *C.uint8_t, size C.
 	return C.int(n)
 }
 
-// uploadSamples stops the decoding by returning a value other than 0, as uploadTrack does.
+// uploadSamples returns a value other than 0 to stop the decoding, like uploadTrack.
 //
 //export uploadSamples
 func uploadSamples(handle C.uintptr_t, samples *C.int16_t, count C.int) C.int {

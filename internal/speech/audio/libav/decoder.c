@@ -13,9 +13,9 @@
 #define MIN_SOURCE_RATE 4000
 #define MAX_SOURCE_RATE 192000
 #define MAX_FRAME_SAMPLES (1 << 20)
-#define MAX_CHANGES 64      // of the rate or the channels within a file
-#define TOLERATED_FAILURES 8 // packets; of more, most must be good
-#define MAX_RETRIES 1000    // of a demuxer that gives nothing
+#define MAX_CHANGES 64      // of the rate or channels within a file
+#define TOLERATED_FAILURES 8 // bad packets; with more, most packets must be good
+#define MAX_RETRIES 1000    // of a demuxer without output
 
 #define SINK_FAILED (-1)
 
@@ -33,7 +33,7 @@ typedef struct {
     int stream;
 
     SwrContext *resampler;
-    AVChannelLayout source_layout; // that the resampler was made for, as are the next two
+    AVChannelLayout source_layout; // of the resampler, like the next two
     int source_rate;
     int source_format;
     int changes;
@@ -43,7 +43,7 @@ typedef struct {
     int64_t good, bad; // packets
 } decoder;
 
-// The codecs of the supported files. What else a container may hold is not decoded.
+// The supported codecs. Other tracks of a container are not decoded.
 static int is_supported(enum AVCodecID codec) {
     switch (codec) {
     case AV_CODEC_ID_PCM_U8:
@@ -116,7 +116,7 @@ static int64_t seek_upload(void *opaque, int64_t offset, int whence) {
     return d->position = offset;
 }
 
-// No file refers to another one.
+// Files must not refer to other files.
 static int refuse_to_open(struct AVFormatContext *format, AVIOContext **io, const char *url, int flags,
                           AVDictionary **options) {
     (void)format, (void)url, (void)flags, (void)options;
@@ -150,14 +150,14 @@ static int open_format(decoder *d) {
     if (err >= 0)
         err = libav.av_dict_set(&options, "format_whitelist", "wav,mp3,aac,mov,ogg,matroska,flac", 0);
     if (err >= 0)
-        err = libav.avformat_open_input(&d->format, NULL, demuxer, &options); // frees the format when it fails
+        err = libav.avformat_open_input(&d->format, NULL, demuxer, &options); // frees the format if it fails
     libav.av_dict_free(&options);
     return err;
 }
 
 static int is_sound(const AVStream *stream) { return stream->codecpar->codec_type == AVMEDIA_TYPE_AUDIO; }
 
-// Takes the first track of sound that can be decoded. The others are not read.
+// Chooses the first audio track that can be decoded. The others are not read.
 static int choose_stream(decoder *d) {
     int failure = 'n';
     d->stream = -1;
@@ -196,7 +196,7 @@ static int open_codec(decoder *d) {
     return err < 0 ? failure_of(d, err) : 0;
 }
 
-// Resamples a frame, or with NULL what the filter still holds, and hands it over.
+// Resamples a frame, or with NULL the samples that the filter still holds, and passes the result on.
 static int hand_over(decoder *d, const AVFrame *frame) {
     int samples = frame ? frame->nb_samples : 0;
     int room = libav.swr_get_out_samples(d->resampler, samples);
@@ -223,7 +223,7 @@ static int is_as_before(const decoder *d, const AVFrame *frame) {
            libav.av_channel_layout_compare(&frame->ch_layout, &d->source_layout) == 0;
 }
 
-// Makes the resampler for frames of this kind. Files that were put together may change it on the way.
+// Creates the resampler for frames of this kind, which may change within concatenated files.
 static int adapt(decoder *d, const AVFrame *frame) {
     if (is_as_before(d, frame))
         return 0;
@@ -262,7 +262,7 @@ static int adapt(decoder *d, const AVFrame *frame) {
     return err < 0 ? failure_of(d, err) : 0;
 }
 
-// Decodes a packet, or with NULL what the codec still holds. A packet that is not valid is left out.
+// Decodes a packet, or with NULL the frames that the codec still holds. Invalid packets are skipped.
 static int decode_packet(decoder *d, const AVPacket *packet) {
     int err = libav.avcodec_send_packet(d->codec, packet);
     while (err >= 0 && (err = libav.avcodec_receive_frame(d->codec, d->frame)) >= 0) {

@@ -11,13 +11,13 @@
 
 struct recital_encoder {
     SwrContext *resampler;
-    AVCodecContext *codec; // NULL: plain PCM, and nothing below but the output is used
+    AVCodecContext *codec; // NULL for plain PCM, which uses only the output of the fields below
     AVFormatContext *muxer;
     AVIOContext *io;
     AVAudioFifo *fifo; // resampled samples that do not fill a frame yet
     AVFrame *frame;
     AVPacket *packet;
-    int64_t next_pts; // in samples, as the next
+    int64_t next_pts; // in samples, like muxed
     int64_t muxed;    // the end of the last packet
 
     uint8_t *resampled;
@@ -47,7 +47,7 @@ static int write_to_output(void *opaque, uint8_t *data, int length) {
     return err < 0 ? err : length;
 }
 
-// Unknown options are errors: a typing mistake must not change the sound silently.
+// Unknown options are errors, so that a typing mistake cannot silently change the sound.
 static int all_used(AVDictionary *options) {
     return libav.av_dict_count(options) ? AVERROR_OPTION_NOT_FOUND : 0;
 }
@@ -123,7 +123,7 @@ static int open_muxer(recital_encoder *e, const recital_recipe *recipe) {
     if (err >= 0)
         err = all_used(options);
     libav.av_dict_free(&options);
-    if (err >= 0 && recipe->continues) { // the stream that this one continues has the header
+    if (err >= 0 && recipe->continues) { // the continued stream has the header
         libav.avio_flush(e->io);
         e->output_length = 0;
     }
@@ -149,7 +149,7 @@ static int begin(recital_encoder *e, const recital_recipe *recipe) {
     return written < 0 ? written : 0;
 }
 
-// The filter works on floats for every format, so that all of them carry the same audio.
+// The filter uses floats for every format, so that all formats have the same audio.
 static int open_resampler(recital_encoder *e, const recital_recipe *recipe) {
     AVChannelLayout mono = AV_CHANNEL_LAYOUT_MONO;
     enum AVSampleFormat format = e->codec ? e->codec->sample_fmt : AV_SAMPLE_FMT_S16;
@@ -224,7 +224,7 @@ static int encode_full_frames(recital_encoder *e) {
     return 0;
 }
 
-// Resamples into the output or the fifo; no input asks the filter for what it still holds.
+// Resamples into the output or the fifo. pcm is NULL to get the samples that the filter still holds.
 static int resample(recital_encoder *e, const uint8_t *pcm, int samples) {
     int room = libav.swr_get_out_samples(e->resampler, samples);
     if (room < 0 || room > INT_MAX / (int)sizeof(float))
@@ -272,11 +272,11 @@ int recital_encoder_finish(recital_encoder *e) {
     return e->io->error;
 }
 
-// The first packet of a stream begins initial_padding before its first sample. For the packets to follow each other
-// without a gap, the next stream begins as much after the end of the last packet.
+// The first packet of a stream starts initial_padding before its first sample. To leave no gap between packets, the
+// next stream starts initial_padding after the end of the last packet.
 //
-// An Opus decoder predicts loudness from the frames before, of which a new encoder knows nothing: without a frame of
-// silence, which resets both, the next sound would fade in over 0.1 s.
+// An Opus decoder predicts loudness from earlier frames, which a new encoder does not know. Without a frame of silence,
+// which resets both, the next sound would fade in over 0.1 s.
 int recital_encoder_rest(recital_encoder *e, int64_t *at, int64_t *silence) {
     if (!e->codec)
         return resample(e, NULL, 0);
@@ -300,7 +300,7 @@ const uint8_t *recital_encoder_take(recital_encoder *e, size_t *length) {
 void recital_encoder_close(recital_encoder *e) {
     if (!e)
         return;
-    libav.avformat_free_context(e->muxer); // before the io, to which it may still point
+    libav.avformat_free_context(e->muxer); // before the io, because it may still point to it
     if (e->io)
         libav.av_freep(&e->io->buffer);
     libav.avio_context_free(&e->io);

@@ -1,7 +1,8 @@
 //go:build cgo
 
-// Package libav encodes speech with FFmpeg's libraries (libavcodec, libavformat, libavutil, libswresample 5.1). Only
-// cmd/speechworker links it: recitald communicates with that process through internal/speech/audio/codec.
+// Package libav encodes speech and decodes uploads with FFmpeg's libraries (libavcodec, libavformat, libavutil,
+// libswresample 5.1). Only cmd/speechworker links it. recitald communicates with that process through
+// internal/speech/audio/codec and internal/speech/audio/decode.
 package libav
 
 // #cgo LDFLAGS: -Wl,--as-needed
@@ -22,7 +23,7 @@ import (
 
 var errHalfSample = errors.New("the audio ends within a sample")
 
-// encoder is one stream through libav. It is used by one goroutine at a time; after an error only close is allowed.
+// encoder is a stream in libav. It must not be used concurrently, and after an error it can only be closed.
 type encoder struct{ c *C.recital_encoder }
 
 func openEncoder(opening protocol.Opening) (*encoder, error) {
@@ -76,7 +77,7 @@ func (e *encoder) encode(pcm []byte) ([]byte, error) {
 	return e.take(), nil
 }
 
-// finish returns the last bytes. Nothing may be encoded after it.
+// finish returns the last bytes. Nothing can be encoded after it.
 func (e *encoder) finish() ([]byte, error) {
 	if err := failure(C.recital_encoder_finish(e.c)); err != nil {
 		return nil, fmt.Errorf("finishing a stream: %w", err)
@@ -84,8 +85,8 @@ func (e *encoder) finish() ([]byte, error) {
 	return e.take(), nil
 }
 
-// rest returns the last bytes, without what the codec still holds, and where another stream continues. Nothing may be
-// encoded after it.
+// rest returns the last bytes, without samples that the codec still holds, and the point where another stream
+// continues. Nothing can be encoded after it.
 func (e *encoder) rest() (protocol.Continued, []byte, error) {
 	var at, silence C.int64_t
 	if err := failure(C.recital_encoder_rest(e.c, &at, &silence)); err != nil {
@@ -100,7 +101,7 @@ func (e *encoder) take() []byte {
 	return C.GoBytes(unsafe.Pointer(output), C.int(length))
 }
 
-// close frees the stream; it may be called more than once.
+// close frees the stream. It may be called more than once.
 func (e *encoder) close() {
 	C.recital_encoder_close(e.c)
 	e.c = nil

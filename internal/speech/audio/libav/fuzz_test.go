@@ -14,7 +14,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio/libav"
 )
 
-// FuzzServeBytes checks that for any input the process ends in an orderly way when its input does.
+// FuzzServeBytes checks that Serve ends properly for any input.
 func FuzzServeBytes(f *testing.F) {
 	var conversation bytes.Buffer
 	out := workers.NewWriter(&conversation)
@@ -33,7 +33,7 @@ func FuzzServeBytes(f *testing.F) {
 	})
 }
 
-// FuzzServeRequests checks that in any order of requests each one is answered once.
+// FuzzServeRequests checks that each request gets one reply, in any order of requests.
 func FuzzServeRequests(f *testing.F) {
 	f.Add([]byte("OEEFC"), []byte{0})
 	f.Add([]byte("EOFEFCCO?A"), []byte{1, 2, 3})

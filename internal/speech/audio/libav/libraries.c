@@ -5,7 +5,7 @@
 
 struct recital_libav libav;
 
-// The version is that of the headers, as the linker would have it.
+// The version of the headers, as the linker would use it.
 #define SONAME(library, major) "lib" library ".so." AV_STRINGIFY(major)
 
 const char *recital_open_libraries(void) {

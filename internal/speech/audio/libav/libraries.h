@@ -1,5 +1,5 @@
-// The functions of libav that are used here. Its libraries are opened at run time, because loading the hundred on which
-// they depend takes longer than anything else at the start of speechworker, and only one of its modes needs them.
+// The functions of libav that are used here. Its libraries are opened at run time, because loading their hundred
+// dependencies is the slowest part of speechworker's start, and only its modes codec and decode need them.
 #ifndef RECITAL_LIBRARIES_H
 #define RECITAL_LIBRARIES_H
 
@@ -81,7 +81,7 @@ struct recital_libav {
 };
 #undef RECITAL_DECLARE
 
-// The functions, after recital_open_libraries has returned NULL.
+// Valid after recital_open_libraries has returned NULL.
 extern struct recital_libav libav;
 
 #endif

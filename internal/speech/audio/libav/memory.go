@@ -7,12 +7,12 @@ import "C"
 
 import "sync"
 
-// crowd is the number of concurrent encoders from which it is worth returning their memory (about 1 MiB each for
-// AAC). Doing so after every stream would delay the first byte of the next one.
+// crowd is the peak number of concurrent encoders after which their memory is released (about 1 MiB each for AAC).
+// Releasing it after every stream would delay the first byte of the next one.
 const crowd = 32
 
-// memory counts the open encoders. The C library retains the memory of a burst of streams; this releases it when the
-// last of them has closed.
+// memory counts the open encoders. The C library retains the memory of a burst of streams, which memory releases when
+// the last of them closes.
 type memory struct {
 	mu         sync.Mutex
 	open, peak int

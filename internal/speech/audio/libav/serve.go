@@ -16,14 +16,14 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio/codec/protocol"
 )
 
-// backlog is the number of requests of a stream that may wait: the running one, and a Close that overtook it.
+// backlog is the maximum number of waiting requests of a stream: one, and a Close that was sent before its reply.
 const backlog = 2
 
-// ErrNotLoaded means that a library of libav is missing, or of another version. Nothing has been read then.
+// ErrNotLoaded means that a library of libav is missing or has another version. It is returned before anything is read.
 var ErrNotLoaded = errors.New("opening libav")
 
-// Serve encodes streams as internal/speech/audio/codec/protocol defines, until in ends. A request that is invalid or
-// fails ends its own stream; the error returned is that of in or out.
+// Serve encodes streams as internal/speech/audio/codec/protocol defines, until in ends. An invalid or failing request
+// only ends its own stream. The returned error is an error of in or out.
 func Serve(in io.Reader, out io.Writer) error {
 	if missing := C.recital_open_libraries(); missing != nil {
 		return fmt.Errorf("%w: %s", ErrNotLoaded, C.GoString(missing))
@@ -47,8 +47,8 @@ type server struct {
 	out      *workers.Writer
 	writeErr error
 
-	processors chan struct{}      // bounds the streams that encode at once
-	streams    map[uint32]*stream // belongs to the reading goroutine
+	processors chan struct{}      // limits the number of streams that encode concurrently
+	streams    map[uint32]*stream // used by the reading goroutine only
 	running    sync.WaitGroup
 	memory     memory
 }
@@ -66,7 +66,7 @@ func (s *server) read(in *workers.Reader) error {
 	}
 }
 
-// dispatch passes a request to its stream's goroutine. It never blocks, so that no stream delays another.
+// dispatch passes a request to its stream's goroutine. It never blocks, so that streams do not delay each other.
 func (s *server) dispatch(frame workers.Frame) {
 	st := s.streams[frame.Stream]
 	switch {
@@ -109,7 +109,7 @@ func (s *server) reply(kind byte, id uint32, payload []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.writeErr != nil {
-		return // recitald is gone; the end of the input follows
+		return // recitald is gone, and the input will end
 	}
 	if err := s.out.Write(workers.Frame{Kind: kind, Stream: id, Payload: payload}); err != nil {
 		s.writeErr = fmt.Errorf("answering: %w", err)

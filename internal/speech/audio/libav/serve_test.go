@@ -152,13 +152,13 @@ func TestInputThatIsNoFramesIsAnError(t *testing.T) {
 	require.NoError(t, libav.Serve(strings.NewReader(""), io.Discard))
 }
 
-// The delays of the codecs bound how early the first byte can come; relevant to changes of recipes.
+// The delays of the codecs determine how early the first byte can come. Changes of recipes affect them.
 func TestTheFirstBytesComeEarly(t *testing.T) {
 	const step = 0.02 // seconds
 	for _, c := range []struct {
 		format audio.Format
 		rate   int
-		steps  int // of speech before audio comes out, at most
+		steps  int // maximum duration of speech before the first output
 	}{
 		{audio.MP3, 8000, 8}, {audio.MP3, 16000, 4}, {audio.MP3, 24000, 3},
 		{audio.AAC, 8000, 14}, {audio.AAC, 16000, 7}, {audio.AAC, 24000, 5},
@@ -181,7 +181,7 @@ func TestTheFirstBytesComeEarly(t *testing.T) {
 	}
 }
 
-// Every frame can be decoded without those before it, so that a listener may start anywhere.
+// Every frame can be decoded by itself, so that a listener can start anywhere.
 func TestMP3FramesStandAlone(t *testing.T) {
 	for _, rate := range audio.SampleRates() {
 		s := serve(t)

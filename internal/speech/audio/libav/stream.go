@@ -10,7 +10,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio/codec/protocol"
 )
 
-// stream serves the requests of one stream, one after the other.
+// stream serves the requests of a stream in order.
 type stream struct {
 	server   *server
 	id       uint32

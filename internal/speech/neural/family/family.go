@@ -1,4 +1,4 @@
-// Package family is the port of model families: what a model of any kind does for a voice.
+// Package family defines the interface of a voice model, and the computations that model families share.
 package family
 
 import (
@@ -14,39 +14,39 @@ import (
 	"github.com/recital-tts/recital/internal/speech/neural/onnx"
 )
 
-// Model is a model that is loaded. It is safe for concurrent use.
+// Model is a loaded model. It is safe for concurrent use.
 type Model interface {
-	// Hop returns the samples of a frame.
+	// Hop returns the number of samples in a frame.
 	Hop() float64
-	// Encode reads the ids of a sentence. What is computed for it, then and later, is given up when ctx ends.
+	// Encode encodes the ids of a sentence. It and the sentence's Speak are cancelled when ctx ends.
 	Encode(ctx context.Context, ids []int64, noise Noise) (Sentence, error)
-	// Compare compares it with the whole model from which its parts were cut, without noise.
+	// Compare compares the model with the whole model that its parts were cut from, without noise.
 	Compare(whole onnx.Part, sentences [][]int64) (Comparison, error)
 }
 
-// Comparison is how a model in parts compares with the whole.
+// Comparison is the result of comparing a model in parts with the whole model.
 type Comparison struct {
-	Decibels float64 // how far the samples are from those of the whole, of the sentence that differs most
+	Decibels float64 // the relative error of the sentence that differs most
 	// Parts and Whole are the processor times for the last sentence.
 	Parts, Whole time.Duration
 }
 
-// Noise is how much a voice varies: 0 not at all, 1 as in training.
+// Noise is the amount of a voice's random variation: 0 is none, 1 as much as in training.
 type Noise struct {
-	Sound float64 // of the sound
+	Sound float64 // of the samples
 	Pace  float64 // of the durations
-	Seed  uint64  // of all of it
+	Seed  uint64  // of both
 }
 
-// Sentence is a sentence that was encoded and has no sound yet.
+// Sentence is an encoded sentence that has no samples yet.
 type Sentence struct {
 	Durations []float64 // of each id, in frames at speed 1
-	// Speak computes the samples of the sentence in which each id has that many frames, and passes them on. The slices
-	// belong to write.
+	// Speak computes the samples of the sentence with the given number of frames for each id, and passes them to write,
+	// which may keep and change the slices.
 	Speak func(frames []int, write func(samples []float32) error) error
 }
 
-// Samples returns the samples of the sentence.
+// Samples returns all samples of the sentence.
 func (s Sentence) Samples(frames []int) (samples []float32, err error) {
 	err = s.Speak(frames, func(chunk []float32) error {
 		samples = append(samples, chunk...)
@@ -55,7 +55,8 @@ func (s Sentence) Samples(frames []int) (samples []float32, err error) {
 	return samples, err
 }
 
-// Gaussian returns normally distributed numbers of a stream of a seed.
+// Gaussian returns count normally distributed numbers with the standard deviation scale. They are the same for the same
+// seed and stream.
 func Gaussian(seed, stream uint64, count int, scale float64) []float32 {
 	random := rand.New(rand.NewPCG(seed, stream))
 	values := make([]float32, count)
@@ -65,8 +66,7 @@ func Gaussian(seed, stream uint64, count int, scale float64) []float32 {
 	return values
 }
 
-// Round returns whole frames for wanted ones. What rounding leaves is carried on, so that the whole is within half a
-// frame.
+// Round rounds the numbers of frames. Rounding errors are carried over, so that the sum is off by at most half a frame.
 func Round(wanted []float64) []int {
 	frames := make([]int, len(wanted))
 	var sum float64
@@ -79,10 +79,10 @@ func Round(wanted []float64) []int {
 	return frames
 }
 
-// maxFrames bounds the frames of a sentence: many minutes.
+// maxFrames bounds the frames of a sentence to many minutes.
 const maxFrames = 100_000
 
-// Count returns the number of frames of a sentence, which is bounded.
+// Count returns the number of frames of a sentence, or an error if there are too many.
 func Count(frames []int) (count int, err error) {
 	for _, n := range frames {
 		count += n
@@ -93,10 +93,10 @@ func Count(frames []int) (count int, err error) {
 	return count, nil
 }
 
-// Equal is the difference of equal samples, in decibels.
+// Equal is the relative error of equal samples, in decibels.
 const Equal = -200
 
-// Compare compares two ways of computing the samples of sentences.
+// Compare compares two ways to compute the samples of sentences.
 func Compare(sentences [][]int64, whole, parts func(ids []int64) ([]float32, error)) (c Comparison, err error) {
 	c.Decibels = Equal
 	for _, ids := range sentences {
@@ -111,7 +111,7 @@ func Compare(sentences [][]int64, whole, parts func(ids []int64) ([]float32, err
 			return Comparison{}, fmt.Errorf("the parts of the model give %d samples, and the whole gives %d", len(got),
 				len(wanted))
 		}
-		c.Decibels = max(c.Decibels, apart(wanted, got))
+		c.Decibels = max(c.Decibels, relativeError(wanted, got))
 	}
 	return c, nil
 }
@@ -129,7 +129,7 @@ func timed(speak func(ids []int64) ([]float32, error), ids []int64) ([]float32, 
 	return samples, end - start, err
 }
 
-// ProcessorTime returns the time that processors have spent on this process.
+// ProcessorTime returns the processor time that this process has used.
 func ProcessorTime() (time.Duration, error) {
 	var used unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {
@@ -138,8 +138,8 @@ func ProcessorTime() (time.Duration, error) {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano()), nil
 }
 
-// apart returns the energy of a difference, compared with that of what is wanted, in decibels.
-func apart(wanted, got []float32) float64 {
+// relativeError returns the energy of the difference, relative to the energy of wanted, in decibels.
+func relativeError(wanted, got []float32) float64 {
 	var energy, difference float64
 	for i, w := range wanted {
 		d := float64(got[i]) - float64(w)
@@ -155,7 +155,7 @@ func apart(wanted, got []float32) float64 {
 	return max(Equal, decibels)
 }
 
-// Durations checks the durations that a model gives for ids. In frames, those of an id are at most a bound.
+// Durations checks the durations in frames that a model returns for ids. Each may be at most the given maximum.
 func Durations(values []float32, ids int, most float64) ([]float64, error) {
 	if len(values) != ids {
 		return nil, errors.New("encoding a sentence: the model returns tensors of other sizes")
@@ -163,7 +163,7 @@ func Durations(values []float32, ids int, most float64) ([]float64, error) {
 	durations := make([]float64, ids)
 	for i, d := range values {
 		if !(d >= 0 && float64(d) <= most) { // also refuses NaN
-			return nil, errors.New("encoding a sentence: the model returns a duration that is none")
+			return nil, errors.New("encoding a sentence: the model returns an invalid duration")
 		}
 		durations[i] = float64(d)
 	}

@@ -2,8 +2,8 @@ package kokoro
 
 import "strings"
 
-// Alphabets lead from espeak-ng's International Phonetic Alphabet to the one that Kokoro was trained with, in which
-// diphthongs and affricates are one symbol. Longer spellings come first.
+// The replacers translate espeak-ng's International Phonetic Alphabet into the alphabet that Kokoro was trained with,
+// in which diphthongs and affricates are one symbol. Longer spellings come first.
 var (
 	american = strings.NewReplacer(
 		"aɪ", "I", "aʊ", "W", "eɪ", "A", "oʊ", "O", "əʊ", "O", "ɔɪ", "Y", "dʒ", "ʤ", "tʃ", "ʧ",
@@ -17,14 +17,14 @@ var (
 		"e", "A", "o", "ɔ", "ɐ", "ə", "ɾ", "T", "ʔ", "t", "r", "ɹ", "x", "k", "ç", "k", "ɬ", "l",
 		"ʲ", "", "\u0303", "", "\u0361", "", "-", "",
 	)
-	// others is that of all other languages, of which Kokoro knows the sounds by espeak-ng's own symbols.
+	// others is for all other languages, which Kokoro learnt with espeak-ng's own symbols.
 	others = strings.NewReplacer(
 		"aɪ", "I", "aʊ", "W", "eɪ", "A", "oʊ", "O", "əʊ", "Q", "ɔɪ", "Y", "dʒ", "ʤ", "tʃ", "ʧ", "dz", "ʣ", "ts", "ʦ",
 		"\u0361", "", "-", "",
 	)
 )
 
-// Respell returns a word of an engine language in Kokoro's alphabet.
+// Respell translates a word in an engine language from the International Phonetic Alphabet into Kokoro's alphabet.
 func Respell(language, ipa string) string {
 	switch {
 	case language == "en-us":

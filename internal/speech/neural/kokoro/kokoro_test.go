@@ -14,10 +14,10 @@ import (
 	"github.com/recital-tts/recital/internal/speech/neural/ort"
 )
 
-// voice is the files of a voice.
+// voice has the files of a voice.
 type voice struct{ model, styles []byte }
 
-// voices returns the toy with noise of its own and without, and the voice of the folder RECITAL_TEST_KOKORO.
+// voices returns the toy with and without noise of its own, and the voice in the folder RECITAL_TEST_KOKORO.
 func voices(t *testing.T) map[string]voice {
 	t.Helper()
 	require.NoError(t, ort.Open(neuraltest.Runtime(t)))

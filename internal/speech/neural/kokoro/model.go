@@ -1,6 +1,7 @@
 // Package kokoro speaks with voices of the family StyleTTS 2 (Li et al., 2023) as Kokoro-82M is exported: one graph
-// from phonemes, a style and a speed to samples. It is cut in three, so that durations are known before any sample, and
-// the noise is one's own. A sentence cannot be streamed: the model normalises over all of it.
+// from phonemes, a style and a speed to samples. It is cut into three parts, so that durations are known before any
+// sample, and the caller supplies the noise. A sentence cannot be streamed, because the model normalises over all of
+// it.
 package kokoro
 
 import (
@@ -13,39 +14,39 @@ import (
 
 // Parts are the parts of a model.
 type Parts struct {
-	Encoder onnx.Part // ids and style to durations and features
-	Source  onnx.Part // those, and frames, to the harmonics of the voice
-	Decoder onnx.Part // all that, and the harmonics with noise, to samples
-	Whole   onnx.Part // the model as it was, but that it is given its noise
-	Phases  bool      // it is given the phases of its harmonics
+	Encoder onnx.Part // from ids and style to durations and features
+	Source  onnx.Part // from style, frames and features to the harmonics of the voice
+	Decoder onnx.Part // from style, frames, features and noisy harmonics to samples
+	Whole   onnx.Part // the uncut model, with its noise as inputs
+	Phases  bool      // Source takes the phases of the harmonics as an input
 }
 
-// The inputs of the model but for the ids.
+// The inputs of the model other than the ids.
 const (
 	styleInput = "style"
 	speedInput = "speed"
 )
 
-// places are the tensors at which a graph is cut.
+// places are the tensors where a graph is cut.
 type places struct {
 	ids       string
 	durations string   // in frames, before they are divided by the speed and rounded
 	frames    string   // of each id
-	features  []string // of the ids, from which the alignment makes those of frames
+	features  []string // of the ids, multiplied with the alignment for the features of frames
 	harmonics string   // of each sample, without noise
-	excited   string   // the same with noise
-	phases    string   // random, of the harmonics; "" if the model has none
-	noise     string   // random, of each sample and harmonic; "" if the model has none
+	excited   string   // the harmonics with noise
+	phases    string   // random phases of the harmonics; "" if the model has none
+	noise     string   // random noise of each sample and harmonic; "" if the model has none
 	samples   string
 }
 
-// Like reports whether a file is a model with the inputs of this family rather than those of another one.
+// Like reports whether a file is a model with the inputs of this family.
 func Like(file []byte) bool {
 	g, err := onnx.Parse(file)
 	return err == nil && slices.Contains(g.Inputs, styleInput)
 }
 
-// Split recognises a model by its structure and cuts it. The error says what was expected.
+// Split recognises a model by its structure and cuts it. The error describes the expected structure.
 func Split(file []byte) (Parts, error) {
 	g, err := onnx.Parse(file)
 	if err != nil {
@@ -79,7 +80,7 @@ func float(name string) onnx.Value {
 	return onnx.Value{Name: name, Element: onnx.Float, Rank: onnx.AnyRank}
 }
 
-// floats returns the tensors that there are.
+// floats returns the tensors with these names, without the empty names.
 func floats(names ...string) (values []onnx.Value) {
 	for _, name := range names {
 		if name != "" {
@@ -109,7 +110,7 @@ func find(g *onnx.Graph) (places, error) {
 	return p, f.Missed
 }
 
-// featuresOf returns what is multiplied with the alignment that follows from frames.
+// featuresOf returns the tensors that are multiplied with the alignment, which is computed from frames.
 func featuresOf(f *onnx.Finder, frames string) (features []string) {
 	seen := map[string]bool{frames: true}
 	for open := []string{frames}; len(open) > 0; {
@@ -130,7 +131,7 @@ func featuresOf(f *onnx.Finder, frames string) (features []string) {
 	return features
 }
 
-// findSource finds the source of the voice: sines where it is voiced, and noise.
+// findSource finds the voice's source: sines in voiced samples, and noise.
 func findSource(f *onnx.Finder, p *places) {
 	for _, n := range f.With("Greater") {
 		for _, voiced := range f.Consumers(n.Output()) {
@@ -160,7 +161,7 @@ func findSource(f *onnx.Finder, p *places) {
 	}
 }
 
-// hasSine reports whether a tensor is a product of a sine.
+// hasSine reports whether a tensor is a product with a sine.
 func hasSine(f *onnx.Finder, name string) bool {
 	product, _ := f.First([]string{name}, "Mul")
 	_, found := f.First(product.Inputs, "Sin")

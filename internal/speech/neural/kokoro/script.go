@@ -8,15 +8,15 @@ import (
 	"unicode"
 )
 
-// Word is a word, or a syllable, of a text in Kokoro's alphabet.
+// Word is a word or a syllable of a text in Kokoro's alphabet.
 type Word struct {
-	Start, Runes int // in the text
+	Start, Runes int // code points of the text
 	Symbols      string
 }
 
-// Spell returns the words of a text whose script leads to Kokoro's alphabet: kana in Japanese, and Pinyin with the
-// numbers of the tones in Mandarin. Other words, and marks, are left out. It returns false for all other languages,
-// whose words are spelt as espeak-ng pronounces them.
+// Spell returns the words of a text whose script determines the pronunciation: kana in Japanese, and Pinyin with tone
+// numbers in Mandarin. It leaves out other words and punctuation. It returns false for all other languages, which
+// espeak-ng pronounces.
 func Spell(language string, text []rune) (words []Word, ok bool) {
 	switch language {
 	case "ja":
@@ -27,15 +27,15 @@ func Spell(language string, text []rune) (words []Word, ok bool) {
 	return nil, false
 }
 
-// kanaTable has a line for each one or two katakana: them and their symbols. Two come first.
+// kanaTable has lines of one or two katakana and their symbols. Pairs come first.
 //
 //go:embed kana.tsv
 var kanaTable string
 
-// kana leads from katakana to symbols.
+// kana translates katakana into symbols.
 var kana = sync.OnceValue(func() *strings.Replacer { return strings.NewReplacer(strings.Fields(kanaTable)...) })
 
-// nasals are what ン is before some sounds.
+// nasals assimilates ン to the sound after it.
 var nasals = strings.NewReplacer("ɴm", "mm", "ɴp", "mp", "ɴb", "mb", "ɴk", "ŋk", "ɴɡ", "ŋɡ", "ɴɲ", "ɲɲ", "ɴʨ", "ɲʨ",
 	"ɴʥ", "ɲʥ", "ɴn", "nn", "ɴt", "nt", "ɴd", "nd", "ɴɾ", "nɾ", "ɴz", "nz")
 
@@ -56,7 +56,7 @@ func toKatakana(r rune) rune {
 	return r
 }
 
-// runs yields where the longest runs of some characters begin and end in a text.
+// runs yields the start and end of each longest run of characters for which within is true.
 func runs(text []rune, within func(rune) bool) iter.Seq2[int, int] {
 	return func(yield func(start, end int) bool) {
 		for at := 0; at < len(text); at++ {
@@ -71,8 +71,8 @@ func runs(text []rune, within func(rune) bool) iter.Seq2[int, int] {
 	}
 }
 
-// pinyinTable has a line for each initial, written with a hyphen after it, for each final, with one before it, and for
-// each syllable that is not an initial with a final. A 0 among the symbols is the place of the tone.
+// pinyinTable has a line for each initial (with a hyphen after it), for each final (with a hyphen before it), and for
+// each syllable that is not an initial followed by a final. A 0 among the symbols is the place of the tone.
 //
 //go:embed pinyin.tsv
 var pinyinTable string
@@ -90,7 +90,7 @@ var pinyin = sync.OnceValue(func() map[string]string {
 var tones = [...]string{"→", "↗", "↓", "↘", ""}
 
 func spellPinyin(text []rune) (words []Word) {
-	for start, end := range runs(text, isOfSyllables) {
+	for start, end := range runs(text, isSyllabic) {
 		if symbols, ok := syllable(string(text[start:end])); ok {
 			words = append(words, Word{Start: start, Runes: end - start, Symbols: symbols})
 		}
@@ -98,10 +98,10 @@ func spellPinyin(text []rune) (words []Word) {
 	return words
 }
 
-// isOfSyllables reports whether a character may be one of a syllable's.
-func isOfSyllables(r rune) bool { return unicode.IsLetter(r) || r >= '0' && r <= '9' }
+// isSyllabic reports whether a character may be part of a syllable.
+func isSyllabic(r rune) bool { return unicode.IsLetter(r) || r >= '0' && r <= '9' }
 
-// syllable returns the symbols of a syllable, whose last character is the number of its tone.
+// syllable returns the symbols of a syllable that ends with the number of its tone.
 func syllable(spelling string) (symbols string, ok bool) {
 	last := len(spelling) - 1
 	if last < 1 || spelling[last] < '1' || spelling[last] > '5' {

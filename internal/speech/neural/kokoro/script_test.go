@@ -11,7 +11,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/pinyin"
 )
 
-// spell returns the words of a text as Kokoro has them.
+// spell returns the words of a text in Kokoro's alphabet.
 func spell(t *testing.T, language, text string) string {
 	t.Helper()
 	words, ok := kokoro.Spell(language, []rune(text))
@@ -45,7 +45,7 @@ func TestPinyinIsSpelt(t *testing.T) {
 	}
 }
 
-// What the front ends make of text has no letter that is left out.
+// The output of the front ends has no letter that is left out.
 func TestEachChineseLetterIsSpelt(t *testing.T) {
 	for _, letter := range unicode.Han.R16 {
 		for r := rune(letter.Lo); r <= rune(letter.Hi); r += rune(letter.Stride) {

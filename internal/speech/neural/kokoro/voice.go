@@ -15,15 +15,15 @@ import (
 	"github.com/recital-tts/recital/internal/speech/resample"
 )
 
-// Rate is the sample rate of the voice, which is that of all engines.
+// Rate is the sample rate of the voice. It is the rate of all engines, to which the model's samples are resampled.
 const Rate = 22050
 
-// What Kokoro computes.
+// Properties of the model.
 const (
 	ownRate   = 24000
 	ownHop    = 600 // samples of a frame
 	harmonics = 9
-	// MaxIDs bounds the ids of a sentence, with the two at its ends.
+	// MaxIDs bounds the ids of a sentence, including those at its ends.
 	MaxIDs = 512
 	// MaxID bounds the ids themselves.
 	MaxID = 511
@@ -41,7 +41,7 @@ const (
 const (
 	styleRows = 510
 	styleSize = 256
-	// StyleBytes is its size.
+	// StyleBytes is the size of the file.
 	StyleBytes = 4 * styleRows * styleSize
 )
 
@@ -49,7 +49,7 @@ const (
 type Voice struct {
 	encoder, source, decoder *ort.Session
 	styles                   []float32
-	hasPhases                bool // it is given the phases of its harmonics
+	hasPhases                bool // source takes the phases of the harmonics
 }
 
 // Load loads a voice.
@@ -74,7 +74,7 @@ func Load(parts Parts, styles []byte) (v *Voice, err error) {
 	return v, nil
 }
 
-// With returns the voice that the same model is with other styles. Both are one model, which is freed once.
+// With returns a voice with other styles that shares the model. Only one of the two may be closed.
 func (v *Voice) With(styles []byte) (*Voice, error) {
 	of, err := readStyles(styles)
 	if err != nil {
@@ -95,7 +95,7 @@ func (v *Voice) Close() (err error) {
 	return err
 }
 
-// maxStyle bounds the numbers of styles.
+// maxStyle bounds the absolute values in styles.
 const maxStyle = 100
 
 func readStyles(file []byte) ([]float32, error) {
@@ -112,7 +112,7 @@ func readStyles(file []byte) ([]float32, error) {
 	return styles, nil
 }
 
-// style returns the style of a sentence.
+// style returns the style for a sentence with this number of ids.
 func (v *Voice) style(ids int) ort.Tensor {
 	row := max(0, min(ids-2, styleRows-1))
 	return ort.Floats(v.styles[row*styleSize:][:styleSize], 1, styleSize)
@@ -143,7 +143,7 @@ func (v *Voice) encode(
 	return sentence{voice: v, style: style, features: out[1:], noise: noise}, durations, err
 }
 
-// sentence is one that was encoded.
+// sentence is an encoded sentence.
 type sentence struct {
 	voice    *Voice
 	style    ort.Tensor
@@ -151,7 +151,7 @@ type sentence struct {
 	noise    family.Noise
 }
 
-// speak computes all samples, at the rate of all engines.
+// speak computes all samples at the rate of all engines.
 func (s sentence) speak(ctx context.Context, frames []int, write func(samples []float32) error) error {
 	own, err := s.samples(ctx, frames)
 	if err != nil {
@@ -170,7 +170,7 @@ func (s sentence) speak(ctx context.Context, frames []int, write func(samples []
 	return write(samples)
 }
 
-// samples computes all samples as the model gives them.
+// samples computes all samples at the model's own rate.
 func (s sentence) samples(ctx context.Context, frames []int) ([]float32, error) {
 	count, err := family.Count(frames)
 	if err != nil || count == 0 {
@@ -195,13 +195,13 @@ func (s sentence) samples(ctx context.Context, frames []int) ([]float32, error) 
 	return out[0].Floats, nil
 }
 
-// streams of random numbers that belong to one seed.
+// Streams of random numbers for one seed.
 const (
 	phaseStream = 1
 	soundStream = 2
 )
 
-// excitation returns the harmonics of each sample with the noise of the seed.
+// excitation returns the harmonics of each sample, with noise.
 func (s sentence) excitation(ctx context.Context, given []ort.Tensor, samples int) (ort.Tensor, error) {
 	if s.voice.hasPhases {
 		given = append(slices.Clone(given), s.phases())
@@ -227,7 +227,7 @@ func (s sentence) excitation(ctx context.Context, given []ort.Tensor, samples in
 	return out[0], nil
 }
 
-// phases returns where in their period the harmonics begin, as parts of it.
+// phases returns the initial phases of the harmonics, as fractions of a period.
 func (s sentence) phases() ort.Tensor {
 	phases := make([]float32, harmonics)
 	random := rand.New(rand.NewPCG(s.noise.Seed, phaseStream))

@@ -29,7 +29,7 @@ func (v *Voice) Compare(whole onnx.Part, sentences [][]int64) (c family.Comparis
 	})
 }
 
-// quiet encodes a sentence without noise, with the frames that the whole model gives it.
+// quiet encodes a sentence without noise, and rounds its durations like the whole model.
 func (v *Voice) quiet(ids []int64) (s sentence, frames []int, err error) {
 	s, durations, err := v.encode(context.Background(), ids, family.Noise{})
 	for _, d := range durations {
@@ -38,7 +38,7 @@ func (v *Voice) quiet(ids []int64) (s sentence, frames []int, err error) {
 	return s, frames, err
 }
 
-// whole runs the whole model, which takes some inputs, without noise.
+// whole runs the whole model without noise. The number of its inputs depends on the noise that it has.
 func (v *Voice) whole(session *ort.Session, inputs int, ids []int64) ([]float32, error) {
 	s, frames, err := v.quiet(ids)
 	if err != nil {

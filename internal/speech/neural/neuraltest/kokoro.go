@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// The sizes of the toy of Kokoro.
+// The sizes of the toy Kokoro.
 const (
 	vocabulary = 178
 	harmonics  = 9
@@ -18,7 +18,7 @@ const (
 	ownHop     = 600
 )
 
-// Kokoro returns a model of some kilobytes with the cut points of Kokoro-82M, with its own noise or without.
+// Kokoro returns a model of some kilobytes with the cut points of Kokoro-82M, with or without noise of its own.
 func Kokoro(noise bool) []byte {
 	m := &model{random: rand.New(rand.NewPCG(3, 4))}
 	m.floats("one.float", nil, 1)
@@ -29,7 +29,7 @@ func Kokoro(noise bool) []byte {
 	m.weights("prosody", 1, vocabulary, channels)
 	m.weights("text", 1, vocabulary, channels)
 	lengths := m.normal(0.4, vocabulary, channels)
-	copy(lengths, []float32{2, 2, 2, 2}) // the silence at both ends is long
+	copy(lengths, []float32{2, 2, 2, 2}) // long silence at both ends
 	m.floats("length", []int64{vocabulary, channels}, lengths...)
 	m.weights("pitch.weight", 0.3, channels, 1, ownHop)
 	m.weights("text.weight", 0.3, channels, 1, ownHop)
@@ -63,7 +63,7 @@ func (m *model) kokoroEncoder() {
 	m.node("Clip", []string{"durations.whole", "one.float"}, []string{"frames"})
 }
 
-// kokoroAlignment repeats each symbol for its frames: a frame belongs to the symbol that has begun and not ended.
+// kokoroAlignment repeats each symbol for its frames. A frame belongs to the symbol that has started and not ended.
 func (m *model) kokoroAlignment() {
 	m.node("ReduceSum", []string{"frames"}, []string{"count"}, intAttribute("keepdims", 0))
 	m.node("Range", []string{"zero.float", "count", "one.float"}, []string{"range"})
@@ -118,7 +118,7 @@ func (m *model) kokoroDecoder() {
 	m.node("Reshape", []string{"sound.bent", "flat"}, []string{"audio"})
 }
 
-// KokoroConfig returns the file that describes the toy, as Kokoro's does.
+// KokoroConfig returns the configuration file of the toy, in the format of Kokoro's.
 func KokoroConfig() []byte {
 	ids := map[string]int64{}
 	for i, symbol := range []rune(" ,.;:!?ˈˌAIOWYTʤʧᵊᵻabdfhijklmnpstuvwzæðŋɑɔəɛɜɡɪɹɾʃʊʌʒθ") {
@@ -128,7 +128,7 @@ func KokoroConfig() []byte {
 	return content
 }
 
-// Styles returns the styles of a voice, which differ by a seed.
+// Styles returns the styles of a voice. Each seed gives other styles.
 func Styles(seed uint64) (file []byte) {
 	random := rand.New(rand.NewPCG(seed, 5))
 	for range 510 * styleSize {
@@ -137,7 +137,7 @@ func Styles(seed uint64) (file []byte) {
 	return file
 }
 
-// KokoroFolder returns the folder of a package with a voice of Kokoro's family that has an id.
+// KokoroFolder returns the folder of a package with a voice of Kokoro's family and this id.
 func KokoroFolder(t testing.TB, id string) string {
 	t.Helper()
 	folder := t.TempDir()

@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// find returns the path of ONNX Runtime's library, or why it is not here.
+// find returns the path of ONNX Runtime's library, or an error if it can neither be found nor downloaded.
 var find = sync.OnceValues(func() (string, error) {
 	module, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {
@@ -33,30 +33,30 @@ var find = sync.OnceValues(func() (string, error) {
 	return library, err
 })
 
-// Library returns the path of ONNX Runtime's library, or why it can neither be found nor downloaded.
+// Library returns the path of ONNX Runtime's library, or an error if it can neither be found nor downloaded.
 func Library() (string, error) { return find() }
 
-// Runtime returns the path of ONNX Runtime's library. Where it can neither be found nor downloaded, the test is
-// skipped, and the reason goes to the standard error.
+// Runtime returns the path of ONNX Runtime's library. If it can neither be found nor downloaded, the test is skipped
+// and the reason is written to standard error.
 func Runtime(t testing.TB) string {
 	t.Helper()
 	library, err := Library()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s is SKIPPED: NEURAL VOICES ARE NOT TESTED, for want of ONNX Runtime: %v\n",
 			t.Name(), err)
-		t.Skipf("ONNX Runtime cannot be had here: %v", err)
+		t.Skipf("ONNX Runtime is not available: %v", err)
 	}
 	return library
 }
 
-// The variables that name packages of real voices.
+// The environment variables that name packages of real voices.
 const (
 	VITS       = "RECITAL_TEST_VOICE"
 	RealKokoro = "RECITAL_TEST_KOKORO"
 )
 
-// Weights returns the folder of the package of a real voice, which a variable names. Without it the test is skipped,
-// and the standard error says so.
+// Weights returns the folder of a real voice's package, which the environment variable names. If the variable is not
+// set, the test is skipped, with a message on standard error.
 func Weights(t testing.TB, variable string) string {
 	t.Helper()
 	folder := os.Getenv(variable)
@@ -87,7 +87,7 @@ func Package(t testing.TB, id string) string {
 	return folder
 }
 
-// Break makes the model of a package one that is no voice, with the right hash.
+// Break replaces the model of a package with one that cannot be loaded, with a matching hash.
 func Break(t testing.TB, folder string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(folder, "voice.onnx"), Toy()[:2000], 0o600); err != nil {
@@ -96,7 +96,7 @@ func Break(t testing.TB, folder string) {
 	Describe(t, folder, "broken", "Broken")
 }
 
-// Describe writes the manifest of a folder: that of a voice with an id and a name.
+// Describe writes the manifest of a folder for a voice with this id and name.
 func Describe(t testing.TB, folder, id, name string) {
 	t.Helper()
 	files := map[string]string{}

@@ -1,4 +1,4 @@
-// Package neuraltest writes small models that have the structure of real voices, and finds the runtime for tests.
+// Package neuraltest writes small models with the structure of real voices, and finds ONNX Runtime for tests.
 package neuraltest
 
 import (
@@ -10,22 +10,22 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// The sizes of the toy.
+// The sizes of the toy voice.
 const (
 	Symbols  = 64
 	channels = 4
-	// ToyHop is the number of samples of one of its frames, of ToyRate a second.
+	// ToyHop is the number of samples in a frame.
 	ToyHop  = 64
 	ToyRate = 22050
 )
 
-// model writes an ONNX model.
+// model builds an ONNX model.
 type model struct {
 	graph  []byte
 	random *rand.Rand
 }
 
-// Toy returns a model of some kilobytes with the cut points of a VITS voice of Piper's.
+// Toy returns a model of some kilobytes with the cut points of a Piper voice.
 func Toy() []byte { return toy(1) }
 
 // OtherToy returns a model like Toy's with other weights.
@@ -52,10 +52,10 @@ func (m *model) file() []byte {
 	return message(file, 7, m.graph)
 }
 
-// Config returns the file that describes the toy, as Piper writes it.
+// Config returns the configuration file of the toy, in Piper's format.
 func Config() []byte { return ConfigFrom(0) }
 
-// ConfigFrom is Config with ids from a first one: the toy has only Symbols.
+// ConfigFrom is like Config with ids that start at first. The toy has only Symbols ids.
 func ConfigFrom(first int64) []byte {
 	ids := map[string][]int64{}
 	for i, symbol := range []rune("_^$ ,.;:!?ˈˌːabdefhijklmnoprstuvwzæðŋɐɑɔəɚɛɜɡɪɹɾʃʊʌʒʔθᵻ") {
@@ -115,7 +115,7 @@ func (m *model) byChannel(table, output string) {
 	m.node("Transpose", []string{table + ".rows"}, []string{output}, intsAttribute("perm", 0, 2, 1))
 }
 
-// alignment repeats each symbol for its frames: a frame belongs to the symbol that has begun and not ended.
+// alignment repeats each symbol for its frames. A frame belongs to the symbol that has started and not ended.
 func (m *model) alignment() {
 	m.node("ReduceSum", []string{"frames"}, []string{"count.float"}, intAttribute("keepdims", 0))
 	m.node("Range", []string{"origin.float", "count.float", "step.float"}, []string{"range"})
@@ -178,7 +178,7 @@ func (m *model) node(operator string, inputs, outputs []string, attributes ...[]
 	m.graph = message(m.graph, 1, node)
 }
 
-// weights adds a tensor of random numbers.
+// weights adds a tensor of normally distributed numbers.
 func (m *model) weights(name string, deviation float64, shape ...int64) {
 	m.floats(name, shape, m.normal(deviation, shape...)...)
 }

@@ -7,27 +7,27 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Element is the type of a tensor's elements, as ONNX numbers it.
+// Element is the type of a tensor's elements, with ONNX's numbers.
 type Element uint64
 
-// The types that parts exchange.
+// The types of the tensors between parts.
 const (
 	Float Element = 1
 	Int64 Element = 7
 )
 
-// Value declares a tensor that goes into a part or comes out of it.
+// Value declares an input or output tensor of a part.
 type Value struct {
 	Name    string
 	Element Element
-	Rank    int // its dimensions, of any size, or AnyRank
+	Rank    int // number of dimensions, each of any size, or AnyRank
 }
 
 // AnyRank leaves the number of dimensions open.
 const AnyRank = -1
 
-// Cut returns a model that computes the outputs from the inputs: the nodes that are needed for it and their weights,
-// each as it was. Inputs of the whole graph that are needed too stay inputs.
+// Cut returns a model that computes the outputs from the inputs. It has copies of the necessary nodes and weights.
+// Inputs of the whole graph that are also needed remain inputs.
 func (g *Graph) Cut(inputs, outputs []Value) ([]byte, error) {
 	given := map[string]bool{}
 	for _, v := range inputs {
@@ -71,7 +71,8 @@ func (g *Graph) Cut(inputs, outputs []Value) ([]byte, error) {
 	return appendMessage(model, modelGraph, graph), nil
 }
 
-// needed returns the nodes that compute the outputs, in the order of the graph, and the names of what they use.
+// needed returns the nodes that compute the outputs, in the order of the graph, and the names of all tensors that they
+// use.
 func (g *Graph) needed(given map[string]bool, outputs []string) (nodes []int, used map[string]bool, err error) {
 	used = map[string]bool{}
 	taken := map[int]bool{}
@@ -90,7 +91,7 @@ func (g *Graph) needed(given map[string]bool, outputs []string) (nodes []int, us
 			nodes = append(nodes, i)
 			open = append(open, g.Nodes[i].Inputs...)
 		case !produced && !g.IsWeight(name) && !slices.Contains(g.Inputs, name):
-			return nil, nil, fmt.Errorf("nothing produces the tensor %q", name)
+			return nil, nil, fmt.Errorf("the tensor %q has no producer", name)
 		}
 	}
 	slices.Sort(nodes)

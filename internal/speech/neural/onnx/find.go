@@ -13,7 +13,7 @@ type Part struct {
 	Inputs, Outputs []string
 }
 
-// Part cuts a part out of the graph that takes no other inputs than these, and gives the same each time.
+// Part cuts a part out of the graph. It returns an error if the part needs other inputs or is not deterministic.
 func (g *Graph) Part(inputs, outputs []Value) (Part, error) {
 	given := map[string]bool{}
 	for _, v := range inputs {
@@ -37,7 +37,7 @@ func (g *Graph) Part(inputs, outputs []Value) (Part, error) {
 	return Part{Model: model, Inputs: namesOf(inputs), Outputs: namesOf(outputs)}, err
 }
 
-// IsRandom reports whether a node gives something else each time.
+// IsRandom reports whether the output of a node is random.
 func IsRandom(n Node) bool {
 	return strings.HasPrefix(n.Operator, "Random") || n.Operator == "Bernoulli" || n.Operator == "Multinomial"
 }
@@ -49,13 +49,13 @@ func namesOf(values []Value) (names []string) {
 	return names
 }
 
-// Finder looks for places in a graph, and keeps what it missed first.
+// Finder looks for nodes in a graph. Missed is the error of the first miss.
 type Finder struct {
 	*Graph
 	Missed error
 }
 
-// Only returns the one node of an operator.
+// Only returns the only node with this operator.
 func (f *Finder) Only(operator string) Node {
 	nodes := f.With(operator)
 	if len(nodes) != 1 {
@@ -65,7 +65,7 @@ func (f *Finder) Only(operator string) Node {
 	return nodes[0]
 }
 
-// Above returns the node of an operator that produces one of the tensors.
+// Above returns the node with this operator that produces one of the tensors.
 func (f *Finder) Above(names []string, operator string) Node {
 	n, found := f.First(names, operator)
 	if !found {
@@ -74,7 +74,7 @@ func (f *Finder) Above(names []string, operator string) Node {
 	return n
 }
 
-// First is Above for one of several operators, which need not be there.
+// First is like Above for several operators, but reports whether there is such a node.
 func (f *Finder) First(names []string, operators ...string) (Node, bool) {
 	for _, name := range names {
 		if n, found := f.Producer(name); found && slices.Contains(operators, n.Operator) {
@@ -84,7 +84,7 @@ func (f *Finder) First(names []string, operators ...string) (Node, bool) {
 	return Node{}, false
 }
 
-// Below returns the node of an operator that takes what a node produces.
+// Below returns the node with this operator that consumes the output of a node.
 func (f *Finder) Below(node Node, operator string) Node {
 	for _, n := range f.Consumers(node.Output()) {
 		if n.Operator == operator {
@@ -95,14 +95,14 @@ func (f *Finder) Below(node Node, operator string) Node {
 	return Node{}
 }
 
-// Miss notes what the graph lacks.
+// Miss sets Missed, unless it is set.
 func (f *Finder) Miss(what string) {
 	if f.Missed == nil {
 		f.Missed = errors.New("it lacks " + what)
 	}
 }
 
-// Other returns the input of a node of two that is not this one.
+// Other returns the input of a binary node that does not have this name.
 func (n Node) Other(name string) string {
 	for _, input := range n.Inputs {
 		if input != name {

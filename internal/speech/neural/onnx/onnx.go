@@ -1,5 +1,5 @@
-// Package onnx reads the graph of an ONNX model and cuts parts out of it, without a library: a model is a protobuf
-// message, of which few fields matter, and weights are passed on as they are.
+// Package onnx reads the graph of an ONNX model and cuts parts out of it. It needs no ONNX library: a model is a
+// protobuf message of which few fields are used, and weights are copied unread.
 package onnx
 
 import (
@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// The numbers of the fields in onnx.proto3 that are read.
+// The field numbers of onnx.proto3 that are used.
 const (
 	modelGraph     = 7
 	modelOpset     = 8
@@ -50,7 +50,7 @@ const (
 	valueName = 1
 )
 
-// Limits of what is read: a voice has thousands of nodes and some hundred weights.
+// Limits of a graph. A voice has thousands of nodes and some hundred weights.
 const (
 	maxNodes  = 100_000
 	maxTensor = 100_000
@@ -64,12 +64,12 @@ type Graph struct {
 	Inputs  []string
 	Outputs []string
 
-	model        []field // all but the graph
-	other        []field // of the graph: all but what is below
+	model        []field // all fields but the graph
+	other        []field // the graph's fields that are not listed below
 	inputs       []field
 	outputs      []field
 	initializers map[string]field
-	weights      []string       // names of the initializers, as in the file
+	weights      []string       // names of the initializers in the order of the file
 	producers    map[string]int // by output
 	consumers    map[string][]int
 }
@@ -77,23 +77,23 @@ type Graph struct {
 // Node is one operation of a graph.
 type Node struct {
 	Operator string
-	Inputs   []string // "" for one that is left out
+	Inputs   []string // "" for an input that is left out
 	Outputs  []string
 
 	raw        field
 	attributes []field
 }
 
-// field is a field of a message, as it is in the file.
+// field is a field of a protobuf message.
 type field struct {
 	number  protowire.Number
-	raw     []byte // with its tag
-	content []byte // of a field with a length
+	raw     []byte // including the tag
+	content []byte // the value of a bytes field
 	varint  uint64
 }
 
-// Parse reads a model. It refuses what is no model, and what reads files or runs code of others: tensors outside of
-// the file, operators of other domains than ONNX's, functions, and graphs within nodes.
+// Parse parses a model. It refuses files that are not models, and models that read files or run other code: tensors
+// outside of the file, operators outside of ONNX's domain, functions, and graphs within nodes.
 func Parse(file []byte) (*Graph, error) {
 	g := &Graph{initializers: map[string]field{}, producers: map[string]int{}, consumers: map[string][]int{}}
 	model, err := fieldsOf(file)
@@ -164,7 +164,7 @@ func (g *Graph) readGraph(message []byte) error {
 			g.Outputs, g.outputs = append(g.Outputs, nameOf(f, valueName)), append(g.outputs, f)
 		case graphSparseInitializer:
 			err = errors.New("it has sparse weights, which are not supported")
-		case graphValueInfo: // of tensors between nodes: not needed, and wrong after a cut
+		case graphValueInfo: // of intermediate tensors: optional, and wrong after a cut
 		default:
 			g.other = append(g.other, f)
 		}
@@ -225,7 +225,8 @@ func parseNode(f field) (Node, error) {
 	return node, checkDomain(domain, node.Operator)
 }
 
-// runtimeOperators are those of ONNX Runtime into which it fuses several of ONNX's own. They only compute.
+// runtimeOperators are the allowed operators of ONNX Runtime's own domain, each of which fuses several of ONNX's
+// operators. They only compute.
 var runtimeOperators = []string{"DynamicQuantizeLSTM", "FastGelu", "FusedMatMul", "SkipLayerNormalization"}
 
 func checkDomain(domain, operator string) error {
@@ -268,7 +269,7 @@ func (g *Graph) readInitializer(f field) error {
 	return nil
 }
 
-// Producer returns the node that has an output.
+// Producer returns the node with this output.
 func (g *Graph) Producer(output string) (Node, bool) {
 	i, found := g.producers[output]
 	if !found {
@@ -277,7 +278,7 @@ func (g *Graph) Producer(output string) (Node, bool) {
 	return g.Nodes[i], true
 }
 
-// Consumers returns the nodes that have an input.
+// Consumers returns the nodes with this input.
 func (g *Graph) Consumers(input string) []Node {
 	var nodes []Node
 	for _, i := range g.consumers[input] {
@@ -286,18 +287,18 @@ func (g *Graph) Consumers(input string) []Node {
 	return nodes
 }
 
-// IsWeight reports whether a name is that of a weight.
+// IsWeight reports whether name is the name of a weight.
 func (g *Graph) IsWeight(name string) bool {
 	_, found := g.initializers[name]
 	return found
 }
 
-// With returns the nodes of an operator.
+// With returns the nodes with this operator.
 func (g *Graph) With(operator string) []Node {
 	return slices.DeleteFunc(slices.Clone(g.Nodes), func(n Node) bool { return n.Operator != operator })
 }
 
-// Ints returns an attribute of numbers; nil if the node has none of that name.
+// Ints returns the integers of an attribute, or nil if the node has no such attribute.
 func (n Node) Ints(name string) []int64 {
 	for _, a := range n.attributes {
 		if nameOf(a, attributeName) != name {
@@ -355,7 +356,7 @@ func fieldsOf(message []byte) ([]field, error) {
 	return fields, nil
 }
 
-// nameOf returns the text of a field of a message.
+// nameOf returns a string field of the message in f.
 func nameOf(f field, number protowire.Number) (name string) {
 	fields, err := fieldsOf(f.content)
 	if err != nil {

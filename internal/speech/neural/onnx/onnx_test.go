@@ -48,7 +48,7 @@ func TestLinesBecomePlanes(t *testing.T) {
 	require.Equal(t, []int64{0, 3, 0, 3}, cut.With("Conv")[0].Ints("pads"))
 	require.Equal(t, []int64{3, 3}, g.With("Conv")[1].Ints("pads"), "the graph itself stays as it was")
 
-	for _, output := range []string{"frames", "mask", "latent.prior"} { // other operators, and none at all
+	for _, output := range []string{"frames", "mask", "latent.prior"} { // with other operators, and with none
 		_, ok = g.Widen("input", output)
 		require.False(t, ok, output)
 	}

@@ -7,9 +7,9 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Widen returns a graph in which the nodes between two tensors work on planes with a height of 1, [N, C, 1, T], where
-// they worked on lines, [N, C, T]: ONNX Runtime keeps the channels of planes together, and convolves them faster. They
-// have to be convolutions, and what treats each number alike. Where one is not, there is no such graph.
+// Widen returns a graph in which the nodes between two tensors work on planes with a height of 1, [N, C, 1, T], instead
+// of lines, [N, C, T]. ONNX Runtime keeps the channels of planes together, which makes convolutions faster. It returns
+// false unless all of the nodes are convolutions or elementwise operations.
 func (g *Graph) Widen(input, output string) (wide *Graph, ok bool) {
 	nodes, _, err := g.needed(map[string]bool{input: true}, []string{output})
 	if err != nil {
@@ -25,7 +25,7 @@ func (g *Graph) Widen(input, output string) (wide *Graph, ok bool) {
 	return wide, true
 }
 
-// widen widens a node, and says whether it could.
+// widen widens a node, and reports whether it can be widened.
 func (g *Graph) widen(node int, output string) bool {
 	n := &g.Nodes[node]
 	switch n.Operator {
@@ -33,13 +33,13 @@ func (g *Graph) widen(node int, output string) bool {
 		return len(n.Inputs) > 1 && g.widenWeight(n.Inputs[1]) && n.widen()
 	case "Add", "Div", "LeakyRelu", "Mul", "Tanh":
 		return !slices.ContainsFunc(n.Inputs, func(name string) bool { return len(g.shape(name)) > 0 })
-	case "Unsqueeze": // adds a dimension to what comes out, wherever that is
+	case "Unsqueeze": // the number of dimensions after it does not matter at the output
 		return n.Output() == output
 	}
 	return false
 }
 
-// shape returns that of a weight.
+// shape returns the shape of a weight.
 func (g *Graph) shape(weight string) []int64 {
 	fields, err := fieldsOf(g.initializers[weight].content)
 	if err != nil {
@@ -48,7 +48,7 @@ func (g *Graph) shape(weight string) []int64 {
 	return intsOf(fields, tensorDimensions)
 }
 
-// widenWeight widens the weight of one convolution.
+// widenWeight widens the weight of a convolution, unless it has several consumers.
 func (g *Graph) widenWeight(name string) bool {
 	shape := g.shape(name)
 	fields, err := fieldsOf(g.initializers[name].content)

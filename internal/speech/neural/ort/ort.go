@@ -1,5 +1,5 @@
-// Package ort runs parts of models with ONNX Runtime (onnxruntime.ai), a shared library that is loaded when it is
-// needed. Only cmd/neuralworker and tests of voices import it: it links C.
+// Package ort runs parts of models with ONNX Runtime (onnxruntime.ai), a shared library that is loaded on demand. It
+// links C, so only cmd/neuralworker and tests of voices import it.
 package ort
 
 import (
@@ -12,7 +12,7 @@ import (
 	onnxruntime "github.com/yalue/onnxruntime_go"
 )
 
-// Open loads the library from a file, before the first session. A process has one: further calls do nothing.
+// Open loads the library from a file. It has to be called before the first Load. Further calls do nothing.
 func Open(library string) error {
 	if onnxruntime.IsInitialized() {
 		return nil
@@ -30,7 +30,7 @@ func Open(library string) error {
 	return nil
 }
 
-// Tensor is an array of numbers, of which either Floats or Ints has them.
+// Tensor is an array of numbers, either Floats or Ints.
 type Tensor struct {
 	Shape  []int64
 	Floats []float32
@@ -43,14 +43,14 @@ func Floats(values []float32, shape ...int64) Tensor { return Tensor{Shape: shap
 // Ints returns a tensor of whole numbers.
 func Ints(values []int64, shape ...int64) Tensor { return Tensor{Shape: shape, Ints: values} }
 
-// Session runs one model. It is safe for concurrent use; each run takes one thread, that of the caller. The results of
-// one thread are the same each time, those of several are not.
+// Session runs one model. It is safe for concurrent use. Each run uses only the caller's thread, because results are
+// reproducible with one thread but not with several.
 type Session struct {
 	session *onnxruntime.DynamicAdvancedSession
 	outputs int
 }
 
-// Load loads a model, whose inputs and outputs Run takes and returns in this order.
+// Load loads a model. Run takes inputs and returns outputs in the order of these names.
 func Load(model []byte, inputs, outputs []string) (*Session, error) {
 	options, err := onnxruntime.NewSessionOptions()
 	if err != nil {
@@ -59,7 +59,7 @@ func Load(model []byte, inputs, outputs []string) (*Session, error) {
 	defer options.Destroy()
 	if err := errors.Join(
 		options.SetIntraOpNumThreads(1), options.SetInterOpNumThreads(1),
-		options.SetMemPattern(false), // a plan of the memory for each size of inputs, which rarely come again
+		options.SetMemPattern(false), // it would plan the memory for each size of inputs, and sizes rarely recur
 	); err != nil {
 		return nil, fmt.Errorf("loading a model: %w", err)
 	}
@@ -70,10 +70,10 @@ func Load(model []byte, inputs, outputs []string) (*Session, error) {
 	return &Session{session: session, outputs: len(outputs)}, nil
 }
 
-// Close frees the model. No run may be under way.
+// Close frees the model. It must not be called during a run.
 func (s *Session) Close() error { return s.session.Destroy() }
 
-// Run computes the outputs. It is given up, with the error of the context, when that ends.
+// Run computes the outputs. If ctx ends first, the run is cancelled and its error includes ctx's.
 func (s *Session) Run(ctx context.Context, inputs ...Tensor) (outputs []Tensor, err error) {
 	in := make([]onnxruntime.Value, len(inputs))
 	out := make([]onnxruntime.Value, s.outputs)
@@ -96,7 +96,7 @@ func (s *Session) Run(ctx context.Context, inputs ...Tensor) (outputs []Tensor, 
 	return outputs, nil
 }
 
-// run runs the model, which looks between its operators whether it is to end.
+// run runs the model, which checks between its operators whether it is terminated.
 func (s *Session) run(ctx context.Context, in, out []onnxruntime.Value) error {
 	options, err := onnxruntime.NewRunOptions()
 	if err != nil {
@@ -105,7 +105,7 @@ func (s *Session) run(ctx context.Context, in, out []onnxruntime.Value) error {
 	terminated := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() { terminated <- options.Terminate() })
 	err = s.session.RunWithOptions(in, out, options)
-	if !stop() { // the context has ended: the options are in use until they are terminated
+	if !stop() { // ctx has ended: options must not be destroyed before Terminate returns
 		err = errors.Join(ctx.Err(), <-terminated)
 	}
 	return errors.Join(err, options.Destroy())
@@ -118,7 +118,7 @@ func (t Tensor) value() (onnxruntime.Value, error) {
 	return onnxruntime.NewTensor(t.Shape, t.Floats)
 }
 
-// tensorOf copies a tensor of the library.
+// tensorOf copies a tensor out of the library's memory.
 func tensorOf(value onnxruntime.Value) (Tensor, error) {
 	t := Tensor{Shape: append([]int64(nil), value.GetShape()...)}
 	switch v := value.(type) {

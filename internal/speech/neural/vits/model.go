@@ -1,6 +1,6 @@
 // Package vits speaks with voices of the family VITS (Kim, Kong and Son, 2021) as Piper exports them: one graph from
-// phonemes to samples. It is cut in three, so that the first samples come before the last are computed, durations are
-// known before any sample, and the noise is one's own.
+// phonemes to samples. It is cut into three parts, so that the first samples are ready before the last are computed,
+// durations are known before any sample, and the caller supplies the noise.
 package vits
 
 import (
@@ -14,17 +14,17 @@ import (
 // Parts are the parts of a model.
 type Parts struct {
 	Encoder, Flow, Decoder onnx.Part
-	Whole                  onnx.Part // the model as it was
-	Hop                    int       // samples of a frame
-	Wide                   bool      // the decoder takes planes with a height of 1
+	Whole                  onnx.Part // the uncut model
+	Hop                    int       // samples in a frame
+	Wide                   bool      // Decoder takes planes with a height of 1
 }
 
-// places are the tensors at which a graph is cut.
+// places are the tensors where a graph is cut.
 type places struct {
 	ids, lengths string // inputs of the model
 	pace         string // noise of the durations
 	durations    string // in frames, before they are scaled and rounded
-	mean, spread string // of the prior: of each phoneme, the spread as a logarithm
+	mean, spread string // of the prior of each phoneme; the spread is a logarithm
 	prior        string // of each frame, with noise
 	mask         string // of the frames
 	latent       string
@@ -32,7 +32,7 @@ type places struct {
 	hop          int
 }
 
-// Split recognises a model by its structure and cuts it. The error says what was expected.
+// Split recognises a model by its structure and cuts it. The error describes the expected structure.
 func Split(file []byte) (Parts, error) {
 	g, err := onnx.Parse(file)
 	if err != nil {
@@ -71,10 +71,10 @@ func Split(file []byte) (Parts, error) {
 	return parts, nil
 }
 
-// maxHop is the largest number of samples of a frame.
+// maxHop is the maximum number of samples in a frame.
 const maxHop = 4096
 
-// finder looks for places.
+// finder finds places in a graph.
 type finder struct{ onnx.Finder }
 
 func find(g *onnx.Graph) (places, error) {
@@ -94,8 +94,8 @@ func find(g *onnx.Graph) (places, error) {
 	return p, f.Missed
 }
 
-// findNoise finds the two sources of noise: that of the durations is scaled at once, that of the prior after it got its
-// spread.
+// findNoise finds the two sources of noise. The noise of the durations is scaled immediately, the noise of the prior
+// after multiplication with the spread.
 func (f *finder) findNoise(p *places) {
 	for _, source := range f.With("RandomNormalLike") {
 		product := f.Below(source, "Mul")
@@ -119,7 +119,7 @@ func (f *finder) findPrior(p *places, source, product onnx.Node) {
 	p.mean = f.ofPhonemes(onnx.Node{Inputs: mean.Inputs})
 }
 
-// ofPhonemes returns the tensor of phonemes from which a product with the alignment makes one of frames: both are
+// ofPhonemes returns the tensor by phoneme from which a product with the alignment computes one by frame. Both are
 // transposed.
 func (f *finder) ofPhonemes(below onnx.Node) string {
 	at := below
@@ -140,7 +140,7 @@ func (f *finder) ofPhonemes(below onnx.Node) string {
 	return ""
 }
 
-// findLatent finds what the decoder, which ends in convolutions that multiply the length, begins with.
+// findLatent finds the input of the decoder, which starts at the first transposed convolution and the layers before it.
 func (f *finder) findLatent(p *places) {
 	ups := f.With("ConvTranspose")
 	if len(ups) == 0 {
@@ -167,7 +167,7 @@ func (f *finder) findLatent(p *places) {
 	p.mask = mask.Output()
 }
 
-// unscaled returns the factor of a product that is not one of the scales that the model is given.
+// unscaled returns the factor of a product that is not one of the model's scales.
 func (f *finder) unscaled(product onnx.Node) string {
 	for _, name := range product.Inputs {
 		if f.isScale(product.Other(name)) {

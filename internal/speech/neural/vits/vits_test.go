@@ -14,7 +14,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/neural/vits"
 )
 
-// model returns the toy, or the voice of the folder RECITAL_TEST_VOICE.
+// model returns the toy, or the voice in the folder RECITAL_TEST_VOICE.
 func model(t *testing.T) []byte {
 	t.Helper()
 	require.NoError(t, ort.Open(neuraltest.Runtime(t)))
@@ -37,7 +37,7 @@ func load(t *testing.T, file []byte) *vits.Voice {
 	return v
 }
 
-// speak returns the samples of ids, of which each has the frames that the model wants.
+// speak returns the samples of ids, each with the model's own duration.
 func speak(t *testing.T, v *vits.Voice, ids []int64, noise family.Noise) (samples []float32, frames int) {
 	t.Helper()
 	e, err := v.Encode(t.Context(), ids, noise)
@@ -68,7 +68,7 @@ func TestThePartsAreTheWhole(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, parts.Wide)
 	v := load(t, file)
-	for _, count := range []int{1, 2, 17, 90, 300} { // in one chunk, and in several
+	for _, count := range []int{1, 2, 17, 90, 300} { // in one chunk and in several
 		ids := someIDs(count)
 		want, err := whole.Run(t.Context(), ort.Ints(ids, 1, int64(count)), ort.Ints([]int64{int64(count)}, 1),
 			ort.Floats([]float32{0, 1, 0}, 3))

@@ -12,20 +12,21 @@ import (
 	"github.com/recital-tts/recital/internal/speech/neural/ort"
 )
 
-// Frames that a part has to see on each side of those that it computes, so that they come out as those of the whole:
-// the flow has four layers of 8, and the decoder sees 10.7 (3 in its first convolution, 7.7 in those that follow).
+// The number of frames that a part has to see on each side of its frames for the same result as the whole model: the
+// flow has four layers of 8, and the decoder sees 10.7 (3 in its first convolution, 7.7 in the following ones).
 const (
 	flowContext    = 32
 	decoderContext = 11
 )
 
-// flowLeast is the least number of frames of which ONNX Runtime sums up the flow in the same way as of the whole.
-// Fewer differ by -119 dB, of which the decoder made -91 dB.
-const flowLeast = 65
+// minFlow is the smallest number of frames for which ONNX Runtime adds up the flow in the same order as for the whole
+// sentence. With fewer, the flow differs by -119 dB, and the decoder's samples by -91 dB.
+const minFlow = 65
 
-// The frames of a chunk: few in the first, for the first samples, but enough to be heard until the next ones come while
-// others speak, then twice as many each time. The largest take 17 MiB less than ones of 128 frames, and 8 % more
-// processor time. They are part of the result, as other chunks round otherwise.
+// The number of frames in a chunk. The first chunk is short, so that samples come early, but long enough to be heard
+// until the next one is ready on a busy machine. Each chunk is twice as long as the one before, up to largestChunk.
+// Compared with a largest chunk of 128 frames, it saves 17 MiB and costs 8 % more processor time. Different sizes round
+// differently, so a change of these numbers changes the samples.
 const (
 	firstChunk   = 20
 	largestChunk = 64
@@ -34,7 +35,7 @@ const (
 // maxDuration bounds the frames of an id.
 const maxDuration = 5_000
 
-// Voice is a model that is loaded. It is safe for concurrent use: its parts are shared.
+// Voice is a loaded model. It is safe for concurrent use.
 type Voice struct {
 	encoder, flow, decoder *ort.Session
 	hop                    int
@@ -74,13 +75,13 @@ func (v *Voice) Close() (err error) {
 // Hop implements family.Model.
 func (v *Voice) Hop() float64 { return float64(v.hop) }
 
-// streams of random numbers that belong to one seed.
+// Streams of random numbers for one seed.
 const (
 	paceStream  = 1
 	soundStream = 2
 )
 
-// prior is what the frames of a sentence are drawn from.
+// prior is the distribution that the frames of a sentence are drawn from.
 type prior struct {
 	mean, spread []float32 // by channel and id; the spread as a logarithm
 	channels     int
@@ -115,7 +116,7 @@ func (v *Voice) Encode(ctx context.Context, ids []int64, noise family.Noise) (fa
 	}}, nil
 }
 
-// speak computes the samples of a sentence, and passes them on chunk by chunk.
+// speak computes the samples of a sentence, and passes them to write chunk by chunk.
 func (v *Voice) speak(ctx context.Context, e prior, frames []int, write func(samples []float32) error) error {
 	count, err := family.Count(frames)
 	if err != nil {
@@ -125,7 +126,7 @@ func (v *Voice) speak(ctx context.Context, e prior, frames []int, write func(sam
 	s.prior = e.expand(frames, s.frames)
 	for from, size := 0, firstChunk; from < s.frames; size = min(2*size, largestChunk) {
 		to := from + size
-		if s.frames-to < size/2 && s.frames-from <= largestChunk { // a short rest costs less here
+		if s.frames-to < size/2 && s.frames-from <= largestChunk { // a short last chunk would cost more than a longer one
 			to = s.frames
 		}
 		to = min(to, s.frames)
@@ -141,7 +142,7 @@ func (v *Voice) speak(ctx context.Context, e prior, frames []int, write func(sam
 	return nil
 }
 
-// expand returns the prior of each of the frames, of which there are count, by frame and channel.
+// expand draws the prior of each of the count frames. The result is by frame and channel.
 func (e prior) expand(frames []int, count int) []float32 {
 	prior := family.Gaussian(e.noise.Seed, soundStream, count*e.channels, e.noise.Sound)
 	at := 0
@@ -157,16 +158,16 @@ func (e prior) expand(frames []int, count int) []float32 {
 	return prior
 }
 
-// sentence is one that is being spoken.
+// sentence is a sentence that is being spoken.
 type sentence struct {
 	voice    *Voice
 	channels int
 	frames   int
 	prior    []float32 // by frame and channel
-	latent   []float32 // by frame and channel, as far as it is computed
+	latent   []float32 // by frame and channel, of the frames computed so far
 }
 
-// decode computes the samples of some frames.
+// decode computes the samples of the frames in [from, to).
 func (s *sentence) decode(ctx context.Context, from, to int) ([]float32, error) {
 	first, last := max(0, from-decoderContext), min(s.frames, to+decoderContext)
 	if err := s.flowUpTo(ctx, last); err != nil {
@@ -187,8 +188,8 @@ func (s *sentence) decode(ctx context.Context, from, to int) ([]float32, error) 
 	return out[0].Floats[(from-first)*hop : (to-first)*hop], nil
 }
 
-// flowUpTo computes the latent of the frames before last that are not computed yet. After the first ones it goes on to
-// twice as many, so that fewer runs see the same frames.
+// flowUpTo computes the missing latent of the frames before last. After the first call it computes up to twice as many,
+// so that fewer runs see the same frames.
 func (s *sentence) flowUpTo(ctx context.Context, last int) error {
 	done := len(s.latent) / s.channels
 	if done >= last {
@@ -197,8 +198,8 @@ func (s *sentence) flowUpTo(ctx context.Context, last int) error {
 	if done > 0 {
 		last = min(s.frames, last+min(last, largestChunk))
 	}
-	from := max(0, min(done-flowContext, s.frames-flowLeast))
-	to := min(s.frames, max(last+flowContext, from+flowLeast))
+	from := max(0, min(done-flowContext, s.frames-minFlow))
+	to := min(s.frames, max(last+flowContext, from+minFlow))
 	mask := make([]float32, to-from)
 	for i := range mask {
 		mask[i] = 1
@@ -218,7 +219,7 @@ func (s *sentence) flowUpTo(ctx context.Context, last int) error {
 	return nil
 }
 
-// tensor returns some frames by channel, as models take them.
+// tensor returns the frames in [from, to) by channel, the order that models take.
 func (s *sentence) tensor(byFrame []float32, from, to int) ort.Tensor {
 	count := to - from
 	values := make([]float32, count*s.channels)

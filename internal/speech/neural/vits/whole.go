@@ -19,7 +19,7 @@ func (v *Voice) Compare(whole onnx.Part, sentences [][]int64) (c family.Comparis
 	defer func() { err = errors.Join(err, session.Close()) }()
 	return family.Compare(sentences, func(ids []int64) ([]float32, error) {
 		count := int64(len(ids))
-		noNoise := ort.Floats([]float32{0, 1, 0}, 3) // of the sound, the length, and of the durations
+		noNoise := ort.Floats([]float32{0, 1, 0}, 3) // noise of the samples, length, noise of the durations
 		out, err := session.Run(context.Background(), ort.Ints(ids, 1, count), ort.Ints([]int64{count}, 1), noNoise)
 		if err != nil {
 			return nil, err

@@ -1,5 +1,5 @@
-// Package form reads the parameters of the Stripe API, such as items[0][price]=price_1, and remembers which of them
-// were read, since that API refuses those that it does not know.
+// Package form reads the parameters of the Stripe API, such as items[0][price]=price_1. It records which ones are read,
+// because the API refuses unknown parameters.
 package form
 
 import (
@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Problem is a parameter that cannot be accepted.
+// Problem is an error about a parameter.
 type Problem struct {
 	Code    string // such as "parameter_missing"
 	Param   string
@@ -20,20 +20,20 @@ type Problem struct {
 
 func (p *Problem) Error() string { return p.Message }
 
-// Form is a set of parameters. The methods that read one note problems.
+// Form is a set of parameters. Methods that read a parameter record the first problem, which Err returns.
 type Form struct {
-	name string // of the parameter that these are inside of, as in items[0]; "" if they are all
+	name string // the parameter that contains these, as in items[0]; "" for the whole request
 	in   *parameters
 }
 
-// parameters are those of a request, by their whole names.
+// parameters holds the parameters of a request by their full names.
 type parameters struct {
 	values  map[string]string
 	read    map[string]bool
 	problem *Problem
 }
 
-// Parse returns the form of URL-encoded values.
+// Parse returns the form with URL-encoded values.
 func Parse(values url.Values) *Form {
 	in := &parameters{values: map[string]string{}, read: map[string]bool{}}
 	for name, all := range values {
@@ -48,14 +48,14 @@ func Parse(values url.Values) *Form {
 	return &Form{in: in}
 }
 
-// note keeps a problem if it is the first.
+// note records a problem, unless there is one already.
 func (f *Form) note(code, message string) {
 	if f.in.problem == nil {
 		f.in.problem = &Problem{Code: code, Param: f.name, Message: message}
 	}
 }
 
-// Sub returns the parameters inside one.
+// Sub returns the parameters inside of a parameter.
 func (f *Form) Sub(name string) *Form {
 	if f.name != "" {
 		name = f.name + "[" + name + "]"
@@ -64,7 +64,7 @@ func (f *Form) Sub(name string) *Form {
 	return &Form{name: name, in: f.in}
 }
 
-// names returns the names of the parameters inside, sorted.
+// names returns the sorted names of the parameters inside.
 func (f *Form) names() []string {
 	var names []string
 	for name := range f.in.values {
@@ -77,17 +77,17 @@ func (f *Form) names() []string {
 	return slices.Compact(names)
 }
 
-// Has reports whether a parameter is there, with a value or with others inside.
+// Has reports whether a parameter has a value or parameters inside.
 func (f *Form) Has(name string) bool {
 	sub := f.Sub(name)
 	_, ok := f.in.values[sub.name]
 	return ok || len(sub.names()) > 0
 }
 
-// String returns a parameter's value, or "".
+// String returns the value of a parameter, or "".
 func (f *Form) String(name string) string { return f.in.values[f.Sub(name).name] }
 
-// Required returns the value of a parameter that must be there.
+// Required returns the value of a required parameter.
 func (f *Form) Required(name string) string {
 	v := f.String(name)
 	if v == "" {
@@ -96,7 +96,7 @@ func (f *Form) Required(name string) string {
 	return v
 }
 
-// Enum returns the value of a parameter that is one of a list, whose first stands for an absent one.
+// Enum returns the value of a parameter, which must be one of values. The first of them is the default.
 func (f *Form) Enum(name string, values ...string) string {
 	v := f.String(name)
 	if v == "" {
@@ -108,7 +108,7 @@ func (f *Form) Enum(name string, values ...string) string {
 	return v
 }
 
-// Int returns a whole number, or other if it is absent.
+// Int returns an integer, or other if the parameter is absent.
 func (f *Form) Int(name string, other int64) int64 {
 	v := f.String(name)
 	if v == "" {
@@ -121,7 +121,7 @@ func (f *Form) Int(name string, other int64) int64 {
 	return n
 }
 
-// Bool returns a truth value, or other if it is absent.
+// Bool returns a boolean, or other if the parameter is absent.
 func (f *Form) Bool(name string, other bool) bool {
 	switch v := f.String(name); v {
 	case "":
@@ -134,7 +134,7 @@ func (f *Form) Bool(name string, other bool) bool {
 	}
 }
 
-// List returns the elements of a list in the order of their indexes.
+// List returns the elements of a list, sorted by index.
 func (f *Form) List(name string) []*Form {
 	list := f.Sub(name)
 	var indexes []int
@@ -160,7 +160,7 @@ func (f *Form) Strings(name string) []string {
 	return values
 }
 
-// Metadata returns the metadata that an object is to have.
+// Metadata returns the metadata parameters, including empty values.
 func (f *Form) Metadata() map[string]string {
 	values := map[string]string{}
 	sub := f.Sub("metadata")
@@ -170,7 +170,7 @@ func (f *Form) Metadata() map[string]string {
 	return values
 }
 
-// Err returns the first problem that was noted.
+// Err returns the first problem, or nil.
 func (f *Form) Err() error {
 	if f.in.problem != nil {
 		return f.in.problem
@@ -178,7 +178,7 @@ func (f *Form) Err() error {
 	return nil
 }
 
-// Unread returns a problem if a parameter was never read.
+// Unread returns an error if a parameter was not read.
 func (f *Form) Unread() error {
 	for _, name := range slices.Sorted(maps.Keys(f.in.values)) {
 		if !f.in.read[name] {

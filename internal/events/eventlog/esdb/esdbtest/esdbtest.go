@@ -1,4 +1,5 @@
-// Package esdbtest provides the log of an event node to tests, apart from what else they share: only few need a node.
+// Package esdbtest opens the log of an event node for tests. It is separate from other test helpers, because few tests
+// need a node.
 package esdbtest
 
 import (
@@ -10,7 +11,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 )
 
-// Open returns the log of the node at the socket, with short pauses in an outage. It is closed when the test ends.
+// Open returns the log of the node at the socket, with short pauses during outages. It is closed when the test ends.
 func Open(t testing.TB, socket string) *esdb.Client {
 	t.Helper()
 	client, err := esdb.Open(esdb.Config{Socket: socket, MaxBackOff: 50 * time.Millisecond,

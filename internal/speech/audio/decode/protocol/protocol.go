@@ -1,6 +1,6 @@
-// Package protocol is the protocol between recitald and a process that decodes one upload, over frames of package
-// workers. recitald sends Open once. The process then asks for bytes of the upload with Read, each of which gets one
-// Data, and sends Format, Audio and, last, End or Failed.
+// Package protocol defines the protocol between recitald and a process that decodes an upload, with frames of package
+// workers. recitald sends Open once. The process requests bytes of the upload with Read, and gets one Data for each. It
+// sends Format, Audio and finally End or Failed.
 package protocol
 
 import (
@@ -13,7 +13,7 @@ import (
 // The kinds of frames.
 const (
 	Open   byte = 'O' // to the process: Opening
-	Data   byte = 'D' // to the process: what was read; less than what was asked for only at the end of the upload
+	Data   byte = 'D' // to the process: the requested bytes, fewer only at the end of the upload
 	Read   byte = 'R' // from the process: Place
 	Format byte = 'I' // from the process: Track
 	Audio  byte = 'A' // from the process: samples, signed 16-bit little-endian
@@ -21,35 +21,35 @@ const (
 	Failed byte = 'X' // from the process: one byte, a Failure
 )
 
-// MaxRead bounds the bytes of a Data. A request and its reply always fit into a pipe's buffer.
+// MaxRead is the maximum number of bytes in a Data. A request and its reply always fit a pipe's buffer.
 const MaxRead = 32 << 10
 
-// MaxAudio bounds the bytes of an Audio.
+// MaxAudio is the maximum number of bytes in an Audio.
 const MaxAudio = 256 << 10
 
-// maxRate bounds the sample rate of the decoded audio in Hz.
+// minRate and maxRate limit the sample rate of the decoded audio in Hz.
 const (
 	minRate = 8000
 	maxRate = 48000
 )
 
-// Opening says what to decode.
+// Opening describes the upload and the limits of decoding.
 type Opening struct {
-	Container  string `json:"container"` // of package decode
+	Container  string `json:"container"` // name from package decode
 	Rate       int    `json:"rate"`      // Hz, of the decoded audio
 	Size       int64  `json:"size"`      // bytes of the upload
 	MaxSamples int64  `json:"max_samples"`
 	CPUSeconds int    `json:"cpu_seconds"` // after which the kernel ends the process
 }
 
-// Track is the track of sound that was found.
+// Track is the audio track that is decoded.
 type Track struct {
 	Codec    string `json:"codec"`
 	Rate     int    `json:"rate"` // Hz
 	Channels int    `json:"channels"`
 }
 
-// Ended is the end of the audio.
+// Ended reports the end of the audio.
 type Ended struct {
 	Samples int64 `json:"samples"`
 	Damaged bool  `json:"damaged,omitempty"`
@@ -60,15 +60,15 @@ type Failure byte
 
 // The failures.
 const (
-	NoTrack     Failure = 'n' // of sound
-	OtherCodec  Failure = 'c' // a codec that is not supported
+	NoTrack     Failure = 'n' // no audio track
+	OtherCodec  Failure = 'c' // an unsupported codec
 	Damaged     Failure = 'd'
 	TooLong     Failure = 'l'
 	Channels    Failure = 'h' // too many
 	SampleRate  Failure = 'r' // out of range
 	Memory      Failure = 'm' // too little
-	Unconfined  Failure = 'u' // the process could not give up what it must not have
-	Unavailable Failure = 'x' // libav is missing, or something unexpected
+	Unconfined  Failure = 'u' // the process could not confine itself
+	Unavailable Failure = 'x' // libav is missing, or an unexpected error
 )
 
 // Place is a part of the upload.
@@ -97,7 +97,7 @@ func ParsePlace(payload []byte) (Place, error) {
 	return p, nil
 }
 
-// Check reports what is wrong with an Opening.
+// Check returns an error if a field is out of range.
 func (o Opening) Check() error {
 	if o.Rate < minRate || o.Rate > maxRate || o.Size < 0 || o.MaxSamples <= 0 || o.CPUSeconds <= 0 {
 		return errors.New("the limits of decoding are out of range")

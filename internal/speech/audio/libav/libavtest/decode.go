@@ -1,6 +1,6 @@
 //go:build cgo
 
-// Package libavtest decodes the output of the encoders in tests. It stops at the first error that libav detects.
+// Package libavtest decodes and encodes audio in tests. Decoding stops at the first error that libav detects.
 package libavtest
 
 // #cgo pkg-config: libavcodec libavformat libavutil libswresample
@@ -16,14 +16,14 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio"
 )
 
-// Decoded is a decoded file.
+// Decoded is the content of a decoded file.
 type Decoded struct {
 	Samples  []float32
 	Rate     int // Hz
 	Channels int
 }
 
-// Seconds returns the length.
+// Seconds returns the duration.
 func (d Decoded) Seconds() float64 { return float64(len(d.Samples)) / float64(d.Rate) }
 
 // Decode decodes a whole file in a compressed or WAV format.

@@ -1,4 +1,4 @@
-// Decodes a whole file from memory, strictly.
+// Strictly decodes a whole file from memory.
 #ifndef RECITAL_DECODE_H
 #define RECITAL_DECODE_H
 
@@ -13,7 +13,7 @@ typedef struct {
     int channels; // of the file
 } recital_decoded;
 
-// Gives 0 or a libav error code; decoded must be freed in both cases.
+// Returns 0 or a libav error code. decoded must be freed in both cases.
 int recital_decode(const uint8_t *data, size_t size, const char *demuxer, recital_decoded *decoded);
 void recital_decoded_free(recital_decoded *decoded);
 

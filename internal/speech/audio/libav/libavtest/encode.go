@@ -14,7 +14,7 @@ import (
 // Kind is a kind of file, in libav's names.
 type Kind struct{ Muxer, Codec string }
 
-// Encode encodes a whole file from interleaved samples, as the program of a client would.
+// Encode encodes interleaved samples as a whole file, like the programs of clients.
 func Encode(kind Kind, samples []float32, rate, channels int) ([]byte, error) {
 	muxer, codec := C.CString(kind.Muxer), C.CString(kind.Codec)
 	defer C.free(unsafe.Pointer(muxer))

@@ -1,4 +1,4 @@
-// Encodes whole files in memory, as the programs of clients would.
+// Encodes whole files in memory, like the programs of clients.
 #ifndef RECITAL_ENCODE_H
 #define RECITAL_ENCODE_H
 
@@ -10,7 +10,7 @@ typedef struct {
     int size;
 } recital_encoded;
 
-// Encodes interleaved floats. Gives 0 or a libav error code.
+// Encodes interleaved floats. Returns 0 or a libav error code.
 int recital_encode(const char *muxer, const char *codec, const float *samples, int frames, int rate, int channels,
                    recital_encoded *encoded);
 void recital_encoded_free(recital_encoded *encoded);
