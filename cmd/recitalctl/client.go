@@ -115,12 +115,6 @@ func (c *client) read(got answer, result any) error {
 	return nil
 }
 
-// page is a part of a list of the admin API.
-type page interface {
-	size() int
-	next() *string // the token of the next page, nil on the last one
-}
-
 // listing is a list of the admin API.
 type listing struct {
 	doing, path string
@@ -130,8 +124,11 @@ type listing struct {
 	largest     int    // page; 0 where pages have no limit
 }
 
-// pages yields the pages of a list until the limit is reached; there is none for 0.
-func pages[P page](ctx context.Context, c *client, list listing) iter.Seq2[P, error] {
+// pages yields the pages of a list until the limit is reached; there is none for 0. size returns how many things a page
+// has, and the token of the next page, nil on the last one.
+func pages[P any](
+	ctx context.Context, c *client, list listing, size func(P) (int, *string),
+) iter.Seq2[P, error] {
 	return func(yield func(P, error) bool) {
 		left := cmp.Or(list.limit, math.MaxInt)
 		for {
@@ -140,13 +137,14 @@ func pages[P page](ctx context.Context, c *client, list listing) iter.Seq2[P, er
 			}
 			var got P
 			err := c.get(ctx, list.doing, list.path+"?"+list.query.Encode(), &got)
-			if !yield(got, err) || err != nil || got.next() == nil {
+			count, next := size(got)
+			if !yield(got, err) || err != nil || next == nil {
 				return
 			}
-			if left -= got.size(); left <= 0 {
+			if left -= count; left <= 0 {
 				return
 			}
-			list.query.Set(list.token, *got.next())
+			list.query.Set(list.token, *next)
 		}
 	}
 }

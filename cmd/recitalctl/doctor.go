@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/recital-tts/recital/internal/http/adminapi"
 	"github.com/recital-tts/recital/internal/process/datafolder"
 	"github.com/recital-tts/recital/internal/process/health"
 	"github.com/recital-tts/recital/internal/process/release"
@@ -27,8 +28,8 @@ type doctor struct {
 	BackupAge time.Duration `default:"26h" help:"How old the backup may be."`
 	Format    format        `default:"table" enum:"table,json" help:"Form of the result: table or json."`
 
-	inner        examination // by recitald itself; without findings if it could not be asked
-	begun, ended time.Time   // when it was asked
+	inner        adminapi.Examination // by recitald itself; without findings if it could not be asked
+	begun, ended time.Time            // when it was asked
 }
 
 // Help is shown below the flags.
@@ -48,15 +49,6 @@ func (d *doctor) Validate() error {
 
 // skipped is the state of a check that depends on an earlier one that failed.
 const skipped health.State = "skipped"
-
-// examination is the admin API's report of recitald about itself.
-type examination struct {
-	Instance string            `json:"instance,omitempty"`
-	Version  string            `json:"version,omitempty"`
-	At       time.Time         `json:"at,omitzero"`
-	Findings []health.Result   `json:"findings"`
-	Settings []json.RawMessage `json:"settings,omitempty"`
-}
 
 // outerCheck is one that recitalctl makes itself.
 type outerCheck struct {
@@ -81,7 +73,7 @@ func (c outerCheck) result(ctx context.Context, s settings) (health.Result, erro
 func (d *doctor) Run(ctx context.Context, s settings, to terminal) error {
 	d.ask(ctx, s)
 	d.HTTPAddr = cmp.Or(d.HTTPAddr, d.publicAddr(s))
-	var all examination
+	var all adminapi.Examination
 	var first error
 	checks := []outerCheck{
 		{"the operator token can be read", d.token},
@@ -124,9 +116,8 @@ func (d *doctor) publicAddr(s settings) string {
 	if there := datafolder.Find(s.DataDir); there.Admin == s.AdminAddr {
 		return there.Public
 	}
-	for _, raw := range d.inner.Settings {
-		var setting struct{ Flag, Value string }
-		if json.Unmarshal(raw, &setting) != nil || strings.TrimLeft(setting.Flag, "-") != "http-addr" {
+	for _, setting := range d.inner.Settings {
+		if strings.TrimLeft(setting.Flag, "-") != "http-addr" {
 			continue
 		}
 		host, port, err := net.SplitHostPort(setting.Value)
@@ -142,7 +133,7 @@ func (d *doctor) publicAddr(s settings) string {
 }
 
 // inside adds the findings of recitald. It returns an error if something is wrong.
-func (d *doctor) inside(s settings, all *examination) error {
+func (d *doctor) inside(s settings, all *adminapi.Examination) error {
 	if _, err := s.token(); err != nil {
 		return nil // there is a finding of the token
 	}
@@ -181,7 +172,7 @@ func ofVersions(theirs string) health.Result {
 	return r
 }
 
-func (d *doctor) print(to terminal, all examination) error {
+func (d *doctor) print(to terminal, all adminapi.Examination) error {
 	if d.Format == jsonValue {
 		return d.Format.print(to, all, nil, nil)
 	}

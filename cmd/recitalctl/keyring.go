@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/recital-tts/recital/internal/events/backup"
+	"github.com/recital-tts/recital/internal/http/adminapi"
 )
 
 type keyrings struct {
@@ -79,13 +80,6 @@ all keys are imported or none. What accounts that opened after the backup have s
 closed after it stay erased. Importing again changes nothing.`
 }
 
-// importedKeyring is the admin API's description of an import.
-type importedKeyring struct {
-	Keyring string `json:"keyring"`
-	Keys    int    `json:"keys"`
-	Erased  int    `json:"erased" col:"erased_again"`
-}
-
 // Run sends the copy of the keyring, and has it imported.
 func (c *importKeyring) Run(ctx context.Context, admin *client, to terminal) error {
 	folder, m, err := backup.OpenToRead(c.Dir)
@@ -113,7 +107,7 @@ func (c *importKeyring) Run(ctx context.Context, admin *client, to terminal) err
 		return fmt.Errorf("sending the keyring: %w", err)
 	}
 	admin.http.Timeout = 0 // it takes as long as there are keys
-	var done importedKeyring
+	var done adminapi.ImportReply
 	if err := admin.post(ctx, "importing the keyring", "/admin/keyring/import", struct{}{}, &done); err != nil {
 		return err
 	}

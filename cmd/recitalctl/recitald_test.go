@@ -18,6 +18,7 @@ import (
 	"github.com/recital-tts/recital/internal/app"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
+	"github.com/recital-tts/recital/internal/http/adminapi"
 )
 
 func TestAgainstARecitald(t *testing.T) {
@@ -86,7 +87,7 @@ func TestAgainstARecitald(t *testing.T) {
 			` +todo/dunning +unpaid .* false +Account a1 has lost its plan`, got.out)
 		got = recitalctl(t, environment, "alerts", "list", "--format", "csv")
 		assert.Contains(t, got.out, "\n"+id+",todo/dunning,unpaid,")
-		var listed openAlerts
+		var listed adminapi.AlertsReply
 		require.NoError(t, json.Unmarshal([]byte(recitalctl(t, environment, "alerts", "--format", "json").out), &listed))
 		assert.EqualValues(t, id, listed.Alerts[0].ID)
 
@@ -143,7 +144,7 @@ func TestGrantingCredit(t *testing.T) {
 	environment := []string{
 		"RECITAL_ADMIN_ADDR=" + a.AdminAddr(), "RECITAL_HTTP_ADDR=" + a.PublicAddr(), "RECITAL_DATA_DIR=" + dataDir,
 	}
-	var opened openedAccount
+	var opened adminapi.OpenResponse
 	require.NoError(t, json.Unmarshal([]byte(recitalctl(t, environment, "accounts", "create", "--format", "json").out),
 		&opened))
 	credit := func(args ...string) ran {
@@ -218,7 +219,7 @@ func TestTheRoleOfAnOperator(t *testing.T) {
 	t.Parallel()
 	a, dataDir := startRecitald(t)
 	environment := []string{"RECITAL_ADMIN_ADDR=" + a.AdminAddr(), "RECITAL_DATA_DIR=" + dataDir}
-	var opened openedAccount
+	var opened adminapi.OpenResponse
 	require.NoError(t, json.Unmarshal([]byte(recitalctl(t, environment, "accounts", "create", "--format", "json").out),
 		&opened))
 
@@ -237,7 +238,7 @@ func TestTheRoleOfAnOperator(t *testing.T) {
 
 	// accounts are listed page by page, and programs are told where to go on
 	recitalctl(t, environment, "accounts", "create")
-	page := func(args ...string) (listed accountsPage) {
+	page := func(args ...string) (listed adminapi.AccountsPage) {
 		got := recitalctl(t, environment, append([]string{"accounts", "list", "--format", "json"}, args...)...)
 		require.Zero(t, got.code, got.notes)
 		require.NoError(t, json.Unmarshal([]byte(got.out), &listed))
@@ -247,8 +248,10 @@ func TestTheRoleOfAnOperator(t *testing.T) {
 	require.Len(t, whole.Accounts, 3, "with that of the operator in mode dev")
 	require.Nil(t, whole.Next)
 	require.True(t, slices.ContainsFunc(whole.Accounts,
-		func(a listedAccount) bool { return a.AccountID == opened.AccountID && a.Plan == "free" && !a.Operator }))
-	var turned []listedAccount
+		func(a adminapi.ListedAccount) bool {
+			return a.AccountID == opened.AccountID && a.Plan == "free" && !a.Operator
+		}))
+	var turned []adminapi.ListedAccount
 	for next := new(""); next != nil; {
 		part := page("--limit", "1", "--after", *next)
 		turned, next = append(turned, part.Accounts...), part.Next

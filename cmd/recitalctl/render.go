@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -34,8 +35,7 @@ type listForm struct {
 }
 
 // show prints a value as JSON, or its rows as a table or as CSV. The fields of a row are its columns: named as in JSON,
-// unless the tag col has another name, or "-" for no column. The tag may add an option: tables have wide columns with
-// --wide only, and never those for programs.
+// unless the tag col, which package adminapi explains, has another name, or "-" for no column.
 func show[T any](f format, to terminal, value any, rows []T) error {
 	if f == jsonValue {
 		return f.print(to, value, nil, nil)
@@ -125,6 +125,7 @@ func inOneLine(rows [][]string) [][]string {
 type column struct {
 	name  string
 	index []int
+	form  string // for people; that of package adminapi, or none
 }
 
 func (c column) title(f format) string {
@@ -139,20 +140,21 @@ func (c column) title(f format) string {
 func columnsOf(of reflect.Type, f format, wide bool) (columns []column) {
 	for i := range of.NumField() {
 		field := of.Field(i)
-		name, option, _ := strings.Cut(field.Tag.Get("col"), ",")
-		if name == "-" || f == table && (option == "programs" || option == "wide" && !wide) {
+		options := strings.Split(field.Tag.Get("col"), ",")
+		name, isWide, forPrograms := options[0], slices.Contains(options, "wide"), slices.Contains(options, "programs")
+		if name == "-" || f == table && (forPrograms || isWide && !wide) {
 			continue
 		}
 		if field.Anonymous || name == "*" {
 			for _, inner := range columnsOf(field.Type, f, wide) {
-				columns = append(columns, column{inner.name, append([]int{i}, inner.index...)})
+				columns = append(columns, column{inner.name, append([]int{i}, inner.index...), inner.form})
 			}
 			continue
 		}
 		if name == "" {
 			name, _, _ = strings.Cut(field.Tag.Get("json"), ",")
 		}
-		columns = append(columns, column{name, []int{i}})
+		columns = append(columns, column{name, []int{i}, options[len(options)-1]})
 	}
 	return columns
 }
@@ -161,7 +163,7 @@ func cellsOf[T any](f format, columns []column, rows []T) [][]string {
 	cells := make([][]string, len(rows))
 	for i, row := range rows {
 		for _, c := range columns {
-			cells[i] = append(cells[i], cellOf(reflect.ValueOf(row).FieldByIndex(c.index), f == table))
+			cells[i] = append(cells[i], cellOf(reflect.ValueOf(row).FieldByIndex(c.index), c.form, f == table))
 		}
 	}
 	return cells
@@ -170,12 +172,15 @@ func cellsOf[T any](f format, columns []column, rows []T) [][]string {
 // celled is a value with another form for people than for programs.
 type celled interface{ cell(people bool) string }
 
-func cellOf(value reflect.Value, people bool) string {
+func cellOf(value reflect.Value, form string, people bool) string {
 	if value.Kind() == reflect.Pointer {
 		if value.IsNil() {
 			return ""
 		}
 		value = value.Elem()
+	}
+	if text, known := inForm(value, form); people && known {
+		return text
 	}
 	switch v := value.Interface().(type) {
 	case celled:
@@ -184,9 +189,40 @@ func cellOf(value reflect.Value, people bool) string {
 		return v.Format(time.RFC3339)
 	case json.RawMessage:
 		return string(v)
-	default:
-		return fmt.Sprint(v)
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case map[string]string:
+		var fields []string
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			fields = append(fields, name+"="+v[name])
+		}
+		return strings.Join(fields, "; ")
 	}
+	if value.Kind() != reflect.Slice {
+		return fmt.Sprint(value)
+	}
+	var words []string
+	for i := range value.Len() {
+		words = append(words, fmt.Sprint(value.Index(i)))
+	}
+	return strings.Join(words, " ")
+}
+
+// inForm returns a value in a form of package adminapi, and false where it has none.
+func inForm(value reflect.Value, form string) (text string, known bool) {
+	switch form {
+	case "time":
+		seconds := value.Convert(reflect.TypeFor[float64]()).Float()
+		return local(time.UnixMilli(int64(seconds * 1000))), true
+	case "local":
+		at, err := time.Parse(time.RFC3339Nano, value.String())
+		return local(at), err == nil
+	case "figure":
+		return strconv.FormatFloat(value.Float(), 'f', 2, 64), true
+	case "none":
+		return "none", value.Len() == 0
+	}
+	return "", false
 }
 
 // either is a cell with two texts.
@@ -197,16 +233,6 @@ func (e either) cell(people bool) string {
 		return e.people
 	}
 	return e.programs
-}
-
-// unixTime is a time in Unix seconds.
-type unixTime float64
-
-func (t unixTime) cell(people bool) string {
-	if people {
-		return time.UnixMilli(int64(t * 1000)).Format(time.DateTime)
-	}
-	return strconv.FormatFloat(float64(t), 'f', -1, 64)
 }
 
 // seconds is a duration.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -12,8 +11,8 @@ import (
 	"net/url"
 	"os"
 	"strconv"
-	"strings"
 
+	"github.com/recital-tts/recital/internal/http/adminapi"
 	"github.com/recital-tts/recital/internal/speech/voicepack"
 )
 
@@ -27,46 +26,11 @@ type voiceCommands struct {
 	Unassign unassignVoice `cmd:"" help:"Have a system voice speak for itself again."`
 }
 
-// installedVoice is the admin API's description of an installed voice.
-type installedVoice struct {
-	ID          string    `json:"id"`
-	Name        string    `json:"name"`
-	Languages   wordList  `json:"languages"`
-	Licence     string    `json:"licence"`
-	Commercial  string    `json:"commercial"`
-	Attribution string    `json:"attribution" col:",wide"`
-	Base        string    `json:"base" col:",wide"`
-	SHA256      string    `json:"sha256" col:",wide"`
-	Gain        figure    `json:"gain" col:",wide"`
-	Cost        figure    `json:"cost"`
-	Streams     int       `json:"streams"`
-	Running     bool      `json:"running"`
-	SpeaksFor   wordList  `json:"speaks_for"`
-	InstalledAt *unixTime `json:"installed_at" col:",wide"`
-}
-
-// figure is a measured number, of which people read two digits.
-type figure float64
-
-func (f figure) cell(people bool) string {
-	if !people {
-		return strconv.FormatFloat(float64(f), 'g', -1, 64)
-	}
-	return strconv.FormatFloat(float64(f), 'f', 2, 64)
-}
-
-// wordList is a list of words that a table shows in a cell.
-type wordList []string
-
-func (w wordList) cell(bool) string { return strings.Join(w, " ") }
-
 type listVoices struct{ listForm }
 
 // Run lists the voices.
 func (c *listVoices) Run(ctx context.Context, admin *client, to terminal) error {
-	var all struct {
-		Voices []installedVoice `json:"voices"`
-	}
+	var all adminapi.InstalledVoicesReply
 	if err := admin.get(ctx, "listing the installed voices", "/admin/voices", &all); err != nil {
 		return err
 	}
@@ -113,7 +77,7 @@ func (c *installVoice) Run(ctx context.Context, admin *client, to terminal) erro
 		return fmt.Errorf("sending the package: %w", err)
 	}
 	admin.http.Timeout = 0 // the voice speaks twenty sentences
-	var installed installedVoice
+	var installed adminapi.InstalledVoiceReply
 	command := map[string]string{"sha256": pack.SHA256}
 	if err := admin.post(ctx, "installing the voice", "/admin/voices", command, &installed); err != nil {
 		return err
@@ -189,29 +153,6 @@ type testVoice struct {
 	valueForm
 }
 
-// measuredVoice is the admin API's description of a test.
-type measuredVoice struct {
-	ID   string `json:"id"`
-	Gain figure `json:"gain"`
-	Cost figure `json:"cost"`
-
-	Missing missingSymbols `json:"missing"`
-}
-
-// missingSymbols are symbols of the phonemes that a voice does not know, with how often the test needed them.
-type missingSymbols []struct {
-	Symbol string `json:"symbol"`
-	Count  int    `json:"count"`
-}
-
-func (m missingSymbols) cell(bool) string {
-	var all []string
-	for _, missing := range m {
-		all = append(all, fmt.Sprintf("%s (%d)", printable(missing.Symbol), missing.Count))
-	}
-	return cmp.Or(strings.Join(all, " "), "none")
-}
-
 // Run has the voice speak.
 func (c *testVoice) Run(ctx context.Context, admin *client, to terminal) error {
 	path, err := c.path()
@@ -219,7 +160,7 @@ func (c *testVoice) Run(ctx context.Context, admin *client, to terminal) error {
 		return err
 	}
 	admin.http.Timeout = 0
-	var measured measuredVoice
+	var measured adminapi.TestedVoiceReply
 	if err := admin.post(ctx, "testing the voice", path+"/test", struct{}{}, &measured); err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/audit"
 	keys "github.com/recital-tts/recital/internal/access/keyring"
+	"github.com/recital-tts/recital/internal/http/adminapi"
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/writeapi"
 )
@@ -54,7 +55,7 @@ func (a *API) AdminRoutes() []web.Route {
 			web.Summary("Import the copy of the keyring that was sent, all of it or nothing"),
 			web.Description("For a Postgres that was lost while the log stayed. Keys of accounts that were closed since are "+
 				"erased again. Doing so again has no effect."),
-			web.Returns[importReply](), web.Refuses(409)),
+			web.Returns[adminapi.ImportReply](), web.Refuses(409)),
 	}
 }
 
@@ -128,12 +129,6 @@ func (a *API) receive(_ *web.Call, in pieceRequest) (web.Reply, error) {
 	return web.JSON(pieceReply{Size: in.Offset + int64(len(in.Piece))}), nil
 }
 
-type importReply struct {
-	Keyring string `json:"keyring"`
-	Keys    int    `json:"keys"`
-	Erased  int    `json:"erased"` // of them, those of accounts that were closed after the copy was made
-}
-
 // take imports the copy that has come. One that is refused is dropped.
 func (a *API) take(call *web.Call, _ struct{}) (web.Reply, error) {
 	var done keys.Imported
@@ -153,5 +148,6 @@ func (a *API) take(call *web.Call, _ struct{}) (web.Reply, error) {
 		return web.Reply{}, err
 	}
 	ids, err := a.Keyring.IDs(call)
-	return web.JSON(importReply{Keyring: ids.Log, Keys: done.Keys, Erased: done.Erased}).WithStatus(http.StatusOK), err
+	reply := adminapi.ImportReply{Keyring: ids.Log, Keys: done.Keys, Erased: done.Erased}
+	return web.JSON(reply).WithStatus(http.StatusOK), err
 }
