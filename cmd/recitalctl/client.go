@@ -178,6 +178,17 @@ func (c *client) stream(ctx context.Context, path string) (io.ReadCloser, error)
 	return nil, c.notUnderstood()
 }
 
+// sendInPieces sends a content that is too long for one request.
+func (c *client) sendInPieces(ctx context.Context, path string, from io.Reader) error {
+	return inPieces(from, func(offset int64, piece []byte) error {
+		got, err := c.do(ctx, http.MethodPut, path+"?offset="+strconv.FormatInt(offset, 10), piece)
+		if err != nil {
+			return err
+		}
+		return c.refusal(got)
+	})
+}
+
 func (c *client) do(ctx context.Context, method, path string, body []byte) (answer, error) {
 	request, err := c.request(ctx, method, path, body)
 	if err != nil {

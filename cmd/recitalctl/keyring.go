@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/http"
-	"strconv"
 
 	"github.com/recital-tts/recital/internal/events/backup"
 	"github.com/recital-tts/recital/internal/http/adminapi"
@@ -18,19 +16,8 @@ type keyrings struct {
 
 // keyringIDs is the admin API's description of the keyrings.
 type keyringIDs struct {
-	Log      *keyringID `json:"log" col:"of_the_log"`
-	Postgres *keyringID `json:"postgres" col:"in_postgres"`
-}
-
-type keyringID string
-
-func (id keyringID) cell(bool) string { return orNone(string(id)) }
-
-func orNone(id string) string {
-	if id == "" {
-		return "none"
-	}
-	return id
+	Log      *string `json:"log" col:"of_the_log,none"`
+	Postgres *string `json:"postgres" col:"in_postgres,none"`
 }
 
 type showKeyring struct{ valueForm }
@@ -46,7 +33,7 @@ func (c *showKeyring) Run(ctx context.Context, admin *client, to terminal) error
 	}
 	fmt.Fprintf(to.notes, "\nThis Postgres is not used. Import the keyring %[1]s from a backup "+
 		"(recitalctl keyring import DIR), or give up for ever what it sealed (texts of clips, feedback): "+
-		"recitalctl keyring abandon %[1]s --reason TEXT\n", printable(string(*ids.Log)))
+		"recitalctl keyring abandon %[1]s --reason TEXT\n", printable(*ids.Log))
 	return nil
 }
 
@@ -95,15 +82,7 @@ func (c *importKeyring) Run(ctx context.Context, admin *client, to terminal) err
 		return err
 	}
 	defer from.Close()
-	err = inPieces(from, func(offset int64, piece []byte) error {
-		path := "/admin/keyring/import?offset=" + strconv.FormatInt(offset, 10)
-		got, err := admin.do(ctx, http.MethodPut, path, piece)
-		if err != nil {
-			return err
-		}
-		return admin.refusal(got)
-	})
-	if err != nil {
+	if err := admin.sendInPieces(ctx, "/admin/keyring/import", from); err != nil {
 		return fmt.Errorf("sending the keyring: %w", err)
 	}
 	admin.http.Timeout = 0 // it takes as long as there are keys

@@ -191,20 +191,20 @@ func (c *client) change(ctx context.Context, doing, path string, command any) ([
 // generationRow is a generation in a list.
 type generationRow struct {
 	adminapi.GenerationID
-	Live     either   `col:"live"`
-	State    either   `col:"state"`
-	Position string   `col:"position,wide"`
-	Lag      seconds  `col:"lag"`
-	Rows     count    `col:"rows"`
-	Size     byteSize `col:"size"`
-	Parked   int      `col:"parked"`
+	Live     either  `col:"live"`
+	State    either  `col:"state"`
+	Position string  `col:"position,wide"`
+	Lag      float64 `col:"lag,span"`
+	Rows     int64   `col:"rows,count"`
+	Size     int64   `col:"size,bytes"`
+	Parked   int     `col:"parked"`
 }
 
 func generationRows(all []adminapi.GenerationReply) (rows []generationRow) {
 	for _, g := range all {
 		rows = append(rows, generationRow{
 			g.GenerationID, either{liveOrNot(g), strconv.FormatBool(g.Live)}, either{stateAndShare(g), g.State}, g.Position,
-			seconds(g.Lag), count(g.Rows), byteSize(g.Size), g.Parked,
+			g.Lag, g.Rows, g.Size, g.Parked,
 		})
 	}
 	return rows

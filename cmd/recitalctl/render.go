@@ -140,8 +140,9 @@ func (c column) title(f format) string {
 func columnsOf(of reflect.Type, f format, wide bool) (columns []column) {
 	for i := range of.NumField() {
 		field := of.Field(i)
-		options := strings.Split(field.Tag.Get("col"), ",")
-		name, isWide, forPrograms := options[0], slices.Contains(options, "wide"), slices.Contains(options, "programs")
+		name, rest, _ := strings.Cut(field.Tag.Get("col"), ",")
+		options := strings.Split(rest, ",")
+		isWide, forPrograms := slices.Contains(options, "wide"), slices.Contains(options, "programs")
 		if name == "-" || f == table && (forPrograms || isWide && !wide) {
 			continue
 		}
@@ -208,7 +209,8 @@ func cellOf(value reflect.Value, form string, people bool) string {
 	return strings.Join(words, " ")
 }
 
-// inForm returns a value in a form of package adminapi, and false where it has none.
+// inForm returns a value in a form, and false where it has none. Those of package adminapi apart, span is for seconds,
+// count and bytes are for integers.
 func inForm(value reflect.Value, form string) (text string, known bool) {
 	switch form {
 	case "time":
@@ -221,6 +223,12 @@ func inForm(value reflect.Value, form string) (text string, known bool) {
 		return strconv.FormatFloat(value.Float(), 'f', 2, 64), true
 	case "none":
 		return "none", value.Len() == 0
+	case "span":
+		return progress.Span(time.Duration(value.Float() * float64(time.Second))), true
+	case "count":
+		return progress.Count(value.Int()), true
+	case "bytes":
+		return inBytes(value.Int()), true
 	}
 	return "", false
 }
@@ -233,36 +241,6 @@ func (e either) cell(people bool) string {
 		return e.people
 	}
 	return e.programs
-}
-
-// seconds is a duration.
-type seconds float64
-
-func (s seconds) cell(people bool) string {
-	if people {
-		return progress.Span(time.Duration(float64(s) * float64(time.Second)))
-	}
-	return strconv.FormatFloat(float64(s), 'f', -1, 64)
-}
-
-// count is a number of things.
-type count int64
-
-func (n count) cell(people bool) string {
-	if people {
-		return progress.Count(int64(n))
-	}
-	return strconv.FormatInt(int64(n), 10)
-}
-
-// byteSize is a size in bytes.
-type byteSize int64
-
-func (n byteSize) cell(people bool) string {
-	if people {
-		return inBytes(int64(n))
-	}
-	return strconv.FormatInt(int64(n), 10)
 }
 
 // inBytes formats a size for people.

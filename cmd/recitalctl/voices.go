@@ -7,10 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"os"
-	"strconv"
 
 	"github.com/recital-tts/recital/internal/http/adminapi"
 	"github.com/recital-tts/recital/internal/speech/voicepack"
@@ -125,14 +123,7 @@ func (c *installVoice) send(ctx context.Context, admin *client, root *os.Root) e
 	out, in := io.Pipe()
 	defer out.Close()
 	go func() { in.CloseWithError(voicepack.Write(in, root.FS())) }()
-	return inPieces(out, func(offset int64, piece []byte) error {
-		path := "/admin/voices/package?offset=" + strconv.FormatInt(offset, 10)
-		got, err := admin.do(ctx, http.MethodPut, path, piece)
-		if err != nil {
-			return err
-		}
-		return admin.refusal(got)
-	})
+	return admin.sendInPieces(ctx, "/admin/voices/package", out)
 }
 
 // someVoice identifies an installed voice.

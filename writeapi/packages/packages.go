@@ -2,7 +2,6 @@
 package packages
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -30,20 +29,10 @@ type Packages interface {
 	Test(ctx context.Context, id string) (voicepack.Measured, error)
 }
 
-// Inbox is a file that comes in pieces.
-type Inbox interface {
-	// Put writes a piece at an offset. It is refused where a piece before it is missing.
-	Put(offset int64, piece []byte) error
-	// Take calls use with the content, and removes the file when that returns nil.
-	Take(use func(io.Reader) error) (found bool, err error)
-	// Remove removes the file.
-	Remove() error
-}
-
 // API has the routes.
 type API struct {
 	Packages Packages
-	Inbox    Inbox
+	Inbox    writeapi.Inbox
 }
 
 const (
@@ -59,7 +48,7 @@ func (a *API) AdminRoutes() []web.Route {
 		web.Get("/admin/voices", a.list, web.Role("operator", "auditor"), tag, web.Summary("The voices that are installed"),
 			web.Returns[adminapi.InstalledVoicesReply]()),
 		web.Put("/admin/voices/package", a.receive, operator, tag, web.AppendsNothing(), web.MaxBody(maxPiece),
-			web.Summary("Send a piece of a package of a voice"), web.Returns[packagePieceReply](), web.Refuses(409)),
+			web.Summary("Send a piece of a package of a voice"), web.Returns[writeapi.PieceReply](), web.Refuses(409)),
 		web.Post("/admin/voices", a.install, operator, tag, web.Timeout(installTimeout),
 			web.Acts(web.Act{Kind: audit.ActInstallVoice}),
 			web.Summary("Install the voice whose package was sent"),
@@ -99,19 +88,11 @@ type packagePieceRequest struct {
 	Piece  []byte `raw:"body"`
 }
 
-type packagePieceReply struct {
-	Size int64 `json:"size"` // of what has come, in bytes
-}
-
 func (a *API) receive(_ *web.Call, in packagePieceRequest) (web.Reply, error) {
 	if in.Offset+int64(len(in.Piece)) > maxPackage {
 		return web.Reply{}, errors.Join(domain.Refuse(domain.Rejected, "The package is too large"), a.Inbox.Remove())
 	}
-	if err := a.Inbox.Put(in.Offset, bytes.Clone(in.Piece)); err != nil {
-		return web.Reply{}, errors.Join(domain.Refuse(domain.Rejected, "The piece could not be kept: a piece before it is "+
-			"missing, or the disk failed"), err)
-	}
-	return web.JSON(packagePieceReply{Size: in.Offset + int64(len(in.Piece))}), nil
+	return writeapi.Receive(a.Inbox, in.Offset, in.Piece)
 }
 
 type installVoiceRequest struct {
