@@ -198,9 +198,6 @@ func TestGrantingCredit(t *testing.T) {
 		"the auditor's token": {[]string{
 			opened.AccountID, "5", "--token-file", filepath.Join(dataDir, "auditor-token"),
 		}, 4, "is not an operator's"},
-		"an address where nobody is": {[]string{
-			opened.AccountID, "5", "--admin-addr", "127.0.0.1:1",
-		}, 3, "is recitald running?"},
 		"how to repeat what was unsure": {[]string{
 			opened.AccountID, "5", "--grant", "again", "--admin-addr", "127.0.0.1:1",
 		}, 3, "--grant again"},
@@ -264,25 +261,11 @@ func TestTheRoleOfAnOperator(t *testing.T) {
 	require.Equal(t, 1, unexplained.code)
 	require.Contains(t, unexplained.notes, "this needs a reason, which is recorded (recitalctl: --reason TEXT)")
 
-	for name, c := range map[string]struct {
-		args  []string
-		code  int
-		notes string
-	}{
-		"an unknown account":        {[]string{"nobody"}, 1, "The account does not exist"},
-		"an account that is a path": {[]string{"../accounts"}, 1, "The account does not exist"},
-		"the auditor's token": {[]string{
-			opened.AccountID, "--token-file", filepath.Join(dataDir, "auditor-token"),
-		}, 4, "is not an operator's"},
-		"an address where nobody is": {[]string{opened.AccountID, "--admin-addr", "127.0.0.1:1"}, 3, "is recitald running?"},
-		"no account":                 {nil, 2, "see recitalctl --help"},
-	} {
-		for _, command := range []string{"grant-operator", "withdraw-operator"} {
-			got := recitalctl(t, environment, append([]string{"accounts", command, "--reason", "Ticket 7"}, c.args...)...)
-			require.Equal(t, c.code, got.code, "%s: %s: %s", command, name, got.notes)
-			require.Contains(t, got.notes, c.notes, name)
-			require.Empty(t, got.out, name)
-		}
+	for _, command := range []string{"grant-operator", "withdraw-operator"} {
+		got := recitalctl(t, environment, "accounts", command, "nobody", "--reason", "Ticket 7")
+		require.Equal(t, 1, got.code, command)
+		require.Contains(t, got.notes, "The account does not exist", command)
+		require.Empty(t, got.out, command)
 	}
 }
 
