@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/recital-tts/recital/internal/http/adminapi"
 )
 
 // accountArgument is the argument of commands on an account.
@@ -44,34 +46,18 @@ func (c *listAccounts) Validate() error {
 	return nil
 }
 
-// listedAccount is an account in the admin API's list.
-type listedAccount struct {
-	AccountID  string `json:"account_id"`
-	OpenedAt   string `json:"opened_at"`
-	Plan       string `json:"plan"`
-	Subscribed bool   `json:"subscribed"`
-	Operator   bool   `json:"operator"`
-}
-
-type accountsPage struct {
-	Accounts []listedAccount `json:"accounts"`
-	Next     *string         `json:"next_page_token"`
-}
-
-func (p accountsPage) size() int     { return len(p.Accounts) }
-func (p accountsPage) next() *string { return p.Next }
-
 // maxAccountsPage is the admin API's maximum.
 const maxAccountsPage = 1000
 
 // Run prints the accounts.
 func (c *listAccounts) Run(ctx context.Context, admin auditor, to terminal) error {
-	all := accountsPage{Accounts: []listedAccount{}}
+	all := adminapi.AccountsPage{Accounts: []adminapi.ListedAccount{}}
 	list := listing{
 		"listing accounts", "/admin/accounts/list", queryOf(map[string]string{"page_token": c.After}), "page_token", c.Limit,
 		maxAccountsPage,
 	}
-	for page, err := range pages[accountsPage](ctx, admin.client, list) {
+	size := func(p adminapi.AccountsPage) (int, *string) { return len(p.Accounts), p.Next }
+	for page, err := range pages(ctx, admin.client, list, size) {
 		if err != nil {
 			return err
 		}
@@ -94,14 +80,7 @@ func (c *findAccounts) Run(ctx context.Context, admin auditor, to terminal) erro
 	if err := admin.needsReason(); err != nil {
 		return err
 	}
-	type account struct {
-		AccountID string `json:"account_id"`
-		OpenedAt  string `json:"opened_at"`
-		Plan      string `json:"plan"`
-	}
-	var found struct {
-		Accounts []account `json:"accounts"`
-	}
+	var found adminapi.FoundAccounts
 	query := url.Values{"email": {c.Email}, "reason": {admin.Reason}}
 	if err := admin.get(ctx, "looking the address up", "/admin/audit/accounts?"+query.Encode(), &found); err != nil {
 		return err
@@ -114,17 +93,9 @@ type createAccount struct {
 	valueForm
 }
 
-// openedAccount is the admin API's response to opening an account.
-type openedAccount struct {
-	AccountID string `json:"account_id"`
-	Plan      string `json:"plan"`
-	APIKey    string `json:"apikey" col:"api_key"`
-	Masked    string `json:"masked" col:"-"`
-}
-
 // Run opens the account.
 func (c *createAccount) Run(ctx context.Context, admin *client, to terminal) error {
-	var opened openedAccount
+	var opened adminapi.OpenResponse
 	command := map[string]string{"plan": c.Plan}
 	if err := admin.post(ctx, "opening an account", "/admin/accounts", command, &opened); err != nil {
 		return err
@@ -167,14 +138,6 @@ type creditAccount struct {
 	valueForm
 }
 
-// grantedCredit is the admin API's response to a grant.
-type grantedCredit struct {
-	AccountID        string `json:"account_id"`
-	Grant            string `json:"grant"`
-	Characters       int64  `json:"characters"`
-	CreditCharacters int64  `json:"credit_characters" col:"credit_left"`
-}
-
 // Run grants the credit. It chooses the id of the grant before the request, so that a request with an unknown outcome
 // can be repeated.
 func (c *creditAccount) Run(ctx context.Context, admin *client, to terminal) error {
@@ -182,7 +145,7 @@ func (c *creditAccount) Run(ctx context.Context, admin *client, to terminal) err
 		c.Grant = uuid.NewString()
 	}
 	command := map[string]any{"characters": c.Characters, "grant": c.Grant}
-	var granted grantedCredit
+	var granted adminapi.CreditResponse
 	err := admin.post(ctx, "granting credit", c.path("/credit"), command, &granted)
 	if err != nil && (ctx.Err() != nil || isPassing(err)) {
 		return fmt.Errorf("%w; repeat it with --grant %s, so that it counts once", err, c.Grant)
@@ -198,25 +161,9 @@ type erasureOf struct {
 	valueForm
 }
 
-// erasureShown is the admin API's description of a closed account's erasure.
-type erasureShown struct {
-	AccountID    string  `json:"account_id"`
-	State        string  `json:"state"`
-	Complete     bool    `json:"complete"`
-	ClosedAt     *string `json:"closed_at"`
-	ErasedAt     *string `json:"erased_at"`
-	AgainAt      *string `json:"erased_again_due"`
-	RepeatedAt   *string `json:"erased_again_at"`
-	KeyDestroyed *string `json:"key_destroyed_at"`
-	Left         []struct {
-		What  string `json:"what"`
-		Count int64  `json:"count"`
-	} `json:"left"`
-}
-
 // Run prints the progress of the erasure.
 func (c *erasureOf) Run(ctx context.Context, admin auditor, to terminal) error {
-	var found erasureShown
+	var found adminapi.ErasureReply
 	if err := admin.get(ctx, "reading what was erased", c.path("/erasure"), &found); err != nil {
 		return err
 	}
@@ -258,15 +205,9 @@ type withdrawOperator struct {
 	valueForm
 }
 
-// operatorState is the admin API's description of an account's operator role.
-type operatorState struct {
-	AccountID string `json:"account_id"`
-	Operator  bool   `json:"operator"`
-}
-
 // Run grants the role.
 func (c *grantOperator) Run(ctx context.Context, admin *client, to terminal) error {
-	var state operatorState
+	var state adminapi.OperatorResponse
 	if err := admin.post(ctx, "granting the role of an operator", c.path("/operator"), struct{}{}, &state); err != nil {
 		return err
 	}
@@ -275,7 +216,7 @@ func (c *grantOperator) Run(ctx context.Context, admin *client, to terminal) err
 
 // Run withdraws the role.
 func (c *withdrawOperator) Run(ctx context.Context, admin *client, to terminal) error {
-	var state operatorState
+	var state adminapi.OperatorResponse
 	if err := admin.remove(ctx, "withdrawing the role of an operator", c.path("/operator"), &state); err != nil {
 		return err
 	}
@@ -297,61 +238,21 @@ func (*showAccount) Help() string {
 The account is folded from the events of its streams up to that time.`
 }
 
-// accountThen is the admin API's description of an account at a point in time.
-type accountThen struct {
-	AccountID     string     `json:"account_id"`
-	AsOf          time.Time  `json:"as_of"`
-	OpenedAt      time.Time  `json:"opened_at"`
-	State         string     `json:"state"`
-	Plan          string     `json:"plan"`
-	EntitledUntil *time.Time `json:"entitled_until"`
-	Operator      bool       `json:"operator"`
-	AcceptedTOS   bool       `json:"accepted_tos"`
-	WantsEmail    *bool      `json:"wants_email"`
-	APIKeys       []string   `json:"api_keys"`
-	Subscription  *struct {
-		ID          string     `json:"id"`
-		Status      string     `json:"status"`
-		Plan        string     `json:"plan"`
-		Price       string     `json:"price"`
-		PeriodStart time.Time  `json:"period_start"`
-		PeriodEnd   time.Time  `json:"period_end"`
-		CancelAt    *time.Time `json:"cancel_at"`
-	} `json:"subscription"`
-	Usage *struct {
-		Plan        string    `json:"plan"`
-		PeriodStart time.Time `json:"period_start"`
-		PeriodEnd   time.Time `json:"period_end"`
-		Limit       *int64    `json:"character_limit"`
-		Characters  int64     `json:"characters"`
-		Reserved    int64     `json:"reserved"`
-		Credit      int64     `json:"credit_left"`
-	} `json:"usage"`
-	InstantVoices  int        `json:"instant_voices"`
-	Professional   int        `json:"professional_voices"`
-	SessionsBefore *time.Time `json:"sessions_ended_before"`
-	From           []struct {
-		Stream   string    `json:"stream"`
-		Revision int64     `json:"revision"`
-		At       time.Time `json:"at"`
-	} `json:"folded_from"`
-}
-
 // Run prints the account.
 func (c *showAccount) Run(ctx context.Context, admin auditor, to terminal) error {
 	path := c.path("")
 	if at := c.AsOf.String(); at != "" {
 		path += "?as_of=" + url.QueryEscape(at)
 	}
-	var shown accountThen
+	var shown adminapi.AccountAsOf
 	if err := admin.get(ctx, "reading the account", path, &shown); err != nil {
 		return err
 	}
-	return c.Format.print(to, shown, []string{"ACCOUNT", shown.AccountID}, shown.rows())
+	return c.Format.print(to, shown, []string{"ACCOUNT", shown.AccountID}, rowsOfAccount(shown))
 }
 
-// rows returns the rows of the table.
-func (a accountThen) rows() [][]string {
+// rowsOfAccount returns the rows of the table.
+func rowsOfAccount(a adminapi.AccountAsOf) [][]string {
 	rows := [][]string{
 		{"as of", local(a.AsOf)}, {"state", a.State}, {"opened", local(a.OpenedAt)},
 		{"plan", a.Plan + untilTime(a.EntitledUntil)},

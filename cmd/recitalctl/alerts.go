@@ -4,7 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"time"
+
+	"github.com/recital-tts/recital/internal/http/adminapi"
 )
 
 type alertCommands struct {
@@ -12,36 +13,11 @@ type alertCommands struct {
 	Clear clearAlert `cmd:"" help:"Clear an alert. If its cause persists, it is raised again."`
 }
 
-// openAlerts is the admin API's list of alerts.
-type openAlerts struct {
-	Alerts []openAlert `json:"alerts"`
-}
-
-type openAlert struct {
-	ID       alertID   `json:"id"`
-	Source   string    `json:"source" col:",wide"`
-	Subject  string    `json:"subject" col:"-"`
-	Reason   string    `json:"reason" col:",wide"`
-	Since    time.Time `json:"since"`
-	Lasting  bool      `json:"lasting" col:"clears_itself,wide"`
-	Sentence string    `json:"sentence" col:"alert"`
-}
-
-// alertID is the id of an alert. It is empty while the log is unavailable.
-type alertID string
-
-func (id alertID) cell(people bool) string {
-	if people {
-		return orNone(string(id))
-	}
-	return string(id)
-}
-
 type listAlerts struct{ listForm }
 
 // Run prints the open alerts.
 func (c *listAlerts) Run(ctx context.Context, admin *client, to terminal) error {
-	var open openAlerts
+	var open adminapi.AlertsReply
 	if err := admin.get(ctx, "listing alerts", "/admin/alerts", &open); err != nil {
 		return err
 	}
@@ -70,24 +46,9 @@ func (c *clearAlert) Run(ctx context.Context, admin *client, to terminal) error 
 
 type showOutbox struct{ listForm }
 
-// outbox is the admin API's list of unsent notices.
-type outbox struct {
-	Notices []unsentNotice `json:"notices"`
-}
-
-type unsentNotice struct {
-	At      time.Time `json:"at"`
-	ID      string    `json:"id" col:",wide"`
-	Kind    string    `json:"kind"`
-	Account string    `json:"account" col:",wide"`
-	To      string    `json:"to"`
-	Subject string    `json:"subject"`
-	Text    string    `json:"text" col:"-"`
-}
-
 // Run prints the notices.
 func (c *showOutbox) Run(ctx context.Context, admin *client, to terminal) error {
-	var kept outbox
+	var kept adminapi.OutboxReply
 	if err := admin.get(ctx, "looking at the outbox of mode dev", "/admin/outbox", &kept); err != nil {
 		return err
 	}

@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/recital-tts/recital/internal/http/adminapi"
 )
 
 // audits are the commands of auditors.
@@ -58,65 +58,6 @@ func (c *auditList) Validate() error {
 	return nil
 }
 
-// auditEntry is an entry in the admin API's list.
-type auditEntry struct {
-	At          stamp        `json:"at" col:"time"`
-	Kind        string       `json:"kind"`
-	Sentence    string       `json:"sentence" col:"what"`
-	Personal    personalData `json:"personal,omitempty" col:"personal"`
-	AccountID   *string      `json:"account_id" col:",wide"`
-	SessionID   *string      `json:"session_id" col:",wide"`
-	Actor       auditActor   `json:"actor" col:"*"`
-	Stream      string       `json:"stream" col:",wide"`
-	Revision    int64        `json:"revision" col:",wide"`
-	Position    string       `json:"position" col:",wide"`
-	EventID     string       `json:"event_id" col:",wide"`
-	Correlation string       `json:"correlation" col:",wide"`
-	Causation   string       `json:"causation" col:",wide"`
-}
-
-// auditActor is the actor that caused an entry.
-type auditActor struct {
-	Kind    string `json:"kind" col:"actor,wide"`
-	Name    string `json:"name,omitempty" col:"actor_name,wide"`
-	Role    string `json:"role,omitempty" col:"actor_role,wide"`
-	Address string `json:"address,omitempty" col:"actor_address,wide"`
-	Reason  string `json:"reason,omitempty" col:"actor_reason,wide"`
-	Key     string `json:"key,omitempty" col:"actor_key,wide"`
-	Session string `json:"session,omitempty" col:"actor_session,wide"`
-}
-
-// stamp is a time in the admin API's format.
-type stamp string
-
-func (s stamp) cell(people bool) string {
-	at, err := time.Parse(time.RFC3339Nano, string(s))
-	if err != nil || !people {
-		return string(s)
-	}
-	return local(at)
-}
-
-// personalData is the personal data of an entry, printed in one cell.
-type personalData map[string]string
-
-func (d personalData) cell(bool) string {
-	var fields []string
-	for _, name := range slices.Sorted(maps.Keys(d)) {
-		fields = append(fields, name+"="+d[name])
-	}
-	return strings.Join(fields, "; ")
-}
-
-type auditPage struct {
-	Entries  []auditEntry `json:"entries"`
-	Next     *string      `json:"next_page_token"`
-	Position string       `json:"position"`
-}
-
-func (p auditPage) size() int     { return len(p.Entries) }
-func (p auditPage) next() *string { return p.Next }
-
 const maxAuditPage = 500
 
 // Run prints page by page, so that memory does not grow with the list.
@@ -127,13 +68,14 @@ func (c *auditList) Run(ctx context.Context, command *kong.Context, admin audito
 			return err
 		}
 	}
-	out := newPrinter[auditEntry](c.Format, to)
+	out := newPrinter[adminapi.AuditEntry](c.Format, to)
 	if !c.Personal {
 		out.columns = slices.DeleteFunc(out.columns, func(column column) bool { return column.name == "personal" })
 	}
 	list := listing{"listing " + area, "/admin/audit/" + area, c.query(admin.Reason), "page_token", c.Limit, maxAuditPage}
 	more := false
-	for page, err := range pages[auditPage](ctx, admin.client, list) {
+	size := func(p adminapi.AuditEntries) (int, *string) { return len(p.Entries), p.Next }
+	for page, err := range pages(ctx, admin.client, list, size) {
 		switch {
 		case err != nil && c.Personal && exitCode(err) == exitToken:
 			return fmt.Errorf("personal data needs an auditor's token (--token-file): %w", err)

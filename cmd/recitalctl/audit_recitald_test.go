@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/http/adminapi"
 )
 
 func TestAuditing(t *testing.T) {
@@ -17,7 +19,7 @@ func TestAuditing(t *testing.T) {
 	a, dataDir := startRecitald(t)
 	environment := []string{"RECITAL_ADMIN_ADDR=" + a.AdminAddr(), "RECITAL_DATA_DIR=" + dataDir, "TZ=UTC"}
 	run := func(args ...string) ran { return recitalctl(t, environment, args...) }
-	var opened openedAccount
+	var opened adminapi.OpenResponse
 	require.NoError(t, json.Unmarshal([]byte(run("accounts", "create", "--format", "json").out), &opened))
 	require.Zero(t, run("accounts", "credit", opened.AccountID, "500", "--grant", "ticket-1").code)
 
@@ -38,7 +40,7 @@ func TestAuditing(t *testing.T) {
 		require.Len(t, lines, renames)
 		seen := map[string]bool{}
 		for _, line := range lines {
-			var e auditEntry
+			var e adminapi.AuditEntry
 			require.NoError(t, json.Unmarshal([]byte(line), &e))
 			require.Equal(t, opened.Masked, e.Actor.Key)
 			seen[e.Correlation] = true
@@ -86,7 +88,7 @@ func TestAuditing(t *testing.T) {
 		})
 	}
 	t.Run("an account is shown as it is", func(t *testing.T) {
-		var now accountThen
+		var now adminapi.AccountAsOf
 		require.NoError(t, json.Unmarshal([]byte(run("accounts", "show", opened.AccountID, "--format", "json").out), &now))
 		require.Equal(t, "open", now.State)
 		require.EqualValues(t, 500, now.Usage.Credit)
@@ -96,7 +98,7 @@ func TestAuditing(t *testing.T) {
 }
 
 // rename gives an account's key names.
-func rename(t *testing.T, address string, owner openedAccount, times int) {
+func rename(t *testing.T, address string, owner adminapi.OpenResponse, times int) {
 	t.Helper()
 	for i := range times {
 		body := strings.NewReader(`{"name": "` + strings.Repeat("x", 1+i%9) + `"}`)

@@ -19,6 +19,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/chain"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/logcopy"
+	"github.com/recital-tts/recital/internal/http/adminapi"
 )
 
 // audited is a log to check, of a running recitald or in a backup.
@@ -38,16 +39,10 @@ type audited interface {
 // liveLog is the log of a running recitald.
 type liveLog struct{ *client }
 
-// chainKey is the admin API's description of the key that signs heads.
-type chainKey struct {
-	Log string `json:"log"`
-	Key string `json:"key"`
-}
-
 // Close implements io.Closer.
 func (liveLog) Close() error { return nil }
 
-func (l liveLog) key(ctx context.Context) (key chainKey, err error) {
+func (l liveLog) key(ctx context.Context) (key adminapi.KeyReply, err error) {
 	return key, l.get(ctx, "reading whose log it is", "/admin/audit/key", &key)
 }
 
@@ -61,24 +56,19 @@ func (l liveLog) keys(ctx context.Context) ([]string, error) {
 	return []string{key.Key}, err
 }
 
-// headsPage is a page of the admin API's list of heads.
-type headsPage struct {
-	Heads []struct {
-		Revision uint64     `json:"revision"`
-		Position string     `json:"position"`
-		Head     audit.Head `json:"head"`
-	} `json:"heads"`
-	Next *json.Number `json:"next"`
+// sizeOfHeads returns how many heads a page has, and where the next one begins.
+func sizeOfHeads(p adminapi.HeadsReply) (int, *string) {
+	if p.Next == nil {
+		return len(p.Heads), nil
+	}
+	return len(p.Heads), new(strconv.FormatUint(*p.Next, 10))
 }
-
-func (p headsPage) size() int     { return len(p.Heads) }
-func (p headsPage) next() *string { return (*string)(p.Next) }
 
 func (l liveLog) heads(ctx context.Context, from uint64) iter.Seq2[chain.LoggedHead, error] {
 	return func(yield func(chain.LoggedHead, error) bool) {
 		first := url.Values{"from": {strconv.FormatUint(from, 10)}}
 		list := listing{doing: "reading the heads", path: "/admin/audit/heads", query: first, token: "from"}
-		for page, err := range pages[headsPage](ctx, l.client, list) {
+		for page, err := range pages(ctx, l.client, list, sizeOfHeads) {
 			if err != nil {
 				yield(chain.LoggedHead{}, err)
 				return

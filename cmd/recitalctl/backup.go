@@ -109,10 +109,10 @@ func checkBackup(ctx context.Context, folder *backup.Folder, m backup.Manifest, 
 type backupRow struct {
 	Run    int    `col:"run"`
 	AsOf   string `col:"as_of"`
-	Events count  `col:"events"`
-	New    count  `col:"new"`
-	Blobs  count  `col:"blobs"`
-	MiB    count  `col:"mib"`
+	Events int64  `col:"events,count"`
+	New    int64  `col:"new,count"`
+	Blobs  int64  `col:"blobs,count"`
+	MiB    int64  `col:"mib,count"`
 }
 
 func (c *backUp) print(m, earlier backup.Manifest, to terminal) error {
@@ -127,8 +127,8 @@ func (c *backUp) print(m, earlier backup.Manifest, to terminal) error {
 		Took      time.Duration `json:"took_ns"`
 	}{m.Run, m.Begun, m.LogID.String(), m.Epoch, m.Events, m.Events - earlier.Events, m.Stored, m.Ended.Sub(m.Begun)}
 	return show(c.Format, to, value, []backupRow{{
-		m.Run, m.Begun.Format(time.RFC3339), count(m.Events), count(value.NewEvents), count(m.Stored.Blobs),
-		count(m.Stored.Bytes >> 20),
+		m.Run, m.Begun.Format(time.RFC3339), int64(m.Events), int64(value.NewEvents), int64(m.Stored.Blobs),
+		m.Stored.Bytes >> 20,
 	}})
 }
 

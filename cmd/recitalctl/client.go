@@ -114,12 +114,6 @@ func (c *client) read(got answer, result any) error {
 	return nil
 }
 
-// page is a page of a list of the admin API.
-type page interface {
-	size() int
-	next() *string // token of the next page; nil on the last page
-}
-
 // listing is a list of the admin API.
 type listing struct {
 	doing, path string
@@ -129,8 +123,11 @@ type listing struct {
 	largest     int    // largest page; 0 if pages have no limit
 }
 
-// pages yields the pages of a list until the limit is reached.
-func pages[P page](ctx context.Context, c *client, list listing) iter.Seq2[P, error] {
+// pages yields the pages of a list until the limit is reached. size returns the number of items of a page and the token
+// of the next page, which is nil on the last page.
+func pages[P any](
+	ctx context.Context, c *client, list listing, size func(P) (int, *string),
+) iter.Seq2[P, error] {
 	return func(yield func(P, error) bool) {
 		left := cmp.Or(list.limit, math.MaxInt)
 		for {
@@ -139,13 +136,14 @@ func pages[P page](ctx context.Context, c *client, list listing) iter.Seq2[P, er
 			}
 			var got P
 			err := c.get(ctx, list.doing, list.path+"?"+list.query.Encode(), &got)
-			if !yield(got, err) || err != nil || got.next() == nil {
+			count, next := size(got)
+			if !yield(got, err) || err != nil || next == nil {
 				return
 			}
-			if left -= got.size(); left <= 0 {
+			if left -= count; left <= 0 {
 				return
 			}
-			list.query.Set(list.token, *got.next())
+			list.query.Set(list.token, *next)
 		}
 	}
 }
@@ -177,6 +175,17 @@ func (c *client) stream(ctx context.Context, path string) (io.ReadCloser, error)
 		return nil, err
 	}
 	return nil, c.notUnderstood()
+}
+
+// sendInPieces sends a content that is too long for one request.
+func (c *client) sendInPieces(ctx context.Context, path string, from io.Reader) error {
+	return inPieces(from, func(offset int64, piece []byte) error {
+		got, err := c.do(ctx, http.MethodPut, path+"?offset="+strconv.FormatInt(offset, 10), piece)
+		if err != nil {
+			return err
+		}
+		return c.refusal(got)
+	})
 }
 
 func (c *client) do(ctx context.Context, method, path string, body []byte) (answer, error) {

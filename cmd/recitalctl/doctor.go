@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/recital-tts/recital/internal/http/adminapi"
 	"github.com/recital-tts/recital/internal/process/datafolder"
 	"github.com/recital-tts/recital/internal/process/health"
 	"github.com/recital-tts/recital/internal/process/release"
@@ -27,8 +28,8 @@ type doctor struct {
 	BackupAge time.Duration `default:"26h" help:"Maximum age of the backup."`
 	Format    format        `default:"table" enum:"table,json" help:"Form of the result: table or json."`
 
-	inner        examination // of recitald itself; without findings if recitald did not respond
-	begun, ended time.Time   // of the request for inner
+	inner        adminapi.Examination // of recitald itself; without findings if recitald did not respond
+	begun, ended time.Time            // of the request for inner
 }
 
 // Help implements kong.HelpProvider.
@@ -48,15 +49,6 @@ func (d *doctor) Validate() error {
 
 // skipped is the state of a check that depends on a failed one.
 const skipped health.State = "skipped"
-
-// examination is the admin API's report of recitald's own checks.
-type examination struct {
-	Instance string            `json:"instance,omitempty"`
-	Version  string            `json:"version,omitempty"`
-	At       time.Time         `json:"at,omitzero"`
-	Findings []health.Result   `json:"findings"`
-	Settings []json.RawMessage `json:"settings,omitempty"`
-}
 
 // outerCheck is a check that recitalctl makes itself.
 type outerCheck struct {
@@ -81,7 +73,7 @@ func (c outerCheck) result(ctx context.Context, s settings) (health.Result, erro
 func (d *doctor) Run(ctx context.Context, s settings, to terminal) error {
 	d.ask(ctx, s)
 	d.HTTPAddr = cmp.Or(d.HTTPAddr, d.publicAddr(s))
-	var all examination
+	var all adminapi.Examination
 	var first error
 	checks := []outerCheck{
 		{"the operator token can be read", d.token},
@@ -124,9 +116,8 @@ func (d *doctor) publicAddr(s settings) string {
 	if there := datafolder.Find(s.DataDir); there.Admin == s.AdminAddr {
 		return there.Public
 	}
-	for _, raw := range d.inner.Settings {
-		var setting struct{ Flag, Value string }
-		if json.Unmarshal(raw, &setting) != nil || strings.TrimLeft(setting.Flag, "-") != "http-addr" {
+	for _, setting := range d.inner.Settings {
+		if strings.TrimLeft(setting.Flag, "-") != "http-addr" {
 			continue
 		}
 		host, port, err := net.SplitHostPort(setting.Value)
@@ -142,7 +133,7 @@ func (d *doctor) publicAddr(s settings) string {
 }
 
 // inside adds recitald's own findings. It returns an error if one of them is a fault.
-func (d *doctor) inside(s settings, all *examination) error {
+func (d *doctor) inside(s settings, all *adminapi.Examination) error {
 	if _, err := s.token(); err != nil {
 		return nil // a finding reports the token
 	}
@@ -181,7 +172,7 @@ func ofVersions(theirs string) health.Result {
 	return r
 }
 
-func (d *doctor) print(to terminal, all examination) error {
+func (d *doctor) print(to terminal, all adminapi.Examination) error {
 	if d.Format == jsonValue {
 		return d.Format.print(to, all, nil, nil)
 	}

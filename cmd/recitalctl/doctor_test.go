@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/recital-tts/recital/internal/http/adminapi"
 	"github.com/recital-tts/recital/internal/process/health"
 )
 
@@ -18,13 +19,13 @@ func TestTheDoctorExaminesAnInstallation(t *testing.T) {
 	t.Parallel()
 	_, dataDir := startRecitald(t)
 	environment := []string{"RECITAL_DATA_DIR=" + dataDir}
-	examine := func(args ...string) (found examination, code int) {
+	examine := func(args ...string) (found adminapi.Examination, code int) {
 		t.Helper()
 		got := recitalctl(t, environment, append([]string{"doctor", "--format", "json"}, args...)...)
 		require.NoError(t, json.Unmarshal([]byte(got.out), &found), got.notes)
 		return found, got.code
 	}
-	state := func(all examination, check string) health.Result {
+	state := func(all adminapi.Examination, check string) health.Result {
 		t.Helper()
 		for _, f := range all.Findings {
 			if strings.Contains(f.Check, check) {
@@ -36,7 +37,7 @@ func TestTheDoctorExaminesAnInstallation(t *testing.T) {
 	}
 
 	// given a healthy one without lag
-	var all examination
+	var all adminapi.Examination
 	var code int
 	require.Eventually(t, func() bool {
 		all, code = examine()
@@ -138,9 +139,7 @@ func TestTheDoctorAsksTheAdminAddressForThePublicOne(t *testing.T) {
 		"192.0.2.1:8080": "192.0.2.1:8080", "0.0.0.0:8080": "10.0.0.7:8080", "[::]:8080": "10.0.0.7:8080",
 		":80": "10.0.0.7:80", "127.0.0.1:0": "",
 	} {
-		setting, err := json.Marshal(map[string]string{"flag": "--http-addr", "value": value})
-		require.NoError(t, err)
-		d := doctor{inner: examination{Settings: []json.RawMessage{setting}}}
+		d := doctor{inner: adminapi.Examination{Settings: []adminapi.Setting{{Flag: "--http-addr", Value: value}}}}
 		require.Equal(t, want, d.publicAddr(settings{AdminAddr: "10.0.0.7:8081", DataDir: t.TempDir()}), value)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/logcopy"
+	"github.com/recital-tts/recital/internal/http/adminapi"
 )
 
 type showEvents struct {
@@ -160,24 +161,6 @@ func (h notifyingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// eventObject is an event for programs. Data and metadata that are not JSON are encoded in base64.
-type eventObject struct {
-	Position string          `json:"position"`
-	ID       string          `json:"id"`
-	Stream   string          `json:"stream"`
-	Revision uint64          `json:"revision"`
-	Type     string          `json:"type"`
-	Created  time.Time       `json:"created"`
-	Data     json.RawMessage `json:"data"`
-	Metadata json.RawMessage `json:"metadata"`
-}
-
-func objectOf(e eventlog.Recorded) eventObject {
-	return eventObject{
-		e.Position.String(), e.ID.String(), e.Stream, e.Revision, e.Type, e.Created, rawOr64(e.Data), rawOr64(e.Metadata),
-	}
-}
-
 // eventRow is an event for people.
 type eventRow struct {
 	Position string          `col:"position"`
@@ -189,7 +172,8 @@ type eventRow struct {
 }
 
 func rowOf(e eventlog.Recorded) eventRow {
-	return eventRow{e.Position.String(), local(e.Created), e.Type, e.Stream, e.Revision, rawOr64(e.Data)}
+	o := adminapi.EventOf(e)
+	return eventRow{o.Position, local(o.Created), o.Type, o.Stream, o.Revision, o.Data}
 }
 
 // newEventPrinter returns a function that prints an event. Columns have fixed widths, because events are printed as
@@ -199,14 +183,6 @@ func newEventPrinter(f format, to terminal) func(eventlog.Recorded) error {
 		rows := newPrinter[eventRow](f, to, 19, 19, 28, 48)
 		return func(e eventlog.Recorded) error { return rows.print(rowOf(e)) }
 	}
-	objects := newPrinter[eventObject](f, to)
-	return func(e eventlog.Recorded) error { return objects.print(objectOf(e)) }
-}
-
-func rawOr64(raw []byte) json.RawMessage {
-	if json.Valid(raw) {
-		return raw
-	}
-	encoded, _ := json.Marshal(raw) // never fails: a []byte is encoded in base64
-	return encoded
+	objects := newPrinter[adminapi.EventReply](f, to)
+	return func(e eventlog.Recorded) error { return objects.print(adminapi.EventOf(e)) }
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/app"
+	"github.com/recital-tts/recital/internal/http/adminapi"
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
 )
 
@@ -42,7 +43,7 @@ func TestTheEventsOfTheLog(t *testing.T) {
 	a := recitaldAt(t, dataDir, admin, "")
 	environment := []string{"RECITAL_ADMIN_ADDR=" + admin, "RECITAL_DATA_DIR=" + dataDir}
 	open := func() (account string) {
-		var opened openedAccount
+		var opened adminapi.OpenResponse
 		got := recitalctl(t, environment, "accounts", "create", "--format", "json")
 		require.NoError(t, json.Unmarshal([]byte(got.out), &opened), got.notes)
 		return opened.AccountID
@@ -59,7 +60,7 @@ func TestTheEventsOfTheLog(t *testing.T) {
 	// and JSON has the unchanged events
 	got = recitalctl(t, environment, "events", "--stream", "account-"+mine, "--type", "account-opened", "--format", "json")
 	require.Zero(t, got.code, got.notes)
-	var event eventObject
+	var event adminapi.EventReply
 	require.NoError(t, json.Unmarshal([]byte(got.out), &event))
 	require.Equal(t, "account-"+mine, event.Stream)
 	require.Contains(t, string(event.Metadata), `"actor"`)
@@ -82,7 +83,7 @@ func TestTheEventsOfTheLog(t *testing.T) {
 	lines := bufio.NewScanner(pipe)
 	next := func() (stream string) {
 		require.True(t, lines.Scan())
-		var event eventObject
+		var event adminapi.EventReply
 		require.NoError(t, json.Unmarshal(lines.Bytes(), &event))
 		return strings.TrimPrefix(event.Stream, "account-")
 	}

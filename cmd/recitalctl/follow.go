@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/cmd/recitalctl/progress"
+	"github.com/recital-tts/recital/internal/http/adminapi"
 )
 
 type rebuildProjections struct {
@@ -73,7 +74,7 @@ func (c *followProjections) Run(ctx context.Context, admin *client, to terminal)
 	if err != nil {
 		return err
 	}
-	ids := all.beingBuilt(c.Names)
+	ids := beingBuilt(all, c.Names)
 	if len(ids) == 0 {
 		fmt.Fprintln(to.notes, "Nothing is being built.")
 		return nil
@@ -82,19 +83,19 @@ func (c *followProjections) Run(ctx context.Context, admin *client, to terminal)
 }
 
 // beingBuilt returns the generations that will be promoted, and unfinished ones that are newer than the live one.
-func (o overview) beingBuilt(names []string) []generationID {
-	live := map[generationID]int{} // by name and version
+func beingBuilt(o adminapi.OverviewReply, names []string) []adminapi.GenerationID {
+	live := map[adminapi.GenerationID]int{} // by name and version
 	for _, g := range o.Projections {
 		if g.Live {
-			live[generationID{Name: g.Name, Version: g.Version}] = g.Generation
+			live[adminapi.GenerationID{Name: g.Name, Version: g.Version}] = g.Generation
 		}
 	}
-	var ids []generationID
+	var ids []adminapi.GenerationID
 	for _, g := range o.Projections {
-		newer := g.Generation > live[generationID{Name: g.Name, Version: g.Version}]
+		newer := g.Generation > live[adminapi.GenerationID{Name: g.Name, Version: g.Version}]
 		wanted := len(names) == 0 || slices.Contains(names, g.Name)
 		if wanted && !g.Live && (g.Promote || newer && g.State != current) {
-			ids = append(ids, g.generationID)
+			ids = append(ids, g.GenerationID)
 		}
 	}
 	return ids
@@ -115,11 +116,13 @@ func (f following) Validate() error {
 }
 
 // follow shows the progress of generations until all are built and, if they are to be promoted, live.
-func (f following) follow(ctx context.Context, admin *client, ids []generationID, promote bool, to terminal) error {
+func (f following) follow(
+	ctx context.Context, admin *client, ids []adminapi.GenerationID, promote bool, to terminal,
+) error {
 	display := f.display(to)
 	follower := follower{
 		admin: admin, ids: ids, promote: promote, maxOutage: f.MaxOutage, display: display,
-		paces: map[generationID]*progress.Pace{},
+		paces: map[adminapi.GenerationID]*progress.Pace{},
 	}
 	built, err := follower.run(ctx)
 	display.Close()
@@ -140,7 +143,7 @@ func (f following) display(to terminal) *progress.Display {
 	return progress.New(to.screen, to.notes)
 }
 
-func whatNow(built []generation) string {
+func whatNow(built []adminapi.GenerationReply) string {
 	var waiting []string
 	for _, g := range built {
 		if !g.Live {
@@ -159,16 +162,16 @@ const pollInterval = 500 * time.Millisecond
 // follower shows the progress of generations until all are built.
 type follower struct {
 	admin     *client
-	ids       []generationID
+	ids       []adminapi.GenerationID
 	promote   bool
 	maxOutage time.Duration // 0 means no limit
 	display   *progress.Display
 
-	paces map[generationID]*progress.Pace
+	paces map[adminapi.GenerationID]*progress.Pace
 	away  time.Time // start of an outage of recitald; zero while it responds
 }
 
-func (f *follower) run(ctx context.Context) ([]generation, error) {
+func (f *follower) run(ctx context.Context) ([]adminapi.GenerationReply, error) {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
@@ -193,17 +196,17 @@ func (f *follower) run(ctx context.Context) ([]generation, error) {
 }
 
 // look shows the progress of the generations, and returns them when all are built.
-func (f *follower) look(all overview) ([]generation, error) {
+func (f *follower) look(all adminapi.OverviewReply) ([]adminapi.GenerationReply, error) {
 	var (
-		found   []generation
+		found   []adminapi.GenerationReply
 		items   []progress.Item
 		failure error
 		waiting bool
 	)
 	for _, id := range f.ids {
-		g, ok := all.find(id)
+		g, ok := findGeneration(all, id)
 		if !ok {
-			return nil, fmt.Errorf("%s is gone: it was retired, which cancels the rebuild", id)
+			return nil, fmt.Errorf("%s is gone: it was retired, which cancels the rebuild", printable(id.String()))
 		}
 		item := f.item(g)
 		if item.Failed && failure == nil {
@@ -220,11 +223,11 @@ func (f *follower) look(all overview) ([]generation, error) {
 }
 
 // item returns the progress of a generation.
-func (f *follower) item(g generation) progress.Item {
-	pace := f.paces[g.generationID]
+func (f *follower) item(g adminapi.GenerationReply) progress.Item {
+	pace := f.paces[g.GenerationID]
 	if pace == nil {
 		pace = &progress.Pace{}
-		f.paces[g.generationID] = pace
+		f.paces[g.GenerationID] = pace
 	}
 	now := time.Now()
 	pace.See(now, g.Events, g.Progress)
@@ -327,11 +330,11 @@ func (f *follower) interrupted() error {
 	return fail(exitInterrupted, "interrupted; the rebuild continues in recitald%s", hints.String())
 }
 
-func stoppedError(g generation) error {
+func stoppedError(g adminapi.GenerationReply) error {
 	const hints = `%s stopped: %s
   see the event:    recitalctl projections parked list
   once it is fixed: recitalctl projections parked retry %[3]s --generation %[4]d --event ID
   skip the event:   recitalctl projections parked skip ID --reason TEXT
   give up:          recitalctl projections retire %[3]s --generation %[4]d`
-	return fail(exitFailed, hints, g, printable(g.Reason), printable(g.Name), g.Generation)
+	return fail(exitFailed, hints, printable(g.String()), printable(g.Reason), printable(g.Name), g.Generation)
 }

@@ -3,10 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/http"
-	"strconv"
 
 	"github.com/recital-tts/recital/internal/events/backup"
+	"github.com/recital-tts/recital/internal/http/adminapi"
 )
 
 type keyrings struct {
@@ -17,19 +16,8 @@ type keyrings struct {
 
 // keyringIDs is the admin API's description of the keyrings.
 type keyringIDs struct {
-	Log      *keyringID `json:"log" col:"of_the_log"`
-	Postgres *keyringID `json:"postgres" col:"in_postgres"`
-}
-
-type keyringID string
-
-func (id keyringID) cell(bool) string { return orNone(string(id)) }
-
-func orNone(id string) string {
-	if id == "" {
-		return "none"
-	}
-	return id
+	Log      *string `json:"log" col:"of_the_log,none"`
+	Postgres *string `json:"postgres" col:"in_postgres,none"`
 }
 
 type showKeyring struct{ valueForm }
@@ -44,8 +32,8 @@ func (c *showKeyring) Run(ctx context.Context, admin *client, to terminal) error
 		return err
 	}
 	fmt.Fprintf(to.notes, "\nThis Postgres is not used. Import the keyring %[1]s from a backup "+
-		"(recitalctl keyring import DIR), or permanently give up the data that it sealed (texts of clips, feedback): "+
-		"recitalctl keyring abandon %[1]s --reason TEXT\n", printable(string(*ids.Log)))
+		"(recitalctl keyring import DIR), or give up for ever what it sealed (texts of clips, feedback): "+
+		"recitalctl keyring abandon %[1]s --reason TEXT\n", printable(*ids.Log))
 	return nil
 }
 
@@ -79,13 +67,6 @@ backup. Either all keys are imported or none. Sealed data of accounts that were 
 unreadable, and accounts that were closed after it stay erased. Importing again changes nothing.`
 }
 
-// importedKeyring is the admin API's response to an import.
-type importedKeyring struct {
-	Keyring string `json:"keyring"`
-	Keys    int    `json:"keys"`
-	Erased  int    `json:"erased" col:"erased_again"`
-}
-
 // Run sends the keyring of the backup and requests the import.
 func (c *importKeyring) Run(ctx context.Context, admin *client, to terminal) error {
 	folder, m, err := backup.OpenToRead(c.Dir)
@@ -101,19 +82,11 @@ func (c *importKeyring) Run(ctx context.Context, admin *client, to terminal) err
 		return err
 	}
 	defer from.Close()
-	err = inPieces(from, func(offset int64, piece []byte) error {
-		path := "/admin/keyring/import?offset=" + strconv.FormatInt(offset, 10)
-		got, err := admin.do(ctx, http.MethodPut, path, piece)
-		if err != nil {
-			return err
-		}
-		return admin.refusal(got)
-	})
-	if err != nil {
+	if err := admin.sendInPieces(ctx, "/admin/keyring/import", from); err != nil {
 		return fmt.Errorf("sending the keyring: %w", err)
 	}
 	admin.http.Timeout = 0 // the duration depends on the number of keys
-	var done importedKeyring
+	var done adminapi.ImportReply
 	if err := admin.post(ctx, "importing the keyring", "/admin/keyring/import", struct{}{}, &done); err != nil {
 		return err
 	}

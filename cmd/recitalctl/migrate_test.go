@@ -22,6 +22,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventnode"
 	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
 	"github.com/recital-tts/recital/internal/events/logcopy"
+	"github.com/recital-tts/recital/internal/http/adminapi"
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
 )
 
@@ -72,7 +73,7 @@ func TestALogMovesToAnEventStore(t *testing.T) {
 	environment := []string{
 		"RECITAL_ADMIN_ADDR=" + admin, "RECITAL_DATA_DIR=" + dataDir, "RECITAL_EVENTSTORE=" + connection(store),
 	}
-	account := func() (opened openedAccount) {
+	account := func() (opened adminapi.OpenResponse) {
 		got := recitalctl(t, environment, "accounts", "create", "--plan", "indie", "--format", "json")
 		require.NoError(t, json.Unmarshal([]byte(got.out), &opened), got.notes)
 		return opened
@@ -112,7 +113,7 @@ func TestALogMovesToAnEventStore(t *testing.T) {
 	// and recitald continues with the event store, with the same accounts, keys and Postgres
 	a = recitaldAt(t, dataDir, admin, connection(store))
 	defer func() { require.NoError(t, a.Close()) }()
-	for _, opened := range []openedAccount{first, second, account()} {
+	for _, opened := range []adminapi.OpenResponse{first, second, account()} {
 		require.Eventually(t, func() bool { return isReady(a.PublicAddr()) }, patience, pause)
 		require.Equal(t, "indie", planOf(t, a.PublicAddr(), opened.APIKey))
 	}

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/recital-tts/recital/internal/http/adminapi"
 )
 
 // parkedSubcommands are the commands on events that a generation could not handle.
@@ -18,29 +20,6 @@ type parkedSubcommands struct {
 	Confirm confirmSkip `cmd:"" help:"Confirm that a skipped event revokes no credential."`
 	Unskip  unskipEvent `cmd:"" help:"Undo the skip of an event."`
 }
-
-// parkedEvent is the admin API's description of an event that a generation could not handle.
-type parkedEvent struct {
-	Name       string    `json:"name" col:",programs"`
-	Version    int       `json:"version" col:",programs"`
-	Generation int       `json:"generation" col:",programs"`
-	State      string    `json:"state"`
-	EventID    string    `json:"event_id"`
-	Type       string    `json:"type" col:",wide"`
-	Stream     string    `json:"stream" col:",wide"`
-	Revision   uint64    `json:"revision" col:",wide"`
-	Position   string    `json:"position" col:",wide"`
-	ParkedAt   *unixTime `json:"parked_at" col:",wide"`
-	Reason     string    `json:"reason"`
-}
-
-type parkedPage struct {
-	Parked []parkedEvent `json:"parked"`
-	Next   *string       `json:"next"`
-}
-
-func (p parkedPage) size() int     { return len(p.Parked) }
-func (p parkedPage) next() *string { return p.Next }
 
 type listParked struct {
 	After string `placeholder:"POSITION" help:"Only events after this position of the log."`
@@ -88,12 +67,13 @@ func (c *listParked) Run(ctx context.Context, admin *client, to terminal) error 
 }
 
 // parked returns the parked events after a position. A limit of 0 means all.
-func (c *client) parked(ctx context.Context, doing, after string, limit int) (parkedPage, error) {
-	all := parkedPage{Parked: []parkedEvent{}}
+func (c *client) parked(ctx context.Context, doing, after string, limit int) (adminapi.ParkedReply, error) {
+	all := adminapi.ParkedReply{Parked: []adminapi.ParkedEventReply{}}
 	list := listing{
 		doing, "/admin/projections/parked", queryOf(map[string]string{"after": after}), "after", limit, maxParkedPage,
 	}
-	for page, err := range pages[parkedPage](ctx, c, list) {
+	size := func(p adminapi.ParkedReply) (int, *string) { return len(p.Parked), p.Next }
+	for page, err := range pages(ctx, c, list, size) {
 		if err != nil {
 			return all, err
 		}
@@ -104,17 +84,17 @@ func (c *client) parked(ctx context.Context, doing, after string, limit int) (pa
 
 // parkedRow is an event with the read models that could not handle it.
 type parkedRow struct {
-	parkedEvent
+	adminapi.ParkedEventReply
 	ReadModels string `col:"read_models"`
 }
 
 // byEvent returns a row per event.
-func byEvent(parked []parkedEvent) (rows []parkedRow) {
+func byEvent(parked []adminapi.ParkedEventReply) (rows []parkedRow) {
 	for _, e := range parked {
 		name := fmt.Sprintf("%s (%d)", e.Name, e.Generation)
 		i := slices.IndexFunc(rows, func(row parkedRow) bool { return row.EventID == e.EventID && row.State == e.State })
 		if i < 0 {
-			rows = append(rows, parkedRow{parkedEvent: e, ReadModels: name})
+			rows = append(rows, parkedRow{ParkedEventReply: e, ReadModels: name})
 			continue
 		}
 		rows[i].ReadModels += ", " + name
@@ -141,7 +121,7 @@ Use it after an upgrade to a release that handles the event. A generation that w
 
 // Run retries the event.
 func (c *retryParked) Run(ctx context.Context, admin *client, to terminal) error {
-	of := []generationID{{Name: c.Name, Version: c.Version, Generation: c.Generation}}
+	of := []adminapi.GenerationID{{Name: c.Name, Version: c.Version, Generation: c.Generation}}
 	if c.Name == "" {
 		var err error
 		if of, err = c.stoppedBy(ctx, admin); err != nil {
@@ -166,11 +146,11 @@ func (c *retryParked) Run(ctx context.Context, admin *client, to terminal) error
 }
 
 // stoppedBy returns the generations that could not handle the event.
-func (c *retryParked) stoppedBy(ctx context.Context, admin *client) (of []generationID, err error) {
+func (c *retryParked) stoppedBy(ctx context.Context, admin *client) (of []adminapi.GenerationID, err error) {
 	all, err := admin.parked(ctx, "trying again", "", 0)
 	for _, e := range all.Parked {
 		if e.EventID == c.Event {
-			of = append(of, generationID{e.Name, e.Version, e.Generation})
+			of = append(of, e.GenerationID)
 		}
 	}
 	if err == nil && len(of) == 0 {
@@ -179,12 +159,12 @@ func (c *retryParked) stoppedBy(ctx context.Context, admin *client) (of []genera
 	return of, err
 }
 
-func (c *retryParked) retry(ctx context.Context, admin *client, of generationID) (applied int, err error) {
+func (c *retryParked) retry(ctx context.Context, admin *client, of adminapi.GenerationID) (applied int, err error) {
 	var done struct {
 		Applied *int `json:"applied"`
 	}
 	command := struct {
-		generationID
+		adminapi.GenerationID
 		EventID string `json:"event_id"`
 	}{of, c.Event}
 	if err := admin.post(ctx, "trying again", "/admin/projections/parked/retry", command, &done); err != nil {
@@ -196,19 +176,6 @@ func (c *retryParked) retry(ctx context.Context, admin *client, of generationID)
 // someEvent is an argument that identifies an event.
 type someEvent struct {
 	Event string `arg:"" help:"Id of the event, as parked list shows it."`
-}
-
-// skippedEvent is the admin API's description of a skipped event.
-type skippedEvent struct {
-	EventID     string    `json:"event_id"`
-	Stream      string    `json:"stream" col:",wide"`
-	Revision    uint64    `json:"revision" col:",wide"`
-	Type        string    `json:"type"`
-	Unconfirmed bool      `json:"unconfirmed"`
-	SkippedAt   *unixTime `json:"skipped_at" col:",wide"`
-	By          string    `json:"by"`
-	Role        string    `json:"role" col:"-"`
-	Reason      string    `json:"reason"`
 }
 
 type skipEvent struct {
@@ -238,19 +205,19 @@ func (c *skipEvent) Run(ctx context.Context, admin *client, to terminal) error {
 		fmt.Sprintf("Skip event %s, for all read models and commands?", printable(c.Event))); err != nil {
 		return err
 	}
-	var skipped skippedEvent
+	var skipped adminapi.SkipReply
 	command := map[string]any{"event_id": c.Event, "stream": c.Stream, "revision": c.Revision}
 	if err := admin.post(ctx, "skipping", "/admin/skips", command, &skipped); err != nil {
 		return err
 	}
 	fmt.Fprintf(to.notes, "Skipped: event %d of %s (%s).\n", skipped.Revision, printable(skipped.Stream),
 		printable(skipped.Type))
-	fmt.Fprintln(to.notes, skipped.hides())
+	fmt.Fprintln(to.notes, whatHides(skipped))
 	return nil
 }
 
-// hides describes the effects of the event that may now be missing.
-func (e skippedEvent) hides() string {
+// whatHides describes the effects of the event that may now be missing.
+func whatHides(e adminapi.SkipReply) string {
 	switch kind, id, _ := strings.Cut(e.Stream, "-"); {
 	case e.Unconfirmed && kind == "session":
 		return fmt.Sprintf("It may hide that session %s has ended. The session is refused until you confirm that it "+
@@ -271,9 +238,7 @@ type skippedList struct{ listForm }
 
 // Run prints the skipped events.
 func (c *skippedList) Run(ctx context.Context, admin *client, to terminal) error {
-	var all struct {
-		Skips []skippedEvent `json:"skips"`
-	}
+	var all adminapi.ListReply
 	if err := admin.get(ctx, "listing skipped events", "/admin/skips", &all); err != nil {
 		return err
 	}
@@ -293,7 +258,7 @@ Then the credentials of the account, or of the session, are accepted again.`
 // Run confirms the skip.
 func (c *confirmSkip) Run(ctx context.Context, admin *client, to terminal) error {
 	path := "/admin/skips/" + url.PathEscape(c.Event) + "/confirm"
-	if err := admin.post(ctx, "confirming", path, struct{}{}, &skippedEvent{}); err != nil {
+	if err := admin.post(ctx, "confirming", path, struct{}{}, &adminapi.SkipReply{}); err != nil {
 		return err
 	}
 	fmt.Fprintln(to.notes, "Confirmed.")
@@ -313,10 +278,8 @@ rebuilt.`
 
 // Run ends the skip.
 func (c *unskipEvent) Run(ctx context.Context, admin *client, to terminal) error {
-	var done struct {
-		Rebuild []string `json:"rebuild"`
-	}
-	if err := admin.remove(ctx, "undoing the skip", "/admin/skips/"+url.PathEscape(c.Event), &done); err != nil {
+	var done adminapi.UnskipReply
+	if err := admin.remove(ctx, "letting it count again", "/admin/skips/"+url.PathEscape(c.Event), &done); err != nil {
 		return err
 	}
 	fmt.Fprintln(to.notes, "The event is no longer skipped.")

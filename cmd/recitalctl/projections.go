@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/recital-tts/recital/cmd/recitalctl/progress"
+	"github.com/recital-tts/recital/internal/http/adminapi"
 )
 
 // projections are the commands on read models.
@@ -45,7 +46,8 @@ func (c *listProjections) Run(ctx context.Context, admin *client, to terminal) e
 	}
 	for _, g := range all.Projections {
 		if c.Format == table && g.State == stopped {
-			fmt.Fprintf(to.out, "\n%s is stopped: %s\n  see recitalctl projections parked list\n", g, printable(g.Reason))
+			fmt.Fprintf(to.out, "\n%s is stopped: %s\n  see recitalctl projections parked list\n", printable(g.String()),
+				printable(g.Reason))
 		}
 	}
 	return nil
@@ -78,9 +80,9 @@ func (c *promoteProjections) Validate() error {
 
 // Run promotes all of them atomically.
 func (c *promoteProjections) Run(ctx context.Context, admin *client, to terminal) error {
-	var command generationsAnswer
+	var command adminapi.GenerationsReply
 	for _, name := range c.Names {
-		command.Generations = append(command.Generations, generationID{Name: name, Generation: c.Generation})
+		command.Generations = append(command.Generations, adminapi.GenerationID{Name: name, Generation: c.Generation})
 	}
 	live, err := admin.change(ctx, "promoting", "/admin/projections/promote", command)
 	if err != nil {
@@ -113,8 +115,8 @@ func (c *rollbackProjection) Run(ctx context.Context, admin *client, to terminal
 	return showLive(c.Format, to, live)
 }
 
-func showLive(f format, to terminal, live []generationID) error {
-	if err := show(f, to, generationsAnswer{live}, live); err != nil {
+func showLive(f format, to terminal, live []adminapi.GenerationID) error {
+	if err := show(f, to, adminapi.GenerationsReply{Generations: live}, live); err != nil {
 		return err
 	}
 	if f == table {
@@ -151,41 +153,12 @@ func (c *retireProjection) Run(ctx context.Context, admin *client, to terminal) 
 	if err := to.confirm(ctx, c.Yes, question); err != nil {
 		return err
 	}
-	command := generationID{Name: c.Name, Version: c.Version, Generation: c.Generation}
+	command := adminapi.GenerationID{Name: c.Name, Version: c.Version, Generation: c.Generation}
 	if err := admin.post(ctx, "retiring", "/admin/projections/retire", command, &struct{}{}); err != nil {
 		return err
 	}
 	fmt.Fprintf(to.notes, "Generation %d of %s%s is dropped.\n", c.Generation, c.Name, of)
 	return nil
-}
-
-// generationID identifies a generation of a read model.
-type generationID struct {
-	Name       string `json:"name"`
-	Version    int    `json:"version"`
-	Generation int    `json:"generation"`
-}
-
-func (id generationID) String() string {
-	return fmt.Sprintf("generation %d of %s version %d", id.Generation, printable(id.Name), id.Version)
-}
-
-// generation is the admin API's description of a generation.
-type generation struct {
-	generationID
-	Live     bool     `json:"live"`
-	Promote  bool     `json:"promote"`
-	State    string   `json:"state"`
-	Reason   string   `json:"reason,omitempty"`
-	Position string   `json:"position"`
-	Progress float64  `json:"progress"` // 0 to 1
-	Events   int64    `json:"events"`
-	Lag      float64  `json:"lag"` // seconds
-	Rows     int64    `json:"rows"`
-	Size     int64    `json:"size"` // bytes
-	Parked   int      `json:"parked"`
-	MovedAt  *float64 `json:"moved_at"` // Unix seconds
-	Created  *float64 `json:"created_at"`
 }
 
 // States of a generation.
@@ -196,59 +169,48 @@ const (
 	unfed    = "unfed"
 )
 
-type overview struct {
-	Projections []generation `json:"projections"`
-	Head        string       `json:"head"`
-	At          *float64     `json:"at"` // Unix seconds
-}
-
-func (o overview) find(id generationID) (generation, bool) {
+func findGeneration(o adminapi.OverviewReply, id adminapi.GenerationID) (adminapi.GenerationReply, bool) {
 	for _, g := range o.Projections {
-		if g.generationID == id {
+		if g.GenerationID == id {
 			return g, true
 		}
 	}
-	return generation{}, false
+	return adminapi.GenerationReply{}, false
 }
 
-func (c *client) overview(ctx context.Context, doing string) (all overview, err error) {
+func (c *client) overview(ctx context.Context, doing string) (all adminapi.OverviewReply, err error) {
 	return all, c.get(ctx, doing, "/admin/projections", &all)
 }
 
-// generationsAnswer has the generations that a command affected.
-type generationsAnswer struct {
-	Generations []generationID `json:"generations"`
-}
-
-func (c *client) change(ctx context.Context, doing, path string, command any) ([]generationID, error) {
-	var answer generationsAnswer
+func (c *client) change(ctx context.Context, doing, path string, command any) ([]adminapi.GenerationID, error) {
+	var answer adminapi.GenerationsReply
 	err := c.post(ctx, doing, path, command, &answer)
 	return answer.Generations, err
 }
 
 // generationRow is a row of the list of generations.
 type generationRow struct {
-	generationID
-	Live     either   `col:"live"`
-	State    either   `col:"state"`
-	Position string   `col:"position,wide"`
-	Lag      seconds  `col:"lag"`
-	Rows     count    `col:"rows"`
-	Size     byteSize `col:"size"`
-	Parked   int      `col:"parked"`
+	adminapi.GenerationID
+	Live     either  `col:"live"`
+	State    either  `col:"state"`
+	Position string  `col:"position,wide"`
+	Lag      float64 `col:"lag,span"`
+	Rows     int64   `col:"rows,count"`
+	Size     int64   `col:"size,bytes"`
+	Parked   int     `col:"parked"`
 }
 
-func generationRows(all []generation) (rows []generationRow) {
+func generationRows(all []adminapi.GenerationReply) (rows []generationRow) {
 	for _, g := range all {
 		rows = append(rows, generationRow{
-			g.generationID, either{liveOrNot(g), strconv.FormatBool(g.Live)}, either{stateAndShare(g), g.State}, g.Position,
-			seconds(g.Lag), count(g.Rows), byteSize(g.Size), g.Parked,
+			g.GenerationID, either{liveOrNot(g), strconv.FormatBool(g.Live)}, either{stateAndShare(g), g.State}, g.Position,
+			g.Lag, g.Rows, g.Size, g.Parked,
 		})
 	}
 	return rows
 }
 
-func liveOrNot(g generation) string {
+func liveOrNot(g adminapi.GenerationReply) string {
 	switch {
 	case g.Live:
 		return "yes"
@@ -258,7 +220,7 @@ func liveOrNot(g generation) string {
 	return "no"
 }
 
-func stateAndShare(g generation) string {
+func stateAndShare(g adminapi.GenerationReply) string {
 	if g.State == building {
 		return building + " " + progress.Percent(g.Progress)
 	}

@@ -19,16 +19,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/internal/http/adminapi"
 )
 
 // listed requests all generations and returns those of a read model by their number.
-func listed(t *testing.T, environment []string, name string) map[int]generation {
+func listed(t *testing.T, environment []string, name string) map[int]adminapi.GenerationReply {
 	t.Helper()
 	got := recitalctl(t, environment, "projections", "list", "--format", "json")
 	require.Zero(t, got.code, got.notes)
-	var all overview
+	var all adminapi.OverviewReply
 	require.NoError(t, json.Unmarshal([]byte(got.out), &all), got.out)
-	found := map[int]generation{}
+	found := map[int]adminapi.GenerationReply{}
 	for _, g := range all.Projections {
 		if g.Name == name {
 			found[g.Generation] = g
@@ -108,7 +109,7 @@ func (l *load) open(ctx context.Context, admin, token string) {
 		return
 	}
 	defer response.Body.Close()
-	var opened openedAccount
+	var opened adminapi.OpenResponse
 	err = json.NewDecoder(response.Body).Decode(&opened)
 	switch {
 	case ctx.Err() != nil:
@@ -313,10 +314,10 @@ func TestAnEventThatNoGenerationCanHandle(t *testing.T) {
 
 	got = recitalctl(t, environment, "projections", "parked", "list", "--format", "json")
 	require.Zero(t, got.code, got.notes)
-	var page parkedPage
+	var page adminapi.ParkedReply
 	require.NoError(t, json.Unmarshal([]byte(got.out), &page))
 	// Others read this stream, too.
-	parked := slices.DeleteFunc(page.Parked, func(e parkedEvent) bool { return e.Name != "account" })
+	parked := slices.DeleteFunc(page.Parked, func(e adminapi.ParkedEventReply) bool { return e.Name != "account" })
 	require.Len(t, parked, 2, "one of each generation")
 	require.Equal(t, []string{"blocking", "account-poison", "account-opened"},
 		[]string{parked[0].State, parked[0].Stream, parked[0].Type})

@@ -18,6 +18,7 @@ import (
 	"github.com/recital-tts/recital/internal/app"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
+	"github.com/recital-tts/recital/internal/http/adminapi"
 )
 
 func TestAgainstARecitald(t *testing.T) {
@@ -86,7 +87,7 @@ func TestAgainstARecitald(t *testing.T) {
 			` +todo/dunning +unpaid .* false +Account a1 has lost its plan`, got.out)
 		got = recitalctl(t, environment, "alerts", "list", "--format", "csv")
 		assert.Contains(t, got.out, "\n"+id+",todo/dunning,unpaid,")
-		var listed openAlerts
+		var listed adminapi.AlertsReply
 		require.NoError(t, json.Unmarshal([]byte(recitalctl(t, environment, "alerts", "--format", "json").out), &listed))
 		assert.EqualValues(t, id, listed.Alerts[0].ID)
 
@@ -146,7 +147,7 @@ func TestGrantingCredit(t *testing.T) {
 	environment := []string{
 		"RECITAL_ADMIN_ADDR=" + a.AdminAddr(), "RECITAL_HTTP_ADDR=" + a.PublicAddr(), "RECITAL_DATA_DIR=" + dataDir,
 	}
-	var opened openedAccount
+	var opened adminapi.OpenResponse
 	require.NoError(t, json.Unmarshal([]byte(recitalctl(t, environment, "accounts", "create", "--format", "json").out),
 		&opened))
 	credit := func(args ...string) ran {
@@ -200,9 +201,6 @@ func TestGrantingCredit(t *testing.T) {
 		"the auditor's token": {[]string{
 			opened.AccountID, "5", "--token-file", filepath.Join(dataDir, "auditor-token"),
 		}, 4, "is not an operator's"},
-		"an address where nobody is": {[]string{
-			opened.AccountID, "5", "--admin-addr", "127.0.0.1:1",
-		}, 3, "is recitald running?"},
 		"how to repeat what was unsure": {[]string{
 			opened.AccountID, "5", "--grant", "again", "--admin-addr", "127.0.0.1:1",
 		}, 3, "--grant again"},
@@ -221,7 +219,7 @@ func TestTheRoleOfAnOperator(t *testing.T) {
 	t.Parallel()
 	a, dataDir := startRecitald(t)
 	environment := []string{"RECITAL_ADMIN_ADDR=" + a.AdminAddr(), "RECITAL_DATA_DIR=" + dataDir}
-	var opened openedAccount
+	var opened adminapi.OpenResponse
 	require.NoError(t, json.Unmarshal([]byte(recitalctl(t, environment, "accounts", "create", "--format", "json").out),
 		&opened))
 
@@ -240,7 +238,7 @@ func TestTheRoleOfAnOperator(t *testing.T) {
 
 	// accounts are listed page by page, and programs get the token of the next page
 	recitalctl(t, environment, "accounts", "create")
-	page := func(args ...string) (listed accountsPage) {
+	page := func(args ...string) (listed adminapi.AccountsPage) {
 		got := recitalctl(t, environment, append([]string{"accounts", "list", "--format", "json"}, args...)...)
 		require.Zero(t, got.code, got.notes)
 		require.NoError(t, json.Unmarshal([]byte(got.out), &listed))
@@ -250,8 +248,10 @@ func TestTheRoleOfAnOperator(t *testing.T) {
 	require.Len(t, whole.Accounts, 3, "with that of the operator in mode dev")
 	require.Nil(t, whole.Next)
 	require.True(t, slices.ContainsFunc(whole.Accounts,
-		func(a listedAccount) bool { return a.AccountID == opened.AccountID && a.Plan == "free" && !a.Operator }))
-	var turned []listedAccount
+		func(a adminapi.ListedAccount) bool {
+			return a.AccountID == opened.AccountID && a.Plan == "free" && !a.Operator
+		}))
+	var turned []adminapi.ListedAccount
 	for next := new(""); next != nil; {
 		part := page("--limit", "1", "--after", *next)
 		turned, next = append(turned, part.Accounts...), part.Next
@@ -264,25 +264,11 @@ func TestTheRoleOfAnOperator(t *testing.T) {
 	require.Equal(t, 1, unexplained.code)
 	require.Contains(t, unexplained.notes, "this needs a reason, which is recorded (recitalctl: --reason TEXT)")
 
-	for name, c := range map[string]struct {
-		args  []string
-		code  int
-		notes string
-	}{
-		"an unknown account":        {[]string{"nobody"}, 1, "The account does not exist"},
-		"an account that is a path": {[]string{"../accounts"}, 1, "The account does not exist"},
-		"the auditor's token": {[]string{
-			opened.AccountID, "--token-file", filepath.Join(dataDir, "auditor-token"),
-		}, 4, "is not an operator's"},
-		"an address where nobody is": {[]string{opened.AccountID, "--admin-addr", "127.0.0.1:1"}, 3, "is recitald running?"},
-		"no account":                 {nil, 2, "see recitalctl --help"},
-	} {
-		for _, command := range []string{"grant-operator", "withdraw-operator"} {
-			got := recitalctl(t, environment, append([]string{"accounts", command, "--reason", "Ticket 7"}, c.args...)...)
-			require.Equal(t, c.code, got.code, "%s: %s: %s", command, name, got.notes)
-			require.Contains(t, got.notes, c.notes, name)
-			require.Empty(t, got.out, name)
-		}
+	for _, command := range []string{"grant-operator", "withdraw-operator"} {
+		got := recitalctl(t, environment, "accounts", command, "nobody", "--reason", "Ticket 7")
+		require.Equal(t, 1, got.code, command)
+		require.Contains(t, got.notes, "The account does not exist", command)
+		require.Empty(t, got.out, command)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -34,8 +35,7 @@ type listForm struct {
 }
 
 // show prints a value as JSON, or its rows as a table or as CSV. The fields of a row are its columns, with the names
-// that they have in JSON. The tag col sets another name, or "-" for no column. It may add an option: a column with wide
-// is in tables only with --wide, and one with programs is never in tables.
+// that they have in JSON, or others by the tag col, see package adminapi.
 func show[T any](f format, to terminal, value any, rows []T) error {
 	if f == jsonValue {
 		return f.print(to, value, nil, nil)
@@ -125,6 +125,7 @@ func inOneLine(rows [][]string) [][]string {
 type column struct {
 	name  string
 	index []int
+	form  string // for people, see package adminapi
 }
 
 func (c column) title(f format) string {
@@ -139,20 +140,22 @@ func (c column) title(f format) string {
 func columnsOf(of reflect.Type, f format, wide bool) (columns []column) {
 	for i := range of.NumField() {
 		field := of.Field(i)
-		name, option, _ := strings.Cut(field.Tag.Get("col"), ",")
-		if name == "-" || f == table && (option == "programs" || option == "wide" && !wide) {
+		name, rest, _ := strings.Cut(field.Tag.Get("col"), ",")
+		options := strings.Split(rest, ",")
+		isWide, forPrograms := slices.Contains(options, "wide"), slices.Contains(options, "programs")
+		if name == "-" || f == table && (forPrograms || isWide && !wide) {
 			continue
 		}
 		if field.Anonymous || name == "*" {
 			for _, inner := range columnsOf(field.Type, f, wide) {
-				columns = append(columns, column{inner.name, append([]int{i}, inner.index...)})
+				columns = append(columns, column{inner.name, append([]int{i}, inner.index...), inner.form})
 			}
 			continue
 		}
 		if name == "" {
 			name, _, _ = strings.Cut(field.Tag.Get("json"), ",")
 		}
-		columns = append(columns, column{name, []int{i}})
+		columns = append(columns, column{name, []int{i}, options[len(options)-1]})
 	}
 	return columns
 }
@@ -161,7 +164,7 @@ func cellsOf[T any](f format, columns []column, rows []T) [][]string {
 	cells := make([][]string, len(rows))
 	for i, row := range rows {
 		for _, c := range columns {
-			cells[i] = append(cells[i], cellOf(reflect.ValueOf(row).FieldByIndex(c.index), f == table))
+			cells[i] = append(cells[i], cellOf(reflect.ValueOf(row).FieldByIndex(c.index), c.form, f == table))
 		}
 	}
 	return cells
@@ -170,12 +173,15 @@ func cellsOf[T any](f format, columns []column, rows []T) [][]string {
 // celled is a value that is printed differently for people and for programs.
 type celled interface{ cell(people bool) string }
 
-func cellOf(value reflect.Value, people bool) string {
+func cellOf(value reflect.Value, form string, people bool) string {
 	if value.Kind() == reflect.Pointer {
 		if value.IsNil() {
 			return ""
 		}
 		value = value.Elem()
+	}
+	if text, known := inForm(value, form); people && known {
+		return text
 	}
 	switch v := value.Interface().(type) {
 	case celled:
@@ -184,9 +190,47 @@ func cellOf(value reflect.Value, people bool) string {
 		return v.Format(time.RFC3339)
 	case json.RawMessage:
 		return string(v)
-	default:
-		return fmt.Sprint(v)
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case map[string]string:
+		var fields []string
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			fields = append(fields, name+"="+v[name])
+		}
+		return strings.Join(fields, "; ")
 	}
+	if value.Kind() != reflect.Slice {
+		return fmt.Sprint(value)
+	}
+	var words []string
+	for i := range value.Len() {
+		words = append(words, fmt.Sprint(value.Index(i)))
+	}
+	return strings.Join(words, " ")
+}
+
+// inForm returns a value in a form, or false if it has none. Besides those of package adminapi there are span for
+// seconds, and count and bytes for integers.
+func inForm(value reflect.Value, form string) (text string, known bool) {
+	switch form {
+	case "time":
+		seconds := value.Convert(reflect.TypeFor[float64]()).Float()
+		return local(time.UnixMilli(int64(seconds * 1000))), true
+	case "local":
+		at, err := time.Parse(time.RFC3339Nano, value.String())
+		return local(at), err == nil
+	case "figure":
+		return strconv.FormatFloat(value.Float(), 'f', 2, 64), true
+	case "none":
+		return "none", value.Len() == 0
+	case "span":
+		return progress.Span(time.Duration(value.Float() * float64(time.Second))), true
+	case "count":
+		return progress.Count(value.Int()), true
+	case "bytes":
+		return inBytes(value.Int()), true
+	}
+	return "", false
 }
 
 // either is a cell with a text for each.
@@ -197,46 +241,6 @@ func (e either) cell(people bool) string {
 		return e.people
 	}
 	return e.programs
-}
-
-// unixTime is a time in Unix seconds.
-type unixTime float64
-
-func (t unixTime) cell(people bool) string {
-	if people {
-		return time.UnixMilli(int64(t * 1000)).Format(time.DateTime)
-	}
-	return strconv.FormatFloat(float64(t), 'f', -1, 64)
-}
-
-// seconds is a duration in seconds.
-type seconds float64
-
-func (s seconds) cell(people bool) string {
-	if people {
-		return progress.Span(time.Duration(float64(s) * float64(time.Second)))
-	}
-	return strconv.FormatFloat(float64(s), 'f', -1, 64)
-}
-
-// count is a number of things.
-type count int64
-
-func (n count) cell(people bool) string {
-	if people {
-		return progress.Count(int64(n))
-	}
-	return strconv.FormatInt(int64(n), 10)
-}
-
-// byteSize is a size in bytes.
-type byteSize int64
-
-func (n byteSize) cell(people bool) string {
-	if people {
-		return inBytes(int64(n))
-	}
-	return strconv.FormatInt(int64(n), 10)
 }
 
 // inBytes formats a size for people.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/recital-tts/recital/domain/audit"
 	"github.com/recital-tts/recital/internal/events/chain"
+	"github.com/recital-tts/recital/internal/http/adminapi"
 	"github.com/recital-tts/recital/internal/standins"
 )
 
@@ -38,37 +39,38 @@ func requireNarrow(t *testing.T, args []string, out string) {
 func TestEveryTableFitsALineAndWideShowsAllColumns(t *testing.T) {
 	id, account := "0190b0c0-1111-7222-8333-444455556666", "0190b0c0111172228333444455556666"
 	position, unix := "123456789012/123456789012", float64(time.Now().Unix())
-	parked := unixTime(unix)
 	long := strings.Repeat("what the handler said about it, in many words ", 6)
-	read := generationID{Name: "todo_follow_entitlement", Version: 12, Generation: 34}
+	read := adminapi.GenerationID{Name: "todo_follow_entitlement", Version: 12, Generation: 34}
 	for name, c := range map[string]struct {
 		print func(to terminal) error
 		keeps []string // values that people copy, which must not be broken
 		wide  []string // heads of columns that need --wide
 	}{
 		"projections list": {func(to terminal) error {
-			return show(table, to, nil, generationRows([]generation{{
-				generationID: read, State: building, Promote: true, Progress: 0.5, Position: position, Rows: 1 << 40,
+			return show(table, to, nil, generationRows([]adminapi.GenerationReply{{
+				GenerationID: read, State: building, Promote: true, Progress: 0.5, Position: position, Rows: 1 << 40,
 				Size: 1 << 45, Lag: 1e6, Parked: 1000, MovedAt: &unix,
 			}}))
 		}, []string{read.Name}, []string{"POSITION"}},
 		"projections parked list": {func(to terminal) error {
-			return show(table, to, nil, byEvent([]parkedEvent{{
-				Name: read.Name, Version: read.Version, Generation: read.Generation, EventID: id,
+			return show(table, to, nil, byEvent([]adminapi.ParkedEventReply{{
+				GenerationID: read, EventID: id,
 				Type: "subscription-scheduled-change-dropped", Stream: "subscription-" + account, Position: position,
 				State:  "blocking",
-				Reason: "event account-adopted of stream account-" + account + " is not known", ParkedAt: &parked,
-			}, {Name: "unissued_keys (1), sessions (1), closings (1), account (2)", EventID: position, State: "blocking",
-				Reason: long, ParkedAt: &parked}}))
+				Reason: "event account-adopted of stream account-" + account + " is not known", ParkedAt: &unix,
+			}, {
+				GenerationID: adminapi.GenerationID{Name: "unissued_keys (1), sessions (1), closings (1), account (2)"},
+				EventID:      position, State: "blocking", Reason: long, ParkedAt: &unix,
+			}}))
 		}, []string{id, read.Name, "account-" + account}, []string{"TYPE", "STREAM", "REVISION", "POSITION", "PARKED AT"}},
 		"alerts": {func(to terminal) error {
-			return show(table, to, nil, []openAlert{{
-				ID: alertID(id), Source: "projection/" + read.Name, Subject: account, Reason: "reservations_past_expiry",
+			return show(table, to, nil, []adminapi.AlertInfo{{
+				ID: id, Source: "projection/" + read.Name, Subject: account, Reason: "reservations_past_expiry",
 				Since: time.Now(), Sentence: long,
 			}})
 		}, []string{id}, []string{"SOURCE", "REASON", "CLEARS ITSELF"}},
 		"outbox": {func(to terminal) error {
-			return show(table, to, nil, []unsentNotice{{
+			return show(table, to, nil, []adminapi.SentNotice{{
 				At: time.Now(), ID: id, Kind: "payment", Account: account, To: "ada.lovelace@example.com",
 				Subject: "80 % of your characters are used", Text: long,
 			}})
@@ -80,14 +82,14 @@ func TestEveryTableFitsALineAndWideShowsAllColumns(t *testing.T) {
 			}}}))
 		}, []string{strings.Repeat("0f", 32)}, []string{"KEY"}},
 		"audit sessions": {func(to terminal) error {
-			entry := auditEntry{
-				At: stamp(time.Now().Format(time.RFC3339Nano)), Kind: "subscription-scheduled-change-dropped", AccountID: &account,
+			entry := adminapi.AuditEntry{
+				At: time.Now().Format(time.RFC3339Nano), Kind: "subscription-scheduled-change-dropped", AccountID: &account,
 				SessionID: &id, Sentence: long,
 				Correlation: "req_NCwcMfUDpDJoBg7QaMnYRk", Causation: id, EventID: id, Stream: "subscription-" + account,
 				Position: position,
 				Personal: map[string]string{"address": "2001:db8::1234", "device": long},
 			}
-			printer := newPrinter[auditEntry](table, to)
+			printer := newPrinter[adminapi.AuditEntry](table, to)
 			if err := printer.print(entry); err != nil {
 				return err
 			}

@@ -1,19 +1,16 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"os"
-	"strconv"
-	"strings"
 
+	"github.com/recital-tts/recital/internal/http/adminapi"
 	"github.com/recital-tts/recital/internal/speech/voicepack"
 )
 
@@ -27,46 +24,11 @@ type voiceCommands struct {
 	Unassign unassignVoice `cmd:"" help:"Let a system voice speak for itself again."`
 }
 
-// installedVoice is the admin API's description of an installed voice.
-type installedVoice struct {
-	ID          string    `json:"id"`
-	Name        string    `json:"name"`
-	Languages   wordList  `json:"languages"`
-	Licence     string    `json:"licence"`
-	Commercial  string    `json:"commercial"`
-	Attribution string    `json:"attribution" col:",wide"`
-	Base        string    `json:"base" col:",wide"`
-	SHA256      string    `json:"sha256" col:",wide"`
-	Gain        figure    `json:"gain" col:",wide"`
-	Cost        figure    `json:"cost"`
-	Streams     int       `json:"streams"`
-	Running     bool      `json:"running"`
-	SpeaksFor   wordList  `json:"speaks_for"`
-	InstalledAt *unixTime `json:"installed_at" col:",wide"`
-}
-
-// figure is a measured number, which is printed with two decimals for people.
-type figure float64
-
-func (f figure) cell(people bool) string {
-	if !people {
-		return strconv.FormatFloat(float64(f), 'g', -1, 64)
-	}
-	return strconv.FormatFloat(float64(f), 'f', 2, 64)
-}
-
-// wordList is a list of words in a cell.
-type wordList []string
-
-func (w wordList) cell(bool) string { return strings.Join(w, " ") }
-
 type listVoices struct{ listForm }
 
 // Run prints the voices.
 func (c *listVoices) Run(ctx context.Context, admin *client, to terminal) error {
-	var all struct {
-		Voices []installedVoice `json:"voices"`
-	}
+	var all adminapi.InstalledVoicesReply
 	if err := admin.get(ctx, "listing the installed voices", "/admin/voices", &all); err != nil {
 		return err
 	}
@@ -113,7 +75,7 @@ func (c *installVoice) Run(ctx context.Context, admin *client, to terminal) erro
 		return fmt.Errorf("sending the package: %w", err)
 	}
 	admin.http.Timeout = 0 // the voice speaks twenty sentences
-	var installed installedVoice
+	var installed adminapi.InstalledVoiceReply
 	command := map[string]string{"sha256": pack.SHA256}
 	if err := admin.post(ctx, "installing the voice", "/admin/voices", command, &installed); err != nil {
 		return err
@@ -161,14 +123,7 @@ func (c *installVoice) send(ctx context.Context, admin *client, root *os.Root) e
 	out, in := io.Pipe()
 	defer out.Close()
 	go func() { in.CloseWithError(voicepack.Write(in, root.FS())) }()
-	return inPieces(out, func(offset int64, piece []byte) error {
-		path := "/admin/voices/package?offset=" + strconv.FormatInt(offset, 10)
-		got, err := admin.do(ctx, http.MethodPut, path, piece)
-		if err != nil {
-			return err
-		}
-		return admin.refusal(got)
-	})
+	return admin.sendInPieces(ctx, "/admin/voices/package", out)
 }
 
 // someVoice identifies an installed voice.
@@ -189,29 +144,6 @@ type testVoice struct {
 	valueForm
 }
 
-// measuredVoice is the admin API's response to a test.
-type measuredVoice struct {
-	ID   string `json:"id"`
-	Gain figure `json:"gain"`
-	Cost figure `json:"cost"`
-
-	Missing missingSymbols `json:"missing"`
-}
-
-// missingSymbols are the phonemes' symbols that a voice lacks, with the number of their occurrences in the test.
-type missingSymbols []struct {
-	Symbol string `json:"symbol"`
-	Count  int    `json:"count"`
-}
-
-func (m missingSymbols) cell(bool) string {
-	var all []string
-	for _, missing := range m {
-		all = append(all, fmt.Sprintf("%s (%d)", printable(missing.Symbol), missing.Count))
-	}
-	return cmp.Or(strings.Join(all, " "), "none")
-}
-
 // Run tests the voice.
 func (c *testVoice) Run(ctx context.Context, admin *client, to terminal) error {
 	path, err := c.path()
@@ -219,7 +151,7 @@ func (c *testVoice) Run(ctx context.Context, admin *client, to terminal) error {
 		return err
 	}
 	admin.http.Timeout = 0
-	var measured measuredVoice
+	var measured adminapi.TestedVoiceReply
 	if err := admin.post(ctx, "testing the voice", path+"/test", struct{}{}, &measured); err != nil {
 		return err
 	}

@@ -116,17 +116,6 @@ func TestOwnersAcceptTermsAndChooseEmail(t *testing.T) {
 	require.Equal(t, new(true), s.readLog().accounts[c.id].WantsEmail)
 }
 
-func TestOperatorsGrantTheirRole(t *testing.T) {
-	t.Parallel()
-	s := share(t)
-	c := s.openAccount("free")
-	s.recitalctl("accounts", "grant-operator", c.id, "--reason", "Ticket 7")
-	require.True(t, s.readLog().accounts[c.id].Operator)
-	require.Contains(t, string(s.recitalctl("accounts", "withdraw-operator", c.id, "--reason", "Ticket 7", "--format",
-		"json")), `"operator":`)
-	require.False(t, s.readLog().accounts[c.id].Operator)
-}
-
 // postgres connects to the private Postgres.
 func (s *server) postgres() *pgx.Conn {
 	s.t.Helper()

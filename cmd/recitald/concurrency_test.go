@@ -78,18 +78,6 @@ func requireTooMany(t *testing.T, refused reply) {
 	require.Equal(t, "true", refused.header.Get("x-should-retry"))
 }
 
-func TestAConcurrencyThatIsNoneIsToldAtTheStart(t *testing.T) {
-	t.Parallel()
-	data := dataFolder(t)
-	refused := prepare(t, data)
-	refused.launch([]string{"--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--data-dir=" + data,
-		"--concurrency=gold=2"})
-	t.Cleanup(refused.kill)
-	refused.awaitEnd()
-	require.Error(t, refused.err)
-	require.Contains(t, read(t, refused.log), `the concurrency limit "gold=2": Unknown plan`)
-}
-
 func TestHeadersTellWhatTheAccountHasUsed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")

@@ -9,7 +9,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/recital-tts/recital/internal/app"
+	"github.com/recital-tts/recital/internal/http/adminapi"
 )
 
 // printing is the form in which settings are printed, "" for not at all.
@@ -32,7 +32,7 @@ func (p *printing) Decode(ctx *kong.DecodeContext) error {
 }
 
 // print prints the settings that recitald would run with.
-func (p printing) print(out io.Writer, settings []app.Setting) error {
+func (p printing) print(out io.Writer, settings []adminapi.Setting) error {
 	if p == "json" {
 		encoder := json.NewEncoder(out)
 		encoder.SetIndent("", "  ")

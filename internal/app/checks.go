@@ -186,7 +186,6 @@ func lack(name string, isMissing func() bool) func() []string {
 }
 
 const storeAdvice = "see to the event store: its disk, its process, the network between; its own log says more. " +
-
 	"Reads and what is being spoken go on for a while"
 
 // storeSilence is how long the event store may take to answer.
@@ -279,7 +278,6 @@ func (a *App) lookAtNode(context.Context) health.Finding {
 	if a.nodeStats == nil {
 		return health.Sound("none is embedded")
 	}
-	const mib = 1 << 20
 	s := a.nodeStats()
 	if s.Verified < s.ToVerify {
 		return health.Sound("%d of %d MiB are verified", s.Verified/mib, s.ToVerify/mib).But(health.Warning,

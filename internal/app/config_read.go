@@ -18,6 +18,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/recital-tts/recital/internal/http/adminapi"
 	"github.com/recital-tts/recital/internal/process/health"
 )
 
@@ -228,19 +229,11 @@ func (s secretSetting) read() error {
 	return nil
 }
 
-// Setting is a setting in effect. Secrets are hidden.
-type Setting struct {
-	Flag     string `json:"flag"`
-	Variable string `json:"variable"`
-	Value    string `json:"value"`
-	From     string `json:"from"` // default, environment or flag
-}
-
 // hidden stands for a secret that is set.
 const hidden = "(hidden)"
 
 // Settings returns all settings in the order of their declaration.
-func (c Config) Settings() (all []Setting) {
+func (c Config) Settings() (all []adminapi.Setting) {
 	c.DrainDelay = new(c.drainDelay())
 	values := reflect.ValueOf(c)
 	for i := range values.NumField() {
@@ -250,7 +243,9 @@ func (c Config) Settings() (all []Setting) {
 			continue
 		}
 		value := hide(field.Tag.Get("secret"), shown(values.Field(i)))
-		all = append(all, Setting{Flag: flag, Variable: variable(flag), Value: value, From: cmp.Or(c.Given[flag], "default")})
+		all = append(all, adminapi.Setting{
+			Flag: flag, Variable: variable(flag), Value: value, From: cmp.Or(c.Given[flag], "default"),
+		})
 	}
 	return all
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/app"
+	"github.com/recital-tts/recital/internal/http/adminapi"
 )
 
 func TestAllMistakesAreNamedAtOnce(t *testing.T) {
@@ -61,17 +62,20 @@ func TestSettingsSayWhereTheyAreFrom(t *testing.T) {
 	cfg, err := readConfig(t, "--codecs", "5", "--redirect-origins=https://a.example,https://b.example")
 	require.NoError(t, err)
 
-	found := map[string]app.Setting{}
+	found := map[string]adminapi.Setting{}
 	for _, s := range cfg.Settings() {
 		found[s.Flag] = s
 	}
-	for _, want := range []app.Setting{
-		{"engines", "RECITAL_ENGINES", "3", "environment"},
-		{"codecs", "RECITAL_CODECS", "5", "flag"},
-		{"alignments", "RECITAL_ALIGNMENTS", "2", "default"},
-		{"session-idle", "RECITAL_SESSION_IDLE", "168h0m0s", "default"},
-		{"drain-delay", "RECITAL_DRAIN_DELAY", "0s", "default"},
-		{"redirect-origins", "RECITAL_REDIRECT_ORIGINS", "https://a.example,https://b.example", "flag"},
+	for _, want := range []adminapi.Setting{
+		{Flag: "engines", Variable: "RECITAL_ENGINES", Value: "3", From: "environment"},
+		{Flag: "codecs", Variable: "RECITAL_CODECS", Value: "5", From: "flag"},
+		{Flag: "alignments", Variable: "RECITAL_ALIGNMENTS", Value: "2", From: "default"},
+		{Flag: "session-idle", Variable: "RECITAL_SESSION_IDLE", Value: "168h0m0s", From: "default"},
+		{Flag: "drain-delay", Variable: "RECITAL_DRAIN_DELAY", Value: "0s", From: "default"},
+		{
+			Flag: "redirect-origins", Variable: "RECITAL_REDIRECT_ORIGINS",
+			Value: "https://a.example,https://b.example", From: "flag",
+		},
 	} {
 		assert.Equal(t, want, found[want.Flag])
 	}

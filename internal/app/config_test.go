@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/app"
+	"github.com/recital-tts/recital/internal/http/adminapi"
 )
 
 func TestConfigRefusesWhatIsNotSafeOrCannotWork(t *testing.T) {
@@ -254,7 +255,7 @@ func requireNamed(t *testing.T, err error) {
 	var mistakes app.Mistakes
 	require.ErrorAs(t, err, &mistakes)
 	for _, mistake := range mistakes {
-		named := slices.ContainsFunc(app.Config{}.Settings(), func(s app.Setting) bool {
+		named := slices.ContainsFunc(app.Config{}.Settings(), func(s adminapi.Setting) bool {
 			return strings.HasPrefix(mistake.Error(), "--"+s.Flag+" ("+s.Variable+"): ")
 		})
 		require.True(t, named, mistake.Error())

@@ -9,6 +9,7 @@ import (
 
 	"github.com/recital-tts/recital/commands/skips"
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/http/adminapi"
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/internal/process/health"
 	"github.com/recital-tts/recital/internal/process/lifecycle"
@@ -35,7 +36,7 @@ func operationsSlice(core *coreParts, status *statusParts, stores *storeParts) s
 			}
 			figures := newFigures(core.metrics)
 			sessions := writeapi.Sessions{Begin: core.operatorSessions().Begin}
-			doctor := writeapi.Doctor{Examine: func(ctx context.Context) writeapi.Examination {
+			doctor := writeapi.Doctor{Examine: func(ctx context.Context) adminapi.Examination {
 				return examine(ctx, core, status.health)
 			}}
 			return service{
@@ -63,16 +64,13 @@ func eventTypes(registry *eventlog.Registry) (names []string) {
 const examinationTimeout = 5 * time.Second
 
 // examine carries out all checks at the same time.
-func examine(ctx context.Context, core *coreParts, board *health.Board) writeapi.Examination {
+func examine(ctx context.Context, core *coreParts, board *health.Board) adminapi.Examination {
 	ctx, cancel := context.WithTimeout(ctx, examinationTimeout)
 	defer cancel()
-	found := writeapi.Examination{
+	return adminapi.Examination{
 		Instance: core.instance(), Version: release.Build(), At: time.Now().UTC(), Findings: board.Examine(ctx),
+		Settings: core.cfg.Settings(),
 	}
-	for _, s := range core.cfg.Settings() {
-		found.Settings = append(found.Settings, writeapi.Setting(s))
-	}
-	return found
 }
 
 // skipsSlice returns the slice of skipped events. Whatever decodes events needs its commands, so they are opened with

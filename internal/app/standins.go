@@ -250,9 +250,9 @@ func sandboxRoutes(mode string, standIns *standIns) []web.Route {
 	tag, role, status, refuses := web.Tag("Payment sandbox"), web.Role("operator"), web.Returns[standins.Status](),
 		web.Refuses(400, 409)
 	routes := []web.Route{
-		web.Get("/admin/sandbox", control.status, role, tag,
+		web.Get("/admin/sandbox", control.show("status"), role, tag,
 			web.Summary("What the payment sandbox is doing"), status, refuses),
-		web.Get("/admin/sandbox/customers", control.customers, role, tag,
+		web.Get("/admin/sandbox/customers", control.show("customers"), role, tag,
 			web.Summary("Its customers, and where they pay"), web.Returns[[]standins.Customer](), refuses),
 		web.Post("/admin/sandbox/advance", control.advance, role, tag,
 			web.Summary("Advance its clock and that of plans, and do what is due until then"), web.AppendsNothing(), status,
@@ -283,21 +283,8 @@ func errNoSandbox() error {
 		"There is no payment sandbox here, because RECITAL_STRIPE_KEY or RECITAL_STRIPE_URL is set")
 }
 
-func (c sandboxControl) status(call *web.Call, _ struct{}) (web.Reply, error) {
-	if c.standIns.sandboxURL() == "" {
-		return web.Reply{}, errNoSandbox()
-	}
-	status, err := c.standIns.status(call)
-	return web.JSON(status), err
-}
-
-func (c sandboxControl) customers(call *web.Call, _ struct{}) (web.Reply, error) {
-	if c.standIns.sandboxURL() == "" {
-		return web.Reply{}, errNoSandbox()
-	}
-	var customers []standins.Customer
-	err := c.standIns.control(call, http.MethodGet, "customers", nil, &customers)
-	return web.JSON(customers), err
+func (c sandboxControl) show(name string) func(*web.Call, struct{}) (web.Reply, error) {
+	return func(call *web.Call, _ struct{}) (web.Reply, error) { return c.passOn(call, http.MethodGet, name, nil) }
 }
 
 type sandboxOrder struct {
@@ -306,10 +293,16 @@ type sandboxOrder struct {
 
 func (c sandboxControl) carryOut(name string) func(*web.Call, sandboxOrder) (web.Reply, error) {
 	return func(call *web.Call, in sandboxOrder) (web.Reply, error) {
-		if c.standIns.sandboxURL() == "" {
-			return web.Reply{}, errNoSandbox()
-		}
-		status, err := c.standIns.order(call, name, in.Body)
-		return web.JSON(status), err
+		return c.passOn(call, http.MethodPost, name, in.Body)
 	}
+}
+
+// passOn answers a request with what the sandbox answers it.
+func (c sandboxControl) passOn(ctx context.Context, method, name string, body []byte) (web.Reply, error) {
+	if c.standIns.sandboxURL() == "" {
+		return web.Reply{}, errNoSandbox()
+	}
+	var answer json.RawMessage
+	err := c.standIns.control(ctx, method, name, body, &answer)
+	return web.JSON(answer), err
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/recital-tts/recital/internal/providers/blobs"
 	"github.com/recital-tts/recital/internal/providers/blobs/folder"
 	"github.com/recital-tts/recital/internal/providers/blobs/s3"
+	"github.com/recital-tts/recital/internal/providers/signin"
 	"github.com/recital-tts/recital/migrations"
 	"github.com/recital-tts/recital/writeapi/synthesis"
 )
@@ -302,7 +303,7 @@ func (c Config) checkBlobs(m *Mistakes) {
 		"S3 needs both keys, RECITAL_S3_ACCESS_KEY and RECITAL_S3_SECRET_KEY, "+
 			"or neither, and finds them where AWS's tools do")
 	location, err := s3.ParseURL(c.Blobs)
-	if err == nil && c.Mode == modeProd && location.Plain && !location.PlainMeant && !location.OnLoopback() {
+	if err == nil && c.Mode == modeProd && location.Plain && !location.PlainMeant && !signin.IsLoopback(location.Host) {
 		err = errors.New("in mode prod blobs in S3 travel over TLS, except on loopback: " +
 			"give an endpoint that begins with https://, or add tls=false where nobody else is on the network between")
 	}

@@ -78,7 +78,7 @@ var rooms = []struct {
 		exactly: []string{"domain", "domain/money", "domain/plan", "internal/providers/blobs", sealed,
 			"internal/access/keyring", "internal/http/links", "internal/events/readmodel", "internal/speech/voices",
 			"internal/speech/wordtimes"},
-		below:     []string{"internal/http/web"},
+		below:     []string{"internal/http/web", "internal/http/adminapi"},
 		libraries: []string{pgx, uuid, fiber},
 		// the first has a sentence for each reason
 		besides: map[string]string{"readapi/alerts": "domain/alert", "readapi/changes": "internal/events/changes"},
@@ -87,7 +87,7 @@ var rooms = []struct {
 		folder: "writeapi",
 		exactly: slices.Concat(ports, []string{"internal/http/links", "internal/events/logcopy",
 			"internal/events/readmodel", "internal/speech/voicepack", "internal/speech/voices", "internal/process/health"}),
-		below: []string{"internal/http/web", "commands", "domain"},
+		below: []string{"internal/http/web", "internal/http/adminapi", "commands", "domain"},
 		// operators manage the read models
 		besides:   map[string]string{"writeapi/operations": "internal/events/feed", "writeapi/skips": "internal/events/feed"},
 		libraries: []string{uuid, fiber, "golang.org/x/sync"},

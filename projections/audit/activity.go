@@ -8,7 +8,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/readmodel"
 )
 
-func ofVoice(event any) (entry, bool) {
+func ofVoice(event any) entry {
 	e := entry{area: readmodel.AuditActivity}
 	switch v := event.(type) {
 	case voice.Created:
@@ -39,10 +39,8 @@ func ofVoice(event any) (entry, bool) {
 	case star.Unstarred:
 		e.of(v.Account, "Account %s has voice %s starred no more", v.Account, v.Voice)
 		e.routine = true // recitald removes the stars of deleted voices
-	default:
-		return entry{}, false
 	}
-	return e, true
+	return e
 }
 
 // profileOf returns the profile of a voice, in JSON.
@@ -51,17 +49,17 @@ func profileOf(id string, sealed []byte) []readmodel.PersonalField {
 }
 
 // ofClip leaves out saved clips: they are a part of speech, as the use of characters is.
-func ofClip(event any) (entry, bool) {
+func ofClip(event any) entry {
 	c, deleted := event.(clip.Deleted)
 	if !deleted {
-		return entry{}, false
+		return entry{}
 	}
 	e := entry{area: readmodel.AuditActivity, routine: true} // recitald deletes old clips
 	e.of(c.Account, "Clip %s of account %s was deleted", c.Clip, c.Account)
-	return e, true
+	return e
 }
 
-func ofHosting(event any) (entry, bool) {
+func ofHosting(event any) entry {
 	e := entry{area: readmodel.AuditActivity}
 	switch h := event.(type) {
 	case hosting.Connected:
@@ -83,8 +81,6 @@ func ofHosting(event any) (entry, bool) {
 		}
 	case hosting.Ended:
 		e.of(h.Account, "Nothing of account %s is left at the hosting platform, because it is closed", h.Account)
-	default:
-		return entry{}, false
 	}
-	return e, true
+	return e
 }

@@ -44,8 +44,8 @@ func ReadModels() []feed.Projection {
 }
 
 func handle(event eventlog.Decoded, rows *table.Rows) error {
-	e, found := entryOf(event.Event)
-	if found && !(e.routine && event.Meta.Actor.Kind == eventlog.ActorSystem) {
+	e := entryOf(event.Event)
+	if e.sentence != "" && !(e.routine && event.Meta.Actor.Kind == eventlog.ActorSystem) {
 		readmodel.AuditView.Put(rows, rowOf(event, e))
 	}
 	return nil
@@ -64,19 +64,19 @@ func (e *entry) of(account, format string, arguments ...any) {
 	e.account, e.sentence = account, fmt.Sprintf(format, arguments...)
 }
 
-// entries return the entries of the events of slices, false for events that auditors do not look for.
-var entries = []func(event any) (entry, bool){
+// entries return the entries of the events of slices, which have no sentence for events that auditors do not look for.
+var entries = []func(event any) entry{
 	ofLedger, ofSession, ofAccount, ofService, ofOperators, ofSubscription, ofInvoice, ofPayment,
 	ofVoice, ofClip, ofHosting,
 }
 
-func entryOf(event any) (e entry, found bool) {
+func entryOf(event any) entry {
 	for _, of := range entries {
-		if e, found = of(event); found {
-			return e, true
+		if e := of(event); e.sentence != "" {
+			return e
 		}
 	}
-	return entry{}, false
+	return entry{}
 }
 
 func rowOf(event eventlog.Decoded, e entry) readmodel.AuditRow {

@@ -42,7 +42,7 @@ var refusals = map[subscription.Reason]string{
 	subscription.Forbidden:   "the payment provider does not permit it",
 }
 
-func ofSubscription(event any) (entry, bool) {
+func ofSubscription(event any) entry {
 	e := entry{area: readmodel.AuditBilling}
 	switch s := event.(type) {
 	case subscription.Requested:
@@ -95,13 +95,11 @@ func ofSubscription(event any) (entry, bool) {
 			s.Subscription, s.Account, s.Plan, s.Status)
 	case subscription.Entitled:
 		e.of(s.Account, "Account %s is entitled to plan %s from %s%s", s.Account, s.Plan, day(s.Start), until(s.End))
-	default:
-		return entry{}, false
 	}
-	return e, true
+	return e
 }
 
-func ofInvoice(event any) (entry, bool) {
+func ofInvoice(event any) entry {
 	e := entry{area: readmodel.AuditBilling}
 	switch s := event.(type) {
 	case subscription.CardChanged:
@@ -141,13 +139,11 @@ func ofInvoice(event any) (entry, bool) {
 	case subscription.Lost:
 		e.of(s.Account, "%s of account %s will not be collected (%s): %s, for %d characters past the plan",
 			amount(s.Amount, s.Currency), s.Account, s.Object, losses[s.Reason], s.Characters)
-	default:
-		return entry{}, false
 	}
-	return e, true
+	return e
 }
 
-func ofPayment(event any) (entry, bool) {
+func ofPayment(event any) entry {
 	e := entry{area: readmodel.AuditBilling}
 	switch p := event.(type) {
 	case payment.Received:
@@ -160,13 +156,11 @@ func ofPayment(event any) (entry, bool) {
 	case payment.Reconciled:
 		e.sentence = fmt.Sprintf("The payment provider's events until %s are in the log; %d had not come as notices",
 			p.Through.UTC().Format(time.DateTime), p.Missed)
-	default:
-		return entry{}, false
 	}
-	return e, true
+	return e
 }
 
-func ofLedger(event any) (entry, bool) {
+func ofLedger(event any) entry {
 	e := entry{area: readmodel.AuditBilling}
 	switch l := event.(type) {
 	case ledger.PeriodOpened:
@@ -200,10 +194,8 @@ func ofLedger(event any) (entry, bool) {
 	case ledger.CreditCarried:
 		e.of(l.Account, "Account %s carried %d characters of credit into the period from %s",
 			l.Account, l.Characters, day(l.To))
-	default:
-		return entry{}, false
 	}
-	return e, true
+	return e
 }
 
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }

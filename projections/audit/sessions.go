@@ -24,7 +24,7 @@ var endings = map[session.Reason]string{
 	session.Replayed:  "a secret was shown that had been replaced: its cookie was stolen, or kept",
 }
 
-func ofSession(event any) (entry, bool) {
+func ofSession(event any) entry {
 	e := entry{area: readmodel.AuditSessions}
 	switch s := event.(type) {
 	case session.Opened:
@@ -50,13 +50,11 @@ func ofSession(event any) (entry, bool) {
 		}
 	case identity.Released:
 		e.of(s.Account, "Identity %s was released from account %s, which is closed", s.Identity, s.Account)
-	default:
-		return entry{}, false
 	}
-	return e, true
+	return e
 }
 
-func ofAccount(event any) (entry, bool) {
+func ofAccount(event any) entry {
 	e := entry{area: readmodel.AuditSessions}
 	switch a := event.(type) {
 	case account.Opened:
@@ -92,10 +90,8 @@ func ofAccount(event any) (entry, bool) {
 		e.of(a.Account, "What belonged to account %s was erased, and its key destroyed", a.Account)
 	case account.ErasureRepeated:
 		e.of(a.Account, "What requests that were still running may have left of account %s was erased", a.Account)
-	default:
-		return entry{}, false
 	}
-	return e, true
+	return e
 }
 
 // wanted is an owner's preference in words.
@@ -107,7 +103,7 @@ func nameOf(hash string, sealed []byte) []readmodel.PersonalField {
 }
 
 // ofService returns the entries of events about the service and those who run it.
-func ofService(event any) (entry, bool) {
+func ofService(event any) entry {
 	e := entry{area: readmodel.AuditSessions}
 	switch s := event.(type) {
 	case keyring.Adopted:
@@ -128,10 +124,8 @@ func ofService(event any) (entry, bool) {
 		e.account, e.session = s.Query.Account, s.Query.Session
 		e.sentence = fmt.Sprintf("%s %s (%s: %d), with the reason: %s",
 			s.By, done(s.Query), shown[s.Query.Of], s.Count, s.Reason)
-	default:
-		return entry{}, false
 	}
-	return e, true
+	return e
 }
 
 // accountOf returns the account of a stream, "" if its name does not contain it.
@@ -179,7 +173,7 @@ var acts = map[string]string{
 }
 
 // ofOperators returns the entries of changes to the service itself.
-func ofOperators(event any) (entry, bool) {
+func ofOperators(event any) entry {
 	e := entry{area: readmodel.AuditOperators}
 	switch o := event.(type) {
 	case audit.OperatorActed:
@@ -194,8 +188,6 @@ func ofOperators(event any) (entry, bool) {
 		e.sentence, e.routine = "Alert "+o.Alert+" was cleared", true
 	case eventlog.LogOpened:
 		e.sentence, e.routine = fmt.Sprintf("Epoch %d of log %s was opened: it was restored or moved", o.Epoch, o.LogID), true
-	default:
-		return entry{}, false
 	}
-	return e, true
+	return e
 }

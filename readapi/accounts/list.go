@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/http/adminapi"
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/readapi"
 )
@@ -14,26 +15,13 @@ func (a *API) AdminRoutes() []web.Route {
 		web.Get("/admin/accounts/list", a.list, web.Role("operator", "auditor"), web.Tag("Operators"),
 			web.Reads(readmodel.AccountsView.View),
 			web.Summary("The accounts that are open, the oldest first"), web.Description("Without personal data."),
-			web.Returns[accountsPage]()),
+			web.Returns[adminapi.AccountsPage]()),
 	}
 }
 
 type listRequest struct {
 	Limit int    `query:"limit" default:"100" ge:"1" le:"1000"`
 	Page  string `query:"page_token" maxlen:"64" doc:"next_page_token of the page before"`
-}
-
-type accountsPage struct {
-	Accounts []listedAccount `json:"accounts"`
-	Next     *string         `json:"next_page_token"` // null: this is the last page
-}
-
-type listedAccount struct {
-	AccountID  string `json:"account_id"`
-	OpenedAt   string `json:"opened_at"` // RFC 3339
-	Plan       string `json:"plan"`      // now
-	Subscribed bool   `json:"subscribed"`
-	Operator   bool   `json:"operator"`
 }
 
 // listed selects a page ($2 accounts) after an account ($1). Ids are in the order in which they were drawn.
@@ -46,13 +34,13 @@ func (a *API) list(call *web.Call, in listRequest) (web.Reply, error) {
 	if err != nil {
 		return web.Reply{}, err
 	}
-	page, now := accountsPage{Accounts: []listedAccount{}}, a.Now()
+	page, now := adminapi.AccountsPage{Accounts: []adminapi.ListedAccount{}}, a.Now()
 	if len(rows) > in.Limit {
 		rows = rows[:in.Limit]
 		page.Next = &rows[in.Limit-1].Account
 	}
 	for _, row := range rows {
-		page.Accounts = append(page.Accounts, listedAccount{
+		page.Accounts = append(page.Accounts, adminapi.ListedAccount{
 			AccountID: row.Account, OpenedAt: row.OpenedAt.UTC().Format(time.RFC3339Nano),
 			Plan: string(row.Entitlement().At(now).Plan), Subscribed: row.Subscribed, Operator: row.Operator,
 		})

@@ -6,11 +6,11 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/http/adminapi"
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/readapi"
 )
@@ -41,7 +41,7 @@ func (a *API) AdminRoutes() []web.Route {
 	return []web.Route{
 		web.Get("/admin/alerts", a.list, web.Role("operator", "auditor"), web.Tag("Operators"),
 			web.Summary("The alerts that are open"),
-			web.Returns[alertsReply]()),
+			web.Returns[adminapi.AlertsReply]()),
 	}
 }
 
@@ -66,26 +66,11 @@ func (a *API) report(call *web.Call, _ struct{}) (web.Reply, error) {
 	return web.JSON(response).WithHeader("Cache-Control", "no-store"), nil
 }
 
-type alertsReply struct {
-	Alerts []alertInfo `json:"alerts"` // the oldest first
-}
-
-type alertInfo struct {
-	ID       string    `json:"id"` // "" while the log does not have it
-	Source   string    `json:"source"`
-	Subject  string    `json:"subject"`
-	Reason   string    `json:"reason"`
-	Since    time.Time `json:"since"`
-	Lasting  bool      `json:"lasting"` // it is cleared when it is over
-	Sentence string    `json:"sentence"`
-	Advice   string    `json:"advice"` // what to do
-}
-
 func (a *API) list(call *web.Call, _ struct{}) (web.Reply, error) {
-	reply := alertsReply{Alerts: []alertInfo{}}
+	reply := adminapi.AlertsReply{Alerts: []adminapi.AlertInfo{}}
 	_, _, _ = a.read(call) // what was read last is shown where it fails
 	for _, o := range a.Known() {
-		reply.Alerts = append(reply.Alerts, alertInfo{
+		reply.Alerts = append(reply.Alerts, adminapi.AlertInfo{
 			ID: o.Alert, Source: o.Source, Subject: o.Subject, Reason: string(o.Reason), Since: o.Since.UTC(),
 			Lasting: o.Lasting, Sentence: o.Sentence(), Advice: o.Advice(),
 		})

@@ -14,6 +14,7 @@ import (
 	"github.com/recital-tts/recital/internal/access/operators"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/feed/feedtest"
+	"github.com/recital-tts/recital/internal/http/adminapi"
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/internal/http/web/webtest"
 	projections "github.com/recital-tts/recital/projections/alerts"
@@ -75,12 +76,13 @@ func TestTheDamageReport(t *testing.T) {
 	require.Equal(t, want, report())
 	status, body = ask(t, url+"/admin/alerts", "Authorization", "Bearer au")
 	require.Equal(t, http.StatusOK, status, body)
-	var listed alertsReply
+	var listed adminapi.AlertsReply
 	require.NoError(t, json.Unmarshal([]byte(body), &listed))
 	require.Len(t, listed.Alerts, 3)
-	require.Equal(t, alertInfo{ID: "c1", Source: "disk", Subject: "host", Reason: "disk_full", Since: noon, Lasting: true,
-		Sentence: want[0], Advice: "Make room on the disk, or enlarge it. When it is full, the event store takes nothing."},
-		listed.Alerts[0])
+	require.Equal(t, adminapi.AlertInfo{
+		ID: "c1", Source: "disk", Subject: "host", Reason: "disk_full", Since: noon, Lasting: true, Sentence: want[0],
+		Advice: "Make room on the disk, or enlarge it. When it is full, the event store takes nothing.",
+	}, listed.Alerts[0])
 	require.Empty(t, listed.Alerts[2].ID, "the log does not have it yet")
 
 	// and when the read models cannot be read, it is what they have shown last

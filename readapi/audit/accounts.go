@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/http/adminapi"
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/readapi"
 )
@@ -11,16 +12,6 @@ import (
 type accountsRequest struct {
 	Email  string `query:"email" required:"true" minlen:"1" maxlen:"320"`
 	Reason string `query:"reason" maxlen:"500" doc:"why the address is looked up; it stays in the log"`
-}
-
-type foundAccounts struct {
-	Accounts []foundAccount `json:"accounts"`
-}
-
-type foundAccount struct {
-	AccountID string `json:"account_id"`
-	OpenedAt  string `json:"opened_at"` // RFC 3339
-	Plan      string `json:"plan"`      // from the last entitlement on
 }
 
 // foundQuery selects the open accounts whose owner has an e-mail address of a hash ($1).
@@ -41,9 +32,11 @@ func (a *API) find(call *web.Call, in accountsRequest) (web.Reply, error) {
 	if err != nil {
 		return web.Reply{}, err
 	}
-	response := foundAccounts{Accounts: make([]foundAccount, len(rows))}
+	response := adminapi.FoundAccounts{Accounts: make([]adminapi.FoundAccount, len(rows))}
 	for i, row := range rows {
-		response.Accounts[i] = foundAccount{row.Account, row.OpenedAt.UTC().Format(time.RFC3339Nano), string(row.Plan)}
+		response.Accounts[i] = adminapi.FoundAccount{
+			AccountID: row.Account, OpenedAt: row.OpenedAt.UTC().Format(time.RFC3339Nano), Plan: string(row.Plan),
+		}
 	}
 	if err := a.Record(call, Query{Of: OfAccounts, EmailHash: hash}, len(response.Accounts), in.Reason); err != nil {
 		return web.Reply{}, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/access/keyring"
 	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/http/adminapi"
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/readapi"
 )
@@ -51,7 +52,7 @@ func (a *API) AdminRoutes() []web.Route {
 	area := func(name string, serve func(*web.Call, entriesRequest) (web.Reply, error), summary string) web.Route {
 		return web.Get("/admin/audit/"+name, serve, roles, tag, recorded, web.ChangesState(), web.Summary(summary),
 			web.Reads(readmodel.AuditView.View, readmodel.ProfilesView.View),
-			web.Description(description), web.Returns[auditEntries](), web.Refuses(400, 403))
+			web.Description(description), web.Returns[adminapi.AuditEntries](), web.Refuses(400, 403))
 	}
 	return []web.Route{
 		area("sessions", a.sessions, "Sessions, sign-ins, keys, accounts, and reads of personal data"),
@@ -63,7 +64,7 @@ func (a *API) AdminRoutes() []web.Route {
 			web.Reads(readmodel.ProfilesView.View, readmodel.AccountsView.View),
 			web.Summary("Accounts by the e-mail address of their owner"),
 			web.Description("It is recorded who has looked an address up, and for what reason, before the answer is given."),
-			web.Returns[foundAccounts](), web.Refuses(400)),
+			web.Returns[adminapi.FoundAccounts](), web.Refuses(400)),
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/access/keyring"
 	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/http/adminapi"
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/readapi"
 )
@@ -26,38 +27,6 @@ type entriesRequest struct {
 	Page     place        `query:"page_token" maxlen:"200" doc:"next_page_token of the page before, with the same filters"`
 	Personal bool         `query:"personal" default:"false" doc:"with personal data, for auditors"`
 	Reason   string       `query:"reason" maxlen:"500" doc:"why personal data is read; it stays in the log"`
-}
-
-type auditEntries struct {
-	Entries  []auditEntry `json:"entries"`
-	Next     *string      `json:"next_page_token"` // null: this is the last page
-	Position string       `json:"position"`        // of the log, up to which all pages together are complete
-}
-
-type auditEntry struct {
-	At          string            `json:"at"` // RFC 3339
-	Kind        string            `json:"kind"`
-	AccountID   *string           `json:"account_id"`
-	SessionID   *string           `json:"session_id"`
-	Sentence    string            `json:"sentence"`
-	Actor       auditActor        `json:"actor"`
-	Correlation string            `json:"correlation"` // request-id of the request, or the id of what led to it
-	Causation   string            `json:"causation"`   // id of the event or command that led to it; "" if a request did
-	EventID     string            `json:"event_id"`
-	Stream      string            `json:"stream"`
-	Revision    int64             `json:"revision"`
-	Position    string            `json:"position"`
-	Personal    map[string]string `json:"personal,omitempty"` // without erased data
-}
-
-type auditActor struct {
-	Kind    string `json:"kind"` // account, operator or system
-	Name    string `json:"name,omitempty"`
-	Role    string `json:"role,omitempty"`
-	Address string `json:"address,omitempty"` // of an operator's machine
-	Reason  string `json:"reason,omitempty"`  // of an operator
-	Key     string `json:"key,omitempty"`
-	Session string `json:"session,omitempty"`
 }
 
 func (a *API) sessions(call *web.Call, in entriesRequest) (web.Reply, error) {
@@ -99,7 +68,9 @@ func (a *API) entries(call *web.Call, area string, in entriesRequest) (web.Reply
 			return web.Reply{}, err
 		}
 	}
-	response := auditEntries{Entries: make([]auditEntry, len(page.rows)), Next: page.next, Position: page.position}
+	response := adminapi.AuditEntries{
+		Entries: make([]adminapi.AuditEntry, len(page.rows)), Next: page.next, Position: page.position,
+	}
 	for i, row := range page.rows {
 		var personal map[string]string
 		if in.Personal {
@@ -183,11 +154,11 @@ func (a *API) open(call *web.Call, row readmodel.AuditRow) (map[string]string, e
 	return opened, nil
 }
 
-func responseOf(r readmodel.AuditRow, personal map[string]string) auditEntry {
-	return auditEntry{
+func responseOf(r readmodel.AuditRow, personal map[string]string) adminapi.AuditEntry {
+	return adminapi.AuditEntry{
 		At: r.At.UTC().Format(time.RFC3339Nano), Kind: r.Kind, AccountID: r.Account, SessionID: r.Session,
 		Sentence: r.Sentence + ". " + by(r) + from(personal) + ".",
-		Actor: auditActor{
+		Actor: adminapi.AuditActor{
 			Kind: r.ActorKind, Name: r.ActorName, Role: r.ActorRole, Address: r.ActorAddress, Reason: r.ActorReason,
 			Key: r.ActorKey, Session: r.ActorSession,
 		},

@@ -5,6 +5,7 @@ import (
 	"github.com/recital-tts/recital/commands/accounts"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/http/adminapi"
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/writeapi"
 )
@@ -39,16 +40,16 @@ func (a *API) AdminRoutes() []web.Route {
 	return []web.Route{
 		web.Post("/admin/accounts", a.open, operators, shown, tag, web.Acts(web.Act{Own: true}),
 			web.Summary("Open an account and give it an API key"),
-			web.Returns[openResponse](web.Sends("cache-control"))),
+			web.Returns[adminapi.OpenResponse](web.Sends("cache-control"))),
 		web.Delete("/admin/accounts/{account_id}", a.closeOther, operators, shown, tag,
 			web.Acts(web.Act{Own: true, Reasoned: true}),
 			web.Summary("Close an account for good"), web.Returns[writeapi.SuccessResponse](), web.Refuses(404)),
 		web.Post("/admin/accounts/{account_id}/operator", a.grantOperator, operators, shown, tag,
 			web.Acts(web.Act{Own: true, Reasoned: true}), web.Summary("Grant an account the role of an operator"),
-			web.Returns[operatorResponse](), web.Refuses(404, 409)),
+			web.Returns[adminapi.OperatorResponse](), web.Refuses(404, 409)),
 		web.Delete("/admin/accounts/{account_id}/operator", a.withdrawOperator, operators, shown, tag,
 			web.Acts(web.Act{Own: true, Reasoned: true}), web.Summary("Withdraw the role of an operator from an account"),
-			web.Returns[operatorResponse](), web.Refuses(404, 409)),
+			web.Returns[adminapi.OperatorResponse](), web.Refuses(404, 409)),
 	}
 }
 
@@ -99,30 +100,20 @@ type openRequest struct {
 	Plan string `body:"plan" default:"free" literal:"free,indie,pro,premium,enterprise"`
 }
 
-type openResponse struct {
-	AccountID string `json:"account_id"`
-	Plan      string `json:"plan"`
-	APIKey    string `json:"apikey"` // shown here only
-	Masked    string `json:"masked"`
-}
-
 func (a *API) open(call *web.Call, in openRequest) (web.Reply, error) {
 	opened, err := a.Accounts.Open(call, in.Plan, writeapi.Origin(call.Caller))
 	if err != nil {
 		return web.Reply{}, err
 	}
 	writeapi.AwaitVisible(call, a.ReadModels, opened.Key.Position)
-	response := openResponse{AccountID: opened.Account, Plan: in.Plan, APIKey: opened.Key.Key, Masked: opened.Key.Masked}
+	response := adminapi.OpenResponse{
+		AccountID: opened.Account, Plan: in.Plan, APIKey: opened.Key.Key, Masked: opened.Key.Masked,
+	}
 	return web.JSON(response).WithHeader("Cache-Control", "no-store"), nil
 }
 
 type operatorRequest struct {
 	AccountID string `path:"account_id" maxlen:"64"`
-}
-
-type operatorResponse struct {
-	AccountID string `json:"account_id"`
-	Operator  bool   `json:"operator"`
 }
 
 // closeOther closes an account on the word of an operator, also one that admits no credential.
@@ -144,7 +135,7 @@ func (a *API) setOperator(call *web.Call, in operatorRequest, operator bool) (we
 		return web.Reply{}, err
 	}
 	writeapi.AwaitVisible(call, a.ReadModels, position)
-	return web.JSON(operatorResponse{AccountID: in.AccountID, Operator: operator}), nil
+	return web.JSON(adminapi.OperatorResponse{AccountID: in.AccountID, Operator: operator}), nil
 }
 
 type nothing = struct{}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/commands/audit"
-	events "github.com/recital-tts/recital/domain/audit"
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/http/adminapi"
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/writeapi"
 )
@@ -96,9 +96,9 @@ func (a *Chain) AdminRoutes() []web.Route {
 			web.Summary("The signed heads of the log, in order"),
 			web.Description("A head covers all events of the log up to one of them, and is signed. "+
 				"Kept elsewhere, it proves later that none of them was changed."),
-			web.Returns[headsReply]()),
+			web.Returns[adminapi.HeadsReply]()),
 		web.Get("/admin/audit/key", a.key, web.Role("operator", "auditor"), web.Tag("Auditors"),
-			web.Summary("The public key that proves the heads of this instance"), web.Returns[keyReply]()),
+			web.Summary("The public key that proves the heads of this instance"), web.Returns[adminapi.KeyReply]()),
 	}
 }
 
@@ -106,20 +106,8 @@ type headsRequest struct {
 	From int `query:"from" default:"0" ge:"0" doc:"revision of the first head in the stream of heads"`
 }
 
-type headsReply struct {
-	Log   string      `json:"log"` // id
-	Heads []headReply `json:"heads"`
-	Next  *uint64     `json:"next"` // from where there may be more; null at the end
-}
-
-type headReply struct {
-	Revision uint64      `json:"revision"` // in the stream of heads
-	Position string      `json:"position"` // in the log
-	Head     events.Head `json:"head"`
-}
-
 func (a *Chain) heads(call *web.Call, in headsRequest) (web.Reply, error) {
-	reply := headsReply{Log: a.Heads.Log, Heads: []headReply{}}
+	reply := adminapi.HeadsReply{Log: a.Heads.Log, Heads: []adminapi.HeadReply{}}
 	for head, err := range a.Heads.From(call, uint64(in.From)) {
 		if err != nil {
 			return web.Reply{}, err
@@ -128,18 +116,13 @@ func (a *Chain) heads(call *web.Call, in headsRequest) (web.Reply, error) {
 			reply.Next = &head.Revision
 			break
 		}
-		reply.Heads = append(reply.Heads, headReply{
+		reply.Heads = append(reply.Heads, adminapi.HeadReply{
 			Revision: head.Revision, Position: head.Position.String(), Head: head.Head,
 		})
 	}
 	return web.JSON(reply), nil
 }
 
-type keyReply struct {
-	Log string `json:"log"` // id
-	Key string `json:"key"` // ed25519, hex
-}
-
 func (a *Chain) key(*web.Call, struct{}) (web.Reply, error) {
-	return web.JSON(keyReply{Log: a.Heads.Log, Key: a.Heads.PublicKey()}), nil
+	return web.JSON(adminapi.KeyReply{Log: a.Heads.Log, Key: a.Heads.PublicKey()}), nil
 }

@@ -3,7 +3,6 @@ package keyring
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/audit"
 	keys "github.com/recital-tts/recital/internal/access/keyring"
+	"github.com/recital-tts/recital/internal/http/adminapi"
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/writeapi"
 )
@@ -21,7 +21,7 @@ import (
 // API shows and changes which keyring is the log's, and copies it.
 type API struct {
 	Keyring *keyring.Keyring
-	Inbox   Inbox // of a copy that is sent
+	Inbox   writeapi.Inbox // of a copy that is sent
 }
 
 const (
@@ -48,13 +48,13 @@ func (a *API) AdminRoutes() []web.Route {
 			web.ReturnsMedia([]string{copyType}), web.Refuses(409)),
 		web.Put("/admin/keyring/import", a.receive, web.Role("operator"), web.Tag("Operators"), web.AppendsNothing(),
 			web.MaxBody(maxPiece),
-			web.Summary("Send a piece of a copy of the keyring"), web.Returns[pieceReply](), web.Refuses(409)),
+			web.Summary("Send a piece of a copy of the keyring"), web.Returns[writeapi.PieceReply](), web.Refuses(409)),
 		web.Post("/admin/keyring/import", a.take, web.Role("operator"), web.Tag("Operators"), web.Timeout(importTimeout),
 			web.Acts(web.Act{Kind: audit.ActImportKeyring}),
 			web.Summary("Import the copy of the keyring that was sent, all of it or nothing"),
 			web.Description("For a Postgres that was lost while the log stayed. Keys of accounts that were closed since are "+
 				"erased again. Doing so again has no effect."),
-			web.Returns[importReply](), web.Refuses(409)),
+			web.Returns[adminapi.ImportReply](), web.Refuses(409)),
 	}
 }
 
@@ -87,16 +87,6 @@ const copyType = "application/x-ndjson"
 // pieceOut is how much of a copy is handed to the connection at once, in bytes.
 const pieceOut = 64 << 10
 
-// Inbox is a file that comes in pieces.
-type Inbox interface {
-	// Put writes a piece at an offset. It is refused where a piece before it is missing.
-	Put(offset int64, piece []byte) error
-	// Take calls use with the content, and removes the file when that returns nil.
-	Take(use func(io.Reader) error) (found bool, err error)
-	// Remove removes the file.
-	Remove() error
-}
-
 func (a *API) export(call *web.Call, _ struct{}) (web.Reply, error) {
 	write, err := a.Keyring.Export(call)
 	if err != nil {
@@ -116,22 +106,8 @@ type pieceRequest struct {
 	Piece  []byte `raw:"body"`
 }
 
-type pieceReply struct {
-	Size int64 `json:"size"` // of what has come, in bytes
-}
-
 func (a *API) receive(_ *web.Call, in pieceRequest) (web.Reply, error) {
-	if err := a.Inbox.Put(in.Offset, bytes.Clone(in.Piece)); err != nil {
-		return web.Reply{}, errors.Join(domain.Refuse(domain.Rejected, "The piece could not be kept: a piece before it is "+
-			"missing, or the disk failed"), err)
-	}
-	return web.JSON(pieceReply{Size: in.Offset + int64(len(in.Piece))}), nil
-}
-
-type importReply struct {
-	Keyring string `json:"keyring"`
-	Keys    int    `json:"keys"`
-	Erased  int    `json:"erased"` // of them, those of accounts that were closed after the copy was made
+	return writeapi.Receive(a.Inbox, in.Offset, in.Piece)
 }
 
 // take imports the copy that has come. One that is refused is dropped.
@@ -153,5 +129,6 @@ func (a *API) take(call *web.Call, _ struct{}) (web.Reply, error) {
 		return web.Reply{}, err
 	}
 	ids, err := a.Keyring.IDs(call)
-	return web.JSON(importReply{Keyring: ids.Log, Keys: done.Keys, Erased: done.Erased}).WithStatus(http.StatusOK), err
+	reply := adminapi.ImportReply{Keyring: ids.Log, Keys: done.Keys, Erased: done.Erased}
+	return web.JSON(reply).WithStatus(http.StatusOK), err
 }

@@ -4,6 +4,7 @@ package ledger
 import (
 	"github.com/recital-tts/recital/commands/ledger"
 	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/http/adminapi"
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/writeapi"
 )
@@ -32,7 +33,7 @@ func (a *API) AdminRoutes() []web.Route {
 		web.Post("/admin/accounts/{account_id}/credit", a.credit, web.Role("operator"), web.ReadModels(readmodel.Usage),
 			web.Tag("Operators"), web.Acts(web.Act{Own: true}),
 			web.Summary("Grant an account characters that are spent after its plan's"),
-			web.Returns[creditResponse](), web.Refuses(400, 404, 409)),
+			web.Returns[adminapi.CreditResponse](), web.Refuses(400, 404, 409)),
 	}
 }
 
@@ -42,20 +43,13 @@ type creditRequest struct {
 	Grant      string `body:"grant" minlen:"1" maxlen:"64" pattern:"^[A-Za-z0-9._-]+$" doc:"an id of the caller's choice: a repetition with it grants nothing more"`
 }
 
-type creditResponse struct {
-	AccountID        string `json:"account_id"`
-	Grant            string `json:"grant"`
-	Characters       int64  `json:"characters"`        // granted
-	CreditCharacters int64  `json:"credit_characters"` // left of all credit
-}
-
 func (a *API) credit(call *web.Call, in creditRequest) (web.Reply, error) {
 	granted, err := a.Ledger.GrantCredit(call, in.AccountID, in.Grant, in.Characters, writeapi.Origin(call.Caller))
 	if err != nil {
 		return web.Reply{}, err
 	}
 	writeapi.AwaitVisible(call, a.ReadModels, granted.Position)
-	return web.JSON(creditResponse{
+	return web.JSON(adminapi.CreditResponse{
 		AccountID: in.AccountID, Grant: granted.Grant, Characters: granted.Characters, CreditCharacters: granted.Left,
 	}), nil
 }

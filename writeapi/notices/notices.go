@@ -2,8 +2,7 @@
 package notices
 
 import (
-	"time"
-
+	"github.com/recital-tts/recital/internal/http/adminapi"
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/internal/providers/notices"
 )
@@ -21,28 +20,16 @@ func (a *API) AdminRoutes() []web.Route {
 	return []web.Route{
 		web.Get("/admin/outbox", a.list, web.Role("operator"), web.Tag("Operators"),
 			web.Summary("The notices that would have been sent by e-mail, the newest first (mode dev)"),
-			web.Returns[outboxReply]()),
+			web.Returns[adminapi.OutboxReply]()),
 	}
 }
 
-type outboxReply struct {
-	Notices []sentNotice `json:"notices"`
-}
-
-type sentNotice struct {
-	ID      string    `json:"id"`
-	Kind    string    `json:"kind"`
-	Account string    `json:"account"` // "" for the operators
-	To      string    `json:"to"`
-	Subject string    `json:"subject"`
-	Text    string    `json:"text"`
-	At      time.Time `json:"at"`
-}
-
 func (a *API) list(*web.Call, struct{}) (web.Reply, error) {
-	reply := outboxReply{Notices: []sentNotice{}}
+	reply := adminapi.OutboxReply{Notices: []adminapi.SentNotice{}}
 	for _, m := range a.Outbox() {
-		reply.Notices = append(reply.Notices, sentNotice{m.ID, m.Kind, m.Account, m.To, m.Subject, m.Body, m.At})
+		reply.Notices = append(reply.Notices, adminapi.SentNotice{
+			ID: m.ID, Kind: m.Kind, Account: m.Account, To: m.To, Subject: m.Subject, Text: m.Body, At: m.At,
+		})
 	}
 	return web.JSON(reply).WithHeader("Cache-Control", "no-store"), nil
 }

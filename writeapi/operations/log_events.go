@@ -2,15 +2,14 @@ package operations
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"sort"
-	"time"
 
 	"github.com/recital-tts/recital/domain/audit"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/logcopy"
+	"github.com/recital-tts/recital/internal/http/adminapi"
 	"github.com/recital-tts/recital/internal/http/web"
 )
 
@@ -27,20 +26,9 @@ type eventsRequest struct {
 }
 
 type eventsReply struct {
-	Events []eventReply `json:"events"` // the newest first
-	Next   *string      `json:"next" doc:"before of the next page; null where there is none."`
-	Read   int          `json:"read" doc:"How many events were looked at."`
-}
-
-type eventReply struct {
-	Position string          `json:"position"`
-	ID       string          `json:"id"`
-	Stream   string          `json:"stream"`
-	Revision uint64          `json:"revision"`
-	Type     string          `json:"type"`
-	Created  time.Time       `json:"created" doc:"By the clock of the event store."`
-	Data     json.RawMessage `json:"data" doc:"As it is in the log; base64 where it is no JSON."`
-	Metadata json.RawMessage `json:"metadata" doc:"The same."`
+	Events []adminapi.EventReply `json:"events"` // the newest first
+	Next   *string               `json:"next" doc:"before of the next page; null where there is none."`
+	Read   int                   `json:"read" doc:"How many events were looked at."`
 }
 
 type kindsReply struct {
@@ -60,7 +48,7 @@ func (l *Log) list(call *web.Call, in eventsRequest) (web.Reply, error) {
 		return web.Reply{}, err
 	}
 	defer l.streams.Add(-1)
-	page := &eventPage{log: l.Log, wanted: in, reply: eventsReply{Events: []eventReply{}}}
+	page := &eventPage{log: l.Log, wanted: in, reply: eventsReply{Events: []adminapi.EventReply{}}}
 	if err := page.fill(call); err != nil {
 		return web.Reply{}, err
 	}
@@ -153,8 +141,7 @@ func (p *eventPage) add(event eventlog.Recorded) (full bool) {
 	p.reply.Read++
 	if p.wanted.includes(event) {
 		p.size += len(event.Data) + len(event.Metadata)
-		p.reply.Events = append(p.reply.Events, eventReply{event.Position.String(), event.ID.String(), event.Stream,
-			event.Revision, event.Type, event.Created, rawOr64(event.Data), rawOr64(event.Metadata)})
+		p.reply.Events = append(p.reply.Events, adminapi.EventOf(event))
 	}
 	full = len(p.reply.Events) == p.wanted.Limit || p.size >= pageBytes
 	if full && p.wanted.Revision < 0 {
@@ -218,13 +205,4 @@ func (p *eventPage) addPart(ctx context.Context, after, until eventlog.Position)
 		return true, nil
 	}
 	return false, nil
-}
-
-// rawOr64 returns what is no JSON as a string in base64.
-func rawOr64(raw []byte) json.RawMessage {
-	if json.Valid(raw) {
-		return raw
-	}
-	encoded, _ := json.Marshal(raw) // a []byte always is such a string
-	return encoded
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/recital-tts/recital/domain/audit"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/feed"
+	"github.com/recital-tts/recital/internal/http/adminapi"
 	"github.com/recital-tts/recital/internal/http/web"
 )
 
@@ -39,10 +40,10 @@ type Projections struct {
 func (p *Projections) AdminRoutes() []web.Route {
 	tag, read, change := web.Tag("Projections"), web.Role("operator", "auditor"), web.Role("operator")
 	acts := func(kind string) web.Option { return web.Acts(web.Act{Kind: kind}) }
-	generations, refuses := web.Returns[generationsReply](), web.Refuses(400, 404, 409)
+	generations, refuses := web.Returns[adminapi.GenerationsReply](), web.Refuses(400, 404, 409)
 	return []web.Route{
 		web.Get("/admin/projections", p.list, read, tag, web.Summary("The generations of all read models"),
-			web.Returns[overviewReply]()),
+			web.Returns[adminapi.OverviewReply]()),
 		web.Post("/admin/projections/rebuild", p.rebuild, change, tag, acts(audit.ActRebuild),
 			web.Summary("Build new generations beside the live ones, or go on with those being built"), generations, refuses),
 		web.Post("/admin/projections/promote", p.promote, change, tag, acts(audit.ActPromote),
@@ -55,7 +56,7 @@ func (p *Projections) AdminRoutes() []web.Route {
 			web.Summary("Drop a generation, also one that is being built"),
 			web.Returns[success](), refuses),
 		web.Get("/admin/projections/parked", p.parked, read, tag, web.Summary("Events that a generation could not handle"),
-			web.Returns[parkedReply]()),
+			web.Returns[adminapi.ParkedReply]()),
 		web.Post("/admin/projections/parked/retry", p.retryParked, change, tag, acts(audit.ActRetry),
 			web.Summary("Try a parked event again, with what waits behind it in its stream"), web.Returns[retried](), refuses),
 	}

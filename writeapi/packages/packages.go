@@ -2,7 +2,6 @@
 package packages
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -15,6 +14,7 @@ import (
 	"github.com/recital-tts/recital/commands/packages"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/audit"
+	"github.com/recital-tts/recital/internal/http/adminapi"
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/internal/speech/voicepack"
 	"github.com/recital-tts/recital/writeapi"
@@ -29,20 +29,10 @@ type Packages interface {
 	Test(ctx context.Context, id string) (voicepack.Measured, error)
 }
 
-// Inbox is a file that comes in pieces.
-type Inbox interface {
-	// Put writes a piece at an offset. It is refused where a piece before it is missing.
-	Put(offset int64, piece []byte) error
-	// Take calls use with the content, and removes the file when that returns nil.
-	Take(use func(io.Reader) error) (found bool, err error)
-	// Remove removes the file.
-	Remove() error
-}
-
 // API has the routes.
 type API struct {
 	Packages Packages
-	Inbox    Inbox
+	Inbox    writeapi.Inbox
 }
 
 const (
@@ -56,18 +46,18 @@ func (a *API) AdminRoutes() []web.Route {
 	operator, tag := web.Role("operator"), web.Tag("Operators")
 	return []web.Route{
 		web.Get("/admin/voices", a.list, web.Role("operator", "auditor"), tag, web.Summary("The voices that are installed"),
-			web.Returns[installedVoicesReply]()),
+			web.Returns[adminapi.InstalledVoicesReply]()),
 		web.Put("/admin/voices/package", a.receive, operator, tag, web.AppendsNothing(), web.MaxBody(maxPiece),
-			web.Summary("Send a piece of a package of a voice"), web.Returns[packagePieceReply](), web.Refuses(409)),
+			web.Summary("Send a piece of a package of a voice"), web.Returns[writeapi.PieceReply](), web.Refuses(409)),
 		web.Post("/admin/voices", a.install, operator, tag, web.Timeout(installTimeout),
 			web.Acts(web.Act{Kind: audit.ActInstallVoice}),
 			web.Summary("Install the voice whose package was sent"),
 			web.Description("The voice is loaded and measured first. All instances run it a few seconds later."),
-			web.Returns[installedVoiceReply](), web.Refuses(409)),
+			web.Returns[adminapi.InstalledVoiceReply](), web.Refuses(409)),
 		web.Post("/admin/voices/{id}/test", a.test, operator, tag, web.Timeout(installTimeout), web.AppendsNothing(),
 			web.Acts(web.Act{Kind: audit.ActTestVoice, Anyway: true}),
 			web.Summary("Have an installed voice speak twenty sentences, and measure it"),
-			web.Returns[testedVoiceReply](), web.Refuses(404, 409)),
+			web.Returns[adminapi.TestedVoiceReply](), web.Refuses(404, 409)),
 		web.Delete("/admin/voices/{id}", a.remove, operator, tag, web.Acts(web.Act{Kind: audit.ActRemoveVoice}),
 			web.Summary("Remove an installed voice"), web.Returns[removedVoiceReply](), web.Refuses(404)),
 		web.Post("/admin/system-voices/{system}", a.assign, operator, tag, web.Acts(web.Act{Kind: audit.ActAssignVoice}),
@@ -76,38 +66,17 @@ func (a *API) AdminRoutes() []web.Route {
 	}
 }
 
-type installedVoiceReply struct {
-	ID          string   `json:"id"`
-	Name        string   `json:"name"`
-	Languages   []string `json:"languages"`
-	Licence     string   `json:"licence"`
-	Attribution string   `json:"attribution"`
-	Commercial  string   `json:"commercial"`
-	Base        string   `json:"base"`
-	SHA256      string   `json:"sha256"`
-	Gain        float64  `json:"gain" doc:"dB, to the loudness of all voices"`
-	Cost        float64  `json:"cost" doc:"seconds of a processor for a second of speech"`
-	Streams     int      `json:"streams" doc:"that this instance carries at the same time; 0 if the voice does not run on it"`
-	Running     bool     `json:"running" doc:"on this instance"`
-	SpeaksFor   []string `json:"speaks_for" doc:"system voices"`
-	InstalledAt int64    `json:"installed_at"`
-}
-
-func replyOf(v packages.Voice) installedVoiceReply {
-	return installedVoiceReply{
+func replyOf(v packages.Voice) adminapi.InstalledVoiceReply {
+	return adminapi.InstalledVoiceReply{
 		ID: v.Voice, Name: v.Name, Languages: v.Languages, Licence: v.Licence, Attribution: v.Attribution,
 		Commercial: v.Commercial, Base: v.Base, SHA256: v.SHA256, Gain: v.Gain, Cost: v.Cost, Streams: v.Streams,
 		Running: v.Running, SpeaksFor: append([]string{}, v.SpeaksFor...), InstalledAt: v.At.Unix(),
 	}
 }
 
-type installedVoicesReply struct {
-	Voices []installedVoiceReply `json:"voices"`
-}
-
 func (a *API) list(call *web.Call, _ struct{}) (web.Reply, error) {
 	all, err := a.Packages.List(call)
-	reply := installedVoicesReply{Voices: []installedVoiceReply{}}
+	reply := adminapi.InstalledVoicesReply{Voices: []adminapi.InstalledVoiceReply{}}
 	for _, v := range all {
 		reply.Voices = append(reply.Voices, replyOf(v))
 	}
@@ -119,19 +88,11 @@ type packagePieceRequest struct {
 	Piece  []byte `raw:"body"`
 }
 
-type packagePieceReply struct {
-	Size int64 `json:"size"` // of what has come, in bytes
-}
-
 func (a *API) receive(_ *web.Call, in packagePieceRequest) (web.Reply, error) {
 	if in.Offset+int64(len(in.Piece)) > maxPackage {
 		return web.Reply{}, errors.Join(domain.Refuse(domain.Rejected, "The package is too large"), a.Inbox.Remove())
 	}
-	if err := a.Inbox.Put(in.Offset, bytes.Clone(in.Piece)); err != nil {
-		return web.Reply{}, errors.Join(domain.Refuse(domain.Rejected, "The piece could not be kept: a piece before it is "+
-			"missing, or the disk failed"), err)
-	}
-	return web.JSON(packagePieceReply{Size: in.Offset + int64(len(in.Piece))}), nil
+	return writeapi.Receive(a.Inbox, in.Offset, in.Piece)
 }
 
 type installVoiceRequest struct {
@@ -164,25 +125,12 @@ type installedVoiceRequest struct {
 // Subject implements web.Subject.
 func (r installedVoiceRequest) Subject() string { return r.ID }
 
-type testedVoiceReply struct {
-	ID   string  `json:"id"`
-	Gain float64 `json:"gain" doc:"dB, to the loudness of all voices"`
-	Cost float64 `json:"cost" doc:"seconds of a processor for a second of speech"`
-	// Missing symbols are silent. The most frequent come first.
-	Missing []missingSymbol `json:"missing" doc:"symbols of the phonemes that the voice does not know"`
-}
-
-type missingSymbol struct {
-	Symbol string `json:"symbol"`
-	Count  int    `json:"count"`
-}
-
-func missingOf(counts map[string]int) []missingSymbol {
-	missing := []missingSymbol{}
+func missingOf(counts map[string]int) []adminapi.MissingSymbol {
+	missing := []adminapi.MissingSymbol{}
 	for symbol, count := range counts {
-		missing = append(missing, missingSymbol{symbol, count})
+		missing = append(missing, adminapi.MissingSymbol{Symbol: symbol, Count: count})
 	}
-	slices.SortFunc(missing, func(a, b missingSymbol) int {
+	slices.SortFunc(missing, func(a, b adminapi.MissingSymbol) int {
 		return cmp.Or(b.Count-a.Count, strings.Compare(a.Symbol, b.Symbol))
 	})
 	return missing
@@ -190,7 +138,7 @@ func missingOf(counts map[string]int) []missingSymbol {
 
 func (a *API) test(call *web.Call, in installedVoiceRequest) (web.Reply, error) {
 	measured, err := a.Packages.Test(call, in.ID)
-	return web.JSON(testedVoiceReply{ID: in.ID, Gain: measured.Gain, Cost: measured.Cost,
+	return web.JSON(adminapi.TestedVoiceReply{ID: in.ID, Gain: measured.Gain, Cost: measured.Cost,
 		Missing: missingOf(measured.Missing)}), err
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/recital-tts/recital/domain/skip"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/feed"
+	"github.com/recital-tts/recital/internal/http/adminapi"
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/writeapi"
 )
@@ -41,44 +42,29 @@ func (a *API) AdminRoutes() []web.Route {
 	acts := web.Acts(web.Act{Own: true, Reasoned: true})
 	return []web.Route{
 		web.Get("/admin/skips", a.list, web.Role("operator", "auditor"), tag, web.Summary("The events that are skipped"),
-			web.Returns[listReply]()),
+			web.Returns[adminapi.ListReply]()),
 		web.Post("/admin/skips", a.skip, change, acts, tag, web.Summary("Skip an event for all read models and all commands"),
 			web.Description("Without a stream it is an event that a read model has stopped at. An account, or a session, in "+
 				"whose stream an event is skipped "+
 				"admits no credential until the skip is confirmed: the event may have revoked one."),
-			web.Returns[skipReply](), refuses),
+			web.Returns[adminapi.SkipReply](), refuses),
 		web.Post("/admin/skips/{event_id}/confirm", a.confirm, change, acts, tag,
 			web.Summary("Confirm that a skipped event revokes no credential"),
-			web.Returns[skipReply](), refuses),
+			web.Returns[adminapi.SkipReply](), refuses),
 		web.Delete("/admin/skips/{event_id}", a.unskip, change, acts, tag, web.Summary("Let a skipped event count again"),
-			web.Returns[unskipReply](), refuses),
+			web.Returns[adminapi.UnskipReply](), refuses),
 	}
 }
 
-type skipReply struct {
-	EventID     string `json:"event_id"`
-	Stream      string `json:"stream"`
-	Revision    uint64 `json:"revision"`
-	Type        string `json:"type"`
-	By          string `json:"by"`
-	Role        string `json:"role"`
-	Reason      string `json:"reason"`
-	SkippedAt   int64  `json:"skipped_at"`
-	Unconfirmed bool   `json:"unconfirmed" doc:"the event may have revoked a credential: its account or session admits none"`
-}
-
-func replyOf(s skip.Skip) skipReply {
-	return skipReply{EventID: s.Event, Stream: s.Stream, Revision: s.Revision, Type: s.Type, By: s.By, Role: s.Role,
-		Reason:    s.Why,
-		SkippedAt: s.At.Unix(), Unconfirmed: s.Unconfirmed()}
-}
-
-type listReply struct {
-	Skips []skipReply `json:"skips"`
+func replyOf(s skip.Skip) adminapi.SkipReply {
+	return adminapi.SkipReply{
+		EventID: s.Event, Stream: s.Stream, Revision: s.Revision, Type: s.Type, By: s.By, Role: s.Role,
+		Reason: s.Why, SkippedAt: s.At.Unix(), Unconfirmed: s.Unconfirmed(),
+	}
 }
 
 func (a *API) list(*web.Call, struct{}) (web.Reply, error) {
-	reply := listReply{Skips: []skipReply{}}
+	reply := adminapi.ListReply{Skips: []adminapi.SkipReply{}}
 	for _, s := range a.Skips.List() {
 		reply.Skips = append(reply.Skips, replyOf(s))
 	}
@@ -137,11 +123,6 @@ func (a *API) confirm(call *web.Call, in eventRequest) (web.Reply, error) {
 	return web.JSON(replyOf(confirmed)), err
 }
 
-type unskipReply struct {
-	EventID string   `json:"event_id"`
-	Rebuild []string `json:"rebuild" doc:"the read models that are past the event and may lack it until they are rebuilt"`
-}
-
 func (a *API) unskip(call *web.Call, in eventRequest) (web.Reply, error) {
 	event, err := in.event()
 	if err != nil {
@@ -155,7 +136,7 @@ func (a *API) unskip(call *web.Call, in eventRequest) (web.Reply, error) {
 	if err != nil {
 		return web.Reply{}, feed.Answered(err)
 	}
-	reply := unskipReply{EventID: was.Event, Rebuild: []string{}}
+	reply := adminapi.UnskipReply{EventID: was.Event, Rebuild: []string{}}
 	for _, id := range past {
 		if len(reply.Rebuild) == 0 || reply.Rebuild[len(reply.Rebuild)-1] != id.Name { // they are sorted by name
 			reply.Rebuild = append(reply.Rebuild, id.Name)

@@ -1,7 +1,7 @@
 package signin
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"net"
 	"net/netip"
@@ -33,12 +33,11 @@ func ParseOrigins(list []string) (Origins, error) {
 }
 
 func parseOrigin(text string) (origin string, ok bool) {
-	u, err := url.Parse(text)
-	if err != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+	u, origin := originOf(text)
+	if origin == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
 		return "", false
 	}
-	origin, err = originOf(u)
-	return origin, err == nil
+	return origin, true
 }
 
 // Serialized returns the origins as browsers write them (RFC 6454, 6.2).
@@ -53,12 +52,8 @@ func (o Origins) Serialized() []string {
 
 // SerializedOrigin returns the origin of a URL as browsers write it, "" where it has none.
 func SerializedOrigin(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	origin, err := originOf(u)
-	if err != nil {
+	_, origin := originOf(address)
+	if origin == "" {
 		return ""
 	}
 	return serialize(origin)
@@ -71,26 +66,13 @@ func (o Origins) Admit(redirect, home string) (admitted string, ok bool) {
 	if len(redirect) > MaxRedirect || strings.ContainsFunc(redirect, ambiguous) {
 		return "", false
 	}
-	u, err := url.Parse(redirect)
-	if err != nil {
-		return "", false
-	}
-	origin, err := originOf(u)
-	if err != nil || !o[origin] && !isAt(home, origin) {
+	u, origin := originOf(redirect)
+	_, own := originOf(home)
+	if origin == "" || !o[origin] && own != origin {
 		return "", false
 	}
 	admitted = u.String() // in which some characters take more room
 	return admitted, len(admitted) <= MaxRedirect
-}
-
-// isAt reports whether a URL has an origin.
-func isAt(home, origin string) bool {
-	u, err := url.Parse(home)
-	if err != nil {
-		return false
-	}
-	at, err := originOf(u)
-	return err == nil && at == origin
 }
 
 // SameSite reports whether two URLs are of one site, as browsers take it: one scheme and one registrable domain. An IP
@@ -102,12 +84,8 @@ func SameSite(one, other string) bool {
 
 // siteOf returns the site of a URL, "" where it has none.
 func siteOf(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	origin, err := originOf(u)
-	if err != nil {
+	_, origin := originOf(address)
+	if origin == "" {
 		return ""
 	}
 	place, _, _ := strings.Cut(origin, " ")
@@ -125,8 +103,6 @@ func siteOf(address string) string {
 // ambiguous reports whether readers of URLs disagree about a character: some drop it, some take it for a slash.
 func ambiguous(c rune) bool { return c <= ' ' || c == '\\' || c == 0x7f }
 
-var errOrigin = errors.New("it is not an http or https URL with a host and without a user")
-
 var usualPorts = map[string]string{"http": "80", "https": "443"}
 
 // serialize writes an origin of originOf without the port that is usual.
@@ -139,23 +115,20 @@ func serialize(origin string) string {
 	return scheme + "://" + net.JoinHostPort(host, port)
 }
 
-// originOf returns the origin of a URL: scheme, host and port, the latter always there (RFC 6454, 4).
-func originOf(u *url.URL) (string, error) {
-	port := usualPorts[u.Scheme]
-	if port == "" || u.Opaque != "" || u.User != nil || u.Hostname() == "" {
-		return "", errOrigin
+// originOf parses a URL, and returns its origin: scheme, host and port, the latter always there (RFC 6454, 4). The
+// origin is "" where the URL cannot be parsed, is not http or https, or has no host or a user.
+func originOf(address string) (u *url.URL, origin string) {
+	u, err := url.Parse(address)
+	if err != nil || usualPorts[u.Scheme] == "" || u.Opaque != "" || u.User != nil || u.Hostname() == "" {
+		return u, ""
 	}
 	host := u.Hostname()
 	if !strings.Contains(host, ":") { // is no IPv6 address
-		var err error
 		if host, err = idna.Lookup.ToASCII(host); err != nil {
-			return "", errOrigin
+			return u, ""
 		}
 	}
-	if u.Port() != "" {
-		port = u.Port()
-	}
-	return u.Scheme + "://" + strings.ToLower(host) + " " + port, nil
+	return u, u.Scheme + "://" + strings.ToLower(host) + " " + cmp.Or(u.Port(), usualPorts[u.Scheme])
 }
 
 // IsLoopback reports whether a host, with or without a port, is this machine.

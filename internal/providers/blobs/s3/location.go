@@ -3,7 +3,6 @@ package s3
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"regexp"
 	"strings"
@@ -97,14 +96,4 @@ func (l *Location) check() error {
 		return fmt.Errorf("blobs in S3: the region is a name such as %s", defaultRegion)
 	}
 	return nil
-}
-
-// OnLoopback reports whether the server is on this machine.
-func (l Location) OnLoopback() bool {
-	host, _, err := net.SplitHostPort(l.Host)
-	if err != nil {
-		host = l.Host
-	}
-	ip := net.ParseIP(strings.Trim(host, "[]"))
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
