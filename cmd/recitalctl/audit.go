@@ -112,7 +112,7 @@ func (m *moment) UnmarshalText(text []byte) error {
 	for _, layout := range []string{
 		time.RFC3339Nano, "2006-01-02T15:04:05", time.DateTime, "2006-01-02 15:04", time.DateOnly,
 	} {
-		if at, err := time.ParseInLocation(layout, string(text), time.Local); err == nil {
+		if at, err := time.ParseInLocation(layout, string(text), time.Local); err == nil && !at.IsZero() {
 			m.Time = at
 			return nil
 		}

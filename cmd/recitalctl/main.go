@@ -119,6 +119,9 @@ func run(ctx context.Context, args []string, to terminal) int {
 		return exitFailed
 	}
 	command, err := parser.Parse(args)
+	if err == nil && slices.ContainsFunc(args, isEmpty) {
+		err = errors.New("an argument is empty: is a variable of the shell not set?")
+	}
 	if err != nil {
 		fmt.Fprintln(to.notes, "recitalctl:", explainUsage(args, err), "(see recitalctl --help)")
 		return exitUsage
@@ -154,6 +157,11 @@ func explainUsage(args []string, err error) error {
 		}
 	}
 	return err
+}
+
+// isEmpty reports whether an argument is the empty text, or gives that to a flag. As a filter it would mean all.
+func isEmpty(arg string) bool {
+	return arg == "" || strings.HasPrefix(arg, "--") && strings.Index(arg, "=") == len(arg)-1
 }
 
 // failure is an error with its exit code.

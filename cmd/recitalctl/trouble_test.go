@@ -34,6 +34,10 @@ func TestWrongUsage(t *testing.T) {
 		"wrong public port":  {"doctor", "--http-addr", "8080"},
 		"no time to answer":  {"doctor", "--timeout", "0s"},
 		"a number of apples": {"doctor", "--timeout", "3 apples"},
+		"an empty id":        {"accounts", "show", ""},
+		"an empty filter":    {"audit", "sessions", "--account", ""},
+		"another":            {"events", "--stream="},
+		"before all times":   {"audit", "sessions", "--to", "0001-01-01T00:00:00Z"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := recitalctl(t, nil, args...)

@@ -61,7 +61,7 @@ func TestDeletingAVoiceEndsItsMaking(t *testing.T) {
 		<-s.cloner.began
 		_, err := s.Delete(t.Context(), account, id, origin)
 		require.NoError(t, err)
-		<-ended // although nobody has released it
+		require.NoError(t, <-ended, "although nobody has released it")
 		release()
 		state := s.state(id)
 		require.Equal(t, voice.Withdrawn, state.Phase)

@@ -2,6 +2,7 @@ package voices
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"sync"
 	"time"
@@ -41,7 +42,7 @@ type desk struct {
 
 // job is the making of a voice.
 type job struct {
-	cancel   context.CancelFunc
+	cancel   context.CancelCauseFunc
 	done     chan struct{}
 	position eventlog.Position
 	err      error
@@ -92,7 +93,7 @@ func (d *desk) find(id string, do work) *job {
 	}
 	maps.DeleteFunc(d.jobs, func(_ string, j *job) bool { return !j.ended.IsZero() && time.Since(j.ended) > remembered })
 	j := &job{done: make(chan struct{})}
-	ctx, cancel := context.WithTimeout(d.ctx, longestJob)
+	ctx, cancel := context.WithCancelCause(d.ctx)
 	j.cancel = cancel
 	d.jobs[id] = j
 	d.run.Go(func() { d.carryOut(ctx, id, j, do) })
@@ -101,15 +102,20 @@ func (d *desk) find(id string, do work) *job {
 
 func (d *desk) carryOut(ctx context.Context, id string, j *job, do work) {
 	defer func() {
-		j.cancel()
 		if cause := recover(); cause != nil {
 			j.err = panics.Error("making a voice", cause)
 		}
+		if cause := context.Cause(ctx); j.err != nil && errors.Is(cause, errUnwanted) {
+			j.err = cause
+		}
+		j.cancel(nil)
 		<-d.places
 		d.ended(id, j)
 		close(j.done)
 	}()
-	j.position, j.err = do(ctx)
+	limited, cancel := context.WithTimeout(ctx, longestJob)
+	defer cancel()
+	j.position, j.err = do(limited)
 }
 
 // within does the work for an account unless that has its share: half of the places, so that one with many voices
@@ -159,12 +165,15 @@ func (d *desk) forget(id string, j *job) {
 	}
 }
 
+// errUnwanted ends a job whose voice was deleted, which is no failure: its to-do looks once more and finds that.
+var errUnwanted error = &todo.NotYetError{}
+
 // cancel ends the making of a voice that is not wanted any more.
 func (d *desk) cancel(id string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if j, known := d.jobs[id]; known {
-		j.cancel()
+		j.cancel(errUnwanted)
 		delete(d.jobs, id)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"strconv"
@@ -18,8 +19,10 @@ import (
 	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/internal/process/procfs"
+	"github.com/recital-tts/recital/internal/process/procfs/procfstest"
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/audio/codec/protocol"
+	"github.com/recital-tts/recital/internal/testing/testlog"
 )
 
 // What is wrong with a first message, and the errors in 1.0 and in 1.1.
@@ -125,6 +128,40 @@ func TestMessagesThatAreRefused(t *testing.T) {
 	_, code := s.rest()
 	require.Equal(t, 1003, code)
 	require.Zero(t, h.requireIdle(id))
+}
+
+// A message that is refused while a segment is at the encoder is told as ever, and so is an end by the client.
+func TestMessagesWhileASegmentIsEncoded(t *testing.T) {
+	for name, c := range map[string]struct {
+		send func(*talker)
+		code int
+		told []string
+	}{
+		"one that is refused": {func(c *talker) { c.send(`{"text":1}`) }, 1002,
+			[]string{`{"error":"text: Input should be a valid string"}`}},
+		"an end": {func(c *talker) {
+			end := websocket.FormatCloseMessage(1000, "")
+			require.NoError(t, c.ws.WriteControl(websocket.CloseMessage, end, time.Now().Add(patience)))
+		}, 1000, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var logs testlog.Buffer
+			h := newHouse(t, func(cfg *web.Config) { cfg.Logger = slog.New(slog.NewTextHandler(&logs, nil)) })
+			id, key := h.open("enterprise")
+			s := h.begin(t, key, "")
+			s.send(`{"text":"It was small. And nobody knew. "}`)
+			s.hear()
+			procfstest.Stop(t, childOf(t, "codec"))
+			s.send(`{"text":"Not said. Not said. Not said. "}`, `{"flush":true}`)
+			require.Eventually(t, func() bool { _, _, open := h.books(id); return open > 0 }, patience, time.Millisecond)
+			c.send(s)
+			frames, code := s.rest()
+			require.Equal(t, c.code, code)
+			require.Equal(t, c.told, texts(frames))
+			h.requireIdle(id)
+			require.NotContains(t, logs.String(), "socket failed")
+		})
+	}
 }
 
 // JavaScript may cut a character beyond the basic plane into halves.

@@ -72,7 +72,7 @@ func (a *API) serve(ctx context.Context, f *frames, decode func([]byte) (request
 	return converse(ctx, f, session)
 }
 
-// converse listens and speaks at the same time, until either ends.
+// converse listens and speaks at the same time, until either ends. What ended the listening is the reason for both.
 func converse(ctx context.Context, f *frames, session *synthesis.Session) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var listening sync.WaitGroup
@@ -80,7 +80,11 @@ func converse(ctx context.Context, f *frames, session *synthesis.Session) error 
 	defer f.conn.StopReading()
 	defer cancel(nil)
 	listening.Go(func() { cancel(listen(ctx, f.conn, session)) })
-	return session.Speak(ctx, f)
+	err := session.Speak(ctx, f)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return cause
+	}
+	return err
 }
 
 // listen passes the client's messages on. It always returns an error: web.ErrClosed after the client's end.
