@@ -55,13 +55,17 @@ func (s Sentence) Samples(frames []int) (samples []float32, err error) {
 	return samples, err
 }
 
-// Gaussian returns count normally distributed numbers with the standard deviation scale. They are the same for the same
-// seed and stream.
-func Gaussian(seed, stream uint64, count int, scale float64) []float32 {
-	random := rand.New(rand.NewPCG(seed, stream))
+// Gaussian is a stream of normally distributed numbers.
+type Gaussian struct{ random *rand.Rand }
+
+// NewGaussian returns a stream, which is the same for the same seed and stream.
+func NewGaussian(seed, stream uint64) Gaussian { return Gaussian{rand.New(rand.NewPCG(seed, stream))} }
+
+// Draw returns the next count numbers, with the standard deviation scale.
+func (g Gaussian) Draw(count int, scale float64) []float32 {
 	values := make([]float32, count)
 	for i := range values {
-		values[i] = float32(random.NormFloat64() * scale)
+		values[i] = float32(g.random.NormFloat64() * scale)
 	}
 	return values
 }

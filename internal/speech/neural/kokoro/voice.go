@@ -214,7 +214,7 @@ func (s sentence) excitation(ctx context.Context, given []ort.Tensor, samples in
 	if len(values) != samples*harmonics {
 		return ort.Tensor{}, errors.New("exciting a sentence: the model returns a tensor of another size")
 	}
-	noise := family.Gaussian(s.noise.Seed, soundStream, len(values), s.noise.Sound)
+	noise := family.NewGaussian(s.noise.Seed, soundStream).Draw(len(values), s.noise.Sound)
 	for at := 0; at < len(values); at += harmonics {
 		level := float32(unvoicedNoise)
 		if slices.ContainsFunc(values[at:at+harmonics], func(v float32) bool { return v != 0 }) {

@@ -14,8 +14,9 @@ import (
 const (
 	Symbols  = 64
 	channels = 4
+	stride   = 8 // of each of its two stages
 	// ToyHop is the number of samples in a frame.
-	ToyHop  = 64
+	ToyHop  = stride * stride
 	ToyRate = 22050
 )
 
@@ -85,7 +86,8 @@ func (m *model) constants() {
 	m.weights("shape", 0.5, Symbols, 2)
 	m.weights("flow.weight", 0.3, channels, channels, 5)
 	m.weights("pre.weight", 0.3, channels, channels, 7)
-	m.weights("up.weight", 0.3, channels, channels, 2*ToyHop)
+	m.weights("up.weight", 0.3, channels, channels, 2*stride)
+	m.weights("on.weight", 0.3, channels, channels, 2*stride)
 	m.weights("post.weight", 0.3, 1, channels, 7)
 }
 
@@ -154,11 +156,15 @@ func (m *model) flow() {
 
 func (m *model) decoder() {
 	m.node("Conv", []string{"latent", "pre.weight"}, []string{"pre"}, intsAttribute("pads", 3, 3))
-	m.node("LeakyRelu", []string{"pre"}, []string{"pre.bent"})
-	m.node("ConvTranspose", []string{"pre.bent", "up.weight"}, []string{"up"}, intsAttribute("strides", ToyHop),
-		intsAttribute("pads", ToyHop/2, ToyHop/2))
-	m.node("LeakyRelu", []string{"up"}, []string{"up.bent"})
-	m.node("Conv", []string{"up.bent", "post.weight"}, []string{"post"}, intsAttribute("pads", 3, 3))
+	before := "pre"
+	for _, name := range []string{"up", "on"} {
+		m.node("LeakyRelu", []string{before}, []string{before + ".bent"})
+		m.node("ConvTranspose", []string{before + ".bent", name + ".weight"}, []string{name},
+			intsAttribute("strides", stride), intsAttribute("pads", stride/2, stride/2))
+		before = name
+	}
+	m.node("LeakyRelu", []string{before}, []string{"on.bent"})
+	m.node("Conv", []string{"on.bent", "post.weight"}, []string{"post"}, intsAttribute("pads", 3, 3))
 	m.node("Tanh", []string{"post"}, []string{"post.bent"})
 	m.node("Unsqueeze", []string{"post.bent", "one"}, []string{"output"})
 }

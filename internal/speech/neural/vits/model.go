@@ -1,5 +1,5 @@
 // Package vits speaks with voices of the family VITS (Kim, Kong and Son, 2021) as Piper exports them: one graph from
-// phonemes to samples. It is cut into three parts, so that the first samples are ready before the last are computed,
+// phonemes to samples. It is cut into four parts, so that the first samples are ready before the last are computed,
 // durations are known before any sample, and the caller supplies the noise.
 package vits
 
@@ -13,10 +13,12 @@ import (
 
 // Parts are the parts of a model.
 type Parts struct {
-	Encoder, Flow, Decoder onnx.Part
-	Whole                  onnx.Part // the uncut model
-	Hop                    int       // samples in a frame
-	Wide                   bool      // Decoder takes planes with a height of 1
+	Encoder, Flow onnx.Part
+	Coarse, Fine  onnx.Part // the decoder's first stage, and the other stages, which see few columns around their own
+	Whole         onnx.Part // the uncut model
+	Columns       int       // that the first stage makes of a frame
+	Hop           int       // samples in a frame
+	Wide          bool      // the decoder takes planes with a height of 1
 }
 
 // places are the tensors where a graph is cut.
@@ -28,8 +30,9 @@ type places struct {
 	prior        string // of each frame, with noise
 	mask         string // of the frames
 	latent       string
+	coarse       string // what the decoder's first stage makes
 	samples      string
-	hop          int
+	columns, hop int
 }
 
 // Split recognises a model by its structure and cuts it. The error describes the expected structure.
@@ -42,12 +45,12 @@ func Split(file []byte) (Parts, error) {
 	if err != nil {
 		return Parts{}, fmt.Errorf("this is no VITS voice of Piper's kind with one speaker: %w", err)
 	}
-	parts := Parts{Hop: p.hop, Whole: onnx.Part{Model: file, Inputs: g.Inputs, Outputs: g.Outputs}}
+	parts := Parts{Columns: p.columns, Hop: p.hop, Whole: onnx.Part{Model: file, Inputs: g.Inputs, Outputs: g.Outputs}}
 	float := func(name string) onnx.Value { return onnx.Value{Name: name, Element: onnx.Float, Rank: 3} }
-	latent := float(p.latent)
+	latent, coarse := float(p.latent), float(p.coarse)
 	decoder, wide := g.Widen(p.latent, p.samples)
 	if parts.Wide = wide; wide {
-		latent.Rank = 4
+		latent.Rank, coarse.Rank = 4, 4
 	} else {
 		decoder = g
 	}
@@ -60,7 +63,8 @@ func Split(file []byte) (Parts, error) {
 			{Name: p.ids, Element: onnx.Int64, Rank: 2}, {Name: p.lengths, Element: onnx.Int64, Rank: 1}, float(p.pace),
 		}, []onnx.Value{float(p.durations), float(p.mean), float(p.spread)}},
 		{&parts.Flow, g, []onnx.Value{float(p.prior), float(p.mask)}, []onnx.Value{float(p.latent)}},
-		{&parts.Decoder, decoder, []onnx.Value{latent}, []onnx.Value{
+		{&parts.Coarse, decoder, []onnx.Value{latent}, []onnx.Value{coarse}},
+		{&parts.Fine, decoder, []onnx.Value{coarse}, []onnx.Value{
 			{Name: p.samples, Element: onnx.Float, Rank: onnx.AnyRank},
 		}},
 	} {
@@ -143,18 +147,23 @@ func (f *finder) ofPhonemes(below onnx.Node) string {
 // findLatent finds the input of the decoder, which starts at the first transposed convolution and the layers before it.
 func (f *finder) findLatent(p *places) {
 	ups := f.With("ConvTranspose")
-	if len(ups) == 0 {
-		f.Miss("a decoder with transposed convolutions")
+	if len(ups) < 2 {
+		f.Miss("a decoder with two transposed convolutions or more")
 		return
 	}
-	for _, up := range ups {
+	for i, up := range ups {
 		for _, stride := range up.Ints("strides") {
 			if p.hop *= int(stride); p.hop < 1 || p.hop > maxHop {
 				f.Miss("a decoder that makes 1 to 4096 samples of a frame")
 				return
 			}
 		}
+		if i == 0 {
+			p.columns = p.hop
+		}
 	}
+	next := f.Above(ups[1].Inputs, "LeakyRelu")
+	p.coarse = next.Input()
 	before := f.Above(ups[0].Inputs, "LeakyRelu")
 	entry := f.Above(before.Inputs, "Conv")
 	p.latent = entry.Input()
