@@ -40,6 +40,9 @@ func sayTemplate(template string) func(*context) (string, bool) {
 
 // sayDash says a dash between two amounts as "bis". In numbers with more dashes than one, they are silent.
 func sayDash(c *context) (string, bool) {
+	if c.locale.tables.declines() { // which say both amounts together
+		return "", false
+	}
 	previous, isAmount := c.previous(), c.isAmountBefore()
 	endsSentence := previous == '.' && c.groups[0][0] == ' ' && c.kindBefore() != Time
 	if !isDigit(firstOf(strings.TrimLeft(c.after, "$£€'’"))) || endsSentence ||
@@ -148,6 +151,9 @@ func (c *context) longForm(key, after string) (string, bool) {
 func (c *context) shortFor(key, after string) (abbreviation, bool) {
 	for _, a := range c.locale.abbreviations[key] {
 		if !strings.ContainsFunc(a.conditions, func(condition rune) bool { return !c.holds(condition, after) }) {
+			if strings.Contains(a.conditions, "c") {
+				a.long = c.declined(a.long)
+			}
 			return a, true
 		}
 	}
