@@ -1,6 +1,7 @@
 package frontend
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -28,7 +29,9 @@ import (
 type declension struct {
 	nouns       map[string]*noun     // by the first form
 	forms       map[string][]reading // readings of a word, in lower case
-	affixes     map[string][]reading // of what ends with a text, by the kind of the row and it
+	guesses     map[string][]reading // of nouns, by their endings
+	suffixes    map[string][]reading // of ordinal numbers, by the endings that are written after them
+	pairs       map[string]map[string]string
 	paradigms   []paradigm
 	corrections [][]string
 }
@@ -58,8 +61,8 @@ type reading struct {
 	noun   *noun // nil if it is guessed
 }
 
-// declinable has the noun of a unit or a currency, and that of a hundredth. In the template, "_" is the noun. Texts with
-// strokes between them are for one, few, many, and a part of it.
+// declinable has the noun of a unit or a currency, and that of a hundredth. In the template, "_" is the noun. Texts
+// with strokes between them are for one, few, many, and a part of it.
 type declinable struct {
 	noun, part *noun
 	template   string
@@ -67,7 +70,8 @@ type declinable struct {
 
 func newDeclension() declension {
 	return declension{
-		nouns: make(map[string]*noun), forms: make(map[string][]reading), affixes: make(map[string][]reading),
+		nouns: make(map[string]*noun), forms: make(map[string][]reading), guesses: make(map[string][]reading),
+		suffixes: make(map[string][]reading), pairs: make(map[string]map[string]string),
 	}
 }
 
@@ -87,25 +91,19 @@ func (t *tables) learnGrammar(kind, key, value, third string) {
 		t.paradigms = append(t.paradigms, paradigm{regexp.MustCompile(key), value})
 	case "declined":
 		t.addNoun(key, strings.Fields(value))
-	case "guess", "suffix":
-		for text := range strings.FieldsSeq(key) {
-			t.affixes[kind+" "+text] = parseReadings(value)
-		}
-	default:
-		for word := range strings.FieldsSeq(key) {
-			t.words[kind+" "+word] = value
-		}
 	}
-}
-
-// column returns the words of the rows of a kind.
-func (t *tables) column(kind string) (all []string) {
-	for name := range t.words {
-		if word, ok := strings.CutPrefix(name, kind+" "); ok {
-			all = append(all, word)
-		}
+	if t.pairs[kind] == nil {
+		t.pairs[kind] = make(map[string]string)
 	}
-	return all
+	for word := range strings.FieldsSeq(key) {
+		switch kind {
+		case "guess":
+			t.guesses[word] = parseReadings(value)
+		case "suffix":
+			t.suffixes[word] = parseReadings(value)
+		}
+		t.pairs[kind][word] = value
+	}
 }
 
 // compareReadings puts the likeliest case first, and singular before plural.
@@ -119,6 +117,8 @@ func compareReadings(a, b reading) int {
 	}
 	return rank(a) - rank(b)
 }
+
+func (d *declension) keys(kind string) []string { return slices.Collect(maps.Keys(d.pairs[kind])) }
 
 // parseReadings reads texts such as "fsg mxn": feminine, singular, genitive, or masculine, plural, nominative.
 func parseReadings(text string) (all []reading) {
@@ -249,7 +249,7 @@ func (d *declension) readings(word string) []reading {
 		return known
 	}
 	for i := range word {
-		if readings := d.affixes["guess "+word[i:]]; readings != nil {
+		if readings := d.guesses[word[i:]]; readings != nil {
 			return readings
 		}
 	}
@@ -291,7 +291,7 @@ var slavicGenders = map[byte]string{'m': "masculine", 'f': "feminine", 'n': "neu
 
 // cardinal spells a cardinal number in a case.
 func (l *locale) cardinal(n int64, gender, kase byte) string {
-	set := "%spellout-cardinal-" + slavicGenders[gender] + l.tables.words["case "+string(kase)]
+	set := "%spellout-cardinal-" + slavicGenders[gender] + l.tables.pairs["case"][string(kase)]
 	if gender == 'p' && !l.tables.isRussian() && (kase == 'n' || kase == 'a') {
 		set += "-personal"
 	}
@@ -307,7 +307,7 @@ func (l *locale) ordered(n int64, r reading) string {
 	if r.plural {
 		gender = "plural"
 	}
-	set := "%spellout-ordinal-" + gender + l.tables.words["case "+string(r.kase)]
+	set := "%spellout-ordinal-" + gender + l.tables.pairs["case"][string(r.kase)]
 	hundreds := n % 1000
 	if !l.tables.isRussian() || hundreds%100 != 0 || hundreds < 200 {
 		return l.spell(set, n)
@@ -335,7 +335,7 @@ func (c *context) governed() string {
 			before = between[1]
 		}
 	}
-	return c.locale.tables.words["prep "+strings.ToLower(before)]
+	return c.locale.tables.pairs["prep"][strings.ToLower(before)]
 }
 
 // amountBetween matches the first of two amounts and the conjunction after it.
@@ -351,7 +351,7 @@ func (c *context) kase(otherwise byte) byte {
 
 // clockCase returns the case of a day or an hour by the word before it, or another if that is no preposition.
 func (c *context) clockCase(otherwise byte) byte {
-	if kase := c.locale.tables.words["clock "+strings.ToLower(c.before())]; kase != "" {
+	if kase := c.locale.tables.pairs["clock"][strings.ToLower(c.before())]; kase != "" {
 		return kase[0]
 	}
 	return c.kase(otherwise)
@@ -393,13 +393,13 @@ func (t *tables) likeAdjective(word string) bool {
 func (c *context) nounAfter() []reading {
 	t, word := c.locale.tables, c.next()
 	lower := strings.ToLower(word)
-	if word == "" || t.words["prep "+lower] != "" || t.sets["little"][lower] || slices.Contains(t.bare, lower) {
+	if word == "" || t.pairs["prep"][lower] != "" || t.sets["little"][lower] || slices.Contains(t.bare, lower) {
 		return nil
 	}
 	if t.likeAdjective(lower) {
 		_, rest, _ := strings.Cut(c.after[:min(len(c.after), 120)], word)
 		second := firstWord(strings.TrimPrefix(rest, " "))
-		if t.readings(second) != nil && t.words["prep "+second] == "" {
+		if t.readings(second) != nil && t.pairs["prep"][second] == "" {
 			return t.readings(second)
 		}
 	}
@@ -409,8 +409,12 @@ func (c *context) nounAfter() []reading {
 // nounBefore returns the readings of the noun before the position, if it has one of the flags, the likeliest first.
 func (c *context) nounBefore(flags string) (found []reading) {
 	before := c.before()
+	readings := c.locale.tables.forms[strings.ToLower(before)]
+	if readings == nil {
+		return nil
+	}
 	for _, wanted := range []byte(c.earlier(before).governed() + caseOrder) {
-		for _, r := range c.locale.tables.forms[strings.ToLower(before)] {
+		for _, r := range readings {
 			if r.kase == wanted && strings.ContainsAny(r.noun.flags, flags) {
 				found = append(found, r)
 			}

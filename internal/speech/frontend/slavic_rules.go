@@ -22,7 +22,7 @@ func newSlavic(name string) *locale {
 	t.words["units alone"] = alternatives(slices.Collect(maps.Keys(l.units)))
 	l.isOrdinal = func(after string) bool { return t.isNumbered(firstWord(after)) }
 	l.clocked = func(c *context, hour, minute string) string { return c.clockIn(hour, minute, 'n') }
-	years, century := alternatives(t.flagged("y")), alternatives(t.column("century"))
+	years, century := alternatives(t.flagged("y")), alternatives(t.keys("century"))
 	joiners, numeral := alternatives(strings.Fields(t.words["joiners"])), t.numeral()
 	hours := `(\d{1,2})(?:[:.](\d{2}))?`
 	units := withSpaces(t.words["units alone"])
@@ -32,7 +32,7 @@ func newSlavic(name string) *locale {
 		on(Date, `(\d{4})()\s(?:`+joiners+`)\s\d{4}\s(?:`+years+`)`, sayFirst),
 		on(Date, `((?i:`+alternatives(t.flagged("M"))+`))\s(\d{4})`+t.yearEnd(), sayMonthInYear),
 		on(Date, `(\d{1,4})(?:\s?[-–—]\s?(\d{4}))?\s?(`+
-			alternatives(slices.Concat(t.column("year"), t.column("years")))+`)\.`, sayInYear),
+			alternatives(slices.Concat(t.keys("year"), t.keys("years")))+`)\.`, sayInYear),
 		on(Range, `(\d{4})\s?[-–—]\s?(\d{4})(?:\s(`+years+`))?`, sayYears),
 		on(Time, `[gG]odz\.\s?`+hours+`(?:\s?[-–—]\s?`+hours+`)?`, sayPolishHour),
 		on(Ordinal, `(\d{1,4})-(\pL{1,4})(?:\s(?:гг)\.)?`, sayEnding),
@@ -53,7 +53,7 @@ func (t *tables) yearEnd() string {
 	if !t.declines() {
 		return `\b()`
 	}
-	return `(?:\s?((?:` + alternatives(t.column("year")) + `)\.|` + alternatives(t.flagged("y")) + `))?`
+	return `(?:\s?((?:` + alternatives(t.keys("year")) + `)\.|` + alternatives(t.flagged("y")) + `))?`
 }
 
 func (l *locale) yearIn(digits string, kase byte) string {
@@ -66,7 +66,7 @@ func (c *context) yearSaid(word string) string {
 	if word == "" {
 		return strings.TrimRight(" "+t.words["after year"], " ")
 	}
-	if name := t.nouns[t.words["year "+strings.TrimSuffix(word, ".")]]; name != nil {
+	if name := t.nouns[t.pairs["year"][strings.TrimSuffix(word, ".")]]; name != nil {
 		return " " + name.forms["sg"]
 	}
 	return " " + word
@@ -100,9 +100,9 @@ func sayInYear(c *context) (string, bool) {
 	if last != "" {
 		spoken += t.spaced("to") + c.locale.yearIn(last, kase)
 	}
-	name := t.nouns[t.words["year "+word]]
+	name := t.nouns[t.pairs["year"][word]]
 	if name == nil {
-		cell, name = "x", t.nouns[t.words["years "+word]]
+		cell, name = "x", t.nouns[t.pairs["years"][word]]
 	}
 	return spoken + " " + name.forms[cell+string(kase)] + c.stop(c.groups[0], c.after), true
 }
@@ -136,12 +136,11 @@ func (c *context) clockIn(hour, minute string, kase byte) string {
 	if m < 10 {
 		zero = l.tables.spaced("zero")
 	}
-	polish := l.ordered(h, reading{gender: 'f', kase: kase})
 	switch {
 	case !l.tables.isRussian() && m <= 0:
-		return polish
+		return l.ordered(h, reading{gender: 'f', kase: kase})
 	case !l.tables.isRussian():
-		return polish + zero + l.cardinal(m, 'm', 'n')
+		return l.ordered(h, reading{gender: 'f', kase: kase}) + zero + l.cardinal(m, 'm', 'n')
 	case minute == "":
 		return l.cardinal(h, 'm', kase)
 	case m <= 0:
@@ -182,7 +181,7 @@ func sayRoman(c *context) (string, bool) {
 	if n == 0 || n >= 50 {
 		return "", false
 	}
-	if century := t.nouns[t.words["century "+c.groups[2]]]; century != nil {
+	if century := t.nouns[t.pairs["century"][c.groups[2]]]; century != nil {
 		r := reading{gender: century.gender, kase: c.kase('g')}
 		return c.locale.ordered(n, r) + " " + century.forms["s"+string(r.kase)] + c.stop(".", c.after), true
 	}
@@ -199,7 +198,7 @@ func sayRoman(c *context) (string, bool) {
 func sayRomans(c *context) (string, bool) {
 	t, first, last := c.locale.tables, roman(c.groups[1]), roman(c.groups[3])
 	r, name := reading{gender: 'm', kase: c.kase('g')}, " "+c.groups[5]
-	if century := t.nouns[t.words["century "+c.groups[4]]]; century != nil {
+	if century := t.nouns[t.pairs["century"][c.groups[4]]]; century != nil {
 		cell := "s"
 		if len(c.groups[4]) > len("в") {
 			cell = "x"
@@ -255,7 +254,7 @@ func sayDeclined(c *context) (string, bool) {
 			return l.ordered(n, r), true
 		}
 	}
-	of := strings.Fields(t.words["collective "+c.next()])
+	of := strings.Fields(t.pairs["collective"][c.next()])
 	if kase != 'd' && kase != 'i' && n >= 2 && n < int64(len(of)+2) {
 		return of[n-2], true
 	}
@@ -286,7 +285,7 @@ func (c *context) amountIn(written string, gender, kase byte) string {
 	}
 	whole, decimals, _ := t.amountOf(written)
 	n, ok := t.wholeNumber(cmp.Or(whole, "0"))
-	places := t.words["decimal 1"+strings.Repeat("0", len(decimals))]
+	places := t.pairs["decimal"]["1"+strings.Repeat("0", len(decimals))]
 	switch {
 	case decimals == "":
 		return l.digits(whole)
@@ -295,7 +294,7 @@ func (c *context) amountIn(written string, gender, kase byte) string {
 	case kase == 'a':
 		kase = 'n'
 	}
-	return l.cardinal(n, 'f', kase) + " " + decimalForm(t.words["decimal 1"], n, kase) + " " +
+	return l.cardinal(n, 'f', kase) + " " + decimalForm(t.pairs["decimal"]["1"], n, kase) + " " +
 		l.cardinal(number(decimals), 'f', kase) + " " + decimalForm(places, number(decimals), kase)
 }
 
@@ -400,7 +399,7 @@ func (c *context) fractionIn(whole, over, under string, kase byte) (string, bool
 func sayEnding(c *context) (string, bool) {
 	l, t, n, suffix := c.locale, c.locale.tables, number(c.groups[1]), c.groups[2]
 	round := n%10 == 0 && n >= 20
-	kase, options := t.words["count "+suffix], t.affixes["suffix "+suffix]
+	kase, options := t.pairs["count"][suffix], t.suffixes[suffix]
 	switch {
 	case kase != "" && (options == nil || !round):
 		return l.cardinal(n, 'm', kase[0]), true

@@ -165,7 +165,8 @@ func sayTabledDayMonth(c *context) (string, bool) {
 	l := c.locale
 	month := l.tables.said[name]
 	isFull, isOrdinal := name == strings.ToLower(month), c.groups[0][len(day)] == '.'
-	isUnclear := !isFull && !isOrdinal && !l.tables.isEnglish() && !l.tables.declines() || l.tables.sets["no month"][c.groups[3]]
+	isUnclear := !isFull && !isOrdinal && !l.tables.isEnglish() && !l.tables.declines() ||
+		l.tables.sets["no month"][c.groups[3]]
 	if !isDay(day) || last != "" && !isDay(last) || isUnclear && dot+year == "" {
 		return "", false
 	}

@@ -69,7 +69,8 @@ func (l *locale) tabledAmountRules() []rule {
 		unlessAfter(oneOf("/"), on(Fraction, stroke+`()`, sayTabledFraction)), on(Fraction, sign+`()`, sayTabledFraction),
 		on(Range, `[-–—]\s?| [-–—]\s`, sayDash),
 		on(Number, `(`+numeral+`)\s?[xх×]\s?`, sayTabledTimes),
-		on(Unit, `(`+numeral+`)[ \x{a0}\x{202f}-]?(?:(`+cmp.Or(alternatives(names), noText)+`)\s?)?(`+unit+`)`, sayTabledUnit),
+		on(Unit, `(`+numeral+`)[ \x{a0}\x{202f}-]?(?:(`+cmp.Or(alternatives(names), noText)+`)\s?)?(`+unit+`)`,
+			sayTabledUnit),
 		on(Number, `(`+numeral+`)\s?(`+scale+`)`, sayScaled),
 		on(Unit, cmp.Or(t.words["units alone"], `km|kg|min|m[²³]?|qm|h|l|g|t|s|kWh`), sayUnitAlone),
 	}
@@ -268,7 +269,8 @@ func (c *context) sum(written string, m measure) string {
 
 func sayTabledUnit(c *context) (string, bool) {
 	symbol := c.groups[3]
-	if strings.ContainsRune("'’", firstOf(c.after)) || c.beginsNumbered() || c.beginsShort(symbol) || c.isInitial(c.groups[1], symbol) {
+	if strings.ContainsRune("'’", firstOf(c.after)) || c.beginsNumbered() || c.beginsShort(symbol) ||
+		c.isInitial(c.groups[1], symbol) {
 		return "", false
 	}
 	c.dropStop(symbol)
