@@ -10,7 +10,7 @@ import (
 
 // declension has what is known of the nouns of a language whose nouns and numbers have cases, Polish or Russian. A case
 // is a letter: nominative, genitive, dative, accusative, instrumental, or prepositional, which Polish calls locative.
-// The rows of its table are of these kinds, too:
+// The rows of its table are of these kinds, too, and units have the name of a noun and a template, see declinable:
 //
 //	declined          a gender with flags, and the forms of a noun
 //	paradigm          a pattern and the forms that follow from what it matches, see paradigm
@@ -106,16 +106,9 @@ func (t *tables) learnGrammar(kind, key, value, third string) {
 	}
 }
 
-// compareReadings puts the likeliest case first, and singular before plural.
-func compareReadings(a, b reading) int {
-	rank := func(r reading) int {
-		plural := 0
-		if r.plural {
-			plural = 1
-		}
-		return strings.IndexByte(caseOrder, r.kase)<<9 | plural<<8 | int(r.gender)
-	}
-	return rank(a) - rank(b)
+// rank is lower for likelier cases, and for singular than for plural.
+func (r reading) rank() int {
+	return strings.IndexByte(caseOrder, r.kase)<<9 | map[bool]int{true: 1}[r.plural]<<8 | int(r.gender)
 }
 
 func (d *declension) keys(kind string) []string { return slices.Collect(maps.Keys(d.pairs[kind])) }
@@ -142,7 +135,7 @@ func (d *declension) addNoun(class string, f []string) {
 			gender = 'n'
 		}
 		d.forms[form] = append(d.forms[form], reading{gender, cell[0] == 'x' || n.gender == 'x', cell[1], n})
-		slices.SortFunc(d.forms[form], compareReadings)
+		slices.SortFunc(d.forms[form], func(a, b reading) int { return a.rank() - b.rank() })
 	}
 	if d.nouns[f[0]] == nil {
 		d.nouns[f[0]] = n

@@ -24,6 +24,7 @@ func newSlavic(name string) *locale {
 	l.clocked = func(c *context, hour, minute string) string { return c.clockIn(hour, minute, 'n') }
 	years, century := alternatives(t.flagged("y")), alternatives(t.keys("century"))
 	joiners, numeral := alternatives(strings.Fields(t.words["joiners"])), t.numeral()
+	compounds := alternatives(slices.Collect(maps.Keys(t.sets["compound"])))
 	hours := `(\d{1,2})(?:[:.](\d{2}))?`
 	units := withSpaces(t.words["units alone"])
 	l.rules = append(l.tabledRules([]rule{
@@ -36,7 +37,7 @@ func newSlavic(name string) *locale {
 		on(Range, `(\d{4})\s?[-–—]\s?(\d{4})(?:\s(`+years+`))?`, sayYears),
 		on(Time, `[gG]odz\.\s?`+hours+`(?:\s?[-–—]\s?`+hours+`)?`, sayPolishHour),
 		on(Ordinal, `(\d{1,4})-(\pL{1,4})(?:\s(?:гг)\.)?`, sayEnding),
-		on(Number, `(\d{1,3})-(\pL{3,})`, sayCompound),
+		on(Number, `(\d{1,3})-((?:`+compounds+`)\pL*)`, sayCompound),
 		on(Roman, `([IVXL]{1,7})(\s?[-–—]\s?|\s[iи]\s)([IVXL]{1,7})\s(?:(`+century+`)\.|(`+
 			alternatives(t.flagged("!"))+`))`, sayRomans),
 		on(Roman, `([IVXL]{1,7})(?:\s?(`+century+`)\.)?`, sayRoman),
@@ -144,18 +145,10 @@ func (c *context) clockIn(hour, minute string, kase byte) string {
 	case minute == "":
 		return l.cardinal(h, 'm', kase)
 	case m <= 0:
-		return c.quantityIn(noZero(hour), l.units["ч"], kase)
+		return c.quantityIn(strconv.FormatInt(h, 10), l.units["ч"], kase)
 	default:
 		return l.cardinal(h, 'm', kase) + zero + l.cardinal(m, 'f', kase)
 	}
-}
-
-// noZero returns a number without the zero before it.
-func noZero(digits string) string {
-	if len(digits) > 1 {
-		return strings.TrimPrefix(digits, "0")
-	}
-	return digits
 }
 
 // sayPolishHour says "godz. 20" in the case of the preposition before it, and "godz. 8-16" as hours from and to.
@@ -380,6 +373,8 @@ func (c *context) fractionIn(whole, over, under string, kase byte) (string, bool
 	switch {
 	case top == 0 || bottom < 2 || bottom > 100 || top >= bottom:
 		return l.integer(over) + " " + l.integer(under) + of, whole == "" && max(len(over), len(under)) < 4
+	case whole == "" && top == 1 && bottom == 2 && t.words["half m"] != "" && (of != "" || c.hasPart()):
+		return t.words["half m"] + of, true
 	case whole != "" && top == 1 && bottom == 2:
 		return c.amountIn(whole, 'm', kase) + " " + t.words["half"] + of, true
 	case whole != "":
@@ -393,6 +388,11 @@ func (c *context) fractionIn(whole, over, under string, kase byte) (string, bool
 		r.kase = 'g'
 	}
 	return whole + l.cardinal(top, 'f', kase) + " " + l.ordered(bottom, r) + of, true
+}
+
+// hasPart reports whether a noun follows of which there is a part.
+func (c *context) hasPart() bool {
+	return slices.ContainsFunc(c.nounAfter(), func(r reading) bool { return r.kase == 'g' && !r.plural })
 }
 
 // sayEnding says "5-го" as an ordinal number, and "5-ти" as a cardinal one.
@@ -417,20 +417,10 @@ func sayEnding(c *context) (string, bool) {
 	return spoken, true
 }
 
-// isCompound reports whether a word begins like one that a number is part of.
-func (t *tables) isCompound(word string) bool {
-	for i := range word + " " {
-		if t.sets["compound"][word[:i]] {
-			return true
-		}
-	}
-	return false
-}
-
 // sayCompound says "5-летний" as one word.
 func sayCompound(c *context) (string, bool) {
 	spoken := c.locale.spell("%compound", number(c.groups[1]))
-	return spoken + c.groups[2], spoken != "" && c.locale.tables.isCompound(c.groups[2])
+	return spoken + c.groups[2], spoken != ""
 }
 
 // sayPolishOrdinal says "3." as an ordinal number where a noun after or before it asks for one.

@@ -27,6 +27,7 @@ var files embed.FS
 //	part                a denominator, and the name of one and of several such parts
 //	unit, money, scale  a symbol, its gender, one, many, and a hundredth, one and many
 //	short               an abbreviation, its long form and its conditions
+//	spell               a set of rules of numbers, a base and a text, which are added to those of the CLDR
 //	rule                a kind, a pattern, in which {N} is a number, and what is said of it, see sayTemplate
 type tables struct {
 	words    map[string]string
