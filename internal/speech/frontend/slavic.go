@@ -364,10 +364,8 @@ func (c *context) declined(name string) string {
 	if noun == nil {
 		return name
 	}
-	for _, likelier := range []byte("dp") {
-		if strings.IndexByte(c.governed(), likelier) >= 0 {
-			kase = likelier
-		}
+	if i := strings.IndexAny(c.governed(), "dp"); i >= 0 {
+		kase = c.governed()[i]
 	}
 	return noun.forms["s"+string(kase)]
 }
@@ -399,21 +397,17 @@ func (c *context) nounAfter() []reading {
 	return t.readings(word)
 }
 
-// nounBefore returns the readings of the noun before the position, if it has one of the flags, the likeliest first.
-func (c *context) nounBefore(flags string) (found []reading) {
+// nounBefore returns the likeliest reading of the noun before the position, if it has one of the flags, with a plural
+// where years are counted.
+func (c *context) nounBefore(flags string) (reading, bool) {
 	before := c.before()
-	readings := c.locale.tables.forms[strings.ToLower(before)]
-	if readings == nil {
-		return nil
+	known := c.locale.tables.forms[strings.ToLower(before)]
+	if known == nil {
+		return reading{}, false
 	}
-	for _, wanted := range []byte(c.earlier(before).governed() + caseOrder) {
-		for _, r := range readings {
-			if r.kase == wanted && strings.ContainsAny(r.noun.flags, flags) {
-				found = append(found, r)
-			}
-		}
-	}
-	return found
+	return likeliest(known, c.earlier(before).governed(), func(r reading) bool {
+		return strings.ContainsAny(r.noun.flags, flags) && (r.plural || r.noun.flags != "y")
+	})
 }
 
 // agree returns the gender and the case of a number before a noun.
@@ -435,30 +429,34 @@ func (c *context) agree(n int64, readings []reading) (gender, kase byte, ok bool
 	return 'm', c.kase('n'), false
 }
 
-// orderedBy returns how an ordinal number agrees with a noun near it, which it does if the noun is often numbered and
-// is no count of the number.
-func (c *context) orderedBy(n int64, readings []reading, governed string) (reading, bool) {
-	for _, list := range [][]reading{singular(readings), readings} {
-		for _, wanted := range []byte(governed + caseOrder) {
-			for _, r := range list {
-				if r.noun != nil && r.kase == wanted && r.noun.takesOrdinals(n) {
-					return r, true
-				}
+// likeliest returns the first reading for which a condition holds, in one of the governed cases rather than another.
+func likeliest(readings []reading, governed string, holds func(reading) bool) (reading, bool) {
+	for _, wanted := range []byte(governed + caseOrder) {
+		for _, r := range readings {
+			if r.kase == wanted && holds(r) {
+				return r, true
 			}
 		}
 	}
 	return reading{}, false
 }
 
+// orderedBy returns how an ordinal number agrees with a noun near it, which it does if the noun is often numbered and
+// is no count of the number.
+func (c *context) orderedBy(n int64, readings []reading, governed string) (reading, bool) {
+	takes := func(r reading) bool { return r.noun != nil && r.noun.takesOrdinals(n) }
+	if r, ok := likeliest(singular(readings), governed, takes); ok {
+		return r, true
+	}
+	return likeliest(readings, governed, takes)
+}
+
 // chosen returns the first reading of an ordinal number that agrees with a noun and the preposition before it, or with
 // one of these.
 func (c *context) chosen(options, nouns []reading) reading {
-	for _, wanted := range []byte(c.governed() + caseOrder) {
-		for _, o := range options {
-			if o.kase == wanted && slices.ContainsFunc(nouns, o.agreesWith) {
-				return o
-			}
-		}
+	agrees := func(r reading) bool { return slices.ContainsFunc(nouns, r.agreesWith) }
+	if r, ok := likeliest(options, c.governed(), agrees); ok {
+		return r
 	}
 	for _, wanted := range []byte(c.governed()) {
 		if i := slices.IndexFunc(options, func(o reading) bool { return o.kase == wanted }); i >= 0 {

@@ -181,10 +181,8 @@ func sayRoman(c *context) (string, bool) {
 	if r, ok := c.orderedBy(n, c.nounAfter(), c.governed()); ok {
 		return c.locale.ordered(n, r), true
 	}
-	if known := c.nounBefore("!r"); len(known) > 0 && c.title() != "" {
-		return c.ruler(n, known[0]), true
-	}
-	return "", false
+	r, ok := c.nounBefore("!r")
+	return c.ruler(n, r), ok && c.title() != ""
 }
 
 // sayRomans says "XVIII–XIX вв.".
@@ -205,7 +203,7 @@ func sayRomans(c *context) (string, bool) {
 
 // ruler says the number after a noun, which is part of the name if that is a ruler's.
 func (c *context) ruler(n int64, r reading) string {
-	if r.noun.flags != "r" {
+	if r.noun == nil || r.noun.flags != "r" {
 		return c.locale.ordered(n, r)
 	}
 	if r.gender == 'm' && r.kase == 'a' {
@@ -243,7 +241,8 @@ func sayDeclined(c *context) (string, bool) {
 	case readings == nil && len(written) == 4 && plausibleYear(written) && c.isAfter("bare"):
 		return l.ordered(n, reading{gender: 'm', kase: c.kase('n')}), true
 	case readings == nil && n >= 1000:
-		if r, ok := c.orderedBy(n, c.nounBefore("y"), ""); ok {
+		isYears := func(r reading) bool { return r.noun.flags == "y" && n < 3000 }
+		if r, ok := likeliest(t.forms[strings.ToLower(c.before())], "", isYears); ok {
 			return l.ordered(n, r), true
 		}
 	}
@@ -438,12 +437,8 @@ func sayPolishOrdinal(c *context) (string, bool) {
 	if n%10 == 0 && n <= 90 {
 		flags = "!y" // a decade
 	}
-	for _, r := range c.nounBefore(flags) {
-		if r.plural || r.noun.flags != "y" {
-			return c.locale.ordered(n, r) + c.ordinalStop(), true
-		}
-	}
-	return "", false
+	r, ok := c.nounBefore(flags)
+	return c.locale.ordered(n, r) + c.ordinalStop(), ok
 }
 
 // ordinalStop returns the full stop of an ordinal number that ends the sentence, too.
