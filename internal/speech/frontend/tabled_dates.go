@@ -198,7 +198,8 @@ func sayTabledTime(c *context) (string, bool) {
 		return c.tabledClock(hour, minute, len(c.groups) > 4 && c.groups[4] != ""), true
 	}
 	if and := t.words["and seconds"]; and != "" {
-		return sayClock(c, hour, minute) + " " + and + " " + c.quantity(strconv.FormatInt(number(second), 10), c.locale.units["s"]), true
+		seconds := c.quantity(strconv.FormatInt(number(second), 10), c.locale.units["s"])
+		return sayClock(c, hour, minute) + " " + and + " " + seconds, true
 	}
 	return c.withSeconds(hour, minute, second), true
 }
