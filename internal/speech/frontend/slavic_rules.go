@@ -372,7 +372,7 @@ func (c *context) fractionIn(whole, over, under string, kase byte) (string, bool
 	switch {
 	case top == 0 || bottom < 2 || bottom > 100 || top >= bottom:
 		return l.integer(over) + " " + l.integer(under) + of, whole == "" && max(len(over), len(under)) < 4
-	case whole == "" && top == 1 && bottom == 2 && t.words["half m"] != "" && (of != "" || c.hasPart()):
+	case whole == "" && top == 1 && bottom == 2 && t.words["half m"] != "" && of != "":
 		return t.words["half m"] + of, true
 	case whole != "" && top == 1 && bottom == 2:
 		return c.amountIn(whole, 'm', kase) + " " + t.words["half"] + of, true
@@ -387,11 +387,6 @@ func (c *context) fractionIn(whole, over, under string, kase byte) (string, bool
 		r.kase = 'g'
 	}
 	return whole + l.cardinal(top, 'f', kase) + " " + l.ordered(bottom, r) + of, true
-}
-
-// hasPart reports whether a noun follows of which there is a part.
-func (c *context) hasPart() bool {
-	return slices.ContainsFunc(c.nounAfter(), func(r reading) bool { return r.kase == 'g' && !r.plural })
 }
 
 // sayEnding says "5-го" as an ordinal number, and "5-ти" as a cardinal one.
