@@ -111,7 +111,7 @@ func sayGermanDate(c *context) (string, bool) {
 	if c.isAfter("part") {
 		return "", false
 	}
-	spoken, ok := sayDated(c, c.groups[1], c.groups[2], c.groups[3]+c.groups[4])
+	spoken, ok := sayDated(c, c.groups[1], c.groups[2], c.groups[3]+c.groups[4], "")
 	return spoken + c.stop(c.groups[0], c.after), ok
 }
 

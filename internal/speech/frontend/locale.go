@@ -36,7 +36,6 @@ type locale struct {
 	american bool   // the month comes before the day
 	emoji    func() map[string]string
 	names    map[string]map[string]string                 // of characters, by "mark", "sign" and "symbol"; see tables
-	slavic   *slavic                                      // the tables of Polish or Russian, nil in other languages
 	tables   *tables                                      // nil if the language has none
 	ordinals string                                       // the set of rules for ordinal numbers
 	clocked  func(c *context, hour, minute string) string // says a time of the day
@@ -151,11 +150,7 @@ func (l *locale) integer(digits string) string {
 }
 
 func (l *locale) spell(set string, n int64) string {
-	spoken := strings.ReplaceAll(l.speller.spell(set, n), ",", "")
-	if l.slavic != nil {
-		return l.slavic.corrected(set, spoken)
-	}
-	return spoken
+	return l.tables.corrected(set, strings.ReplaceAll(l.speller.spell(set, n), ",", ""))
 }
 
 // digits reads a number digit by digit; other characters become pauses.

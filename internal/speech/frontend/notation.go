@@ -59,7 +59,11 @@ func sayRatio(c *context) (string, bool) {
 	if c.previous() == ':' || strings.HasPrefix(c.after, ":") {
 		return "", false
 	}
-	return c.locale.integer(c.groups[1]) + " " + c.locale.tables.words["ratio"] + " " + c.locale.integer(c.groups[2]), true
+	l, second := c.locale, c.locale.integer(c.groups[2])
+	if kase := l.tables.words["ratio case"]; kase != "" {
+		second = c.amountIn(c.groups[2], 'm', kase[0])
+	}
+	return l.integer(c.groups[1]) + l.tables.spaced("ratio") + second, true
 }
 
 // notationRules match notations that all languages share: models of aircraft, which look like ranges, exponents of a
@@ -89,8 +93,6 @@ func sayRaised(c *context) (string, bool) {
 	switch {
 	case !isDigit(rune(base[0])):
 		base = strings.TrimSpace(strings.Join(strings.Split(base, ""), " "))
-	case l.slavic != nil:
-		base = c.slavicAmount(base, 'm', 'n')
 	default:
 		base = c.amount(base, 0)
 	}

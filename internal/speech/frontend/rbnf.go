@@ -34,11 +34,16 @@ func parseRules(content string) speller {
 			name = line
 			continue
 		}
-		if rule, ok := parseRule(base, strings.TrimSuffix(text, ";")); ok {
-			s[name] = append(s[name], rule)
-		}
+		s.learn(name, base, strings.TrimSuffix(text, ";"))
 	}
 	return s
+}
+
+// learn adds a rule to those of a name.
+func (s speller) learn(name, base, text string) {
+	if rule, ok := parseRule(base, text); ok {
+		s[name] = append(s[name], rule)
+	}
 }
 
 // parseRule reads a rule of whole numbers. The others (negative numbers, fractions, infinity) are spelled by this

@@ -106,7 +106,7 @@ func (l *locale) dateInOrder(written, order string) (string, bool) {
 	if len(of) != len(order) || of['m'] == "" || of['d'] == "" {
 		return "", false
 	}
-	return sayDated(&context{scanner: &scanner{locale: l}}, of['d'], of['m'], of['y'])
+	return sayDated(&context{scanner: &scanner{locale: l}}, of['d'], of['m'], of['y'], "")
 }
 
 // byRulesOf reads a text by the rules of one kind, if one applies to all of it.

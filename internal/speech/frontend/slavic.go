@@ -1,54 +1,48 @@
 package frontend
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
-// slavic has what is known of a language whose nouns and numbers have cases, Polish or Russian, beside the tables that
-// all languages have. A case is a letter: nominative, genitive, dative, accusative, instrumental, or prepositional,
-// which Polish calls locative. The rows of its table are of these kinds, too:
+// declension has what is known of the nouns of a language whose nouns and numbers have cases, Polish or Russian. A case
+// is a letter: nominative, genitive, dative, accusative, instrumental, or prepositional, which Polish calls locative.
+// The rows of its table are of these kinds, too, and units have the name of a noun and a template, see declinable:
 //
-//	case              a case, and how the names of the rules for numbers in it end
-//	prep, clock       cases, and prepositions that govern them, and that govern them before an hour
 //	declined          a gender with flags, and the forms of a noun
 //	paradigm          a pattern and the forms that follow from what it matches, see paradigm
 //	guess, suffix     endings of nouns, and those that are written after ordinal numbers, and what they may be
-//	count             endings that are written after cardinal numbers, and the case
-//	monthly           abbreviations, and the forms of a month
-//	year, century     abbreviations, the noun, and for a date without a year's word that word
-//	measure, coin     symbols, a noun, a template, and for a currency a hundredth
-//	power             a symbol and a noun
-//	decimal           a denominator, and its name after one and many, in the nominative and the genitive
 //	correct           part of the name of rules for numbers, and what is to be replaced by what in what they spell
-type slavic struct {
-	russian     bool
-	rows        map[string][][]string // by their kind, without it
-	cases       map[string]string     // the ending of the names of sets of rules, by case
-	governs     map[string]string     // the cases after a preposition, the likeliest first
-	clocks      map[string]string     // the case of an hour after a preposition, where it is another
-	forms       map[string][]reading  // readings of a word, in lower case
-	endings     map[string][]reading  // readings of a word that is not in the table, by its ending
-	suffixes    map[string][]reading  // the endings that are written after ordinal numbers: "5-го"
-	counts      map[string]string     // the case by the endings that are written after cardinal numbers: "5-ти"
-	decimals    map[string]string
-	years       map[string]string // the noun by the abbreviation after a year
-	spans       map[string]string // and by that after two years
-	nouns       map[string]*noun  // by the first form
-	scales      map[string]*noun
-	centuries   map[string]*noun
-	units       map[string]slavicUnit
-	months      []*noun
+//
+// Rows of other kinds have words and what is said of each:
+//
+//	case              a case, and how the names of the rules for numbers in it end
+//	prep, clock       prepositions, and the cases that they govern, the likeliest first, and govern before an hour
+//	count             endings that are written after cardinal numbers, and the case
+//	year, years       abbreviations after a year and after two, and the noun
+//	century           abbreviations, and the noun
+//	decimal           a denominator, and its name after one and many, in the nominative and the genitive
+//	collective        a noun, and the numbers of two and more of it
+type declension struct {
+	nouns       map[string]*noun     // by the first form
+	forms       map[string][]reading // readings of a word, in lower case
+	guesses     map[string][]reading // of nouns, by their endings
+	suffixes    map[string][]reading // of ordinal numbers, by the endings that are written after them
+	pairs       map[string]map[string]string
 	paradigms   []paradigm
-	monthNumber map[string]int // by every way to write a month after a day
+	corrections [][]string
 }
 
 // noun has the forms of a noun by s or x for singular and plural, and case.
 type noun struct {
-	gender byte   // m, f or n; p for men, x where there is only a plural
-	flags  string // ! if ordinal numbers stand before it; y if only years' do; r if it is the name of rulers
-	forms  map[string]string
+	gender byte // m, f or n; p for men, x where there is only a plural
+	// flags has ! if ordinal numbers stand before it, y if only years' do, r if it is the name of rulers, and M if it is
+	// the name of a month
+	flags string
+	forms map[string]string
 }
 
 // paradigm has the forms of the nouns for which a pattern matches "s", the gender with flags, and the nominative,
@@ -67,133 +61,94 @@ type reading struct {
 	noun   *noun // nil if it is guessed
 }
 
-// slavicUnit is a unit or a currency. In its template, "_" is the noun. Texts with strokes between them are for one,
-// few, many, and a part of it.
-type slavicUnit struct {
-	noun     *noun
-	template string
-	sub      *noun // a hundredth of a currency
+// declinable has the noun of a unit or a currency, and that of a hundredth. In the template, "_" is the noun. Texts
+// with strokes between them are for one, few, many, and a part of it.
+type declinable struct {
+	noun, part *noun
+	template   string
 }
 
-func parseSlavic(table string, russian bool) *slavic {
-	g := &slavic{
-		russian: russian, rows: make(map[string][][]string), forms: make(map[string][]reading),
-		nouns: make(map[string]*noun), scales: make(map[string]*noun), centuries: make(map[string]*noun),
-		units: make(map[string]slavicUnit), monthNumber: make(map[string]int),
+func newDeclension() declension {
+	return declension{
+		nouns: make(map[string]*noun), forms: make(map[string][]reading), guesses: make(map[string][]reading),
+		suffixes: make(map[string][]reading), pairs: make(map[string]map[string]string),
 	}
-	for row := range rows(table, 5) {
-		g.rows[row[0]] = append(g.rows[row[0]], row[1:])
-	}
-	g.cases, g.governs, g.clocks = g.pairs("case", 0, 1), g.pairs("prep", 1, 0), g.pairs("clock", 1, 0)
-	g.counts, g.decimals = g.pairs("count", 0, 1), g.pairs("decimal", 0, 1)
-	g.years, g.spans = g.pairs("year", 0, 1), g.pairs("years", 0, 1)
-	g.endings, g.suffixes = parseReadings(g.pairs("guess", 0, 1)), parseReadings(g.pairs("suffix", 0, 1))
-	for _, row := range g.rows["paradigm"] {
-		g.paradigms = append(g.paradigms, paradigm{regexp.MustCompile(row[0]), row[1]})
-	}
-	for _, row := range g.rows["declined"] {
-		g.addNoun(row[0], strings.Fields(row[1]))
-	}
-	for i, row := range g.rows["monthly"] {
-		month := g.addNoun("m", strings.Fields(row[1]))
-		g.months = append(g.months, month)
-		for short := range strings.FieldsSeq(row[0] + " " + month.forms["sg"]) {
-			g.monthNumber[short] = i + 1
-		}
-	}
-	for _, readings := range g.forms {
-		slices.SortFunc(readings, compareReadings)
-	}
-	g.addUnits()
-	return g
 }
 
-// compareReadings puts the likeliest case first, and singular before plural.
-func compareReadings(a, b reading) int {
-	rank := func(r reading) int {
-		plural := 0
-		if r.plural {
-			plural = 1
-		}
-		return strings.IndexByte(caseOrder, r.kase)<<9 | plural<<8 | int(r.gender)
+// declines reports whether nouns and numbers have cases.
+func (t *tables) declines() bool { return len(t.paradigms) > 0 }
+
+// isRussian reports whether the language is Russian rather than Polish: nouns after numbers such as 21 are singular, as
+// are those after few, and hours are counted.
+func (t *tables) isRussian() bool { return t.words["language"] == "ru" }
+
+// learnGrammar adds a row about cases.
+func (t *tables) learnGrammar(kind, key, value, third string) {
+	switch kind {
+	case "correct":
+		t.corrections = append(t.corrections, []string{key, value, third})
+	case "paradigm":
+		t.paradigms = append(t.paradigms, paradigm{regexp.MustCompile(key), value})
+	case "declined":
+		t.addNoun(key, strings.Fields(value))
 	}
-	return rank(a) - rank(b)
+	if t.pairs[kind] == nil {
+		t.pairs[kind] = make(map[string]string)
+	}
+	for word := range strings.FieldsSeq(key) {
+		switch kind {
+		case "guess":
+			t.guesses[word] = parseReadings(value)
+		case "suffix":
+			t.suffixes[word] = parseReadings(value)
+		}
+		t.pairs[kind][word] = value
+	}
 }
 
-// pairs returns one field of rows by each word of another.
-func (g *slavic) pairs(kind string, key, value int) map[string]string {
-	pairs := make(map[string]string)
-	for _, row := range g.rows[kind] {
-		for word := range strings.FieldsSeq(row[key]) {
-			pairs[word] = row[value]
-		}
-	}
-	return pairs
+// rank is lower for likelier cases, and for singular than for plural.
+func (r reading) rank() int {
+	return strings.IndexByte(caseOrder, r.kase)<<9 | map[bool]int{true: 1}[r.plural]<<8 | int(r.gender)
 }
 
-// column returns the words of the first fields of rows.
-func (g *slavic) column(kinds ...string) (all []string) {
-	for _, kind := range kinds {
-		for _, row := range g.rows[kind] {
-			all = append(all, strings.Fields(row[0])...)
-		}
-	}
-	return all
-}
-
-func (g *slavic) addUnits() {
-	for _, row := range slices.Concat(g.rows["measure"], g.rows["coin"]) {
-		for symbol := range strings.FieldsSeq(row[0]) {
-			g.units[strings.TrimSuffix(symbol, ".")] = slavicUnit{g.nouns[row[1]], row[2], g.nouns[row[3]]}
-		}
-	}
-	for short, name := range g.pairs("century", 0, 1) {
-		g.centuries[short] = g.nouns[name]
-	}
-	for _, row := range g.rows["power"] {
-		g.scales[strings.TrimSuffix(row[0], ".")] = g.nouns[row[1]]
-	}
-}
+func (d *declension) keys(kind string) []string { return slices.Collect(maps.Keys(d.pairs[kind])) }
 
 // parseReadings reads texts such as "fsg mxn": feminine, singular, genitive, or masculine, plural, nominative.
-func parseReadings(texts map[string]string) map[string][]reading {
-	all := make(map[string][]reading, len(texts))
-	for key, text := range texts {
-		for code := range strings.FieldsSeq(text) {
-			all[key] = append(all[key], reading{gender: code[0], plural: code[1] == 'x', kase: code[2]})
-		}
+func parseReadings(text string) (all []reading) {
+	for code := range strings.FieldsSeq(text) {
+		all = append(all, reading{gender: code[0], plural: code[1] == 'x', kase: code[2]})
 	}
 	return all
 }
 
 // addNoun adds a noun by its gender with flags, and five forms: singular nominative, genitive and prepositional, plural
 // nominative and genitive. The others follow from these.
-func (g *slavic) addNoun(class string, f []string) *noun {
+func (d *declension) addNoun(class string, f []string) {
 	n := &noun{gender: class[0], flags: class[1:], forms: map[string]string{"sn": f[0], "sg": f[1], "sp": f[2]}}
-	g.decline(n, "s"+class, f[:3])
+	d.decline(n, "s"+class, f[:3])
 	if len(f) > 3 {
-		g.decline(n, "x"+class, append(f[3:5:5], f[2]))
+		d.decline(n, "x"+class, append(f[3:5:5], f[2]))
 	}
 	for cell, form := range n.forms {
 		gender := n.gender
 		if gender == 'x' {
 			gender = 'n'
 		}
-		g.forms[form] = append(g.forms[form], reading{gender, cell[0] == 'x' || n.gender == 'x', cell[1], n})
+		d.forms[form] = append(d.forms[form], reading{gender, cell[0] == 'x' || n.gender == 'x', cell[1], n})
+		slices.SortFunc(d.forms[form], func(a, b reading) int { return a.rank() - b.rank() })
 	}
-	if g.nouns[f[0]] == nil {
-		g.nouns[f[0]] = n
+	if d.nouns[f[0]] == nil {
+		d.nouns[f[0]] = n
 	}
-	return n
 }
 
 // caseOrder has the cases, the likeliest first.
 const caseOrder = "nagpdi"
 
 // decline adds the forms that follow from some forms of the singular or the plural of a class.
-func (g *slavic) decline(n *noun, class string, forms []string) {
+func (d *declension) decline(n *noun, class string, forms []string) {
 	text := class + " " + strings.Join(forms, " ")
-	for _, p := range g.paradigms {
+	for _, p := range d.paradigms {
 		match := p.pattern.FindStringSubmatchIndex(text)
 		if match == nil {
 			continue
@@ -206,9 +161,39 @@ func (g *slavic) decline(n *noun, class string, forms []string) {
 	}
 }
 
+// flagged returns the forms of the nouns with a flag.
+func (d *declension) flagged(flag string) (forms []string) {
+	for form, readings := range d.forms {
+		if slices.ContainsFunc(readings, func(r reading) bool { return strings.Contains(r.noun.flags, flag) }) {
+			forms = append(forms, form)
+		}
+	}
+	return forms
+}
+
+// declinableOf returns a unit with its noun, of which the measure has the name.
+func (d *declension) declinableOf(m measure) measure {
+	m.noun, m.part, m.template, m.sub = d.nouns[m.one], d.nouns[m.subOne], m.many, m.subOne
+	if m.template == m.one {
+		m.template = "_"
+	}
+	m.one, m.many = m.say(0, m.noun.forms["sa"]), m.say(2, m.noun.forms["xg"])
+	return m
+}
+
+// say returns the name of a unit, with the form of its noun, for one, few, many or a part.
+func (u declinable) say(count int, noun string) string {
+	var out []string
+	for part := range strings.FieldsSeq(u.template) {
+		forms := strings.Split(part, "/")
+		out = append(out, forms[min(count, len(forms)-1)])
+	}
+	return strings.ReplaceAll(strings.Join(out, " "), "_", noun)
+}
+
 // category returns the plural category of a number.
-func (g *slavic) category(n int64) string {
-	if category := slavicPlural(n); g.russian || n == 1 || category != "one" {
+func (t *tables) category(n int64) string {
+	if category := slavicPlural(n); t.isRussian() || n == 1 || category != "one" {
 		return category
 	}
 	return "other"
@@ -216,16 +201,16 @@ func (g *slavic) category(n int64) string {
 
 // countCases returns the cases of a number before a noun, by the form of that: "two books" are nominative or accusative
 // where the noun is genitive in Russian.
-func (g *slavic) countCases(category string, r reading) string {
-	men, few := r.gender == 'p', category == "few"
+func (t *tables) countCases(category string, r reading) string {
+	men, few, russian := r.gender == 'p', category == "few", t.isRussian()
 	switch {
 	case category == "one" && !r.plural, r.plural && strings.IndexByte("dip", r.kase) >= 0:
 		return string(r.kase)
-	case few && g.russian && !r.plural && r.kase == 'g', few && !g.russian && r.plural && r.kase == 'n':
+	case few && russian && !r.plural && r.kase == 'g', few && !russian && r.plural && r.kase == 'n':
 		return "na"
 	case category == "one" || !r.plural || r.kase != 'g':
 		return ""
-	case men && (few || !g.russian):
+	case men && (few || !russian):
 		return "ag"
 	case few:
 		return "g"
@@ -235,14 +220,13 @@ func (g *slavic) countCases(category string, r reading) string {
 }
 
 // form returns the form of a noun after a number in a case.
-func (g *slavic) form(n *noun, count int64, kase byte) string {
-	category := g.category(count)
-	switch {
+func (t *tables) form(n *noun, count int64, kase byte) string {
+	switch category := t.category(count); {
 	case category == "one":
 		return n.forms["s"+string(kase)]
 	case kase != 'n' && kase != 'a':
 		return n.forms["x"+string(kase)]
-	case category == "few" && g.russian:
+	case category == "few" && t.isRussian():
 		return n.forms["sg"]
 	case category == "few":
 		return n.forms["xn"]
@@ -252,25 +236,56 @@ func (g *slavic) form(n *noun, count int64, kase byte) string {
 }
 
 // readings returns the readings of a word.
-func (g *slavic) readings(word string) []reading {
+func (d *declension) readings(word string) []reading {
 	word = strings.ToLower(word)
-	if known := g.forms[word]; known != nil {
+	if known := d.forms[word]; known != nil {
 		return known
 	}
 	for i := range word {
-		if readings := g.endings[word[i:]]; readings != nil {
+		if readings := d.guesses[word[i:]]; readings != nil {
 			return readings
 		}
 	}
 	return nil
 }
 
+func singular(readings []reading) []reading {
+	return slices.DeleteFunc(slices.Clone(readings), func(r reading) bool {
+		return r.plural && (r.noun == nil || r.noun.gender != 'x')
+	})
+}
+
+// isOfYears reports whether a noun is "годах" or the like, which follow years and no counts of them.
+func isOfYears(r reading) bool {
+	return r.noun != nil && r.noun.flags == "y" && r.plural && r.kase != 'g'
+}
+
+func (r reading) isSingular() bool { return !r.plural }
+
+func (r reading) agreesWith(noun reading) bool {
+	return r.kase == noun.kase && r.plural == noun.plural && (r.plural || r.gender == noun.gender)
+}
+
+func (n *noun) takesOrdinals(number int64) bool {
+	return strings.Contains(n.flags, "!") || n.flags == "y" && number >= 1000 && number < 3000
+}
+
+// corrected replaces errors of the rules of numbers, and spellings that engines read wrongly.
+func (d *declension) corrected(set, spoken string) string {
+	for _, row := range d.corrections {
+		if strings.Contains(set, row[0]) {
+			spoken = strings.ReplaceAll(spoken, row[1], row[2])
+		}
+	}
+	return spoken
+}
+
 var slavicGenders = map[byte]string{'m': "masculine", 'f': "feminine", 'n': "neuter", 'p': "masculine"}
 
-// counted spells a cardinal number.
-func (l *locale) counted(n int64, gender, kase byte) string {
-	set := "%spellout-cardinal-" + slavicGenders[gender] + l.slavic.cases[string(kase)]
-	if gender == 'p' && !l.slavic.russian && (kase == 'n' || kase == 'a') {
+// cardinal spells a cardinal number in a case.
+func (l *locale) cardinal(n int64, gender, kase byte) string {
+	set := "%spellout-cardinal-" + slavicGenders[gender] + l.tables.pairs["case"][string(kase)]
+	if gender == 'p' && !l.tables.isRussian() && (kase == 'n' || kase == 'a') {
 		set += "-personal"
 	}
 	if spoken := l.spell(set, n); spoken != "" {
@@ -285,30 +300,168 @@ func (l *locale) ordered(n int64, r reading) string {
 	if r.plural {
 		gender = "plural"
 	}
-	set := "%spellout-ordinal-" + gender + l.slavic.cases[string(r.kase)]
+	set := "%spellout-ordinal-" + gender + l.tables.pairs["case"][string(r.kase)]
 	hundreds := n % 1000
-	if !l.slavic.russian || hundreds%100 != 0 || hundreds < 200 {
+	if !l.tables.isRussian() || hundreds%100 != 0 || hundreds < 200 {
 		return l.spell(set, n)
 	}
-	spoken := strings.TrimSuffix(l.counted(hundreds, 'f', 'g'), "сот") + l.spell(set, 100)
+	spoken := strings.TrimSuffix(l.cardinal(hundreds, 'f', 'g'), "сот") + l.spell(set, 100)
 	if n > 1000 {
-		spoken = strings.TrimPrefix(l.counted(n-hundreds, 'f', 'n'), "одна ") + " " + spoken
+		spoken = strings.TrimPrefix(l.cardinal(n-hundreds, 'f', 'n'), "одна ") + " " + spoken
 	}
 	return spoken
 }
 
-// corrected replaces errors of the rules of numbers, and spellings that engines read wrongly.
-func (g *slavic) corrected(set, spoken string) string {
-	for _, row := range g.rows["correct"] {
-		if strings.Contains(set, row[0]) {
-			spoken = strings.ReplaceAll(spoken, row[1], row[2])
+// governed returns the cases after the word before the position, the likeliest first, or "".
+func (c *context) governed() string {
+	before := c.before()
+	if sign := c.previous(); before == "" && strings.ContainsRune("+-−", sign) {
+		s := *c.scanner
+		s.at -= utf8.RuneLen(sign)
+		return (&context{scanner: &s}).governed()
+	}
+	if utf8.RuneCountInString(before) == 1 && strings.HasSuffix(strings.TrimRight(c.text[:c.at], " "), ".") {
+		return "" // an abbreviation
+	}
+	if before != "" && strings.Contains("aiи", strings.ToLower(before)) {
+		if between := amountBetween.FindStringSubmatch(c.text[max(0, c.at-60):c.at]); between != nil {
+			before = between[1]
 		}
 	}
-	return spoken
+	return c.locale.tables.pairs["prep"][strings.ToLower(before)]
 }
 
-// dotted returns a pattern of texts, of which a full stop at the end may be missing, and one within may be followed by
-// a space.
-func dotted(texts []string) string {
-	return strings.TrimSuffix(strings.NewReplacer(`\.|`, `\.?|`, `\.`, `\.\s?`).Replace(alternatives(texts)+"|"), "|")
+// amountBetween matches the first of two amounts and the conjunction after it.
+var amountBetween = regexp.MustCompile(`(?i)(?:^|\PL)(między|pomiędzy|между)\s[\d.,]+\s(?:a|i|и)\s$`)
+
+// kase returns the case after the word before the position, or another if there is none.
+func (c *context) kase(otherwise byte) byte {
+	if governed := c.governed(); governed != "" {
+		return governed[0]
+	}
+	return otherwise
+}
+
+// clockCase returns the case of a day or an hour by the word before it, or another if that is no preposition.
+func (c *context) clockCase(otherwise byte) byte {
+	if kase := c.locale.tables.pairs["clock"][strings.ToLower(c.before())]; kase != "" {
+		return kase[0]
+	}
+	return c.kase(otherwise)
+}
+
+// dayCase returns the case of a day by the word before it: "on the third" is genitive without a preposition.
+func (c *context) dayCase() byte {
+	if c.isAfter("today") {
+		return 'n'
+	}
+	return c.clockCase('g')
+}
+
+// declined returns a noun in the case of the preposition before the position.
+func (c *context) declined(name string) string {
+	noun, kase := c.locale.tables.nouns[name], c.kase('n')
+	if noun == nil {
+		return name
+	}
+	if i := strings.IndexAny(c.governed(), "dp"); i >= 0 {
+		kase = c.governed()[i]
+	}
+	return noun.forms["s"+string(kase)]
+}
+
+// likeAdjective reports whether a word in lower case is no noun by its ending.
+func (t *tables) likeAdjective(word string) bool {
+	for i := range word {
+		if i > 0 && t.sets["adjective"][word[i:]] {
+			return t.forms[word] == nil
+		}
+	}
+	return false
+}
+
+// nounAfter returns the readings of the noun after the position.
+func (c *context) nounAfter() []reading {
+	t, word := c.locale.tables, c.next()
+	lower := strings.ToLower(word)
+	if word == "" || t.pairs["prep"][lower] != "" || t.sets["little"][lower] || slices.Contains(t.bare, lower) {
+		return nil
+	}
+	if t.likeAdjective(lower) {
+		_, rest, _ := strings.Cut(c.after[:min(len(c.after), 120)], word)
+		second := firstWord(strings.TrimPrefix(rest, " "))
+		if t.readings(second) != nil && t.pairs["prep"][second] == "" {
+			return t.readings(second)
+		}
+	}
+	return t.readings(word)
+}
+
+// nounBefore returns the likeliest reading of the noun before the position, if it has one of the flags, with a plural
+// where years are counted.
+func (c *context) nounBefore(flags string) (reading, bool) {
+	before := c.before()
+	known := c.locale.tables.forms[strings.ToLower(before)]
+	if known == nil {
+		return reading{}, false
+	}
+	return likeliest(known, c.earlier(before).governed(), func(r reading) bool {
+		return strings.ContainsAny(r.noun.flags, flags) && (r.plural || r.noun.flags != "y")
+	})
+}
+
+// agree returns the gender and the case of a number before a noun.
+func (c *context) agree(n int64, readings []reading) (gender, kase byte, ok bool) {
+	t, governed := c.locale.tables, c.governed()
+	category := t.category(n)
+	if category == "few" && strings.IndexByte(governed, 'g') < 0 { // else nouns in the genitive are guessed of verbs
+		readings = slices.DeleteFunc(slices.Clone(readings), func(r reading) bool {
+			return r.noun == nil && r.plural && r.kase == 'g' && r.gender != 'p'
+		})
+	}
+	for _, wanted := range []byte(governed + caseOrder) {
+		for _, r := range readings {
+			if strings.IndexByte(t.countCases(category, r), wanted) >= 0 {
+				return r.gender, wanted, true
+			}
+		}
+	}
+	return 'm', c.kase('n'), false
+}
+
+// likeliest returns the first reading for which a condition holds, in one of the governed cases rather than another.
+func likeliest(readings []reading, governed string, holds func(reading) bool) (reading, bool) {
+	for _, wanted := range []byte(governed + caseOrder) {
+		for _, r := range readings {
+			if r.kase == wanted && holds(r) {
+				return r, true
+			}
+		}
+	}
+	return reading{}, false
+}
+
+// orderedBy returns how an ordinal number agrees with a noun near it, which it does if the noun is often numbered and
+// is no count of the number.
+func (c *context) orderedBy(n int64, readings []reading, governed string) (reading, bool) {
+	takes := func(r reading) bool { return r.noun != nil && r.noun.takesOrdinals(n) }
+	if r, ok := likeliest(singular(readings), governed, takes); ok {
+		return r, true
+	}
+	return likeliest(readings, governed, takes)
+}
+
+// chosen returns the first reading of an ordinal number that agrees with a noun and the preposition before it, or with
+// one of these.
+func (c *context) chosen(options, nouns []reading) reading {
+	agrees := func(r reading) bool { return slices.ContainsFunc(nouns, r.agreesWith) }
+	if r, ok := likeliest(options, c.governed(), agrees); ok {
+		return r
+	}
+	for _, wanted := range []byte(c.governed()) {
+		if i := slices.IndexFunc(options, func(o reading) bool { return o.kase == wanted }); i >= 0 {
+			return options[i]
+		}
+	}
+	return options[0]
 }

@@ -28,6 +28,7 @@ var files embed.FS
 //	part                a denominator, and the name of one and of several such parts
 //	unit, money, scale  a symbol, its gender, one, many, and a hundredth, one and many
 //	short               an abbreviation, its long form and its conditions
+//	spell               a set of rules of numbers, a base and a text, which are added to those of the CLDR
 //	rule                a kind, a pattern, in which {N} is a number, and what is said of it, see sayTemplate
 type tables struct {
 	words    map[string]string
@@ -43,8 +44,9 @@ type tables struct {
 	bare     []string          // abbreviations without a full stop
 	said     map[string]string // the full names of months by those in monthOf
 	own      []rule            // of which the table has the patterns
-	grouped  string            // the pattern of numbers with separators of thousands
-	plain    string            // and of those without
+	declension
+	grouped string // the pattern of numbers with separators of thousands
+	plain   string // and of those without
 }
 
 // measure is a unit or a currency.
@@ -52,6 +54,7 @@ type measure struct {
 	gender      byte
 	one, many   string
 	subOne, sub string // one and many hundredths of a currency
+	declinable
 }
 
 // abbreviation is an abbreviation's long form, which may have another one for women after a stroke. The conditions are
@@ -90,11 +93,11 @@ var tabled = map[string]func() *locale{
 	"it":     sync.OnceValue(func() *locale { return newTabled("it", "it", "it") }),
 	"nl":     sync.OnceValue(func() *locale { return newTabled("nl", "nl", "nl") }),
 	"de":     sync.OnceValue(newGerman),
-	"pl":     sync.OnceValue(newPolish),
+	"pl":     sync.OnceValue(func() *locale { return newSlavic("pl") }),
 	"pt":     sync.OnceValue(func() *locale { return newTabled("pt-PT", "pt", "pt", "pt-PT") }),
 	"pt-br":  sync.OnceValue(func() *locale { return newTabled("pt", "pt", "pt") }),
-	"ru":     sync.OnceValue(newRussian),
-	"ru-lv":  sync.OnceValue(newRussian),
+	"ru":     sync.OnceValue(func() *locale { return newSlavic("ru") }),
+	"ru-lv":  sync.OnceValue(func() *locale { return newSlavic("ru") }),
 }
 
 // file returns the content of an embedded file, or "" if there is none.
@@ -126,7 +129,7 @@ func newTables(numbers, emoji string, names ...string) *locale {
 			genders: make(map[string]byte),
 			monthOf: make(map[string]int), ordinals: make(map[string]string), parts: make(map[string][3]string),
 			money: make(map[string]bool), scales: make(map[string]measure), said: make(map[string]string),
-			grouped: groupedNumeral, plain: plainNumeral,
+			grouped: groupedNumeral, plain: plainNumeral, declension: newDeclension(),
 		},
 		names: map[string]map[string]string{"mark": {}, "sign": {}, "symbol": {}},
 	}
@@ -178,8 +181,12 @@ func (l *locale) learn(row []string) {
 		l.learnWeekday(key, strings.Fields(value), strings.Fields(row[3]))
 	case "unit", "money", "scale":
 		l.learnMeasure(row)
-	default:
+	case "spell":
+		l.speller.learn(key, value, row[3])
+	case "set", "noun", "ending", "month":
 		t.learnWords(row[0], key, strings.Fields(value))
+	default:
+		t.learnGrammar(row[0], key, value, row[3])
 	}
 }
 
@@ -351,6 +358,10 @@ func (c *context) amount(written string, gender byte) string {
 	l := c.locale
 	whole, decimals, mark := l.tables.amountOf(written)
 	switch {
+	case l.tables.declines() && gender == 0:
+		return c.amountIn(written, 'm', 'n')
+	case l.tables.declines():
+		return c.amountIn(written, gender, c.kase('n'))
 	case mark == 0:
 		return c.count(whole, gender)
 	case string(mark) == l.tables.words["decimal"] && l.tables.words["decimals"] == "digits":
@@ -417,6 +428,9 @@ func (l *locale) decimals(digits string) string {
 
 // quantity says an amount with its unit.
 func (c *context) quantity(written string, m measure) string {
+	if m.noun != nil {
+		return c.quantityIn(written, m, c.kase('n'))
+	}
 	t := c.locale.tables
 	whole, _, mark := t.amountOf(written)
 	name := m.many

@@ -3,6 +3,7 @@ package frontend
 import (
 	"cmp"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,9 +16,9 @@ func (l *locale) tabledDateRules() []rule {
 	day := `(\d{1,2})` + l.suffixPattern()
 	return []rule{
 		on(Date, `(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(T\d{2}:\d{2})?(?::\d{2}(?:\.\d+)?)?(Z)?`, sayISODate),
-		on(Date, `(\d{1,2})([/.-])(\d{1,2})([/.-])(\d{4}|\d{2})`, sayTabledDate),
+		on(Date, `(\d{1,2})([/.-])(\d{1,2})([/.-])(\d{4}|\d{2})`+t.yearEnd(), sayTabledDate),
 		unlessAfter(oneOf("/"), on(Date, `(\d{1,2})/(\d{1,2})`, sayShortDate)),
-		on(Date, day+`(?:\s?[-–]\s?`+day+`)?`+of+month+`(?:`+of+`(\d{4})\b)?`, sayTabledDayMonth),
+		on(Date, day+`(?:\s?[-–]\s?`+day+`)?`+of+month+`(?:`+of+`(\d{4})`+t.yearEnd()+`)?`, sayTabledDayMonth),
 		on(Time, `(\d{1,2}):(\d{2})(?::(\d{2}))?(?:\s?(`+clock+`)\b)?`, sayTabledTime),
 		on(Time, `(\d{1,2})\s?(?:`+cmp.Or(t.words["clock unit"], "[hH]")+`)(?:\s?(\d{2}))?(?:\s?min)?`, sayHours),
 		on(Time, `(\d{1,2})\.(\d{2})(?:\s?(`+clock+`)\b)?`, sayDottedTime),
@@ -33,13 +34,16 @@ func (l *locale) monthPattern() string {
 
 // suffixPattern matches the end of an ordinal number, which may be missing.
 func (l *locale) suffixPattern() string {
+	if l.tables.declines() {
+		return ""
+	}
 	return `(?:\.?(?:` + alternatives(slices.Collect(maps.Keys(l.tables.ordinals))) + `))?`
 }
 
 func isDay(digits string) bool { return number(digits) >= 1 && number(digits) <= 31 }
 
 func sayISODate(c *context) (string, bool) {
-	spoken, ok := sayDated(c, c.groups[3], c.groups[2], c.groups[1])
+	spoken, ok := sayDated(c, c.groups[3], c.groups[2], c.groups[1], "")
 	if clock := strings.TrimPrefix(c.groups[4], "T"); clock != "" {
 		hour, minute, _ := strings.Cut(clock, ":")
 		spoken += ", " + c.locale.clocked(c, hour, minute)
@@ -51,35 +55,40 @@ func sayISODate(c *context) (string, bool) {
 	return spoken, ok && !isMixed
 }
 
-// sayDated says a date; it fails if the numbers are none. The year may be missing.
-func sayDated(c *context, day, month, year string) (string, bool) {
-	if c.locale.slavic != nil {
-		return c.locale.slavicDate(day, month, year, c.dayCase())
-	}
-	n, t := number(month), c.locale.tables
+// sayDated says a date; it fails if the numbers are none. The year may be missing, and the month may be a Roman one.
+func sayDated(c *context, day, month, year, word string) (string, bool) {
+	n, t := max(number(month), roman(month)), c.locale.tables
 	if n < 1 || n > 12 || !isDay(day) {
 		return "", false
 	}
 	if c.locale.american {
-		return c.locale.inYear(t.months[n-1]+" "+c.locale.ordinal(number(day))+",", year), true
+		return c.inYear(t.months[n-1]+" "+c.locale.ordinal(number(day))+",", year, word), true
 	}
-	return c.dayOf(day) + c.locale.inYear(t.linked("month")+t.months[n-1], year), true
+	return c.dayOf(day) + c.inYear(t.spaced("of month")+t.months[n-1], year, word), true
 }
 
-// linked returns the preposition before the month or the year of a date, with the spaces around it.
-func (t *tables) linked(unit string) string {
-	if word := t.words["of "+unit]; word != "" {
+// spaced returns a word that links two others, with the spaces around it. A hyphen has none.
+func (t *tables) spaced(name string) string {
+	switch word := t.words[name]; word {
+	case "", " ":
+		return " "
+	case "-":
+		return word
+	default:
 		return " " + word + " "
 	}
-	return " "
 }
 
-// inYear adds a year, which may be "", to a date.
-func (l *locale) inYear(spoken, year string) string {
-	if year == "" {
+// inYear adds a year, which may be "", and the word after it to a date.
+func (c *context) inYear(spoken, year, word string) string {
+	switch t := c.locale.tables; {
+	case year == "":
 		return strings.TrimSuffix(spoken, ",")
+	case t.declines():
+		return spoken + " " + c.locale.yearIn(year, 'g') + c.yearSaid(word)
+	default:
+		return spoken + t.spaced("of year") + c.locale.yearNumber(year)
 	}
-	return spoken + l.tables.linked("year") + l.yearNumber(year)
 }
 
 // inHundreds reports whether a language says a number of four digits in hundreds, as a year or a count.
@@ -109,6 +118,8 @@ func (l *locale) yearNumber(written string) string {
 func (c *context) dayOf(digits string) string {
 	l := c.locale
 	switch n := number(digits); {
+	case l.tables.declines():
+		return l.ordered(n, reading{gender: l.tables.words["day gender"][0], kase: c.dayCase()})
 	case l.tables.hasCapitals():
 		return l.ordinal(n) + c.dayEnding()
 	case l.tables.isEnglish() && c.before() == "the":
@@ -128,10 +139,14 @@ func sayTabledDate(c *context) (string, bool) {
 	if c.groups[2] != c.groups[4] || len(year) == 2 && c.groups[2] != "/" {
 		return "", false
 	}
-	if number(month) > 12 || c.locale.american && c.groups[2] != "." && number(day) <= 12 {
+	if number(month) > 12 && !c.locale.tables.declines() || c.locale.american && c.groups[2] != "." && number(day) <= 12 {
 		day, month = month, day
 	}
-	return sayDated(c, day, month, year)
+	spoken, ok := sayDated(c, day, month, year, c.groups[6])
+	if c.groups[6] != "" {
+		spoken += c.stop(c.groups[0], c.after)
+	}
+	return spoken, ok
 }
 
 // sayShortDate says a day and a month after a word that shows that they are a date.
@@ -144,17 +159,19 @@ func sayShortDate(c *context) (string, bool) {
 	if !isDate || strings.HasPrefix(c.after, "/") || c.hasUnit() {
 		return "", false
 	}
-	return sayDated(c, day, month, "")
+	return sayDated(c, day, month, "", "")
 }
 
 // sayTabledDayMonth says a day, or two, before the name of a month, which may be abbreviated before a year or with a
 // full stop.
 func sayTabledDayMonth(c *context) (string, bool) {
-	day, last, name, dot, year := c.groups[1], c.groups[2], strings.ToLower(c.groups[3]), c.groups[4], c.groups[5]
+	day, last, name := c.groups[1], c.groups[2], strings.ToLower(c.groups[3])
+	dot, year, word := c.groups[4], c.groups[5], c.groups[6]
 	l := c.locale
 	month := l.tables.said[name]
 	isFull, isOrdinal := name == strings.ToLower(month), c.groups[0][len(day)] == '.'
-	isUnclear := !isFull && !isOrdinal && !l.tables.isEnglish() || l.tables.sets["no month"][c.groups[3]]
+	isUnclear := !isFull && !isOrdinal && !l.tables.isEnglish() && !l.tables.declines() ||
+		l.tables.sets["no month"][c.groups[3]]
 	if !isDay(day) || last != "" && !isDay(last) || isUnclear && dot+year == "" {
 		return "", false
 	}
@@ -166,10 +183,10 @@ func sayTabledDayMonth(c *context) (string, bool) {
 	}
 	spoken := c.dayOf(day)
 	if last != "" {
-		spoken += " " + l.tables.words["to"] + " " + c.dayOf(last)
+		spoken += l.tables.spaced("to") + c.dayOf(last)
 	}
-	spoken = l.inYear(spoken+l.tables.linked("month")+month, year)
-	if !isFull && year == "" {
+	spoken = c.inYear(spoken+l.tables.spaced("of month")+month, year, word)
+	if !isFull && year == "" || word != "" {
 		spoken += c.stop(c.groups[0], c.after)
 	}
 	return spoken, true
@@ -186,7 +203,8 @@ func sayTabledTime(c *context) (string, bool) {
 		return c.tabledClock(hour, minute, len(c.groups) > 4 && c.groups[4] != ""), true
 	}
 	if and := t.words["and seconds"]; and != "" {
-		return sayClock(c, hour, minute) + " " + and + " " + c.quantity(noZero(second), c.locale.units["s"]), true
+		seconds := c.quantity(strconv.FormatInt(number(second), 10), c.locale.units["s"])
+		return sayClock(c, hour, minute) + " " + and + " " + seconds, true
 	}
 	return c.withSeconds(hour, minute, second), true
 }
@@ -202,16 +220,19 @@ func (c *context) withSeconds(digits ...string) string {
 // sayHours says "14h30" and "14 h".
 func sayHours(c *context) (string, bool) {
 	if strings.ContainsRune(":,.", c.previous()) || number(c.groups[1]) > 24 || number(c.groups[2]) > 59 ||
-		strings.ContainsRune("'’", firstOf(c.after)) {
+		c.locale.tables.declines() || strings.ContainsRune("'’", firstOf(c.after)) {
 		return "", false
 	}
 	return c.tabledClock(c.groups[1], c.groups[2], true), true
 }
 
+var percentFollows = regexp.MustCompile(`^\s?%`)
+
 // sayDottedTime says "ore 14.30".
 func sayDottedTime(c *context) (string, bool) {
-	isClock := c.isAfter("clock") || c.groups[3] != ""
-	if c.locale.tables.isEnglish() || !isClock || number(c.groups[1]) > 24 || number(c.groups[2]) > 59 {
+	isClock := c.isAfter("clock") || c.groups[3] != "" || c.governed() != "" && !percentFollows.MatchString(c.after)
+	goesOn := strings.HasPrefix(c.after, ".") && isDigit(nextRune(c.after))
+	if c.locale.tables.isEnglish() || !isClock || goesOn || number(c.groups[1]) > 24 || number(c.groups[2]) > 59 {
 		return "", false
 	}
 	return c.tabledClock(c.groups[1], c.groups[2], false), true
@@ -222,6 +243,9 @@ func sayClock(c *context, hour, minute string) string { return c.tabledClock(hou
 // tabledClock says a time, with the word for hours where the language or the text has it.
 func (c *context) tabledClock(hour, minute string, withUnit bool) string {
 	t := c.locale.tables
+	if t.declines() {
+		return c.clockIn(hour, minute, c.clockCase('n'))
+	}
 	spoken := c.quantity(strconv.FormatInt(number(hour), 10), c.locale.units[cmp.Or(t.words["clock unit"], "h")])
 	n := number(minute)
 	if uses := t.words["hours"]; !withUnit && uses != "always" && (uses == "never" || n > 0) {

@@ -43,7 +43,7 @@ func (l *locale) tabledRules(beforeDates, beforeNumbers []rule) []rule {
 			on(Number, `(?:(?:`+t.grouped+`)\b|`+t.plain+`)`, sayTabledNumber),
 			on(Number, `['’](\d00?)`, sayTabledDecade),
 			on(Roman, `([IVXLC]{1,7})(`+suffix+`)?`, sayTabledRoman),
-			on(Abbreviation, `(?:`+cmp.Or(alternatives(t.bare), noText)+`)\.?`, sayBare),
+			on(Abbreviation, `(?i:`+cmp.Or(alternatives(t.bare), noText)+`)\.?`, sayBare),
 			on(Abbreviation, `((?:\pL\.){2,6})|\pL{1,7}\.(?:[ \x{a0}\x{202f}]?-?\pL{1,4}(?:-\pL)?\.){0,3}`, sayLongForm),
 		}, symbolRules())
 }
@@ -53,22 +53,24 @@ func (l *locale) tabledAmountRules() []rule {
 	units := slices.Collect(maps.Keys(l.units))
 	money := slices.DeleteFunc(slices.Clone(units), func(symbol string) bool { return !t.money[symbol] })
 	units = slices.DeleteFunc(units, func(symbol string) bool { return t.money[symbol] })
-	unit, coin, scale := alternatives(units), alternatives(money), l.scalePattern()
+	unit, coin, scale := withSpaces(alternatives(units)), alternatives(money), l.scalePattern()
 	first := slices.DeleteFunc(slices.Clone(money), startsLower)
 	isLetter := func(name string) bool { return len(name) == 1 } // in "5 m high", m is no million
 	names := slices.DeleteFunc(slices.Collect(maps.Keys(t.scales)), isLetter)
 	suffix, numeral := l.suffixPattern(), t.numeral()
+	price, of := `(`+alternatives(first)+`)\s?(\.\d+|`+numeral+`)(?:,[-–—])?`, `\s?(`+unit+`)`
+	stroke, sign := `(?:(\d{1,3})\s)?(\d{1,4})/(\d{1,4})`+suffix, `(?:(\d{1,4})\s?)?([½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])()`
 	return []rule{
-		on(Phone, `(?:\+\d{1,3}|\(\d{1,4}\)|\d{2,5})(?:[ ./\x{a0}\x{202f}-]{1,2}\(?\d{1,9}\)?\d{0,4}){1,6}|\d{9,11}`,
+		on(Phone, `(?:\+\d{1,3}|\(\d{1,4}\)|\d{2,5}|8)(?:[ ./\x{a0}\x{202f}-]{1,2}\(?\d{1,9}\)?\d{0,4}){1,6}|\d{9,11}`,
 			sayTabledPhone),
-		on(Money, `(`+alternatives(first)+`)\s?(\.\d+|`+numeral+`)(?:,[-–—])?(?:\s?(`+scale+`)\b)?`, sayTabledMoney),
-		on(Money, `()(`+numeral+`)(?:,[-–—])?(?:\s?(`+scale+`))?\s?(`+coin+`)`, sayTabledMoney),
-		unlessAfter(oneOf("/"), on(Fraction, `()(\d{1,4})/(\d{1,4})`+suffix+`(?:\s?(`+unit+`)\b)?`, sayTabledFraction)),
-		on(Fraction, `(\d{1,3})\s(\d{1,3})/(\d{1,3})`+suffix+`(?:\s?(`+unit+`)\b)?`, sayTabledFraction),
-		on(Fraction, `(?:(\d{1,4})\s?)?([½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])()(?:\s?(`+unit+`)\b)?`, sayTabledFraction),
+		on(Money, price+`\s?(`+scale+`)`, sayTabledMoney), on(Money, price+`()`, sayTabledMoney),
+		on(Money, `()(`+numeral+`)(?:,[-–—])?(?:\s?(`+scale+`))?[\s\x{a0}\x{202f}]?(`+coin+`)`, sayTabledMoney),
+		unlessAfter(oneOf("/"), on(Fraction, stroke+of, sayTabledFraction)), on(Fraction, sign+of, sayTabledFraction),
+		unlessAfter(oneOf("/"), on(Fraction, stroke+`()`, sayTabledFraction)), on(Fraction, sign+`()`, sayTabledFraction),
 		on(Range, `[-–—]\s?| [-–—]\s`, sayDash),
-		on(Number, `(`+numeral+`)\s?[x×]\s?`, sayTabledTimes),
-		on(Unit, `(`+numeral+`)[ \x{a0}\x{202f}-]?(?:(`+cmp.Or(alternatives(names), noText)+`)\s)?(`+unit+`)`, sayTabledUnit),
+		on(Number, `(`+numeral+`)\s?[xх×]\s?`, sayTabledTimes),
+		on(Unit, `(`+numeral+`)[ \x{a0}\x{202f}-]?(?:(`+cmp.Or(alternatives(names), noText)+`)\s?)?(`+unit+`)`,
+			sayTabledUnit),
 		on(Number, `(`+numeral+`)\s?(`+scale+`)`, sayScaled),
 		on(Unit, cmp.Or(t.words["units alone"], `km|kg|min|m[²³]?|qm|h|l|g|t|s|kWh`), sayUnitAlone),
 	}
@@ -77,6 +79,13 @@ func (l *locale) tabledAmountRules() []rule {
 func (l *locale) scalePattern() string {
 	return alternatives(slices.Collect(maps.Keys(l.tables.scales)))
 }
+
+// withSpaces allows a space after full stops within the texts of a pattern.
+func withSpaces(pattern string) string {
+	return stopWithin.ReplaceAllString(pattern, `\.\s?$1`)
+}
+
+var stopWithin = regexp.MustCompile(`\\\.(\pL)`)
 
 // alternatives returns a pattern of texts. The longest are first, because the first that matches is taken.
 func alternatives(list []string) string {
@@ -98,6 +107,9 @@ func sayTabledNumber(c *context) (string, bool) {
 	if strings.HasPrefix(c.after, "@") {
 		return "", false
 	}
+	if c.locale.tables.declines() {
+		return sayDeclined(c)
+	}
 	if c.locale.inHundreds(written) && c.countsHundreds() {
 		return c.locale.yearNumber(written), true
 	}
@@ -115,7 +127,7 @@ func (c *context) countsHundreds() bool {
 func sayOver(c *context) (string, bool) {
 	n := len(c.spans)
 	follows := n > 0 && c.plain == c.at && (c.spans[n-1].Kind == Time || c.spans[n-1].Kind == Unit) &&
-		!c.locale.tables.isEnglish()
+		!c.locale.tables.isEnglish() && !c.locale.tables.declines()
 	return " " + c.locale.tables.words["over"] + " ", follows && isDigit(firstOf(c.after))
 }
 
@@ -153,7 +165,8 @@ const minPhoneDigits, maxPhoneDigits = 7, 15
 
 // phoneGroups matches telephone numbers by their groups alone.
 var phoneGroups = regexp.MustCompile(`^(?:\d{2,3}[ .]\d{2,3}[ .]\d{2}[ .]\d{2}|\d{3}[ -]\d{6,7}|` +
-	`\d{3}-\d{3}-\d{3,4}|97[89]-\d-\d{2,7}-\d{2,7}-\d|(?:\d{2} )?\d{5}-\d{4}|\d{2} \d{4}-\d{4})$`)
+	`\d{3}-\d{3}-\d{3,4}|97[89]-\d-\d{2,7}-\d{2,7}-\d|(?:\d{2} )?\d{5}-\d{4}|\d{2} \d{4}-\d{4}|` +
+	`8[ -]\(?\d{3}\)?[ -]\d{3}[ -]\d{2}[ -]\d{2}|\d{3}[ -]\d{3}-\d{2}-\d{2})$`)
 
 func sayTabledPhone(c *context) (string, bool) {
 	written := c.groups[0]
@@ -199,7 +212,7 @@ func sayTabledMoney(c *context) (string, bool) {
 	m := c.singular(c.locale.units[symbol])
 	if scale != "" {
 		c.dropStop(scale)
-		return c.scaled(c.groups[2], scale, m.many), true
+		return c.scaled(c.groups[2], scale, m.many) + c.stop(c.groups[0], c.after), true
 	}
 	return c.sum(c.groups[2], m) + c.stop(symbol, c.after), true
 }
@@ -244,7 +257,7 @@ func (c *context) sum(written string, m measure) string {
 		return c.quantity(whole, m)
 	}
 	cents = strings.TrimLeft(cents, "0")
-	small := c.quantity(cents, measure{gender: 'm', one: m.subOne, many: m.sub})
+	small := c.quantity(cents, measure{'m', m.subOne, m.sub, "", "", declinable{noun: m.part, template: "_"}})
 	switch {
 	case strings.Trim(whole, "0") == "":
 		return small
@@ -256,18 +269,19 @@ func (c *context) sum(written string, m measure) string {
 
 func sayTabledUnit(c *context) (string, bool) {
 	symbol := c.groups[3]
-	if strings.ContainsRune("'’", firstOf(c.after)) || c.beginsShort(symbol) || c.isInitial(c.groups[1], symbol) {
+	if strings.ContainsRune("'’", firstOf(c.after)) || c.beginsNumbered() || c.beginsShort(symbol) ||
+		c.isInitial(c.groups[1], symbol) {
 		return "", false
 	}
 	c.dropStop(symbol)
-	m := c.locale.units[symbol]
+	m := c.locale.units[strings.ReplaceAll(symbol, " ", "")]
 	if c.locale.tables.isEnglish() && strings.HasPrefix(c.groups[0], c.groups[1]+"-") { // "a 5-kg bag"
 		m.many = m.one
 	}
 	if c.groups[2] != "" {
-		return c.scaled(c.groups[1], c.groups[2], m.many), true
+		return c.scaled(c.groups[1], c.groups[2], m.many) + c.stop(symbol, c.after), true
 	}
-	if symbol == "h" && c.isAfter("at") && number(c.groups[1]) > 0 {
+	if symbol == "h" && c.isAfter("at") && number(c.groups[1]) > 0 && number(c.groups[1]) <= 24 {
 		return c.tabledClock(c.groups[1], "", true), true // "um 9 h"
 	}
 	return c.quantity(c.groups[1], m) + c.stop(symbol, c.after), true
@@ -298,6 +312,9 @@ func sayTabledTimes(c *context) (string, bool) {
 		return c.amount(c.groups[1], 0) + " " + c.locale.names["symbol"]["×"] + " ", true
 	}
 	c.size = len(strings.TrimRight(c.groups[0], " \n\t"))
+	if t.words["fold"] == "" {
+		return "", false
+	}
 	return c.amount(c.groups[1], t.words["fold gender"][0]) + t.words["fold"], !strings.Contains(c.groups[0][:c.size], " ")
 }
 
@@ -309,6 +326,8 @@ func sayTabledFraction(c *context) (string, bool) {
 	switch {
 	case !ok:
 		return "", false
+	case l.tables.declines():
+		return c.fractionIn(whole, top, bottom, c.kase('n'))
 	case top == "24" && bottom == "7", top == bottom && len(top) > 1:
 		return l.integer(top) + " " + l.integer(bottom), true
 	case top == "1" && bottom == "2":

@@ -40,6 +40,9 @@ func sayTemplate(template string) func(*context) (string, bool) {
 
 // sayDash says a dash between two amounts as "bis". In numbers with more dashes than one, they are silent.
 func sayDash(c *context) (string, bool) {
+	if c.locale.tables.declines() { // which say both amounts together
+		return "", false
+	}
 	from, to, sets := c.before(), firstWord(c.after), c.locale.tables.sets
 	if isSpan(from, to, sets["weekday"]) || isSpan(from, to, sets["month"]) {
 		return " " + c.locale.tables.words["to"] + " ", true
@@ -174,6 +177,9 @@ func (c *context) shortFor(key, after string) (abbreviation, bool) {
 			continue
 		}
 		if !strings.ContainsFunc(a.conditions, func(condition rune) bool { return !c.holds(condition, after) }) {
+			if strings.Contains(a.conditions, "c") {
+				a.long = c.declined(a.long)
+			}
 			return a, true
 		}
 	}
