@@ -13,8 +13,8 @@ import (
 )
 
 // The number of frames that a part has to see on each side of its frames for the same result as the whole model: the
-// flow has four layers of 8, the decoder's first stage sees 9.7 (3 in its first convolution, 6.7 in the following ones),
-// and its other stages together see 0.9, or 1.8 in voices that Piper calls high.
+// flow has four layers of 8, the decoder's first stage sees 9.7 (3 in its first convolution, 6.7 in the following
+// ones), and its other stages together see 0.9, or 1.8 in voices that Piper calls high.
 const (
 	flowContext   = 32
 	coarseContext = 10
@@ -25,10 +25,10 @@ const (
 // sentence. With fewer, the flow differs by -119 dB, and the decoder's samples by -91 dB.
 const minFlow = 65
 
-// The number of frames in a chunk. The first chunk is short, so that samples come early. The second is ready long before
-// the first was heard, even on a busy machine, because the same run of the flow gives both. Each chunk is twice as long
-// as the one before, up to largestChunk. A largest chunk of 64 frames would take 6 MiB more. Different sizes round
-// differently, so a change of these numbers changes the samples.
+// The number of frames in a chunk. The first chunk is short, so that samples come early. The second is ready long
+// before the first was heard, even on a busy machine, because the same run of the flow gives both. Each chunk is twice
+// as long as the one before, up to largestChunk. A largest chunk of 64 frames would take 6 MiB more. Different sizes
+// round differently, so a change of these numbers changes the samples.
 const (
 	firstChunk   = (minFlow - flowContext - coarseContext - fineContext) / 3
 	largestChunk = 8 * firstChunk
