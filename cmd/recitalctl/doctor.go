@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/http"
@@ -176,27 +177,30 @@ func (d *doctor) print(to terminal, all adminapi.Examination) error {
 	if d.Format == jsonValue {
 		return d.Format.print(to, all, nil, nil)
 	}
-	for _, r := range all.Findings {
-		printResult(to, r)
-	}
-	return nil
+	return printResults(to, all.Findings)
 }
 
-func printResult(to terminal, r health.Result) {
-	switch {
-	case r.State == health.OK && r.Found != "":
-		fmt.Fprintf(to.out, "%-8s %s: %s\n", r.State, r.Check, printable(r.Found))
-		return
-	case r.State == health.Fault:
-		fmt.Fprintf(to.out, "FAULT    %s\n", r.Check)
-	default:
-		fmt.Fprintf(to.out, "%-8s %s\n", r.State, r.Check)
-	}
-	for _, line := range []string{r.Found, r.Advice} {
-		if line != "" {
-			fmt.Fprintf(to.out, "         %s\n", printable(line))
+// printResults prints results for people, with what was found and what to do below all but good ones.
+func printResults(to terminal, results []health.Result) error {
+	var text strings.Builder
+	for _, r := range results {
+		switch {
+		case r.State == health.OK && r.Found != "":
+			fmt.Fprintf(&text, "%-8s %s: %s\n", r.State, r.Check, printable(r.Found))
+			continue
+		case r.State == health.Fault:
+			fmt.Fprintf(&text, "FAULT    %s\n", r.Check)
+		default:
+			fmt.Fprintf(&text, "%-8s %s\n", r.State, r.Check)
+		}
+		for _, line := range []string{r.Found, r.Advice} {
+			if line != "" {
+				fmt.Fprintf(&text, "         %s\n", printable(line))
+			}
 		}
 	}
+	_, err := io.WriteString(to.out, text.String())
+	return err
 }
 
 // backup checks the age of the last complete run in the backup's manifest.

@@ -145,9 +145,7 @@ func (c *paymentsCheck) Run(ctx context.Context, s settings, to terminal) error 
 	if c.Format == jsonValue {
 		err = c.Format.print(to, results, nil, nil)
 	} else {
-		for _, r := range results {
-			printResult(to, r)
-		}
+		err = printResults(to, results)
 	}
 	bad := func(r health.Result) bool { return r.State == health.Fault || r.State == health.Warning }
 	if err == nil && slices.ContainsFunc(results, bad) {

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -155,6 +157,20 @@ func TestTheDoctorSaysWhyARecitaldIsNotReady(t *testing.T) {
 		assert.Equal(t, 1, got.code)
 		assert.Contains(t, got.out, says)
 	}
+}
+
+// Findings that cannot be written are no success.
+func TestTheDoctorReportsAFullDisk(t *testing.T) {
+	t.Parallel()
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	require.NoError(t, err)
+	defer full.Close()
+	var notes bytes.Buffer
+	tool := exec.CommandContext(t.Context(), os.Args[0], "doctor", "--admin-addr", unused(t), "--data-dir", t.TempDir())
+	tool.Env = []string{asTool + "=1"}
+	tool.Stdout, tool.Stderr = full, &notes
+	require.Error(t, tool.Run())
+	require.Contains(t, notes.String(), "no space left on device")
 }
 
 // unused returns an address without a listener.

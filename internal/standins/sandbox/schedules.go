@@ -124,8 +124,8 @@ func updateSchedule(w *work) (any, error) {
 	if err := w.setMethod(w.form.Sub("default_settings"), string(plan.Customer), method); err != nil {
 		return nil, err
 	}
-	if w.form.Has("phases") {
-		if err := w.setPhases(plan, w.form.List("phases")); err != nil {
+	if phases := w.form.List("phases"); len(phases) > 0 {
+		if err := w.setPhases(plan, phases); err != nil {
 			return nil, err
 		}
 	}

@@ -141,7 +141,7 @@ func (g *Graph) readOpset(message []byte) error {
 			version = int64(f.varint)
 		}
 	}
-	if domain == "" {
+	if domain == "" || domain == "ai.onnx" {
 		g.Opset = version
 	}
 	return nil
