@@ -155,7 +155,8 @@ func sayShortDate(c *context) (string, bool) {
 	if c.locale.american {
 		day, month = month, day
 	}
-	isDate := c.isAfter("day") || c.isAfter("weekday") || number(day) > 12 && c.isAfter("before day")
+	isFraction := number(day) <= 12 && number(c.groups[1]) < number(c.groups[2])
+	isDate := c.isAfter("day") || c.isAfter("weekday") || !isFraction && c.isAfter("before day")
 	if !isDate || strings.HasPrefix(c.after, "/") || c.hasUnit() {
 		return "", false
 	}

@@ -105,7 +105,9 @@ func (c *context) isScore() bool {
 
 // sayPer says the stroke between an amount and its unit, which is not a path.
 func sayPer(c *context) (string, bool) {
-	isPer, words, next := c.isPer() && unicode.IsLetter(firstOf(c.after)), c.locale.tables.words, c.next()
+	words, next := c.locale.tables.words, c.next()
+	isName := len(next) == 1 && startsUpper(next) || strings.ContainsFunc(next, isDigit) // "12/A"
+	isPer := c.isPer() && unicode.IsLetter(firstOf(c.after)) && !isName
 	long := words["per "+next]
 	if isPer && long != "" {
 		c.size += len(next)
