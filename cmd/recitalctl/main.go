@@ -119,7 +119,7 @@ func run(ctx context.Context, args []string, to terminal) int {
 		return exitFailed
 	}
 	command, err := parser.Parse(args)
-	if err == nil && slices.ContainsFunc(args, isEmpty) {
+	if err == nil && hasEmpty(args) {
 		err = errors.New("an argument is empty: is a variable of the shell not set?")
 	}
 	if err != nil {
@@ -159,9 +159,20 @@ func explainUsage(args []string, err error) error {
 	return err
 }
 
-// isEmpty reports whether an argument is the empty text, or gives that to a flag. As a filter it would mean all.
-func isEmpty(arg string) bool {
-	return arg == "" || strings.HasPrefix(arg, "--") && strings.Index(arg, "=") == len(arg)-1
+// hasEmpty reports whether an argument is empty, or the value of a flag. As a filter it would mean all. An empty --after
+// is the first page for programs that go from page to page.
+func hasEmpty(args []string) bool {
+	for i, arg := range args {
+		flag, value, isFlag := strings.Cut(arg, "=")
+		isFlag = isFlag && strings.HasPrefix(arg, "--")
+		if arg == "" && i > 0 {
+			flag = args[i-1]
+		}
+		if (arg == "" || isFlag && value == "") && flag != "--after" {
+			return true
+		}
+	}
+	return false
 }
 
 // failure is an error with its exit code.
