@@ -199,8 +199,10 @@ func (b *browser) evaluateIn(expression string) (value any, left bool) {
 	}
 	answer := b.ask("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true,
 		"awaitPromise": true})
-	if bytes.Contains(answer.Error, []byte("navigated or closed")) {
-		return nil, true
+	for _, words := range []string{"navigated or closed", "context was destroyed", "Cannot find context"} {
+		if bytes.Contains(answer.Error, []byte(words)) {
+			return nil, true
+		}
 	}
 	require.Empty(b.t, answer.Error, "%s: %s", expression, answer.Error)
 	require.NoError(b.t, json.Unmarshal(answer.Result, &evaluated))
