@@ -279,7 +279,7 @@ func (h *Heads) check(ctx context.Context) error {
 	}
 	h.checked = begun
 	for _, finding := range report.Findings {
-		h.Logger.ErrorContext(ctx, "the log is not what its signed heads say", "finding", finding.String())
+		h.Logger.ErrorContext(ctx, "the log does not match its signed heads", "finding", finding.String())
 		h.Mismatch(ctx, finding)
 	}
 	return nil

@@ -62,7 +62,7 @@ var sentences = map[Reason]string{
 	DiskFull:     "A disk is nearly full (SUBJECT)",
 	Unsettled:    "Reservations of characters are open past their expiry",
 	Unreconciled: "What the payment provider has could not be compared with the log (on SUBJECT)",
-	ChainBroken:  "The log is not what its signed heads say (SUBJECT)",
+	ChainBroken:  "The log does not match its signed heads (SUBJECT)",
 	PutBack:      "Events are missing: the log was put back to an older copy (SUBJECT)",
 	Expiring:     "A certificate is about to expire, or has expired (SUBJECT)",
 }
