@@ -1,6 +1,7 @@
 package frontend
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -207,7 +208,8 @@ func sayGermanOrdinal(c *context) (string, bool) {
 	case !ok && c.locale.tables.isOrdered(c.next()):
 		ending, ok = c.strongEnding(gender), true
 	case !ok && orderedFollows.MatchString(c.after[:min(len(c.after), 20)]):
-		ending, ok = "r", true
+		noun := firstWord(orderedFollows.ReplaceAllString(c.after[:min(len(c.after), 60)], ""))
+		ending, ok = c.strongEnding(cmp.Or(c.locale.tables.genderOf(noun), 'm')), true
 	}
 	return c.locale.ordinal(number(c.groups[1])) + ending + c.stop(c.groups[0], c.after), ok
 }
