@@ -159,8 +159,8 @@ func explainUsage(args []string, err error) error {
 	return err
 }
 
-// hasEmpty reports whether an argument is empty, or the value of a flag. As a filter it would mean all. An empty --after
-// is the first page for programs that go from page to page.
+// hasEmpty reports whether an argument is empty, or the value of a flag. As a filter it would mean all. An empty
+// --after is the first page for programs that go from page to page.
 func hasEmpty(args []string) bool {
 	for i, arg := range args {
 		flag, value, isFlag := strings.Cut(arg, "=")
