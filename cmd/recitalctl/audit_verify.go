@@ -118,7 +118,7 @@ func (c *auditVerify) print(to terminal, found outcome) error {
 	return found.explain(to.out)
 }
 
-// explain prints what is proved and what is not.
+// explain prints the proved and the unproved events.
 func (o outcome) explain(out io.Writer) (err error) {
 	if o.Intact && o.Last != nil {
 		_, err = fmt.Fprintf(out, "Proved: none of the first %d events was changed, removed, added or reordered since %s, "+

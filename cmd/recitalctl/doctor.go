@@ -180,7 +180,7 @@ func (d *doctor) print(to terminal, all adminapi.Examination) error {
 	return printResults(to, all.Findings)
 }
 
-// printResults prints results for people, with what was found and what to do below all but good ones.
+// printResults prints results for people. Below a warning or fault are the finding and the advice.
 func printResults(to terminal, results []health.Result) error {
 	var text strings.Builder
 	for _, r := range results {

@@ -267,7 +267,7 @@ func (r *reader) pattern(line string, values map[string]string) *regexp.Regexp {
 	return regexp.MustCompile(`^\s*` + strings.Join(fields, `\s+`) + `\s*$`)
 }
 
-// place replaces the folders and addresses of a guide by those of the test.
+// place replaces the folders and addresses in a guide with the test's.
 func (r *reader) place(text string) string { return strings.NewReplacer(r.places...).Replace(text) }
 
 func (r *reader) environment() []string {

@@ -165,7 +165,7 @@ func (d *desk) forget(id string, j *job) {
 	}
 }
 
-// errUnwanted ends a job whose voice was deleted, which is no failure: its to-do looks once more and finds that.
+// errUnwanted ends the job of a deleted voice. It is no failure: the to-do tries again, and finds the voice deleted.
 var errUnwanted error = &todo.NotYetError{}
 
 // cancel ends the making of a voice that is not wanted any more.

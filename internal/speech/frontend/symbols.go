@@ -69,10 +69,12 @@ func saySymbol(c *context) (string, bool) {
 	return c.pad(c.locale.names["symbol"][symbol], c.size), true
 }
 
+// comparisons are the signs that programs write in ASCII.
+var comparisons = map[string]string{
+	"!=": "≠", "!==": "≠", "==": "=", "===": "=", "<=": "≤", ">=": "≥", "->": "→", "=>": "→",
+}
+
 // sayComparison says the signs of programs in ASCII like those that they stand for.
 func sayComparison(c *context) (string, bool) {
-	sign := map[string]string{
-		"!=": "≠", "!==": "≠", "==": "=", "===": "=", "<=": "≤", ">=": "≥", "->": "→", "=>": "→",
-	}[c.groups[0]]
-	return c.pad(c.locale.names["symbol"][sign], c.size), !strings.ContainsAny(c.after[:min(len(c.after), 1)], "=>")
+	return c.pad(c.locale.names["symbol"][comparisons[c.groups[0]]], c.size), !strings.ContainsAny(c.after[:min(len(c.after), 1)], "=>")
 }

@@ -130,7 +130,7 @@ func TestMessagesThatAreRefused(t *testing.T) {
 	require.Zero(t, h.requireIdle(id))
 }
 
-// A message that is refused while a segment is at the encoder is told as ever, and so is an end by the client.
+// A message refused during encoding gets its reason, and a client that leaves then is not logged as a fault.
 func TestMessagesWhileASegmentIsEncoded(t *testing.T) {
 	for name, c := range map[string]struct {
 		send func(*talker)
