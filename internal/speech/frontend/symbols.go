@@ -76,5 +76,6 @@ var comparisons = map[string]string{
 
 // sayComparison says the signs of programs in ASCII like those that they stand for.
 func sayComparison(c *context) (string, bool) {
-	return c.pad(c.locale.names["symbol"][comparisons[c.groups[0]]], c.size), !strings.ContainsAny(c.after[:min(len(c.after), 1)], "=>")
+	sign := c.locale.names["symbol"][comparisons[c.groups[0]]]
+	return c.pad(sign, c.size), !strings.HasPrefix(c.after, "=") && !strings.HasPrefix(c.after, ">")
 }
