@@ -118,8 +118,9 @@ func checkTables(ctx context.Context, tx pgx.Tx, p Projection, number int) error
 	}
 	if err := p.describe().compare(all[schema]); err != nil {
 		return &permanentError{fmt.Errorf(
-			"the tables of version %d differ from those in the database (%w): give the projection a new version", p.Version,
-			err)}
+			"the tables of version %d differ from those in the database (%w): give the projection a new version, or, if "+
+				"they were changed by hand, drop schema %s cascade, and the next start builds them again", p.Version, err,
+			quote(schema))}
 	}
 	return nil
 }

@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/readmodel"
 )
 
@@ -47,14 +47,20 @@ func inSetUp(ctx context.Context, db *pgxpool.Pool, do func(pgx.Tx) error) error
 }
 
 // setUp makes sure that the projection has a live generation with its tables, its checkpoint and its views, as the
-// projection declares them.
-func setUp(ctx context.Context, db *pgxpool.Pool, p Projection, log eventlog.Identity) error {
+// projection declares them. Whatever of these was deleted by hand is created again, empty, at the log's start.
+func setUp(ctx context.Context, db *pgxpool.Pool, p Projection) error {
 	err := inSetUp(ctx, db, func(tx pgx.Tx) error {
+		if err := forgetDropped(ctx, tx, p); err != nil {
+			return err
+		}
 		live, err := liveGeneration(ctx, tx, p.Name, p.Version)
 		if errors.Is(err, pgx.ErrNoRows) {
-			live, err = createGeneration(ctx, tx, p, generation{number: 1, live: true}, log)
+			live, err = createGeneration(ctx, tx, p, generation{number: 1, live: true})
 		}
 		if err != nil {
+			return err
+		}
+		if err := createCheckpoints(ctx, tx, p.Name, p.Version); err != nil {
 			return err
 		}
 		if err := checkTables(ctx, tx, p, live.number); err != nil {
@@ -73,6 +79,14 @@ func setUp(ctx context.Context, db *pgxpool.Pool, p Projection, log eventlog.Ide
 	return nil
 }
 
+// forgetDropped removes the generations whose schema has been dropped.
+func forgetDropped(ctx context.Context, tx pgx.Tx, p Projection) error {
+	_, err := tx.Exec(ctx, `
+		delete from feed.generations where name = $1 and version = $2
+		and to_regnamespace(format('rm_%s_v%s_g%s', name, version, generation)) is null`, p.Name, p.Version)
+	return err
+}
+
 func liveGeneration(ctx context.Context, tx pgx.Tx, name string, version int) (generation, error) {
 	return oneGeneration(ctx, tx, "name = $1 and version = $2 and live", name, version)
 }
@@ -87,12 +101,11 @@ func oneGeneration(ctx context.Context, tx pgx.Tx, condition string, arguments .
 	return pgx.CollectExactlyOneRow(rows, scanGeneration)
 }
 
-// createGeneration creates an empty generation: its schema with the tables, and its checkpoint at the log's start.
-func createGeneration(
-	ctx context.Context, tx pgx.Tx, p Projection, g generation, log eventlog.Identity,
-) (generation, error) {
+// createGeneration creates an empty generation: its schema with the tables, and its checkpoint. A schema of that name
+// belongs to no generation, and is replaced.
+func createGeneration(ctx context.Context, tx pgx.Tx, p Projection, g generation) (generation, error) {
 	schema := tableSchema(p.Name, p.Version, g.number)
-	statements := []string{"create schema " + quote(schema)}
+	statements := []string{"drop schema if exists " + quote(schema) + " cascade", "create schema " + quote(schema)}
 	for _, t := range p.Tables {
 		statements = append(statements, t.DDL(schema)...)
 	}
@@ -106,10 +119,17 @@ func createGeneration(
 		g.name, g.version, g.number, g.live, g.promote, g.viewsDigest); err != nil {
 		return generation{}, err
 	}
+	return g, createCheckpoints(ctx, tx, g.name, g.version)
+}
+
+// createCheckpoints creates the missing checkpoints of a read model's generations. They are of no log, so whoever feeds
+// such a generation empties it first and builds it from the start.
+func createCheckpoints(ctx context.Context, tx pgx.Tx, name string, version int) error {
 	_, err := tx.Exec(ctx, `
 		insert into feed.checkpoints (name, version, generation, live, log_id, epoch)
-		values ($1, $2, $3, $4, $5, $6)`, g.name, g.version, g.number, g.live, log.LogID, log.Epoch)
-	return g, err
+		select name, version, generation, live, $3, 0 from feed.generations where name = $1 and version = $2
+		on conflict (name, version, generation) do nothing`, name, version, uuid.Nil)
+	return err
 }
 
 // viewChange is how views are put in place.

@@ -168,7 +168,7 @@ func (p *Projector) Run(ctx context.Context) error {
 func (p *Projector) setUp(ctx context.Context) error {
 	for _, projection := range p.config.Projections {
 		err := persist(ctx, p.logger, "setting up read models", func() error {
-			return setUp(ctx, p.config.Pool, projection, p.config.Identity)
+			return setUp(ctx, p.config.Pool, projection)
 		})
 		if err != nil {
 			return err
@@ -213,10 +213,7 @@ func (p *Projector) claim(ctx context.Context, first bool) (*session, error) {
 		return nil, fmt.Errorf("reading the generations: %w", err)
 	}
 	if p.lacksGenerations(c) { // the database was emptied
-		if err := p.setUp(ctx); err != nil {
-			return nil, err
-		}
-		return p.claim(ctx, first)
+		return p.claimAnew(ctx, first)
 	}
 	s := &session{Projector: p, revision: c.revision, skips: skips}
 	for _, m := range p.take(c) {
@@ -227,6 +224,8 @@ func (p *Projector) claim(ctx context.Context, first bool) (*session, error) {
 		}
 		ours, err := s.claimOne(ctx, m, first)
 		switch {
+		case errors.Is(err, errRetired) && m.live: // a live one cannot be retired: its checkpoint was deleted
+			return p.claimAnew(ctx, first)
 		case errors.Is(err, errRetired):
 		case err != nil:
 			return nil, fmt.Errorf("claiming read model %s: %w", m.projection.Name, err)
@@ -242,6 +241,14 @@ func (p *Projector) claim(ctx context.Context, first bool) (*session, error) {
 			s.foreign)
 	}
 	return s, nil
+}
+
+// claimAnew creates what read models are missing, and claims their generations.
+func (p *Projector) claimAnew(ctx context.Context, first bool) (*session, error) {
+	if err := p.setUp(ctx); err != nil {
+		return nil, err
+	}
+	return p.claim(ctx, first)
 }
 
 // lacksGenerations reports whether a read model has no generation.

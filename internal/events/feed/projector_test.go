@@ -153,9 +153,11 @@ func TestAReadModelOfAnotherLogIsBuiltAgain(t *testing.T) {
 		{"a restore opened another epoch", func(_ *world, config *Config) { config.Identity.Epoch++ }},
 		{"the log is another one", func(_ *world, config *Config) { config.Identity.LogID = uuid.New() }},
 		{"the position is past the head", func(w *world, _ *Config) {
-			_, err := w.pool.Exec(w.t.Context(), "update feed.checkpoints set commit_position = commit_position + 1000000")
-			require.NoError(w.t, err)
+			w.exec("update feed.checkpoints set commit_position = commit_position + 1000000")
 		}},
+		{"its checkpoint was deleted", func(w *world, _ *Config) { w.exec("delete from feed.checkpoints") }},
+		{"its tables were dropped", func(w *world, _ *Config) { w.exec("drop schema rm_list_v1_g1 cascade") }},
+		{"its generation was deleted", func(w *world, _ *Config) { w.exec("delete from feed.generations") }},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -179,6 +181,26 @@ func TestAReadModelOfAnotherLogIsBuiltAgain(t *testing.T) {
 			require.Equal(t, last, p.Reached())
 		})
 	}
+}
+
+func TestACheckpointThatIsDeletedWhileItIsUsed(t *testing.T) {
+	// given a running projector with a live generation and one that is being kept
+	w := newWorld(t)
+	p := start(t, w.config(counters("list"), counters("other")))
+	p.await(w.live(50))
+	_, err := p.Rebuild(t.Context(), []string{"list"}, true)
+	require.NoError(t, err)
+	p.generationOf("list", 2, isLive)
+
+	// when all checkpoints are deleted
+	w.exec("delete from feed.checkpoints")
+	last := w.live(10)
+
+	// then every generation is built again
+	p.await(last)
+	w.requireFold("list", last)
+	w.requireFold("other", last)
+	p.generationOf("list", 1, is(GenerationCurrent))
 }
 
 func TestTheLogGoesAwayForAWhile(t *testing.T) {

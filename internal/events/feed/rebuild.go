@@ -64,7 +64,7 @@ func (p *Projector) begin(ctx context.Context, tx pgx.Tx, projection Projection,
 		id.Version)
 	if errors.Is(err, pgx.ErrNoRows) {
 		if g.number, err = nextNumber(ctx, tx, id); err == nil {
-			g, err = createGeneration(ctx, tx, projection, generation{number: g.number, promote: promote}, p.config.Identity)
+			g, err = createGeneration(ctx, tx, projection, generation{number: g.number, promote: promote})
 		}
 	} else if err == nil && promote {
 		_, err = tx.Exec(ctx, "update feed.generations set promote = true where name = $1 and version "+
