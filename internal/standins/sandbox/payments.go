@@ -2,10 +2,9 @@ package sandbox
 
 import (
 	"cmp"
+	"crypto/rand"
 	"strings"
 	"time"
-
-	"github.com/google/uuid"
 )
 
 // intent is a payment or the registration of a card. The card's owner confirms it on a page.
@@ -27,9 +26,10 @@ type intentState struct {
 
 func (s *intentState) state() *intentState { return s }
 
-// newState returns the state of a new intent. Its secret allows a client to confirm it.
+// newState returns the state of a new intent. Its secret allows a client to confirm it. It is short, so that the
+// address of its page fits a line of recitalctl's table.
 func newState(id string, owner text) intentState {
-	return intentState{ClientSecret: id + "_secret_" + uuid.NewString(), Customer: owner, Status: needsMethod}
+	return intentState{ClientSecret: id + "_secret_" + rand.Text()[:20], Customer: owner, Status: needsMethod}
 }
 
 // paymentIntent is an amount to be paid.
