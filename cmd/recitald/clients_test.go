@@ -17,16 +17,16 @@ import (
 	"github.com/recital-tts/recital/internal/speech/voicepack"
 )
 
-// publishedClient is a package as others have published it, and the answer that its script in testdata/clients prints.
-// Each value in the answer is a step, and the last step is what its account is charged for.
+// publishedClient is a published package and the JSON that its script in testdata/clients prints. Each value of the
+// JSON is a step. The last step is the account's charge.
 type publishedClient struct {
 	name     string
-	plugin   string // the interface of which it is a plug-in, where the package has others, too
+	plugin   string // which of the package's plug-ins, if it has several
 	registry string // npm or PyPI
 	version  string
-	beside   []string // what is installed with it
-	node22   bool     // a package, too
-	fixed    bool     // the vendor's host is in its code, so it runs in a namespace
+	beside   []string // packages that are installed with it
+	node22   bool     // needs the npm package node@22
+	fixed    bool     // the vendor's host is hard-coded, so it runs in a namespace
 	script   string
 	answer   string
 	said     []string
@@ -38,10 +38,10 @@ const (
 	pypi = "PyPI"
 )
 
-// row is a client with its results.
+// row is a line of the table of results.
 type row struct {
 	publishedClient
-	ran    string // the version, as the installed package has it
+	ran    string // the version of the installed package
 	passed int
 }
 
@@ -78,10 +78,10 @@ func (c publishedClient) steps(t *testing.T, document string) map[string]string 
 	return steps(object)
 }
 
-// count returns the number of steps: the charge is one as well.
+// count returns the number of steps, including the charge.
 func (c publishedClient) count(t *testing.T) int { return len(c.steps(t, c.answer)) + 1 }
 
-// TestPublishedClients runs if RECITAL_CLIENTS is set (make clients), because it needs the registries of npm and PyPI.
+// TestPublishedClients runs if RECITAL_CLIENTS is set (make clients), because it needs npm's and PyPI's registries.
 func TestPublishedClients(t *testing.T) {
 	if os.Getenv("RECITAL_CLIENTS") == "" {
 		t.Skip("make clients runs this: it fetches the clients with npm and pip")
@@ -96,8 +96,8 @@ func TestPublishedClients(t *testing.T) {
 	fmt.Print(table(t, rows), notRun)
 }
 
-// TestPublishedClientsSpeakWithAnInstalledVoice runs one client of each interface, of which one uses sockets, too,
-// while an installed voice speaks for leah: the voice of RECITAL_TEST_VOICE, or a toy.
+// TestPublishedClientsSpeakWithAnInstalledVoice runs one client of each interface with an installed voice in place of
+// leah: the voice in RECITAL_TEST_VOICE, or a toy voice.
 func TestPublishedClientsSpeakWithAnInstalledVoice(t *testing.T) {
 	if os.Getenv("RECITAL_CLIENTS") == "" {
 		t.Skip("make clients runs this: it fetches the clients with npm and pip")
@@ -124,7 +124,7 @@ func TestPublishedClientsSpeakWithAnInstalledVoice(t *testing.T) {
 	}
 }
 
-// number returns the value of a figure without labels.
+// number returns the value of a metric without labels.
 func (s *server) number(name string) float64 {
 	s.t.Helper()
 	value, err := strconv.ParseFloat(s.metric(name), 64)
@@ -142,12 +142,12 @@ func newClientStage(t *testing.T, flags ...string) clientStage {
 	return clientStage{server: s, recording: s.reference(t, "mp3", 200), namespace: newNamespace(t, s), spent: spent}
 }
 
-// clientStage holds what all clients use.
+// clientStage is the server and the accounts that all clients share.
 type clientStage struct {
 	server    *server
 	recording []byte
 	namespace string
-	spent     customer // of whose plan nothing is left
+	spent     customer // an account that has used up its plan
 }
 
 func (s clientStage) run(t *testing.T, result *row) {
@@ -205,7 +205,7 @@ func (c publishedClient) install(t *testing.T, folder string) string {
 	return interpreter
 }
 
-// installed returns the version that the installed package calls its own.
+// installed returns the version in the installed package's metadata.
 func (c publishedClient) installed(t *testing.T, folder, interpreter string) string {
 	t.Helper()
 	if c.registry == pypi {
@@ -222,7 +222,7 @@ func (c publishedClient) installed(t *testing.T, folder, interpreter string) str
 	return described.Version
 }
 
-// runProgram runs a program in a folder, and returns its standard output.
+// runProgram runs a program in a folder and returns its standard output.
 func runProgram(t *testing.T, folder, program string, args ...string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), program, args...)
@@ -240,7 +240,7 @@ func output(t *testing.T, command *exec.Cmd) string {
 	return string(printed)
 }
 
-// isCharged waits for what sockets settle after their end.
+// isCharged waits for the settlements of closed sockets and reports whether the charge is right.
 func (c customer) isCharged(t *testing.T, said []string) bool {
 	t.Helper()
 	return assert.Eventually(t, func() bool {
@@ -248,7 +248,7 @@ func (c customer) isCharged(t *testing.T, said []string) bool {
 	}, patience, pause, "the account is not charged for what was said")
 }
 
-// table has a line for each client.
+// table returns a Markdown table with a line for each client.
 func table(t *testing.T, rows []row) string {
 	t.Helper()
 	var lines strings.Builder
@@ -264,10 +264,10 @@ func table(t *testing.T, rows []row) string {
 	return lines.String()
 }
 
-// clientsFile documents the clients. RECITAL_WRITE_DOCS=1 has this test write it.
+// clientsFile documents the clients. RECITAL_WRITE_DOCS=1 makes the test write it.
 const clientsFile = "../../docs/clients.md"
 
-func TestTheDocumentOfClientsIsWhatRuns(t *testing.T) {
+func TestTheDocumentOfClientsIsCurrent(t *testing.T) {
 	t.Parallel()
 	wanted := documentOfClients(t)
 	if os.Getenv("RECITAL_WRITE_DOCS") != "" {
@@ -276,10 +276,10 @@ func TestTheDocumentOfClientsIsWhatRuns(t *testing.T) {
 	content, err := os.ReadFile(clientsFile)
 	require.NoError(t, err)
 	require.Equal(t, wanted, string(content),
-		"docs/clients.md is not what make clients runs; RECITAL_WRITE_DOCS=1 has this test write it")
+		"docs/clients.md does not match make clients; set RECITAL_WRITE_DOCS=1 to write it")
 }
 
-// documentOfClients has the table of a run in which every step passes: make clients fails otherwise.
+// documentOfClients returns the document with the table of a run in which all steps pass; otherwise make clients fails.
 func documentOfClients(t *testing.T) string {
 	t.Helper()
 	rows := make([]row, 0, len(publishedClients))
@@ -318,7 +318,7 @@ namespace. HOST is the address of Recital.
 
 `
 
-// notRun lists what make clients does not run.
+// notRun is the section about clients that make clients does not run.
 const notRun = `## Not run
 
 | client | why |
