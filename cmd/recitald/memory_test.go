@@ -22,5 +22,5 @@ func TestTheHeapLeavesMemoryToTheOtherProcesses(t *testing.T) {
 	t.Setenv("GOMEMLIMIT", "512MiB")
 	limit, err = strconv.ParseFloat(start(t, dataFolder(t)).metric(figure), 64)
 	require.NoError(t, err)
-	require.EqualValues(t, 512<<20, limit, "what the operator has set wins")
+	require.EqualValues(t, 512<<20, limit, "the operator's setting wins")
 }
