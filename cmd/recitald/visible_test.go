@@ -11,7 +11,7 @@ import (
 	"github.com/recital-tts/recital/internal/process/postgres"
 )
 
-func TestAReplyWaitsForItsUsageToBeVisibleOrSaysThatItIsNot(t *testing.T) {
+func TestAReplyWaitsUntilItsUsageIsVisible(t *testing.T) {
 	t.Parallel()
 	s := start(t, dataFolder(t))
 	c := s.openAccount("free")
@@ -49,7 +49,7 @@ func (s *server) lockUsage() (unlock func()) {
 	s.t.Cleanup(func() { _ = connection.Close(ctx) })
 	transaction, err := connection.Begin(ctx)
 	require.NoError(s.t, err)
-	// and the tables beneath
+	// the views' tables
 	_, err = transaction.Exec(ctx, "lock table read_v1.usage_periods, read_v1.open_reservations in share mode")
 	require.NoError(s.t, err)
 	return func() {
