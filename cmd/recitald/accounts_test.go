@@ -116,11 +116,15 @@ func TestOwnersAcceptTermsAndChooseEmail(t *testing.T) {
 	require.Equal(t, new(true), s.readLog().accounts[c.id].WantsEmail)
 }
 
+// postgresURL returns the URL of the private Postgres.
+func (s *server) postgresURL() string {
+	return postgres.SocketURL(filepath.Join(s.data, "postgres", "run"), postgres.Database)
+}
+
 // postgres connects to the private Postgres.
 func (s *server) postgres() *pgx.Conn {
 	s.t.Helper()
-	connection, err := pgx.Connect(s.t.Context(), postgres.SocketURL(filepath.Join(s.data, "postgres", "run"),
-		postgres.Database))
+	connection, err := pgx.Connect(s.t.Context(), s.postgresURL())
 	require.NoError(s.t, err)
 	s.t.Cleanup(func() { _ = connection.Close(context.Background()) })
 	return connection

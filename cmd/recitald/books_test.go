@@ -20,7 +20,6 @@ import (
 	"github.com/recital-tts/recital/internal/app"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
-	"github.com/recital-tts/recital/internal/process/postgres"
 )
 
 // books is a fold of the whole log, independent of recitald's own commands and projections.
@@ -201,8 +200,7 @@ select format('reservation %s %s %s %s %s', reservation_id, stream, account_id, 
 
 // readModels returns the current rows of the views.
 func (s *server) readModels() ([]string, error) {
-	connection, err := pgx.Connect(s.t.Context(), postgres.SocketURL(filepath.Join(s.data, "postgres", "run"),
-		postgres.Database))
+	connection, err := pgx.Connect(s.t.Context(), s.postgresURL())
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -117,19 +116,11 @@ func TestPublishedClientsSpeakWithAnInstalledVoice(t *testing.T) {
 		}
 		client.answer = strings.ReplaceAll(client.answer, `"voices": 9`, `"voices": 10`)
 		t.Run(client.String(), func(t *testing.T) {
-			before := stage.server.number("recital_neural_streams_total")
+			before := stage.server.figure("recital_neural_streams_total")
 			stage.run(t, &row{publishedClient: client})
-			require.Greater(t, stage.server.number("recital_neural_streams_total"), before, "the installed voice is silent")
+			require.Greater(t, stage.server.figure("recital_neural_streams_total"), before, "the installed voice is silent")
 		})
 	}
-}
-
-// number returns the value of a metric without labels.
-func (s *server) number(name string) float64 {
-	s.t.Helper()
-	value, err := strconv.ParseFloat(s.metric(name), 64)
-	require.NoError(s.t, err)
-	return value
 }
 
 func newClientStage(t *testing.T, flags ...string) clientStage {

@@ -17,7 +17,6 @@ import (
 
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
-	"github.com/recital-tts/recital/internal/process/postgres"
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/audio/libav/libavtest"
 )
@@ -232,9 +231,7 @@ func (s *server) requireSealed(word, eventType string, events int) {
 func (s *server) everyRow() map[string]string {
 	s.t.Helper()
 	ctx := s.t.Context()
-	connection, err := pgx.Connect(ctx, postgres.SocketURL(filepath.Join(s.data, "postgres", "run"), postgres.Database))
-	require.NoError(s.t, err)
-	defer connection.Close(ctx)
+	connection := s.postgres()
 	found, err := connection.Query(ctx, `select format('%I.%I', schemaname, tablename) from pg_tables
 		where schemaname not in ('pg_catalog', 'information_schema')`)
 	require.NoError(s.t, err)
@@ -276,12 +273,12 @@ func TestADisconnectedClientSavesNoClip(t *testing.T) {
 
 	// when a client disconnects during a reply that is being saved
 	stream := c.record(t)
-	s.eventually(func() bool { return s.metric("recital_spool_bytes") != "0" }) // it is being recorded
+	s.eventually(func() bool { return s.figure("recital_spool_bytes") != 0 }) // it is being recorded
 	require.NoError(t, stream.Close())
 
 	// then no part of it remains
 	s.requireSettledBooks()
-	s.eventually(func() bool { return s.metric("recital_spool_bytes") == "0" })
+	s.eventually(func() bool { return s.figure("recital_spool_bytes") == 0 })
 	require.Empty(t, s.blobFiles())
 	require.Zero(t, c.clips(t).TotalClips)
 }
@@ -299,7 +296,7 @@ func TestAKilledRecitaldLeavesNoPartialClip(t *testing.T) {
 
 	// given a recitald that is killed while it records
 	c.record(t)
-	s.eventually(func() bool { return s.metric("recital_spool_bytes") != "0" })
+	s.eventually(func() bool { return s.figure("recital_spool_bytes") != 0 })
 	s.kill()
 
 	// when it restarts, then exactly the saved clips are there

@@ -187,14 +187,14 @@ func TestEveryFormatPlaysBeforeItHasAllArrived(t *testing.T) {
 			beginning := make([]byte, fewBytes(spec.Format))
 			_, err = io.ReadFull(response.Body, beginning)
 			require.NoError(t, err)
-			require.Equal(t, "1", s.metric("recital_codec_streams"), "the encoder waits for the rest")
+			require.EqualValues(t, 1, s.figure("recital_codec_streams"), "the encoder waits for the rest")
 
 			// then part of it is audible; a player complains about the incomplete frame
 			seconds, _ := play(t, spec, beginning)
 			require.Greater(t, seconds, 0.2)
 
 			require.NoError(t, response.Body.Close())
-			s.eventually(func() bool { return s.metric("recital_codec_streams") == "0" })
+			s.eventually(func() bool { return s.figure("recital_codec_streams") == 0 })
 		})
 	}
 }

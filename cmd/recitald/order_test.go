@@ -23,7 +23,7 @@ func TestAudioLeavesBeforeTheSynthesisOfALongTextEnds(t *testing.T) {
 	s.eventually(func() bool { return len(s.reservationsOf(c)) == 1 })
 	require.Contains(t, s.reservationsOf(c)[0], stream.generation)
 	require.Zero(t, c.usage(t))
-	require.Equal(t, "1", s.metric("recital_codec_streams"))
+	require.EqualValues(t, 1, s.figure("recital_codec_streams"))
 
 	// when no codec is left to encode the rest, then the client notices that the reply is incomplete
 	cut := hold(t, s.openAccount("free"), long())
@@ -101,16 +101,4 @@ func (s *server) metrics() string {
 	answer := do(s.t, request)
 	require.Equal(s.t, 200, answer.status)
 	return answer.text()
-}
-
-// metric returns the value of a metric without labels, as text.
-func (s *server) metric(name string) string {
-	s.t.Helper()
-	for line := range strings.Lines(s.metrics()) {
-		if value, found := strings.CutPrefix(line, name+" "); found {
-			return strings.TrimSpace(value)
-		}
-	}
-	require.Fail(s.t, "there is no such metric", name)
-	return ""
 }

@@ -66,7 +66,7 @@ func TestClipsInS3ArePlayedByEveryInstanceAndSpeechOutlivesTheStore(t *testing.T
 	require.Equal(t, 200, unsaved.status, unsaved.text())
 	require.Empty(t, unsaved.header.Get("X-Clip-Id"))
 	require.True(t, first.isReady())
-	require.Equal(t, "0", first.metric("recital_blob_store_answers"))
+	require.EqualValues(t, 0, first.figure("recital_blob_store_answers"))
 	url := strings.Replace(c.clips(t).Clips[0].URL, "https://recital.example", first.address, 1)
 	away := fetch(t, http.MethodGet, url)
 	require.Equal(t, 503, away.status, away.text())
@@ -79,7 +79,7 @@ func TestClipsInS3ArePlayedByEveryInstanceAndSpeechOutlivesTheStore(t *testing.T
 		require.Equal(t, 200, again.status)
 		return again.header.Get("X-Clip-Id") != ""
 	})
-	require.Equal(t, "1", first.metric("recital_blob_store_answers"))
+	require.EqualValues(t, 1, first.figure("recital_blob_store_answers"))
 	first.eventually(func() bool { return c.at(second).clips(t).TotalClips == 2 })
 	for _, shown := range c.at(second).clips(t).Clips {
 		url := strings.Replace(shown.URL, "https://recital.example", second.address, 1)

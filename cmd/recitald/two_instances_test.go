@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -89,7 +90,7 @@ func TestAReadOnOneInstanceWaitsForAWriteOnTheOther(t *testing.T) {
 			require.Zero(t, there.usage(t))
 
 			// given a write in the log that cannot reach the read models yet
-			unlock := on.lockUsage(t)
+			unlock := lockUsage(t, on.postgres)
 			late := once(t, c.request(http.MethodPost, detailedRoute, order{"text": prose(100), "voice": "leah"}.encode()))
 			require.Equal(t, 200, late.status, late.text())
 			require.Equal(t, "true", late.header.Get("X-Recital-Stale"))
@@ -272,11 +273,11 @@ func (s *server) files() []string {
 }
 
 // lockUsage blocks all writes to the read model of usage.
-func (on services) lockUsage(t *testing.T) (unlock func()) {
+func lockUsage(t *testing.T, url string) (unlock func()) {
 	t.Helper()
-	connection, err := pgx.Connect(t.Context(), on.postgres)
+	connection, err := pgx.Connect(t.Context(), url)
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = connection.Close(t.Context()) })
+	t.Cleanup(func() { _ = connection.Close(context.Background()) })
 	transaction, err := connection.Begin(t.Context())
 	require.NoError(t, err)
 	_, err = transaction.Exec(t.Context(), "lock table read_v1.usage_periods, read_v1.open_reservations in share mode")
