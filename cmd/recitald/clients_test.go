@@ -293,17 +293,17 @@ const clientsHead = `# Clients
 
 ` + "`make clients`" + ` installs these packages from their registries and runs them, unmodified, against a real
 recitald. It prints this table, and fails unless every step passes. A step is a value that a client shows: a status, an
-error and its fields, the number of attempts, a sound, the words of a stream. The last step of each client is what its
-account is charged.
+error and its fields, the number of attempts, a sound, the words of a stream. The last step of each client is the
+charge of its account.
 
 `
 
 const clientsMiddle = `
 ## How to point them to Recital
 
-Every client takes an API key of an account (` + "`rk_…`" + `). Where a client has the vendor's host in its code,
-let the name ` + "`api.lmnt.com`" + ` lead to Recital's proxy for that client alone, for example by
-` + "`/etc/hosts`" + ` of its container, and have the client trust the proxy's certificate:
+Every client takes an API key of an account (` + "`rk_…`" + `). If the vendor's host is hard-coded in a client,
+make ` + "`api.lmnt.com`" + ` resolve to Recital's proxy for that client only, for example in
+` + "`/etc/hosts`" + ` of its container, and make the client trust the proxy's certificate:
 ` + "`NODE_EXTRA_CA_CERTS`" + ` in Node, ` + "`SSL_CERT_FILE`" + ` in Python. The tests do the same in a network
 namespace. HOST is the address of Recital.
 
@@ -316,5 +316,5 @@ const notRun = `## Not run
 |---|---|
 | PyPI ` + "`pipecat-ai`" + ` from 1.10.0 on, for LMNT | it has no plug-in for this interface any more |
 | PyPI ` + "`openai`" + ` before 3.0.0 | only its newest version is run; before 1.0.0 it has no speech |
-| npm ` + "`@ai-sdk/lmnt`" + ` before 1.0.0 | it has not been tried |
+| npm ` + "`@ai-sdk/lmnt`" + ` before 1.0.0 | it has not been tested |
 `
