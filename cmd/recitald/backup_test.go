@@ -141,7 +141,7 @@ func TestABackupRestoresTheService(t *testing.T) {
 		if strings.HasPrefix(name, "log/") {
 			require.Equal(t, size, after[name], name)
 		}
-		require.False(t, strings.HasPrefix(name, "keyring/") && after[name] > 0, "an earlier copy of the keyring was not deleted")
+		require.False(t, strings.HasPrefix(name, "keyring/") && after[name] > 0, "an earlier keyring was not deleted")
 	}
 	require.Positive(t, owned(t, kept, dir))
 	for _, erased := range []string{deleted, of, lost} {

@@ -20,7 +20,7 @@ type collector struct {
 	visitor
 	c        customer
 	kept     map[string][]byte // by clip: its audio
-	named    map[string][]byte // the audio of clips that complete streams have named, until it is known whether they were saved
+	named    map[string][]byte // audio of clips named by complete streams, until their saving is known
 	gone     []string          // deleted, or not saved
 	unsaved  int               // the number of gone clips that were not saved
 	doubtful map[string]bool   // clips whose saving or deletion was not confirmed

@@ -156,7 +156,7 @@ func TestTheAddressRedirectsToTheConsole(t *testing.T) {
 		_, _ = io.Copy(io.Discard, response.Body)
 		require.NoError(t, response.Body.Close())
 		require.Equal(t, http.StatusFound, response.StatusCode)
-		require.Equal(t, c.location, response.Header.Get("Location"), "a relative redirect, because the service may be below a path")
+		require.Equal(t, c.location, response.Header.Get("Location"), "relative, because the service may be below a path")
 	}
 }
 
