@@ -286,7 +286,7 @@ func TestLimitsAndFiberAgreeOnTheRoute(t *testing.T) {
 		for _, method := range routedMethods {
 			want := s.RowFor(method, path+"?a=/b")
 			if method != "PURGE" && method != "QUERY" && method != "get" && want != fiberRow(method, path) {
-				t.Fatalf("%s %s: %q, and %q by Fiber", method, path, want, fiberRow(method, path)) // the other methods do not reach Fiber
+				t.Fatalf("%s %s: %q, and %q by Fiber", method, path, want, fiberRow(method, path)) // others do not reach Fiber
 			}
 			if want != "" {
 				served++

@@ -150,7 +150,7 @@ func TestUploadsArriveWhole(t *testing.T) {
 	announced := s.from("127.0.0.1").ask(uploadHead(len(small), "Idempotency-Key: k") + small)
 	chunked := strings.Replace(uploadHead(0, "Idempotency-Key: k"), "Content-Length: 0", "Transfer-Encoding: chunked", 1) +
 		fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(small), small)
-	require.Equal(t, bodyOf(t, announced), bodyOf(t, s.from("127.0.0.1").ask(chunked)), "a form in memory has the same result")
+	require.Equal(t, bodyOf(t, announced), bodyOf(t, s.from("127.0.0.1").ask(chunked)), "a form in memory is read alike")
 }
 
 // The body of an unauthenticated request is not read, and no space is claimed for it.
