@@ -23,13 +23,13 @@ func TestAuditing(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(run("accounts", "create", "--format", "json").out), &opened))
 	require.Zero(t, run("accounts", "credit", opened.AccountID, "500", "--grant", "ticket-1").code)
 
-	t.Run("who did it is in the words of the entry", func(t *testing.T) {
+	t.Run("an entry names who did it", func(t *testing.T) {
 		got := run("audit", "billing", "--account", opened.AccountID, "--wide")
 		require.Zero(t, got.code, got.notes)
 		require.Contains(t, got.out, "Account "+opened.AccountID+" was granted 500 characters of credit, as grant "+
 			"ticket-1. Operator operator did it, from 127.0.0.1.")
 	})
-	t.Run("pages are followed, in each format, without a gap", func(t *testing.T) {
+	t.Run("all pages are read, in each format", func(t *testing.T) {
 		if testing.Short() {
 			t.Skip("one of the longest scenarios")
 		}
@@ -45,7 +45,7 @@ func TestAuditing(t *testing.T) {
 			require.Equal(t, opened.Masked, e.Actor.Key)
 			seen[e.Correlation] = true
 		}
-		require.Len(t, seen, renames, "each is a request of its own")
+		require.Len(t, seen, renames, "each has its own request")
 
 		rows, err := csv.NewReader(strings.NewReader(run("audit", "sessions", "--account", opened.AccountID, "--limit", "0",
 			"--format", "csv").out)).ReadAll()
@@ -72,11 +72,11 @@ func TestAuditing(t *testing.T) {
 		}, 2, "must not contain an e-mail address"},
 		"a kind that no event has": {[]string{"audit", "sessions", "--kind", "session-opend"}, 1,
 			"no event is of the kind session-opend; there are session-ended, session-opened"},
-		"a time that is none": {[]string{"audit", "sessions", "--from", "yesterday"}, 2, "is not a time"},
-		"a state that will be": {[]string{
+		"an invalid time": {[]string{"audit", "sessions", "--from", "yesterday"}, 2, "is not a time"},
+		"a future state": {[]string{
 			"accounts", "show", opened.AccountID, "--as-of", "2999-01-01",
 		}, 1, "what will be is not known"},
-		"a state before there was one": {[]string{
+		"a state before the account": {[]string{
 			"accounts", "show", opened.AccountID, "--as-of", "2020-01-01",
 		}, 1, "The account does not exist"},
 	} {
@@ -97,7 +97,7 @@ func TestAuditing(t *testing.T) {
 	})
 }
 
-// rename gives an account's key names.
+// rename renames an account's key a number of times.
 func rename(t *testing.T, address string, owner adminapi.OpenResponse, times int) {
 	t.Helper()
 	for i := range times {

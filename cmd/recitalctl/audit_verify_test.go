@@ -110,7 +110,7 @@ func TestAuditorsVerifyTheLog(t *testing.T) {
 	requireNamed(t, saved, listed[0].Key, run)
 }
 
-// requireNamed requires that a comparison with a backup finds changes of single events.
+// requireNamed checks that a comparison with a backup finds changes of single events.
 func requireNamed(t *testing.T, saved, key string, run func(code int, args ...string) ran) {
 	t.Helper()
 	compared := func(code int, log ...string) (found outcome, out string) {

@@ -36,7 +36,7 @@ func TestTheDoctorExaminesAnInstallation(t *testing.T) {
 		return health.Result{}
 	}
 
-	// given a healthy one without lag
+	// given a healthy installation without lag
 	var all adminapi.Examination
 	var code int
 	require.Eventually(t, func() bool {
@@ -54,7 +54,7 @@ func TestTheDoctorExaminesAnInstallation(t *testing.T) {
 	assert.Equal(t, health.OK, state(all, "audit chain").State)
 	assert.NotEmpty(t, all.Settings)
 
-	// when others may read the key that wraps all keys, then there is a warning, but no fault
+	// when others may read the master key, then there is a warning, but no fault
 	require.NoError(t, os.Chmod(filepath.Join(dataDir, "master-key"), 0o644))
 	require.Eventually(t, func() bool { all, code = examine(); return code == 0 }, patience, pause)
 	assert.Equal(t, health.Warning, state(all, "settings").State)

@@ -17,7 +17,7 @@ import (
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
 )
 
-// recitaldAt runs a real recitald on a data folder, at an admin address that a later one can use again.
+// recitaldAt runs a real recitald on a data folder, at an admin address that can be used again.
 func recitaldAt(t *testing.T, dataDir, admin, eventStore string) *app.App {
 	t.Helper()
 	a, err := app.Open(t.Context(), devConfig(dataDir, admin, eventStore), io.Discard)
@@ -87,7 +87,7 @@ func TestTheEventsOfTheLog(t *testing.T) {
 		require.NoError(t, json.Unmarshal(lines.Bytes(), &event))
 		return strings.TrimPrefix(event.Stream, "account-")
 	}
-	for next() != other { // the account of recitald's own key is before
+	for next() != other { // the operator account is before it
 	}
 	third := open()
 	require.Equal(t, third, next())

@@ -18,12 +18,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// guides are the files of docs/ whose commands are run. In a block console, a line that begins with "$ " is a command,
-// which may end with "# exits with N" or "# ends with Ctrl-C"; lines below it are in its output, in this order. In them
-// … stands for anything, and a $NAME that has no value yet gets the word that is there. EMAIL and ACCOUNT are a
-// person's, CLOSED is an account that was closed, EVENTSTORE is an empty one. A block ini is a file, whose path is in
-// its first line. systemctl start, stop and restart are carried out by the test; /etc/recital, /var/lib/recital,
-// /var/backups/recital and the ports 8080 and 8081 are placed where the test may have them.
+// guides are the files of docs/ with commands to run. In a console block, a line that begins with "$ " is a command,
+// which may end with "# exits with N" or "# ends with Ctrl-C". The lines below it are in its output, in this order. In
+// them … matches anything, and a $NAME without a value gets the word at its place. EMAIL and ACCOUNT are those of a
+// person, CLOSED is a closed account, EVENTSTORE is an empty event store. An ini block is a file with its path in the
+// first line. The test carries out systemctl start, stop and restart. It replaces /etc/recital, /var/lib/recital,
+// /var/backups/recital and the ports 8080 and 8081.
 var guides = []string{"operators", "auditors"}
 
 // step is a command of a guide.
@@ -35,7 +35,7 @@ type step struct {
 	shows   []string // lines of its output, in order
 }
 
-// file is a settings file that a guide shows whole. Its first line is a comment with its path.
+// file is a complete settings file in a guide. Its first line is a comment with its path.
 type file struct{ path, text string }
 
 // guide is the executable content of a guide.
@@ -169,7 +169,7 @@ func childOf(node *kong.Node, name string) *kong.Node {
 	return nil
 }
 
-// Each guide is followed like by a person: all its commands in order, on one recitald, in one folder.
+// All commands of a guide are run in order, on one recitald, in one folder.
 func TestTheGuidesCanBeFollowed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -222,12 +222,12 @@ func (r *reader) follow(s step) {
 	if !s.ended {
 		require.Equal(r.t, s.code, shell.ProcessState.ExitCode(), "%s\n%s", at, said.String())
 	}
-	require.True(r.t, r.isShown(s, said.String()), "%s\nshows\n%s\nand the guide has\n%s", at, said.String(),
+	require.True(r.t, r.isShown(s, said.String()), "%s\nprints\n%s\nbut the guide has\n%s", at, said.String(),
 		strings.Join(s.shows, "\n"))
 }
 
-// isShown reports whether the lines of the guide are in an output, in order, with others between them. The first that
-// has a $NAME without a value sets it; … stands for anything.
+// isShown reports whether an output has the guide's lines in order, possibly with others between them. A $NAME without
+// a value is set, and … matches anything.
 func (r *reader) isShown(s step, output string) bool {
 	r.t.Helper()
 	lines := strings.Split(output, "\n")

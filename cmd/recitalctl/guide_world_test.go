@@ -76,7 +76,7 @@ func (r *reader) manage(action, at string) {
 	}
 }
 
-// start starts the service, and the first time fills it with accounts.
+// start starts the service, and opens accounts on the first start.
 func (r *reader) start() {
 	r.t.Helper()
 	serving := r.server.start()
@@ -93,7 +93,7 @@ func (r *reader) start() {
 	gone.do(http.MethodDelete, "/v1/account", nil, http.StatusOK)
 }
 
-// service is a recitald that a service manager runs.
+// service is a recitald under a service manager.
 type service struct {
 	t                   *testing.T
 	data, settings, log string
@@ -118,7 +118,7 @@ func (s *service) start() (serving datafolder.Addresses) {
 	s.ended = make(chan struct{})
 	started := make(chan error)
 	go func() {
-		runtime.LockOSThread() // Pdeathsig kills when the thread ends that started the process
+		runtime.LockOSThread() // Pdeathsig refers to the thread that started the process
 		defer runtime.UnlockOSThread()
 		defer close(s.ended)
 		err := s.command.Start()
@@ -165,7 +165,7 @@ func (s *service) stop(with syscall.Signal) {
 	<-s.ended
 }
 
-// visitor is a person who has signed in with a browser.
+// visitor is a person with a session in a browser.
 type visitor struct {
 	t       *testing.T
 	browser *http.Client

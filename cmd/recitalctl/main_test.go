@@ -61,8 +61,7 @@ func recitalctl(t *testing.T, environment []string, args ...string) ran {
 	return ran{code: tool.ProcessState.ExitCode(), out: out.String(), notes: notes.String()}
 }
 
-// startRecitald starts a real recitald in a data folder of its own, with changed settings. Its log is shown where the
-// test fails.
+// startRecitald starts a real recitald in a new data folder, with changed settings. Its log is shown if the test fails.
 func startRecitald(t *testing.T, changes ...func(*app.Config)) (a *app.App, dataDir string) {
 	t.Helper()
 	dataDir = pgtest.DataDir(t)

@@ -124,7 +124,7 @@ func TestALogMovesToAnEventStore(t *testing.T) {
 	require.Contains(t, got.notes, "is already in use as the new place")
 }
 
-func TestAnEventStoreWithSomethingElseIsRefused(t *testing.T) {
+func TestAnEventStoreWithAnotherLogIsRefused(t *testing.T) {
 	t.Parallel()
 	dataDir, store := pgtest.DataDir(t), unused(t)
 	fill(t, dataDir, 3)
@@ -177,7 +177,7 @@ func fill(t *testing.T, dataDir string, events int) {
 }
 
 // A migration that is killed or stopped at any point is completed by a repetition.
-func TestAMigrationThatIsInterruptedGoesOn(t *testing.T) {
+func TestAnInterruptedMigrationIsResumed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -196,7 +196,7 @@ func TestAMigrationThatIsInterruptedGoesOn(t *testing.T) {
 		require.NoError(t, tool.Start())
 		return tool
 	}
-	arrived := func(count int) { // the last event of a stream is as far
+	arrived := func(count int) { // waits for an event near this number
 		require.Eventually(t, func() bool {
 			for range target.ReadStream(t.Context(), fmt.Sprint("s-", count%7), uint64(count/7)) {
 				return true
@@ -220,7 +220,7 @@ func TestAMigrationThatIsInterruptedGoesOn(t *testing.T) {
 	require.NoError(t, there.Close())
 	stop = eventStore(t, folder, store)
 	defer func() { stop() }()
-	_ = tool.Wait() // it may have gone on by itself
+	_ = tool.Wait() // it may have resumed by itself
 
 	// then a repetition completes the log, with each event once
 	tool = migrate()

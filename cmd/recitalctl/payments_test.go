@@ -159,7 +159,7 @@ func TestSettingUpTheAccountAtTheProvider(t *testing.T) {
 	got = recitalctl(t, a.environment, "payments", "check")
 	require.Zero(t, got.code, got.out)
 
-	// when events are removed from the endpoint, or it is disabled, then it is repaired, and the secret stays
+	// when events are removed from the endpoint, or it is disabled, then it is repaired with the same secret
 	for _, harm := range []string{"enabled_events[]=invoice.paid", "disabled=true"} {
 		a.ask("POST", "/v1/webhook_endpoints/"+before[0].ID, harm)
 		require.Equal(t, 1, recitalctl(t, a.environment, "payments", "check").code)
@@ -180,7 +180,7 @@ func TestSettingUpTheAccountAtTheProvider(t *testing.T) {
 }
 
 // A kill between the endpoint and its secret must not leave an endpoint with an unknown secret.
-func TestASetupThatIsKilledIsCompletedByTheNext(t *testing.T) {
+func TestAKilledSetupIsCompletedByTheNext(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/v1/webhook_endpoints", "/v1/products", "/v1/prices"} {
 		t.Run(path, func(t *testing.T) {

@@ -46,7 +46,7 @@ func startProcess(t *testing.T, dataDir string) *recitald {
 	r.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	started := make(chan error)
 	go func() {
-		runtime.LockOSThread() // Pdeathsig kills when the thread ends that started the process
+		runtime.LockOSThread() // Pdeathsig refers to the thread that started the process
 		defer runtime.UnlockOSThread()
 		defer close(r.ended)
 		err := r.command.Start()
@@ -79,8 +79,8 @@ func (r *recitald) kill() {
 	<-r.ended
 }
 
-// gateway is an admin address that remains the same while the recitald behind it is restarted. It kills recitald as
-// soon as that has begun a rebuild, before recitalctl receives the response.
+// gateway is an admin address that remains the same when the recitald behind it is restarted. It can kill recitald
+// after the start of a rebuild, before recitalctl receives the response.
 type gateway struct {
 	behind   atomic.Pointer[recitald]
 	kills    atomic.Bool
@@ -120,7 +120,7 @@ func TestARebuildOutlivesRecitaldAndRecitalctl(t *testing.T) {
 	environment := door.open(t, dataDir)
 	restart := func() { door.behind.Store(startProcess(t, dataDir)) }
 
-	// given a rebuild whose recitald is killed immediately, and then a person who stops following it
+	// given a rebuild, a recitald that is killed immediately, and a person who stops following
 	door.kills.Store(true)
 	tool := begin(t, environment, "projections", "rebuild", "account", "--promote")
 	tool.awaitNote(t, "recitald does not answer; the rebuild continues when it is back")
@@ -142,7 +142,7 @@ func TestARebuildOutlivesRecitaldAndRecitalctl(t *testing.T) {
 	require.Zero(t, got.code, got.notes)
 	assert.Equal(t, "Nothing is being built.\n", got.notes)
 
-	// given another one whose recitald is killed, when it restarts, then recitalctl follows to the end
+	// given another rebuild and a killed recitald, when it restarts, then recitalctl follows to the end
 	door.kills.Store(true)
 	tool = begin(t, environment, "projections", "rebuild", "account", "usage")
 	tool.awaitNote(t, "recitald does not answer")

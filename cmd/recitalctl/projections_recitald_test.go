@@ -22,7 +22,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/adminapi"
 )
 
-// listed requests all generations and returns those of a read model by their number.
+// listed returns the generations of a read model by number.
 func listed(t *testing.T, environment []string, name string) map[int]adminapi.GenerationReply {
 	t.Helper()
 	got := recitalctl(t, environment, "projections", "list", "--format", "json")
@@ -38,7 +38,7 @@ func listed(t *testing.T, environment []string, name string) map[int]adminapi.Ge
 	return found
 }
 
-// readers of a key's account never see an error.
+// reads reads the account of a key, and returns the error or unexpected status, "" if there is none.
 func reads(ctx context.Context, address, key string) (failed string) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/v1/account", nil)
 	if err != nil {
@@ -236,7 +236,7 @@ func TestAPersonAtATerminal(t *testing.T) {
 	a, dataDir := startRecitald(t)
 	environment := []string{"RECITAL_ADMIN_ADDR=" + a.AdminAddr(), "RECITAL_DATA_DIR=" + dataDir}
 
-	t.Run("sees a bar", func(t *testing.T) {
+	t.Run("sees a progress bar", func(t *testing.T) {
 		code, screen := onTerminal(t, environment, "projections", "rebuild", "--all").ends()
 		require.Zero(t, code, screen)
 		assert.Regexp(t, `account v\d g2 +\[`, screen)
@@ -267,7 +267,7 @@ func TestAPersonAtATerminal(t *testing.T) {
 		require.Zero(t, code, screen)
 		require.Len(t, listed(t, environment, "usage"), 1)
 	})
-	t.Run("gets no control characters of a server", func(t *testing.T) {
+	t.Run("gets no control characters from a server", func(t *testing.T) {
 		hostileServer := impostor(t, func(w http.ResponseWriter, _ *http.Request) {
 			one := `"name":"` + hostile + `","version":1,"generation":2`
 			_, _ = io.WriteString(w,
@@ -283,7 +283,7 @@ func TestAPersonAtATerminal(t *testing.T) {
 	})
 }
 
-// appendPoison appends an account to the log whose id Postgres does not accept.
+// appendPoison appends an account with an id that Postgres does not accept.
 func appendPoison(t *testing.T, dataDir string) {
 	t.Helper()
 	appendFirst(t, dataDir, "account-poison", account.Opened{Account: "poison\x00", Plan: "free", At: time.Now()})

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// impostor responds on an admin address as no recitald should, and returns the environment for calling it.
+// impostor serves an admin address that misbehaves, and returns the environment for calling it.
 func impostor(t *testing.T, answer http.HandlerFunc) []string {
 	t.Helper()
 	server := httptest.NewServer(answer)
@@ -27,8 +27,8 @@ func impostor(t *testing.T, answer http.HandlerFunc) []string {
 	return []string{"RECITAL_ADMIN_ADDR=" + server.Listener.Addr().String(), "RECITAL_OPERATOR_TOKEN_FILE=" + token}
 }
 
-// scripted responds to a rebuild of generation 2 of account, and to later requests, with one response after the other.
-// The last is repeated. A number is an HTTP status.
+// scripted serves a rebuild of generation 2 of account: one response per request, the last one repeatedly. A number is
+// an HTTP status.
 func scripted(t *testing.T, answers ...string) []string {
 	t.Helper()
 	var asked atomic.Int64
@@ -76,24 +76,24 @@ func TestFollowingARebuild(t *testing.T) {
 			[]string{`generation 2 of account version 1 stopped: event a of stream b: it\u001b[2J fails`,
 				"projections parked retry account --generation 2 --event ID", "projections retire account --generation 2"},
 		},
-		"that somebody cancels": {
+		"that is cancelled": {
 			[]string{standing("building", 0.5, ""), `{"head":"9/9","projections":[]}`}, nil, exitFailed,
 			[]string{"generation 2 of account version 1 is gone: it was retired"},
 		},
-		"while recitald is away for a moment": {
+		"during a short outage of recitald": {
 			[]string{
 				standing("building", 0.5, ""), "503", "500", standing("current", 1, ""),
 			}, []string{"--max-outage", "1m"}, exitDone,
 			[]string{"recitald does not answer; the rebuild continues when it is back", "recitald is back"},
 		},
-		"while recitald is away for long": {
+		"during a long outage of recitald": {
 			[]string{standing("building", 0.5, ""), "503"}, []string{"--max-outage", "1ms"}, exitFailed,
 			[]string{"recitald has not answered for 1ms", "follow again:  recitalctl projections follow account"},
 		},
 		"when the token is not accepted any more": {
 			[]string{standing("building", 0.5, ""), "401"}, nil, exitToken, []string{"does not accept the token"},
 		},
-		"of something that is no recitald": {
+		"of a server that is not recitald": {
 			[]string{"[]"}, nil, exitFailed, []string{"is it the admin address of a recitald?"},
 		},
 	} {
@@ -183,7 +183,7 @@ func TestARebuildForPrograms(t *testing.T) {
 // hostile is text from a server that attempts to control a terminal.
 const hostile = `\u001b]0;owned\u0007\u009b2J\nfake line\ttab\u202e`
 
-func TestNothingThatAServerTellsReachesTheTerminal(t *testing.T) {
+func TestControlCharactersOfAServerDoNotReachTheTerminal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -254,7 +254,7 @@ func TestProjectionsRefuseWrongUsage(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeUndoneIsNotDoneUnasked(t *testing.T) {
+func TestIrreversibleCommandsNeedConfirmation(t *testing.T) {
 	t.Parallel()
 	environment := impostor(t, func(http.ResponseWriter, *http.Request) { t.Error("the server was asked") })
 	for _, command := range []string{
@@ -266,7 +266,7 @@ func TestWhatCannotBeUndoneIsNotDoneUnasked(t *testing.T) {
 	}
 }
 
-func TestARefusalWithItsReasonIsNoWrongAddress(t *testing.T) {
+func TestARefusalIsNotReportedAsAWrongAddress(t *testing.T) {
 	t.Parallel()
 	for body, says := range map[string]string{
 		`{"error":"There is no such read model or generation"}`: "recitald refused: There is no such read " +

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	patience = 5 * time.Minute       // only ends waits of failing tests
+	patience = 5 * time.Minute       // only ends waits that would last forever
 	pause    = 50 * time.Millisecond // between two requests
 )
 

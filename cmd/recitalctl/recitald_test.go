@@ -42,7 +42,7 @@ func TestAgainstARecitald(t *testing.T) {
 		assert.Equal(t, "indie", planOf(t, a.PublicAddr(), row[2]))
 		assert.Contains(t, got.notes, "It cannot be shown again")
 	})
-	t.Run("JSON is for programs, and nothing else is on standard output", func(t *testing.T) {
+	t.Run("with JSON, standard output has nothing else", func(t *testing.T) {
 		got := recitalctl(t, environment, "accounts", "create", "--format", "json")
 		require.Zero(t, got.code, got.notes)
 		var opened map[string]string
@@ -51,13 +51,13 @@ func TestAgainstARecitald(t *testing.T) {
 		assert.NotEmpty(t, opened["account_id"])
 		assert.Equal(t, "free", planOf(t, a.PublicAddr(), opened["apikey"]))
 	})
-	t.Run("an unknown plan is refused with the plans that there are", func(t *testing.T) {
+	t.Run("an unknown plan is refused with a list of the plans", func(t *testing.T) {
 		got := recitalctl(t, environment, "accounts", "create", "--plan", "gold")
 		assert.Equal(t, 1, got.code)
 		assert.Empty(t, got.out)
 		assert.Contains(t, got.notes, "plan: Input should be 'free', 'indie'")
 	})
-	t.Run("the doctor finds nothing", func(t *testing.T) {
+	t.Run("the doctor finds no faults", func(t *testing.T) {
 		var got ran
 		require.Eventually(t, func() bool { // a slow machine may have lag
 			got = recitalctl(t, environment, "doctor")
@@ -96,7 +96,7 @@ func TestAgainstARecitald(t *testing.T) {
 		require.Eventually(t, func() bool {
 			return strings.Contains(recitalctl(t, environment, "alerts").notes, "There are no open alerts")
 		}, patience, pause)
-		assert.Equal(t, 1, recitalctl(t, environment, "alerts", "clear", id).code, "it is not open")
+		assert.Equal(t, 1, recitalctl(t, environment, "alerts", "clear", id).code, "it is already cleared")
 	})
 	t.Run("a recitald is found by its data folder, and settings win", func(t *testing.T) {
 		folder := "RECITAL_DATA_DIR=" + dataDir
@@ -130,7 +130,7 @@ func TestAgainstARecitald(t *testing.T) {
 		assert.Equal(t, 4, got.code)
 		assert.Contains(t, got.out, "chmod 600")
 	})
-	t.Run("the public address is no admin address", func(t *testing.T) {
+	t.Run("the public address is not an admin address", func(t *testing.T) {
 		got := recitalctl(t, environment, "accounts", "create", "--admin-addr", a.PublicAddr())
 		assert.Equal(t, 1, got.code)
 		assert.Contains(t, got.notes, "is it the admin address")
@@ -155,7 +155,7 @@ func TestGrantingCredit(t *testing.T) {
 		return recitalctl(t, environment, append([]string{"accounts", "credit"}, args...)...)
 	}
 
-	t.Run("a table shows what was granted and what is left", func(t *testing.T) {
+	t.Run("a table shows the granted and the remaining credit", func(t *testing.T) {
 		got := credit(opened.AccountID, "500", "--grant", "ticket-1")
 		require.Zero(t, got.code, got.notes)
 		require.Empty(t, got.notes)
@@ -187,12 +187,12 @@ func TestGrantingCredit(t *testing.T) {
 			"given before, with another number"},
 		"nothing": {[]string{opened.AccountID, "0"}, 1,
 			"characters: Input should be greater than or equal to 1"},
-		"less than nothing": {[]string{opened.AccountID, "-5"}, 2, "the number must be positive, not -5"},
-		"less than nothing, with an id": {[]string{"--grant", "x", opened.AccountID, "-5"}, 2,
+		"a negative number": {[]string{opened.AccountID, "-5"}, 2, "the number must be positive, not -5"},
+		"a negative number, with an id": {[]string{"--grant", "x", opened.AccountID, "-5"}, 2,
 			"the number must be positive, not -5"},
 		"too much": {[]string{opened.AccountID, "1000000001"}, 1,
 			"characters: Input should be less than or equal to"},
-		"an id that is none": {[]string{opened.AccountID, "5", "--grant", "a b"}, 1,
+		"an invalid id": {[]string{opened.AccountID, "5", "--grant", "a b"}, 1,
 			"grant: String should match pattern"},
 		"an unknown account":        {[]string{"nobody", "5"}, 1, "The account does not exist"},
 		"an account that is a path": {[]string{"../accounts", "5"}, 1, "The account does not exist"},
@@ -201,7 +201,7 @@ func TestGrantingCredit(t *testing.T) {
 		"the auditor's token": {[]string{
 			opened.AccountID, "5", "--token-file", filepath.Join(dataDir, "auditor-token"),
 		}, 4, "is not an operator's"},
-		"how to repeat what was unsure": {[]string{
+		"the command that repeats a grant of unknown outcome": {[]string{
 			opened.AccountID, "5", "--grant", "again", "--admin-addr", "127.0.0.1:1",
 		}, 3, "--grant again"},
 	} {
@@ -245,7 +245,7 @@ func TestTheRoleOfAnOperator(t *testing.T) {
 		return listed
 	}
 	whole := page("--limit", "0")
-	require.Len(t, whole.Accounts, 3, "with that of the operator in mode dev")
+	require.Len(t, whole.Accounts, 3, "with the operator account of mode dev")
 	require.Nil(t, whole.Next)
 	require.True(t, slices.ContainsFunc(whole.Accounts,
 		func(a adminapi.ListedAccount) bool {
@@ -272,7 +272,7 @@ func TestTheRoleOfAnOperator(t *testing.T) {
 	}
 }
 
-// shownAccount has some fields of the owner's view of an account.
+// shownAccount is a part of GET /v1/account.
 type shownAccount struct {
 	Plan struct {
 		Type string `json:"type"`

@@ -26,7 +26,7 @@ func TestDrivingTheSandbox(t *testing.T) {
 		return state
 	}
 
-	t.Run("a table says what it is doing", func(t *testing.T) {
+	t.Run("a table shows its state", func(t *testing.T) {
 		got := recitalctl(t, environment, "sandbox")
 		require.Zero(t, got.code, got.notes)
 		lines := strings.Split(strings.TrimSpace(got.out), "\n")
@@ -40,15 +40,15 @@ func TestDrivingTheSandbox(t *testing.T) {
 		assert.GreaterOrEqual(t, after.Now.Sub(before.Now).Hours(), 744.0)
 		assert.NotEqual(t, before.Ahead, after.Ahead)
 	})
-	t.Run("requests go wrong, and then no more", func(t *testing.T) {
+	t.Run("requests fail, and then no more", func(t *testing.T) {
 		assert.Equal(t, 1, state(t, "faults", "fail", "--committed", "--path", "/v1/subscriptions", "--times", "3").Faults)
 		assert.Zero(t, state(t, "faults", "none").Faults)
 	})
-	t.Run("it is driven while it takes no connections", func(t *testing.T) {
+	t.Run("it can be driven while it refuses connections", func(t *testing.T) {
 		assert.Equal(t, 1, state(t, "faults", "refuse").Faults)
 		assert.Zero(t, state(t, "faults", "none").Faults)
 	})
-	t.Run("webhooks come in disorder", func(t *testing.T) {
+	t.Run("webhooks arrive out of order", func(t *testing.T) {
 		state(t, "webhooks", "--hold", "--lose", "10", "--duplicate", "50", "--shuffle", "--delay", "1s")
 		state(t, "webhooks")
 	})

@@ -20,7 +20,7 @@ import (
 // tableHead matches a table that begins with its head.
 var tableHead = regexp.MustCompile(`^[A-Z]{2}[A-Z ]+\n`)
 
-// requireNarrow requires that a printed table fits a terminal, unless --wide is given.
+// requireNarrow checks that a printed table fits a terminal, unless --wide is given.
 func requireNarrow(t *testing.T, args []string, out string) {
 	t.Helper()
 	if slices.Contains(args, "--wide") {
@@ -35,7 +35,7 @@ func requireNarrow(t *testing.T, args []string, out string) {
 	}
 }
 
-// Values are as long as in an installation that has run for years.
+// The values are as long as after years of operation.
 func TestEveryTableFitsALineAndWideShowsAllColumns(t *testing.T) {
 	id, account := "0190b0c0-1111-7222-8333-444455556666", "0190b0c0111172228333444455556666"
 	position, unix := "123456789012/123456789012", float64(time.Now().Unix())

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestHelpTellsExamplesSettingsAndExitCodes(t *testing.T) {
+func TestHelpHasExamplesSettingsAndExitCodes(t *testing.T) {
 	t.Parallel()
 	got := recitalctl(t, nil, "--help")
 	assert.Zero(t, got.code)
@@ -50,7 +50,7 @@ func TestWrongUsage(t *testing.T) {
 	}
 }
 
-// A response from a server that is not recitald, or from a failing one.
+// Errors of servers that fail or are not recitald are explained in one line.
 func TestTrouble(t *testing.T) {
 	t.Parallel()
 	answer := func(status int, body string) string {
@@ -82,7 +82,7 @@ func TestTrouble(t *testing.T) {
 		{"nothing listens", unused(t), []string{"--token-file", token}, 3,
 			"is recitald running? If it is a service, systemctl status recitald shows why not; if it serves elsewhere, " +
 				"give its data folder"},
-		{"nobody answers", silent(t), []string{"--token-file", token, "--timeout", "50ms"}, 3,
+		{"the server does not answer", silent(t), []string{"--token-file", token, "--timeout", "50ms"}, 3,
 			"its outcome is unknown"},
 		{"the name does not exist", "recital.invalid:8081", []string{"--token-file", token}, 3,
 			"recital.invalid:8081 cannot be reached"},
@@ -123,7 +123,7 @@ func TestTrouble(t *testing.T) {
 	}
 }
 
-func TestTheDoctorSeesAllFaultsAtOnce(t *testing.T) {
+func TestTheDoctorReportsAllFaults(t *testing.T) {
 	t.Parallel()
 	got := recitalctl(t, []string{"RECITAL_ADMIN_ADDR=" + unused(t), "RECITAL_HTTP_ADDR=" + unused(t)}, "doctor")
 	assert.Equal(t, 4, got.code)
@@ -132,7 +132,7 @@ func TestTheDoctorSeesAllFaultsAtOnce(t *testing.T) {
 	assert.Equal(t, 2, strings.Count(got.out, "is recitald running?"), got.out)
 }
 
-func TestTheDoctorSaysWhyARecitaldIsNotReady(t *testing.T) {
+func TestTheDoctorReportsWhyRecitaldIsNotReady(t *testing.T) {
 	t.Parallel()
 	token := filepath.Join(t.TempDir(), "token")
 	require.NoError(t, os.WriteFile(token, []byte("x\n"), 0o600))
@@ -159,7 +159,7 @@ func TestTheDoctorSaysWhyARecitaldIsNotReady(t *testing.T) {
 	}
 }
 
-// Findings that cannot be written are no success.
+// The doctor fails if it cannot write its findings.
 func TestTheDoctorReportsAFullDisk(t *testing.T) {
 	t.Parallel()
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
@@ -182,7 +182,7 @@ func unused(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// silent returns an address that accepts connections and sends nothing.
+// silent returns an address that accepts connections and never responds.
 func silent(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -32,7 +32,7 @@ func TestAVoiceIsInstalledTestedAndRemoved(t *testing.T) {
 
 	got := recitalctl(t, environment, "voices", "install", folder, "--sha256", strings.Repeat("0", 64))
 	require.Equal(t, 1, got.code)
-	require.Contains(t, got.notes, p.SHA256, "it says which hash the package has")
+	require.Contains(t, got.notes, p.SHA256, "the error has the package's hash")
 
 	archive := filepath.Join(t.TempDir(), "toy.tar.gz")
 	require.NoError(t, exec.Command("tar", "-czf", archive, "-C", filepath.Dir(folder), filepath.Base(folder)).Run())

@@ -22,7 +22,7 @@ import (
 	"github.com/recital-tts/recital/internal/process/postgres"
 )
 
-// newKey creates another key of the account, as its owner does.
+// newKey creates another key as the account's owner.
 func (c customer) newKey(t *testing.T, query string) customer {
 	t.Helper()
 	answer := do(t, c.request(http.MethodGet, "/v1/account/new_api_key"+query, nil))
@@ -34,7 +34,7 @@ func (c customer) newKey(t *testing.T, query string) customer {
 	return customer{server: c.server, id: c.id, key: made.APIKey}
 }
 
-// shownOwner is what an account's owner sees besides plan and usage.
+// shownOwner is the part of GET /v1/account about owner and keys.
 type shownOwner struct {
 	AcceptedTOS bool `json:"accepted_tos"`
 	APIKeys     []struct {
@@ -57,7 +57,7 @@ func TestOwnersMakeNameAndDeleteKeys(t *testing.T) {
 	s := share(t)
 	first, stranger := s.openAccount("free"), s.openAccount("free")
 
-	// when an owner creates a key for an integration, then it works at once and is called so
+	// when an owner creates a key for an integration, then it works at once and is named after it
 	second := first.newKey(t, "?type=integration_3")
 	require.Equal(t, 200, second.asks(t))
 	keys := second.owner(t).APIKeys
@@ -66,7 +66,7 @@ func TestOwnersMakeNameAndDeleteKeys(t *testing.T) {
 	require.Equal(t, "integration_3", *keys[1].Name)
 	require.Equal(t, account.MaskAPIKey(second.key), keys[1].Masked)
 
-	// when it gets another name, then that is shown
+	// when it is renamed, then the new name is shown
 	rename := func(by customer, key, name string) int {
 		t.Helper()
 		return do(t, by.request(http.MethodPost, "/v1/account/api_key/"+account.MaskAPIKey(key)+"/name",
@@ -77,7 +77,7 @@ func TestOwnersMakeNameAndDeleteKeys(t *testing.T) {
 	require.Equal(t, 422, rename(first, second.key, "two\nlines"))
 	require.Equal(t, 422, rename(first, second.key, strings.Repeat("x", account.MaxKeyName+1)))
 
-	// and others can neither name nor delete it
+	// and another account can neither rename nor delete it
 	require.Equal(t, 404, rename(stranger, second.key, "mine"))
 	require.Equal(t, 404,
 		do(t, stranger.request(http.MethodDelete, "/v1/account/api_key/"+account.MaskAPIKey(second.key), nil)).status)
@@ -116,17 +116,21 @@ func TestOwnersAcceptTermsAndChooseEmail(t *testing.T) {
 	require.Equal(t, new(true), s.readLog().accounts[c.id].WantsEmail)
 }
 
+// postgresURL returns the URL of the private Postgres.
+func (s *server) postgresURL() string {
+	return postgres.SocketURL(filepath.Join(s.data, "postgres", "run"), postgres.Database)
+}
+
 // postgres connects to the private Postgres.
 func (s *server) postgres() *pgx.Conn {
 	s.t.Helper()
-	connection, err := pgx.Connect(s.t.Context(), postgres.SocketURL(filepath.Join(s.data, "postgres", "run"),
-		postgres.Database))
+	connection, err := pgx.Connect(s.t.Context(), s.postgresURL())
 	require.NoError(s.t, err)
 	s.t.Cleanup(func() { _ = connection.Close(context.Background()) })
 	return connection
 }
 
-// holdKeyring keeps keys from being written or erased until release.
+// holdKeyring blocks writing and erasing of keys until release is called.
 func (s *server) holdKeyring() (release func()) {
 	s.t.Helper()
 	tx, err := s.postgres().Begin(s.t.Context())
@@ -146,7 +150,7 @@ func (s *server) hasKey(c customer) (has bool) {
 
 func (s *server) closing(c customer) account.Closing { return s.readLog().accounts[c.id].Closing }
 
-func TestAnAccountThatIsClosedIsGoneForGood(t *testing.T) {
+func TestAClosedAccountIsErased(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -173,13 +177,13 @@ func TestAnAccountThatIsClosedIsGoneForGood(t *testing.T) {
 	_, err := io.CopyN(io.Discard, stream.response.Body, 1<<20) // more than the first sentence
 	require.NoError(t, err)
 
-	// when it is closed, while the keyring lets nothing be erased
+	// when it is closed while the keyring is locked
 	release := s.holdKeyring()
 	answer := do(t, c.request(http.MethodDelete, "/v1/account", nil))
 	require.Equal(t, 200, answer.status, answer.text())
 	require.JSONEq(t, `{"success":true}`, answer.text())
 
-	// then its keys are refused at once, and what they have opened ends
+	// then its keys are refused at once, and their open streams and sockets end
 	for _, key := range []customer{c, other} {
 		require.Equal(t, 401, key.asks(t))
 		require.Equal(t, 401, do(t, key.request(http.MethodDelete, "/v1/account", nil)).status)
@@ -188,14 +192,14 @@ func TestAnAccountThatIsClosedIsGoneForGood(t *testing.T) {
 	require.Equal(t, websocket.ClosePolicyViolation, code)
 	require.Error(t, stream.rest().err)
 
-	// and when recitald is killed while it erases what the account had
+	// and when recitald is killed during the erasure
 	s.eventually(func() bool { return len(s.blobFiles()) == 1 })
 	require.Equal(t, account.Ending, s.closing(c))
 	require.True(t, s.hasKey(c))
 	s.kill()
 	release()
 
-	// then the next one goes on
+	// then the next recitald resumes it
 	s = start(t, data)
 	s.eventually(func() bool { return s.closing(c) == account.ErasedOnce })
 	require.False(t, s.hasKey(c))
@@ -205,14 +209,14 @@ func TestAnAccountThatIsClosedIsGoneForGood(t *testing.T) {
 	require.Equal(t, 1, stranger.at(s).clips(t).TotalClips)
 	require.Equal(t, text, *stranger.at(s).clips(t).Clips[0].Text)
 
-	// and the log keeps what others need, and can be replayed without the key
+	// and the log can still be replayed without the key
 	s.requireSealed("Zyzzogeton", "clip-saved", 13)
 	s.recitalctl("projections", "rebuild", "--all", "--promote")
 	s.requireSettledBooks()
 	require.Equal(t, 1, stranger.at(s).clips(t).TotalClips)
 	require.Equal(t, text, *stranger.at(s).clips(t).Clips[0].Text)
 	for table, rows := range s.everyRow() {
-		if strings.HasSuffix(table, ".todo_erase_clips") { // it waits for what is saved late
+		if strings.HasSuffix(table, ".todo_erase_clips") { // it waits for clips that are saved late
 			continue
 		}
 		if strings.HasPrefix(table, "rm_account") || strings.HasPrefix(table, "rm_clips") {
@@ -221,7 +225,7 @@ func TestAnAccountThatIsClosedIsGoneForGood(t *testing.T) {
 	}
 }
 
-// saveLate writes what another instance writes that was saving a clip when the account was closed.
+// saveLate appends the event of an instance that was still saving a clip when the account was closed.
 func (s *server) saveLate(c customer) (stream string) {
 	s.t.Helper()
 	log, registry := s.openLog()
@@ -241,24 +245,25 @@ func (s *server) saveLate(c customer) (stream string) {
 	return stream
 }
 
-func TestWhatWasStillSavedWhenAnAccountWasClosedIsErasedLater(t *testing.T) {
+func TestAClipSavedAfterItsAccountWasClosedIsErased(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
 	t.Parallel()
 	s := start(t, dataFolder(t), "--longest-stream=1s")
 	for {
-		// given a closed account that was erased, and a clip of it that comes late
+		// given a closed account that was erased, and a clip of it that is saved late
 		c := s.openAccount("indie")
 		require.Equal(t, 200, do(t, c.request(http.MethodDelete, "/v1/account", nil)).status)
 		s.eventually(func() bool { return s.closing(c) != account.Ending })
 		again := s.readLog().accounts[c.id].EraseAgainAt
 		stream := s.saveLate(c)
 		if time.Now().After(again) {
-			continue // too late even for this: the machine is slow
+			continue // the second erasure was due before the clip was saved
 		}
 
-		// when no request can be running any longer, then the clip is gone, too, and the account off the list
+		// when no request can be running any longer, then the clip is deleted, and the to-do list has no entry for the
+		// account
 		s.eventually(func() bool { return s.closing(c) == account.ErasedForAll })
 		var types []string
 		eachEvent(t, s.node(), func(event eventlog.Decoded) {

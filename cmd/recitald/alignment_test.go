@@ -18,7 +18,7 @@ const (
 	improvedRoute = "/v1/ai/speech/kanna_improved"
 )
 
-// foundWord is an object of the reply.
+// foundWord is a word of the reply.
 type foundWord struct {
 	Text                        string
 	Start, Duration, Confidence float64
@@ -28,8 +28,8 @@ type foundWord struct {
 	}
 }
 
-// kanna posts a recording without a credential, by either route. An address aligns one at a time, and the tests share
-// theirs.
+// kanna posts a recording to one of the two routes without a credential. It retries, because the service aligns one
+// recording per address at a time and all tests have the same address.
 func (s *server) kanna(t *testing.T, route, text string, recording []byte) (answer reply) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -72,7 +72,7 @@ func TestWordsAreFoundInARecording(t *testing.T) {
 	c := s.openAccount("free")
 	const text = "The old fisherman lived by the sea, and nobody knew his name."
 
-	// given recordings in several formats, by another engine and voice, whose times are known
+	// given recordings of another engine in several formats, with known word times
 	order := order{"text": text, "voice": "zeke", "model": "blizzard", "return_timestamps": true}
 	truth := c.times(t, order)
 	for _, format := range []string{"wav", "mp3", "aac", "webm"} {
@@ -85,7 +85,7 @@ func TestWordsAreFoundInARecording(t *testing.T) {
 			var words []foundWord
 			answer.decode(t, &words)
 
-			// then each word is found, most of them where they are
+			// then every word is found, and most times are right
 			require.Len(t, words, len(truth), "%v", words)
 			near := 0
 			for i, word := range words {
@@ -137,7 +137,7 @@ func TestWhatCannotBeAlignedIsExplained(t *testing.T) {
 			"audio"},
 		{"a damaged file", "Hello.", recording[:20], "The file is damaged and cannot be decoded", "audio"},
 		{"silence", "Hello.", silence, "The recording holds no speech", "audio"},
-		{"a text of nothing", "...", recording, "The text has no words that can be spoken", "text"},
+		{"a text without words", "...", recording, "The text has no words that can be spoken", "text"},
 		{"no text", "", recording, "text", "text"},
 		{"a text too long", strings.Repeat("a", 10001), recording, "String should have at most 10000 characters", "text"},
 	} {
@@ -161,7 +161,7 @@ func TestWhatCannotBeAlignedIsExplained(t *testing.T) {
 	require.EqualValues(t, len("Hello."), c.usage(t))
 }
 
-// requirePhonemes verifies that phonemes follow each other from the start of a word to its end.
+// requirePhonemes checks that the phonemes cover the word without gaps.
 func requirePhonemes(t *testing.T, word foundWord, wanted bool) {
 	t.Helper()
 	if !wanted {

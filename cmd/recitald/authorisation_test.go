@@ -25,7 +25,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 )
 
-// access is who may use a route.
+// access is the kind of caller that a route admits.
 type access int
 
 const (
@@ -35,19 +35,19 @@ const (
 	writes           // keys, and sessions of pages of the service
 	operators        // the operator token, and this machine
 	sockets          // keys, and sessions of pages of the service, over WebSocket
-	leavers          // anybody; whoever has a session, from pages of the service
+	leavers          // any caller; one with a session only from pages of the service
 	reporters        // keys, and sessions, of accounts with the role of an operator
-	listeners        // anybody; whoever shows a key, a good one
+	listeners        // any caller, but a key has to be valid
 )
 
 // grant is a row of the table of all routes.
 type grant struct {
 	access access
-	// foreign returns the path, or the form, that names something of another account, which is a 404.
+	// foreign returns a path or form that refers to another account's resource. The route returns 404 for it.
 	foreign func(stranger) (path string, form url.Values)
 }
 
-// authorisation has every route of the service.
+// authorisation returns the grants of all routes of the service.
 func authorisation() map[string]grant {
 	named := func(of func(stranger) string) func(stranger) (string, url.Values) {
 		return func(s stranger) (string, url.Values) { return of(s), nil }
@@ -61,7 +61,7 @@ func authorisation() map[string]grant {
 		"GET /v1/damage_report": {access: reporters},
 
 		"GET /auth/oauth/login":      {},
-		"GET /auth/oauth/{provider}": {}, // by the state that the browser has begun with
+		"GET /auth/oauth/{provider}": {}, // by the state in the browser's cookie
 		"GET /auth/oauth/validate":   {access: reads},
 		"GET /auth/oauth/logout":     {access: leavers},
 
@@ -87,7 +87,7 @@ func authorisation() map[string]grant {
 		})},
 		"POST /v1/account/sessions/revoke_all": {access: writes},
 		"GET /v1/account/clips":                {access: reads},
-		"GET /v1/account/clip/{clip_id}":       {}, // who knows its id may see it
+		"GET /v1/account/clip/{clip_id}":       {}, // public: the id is the secret
 		"GET /v1/account/clip/{clip_id}/audio": {},
 		"DELETE /v1/account/clip/{clip_id}": {access: writes, foreign: named(func(s stranger) string {
 			return "/v1/account/clip/" + s.clip
@@ -128,7 +128,7 @@ func authorisation() map[string]grant {
 		"POST /speech/beta/synthesize":          {access: writes},
 		"GET /speech/beta/synthesize_streaming": {access: sockets},
 		"GET /speech/beta/voices":               {access: reads},
-		"GET /speech/beta/{path}":               {}, // there is nothing
+		"GET /speech/beta/{path}":               {}, // always 404
 		"PUT /speech/beta/{path}":               {},
 		"POST /speech/beta/{path}":              {},
 		"DELETE /speech/beta/{path}":            {},
@@ -161,13 +161,13 @@ func authorisation() map[string]grant {
 	}
 }
 
-// stranger is another account, and what it has.
+// stranger is another account with its resources.
 type stranger struct {
 	customer
 	session, clip, synthesis, config, voice, pronunciation string
 }
 
-// gate is a recitald, and what opens sessions beside it.
+// gate is a recitald, with access to its log for opening sessions.
 type gate struct {
 	*server
 	log      eventlog.Log
@@ -202,7 +202,7 @@ func (g *gate) signIn(id string) string {
 	return opened.Cookie
 }
 
-// expired returns the cookie of a session whose time is over.
+// expired returns the cookie of an expired session.
 func (g *gate) expired(id string) string {
 	g.t.Helper()
 	cookie, err := session.DrawCookie(rand.Reader)
@@ -219,7 +219,8 @@ func (g *gate) expired(id string) string {
 	return cookie.Value()
 }
 
-// newStranger is an account with a key, a session, a clip, a synthesis, a voice, and a project at the hosting platform.
+// newStranger returns an account with a key, a session, a clip, a synthesis, a voice, and a project at the hosting
+// platform.
 func (g *gate) newStranger() stranger {
 	g.t.Helper()
 	s := stranger{customer: g.openAccount("indie")}
@@ -236,7 +237,7 @@ func (g *gate) newStranger() stranger {
 	return s
 }
 
-// voiceOf gives an account a voice that is broken, so that nobody is at work on it.
+// voiceOf gives an account a broken voice, which no worker processes.
 func (g *gate) voiceOf(id string) string {
 	g.t.Helper()
 	const one = "00000000000000aa"
@@ -251,7 +252,7 @@ func (g *gate) voiceOf(id string) string {
 	return one
 }
 
-// Who comes, and with what.
+// caller is a client with its credentials.
 type caller struct {
 	key, cookie string
 	proof       []string // headers
@@ -262,7 +263,7 @@ var (
 	otherPage = []string{"Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"}
 )
 
-// dead are callers whose credentials are worth nothing.
+// dead returns callers with invalid credentials.
 func (g *gate) dead() map[string]caller {
 	g.t.Helper()
 	revoked, ended, closed, alive := g.openAccount("free"), g.openAccount("free"), g.openAccount("free"),
@@ -273,12 +274,12 @@ func (g *gate) dead() map[string]caller {
 		"no credential":                    {},
 		"no credential, from a page":       {proof: ownPage},
 		"a garbage key":                    {key: "rk_garbage"},
-		"a key of nobody":                  {key: drawnKey(g.t)},
+		"an unknown key":                   {key: drawnKey(g.t)},
 		"a revoked key":                    {key: revoked.key},
 		"the key of a closed account":      {key: closed.key},
 		"a wrong key beside a good cookie": {key: drawnKey(g.t), cookie: g.signIn(alive.id), proof: ownPage},
 		"a garbage cookie":                 {cookie: "garbage", proof: ownPage},
-		"a cookie of nobody":               {cookie: strings.Repeat("0", 32) + "." + strings.Repeat("A", 43), proof: ownPage},
+		"an unknown cookie":                {cookie: strings.Repeat("0", 32) + "." + strings.Repeat("A", 43), proof: ownPage},
 		"a cookie with another's secret":   {cookie: swapped(g.signIn(alive.id), g.signIn(alive.id)), proof: ownPage},
 		"a key in the cookie":              {cookie: alive.key, proof: ownPage},
 		"a cookie in the key":              {key: g.signIn(alive.id)},
@@ -299,14 +300,14 @@ func drawnKey(t *testing.T) string {
 	return key
 }
 
-// swapped is a cookie with the secret of another one.
+// swapped returns a cookie with the secret of another one.
 func swapped(cookie, other string) string {
 	id, _, _ := strings.Cut(cookie, ".")
 	_, secret, _ := strings.Cut(other, ".")
 	return id + "." + secret
 }
 
-// visit returns the status with which a route answers a caller.
+// visit returns the status that a caller gets from a route.
 func (g *gate) visit(row string, v caller) int {
 	g.t.Helper()
 	method, path, _ := strings.Cut(row, " ")
@@ -339,7 +340,7 @@ func (g *gate) send(method, path string, form url.Values, v caller) int {
 	return do(g.t, request).status
 }
 
-// addTo adds what the caller shows. Nobody is taken for this machine.
+// addTo adds the caller's credentials, and an address that is not this machine's.
 func (v caller) addTo(header http.Header) http.Header {
 	header.Set("X-Forwarded-For", "192.0.2.1")
 	if v.key != "" {
@@ -354,7 +355,7 @@ func (v caller) addTo(header http.Header) http.Header {
 	return header
 }
 
-// talk returns what a WebSocket says to a caller, as a status.
+// talk opens a WebSocket and returns its first message as a status.
 func (g *gate) talk(path string, v caller) int {
 	g.t.Helper()
 	ws, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(g.address, "http")+path, v.addTo(http.Header{}))
@@ -373,8 +374,7 @@ func (g *gate) talk(path string, v caller) int {
 		told.Type)]
 }
 
-// Every route of the service answers every kind of caller as documented. A route that is added needs a row in the
-// table.
+// Every route admits and refuses each kind of caller as documented. A new route needs a row in the table.
 func TestEveryRouteAdmitsWhomItShould(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -383,7 +383,7 @@ func TestEveryRouteAdmitsWhomItShould(t *testing.T) {
 	g := newGate(t)
 	table := authorisation()
 	for _, row := range g.description().operations() {
-		require.Contains(t, table, row, "a new route needs a row here: who may use it?")
+		require.Contains(t, table, row, "a new route needs a row in authorisation()")
 	}
 	dead, foreign := g.dead(), g.newStranger()
 	for row, grant := range table {
@@ -404,7 +404,7 @@ func TestEveryRouteAdmitsWhomItShould(t *testing.T) {
 	}
 }
 
-// in is the gate in a subtest.
+// in returns the gate for a subtest.
 func (g *gate) in(t *testing.T) *gate {
 	of, inner := *g, *g.server
 	inner.t = t
@@ -421,7 +421,7 @@ func (g *gate) requireRefused(a access, status int, v caller, name string) {
 	require.Equal(g.t, 401, status, name)
 }
 
-// requireAdmitted has callers come whose credentials are good, each of an account of its own: routes may end it.
+// requireAdmitted asks with valid credentials. Each caller has its own account, because a route may close it.
 func (g *gate) requireAdmitted(a access, ask func(caller) int) {
 	g.t.Helper()
 	fresh := func() (key, cookie string) {
@@ -431,11 +431,11 @@ func (g *gate) requireAdmitted(a access, ask func(caller) int) {
 	for _, c := range []struct {
 		name     string
 		caller   func(key, cookie string) caller
-		admitted map[access]int // 0: whatever is neither 401 nor 403
+		admitted map[access]int // 0: any status except 401 and 403
 	}{
 		{"a key", func(key, _ string) caller { return caller{key: key} }, map[access]int{reporters: 403, operators: 401}},
 		{"a key on a foreign page", func(key, _ string) caller { return caller{key: key, proof: otherPage} },
-			map[access]int{reporters: 403, operators: 401, leavers: 401}}, // which has no session to end
+			map[access]int{reporters: 403, operators: 401, leavers: 401}}, // a key has no session to end
 		{"a key beside a cookie", func(key, cookie string) caller { return caller{key: key, cookie: cookie} },
 			map[access]int{reporters: 403, operators: 401}},
 		{"a key beside a dead cookie", func(key, _ string) caller { return caller{key: key, cookie: "garbage"} },
@@ -458,8 +458,7 @@ func (g *gate) requireAdmitted(a access, ask func(caller) int) {
 	}
 }
 
-// The role of an operator admits to the damage report, by key and by cookie, from the moment on when it is granted and
-// until it is withdrawn, and to nothing else.
+// The operator role admits an account to the damage report, by key and by cookie, until it is withdrawn.
 func TestOperatorsReadTheDamageReport(t *testing.T) {
 	t.Parallel()
 	g := newGate(t)
@@ -479,7 +478,7 @@ func TestOperatorsReadTheDamageReport(t *testing.T) {
 	admitted(403)
 }
 
-// requireForeign asks for what is another account's, by key and by cookie.
+// requireForeign asks for another account's resources, by key and by cookie.
 func (g *gate) requireForeign(row string, grant grant, other stranger) {
 	g.t.Helper()
 	method, _, _ := strings.Cut(row, " ")

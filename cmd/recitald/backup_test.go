@@ -23,7 +23,7 @@ import (
 	"github.com/recital-tts/recital/internal/process/datafolder"
 )
 
-// backedUp is what recitalctl backup prints.
+// backedUp is the output of recitalctl backup.
 type backedUp struct {
 	Run       int    `json:"run"`
 	Events    uint64 `json:"events"`
@@ -56,7 +56,7 @@ func files(t *testing.T, dir string) map[string]int64 {
 	return sizes
 }
 
-// saveClip speaks a text, and returns the id of the clip.
+// saveClip synthesises a text and returns the id of its clip.
 func (c customer) saveClip(t *testing.T, text string) string {
 	t.Helper()
 	answer := c.post(t, bytesRoute, order{"text": text, "voice": "leah", "debug": true})
@@ -78,7 +78,7 @@ func (c customer) hear(t *testing.T, id string) (text string, audio []byte) {
 	var shown clip
 	answer.decode(t, &shown)
 	require.NotNil(t, shown.Text)
-	link, err := url.Parse(shown.URL) // of the public address, which is not the instance's in mode prod
+	link, err := url.Parse(shown.URL) // it has the public address, which in mode prod is not the instance's
 	require.NoError(t, err)
 	played := do(t, c.request(http.MethodGet, link.RequestURI(), nil))
 	require.Equal(t, 200, played.status, played.text())
@@ -90,7 +90,7 @@ func (c customer) lacksClip(t *testing.T, id string) {
 	require.Equal(t, 404, do(t, c.request(http.MethodGet, "/v1/account/clip/"+id, nil)).status)
 }
 
-// owned counts the blobs of a clip in any of the folders.
+// owned counts the blobs of a clip in a folder.
 func owned(t *testing.T, clip string, dir string) (n int) {
 	t.Helper()
 	for name := range files(t, dir) {
@@ -101,12 +101,12 @@ func owned(t *testing.T, clip string, dir string) (n int) {
 	return n
 }
 
-func TestABackupBringsTheServiceBack(t *testing.T) {
+func TestABackupRestoresTheService(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
 	t.Parallel()
-	// given customers with clips, one of whom has gone, and others who are busy
+	// given customers with clips, one of them closed, and others under load
 	data, dir := dataFolder(t), filepath.Join(t.TempDir(), "backup")
 	s := start(t, data, "--audit-head-interval=1s")
 	c, gone, leaving, busy := s.openAccount("indie"), s.openAccount("indie"), s.openAccount("indie"),
@@ -117,7 +117,7 @@ func TestABackupBringsTheServiceBack(t *testing.T) {
 	load := startLoad(t, busy)
 	s.eventually(func() bool { return load.clean() >= enough })
 
-	// when a backup is made under load, again after more has happened, and then everything is lost
+	// when two backups are made under load, and then everything is lost
 	first := s.backup(dir)
 	require.Equal(t, first.Events, first.NewEvents)
 	before := files(t, dir)
@@ -132,7 +132,7 @@ func TestABackupBringsTheServiceBack(t *testing.T) {
 	usage := c.usage(t)
 	s.kill()
 
-	// then the second one has copied what was new
+	// then the second one has copied only new events
 	require.Equal(t, 2, second.Run)
 	require.Equal(t, second.Events, first.Events+second.NewEvents)
 	require.Less(t, second.NewEvents, first.NewEvents)
@@ -141,17 +141,17 @@ func TestABackupBringsTheServiceBack(t *testing.T) {
 		if strings.HasPrefix(name, "log/") {
 			require.Equal(t, size, after[name], name)
 		}
-		require.False(t, strings.HasPrefix(name, "keyring/") && after[name] > 0, "an earlier copy of the keyring is left")
+		require.False(t, strings.HasPrefix(name, "keyring/") && after[name] > 0, "an earlier keyring was not deleted")
 	}
 	require.Positive(t, owned(t, kept, dir))
 	for _, erased := range []string{deleted, of, lost} {
-		require.Zero(t, owned(t, erased, dir), "a blob that recitald has no more is left")
+		require.Zero(t, owned(t, erased, dir), "the blob of a deleted clip was not deleted")
 	}
 	for _, secret := range []string{"master-key", "signing-key", "operator-token", "dev-api-key"} {
 		requireNowhere(t, dir, s.secret(secret))
 	}
 
-	// and auditors find what they know in it, and what somebody has changed in a copy
+	// and auditors can verify it, and detect a forged copy
 	verify := slices.Clip(append([]string{"audit", "verify"}, proof...))
 	require.Contains(t, string(s.recitalctl(append(verify, "--backup", dir)...)), "Proved by the exported heads")
 	var changed eventlog.Position
@@ -173,14 +173,14 @@ func TestABackupBringsTheServiceBack(t *testing.T) {
 	require.Negative(t, found.After.Position.Compare(changed))
 	require.GreaterOrEqual(t, found.Until.Position.Compare(changed), 0)
 
-	// and after a restore clients go on, with the clips and the usage that they had
+	// and after a restore clients have the same clips and usage
 	another := newFolder(t)
 	key := "--master-key-file=" + filepath.Join(data, "master-key")
 	require.Contains(t, s.notes("restore", dir, "--data-dir", another, "--master-key-file",
 		filepath.Join(data, "signing-key")), "is not the master key")
 	said, err := s.tool("restore", dir, "--data-dir", another, key).CombinedOutput()
 	require.NoError(t, err, string(said))
-	seen := "seen.json" // what it says is of the time before the restore, which misses nothing
+	seen := "seen.json" // the state before the restore, in which no event is missing
 	require.NoError(t, os.WriteFile(filepath.Join(another, seen), []byte(read(t, filepath.Join(data, seen))), 0o600))
 	s = start(t, another, key, "--audit-key-file="+filepath.Join(data, "audit-key"))
 	s.eventually(s.isReady)
@@ -195,7 +195,7 @@ func TestABackupBringsTheServiceBack(t *testing.T) {
 	require.Equal(t, prose(70), text)
 	c.saveClip(t, prose(55))
 
-	// and what was erased stays so
+	// and erased data stays erased
 	for _, erased := range []string{deleted, of, lost} {
 		c.lacksClip(t, erased)
 		require.Zero(t, owned(t, erased, another))
@@ -205,7 +205,7 @@ func TestABackupBringsTheServiceBack(t *testing.T) {
 		require.Equal(t, 401, do(t, closed.request(http.MethodGet, "/v1/account", nil)).status)
 	}
 
-	// and a drill serves it once more, and leaves nothing
+	// and a drill serves it, too, and leaves no files
 	scratch := newFolder(t)
 	said, err = s.tool("restore", "--check", dir, key, "--scratch", scratch).CombinedOutput()
 	require.NoError(t, err, string(said))
@@ -222,12 +222,11 @@ func TestABackupBringsTheServiceBack(t *testing.T) {
 		"the log does not match its signed heads; see recitalctl audit verify --backup "+forged)
 	require.Empty(t, files(t, scratch))
 
-	// and the restored log is another epoch, which does not go into the backup of the time before
+	// and the restored log has another epoch, so that it cannot be added to the earlier backup
 	require.Contains(t, s.notes("backup", dir), "of the time before this one was restored")
 }
 
-// exportHeads exports signed heads that speak of all that has happened, and returns the flags that have a log checked
-// against them.
+// exportHeads exports signed heads that cover the whole log, and returns the flags for checking a log against them.
 func (s *server) exportHeads() (flags []string) {
 	s.t.Helper()
 	var now chain.Report
@@ -236,7 +235,7 @@ func (s *server) exportHeads() (flags []string) {
 	s.eventually(func() bool {
 		newest = nil
 		require.NoError(s.t, json.Unmarshal(s.recitalctl("audit", "heads", "--format", "json", "--last", "1"), &newest))
-		// the last event may be the head itself, which gets no other
+		// the last event may be the head itself, for which no other is signed
 		return len(newest) == 1 && newest[0].Count+1 >= now.Events
 	})
 	path := filepath.Join(s.t.TempDir(), "heads.jsonl")
@@ -251,7 +250,7 @@ func requireExit(t *testing.T, code int, err error) {
 	require.Equal(t, code, exited.ExitCode(), string(exited.Stderr))
 }
 
-// requireNowhere requires that no file below a folder has a text.
+// requireNowhere checks that no file below a folder contains a text.
 func requireNowhere(t *testing.T, dir, text string) {
 	t.Helper()
 	require.NotEmpty(t, text)
@@ -280,11 +279,11 @@ func TestALostKeyringIsImportedFromTheBackup(t *testing.T) {
 	c = c.at(s)
 	s.eventually(s.lacks("the log's keyring"))
 
-	// when the keyring is imported, also while recitald is killed, then it is there as a whole or not at all
+	// when recitald is killed during imports of the keyring, then the keyring is complete or absent
 	for n := range 4 {
 		importing := s.tool("keyring", "import", dir)
 		require.NoError(t, importing.Start())
-		time.Sleep(time.Duration(n) * 20 * time.Millisecond) // somewhere
+		time.Sleep(time.Duration(n) * 20 * time.Millisecond) // at different stages
 		s.kill()
 		_ = importing.Wait()
 		s = start(t, data)
@@ -292,11 +291,11 @@ func TestALostKeyringIsImportedFromTheBackup(t *testing.T) {
 		ids := s.keyring()
 		require.Contains(t, []string{"", ids.Log}, ids.Postgres)
 	}
-	for range 2 { // importing again changes nothing
+	for range 2 { // a repeated import has no effect
 		require.Contains(t, string(s.recitalctl("keyring", "import", dir)), s.keyring().Log)
 	}
 
-	// then the read models come back by themselves, clips are read again, and who was erased stays so
+	// then the read models are rebuilt, clips are readable, and the erased account stays erased
 	s.eventually(s.isReady)
 	text, _ := c.hear(t, kept)
 	require.Equal(t, prose(60), text)
@@ -306,7 +305,7 @@ func TestALostKeyringIsImportedFromTheBackup(t *testing.T) {
 	})
 }
 
-func TestAKilledBackupOrRestoreLeavesNothingHalf(t *testing.T) {
+func TestAKilledBackupOrRestoreIsCompleteOrAbsent(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -322,11 +321,11 @@ func TestAKilledBackupOrRestoreLeavesNothingHalf(t *testing.T) {
 		t.Helper()
 		tool := s.tool(args...)
 		require.NoError(t, tool.Start())
-		time.Sleep(time.Duration(n) * 15 * time.Millisecond) // somewhere
+		time.Sleep(time.Duration(n) * 15 * time.Millisecond) // at different stages
 		_ = tool.Process.Kill()
 		_ = tool.Wait()
 	}
-	// when backups are killed, then the one of before is whole
+	// when backups are killed, then the previous one is intact
 	s.backup(dir)
 	for n := range 10 {
 		c.saveClip(t, prose(30))
@@ -340,19 +339,19 @@ func TestAKilledBackupOrRestoreLeavesNothingHalf(t *testing.T) {
 	}
 	s.kill()
 
-	// and when restores are killed, then nothing starts on what they left, and the next one goes on
+	// and when restores are killed, then recitald refuses the partial folder, and the next restore completes it
 	another := newFolder(t)
 	restore := []string{"restore", dir, "--data-dir", another, "--master-key-file=" + filepath.Join(data, "master-key")}
 	for n := range 10 {
 		kill(n, restore...)
 	}
 	said, err := s.tool(restore...).CombinedOutput()
-	if err != nil { // one of them was quicker
+	if err != nil { // a restore completed before its kill
 		require.Contains(t, string(said), "is not empty")
 	}
 	for n := range 3 {
 		s = start(t, another, "--master-key-file="+filepath.Join(data, "master-key"))
-		time.Sleep(time.Duration(n) * 100 * time.Millisecond) // somewhere while the keyring is taken up
+		time.Sleep(time.Duration(n) * 100 * time.Millisecond) // at different stages of taking up the keyring
 		s.kill()
 	}
 	s = start(t, another, "--master-key-file="+filepath.Join(data, "master-key"))
@@ -362,7 +361,7 @@ func TestAKilledBackupOrRestoreLeavesNothingHalf(t *testing.T) {
 	require.EqualValues(t, 16, c.at(s).clips(t).TotalClips)
 }
 
-func TestADamagedBackupIsRefusedByName(t *testing.T) {
+func TestADamagedBackupIsRefusedWithTheNameOfTheFile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -396,7 +395,7 @@ func TestADamagedBackupIsRefusedByName(t *testing.T) {
 	require.NotContains(t, s.notes("backup", dir, "--check-only"), "damaged")
 }
 
-func TestWhatAKilledDrillHasLeftIsTakenAwayByTheNext(t *testing.T) {
+func TestADrillCleansUpAfterAKilledOne(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -437,20 +436,20 @@ func TestWhatAKilledDrillHasLeftIsTakenAwayByTheNext(t *testing.T) {
 		require.Empty(t, processesAt(t, filepath.Join(scratch, "recital-drill-")))
 	}
 
-	// when a drill is killed while it restores, then the next one takes its folder away
+	// when a drill is killed while it restores, then the next one deletes its folder
 	kill(func() bool { return len(left()) == 1 }, false)
 	succeeds()
 
-	// when it is killed while its recitald serves, then that one ends by itself
+	// when it is killed while its recitald serves, then that recitald ends by itself
 	kill(serves, false)
 	s.eventually(func() bool { return len(processesAt(t, filepath.Join(scratch, "recital-drill-"))) == 0 })
 	succeeds()
 
-	// and when its recitald is killed, too, then the next one stops the Postgres that is left
+	// and when its recitald is killed, too, then the next drill stops the remaining Postgres
 	kill(serves, true)
 	succeeds()
 
-	// and two at once leave each other alone
+	// and concurrent drills do not disturb each other
 	beside := s.tool(drill...)
 	require.NoError(t, beside.Start())
 	s.eventually(serves)
@@ -460,7 +459,7 @@ func TestWhatAKilledDrillHasLeftIsTakenAwayByTheNext(t *testing.T) {
 	require.Empty(t, left())
 }
 
-// processesAt returns the processes whose arguments name something below a path, but for recitalctl.
+// processesAt returns the processes with a path below the given one in their arguments, except recitalctl.
 func processesAt(t *testing.T, path string) (found []process) {
 	t.Helper()
 	folders, err := filepath.Glob("/proc/[0-9]*")

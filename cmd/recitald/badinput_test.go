@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestBadInputIsAnsweredAsDocumentedAndCostsNothing(t *testing.T) {
+func TestBadInputIsAnsweredAsDocumentedAndIsFree(t *testing.T) {
 	t.Parallel()
 	s := share(t)
 	c := s.openAccount("free")
@@ -41,9 +41,9 @@ func TestBadInputIsAnsweredAsDocumentedAndCostsNothing(t *testing.T) {
 		"an escaped NUL":       {`{"text":"a\u0000b","voice":"leah"}`, "", "value_error", "text", nul},
 		"a NUL byte": {"{\"text\":\"a\x00b\",\"voice\":\"leah\"}", "", "json_invalid", "body",
 			"JSON decode error"},
-		"a lone high surrogate":   {`{"text":"a\ud800b","voice":"leah"}`, "", "string_unicode", "text", unicode},
-		"a lone low surrogate":    {`{"text":"a\udc00","voice":"leah"}`, "", "string_unicode", "text", unicode},
-		"bytes that are no UTF-8": {"{\"text\":\"a\xff\",\"voice\":\"leah\"}", "", "string_unicode", "text", unicode},
+		"a lone high surrogate":    {`{"text":"a\ud800b","voice":"leah"}`, "", "string_unicode", "text", unicode},
+		"a lone low surrogate":     {`{"text":"a\udc00","voice":"leah"}`, "", "string_unicode", "text", unicode},
+		"bytes that are not UTF-8": {"{\"text\":\"a\xff\",\"voice\":\"leah\"}", "", "string_unicode", "text", unicode},
 	} {
 		for _, route := range []string{bytesRoute, detailedRoute} {
 			t.Run(name+" for "+route, func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestBadInputIsAnsweredAsDocumentedAndCostsNothing(t *testing.T) {
 		require.Equal(t, told.Detail, told.Message, address)
 	}
 
-	// and nothing was billed, not even temporarily, and the server still serves
+	// and nothing was billed or reserved, and the server still serves
 	require.Zero(t, c.usage(t))
 	for _, period := range s.readLog().periods {
 		require.NotEqual(t, c.id, period.Terms.Account)
@@ -156,7 +156,7 @@ func requireNoVoice(t *testing.T, c customer, route string) {
 		recent.header.Get("request-id")+`"}`, recent.text())
 }
 
-// requireTooLarge sends 10 MB of text, with a length and without one.
+// requireTooLarge sends 10 MiB of text, with and without a Content-Length.
 func requireTooLarge(t *testing.T, c customer, route string) {
 	t.Helper()
 	body := []byte(`{"voice":"leah","text":"` + strings.Repeat("a", 10<<20) + `"}`)

@@ -70,7 +70,7 @@ func freeAddress(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// awaitUp returns when the balancer uses so many instances.
+// awaitUp waits until the balancer uses the given number of instances.
 func (b *balancer) awaitUp(instances int) {
 	b.t.Helper()
 	require.Eventually(b.t, func() bool {
@@ -86,7 +86,7 @@ func (b *balancer) awaitUp(instances int) {
 
 var serverUp = regexp.MustCompile(`(?m)^recitald,recitald-\d+,.*,UP,`)
 
-// Whoever is served by the balancer notices nothing of a new release.
+// Clients of the balancer do not notice a rolling restart.
 func TestInstancesAreRestartedInTurnWithoutAFailedRequest(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -108,7 +108,7 @@ func TestInstancesAreRestartedInTurnWithoutAFailedRequest(t *testing.T) {
 	c := running[0].openAccount("indie")
 	c = c.at(&server{t: t, address: b.address})
 
-	// and clients: some read, some speak, and some take seconds for a stream
+	// and clients that read, synthesise, and take seconds for a stream
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var clients sync.WaitGroup
@@ -121,7 +121,7 @@ func TestInstancesAreRestartedInTurnWithoutAFailedRequest(t *testing.T) {
 				_, err = c.speak(50)
 				assert.NoError(t, err)
 				requests.Add(2)
-				time.Sleep(pause) // as fast as they can, they would take the processors from what is restarted
+				time.Sleep(pause) // without it they would starve the restarting instance
 			}
 		})
 	}
@@ -150,8 +150,8 @@ func TestInstancesAreRestartedInTurnWithoutAFailedRequest(t *testing.T) {
 	t.Logf("%d requests and %d streams, none failed", requests.Load(), streams.Load())
 }
 
-// An outage of Postgres is one of all instances at once. Behind the balancer, too, speech goes on, and what does not is
-// refused with a reason and the time to try again.
+// An outage of Postgres makes all instances unready at once. The balancer still routes speech to them, and other
+// requests are refused with a reason and Retry-After.
 func TestTheBalancerServesWhatUnreadyInstancesCan(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -177,20 +177,20 @@ func TestTheBalancerServesWhatUnreadyInstancesCan(t *testing.T) {
 	})
 	b.awaitUp(0)
 
-	// then speech goes on, and reads are to be tried again later
+	// then speech continues, and reads get a Retry-After
 	_, err := c.speak(100)
 	require.NoError(t, err)
 	refused := do(t, c.request(http.MethodGet, "/v1/account", nil))
 	require.Equal(t, 503, refused.status, refused.text())
 	require.NotEmpty(t, refused.header.Get("Retry-After"))
 
-	// when it is back, then all is as it was
+	// when it is back, then both instances serve everything
 	pg.attach()
 	b.awaitUp(2)
 	first.eventually(func() bool { return c.usage(t) >= 100 })
 }
 
-// streamSlowly takes a stream whole, and so long for it.
+// streamSlowly reads a whole stream, over the given time.
 func (c customer) streamSlowly(lasting time.Duration) error {
 	response, err := http.DefaultClient.Do(c.request(http.MethodPost, bytesRoute,
 		order{"text": prose(2000), "voice": "leah", "format": "pcm_s16le"}.encode()))

@@ -13,7 +13,7 @@ import (
 	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
 
-// post changes something at the provider, as its owner does there, and returns the id of what was changed.
+// post changes an object at the provider, as in its dashboard, and returns the object's id.
 func (b *till) post(path string, form url.Values) string {
 	b.t.Helper()
 	request, err := http.NewRequest(http.MethodPost, b.URL()+path, strings.NewReader(form.Encode()))
@@ -31,8 +31,8 @@ func (s *server) onSale(price string) bool {
 	return slices.ContainsFunc(s.products(), func(p product) bool { return p.PriceID != nil && *p.PriceID == price })
 }
 
-// What is on sale is what the provider sells of our plans. A price that is withdrawn is kept by who has it, and is
-// nobody else's any more.
+// The products are the provider's prices for our plans. A withdrawn price stays with its subscribers and is not sold
+// again.
 func TestTheProductsFollowTheProvider(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -44,7 +44,7 @@ func TestTheProductsFollowTheProvider(t *testing.T) {
 	b.pays(c.subscribe(t, "indie").ClientSecret, "pm_card_visa")
 	c.awaitPlan(t, plan.Indie)
 
-	// when a price is added that names a plan of ours, and one that names none
+	// when a price for one of our plans is added, and one for none
 	price := func(metadata string) url.Values {
 		return url.Values{"currency": {"usd"}, "unit_amount": {"2500"}, "recurring[interval]": {"month"},
 			"product": {"prod_pro"}, "metadata[plan]": {metadata}}
@@ -52,12 +52,12 @@ func TestTheProductsFollowTheProvider(t *testing.T) {
 	foreign := b.post("/v1/prices", price("mansion"))
 	added := b.post("/v1/prices", price("pro"))
 
-	// then the one is on sale, and the other is not
+	// then only the first is on sale
 	s.eventually(func() bool { return s.onSale(added) })
 	require.False(t, s.onSale(foreign))
 	late.refused(t, 404, "subscribe", order{"price_id": foreign}, "There is no such price")
 
-	// when a price is withdrawn, then it is not on sale any more, and who has it keeps it
+	// when a price is withdrawn, then it is not on sale any more, but its subscribers keep it
 	b.post("/v1/prices/"+sandbox.PriceOf("indie"), url.Values{"active": {"false"}})
 	s.eventually(func() bool { return !s.onSale(sandbox.PriceOf("indie")) })
 	late.refused(t, 400, "subscribe", order{"price_id": sandbox.PriceOf("indie")}, "The price is not on sale any more")

@@ -17,13 +17,13 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// pastIndie is more than the plan includes by 16 units, which cost enough for an invoice of their own.
+// pastIndie exceeds the plan's characters by 16 units, which cost enough for a separate invoice.
 const (
 	pastIndie = 216_000
 	pastCosts = 16 * 5 // cents
 )
 
-// uses has an account use at least n characters. Spaces next to a word count, and take no time to speak.
+// uses makes an account use at least n characters, most of them spaces, which count but take no time to synthesise.
 func (c customer) uses(t *testing.T, n int64) {
 	t.Helper()
 	text := strings.Repeat("oh"+strings.Repeat(" ", 238), 20) + "."
@@ -34,7 +34,7 @@ func (c customer) uses(t *testing.T, n int64) {
 	require.GreaterOrEqual(t, c.usage(t), n)
 }
 
-// pastItsPlan returns an account with a plan that it has used up.
+// pastItsPlan returns an account that has exceeded its plan.
 func (b *till) pastItsPlan(s *server) customer {
 	b.t.Helper()
 	c := s.openAccount("free")
@@ -44,7 +44,7 @@ func (b *till) pastItsPlan(s *server) customer {
 	return c
 }
 
-// replacesCard registers a card, which pays from then on.
+// replacesCard registers a card and makes it the default.
 func (b *till) replacesCard(c customer, card string) {
 	b.t.Helper()
 	var setup subscribed
@@ -54,7 +54,7 @@ func (b *till) replacesCard(c customer, card string) {
 		order{"payment_method_id": b.registers(setup.ClientSecret, card)}, &answer)
 }
 
-// charged returns the amounts that were taken from a customer, the oldest first.
+// charged returns the amounts of a customer's charges, oldest first.
 func (b *till) charged(customer string) (amounts []int64) {
 	b.t.Helper()
 	var listed struct {
@@ -87,8 +87,8 @@ func (s *server) openAlerts(reason string) (subjects []string) {
 	return subjects
 }
 
-// The last period's characters past the plan stay owed while the card does not pay: their invoice is an alert, is
-// shown, and is paid by a new card.
+// An invoice for the last period's overage that the card does not pay is an alert, is shown to the owner, and is paid
+// by a new card.
 func TestTheLastOverageIsPaidByANewCard(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -122,9 +122,9 @@ func TestTheLastOverageIsPaidByANewCard(t *testing.T) {
 	require.Equal(t, []int64{1000, pastCosts}, b.charged(b.customers(c.id)[0]))
 }
 
-// Closing an account charges the use of the running period once and deletes the customer, even if recitald is killed
+// Closing an account charges the current period's overage once and deletes the customer, even if recitald is killed
 // during each change at the provider.
-func TestAClosingIsPaidWhateverIsKilled(t *testing.T) {
+func TestAClosedAccountIsChargedOnceDespiteKills(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}

@@ -12,17 +12,17 @@ import (
 	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
 
-// payday is a request of billing that a kill may cut short.
+// payday is a billing request that a kill may interrupt.
 type payday struct {
 	path string
 	body func(c *patient) order
-	// prepare brings an account to where the request can be made.
+	// prepare brings an account into a state that permits the request.
 	prepare func(c *patient)
-	// done reports whether the provider has what was wanted, once.
+	// done reports whether the provider has the result exactly once.
 	done func(has payments.Billing) bool
 }
 
-// patient is an account whose request is cut short.
+// patient is an account with an interrupted request.
 type patient struct {
 	customer
 	till   *till
@@ -41,7 +41,7 @@ func (p *patient) does(path string, o order) {
 	p.succeeds(p.till.t, path, o, &answer)
 }
 
-// charged reports whether so many invoices of one subscription were paid or are to be.
+// charged reports whether there is one subscription with the given number of invoices.
 func charged(has payments.Billing, invoices int) bool {
 	return len(has.Subscriptions) == 1 && len(has.Invoices) == invoices
 }
@@ -109,7 +109,7 @@ func paydays() map[string]payday {
 	}
 }
 
-// half is a request that was cut short at a change of the provider.
+// half is a request that was interrupted at a change of the provider.
 type half struct {
 	*patient
 	payday
@@ -118,9 +118,9 @@ type half struct {
 
 func (c half) key() []string { return []string{"Idempotency-Key", "payday-1"} }
 
-// A recitald that is killed at any change of the provider, before it is made or after, has changed nothing twice: what
-// was begun is completed by the client's repetition, or else by the to-do worker.
-func TestWhatAKillCutsShortIsDoneOnce(t *testing.T) {
+// A recitald that is killed before or after any change at the provider makes no change twice. The request is completed
+// by the client's repetition, or else by the to-do worker.
+func TestInterruptedBillingRequestsAreDoneOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -146,11 +146,11 @@ func TestWhatAKillCutsShortIsDoneOnce(t *testing.T) {
 	b.hold(0, false)
 	s = b.serve(data)
 
-	// then the repetitions of every other one succeed
+	// then every other request succeeds when it is repeated
 	for i, c := range halves {
 		if i%2 == 0 {
 			answer := c.at(s).post(t, "/payments/"+c.path, c.body(c.patient), c.key()...)
-			if answer.status == http.StatusConflict { // it is young, and may be under way on another instance
+			if answer.status == http.StatusConflict { // it may still be under way on another instance
 				require.Equal(t, "true", answer.header.Get("x-should-retry"), answer.text())
 				require.NotEmpty(t, answer.header.Get("Retry-After"))
 				continue
@@ -159,7 +159,7 @@ func TestWhatAKillCutsShortIsDoneOnce(t *testing.T) {
 		}
 	}
 
-	// and all are completed, once
+	// and all requests are completed once
 	for _, c := range halves {
 		require.Eventually(t, func() bool { return len(b.customers(c.id)) == 1 }, patience, pause, c.name)
 		require.Eventually(t, func() bool { return c.done(b.billing(c.id)) }, patience, pause, "%s: %+v", c.name,
@@ -168,13 +168,13 @@ func TestWhatAKillCutsShortIsDoneOnce(t *testing.T) {
 		require.Eventually(t, func() bool {
 			answer = c.at(s).post(t, "/payments/"+c.path, c.body(c.patient), c.key()...)
 			return answer.status != http.StatusConflict || answer.header.Get("x-should-retry") != "true"
-		}, patience, time.Second, c.name) // as seldom as Retry-After says: more are too many requests
+		}, patience, time.Second, c.name) // the interval of Retry-After, to stay within the rate limit
 		require.Equal(t, 200, answer.status, "%s: %s", c.name, answer.text())
-		require.True(t, c.done(b.billing(c.id)), "%s: the repetition has changed something", c.name)
+		require.True(t, c.done(b.billing(c.id)), "%s: the repetition made a second change", c.name)
 	}
 }
 
-// cutShort has the nth change of a request held up, of an account of its own. It reports whether there is one.
+// cutShort starts a request of a new account and holds its nth change at the provider. It reports whether there is one.
 func (b *till) cutShort(s *server, e payday, name string, nth int, after bool, halves *[]half) bool {
 	b.t.Helper()
 	p := &patient{customer: s.openAccount("free"), till: b}

@@ -22,14 +22,14 @@ import (
 // signed is a notice with its signature.
 type signed struct{ body, signature string }
 
-// signedAt signs a notice.
+// signedAt returns a notice with a signature of the given time.
 func signedAt(at time.Time, secret, format string, a ...any) signed {
 	made := webhook.GenerateTestSignedPayload(&webhook.UnsignedPayload{Payload: fmt.Appendf(nil, format, a...),
 		Secret: secret, Timestamp: at})
 	return signed{body: string(made.Payload), signature: made.Header}
 }
 
-// event is a notice's body of an event that concerns nobody.
+// event returns the body of a notice about an unknown object.
 func event(id, kind string) string {
 	return fmt.Sprintf(`{"id":%q,"object":"event","type":%q,"api_version":%q,"created":%d,"data":{"object":{"id":"obj_1","object":"thing"}}}`,
 		id, kind, sandbox.APIVersion, time.Now().Unix())
@@ -44,7 +44,7 @@ func (s *server) notify(path string, n signed) reply {
 	return do(s.t, request)
 }
 
-// noticesIn returns the notices in the log: whether they were handled, by stream.
+// noticesIn returns the streams of the notices in the log, and whether each was handled.
 func (s *server) noticesIn() map[string]bool {
 	s.t.Helper()
 	found := map[string]bool{}
@@ -60,7 +60,7 @@ func (s *server) noticesIn() map[string]bool {
 	return found
 }
 
-func TestOnlyTheProvidersNoticesAreTaken(t *testing.T) {
+func TestOnlyTheProvidersNoticesAreAccepted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -79,9 +79,9 @@ func TestOnlyTheProvidersNoticesAreTaken(t *testing.T) {
 		"a changed body":            {strings.Replace(good, "evt_good", "evt_evil", 1), whole.signature},
 		"an old one":                signedAt(now.Add(-6*time.Minute), tillSecret, "%s", good),
 		"one of the future":         signedAt(now.Add(6*time.Minute), tillSecret, "%s", good),
-		"nothing":                   {"", signedAt(now, tillSecret, "").signature},
-		"no JSON":                   signedAt(now, tillSecret, "evt"),
-		"no event": signedAt(now, tillSecret, `{"id":"../evt","type":"x","api_version":%q}`,
+		"an empty body":             {"", signedAt(now, tillSecret, "").signature},
+		"not JSON":                  signedAt(now, tillSecret, "evt"),
+		"not an event": signedAt(now, tillSecret, `{"id":"../evt","type":"x","api_version":%q}`,
 			sandbox.APIVersion),
 	} {
 		for _, path := range []string{"/payments/webhook", "/payments/webhook/analytics"} {
@@ -95,7 +95,7 @@ func TestOnlyTheProvidersNoticesAreTaken(t *testing.T) {
 		require.NotContains(t, stream, "evt_good")
 	}
 
-	// a good one is taken, however often it comes, whatever it is about
+	// a valid notice is accepted repeatedly, and with any subject
 	for range 3 {
 		answer := s.notify("/payments/webhook", whole)
 		require.Equal(t, 200, answer.status, answer.text())
@@ -103,7 +103,7 @@ func TestOnlyTheProvidersNoticesAreTaken(t *testing.T) {
 	}
 	require.Equal(t, 200,
 		s.notify("/payments/webhook", signedAt(now, tillSecret, "%s", event("evt_news", "moon.risen"))).status)
-	require.Equal(t, 200, s.notify("/payments/webhook/analytics", whole).status, "which is another list")
+	require.Equal(t, 200, s.notify("/payments/webhook/analytics", whole).status, "the two routes have separate streams")
 	s.eventually(func() bool {
 		found := s.noticesIn()
 		return found["payment-evt_good"] && found["payment-evt_news"]
@@ -133,7 +133,7 @@ func TestTheSameNoticeManyTimesIsOne(t *testing.T) {
 	s.eventually(func() bool { return s.noticesIn()["payment-evt_one"] })
 }
 
-// A body that is announced as too large is refused before anything of it is read.
+// A body with a Content-Length above the limit is refused before it is read.
 func TestANoticeThatIsTooLargeTakesNoMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -153,11 +153,11 @@ func TestANoticeThatIsTooLargeTakesNoMemory(t *testing.T) {
 		require.Equal(t, "HTTP/1.1 413", string(said), name)
 	}
 	answer := s.notify("/payments/webhook", signedAt(time.Now(), tillSecret, "%s", bytes.Repeat([]byte(" "), 256<<10)))
-	require.Equal(t, 400, answer.status, "the largest that is read: %s", answer.text())
+	require.Equal(t, 400, answer.status, "the largest permitted body: %s", answer.text())
 }
 
-// Notices that do not come are found by the reconciliation at the next start.
-func TestNoticesThatAreLostAreMadeUpFor(t *testing.T) {
+// Missed notices are found by the reconciliation at the next start.
+func TestMissedNoticesAreReconciled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}

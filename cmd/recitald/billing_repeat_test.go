@@ -20,14 +20,14 @@ func TestARequestIsRepeatedUnderItsKey(t *testing.T) {
 	c, other := s.openAccount("free"), s.openAccount("free")
 	key := []string{"Idempotency-Key", "order-1"}
 
-	// the same key and content is the same answer, also when much has happened in between
+	// the same key and content get the same answer, even after later changes
 	made := c.subscribe(t, "indie", key...)
 	b.pays(made.ClientSecret, "pm_card_visa")
 	c.awaitPlan(t, plan.Indie)
 	again := c.subscribe(t, "indie", key...)
 	require.Equal(t, made, again)
 
-	// other content is refused, in the documented form; another account's key is another
+	// other content is refused, and keys of different accounts are independent
 	refused := c.post(t, "/payments/subscribe", order{"price_id": sandbox.PriceOf("pro")}, key...)
 	require.Equal(t, 422, refused.status, refused.text())
 	require.Contains(t, refused.text(), `"loc":["header","idempotency-key"]`)
@@ -41,14 +41,14 @@ func TestARequestIsRepeatedUnderItsKey(t *testing.T) {
 		require.Contains(t, answer.text(), `"upgraded"`)
 	}
 	require.Len(t, b.billing(c.id).Invoices, 2)
-	require.Equal(t, made, c.subscribe(t, "indie", key...), "the first invoice is not the latest any more")
+	require.Equal(t, made, c.subscribe(t, "indie", key...), "the answer names the first invoice, not the latest")
 
 	for name, wrong := range map[string]string{"two words": "order 1", "nothing": ""} {
 		require.Equal(t, 422, c.post(t, "/payments/cancel", order{}, "Idempotency-Key", wrong).status, name)
 	}
 }
 
-// While a request is under way, its repetition is asked to wait, and so is any other.
+// While a request is under way, its repetition and other requests are refused with 409.
 func TestARequestThatIsUnderWayIsNotBegunAgain(t *testing.T) {
 	t.Parallel()
 	b := openTill(t)
@@ -81,7 +81,7 @@ func TestARequestThatIsUnderWayIsNotBegunAgain(t *testing.T) {
 	<-ended
 }
 
-// Whoever clicks twice pays once.
+// A double click charges once.
 func TestDoubleClicksChargeOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -137,13 +137,13 @@ func TestADeclinedCardChangesNothing(t *testing.T) {
 	require.Equal(t, sandbox.PriceOf("indie"), b.billing(c.id).Subscriptions[0].Price)
 }
 
-// askedFor is a 402 that asks the owner of a card to confirm a payment.
+// askedFor is a 402 reply that asks the owner of a card to confirm a payment.
 type askedFor struct {
 	Error, Code  string
 	ClientSecret string `json:"client_secret"`
 }
 
-// A bank that asks at each payment: the plan changes when its owner has confirmed.
+// With a card that needs confirmation, the plan changes once its owner has confirmed the payment.
 func TestAnUpgradeWaitsForTheOwnerOfTheCard(t *testing.T) {
 	t.Parallel()
 	b := openTill(t)
@@ -174,10 +174,10 @@ func TestAnUpgradeWaitsForTheOwnerOfTheCard(t *testing.T) {
 	require.NoError(t, b.Authenticate(asked.ClientSecret, true))
 	c.awaitPlan(t, plan.Pro)
 	require.Nil(t, c.billing(t).Subscription.PendingChange)
-	require.Equal(t, asked, upgrade(), "the answer under the key stays the same")
+	require.Equal(t, asked, upgrade(), "a repetition gets the same answer")
 }
 
-// What a client sends is checked before anything is asked of the provider.
+// Input is validated before the provider is called.
 func TestInputsOfBillingAreChecked(t *testing.T) {
 	t.Parallel()
 	b := openTill(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
 
-// product is a row of the products.
+// product is an item of GET /payments/products.
 type product struct {
 	Name        string
 	PriceID     *string `json:"price_id"`
@@ -28,7 +28,7 @@ func (s *server) products() (listed []product) {
 	return listed
 }
 
-// overview is what an account's owner sees of billing.
+// overview is the reply of GET /payments/billing.
 type overview struct {
 	Subscription struct {
 		PriceID           *string `json:"price_id"`
@@ -54,7 +54,7 @@ type overview struct {
 	}
 }
 
-// status is "" where there is no subscription.
+// status returns "" if there is no subscription.
 func (o overview) status() string {
 	if o.Subscription.Status == nil {
 		return ""
@@ -70,7 +70,7 @@ func (c customer) billing(t *testing.T) (o overview) {
 	return o
 }
 
-// shown is the part of an account that follows its subscription.
+// shownPlan is the part of an account that follows its subscription.
 type shownPlan struct {
 	Plan struct {
 		Type       plan.Type
@@ -100,7 +100,7 @@ func (c customer) awaitPlan(t *testing.T, is plan.Type) {
 		"the plan does not become %s", is)
 }
 
-// awaitStatus waits until the overview shows a status. Behind a kill the read models may not answer yet.
+// awaitStatus waits until the overview shows a status. After a kill the read models may not answer yet.
 func (c customer) awaitStatus(t *testing.T, status string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -114,7 +114,7 @@ func (c customer) awaitStatus(t *testing.T, status string) {
 	}, patience, pause, "the subscription does not become %s", status)
 }
 
-// subscribed is the answer to POST /payments/subscribe.
+// subscribed is the reply of POST /payments/subscribe.
 type subscribed struct {
 	SubscriptionID string `json:"subscription_id"`
 	ClientSecret   string `json:"client_secret"`
@@ -131,7 +131,7 @@ func (c customer) subscribe(t *testing.T, on string, headers ...string) (made su
 	return made
 }
 
-// succeeds makes a request of billing and decodes its answer.
+// succeeds makes a billing request and decodes its reply.
 func (c customer) succeeds(t *testing.T, path string, o order, into any) {
 	t.Helper()
 	answer := c.post(t, "/payments/"+path, o)
@@ -141,7 +141,7 @@ func (c customer) succeeds(t *testing.T, path string, o order, into any) {
 	require.NoError(t, json.Unmarshal(answer.body, into), answer.text())
 }
 
-// refused makes a request of billing that the subscription does not permit.
+// refused makes a billing request that the subscription does not permit.
 func (c customer) refused(t *testing.T, status int, path string, o order, why string) {
 	t.Helper()
 	answer := c.post(t, "/payments/"+path, o)
@@ -152,7 +152,7 @@ func (c customer) refused(t *testing.T, status int, path string, o order, why st
 	}
 }
 
-// capsSpending sets a spending cap, which is in the currency of the account's price.
+// capsSpending sets a spending cap and checks its currency.
 func (c customer) capsSpending(t *testing.T) {
 	t.Helper()
 	for range 2 {
@@ -173,7 +173,7 @@ func (c customer) capsSpending(t *testing.T) {
 	require.Equal(t, c.shownPlan(t).Usage.PeriodEnd, shown.PeriodEnd)
 }
 
-// The life of a subscription, as its owner makes and sees it.
+// TestTheLifeOfASubscription goes through all changes that an owner can make.
 func TestTheLifeOfASubscription(t *testing.T) {
 	t.Parallel()
 	b := openTill(t)
@@ -192,7 +192,7 @@ func TestTheLifeOfASubscription(t *testing.T) {
 	}
 	c.refused(t, 404, "subscribe", order{"price_id": "price_of_nothing"}, "There is no such price")
 
-	// when it subscribes, then it waits for the payment, and a repetition is the same
+	// when it subscribes, then the subscription waits for the payment, and a repetition has the same answer
 	made := c.subscribe(t, "indie")
 	require.EqualValues(t, 1000, made.Amount)
 	require.Equal(t, "usd", made.Currency)
@@ -220,7 +220,7 @@ func TestTheLifeOfASubscription(t *testing.T) {
 	c.refused(t, 409, "subscribe", pro, "There is a subscription already")
 	c.refused(t, 409, "change-plan", indie, "The subscription has this price already")
 
-	// when it upgrades, then that is now, and charged in proportion
+	// when it upgrades, then the change is immediate and charged in proportion
 	var changed struct {
 		Kind        string
 		EffectiveAt int64 `json:"effective_at"`
@@ -247,9 +247,9 @@ func TestTheLifeOfASubscription(t *testing.T) {
 	c.awaitPlan(t, plan.Pro)
 	require.Len(t, c.billing(t).Invoices, 2)
 	require.InDelta(t, 1000+3900, c.billing(t).Invoices[0].AmountPaid+c.billing(t).Invoices[1].AmountPaid, 2,
-		"both may be of one second")
+		"both may have the same second")
 
-	// when it downgrades, then that is for later, and can be dropped
+	// when it downgrades, then the change is scheduled and can be dropped
 	c.succeeds(t, "change-plan", indie, &changed)
 	require.Equal(t, "downgrade_scheduled", changed.Kind)
 	scheduled := c.billing(t).Subscription.ScheduledChange
@@ -263,7 +263,7 @@ func TestTheLifeOfASubscription(t *testing.T) {
 	require.Nil(t, c.billing(t).Subscription.ScheduledChange)
 	c.refused(t, 409, "cancel-scheduled-change", order{}, "No change is scheduled")
 
-	// when it cancels, then the subscription ends with the period, unless it is taken back
+	// when it cancels, then the subscription ends with the period, unless the cancellation is withdrawn
 	var cancelled struct {
 		SubscriptionID string `json:"subscription_id"`
 		CancelAt       int64  `json:"cancel_at"`
@@ -278,7 +278,7 @@ func TestTheLifeOfASubscription(t *testing.T) {
 	require.False(t, c.billing(t).Subscription.CancelAtPeriodEnd)
 	c.refused(t, 409, "uncancel", order{}, "The subscription is not cancelled")
 
-	// when it replaces its card, then that one pays; another account's is none
+	// when it replaces its card, then the new card pays. Another account's card is unknown.
 	var setup struct {
 		ClientSecret string `json:"client_secret"`
 	}
@@ -292,7 +292,7 @@ func TestTheLifeOfASubscription(t *testing.T) {
 	require.Equal(t, "4444", card.Last4)
 	require.Equal(t, "4444", c.billing(t).PaymentMethod.Last4)
 
-	// when the account is closed, then the subscription ends, and the provider forgets the customer
+	// when the account is closed, then the subscription ends and the customer is deleted at the provider
 	customers := b.customers(c.id)
 	require.Len(t, customers, 1)
 	require.Equal(t, 200, do(t, c.request(http.MethodDelete, "/v1/account", nil)).status)
@@ -302,9 +302,9 @@ func TestTheLifeOfASubscription(t *testing.T) {
 	require.True(t, left.Deleted)
 	require.Equal(t, "canceled", left.Subscriptions[0].Status)
 
-	// and no secret and no card is in the service's log
+	// and the service's log has no secret and no card
 	for _, secret := range []string{made.ClientSecret, setup.ClientSecret, tillKey, tillSecret, "mastercard"} {
 		require.NotContains(t, read(t, s.log), secret)
 	}
-	require.NotRegexp(t, `\b4444\b`, read(t, s.log)) // a time of 1.444469 ms is none
+	require.NotRegexp(t, `\b4444\b`, read(t, s.log)) // whole word: a duration like 1.444469 ms is allowed
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
 
-// afterRenewal is when the invoice of a new period was tried for the first time.
+// afterRenewal is the time after which the invoice of a new period has been tried once.
 const afterRenewal = 2 * time.Hour
 
 // untilNext advances the provider's clock into the next period of an account.
@@ -42,8 +42,8 @@ func planOf(t *testing.T, has payments.Subscription) plan.Type {
 	return ""
 }
 
-// disagreement says where overview, account and history differ from what the provider has. It is empty where they
-// agree.
+// disagreement returns the differences of overview, account and history from the provider's state, "" if there are
+// none.
 func (c customer) disagreement(t *testing.T, has payments.Billing) string {
 	t.Helper()
 	seen, account, is := c.billing(t), c.shownPlan(t), has.Subscriptions[0]
@@ -75,7 +75,7 @@ func (c customer) disagreement(t *testing.T, has payments.Billing) string {
 	return said
 }
 
-// agrees waits until what the owner sees is what the provider has.
+// agrees waits until the owner sees the provider's state.
 func (c customer) agrees(t *testing.T, b *till, when string) payments.Billing {
 	t.Helper()
 	var has payments.Billing
@@ -90,7 +90,8 @@ func (c customer) agrees(t *testing.T, b *till, when string) payments.Billing {
 	return has
 }
 
-// A year of a subscription, with everything that may happen to it. At every step overview, account and provider agree.
+// TestAYearOfASubscription goes through renewals, failed payments, refunds and disputes. After each step overview,
+// account and provider agree.
 func TestAYearOfASubscription(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -109,7 +110,7 @@ func TestAYearOfASubscription(t *testing.T) {
 		return c.agrees(t, b, when)
 	}
 
-	// the second and third month are paid, with a use in between
+	// the second and third months are paid, with some usage in between
 	passes("after a renewal")
 	require.Equal(t, 200, c.post(t, bytesRoute, order{"text": "Hello.", "voice": "leah"}).status)
 	require.EqualValues(t, len("Hello."), c.usage(t))
@@ -124,26 +125,26 @@ func TestAYearOfASubscription(t *testing.T) {
 	require.Equal(t, plan.Premium, planOf(t, c.agrees(t, b, "after a downgrade").Subscriptions[0]))
 	require.Equal(t, plan.Pro, planOf(t, passes("after a downgrade has taken effect").Subscriptions[0]))
 
-	// a payment fails, and succeeds when it is tried again
+	// a payment fails, and its retry succeeds
 	require.NoError(t, b.FailNextPayment(has.Customer))
 	has = passes("after a failed payment")
 	require.Equal(t, "past_due", has.Subscriptions[0].Status)
 	require.NoError(t, b.Advance(8*24*time.Hour))
-	has = c.agrees(t, b, "after a payment that was tried again")
+	has = c.agrees(t, b, "after the retry of a payment")
 	require.Equal(t, "active", has.Subscriptions[0].Status)
 
-	// an invoice is refunded, and another disputed
+	// an invoice is refunded, and another one is disputed
 	require.NoError(t, b.Refund(has.Invoices[0].ID, 0))
 	c.agrees(t, b, "after a refund")
 	_, err := b.Dispute(has.Invoices[1].ID)
 	require.NoError(t, err)
 	c.agrees(t, b, "after a dispute")
 
-	// a cancellation that is taken back, and one that is not
+	// a cancellation that is withdrawn, and one that is not
 	c.succeeds(t, "cancel", order{}, &answer)
 	c.agrees(t, b, "after a cancellation")
 	c.succeeds(t, "uncancel", order{}, &answer)
-	has = passes("after a cancellation that was taken back")
+	has = passes("after a withdrawn cancellation")
 	require.Equal(t, "active", has.Subscriptions[0].Status)
 	for range 4 {
 		passes("in the course of the year")
@@ -157,15 +158,15 @@ func TestAYearOfASubscription(t *testing.T) {
 	b.pays(c.subscribe(t, "pro").ClientSecret, "pm_card_visa")
 	require.Len(t, c.agrees(t, b, "after a new subscription").Subscriptions, 2)
 
-	// and what is rebuilt shows the same
+	// and rebuilt read models show the same
 	s.recitalctl("projections", "rebuild", "--all", "--promote")
 	c.agrees(t, b, "after a rebuild")
 	require.Equal(t, 200, do(t, c.request(http.MethodGet, "/v1/account/billing_history", nil)).status)
 }
 
-// Who does not pay until the grace is over is on the free plan, and an operator is alerted. Who pays later is on the
-// plan again.
-func TestASubscriptionThatNobodyPaysLapses(t *testing.T) {
+// An account that does not pay within the grace period falls back to the free plan, and an alert is opened. A later
+// payment restores the plan.
+func TestAnUnpaidSubscriptionLapses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -195,7 +196,7 @@ func TestASubscriptionThatNobodyPaysLapses(t *testing.T) {
 	c.awaitPlan(t, plan.Indie)
 }
 
-// What was used past the plan is on one invoice, in whole units, and is paid.
+// Overage is on one invoice, in whole units, and is paid.
 func TestOverageIsBilledOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -225,7 +226,7 @@ func TestOverageIsBilledOnce(t *testing.T) {
 	require.Equal(t, 5*units, recorded()[0].Amount)
 	require.Zero(t, c.usage(t), "of the new period")
 
-	// then the units past the plan are on the next renewal, because they are too little for an invoice, and on no other
+	// then the units are on the next renewal only, because they cost too little for a separate invoice
 	for range 2 {
 		b.untilNext(c.id)
 	}

@@ -20,29 +20,28 @@ import (
 	"github.com/recital-tts/recital/internal/app"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
-	"github.com/recital-tts/recital/internal/process/postgres"
 )
 
-// books is a fold of the whole log, independent of recitald's own code for commands and projections.
+// books is a fold of the whole log, independent of recitald's own commands and projections.
 type books struct {
 	accounts map[string]account.State // by account
 	periods  map[string]ledger.State  // by stream
 	settled  map[string]int64         // characters, by reservation
 	expired  map[string]bool          // by reservation
 
-	playground map[string]int64 // characters that were used by session, by stream
+	playground map[string]int64 // characters used by session, by stream
 	days       map[day]int64    // characters
 
 	head eventlog.Position
 }
 
-// day is an account's use by one source on a day (UTC).
+// day is an account's usage from one source on a day (UTC).
 type day struct {
 	account, date string
 	source        ledger.Source
 }
 
-// node is how a client reaches the embedded node.
+// node returns the configuration of a client of the embedded node.
 func (s *server) node() esdb.Config {
 	return esdb.Config{Socket: filepath.Join(s.data, "eventnode", "node.sock")}
 }
@@ -67,7 +66,7 @@ func foldLog(t *testing.T, config esdb.Config) books {
 	return b
 }
 
-// eachEvent calls a function with every event of a log, up to its present head.
+// eachEvent calls a function with every event of a log up to its current head.
 func eachEvent(t *testing.T, config esdb.Config, do func(eventlog.Decoded)) {
 	t.Helper()
 	config.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
@@ -178,7 +177,7 @@ func (b books) rows() []string {
 	return rows
 }
 
-// The views, each row in the format of rows. Extracted epochs are exact to the microsecond.
+// viewRows selects the views in the format of rows. Extracted epochs are exact to the microsecond.
 const viewRows = `
 select format('account %s %s %s', account_id, plan, (extract(epoch from opened_at) * 1000000)::bigint)
 from read_v1.accounts
@@ -201,8 +200,7 @@ select format('reservation %s %s %s %s %s', reservation_id, stream, account_id, 
 
 // readModels returns the current rows of the views.
 func (s *server) readModels() ([]string, error) {
-	connection, err := pgx.Connect(s.t.Context(), postgres.SocketURL(filepath.Join(s.data, "postgres", "run"),
-		postgres.Database))
+	connection, err := pgx.Connect(s.t.Context(), s.postgresURL())
 	if err != nil {
 		return nil, err
 	}
@@ -214,14 +212,14 @@ func (s *server) readModels() ([]string, error) {
 	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
-// requireSettledBooks waits until no reservation is open any more and the read models show it.
+// requireSettledBooks waits until no reservation is open and the read models show it.
 func (s *server) requireSettledBooks() books {
 	s.t.Helper()
 	s.eventually(func() bool { return s.readLog().openReservations() == 0 })
 	return s.requireReadModelsFollowLog()
 }
 
-// requireReadModelsFollowLog waits until the read models are a fold of the log, and returns that.
+// requireReadModelsFollowLog waits until the read models equal a fold of the log, and returns the fold.
 func (s *server) requireReadModelsFollowLog() (b books) {
 	s.t.Helper()
 	require.EventuallyWithT(s.t, func(c *assert.CollectT) {

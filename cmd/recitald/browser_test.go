@@ -33,13 +33,13 @@ type browser struct {
 	errors []string // its errors on the console
 }
 
-// openBrowser opens Chromium, which has to be installed.
+// openBrowser starts Chromium, which has to be installed.
 func openBrowser(t testing.TB) *browser {
 	t.Helper()
 	return openBrowserWith(t, "{}")
 }
 
-// openBrowserWith opens a browser whose profile has preferences, in JSON, with more flags.
+// openBrowserWith starts Chromium with preferences, in JSON, and additional flags.
 func openBrowserWith(t testing.TB, preferences string, flags ...string) *browser {
 	t.Helper()
 	program := bintest.Tool(t, "chromium", "chromium-browser", "google-chrome")
@@ -56,7 +56,7 @@ func openBrowserWith(t testing.TB, preferences string, flags ...string) *browser
 		"--disable-background-networking", "--autoplay-policy=no-user-gesture-required", "--window-size=1400,1600",
 		"--user-data-dir=" + folder, "--remote-debugging-pipe"}, flags...)
 	command := exec.CommandContext(ctx, program, append(flags, "about:blank")...)
-	command.ExtraFiles = []*os.File{in, out} // its descriptors 3 and 4
+	command.ExtraFiles = []*os.File{in, out} // descriptors 3 and 4 of the child
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
 	require.NoError(t, command.Start())
@@ -83,7 +83,7 @@ func (b *browser) openPage() {
 	b.enter(attached.SessionID)
 }
 
-// enter goes on in another page.
+// enter switches to another page.
 func (b *browser) enter(session string) {
 	b.t.Helper()
 	b.session = session
@@ -116,7 +116,7 @@ func (b *browser) call(method string, params map[string]any, result any) {
 	}
 }
 
-// ask waits for the response, and records the events of the page meanwhile.
+// ask waits for the response and records the page's events meanwhile.
 func (b *browser) ask(method string, params map[string]any) message {
 	b.t.Helper()
 	b.calls++
@@ -156,7 +156,7 @@ func (b *browser) visit(address string) {
 	b.call("Page.navigate", map[string]any{"url": address}, nil)
 }
 
-// inWindow opens an address in a window whose opener is the page, and does something there.
+// inWindow opens an address in a new window of the page and calls do in it.
 func (b *browser) inWindow(address string, do func()) {
 	b.t.Helper()
 	page := b.session
@@ -190,7 +190,7 @@ func (b *browser) evaluate(expression string) any {
 	return value
 }
 
-// evaluateIn also reports whether the page was left meanwhile, in which case there is no value.
+// evaluateIn also reports whether the page was left meanwhile. Then there is no value.
 func (b *browser) evaluateIn(expression string) (value any, left bool) {
 	b.t.Helper()
 	var evaluated struct {
@@ -210,7 +210,7 @@ func (b *browser) evaluateIn(expression string) (value any, left bool) {
 	return evaluated.Result.Value, false
 }
 
-// await waits in the page, or in those that follow it, until an expression is true.
+// await waits until an expression is true, in the page or in one that follows it.
 func (b *browser) await(expression string) {
 	b.t.Helper()
 	came, left := any(nil), true
@@ -224,8 +224,7 @@ func (b *browser) await(expression string) {
 	require.Equal(b.t, true, came, "never true: %s\n%v\n%s", expression, b.errors, b.evaluate("document.body.innerText"))
 }
 
-// awaitAddress waits until the page's address contains a text. Unlike await it may be called while the page is being
-// left.
+// awaitAddress waits until the page's address contains a text. It may be called while the page is being left.
 func (b *browser) awaitAddress(text string) {
 	b.t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(pause) {

@@ -15,7 +15,7 @@ import (
 
 var paymentsLine = regexp.MustCompile(`(?m)^  payments +(http://\S+)`)
 
-// A person pays in a real browser, on the page of the sandbox that recitald brings along, and the plan follows.
+// A payment on the sandbox's page in a browser changes the plan.
 func TestABrowserPaysOnTheSandboxsPage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -42,12 +42,11 @@ func TestABrowserPaysOnTheSandboxsPage(t *testing.T) {
 	b.await(`document.querySelector("#status")?.innerText == "paid"`)
 	require.Equal(t, false, b.evaluate(`!!document.querySelector("#pay")`))
 	for _, address := range b.asked {
-		require.True(t, strings.HasPrefix(address, s.told(paymentsLine)), "%s is elsewhere", address)
+		require.True(t, strings.HasPrefix(address, s.told(paymentsLine)), "%s is not at the sandbox", address)
 	}
 }
 
-// A front end opens the page on which a card is registered, gets its id from there, as from Stripe.js, and pays with it
-// from then on.
+// A front end opens the sandbox's card page, gets the card's id from it, as from Stripe.js, and makes it the default.
 func TestABrowserReplacesACardFromAPageThatOpensTheSandboxs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -75,7 +74,7 @@ func TestABrowserReplacesACardFromAPageThatOpensTheSandboxs(t *testing.T) {
 		return card.Last4
 	}
 
-	// when a page of the front end opens the page of a card, then it is told what was registered there
+	// when a front end opens the card page, then it receives the id of the registered card
 	b.visit(app)
 	b.await(`document.title == "front end"`)
 	b.evaluate(`(addEventListener("message", said => { window.origin_ = said.origin; window.said = said.data }), true)`)
@@ -92,7 +91,7 @@ func TestABrowserReplacesACardFromAPageThatOpensTheSandboxs(t *testing.T) {
 	require.Equal(t, "succeeded", b.evaluate("said.setupIntent.status"))
 	require.Equal(t, "4444", replace(fmt.Sprint(b.evaluate("said.setupIntent.payment_method"))))
 
-	// and who works without a browser reads the id in the terminal
+	// and without a browser recitalctl prints the id
 	var confirmed struct {
 		Method string `json:"payment_method_id"`
 	}

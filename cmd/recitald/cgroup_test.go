@@ -15,8 +15,8 @@ import (
 	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
-// memoryCgroup is a cgroup of the memory controller. Its processes are killed when together they need more than its
-// limit. The files are named differently by the two versions of cgroups(7).
+// memoryCgroup is a cgroup of the memory controller. The kernel kills processes when the group exceeds its limit. The
+// files have different names in the two versions of cgroups(7).
 type memoryCgroup struct {
 	folder                       string
 	limitFile, killFile, maxFile string
@@ -24,7 +24,7 @@ type memoryCgroup struct {
 
 const ownCgroups = "/proc/self/cgroup"
 
-// newMemoryCgroup makes a cgroup below the one of this process.
+// newMemoryCgroup creates a child of this process's cgroup.
 func newMemoryCgroup(t *testing.T, limit int64) *memoryCgroup {
 	t.Helper()
 	g := &memoryCgroup{limitFile: "memory.max", killFile: "memory.events", maxFile: "memory.peak"}
@@ -50,14 +50,14 @@ func newMemoryCgroup(t *testing.T, limit int64) *memoryCgroup {
 
 func (g *memoryCgroup) path(file string) string { return filepath.Join(g.folder, file) }
 
-// contain makes a command that was not started yet begin in the cgroup.
+// contain makes a command start in the cgroup.
 func (g *memoryCgroup) contain(command *exec.Cmd) {
 	join := `echo $$ >"$1" && shift && exec "$@"`
 	command.Args = append([]string{"sh", "-c", join, "sh", g.path("cgroup.procs"), command.Path}, command.Args[1:]...)
 	command.Path = "/bin/sh"
 }
 
-// kills returns how many processes were killed because of the limit.
+// kills returns the number of processes killed because of the limit.
 func (g *memoryCgroup) kills(t *testing.T) int {
 	t.Helper()
 	match := regexp.MustCompile(`(?m)^oom_kill (\d+)$`).FindStringSubmatch(read(t, g.path(g.killFile)))
@@ -67,7 +67,7 @@ func (g *memoryCgroup) kills(t *testing.T) int {
 	return kills
 }
 
-// most returns the most memory that its processes had at once, in bytes, with the page cache of their files.
+// most returns the peak memory of its processes in bytes, page cache included.
 func (g *memoryCgroup) most(t *testing.T) string {
 	t.Helper()
 	return strings.TrimSpace(read(t, g.path(g.maxFile)))

@@ -12,7 +12,7 @@ import (
 
 const eventsRoute = "/v1/account/events"
 
-// listener reads the changes of an account.
+// listener reads an account's stream of changes.
 type listener struct {
 	t     *testing.T
 	body  io.ReadCloser
@@ -20,7 +20,7 @@ type listener struct {
 	last  string // the id of the last event
 }
 
-// listen opens the stream after an event, "" for none.
+// listen opens the stream after the event with an id, or from now on if the id is "".
 func (c customer) listen(t *testing.T, after string) *listener {
 	t.Helper()
 	request := c.request(http.MethodGet, eventsRoute, nil, "Last-Event-ID", after)
@@ -31,7 +31,7 @@ func (c customer) listen(t *testing.T, after string) *listener {
 	return &listener{t: t, body: response.Body, lines: bufio.NewScanner(response.Body), last: after}
 }
 
-// next returns the part that has changed next, "" where the stream has ended.
+// next returns the next part that has changed, "" if the stream has ended.
 func (l *listener) next() (part string) {
 	for l.lines.Scan() {
 		line := l.lines.Text()
@@ -59,8 +59,8 @@ func (l *listener) await(part string) {
 	}
 }
 
-// Whoever listens learns of each change when reads show it, until the key is revoked.
-func TestChangesAreToldWhenReadsShowThem(t *testing.T) {
+// Each change is sent once reads show it, until the key is revoked.
+func TestChangesAreSentWhenReadsShowThem(t *testing.T) {
 	t.Parallel()
 	c := share(t).openAccount("indie")
 	l := c.listen(t, "")
@@ -80,7 +80,7 @@ func TestChangesAreToldWhenReadsShowThem(t *testing.T) {
 	other.listen(t, l.last).await("keys")
 }
 
-// Two instances tell the same, and one goes on where the other was killed.
+// Two instances send the same changes, and one resumes the stream of the other, which was killed.
 func TestAStreamResumesOnAnotherInstance(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")

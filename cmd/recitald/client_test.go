@@ -51,10 +51,10 @@ func (s *server) openAccount(plan string) customer {
 	return customer{server: s, id: opened.Account, key: opened.Key}
 }
 
-// operator returns the account of the first start.
+// operator returns the account that the first start opens.
 func (s *server) operator() customer { return customer{server: s, id: "operator", key: s.key} }
 
-// at returns the same account at another recitald on the same data.
+// at returns the same account at another recitald with the same data.
 func (c customer) at(s *server) customer { return customer{server: s, id: c.id, key: c.key} }
 
 // reply is a complete response.
@@ -71,7 +71,7 @@ func (r reply) decode(t *testing.T, into any) {
 	require.NoError(t, json.Unmarshal(r.body, into), r.text())
 }
 
-// lateness bounds what is waited for where a machine is too slow for the two seconds of a reply.
+// lateness bounds the wait for a reply on a machine that is too slow for the service's own two seconds.
 const lateness = 30 * time.Second
 
 // isLate reports whether a read could not be answered in time, because the read models are behind the log.
@@ -80,8 +80,8 @@ func (r reply) isLate() bool {
 		r.status == http.StatusGatewayTimeout && strings.Contains(r.text(), "The position was not reached in time")
 }
 
-// do sends a request and reads the complete reply. A read that is late is repeated, and a write that does not show yet
-// is waited for: a slow machine may need more than the two seconds that a reply waits.
+// do sends a request and reads the complete reply. It repeats a read that is late, and waits until a write is visible:
+// a slow machine may need longer than the two seconds that the service waits.
 func do(t *testing.T, request *http.Request) reply {
 	t.Helper()
 	answer := once(t, request)
@@ -96,7 +96,7 @@ func do(t *testing.T, request *http.Request) reply {
 	return answer
 }
 
-// awaitVisible waits until the account of a request shows a position. Operators see none by this way.
+// awaitVisible waits until the account of a request shows a position. It does not wait for operators' requests.
 func awaitVisible(t *testing.T, written *http.Request, position string) {
 	t.Helper()
 	request, err := http.NewRequest(http.MethodGet, "http://"+written.URL.Host+"/v1/account", nil)
@@ -108,7 +108,7 @@ func awaitVisible(t *testing.T, written *http.Request, position string) {
 	}
 }
 
-// once sends a request once, and reads the complete reply.
+// once sends a request without repeating it, and reads the complete reply.
 func once(t *testing.T, request *http.Request) reply {
 	t.Helper()
 	response, err := http.DefaultClient.Do(request.WithContext(t.Context()))
@@ -187,7 +187,7 @@ func (r recording) sound(t *testing.T) []byte {
 	return sound
 }
 
-// slowly returns a client whose machine buffers little, so that it slows the server down.
+// slowly returns a client with small buffers, which slows the server down.
 func slowly() *http.Client {
 	return &http.Client{Transport: openapitest.Through(&http.Transport{DialContext: slowDialer().DialContext,
 		DisableKeepAlives: true})}
@@ -205,8 +205,8 @@ func slowDialer() *net.Dialer {
 	}}
 }
 
-// prose returns a text of so many characters, some of them longer than a byte. It has no full stop that stands alone,
-// which would cost nothing.
+// prose returns a text of n characters, some of them multi-byte. It has no isolated full stop, which would not be
+// billed.
 func prose(characters int) string {
 	var text []rune
 	for i := 1; len(text) < characters; i++ {

@@ -2,7 +2,7 @@ package main_test
 
 import "strings"
 
-// How clients are pointed to Recital.
+// These constants describe how to point clients to Recital.
 const (
 	fixedHost      = "its host is fixed, see above"
 	fixedSocket    = "`baseURL` for HTTP; the host of its sockets is fixed, see above"
@@ -16,7 +16,7 @@ const (
 	nodeOfOpenAI   = "`new OpenAI({ apiKey, baseURL: 'https://HOST/v1' })`"
 )
 
-// publishedClients are the first and the last of their kind in their registries.
+// publishedClients are the first and last versions of each major version in their registries.
 var publishedClients = []publishedClient{
 	{name: "lmnt-node", registry: npm, version: "0.0.2", fixed: true, script: "v0.mjs", pointing: fixedHost,
 		answer: `{"voices": 9, "whole": "RIFF", "streamed": true}`,
@@ -137,7 +137,7 @@ var (
 		"Not at once.", "This is streamed. And more.", "This is streamed. And more."}
 )
 
-// answerOfPython is what Python's package of version 2 prints. From 2.6 on, errors have a type.
+// answerOfPython returns the output of version 2 of the Python package. From 2.6 on, errors have a type.
 func answerOfPython(invalid string) string {
 	kind := func(name string) string {
 		if invalid == "" {

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -17,16 +16,16 @@ import (
 	"github.com/recital-tts/recital/internal/speech/voicepack"
 )
 
-// publishedClient is a package as others have published it, and the answer that its script in testdata/clients prints.
-// Each value in the answer is a step, and the last step is what its account is charged for.
+// publishedClient is a published package and the JSON that its script in testdata/clients prints. Each value of the
+// JSON is a step. The last step is the account's charge.
 type publishedClient struct {
 	name     string
-	plugin   string // the interface of which it is a plug-in, where the package has others, too
+	plugin   string // which of the package's plug-ins, if it has several
 	registry string // npm or PyPI
 	version  string
-	beside   []string // what is installed with it
-	node22   bool     // a package, too
-	fixed    bool     // the vendor's host is in its code, so it runs in a namespace
+	beside   []string // packages that are installed with it
+	node22   bool     // needs the npm package node@22
+	fixed    bool     // the vendor's host is hard-coded, so it runs in a namespace
 	script   string
 	answer   string
 	said     []string
@@ -38,10 +37,10 @@ const (
 	pypi = "PyPI"
 )
 
-// row is a client with its results.
+// row is a line of the table of results.
 type row struct {
 	publishedClient
-	ran    string // the version, as the installed package has it
+	ran    string // the version of the installed package
 	passed int
 }
 
@@ -78,10 +77,10 @@ func (c publishedClient) steps(t *testing.T, document string) map[string]string 
 	return steps(object)
 }
 
-// count returns the number of steps: the charge is one as well.
+// count returns the number of steps, including the charge.
 func (c publishedClient) count(t *testing.T) int { return len(c.steps(t, c.answer)) + 1 }
 
-// TestPublishedClients runs if RECITAL_CLIENTS is set (make clients), because it needs the registries of npm and PyPI.
+// TestPublishedClients runs if RECITAL_CLIENTS is set (make clients), because it needs npm's and PyPI's registries.
 func TestPublishedClients(t *testing.T) {
 	if os.Getenv("RECITAL_CLIENTS") == "" {
 		t.Skip("make clients runs this: it fetches the clients with npm and pip")
@@ -96,8 +95,8 @@ func TestPublishedClients(t *testing.T) {
 	fmt.Print(table(t, rows), notRun)
 }
 
-// TestPublishedClientsSpeakWithAnInstalledVoice runs one client of each interface, of which one uses sockets, too,
-// while an installed voice speaks for leah: the voice of RECITAL_TEST_VOICE, or a toy.
+// TestPublishedClientsSpeakWithAnInstalledVoice runs one client of each interface with an installed voice in place of
+// leah: the voice in RECITAL_TEST_VOICE, or a toy voice.
 func TestPublishedClientsSpeakWithAnInstalledVoice(t *testing.T) {
 	if os.Getenv("RECITAL_CLIENTS") == "" {
 		t.Skip("make clients runs this: it fetches the clients with npm and pip")
@@ -117,19 +116,11 @@ func TestPublishedClientsSpeakWithAnInstalledVoice(t *testing.T) {
 		}
 		client.answer = strings.ReplaceAll(client.answer, `"voices": 9`, `"voices": 10`)
 		t.Run(client.String(), func(t *testing.T) {
-			before := stage.server.number("recital_neural_streams_total")
+			before := stage.server.figure("recital_neural_streams_total")
 			stage.run(t, &row{publishedClient: client})
-			require.Greater(t, stage.server.number("recital_neural_streams_total"), before, "the installed voice is silent")
+			require.Greater(t, stage.server.figure("recital_neural_streams_total"), before, "the installed voice is silent")
 		})
 	}
-}
-
-// number returns the value of a figure without labels.
-func (s *server) number(name string) float64 {
-	s.t.Helper()
-	value, err := strconv.ParseFloat(s.metric(name), 64)
-	require.NoError(s.t, err)
-	return value
 }
 
 func newClientStage(t *testing.T, flags ...string) clientStage {
@@ -142,12 +133,12 @@ func newClientStage(t *testing.T, flags ...string) clientStage {
 	return clientStage{server: s, recording: s.reference(t, "mp3", 200), namespace: newNamespace(t, s), spent: spent}
 }
 
-// clientStage holds what all clients use.
+// clientStage is the server and the accounts that all clients share.
 type clientStage struct {
 	server    *server
 	recording []byte
 	namespace string
-	spent     customer // of whose plan nothing is left
+	spent     customer // an account that has used up its plan
 }
 
 func (s clientStage) run(t *testing.T, result *row) {
@@ -205,7 +196,7 @@ func (c publishedClient) install(t *testing.T, folder string) string {
 	return interpreter
 }
 
-// installed returns the version that the installed package calls its own.
+// installed returns the version in the installed package's metadata.
 func (c publishedClient) installed(t *testing.T, folder, interpreter string) string {
 	t.Helper()
 	if c.registry == pypi {
@@ -222,7 +213,7 @@ func (c publishedClient) installed(t *testing.T, folder, interpreter string) str
 	return described.Version
 }
 
-// runProgram runs a program in a folder, and returns its standard output.
+// runProgram runs a program in a folder and returns its standard output.
 func runProgram(t *testing.T, folder, program string, args ...string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), program, args...)
@@ -240,7 +231,7 @@ func output(t *testing.T, command *exec.Cmd) string {
 	return string(printed)
 }
 
-// isCharged waits for what sockets settle after their end.
+// isCharged waits for the settlements of closed sockets and reports whether the charge is right.
 func (c customer) isCharged(t *testing.T, said []string) bool {
 	t.Helper()
 	return assert.Eventually(t, func() bool {
@@ -248,7 +239,7 @@ func (c customer) isCharged(t *testing.T, said []string) bool {
 	}, patience, pause, "the account is not charged for what was said")
 }
 
-// table has a line for each client.
+// table returns a Markdown table with a line for each client.
 func table(t *testing.T, rows []row) string {
 	t.Helper()
 	var lines strings.Builder
@@ -264,10 +255,10 @@ func table(t *testing.T, rows []row) string {
 	return lines.String()
 }
 
-// clientsFile documents the clients. RECITAL_WRITE_DOCS=1 has this test write it.
+// clientsFile documents the clients. RECITAL_WRITE_DOCS=1 makes the test write it.
 const clientsFile = "../../docs/clients.md"
 
-func TestTheDocumentOfClientsIsWhatRuns(t *testing.T) {
+func TestTheDocumentOfClientsIsCurrent(t *testing.T) {
 	t.Parallel()
 	wanted := documentOfClients(t)
 	if os.Getenv("RECITAL_WRITE_DOCS") != "" {
@@ -276,10 +267,10 @@ func TestTheDocumentOfClientsIsWhatRuns(t *testing.T) {
 	content, err := os.ReadFile(clientsFile)
 	require.NoError(t, err)
 	require.Equal(t, wanted, string(content),
-		"docs/clients.md is not what make clients runs; RECITAL_WRITE_DOCS=1 has this test write it")
+		"docs/clients.md does not match make clients; set RECITAL_WRITE_DOCS=1 to write it")
 }
 
-// documentOfClients has the table of a run in which every step passes: make clients fails otherwise.
+// documentOfClients returns the document with the table of a run in which all steps pass; otherwise make clients fails.
 func documentOfClients(t *testing.T) string {
 	t.Helper()
 	rows := make([]row, 0, len(publishedClients))
@@ -302,28 +293,28 @@ const clientsHead = `# Clients
 
 ` + "`make clients`" + ` installs these packages from their registries and runs them, unmodified, against a real
 recitald. It prints this table, and fails unless every step passes. A step is a value that a client shows: a status, an
-error and its fields, the number of attempts, a sound, the words of a stream. The last step of each client is what its
-account is charged.
+error and its fields, the number of attempts, a sound, the words of a stream. The last step of each client is the
+charge of its account.
 
 `
 
 const clientsMiddle = `
 ## How to point them to Recital
 
-Every client takes an API key of an account (` + "`rk_…`" + `). Where a client has the vendor's host in its code,
-let the name ` + "`api.lmnt.com`" + ` lead to Recital's proxy for that client alone, for example by
-` + "`/etc/hosts`" + ` of its container, and have the client trust the proxy's certificate:
+Every client takes an API key of an account (` + "`rk_…`" + `). If the vendor's host is hard-coded in a client,
+make ` + "`api.lmnt.com`" + ` resolve to Recital's proxy for that client only, for example in
+` + "`/etc/hosts`" + ` of its container, and make the client trust the proxy's certificate:
 ` + "`NODE_EXTRA_CA_CERTS`" + ` in Node, ` + "`SSL_CERT_FILE`" + ` in Python. The tests do the same in a network
 namespace. HOST is the address of Recital.
 
 `
 
-// notRun lists what make clients does not run.
+// notRun is the section about clients that make clients does not run.
 const notRun = `## Not run
 
 | client | why |
 |---|---|
 | PyPI ` + "`pipecat-ai`" + ` from 1.10.0 on, for LMNT | it has no plug-in for this interface any more |
 | PyPI ` + "`openai`" + ` before 3.0.0 | only its newest version is run; before 1.0.0 it has no speech |
-| npm ` + "`@ai-sdk/lmnt`" + ` before 1.0.0 | it has not been tried |
+| npm ` + "`@ai-sdk/lmnt`" + ` before 1.0.0 | it has not been tested |
 `

@@ -17,7 +17,6 @@ import (
 
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
-	"github.com/recital-tts/recital/internal/process/postgres"
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/audio/libav/libavtest"
 )
@@ -45,7 +44,7 @@ type clipPage struct {
 	TotalPages int    `json:"total_pages"`
 }
 
-// clips returns what GET /v1/account/clips shows now.
+// clips returns the first page of GET /v1/account/clips.
 func (c customer) clips(t *testing.T) clipPage {
 	t.Helper()
 	answer := do(t, c.request(http.MethodGet, "/v1/account/clips", nil))
@@ -73,7 +72,7 @@ func TestAClipIsSavedPlayedAndDeleted(t *testing.T) {
 	c, stranger := s.openAccount("indie"), s.openAccount("indie")
 	const text = "Zyzzogeton walks by the river. It is a cicada, and it sings when the sun is high."
 
-	// given results that were saved, and one that was not
+	// given saved results, and one that was not saved
 	sounds := map[string][]byte{} // by clip
 	formats := map[string]audio.Format{}
 	for _, format := range []audio.Format{audio.MP3, audio.WAV, audio.WebM} {
@@ -103,7 +102,7 @@ func TestAClipIsSavedPlayedAndDeleted(t *testing.T) {
 	require.Len(t, page.Clips, 4)
 	require.Zero(t, stranger.clips(t).TotalClips)
 
-	// and they are all there after a restart
+	// and they are listed after a restart
 	s.interrupt()
 	s = start(t, data)
 	c, stranger = c.at(s), stranger.at(s)
@@ -113,7 +112,7 @@ func TestAClipIsSavedPlayedAndDeleted(t *testing.T) {
 		require.Equal(t, text, *shown.Text)
 		require.Equal(t, "zeke", shown.Voice)
 		require.Equal(t, 1.25, *shown.Speed)
-		require.Equal(t, "en", *shown.Language, "as it was asked for")
+		require.Equal(t, "en", *shown.Language, "the requested language")
 		require.True(t, shown.Debug)
 		if shown.ID != detailed.header.Get("X-Clip-Id") {
 			require.Equal(t, "Zyzzogeton geht am Fluss entlang.", shown.OriginalText)
@@ -130,17 +129,17 @@ func TestAClipIsSavedPlayedAndDeleted(t *testing.T) {
 		require.Equal(t, shown, same)
 	}
 
-	// and the text is nowhere in clear
+	// and the text is stored only encrypted
 	s.requireSealed("Zyzzogeton", "clip-saved", 4)
 
-	// when others delete them, then they remain
+	// when another account tries to delete them, then they remain
 	for _, shown := range page.Clips {
 		refused := do(t, stranger.request(http.MethodDelete, "/v1/account/clip/"+shown.ID, nil))
 		require.Equal(t, 404, refused.status, refused.text())
 	}
 	require.Equal(t, 4, c.clips(t).TotalClips)
 
-	// when they are deleted, then they are gone, with their audio
+	// when they are deleted, then their audio is deleted, too
 	for i, shown := range page.Clips {
 		deleted := do(t, c.request(http.MethodDelete, "/v1/account/clip/"+shown.ID, nil))
 		require.Equal(t, 200, deleted.status, deleted.text())
@@ -155,14 +154,13 @@ func TestAClipIsSavedPlayedAndDeleted(t *testing.T) {
 	s.requireSealed("Zyzzogeton", "clip-saved", 4)
 }
 
-// requirePlays checks that a clip's URL returns its audio, whole and in parts, to anyone who has it and to nobody
-// else.
+// requirePlays checks that a clip's URL returns its audio, whole and in ranges, and that a forged URL does not.
 func (s *server) requirePlays(c clip, sound []byte, format audio.Format) {
 	t := s.t
 	t.Helper()
 	whole := fetch(t, http.MethodGet, c.URL)
 	require.Equal(t, 200, whole.status)
-	require.Equal(t, sound, whole.body, "what is played is what was said")
+	require.Equal(t, sound, whole.body, "the clip plays the synthesised audio")
 	require.Equal(t, format.ContentType(), whole.header.Get("Content-Type"))
 	require.Equal(t, "bytes", whole.header.Get("Accept-Ranges"))
 	require.Equal(t, fmt.Sprint(len(sound)), whole.header.Get("Content-Length"))
@@ -196,8 +194,8 @@ func (s *server) blobFiles() (files []string) {
 	return files
 }
 
-// requireSealed checks that a word is in no event, in no row and in no line of the log, not even encoded. The log
-// must contain so many events of a type to check.
+// requireSealed checks that a word is in no event, in no row and in no line of the log, not even encoded. The log must
+// contain the given number of events of a type.
 func (s *server) requireSealed(word, eventType string, events int) {
 	s.t.Helper()
 	requireAbsent := func(where, told string) {
@@ -223,19 +221,17 @@ func (s *server) requireSealed(word, eventType string, events int) {
 			seen++
 		}
 	}
-	require.Equal(s.t, events, seen, "the events were looked at")
+	require.Equal(s.t, events, seen, "events of the type "+eventType)
 	for table, rows := range s.everyRow() {
 		requireAbsent("table "+table, rows)
 	}
 }
 
-// everyRow returns the contents of Postgres, as text.
+// everyRow returns the contents of Postgres as text, by table.
 func (s *server) everyRow() map[string]string {
 	s.t.Helper()
 	ctx := s.t.Context()
-	connection, err := pgx.Connect(ctx, postgres.SocketURL(filepath.Join(s.data, "postgres", "run"), postgres.Database))
-	require.NoError(s.t, err)
-	defer connection.Close(ctx)
+	connection := s.postgres()
 	found, err := connection.Query(ctx, `select format('%I.%I', schemaname, tablename) from pg_tables
 		where schemaname not in ('pg_catalog', 'information_schema')`)
 	require.NoError(s.t, err)
@@ -255,7 +251,7 @@ func (s *server) everyRow() map[string]string {
 	return rows
 }
 
-// record begins to save a long result, and reads only its first bytes.
+// record starts saving a long result, and reads only its first bytes.
 func (c customer) record(t *testing.T) io.Closer {
 	t.Helper()
 	wanted := long().order()
@@ -270,24 +266,24 @@ func (c customer) record(t *testing.T) io.Closer {
 	return response.Body
 }
 
-func TestWhoHangsUpSavesNothing(t *testing.T) {
+func TestADisconnectedClientSavesNoClip(t *testing.T) {
 	t.Parallel()
 	s := start(t, dataFolder(t))
 	c := s.openAccount("indie")
 
-	// when a client disconnects in the middle of a reply to be saved
+	// when a client disconnects during a reply that is being saved
 	stream := c.record(t)
-	s.eventually(func() bool { return s.metric("recital_spool_bytes") != "0" }) // it is being recorded
+	s.eventually(func() bool { return s.figure("recital_spool_bytes") != 0 }) // it is being recorded
 	require.NoError(t, stream.Close())
 
-	// then nothing is left of it
+	// then no part of it remains
 	s.requireSettledBooks()
-	s.eventually(func() bool { return s.metric("recital_spool_bytes") == "0" })
+	s.eventually(func() bool { return s.figure("recital_spool_bytes") == 0 })
 	require.Empty(t, s.blobFiles())
 	require.Zero(t, c.clips(t).TotalClips)
 }
 
-func TestAKilledRecitaldLeavesNoClipWithoutAudioAndNoHalfAudio(t *testing.T) {
+func TestAKilledRecitaldLeavesNoPartialClip(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -300,10 +296,10 @@ func TestAKilledRecitaldLeavesNoClipWithoutAudioAndNoHalfAudio(t *testing.T) {
 
 	// given a recitald that is killed while it records
 	c.record(t)
-	s.eventually(func() bool { return s.metric("recital_spool_bytes") != "0" })
+	s.eventually(func() bool { return s.figure("recital_spool_bytes") != 0 })
 	s.kill()
 
-	// when it restarts, then what was saved is there and nothing else
+	// when it restarts, then exactly the saved clips are there
 	s = start(t, data)
 	c = c.at(s)
 	require.Len(t, s.blobFiles(), 1)
@@ -323,7 +319,7 @@ func TestClipsThatLostTheirKeysCanStillBeDeleted(t *testing.T) {
 	saved := c.post(t, bytesRoute, order{"text": prose(50), "voice": "leah", "debug": true})
 	require.Equal(t, 200, saved.status)
 
-	// given a Postgres that was lost, together with the keyring
+	// given a lost Postgres and keyring
 	s.kill()
 	s.losePostgres()
 	s = start(t, data)
@@ -331,7 +327,7 @@ func TestClipsThatLostTheirKeysCanStillBeDeleted(t *testing.T) {
 	c = c.at(s)
 	s.eventually(func() bool { return c.clips(t).TotalClips == 1 })
 
-	// then text and audio are lost, and the clip can be deleted
+	// then text and audio are unreadable, but the clip can be deleted
 	lost := c.clips(t).Clips[0]
 	require.Nil(t, lost.Text)
 	require.Equal(t, 404, fetch(t, http.MethodGet, lost.URL).status)

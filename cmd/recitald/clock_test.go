@@ -10,7 +10,7 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 )
 
-// advance moves the clock of a recitald with the payment sandbox.
+// advance advances the clock of the payment sandbox, which recitald follows.
 func (s *server) advance(by string) (now time.Time) {
 	s.t.Helper()
 	var state struct{ Now time.Time }
@@ -18,7 +18,7 @@ func (s *server) advance(by string) (now time.Time) {
 	return state.Now
 }
 
-// In development one clock moves the provider, and what Recital ends by its own clock.
+// In mode dev the sandbox's clock also ends Recital's own periods.
 func TestOneClockMovesPlansAndTheProvider(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -28,7 +28,7 @@ func TestOneClockMovesPlansAndTheProvider(t *testing.T) {
 	s := start(t, data, "--engines=1", "--dunning=48h")
 	s.eventually(func() bool { return len(s.products()) == 4 })
 	c := s.openAccount("free")
-	speaks := func() { // until the period that the account shows counts it: the ledger may still be in the one before
+	speaks := func() { // until the shown period counts it: the ledger may still use the previous one
 		t.Helper()
 		s.eventually(func() bool {
 			require.Equal(t, 200, c.post(t, bytesRoute, order{"text": "Hello.", "voice": "leah"}).status)
@@ -37,13 +37,13 @@ func TestOneClockMovesPlansAndTheProvider(t *testing.T) {
 	}
 	speaks()
 
-	// a month on the free plan ends without anything that the provider says
+	// a month on the free plan ends without a notice from the provider
 	now := s.advance("745h")
 	require.Zero(t, c.usage(t))
 	require.Greater(t, c.shownPlan(t).Usage.PeriodEnd, now.Unix())
 	speaks()
 
-	// a plan that was cancelled ends at its time, although every webhook is lost
+	// a cancelled plan ends on time, even if all webhooks are lost
 	s.recitalctl("sandbox", "confirm", c.subscribe(t, "indie").ClientSecret)
 	c.awaitPlan(t, plan.Indie)
 	speaks()
@@ -55,7 +55,7 @@ func TestOneClockMovesPlansAndTheProvider(t *testing.T) {
 	speaks()
 	s.recitalctl("sandbox", "webhooks")
 
-	// one that is not paid lapses when the grace is over, and not before
+	// an unpaid plan lapses after the grace period, and not before
 	s.recitalctl("sandbox", "confirm", c.subscribe(t, "pro").ClientSecret)
 	c.awaitPlan(t, plan.Pro)
 	customers := []struct{ Account, Customer string }{}
@@ -69,7 +69,7 @@ func TestOneClockMovesPlansAndTheProvider(t *testing.T) {
 	s.advance("48h")
 	c.awaitPlan(t, plan.Free)
 
-	// a crash does not set the clock back, and keys stay good
+	// a crash does not set the clock back, and keys stay valid
 	shown := c.shownPlan(t)
 	s.kill()
 	s = start(t, data, "--engines=1", "--dunning=48h")

@@ -9,18 +9,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAFreeAccountHasSoManySynthesesAtOnce(t *testing.T) {
+func TestTheConcurrentSynthesesOfAFreeAccountAreLimited(t *testing.T) {
 	t.Parallel()
 	s := start(t, dataFolder(t), "--concurrency=free=2")
 	c, other, paid := s.openAccount("free"), s.openAccount("free"), s.openAccount("indie")
 	short := order{"text": "Hello there.", "voice": "leah"}
 
-	// given as many replies as its plan permits, to clients that read slowly
+	// given the maximum number of concurrent replies, to clients that read slowly
 	first, second := hold(t, c, long()), hold(t, c, long())
 	require.Equal(t, []string{"1", "2"}, concurrency(first.response.Header))
 	require.Equal(t, []string{"2", "2"}, concurrency(second.response.Header))
 
-	// then any further one is refused, in both dialects, and costs nothing
+	// then another request is refused, in both dialects, and is free
 	for _, route := range []string{bytesRoute, detailedRoute, "/speech/beta/synthesize"} {
 		refused := c.post(t, route, short)
 		requireTooMany(t, refused)
@@ -37,7 +37,7 @@ func TestAFreeAccountHasSoManySynthesesAtOnce(t *testing.T) {
 	require.Equal(t, "rate_limit_error", envelope.Error.Type)
 	require.Equal(t, "The plan permits 2 syntheses at once", envelope.Error.Message)
 
-	// and other accounts are served, without a limit on paid plans
+	// and other accounts are served, and paid plans have no limit
 	require.Equal(t, 200, other.post(t, bytesRoute, short).status)
 	var held []*held
 	for range 3 {
@@ -48,17 +48,17 @@ func TestAFreeAccountHasSoManySynthesesAtOnce(t *testing.T) {
 		stream.hangUp()
 	}
 
-	// and a session waits for a slot, with its text
+	// and a socket session waits for a slot
 	session := c.talk(t, nil)
 	session.say("One two three.", 2)
 	session.send(order{"type": "flush", "nonce": 1})
 
-	// when one disconnects, then the session speaks, and requests are served again, although it remains open
+	// when one client disconnects, then the session speaks, and requests are served even while the session is open
 	first.hangUp()
 	session.until("flush_complete")
 	require.Equal(t, "One two three.", session.said())
 	s.eventually(func() bool { return c.post(t, bytesRoute, short).status == 200 })
-	for range 5 { // one after the other, none is refused
+	for range 5 { // sequential requests are not refused
 		require.Equal(t, 200, c.post(t, bytesRoute, short).status)
 		require.Equal(t, 200, c.post(t, detailedRoute, short).status)
 	}
@@ -78,7 +78,7 @@ func requireTooMany(t *testing.T, refused reply) {
 	require.Equal(t, "true", refused.header.Get("x-should-retry"))
 }
 
-func TestHeadersTellWhatTheAccountHasUsed(t *testing.T) {
+func TestResponseHeadersShowTheUsage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}

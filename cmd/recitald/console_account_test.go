@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A person pays, changes and cancels a plan, gives keys to hosted projects, has words spoken in another way, and sees
-// what was done, all in a browser.
+// TestTheConsolesAccount pays for, changes and cancels a plan, adds keys to hosted projects, edits pronunciations and
+// reads the activity, all in a browser.
 func TestTheConsolesAccount(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -48,7 +48,7 @@ func TestTheConsolesAccount(t *testing.T) {
 	require.Empty(t, slices.DeleteFunc(v.errors, expected.MatchString))
 }
 
-// onCardPage waits for the page of cards, and does something on the page of the sandbox that it opens.
+// onCardPage waits for the card page and calls do on the sandbox's page, which it opens.
 func (v *viewer) onCardPage(do func()) {
 	v.t.Helper()
 	v.await(`location.pathname === "/console/card" && document.querySelector("a[target=_blank]")`)
@@ -70,7 +70,7 @@ func (v *viewer) onCardPage(do func()) {
 	v.call("Target.closeTarget", map[string]any{"targetId": window}, nil)
 }
 
-// window returns the id of a window at an address, "" if there is none.
+// window returns the id of the window with an address, "" if there is none.
 func (v *viewer) window(address string) string {
 	v.t.Helper()
 	var targets struct {
@@ -85,7 +85,7 @@ func (v *viewer) window(address string) string {
 	return ""
 }
 
-// paysBy pays, or registers, on the page of the sandbox.
+// paysBy pays with a card, or registers it, on the sandbox's page.
 func (v *viewer) paysBy(card string) {
 	v.t.Helper()
 	v.onCardPage(func() {
@@ -140,7 +140,7 @@ func (v *viewer) paysForAPlan() {
 	v.seeing("$0.00 spent past the plan")
 	v.look("billing")
 
-	// what nobody has begun in this tab is not paid here: a link must not have a person pay for somebody else
+	// a link from elsewhere must not make a person pay for another account
 	v.visit(v.server.address + "/console/card#pi_1_secret_1")
 	v.seeing("There is nothing to pay here")
 	v.look("card-empty")
@@ -188,7 +188,7 @@ func (v *viewer) isRefused() {
 	v.press("Cancel")
 	v.isOn("Pro")
 
-	// a card whose bank asks its owner
+	// a card that needs its owner's confirmation
 	v.press("Replace")
 	v.paysBy("4000 0027 6000 3184")
 	v.await(`document.querySelector(".brand-name")?.textContent === "visa •••• 3184"`)
@@ -208,7 +208,7 @@ func (v *viewer) isRefused() {
 	v.await(`!document.querySelector(".notice.asks")`)
 }
 
-// seesItsLines shows a period near the limit, which takes too many characters to be spoken here.
+// seesItsLines shows a period near its limit. It is mocked, because that takes too many characters to synthesise here.
 func (v *viewer) seesItsLines() {
 	v.evaluate(`(real => { window.fetch = (address, options) => {
 		const path = new URL(address).pathname
@@ -264,7 +264,7 @@ func (v *viewer) usesHosting() {
 	v.requireText("tbody bdi", "my-site")
 	require.NotContains(v.t, v.evaluate(`location.search`), code)
 	v.press("Add a key to \u2068my-site\u2069")
-	v.await(`document.querySelectorAll("tbody bdi").length > 2`) // its key is among those of the account
+	v.await(`document.querySelectorAll("tbody bdi").length > 2`) // the account's keys include the project's
 	v.look("hosting-projects")
 	v.press("Remove the key of \u2068my-site\u2069")
 	v.seeing("No keys yet")
@@ -296,7 +296,7 @@ func (v *viewer) takesFirstSteps() {
 	v.unseen(".first-steps")
 }
 
-// owes has a card that does not pay any more when the next period begins.
+// owes uses a card that fails when the next period begins.
 func (v *viewer) owes() {
 	v.isOn("Premium")
 	v.press("Replace")
@@ -317,8 +317,8 @@ func (v *viewer) owes() {
 	v.await(`document.querySelector(".plans") && !document.querySelector(".notice.error")`)
 }
 
-// stripeScript is what Stripe.js does for the page of cards, as far as the page needs it: a form in a frame of
-// Stripe's, a card that is refused, and one that pays.
+// stripeScript implements the part of Stripe.js that the card page needs: a form in an iframe of Stripe's, a declined
+// card, and a successful payment.
 const stripeScript = `window.Stripe = key => ({
 	elements: options => ({ create: () => {
 		const handlers = {}
@@ -335,7 +335,7 @@ const stripeScript = `window.Stripe = key => ({
 	confirmPayment: async () => (await fetch("https://api.stripe.com/pay", { method: "POST", body: key })).json(),
 })`
 
-// With Stripe's publishable key the page of cards, and no other, loads Stripe.js.
+// With Stripe's publishable key the card page loads Stripe.js. No other page does.
 func TestTheConsoleTakesCardsAtStripe(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -372,7 +372,7 @@ func TestTheConsoleTakesCardsAtStripe(t *testing.T) {
 
 	v.visit(s.address + "/console")
 	v.signIn("Ada Lovelace", "ada@example.com")
-	v.asked = nil // of the page of the identity provider
+	v.asked = nil // forget the identity provider's page
 	v.open("billing")
 	v.isOn("Free")
 	v.requireOneHost()

@@ -19,8 +19,8 @@ import (
 // slower is the factor by which the processor is throttled for the page.
 const slower = 4
 
-// BenchmarkConsole measures the page in a browser with a slow processor. What it asks is answered at once by a stand-in
-// for the service, so only the page is measured.
+// BenchmarkConsole measures the page in a browser with a slow processor. A stub answers its requests immediately, so
+// only the page is measured.
 func BenchmarkConsole(b *testing.B) {
 	page := httptest.NewServer(consoleWithoutService(b))
 	b.Cleanup(page.Close)
@@ -35,7 +35,7 @@ func BenchmarkConsole(b *testing.B) {
 			c.await(fmt.Sprintf(`location.search === "?%d" && document.querySelector(".voice-button bdi") &&
 				document.querySelector(".balance")`, i))
 			total += c.evaluate(`new Promise(done => {
-				// the page is interactive when it has drawn what was typed
+				// the page is interactive when it has drawn typed text
 				const field = document.querySelector("#text")
 				field.value += "."
 				field.dispatchEvent(new Event("input", {bubbles: true}))
@@ -66,7 +66,7 @@ func BenchmarkConsole(b *testing.B) {
 	})
 }
 
-// consoleWithoutService serves the built page, and answers for an account with a million clips.
+// consoleWithoutService serves the built page and stub replies of an account with a million clips.
 func consoleWithoutService(b *testing.B) http.Handler {
 	b.Helper()
 	const folder = "../../internal/http/console/dist/"
@@ -95,7 +95,7 @@ func consoleWithoutService(b *testing.B) http.Handler {
 	return mux
 }
 
-// someClips answers with a page of a million clips.
+// someClips serves pages of a million clips.
 func someClips(w http.ResponseWriter, r *http.Request) {
 	size, _ := strconv.Atoi(r.FormValue("page_size"))
 	page, _ := strconv.Atoi(r.FormValue("page"))

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// watching is run before the page: it keeps which elements can be clicked, and how far the page has shifted.
+// watching runs before the page's scripts. It records clickable elements and the layout shift.
 const watching = `
 	window.shift = 0
 	new PerformanceObserver(list => { for (const e of list.getEntries()) shift += e.value })
@@ -22,29 +22,29 @@ const watching = `
 		}
 	}`
 
-// requireControls fails where something that can be clicked is none that the keyboard comes to. Words have arrow keys,
-// and what surrounds a dialog has Escape.
+// requireControls checks that all clickable elements can be reached by keyboard. Words have arrow keys, and the
+// backdrop of a dialog has Escape.
 func (v *viewer) requireControls(where string) {
 	v.t.Helper()
 	assert.Equal(v.t, "[]", v.evaluate(`JSON.stringify([...window.clickable ?? []].filter(e => e.isConnected &&
 		!e.matches("a[href], button, input, select, summary, dialog, .transcript[tabindex]")).map(e => e.outerHTML))`), where)
 }
 
-// zoomed gives the page the room that a window of 1,440 by 900 pixels has at 200 % zoom.
+// zoomed sets the viewport of a window of 1,440 by 900 pixels at 200 % zoom.
 func (v *viewer) zoomed() {
 	v.t.Helper()
 	v.call("Emulation.setDeviceMetricsOverride",
 		map[string]any{"width": 720, "height": 450, "deviceScaleFactor": 2, "mobile": false}, nil)
 }
 
-// requireNoSidewaysScroll fails when a person goes on having to scroll in two directions: a page is laid out again some
-// time after its window has changed.
+// requireNoSidewaysScroll checks that the page soon needs no horizontal scrolling. The page is laid out again some time
+// after its window has changed.
 func (v *viewer) requireNoSidewaysScroll(where string) {
 	v.t.Helper()
 	v.await(fmt.Sprintf(`/* %s */ document.documentElement.scrollWidth === document.documentElement.clientWidth`, where))
 }
 
-// keyboard has the keys that do something: their codes, and the text that they type.
+// keyboard holds the codes of keys and the texts that they type.
 var keyboard = map[string]struct {
 	code int
 	text string
@@ -78,7 +78,7 @@ func (v *viewer) types(text string) {
 	v.call("Input.insertText", map[string]any{"text": text}, nil)
 }
 
-// reach presses the tab key until the element e that has the focus is the one.
+// reach presses the tab key until an expression is true for the focused element e.
 func (v *viewer) reach(which string) {
 	v.t.Helper()
 	v.await(fmt.Sprintf(`[...document.querySelectorAll("*")].some(e => %s)`, which))
@@ -88,7 +88,7 @@ func (v *viewer) reach(which string) {
 		}
 		v.hit("Tab", 0)
 	}
-	require.Fail(v.t, "the keyboard does not come to "+which)
+	require.Fail(v.t, "not reachable by keyboard: "+which)
 }
 
 // enters reaches a control by its text or label, and activates it.
@@ -98,7 +98,7 @@ func (v *viewer) enters(label string) {
 	v.hit("Enter", 0)
 }
 
-// leavesDialog closes a dialog by Escape, after which the focus is where it was.
+// leavesDialog closes a dialog by Escape and checks that the focus returns.
 func (v *viewer) leavesDialog(focused string) {
 	v.t.Helper()
 	v.await(`document.querySelector("dialog[open]")?.contains(document.activeElement)`)
@@ -107,7 +107,7 @@ func (v *viewer) leavesDialog(focused string) {
 	v.await(fmt.Sprintf(`document.activeElement.matches(%q)`, focused))
 }
 
-// walk comes to every control of a view by the tab key, and sees where it is, at twice the size.
+// walk checks, at 200 % zoom, that the tab key reaches all controls of a view and that the focus is visible.
 func (v *viewer) walk(view string) {
 	v.t.Helper()
 	v.open(view)
@@ -138,7 +138,7 @@ func (v *viewer) walk(view string) {
 
 var accountViews = strings.Fields("playground voices clips keys usage billing pronunciations security")
 
-// walksByKeyboard does without a mouse what can be done, at twice the size.
+// walksByKeyboard goes through all actions without a mouse, at 200 % zoom.
 func (v *viewer) walksByKeyboard() {
 	v.zoomed()
 	for _, view := range accountViews {
@@ -185,7 +185,7 @@ func (v *viewer) speaksByKeyboard() {
 	v.leavesDialog("header .button")
 }
 
-// makesAVoiceByKeyboard records a voice, hears it, edits it, and deletes it.
+// makesAVoiceByKeyboard records, plays, edits and deletes a voice.
 func (v *viewer) makesAVoiceByKeyboard() {
 	v.open("voices")
 	v.enters("Create a voice")
@@ -294,7 +294,7 @@ func (v *viewer) changesSettingsByKeyboard() {
 	v.await(`document.querySelector("aside nav")`)
 }
 
-// operatesByKeyboard does the same on the page of operators.
+// operatesByKeyboard does the same on the operators' page.
 func (v *viewer) operatesByKeyboard(id string) {
 	v.zoomed()
 	for _, view := range strings.Fields("overview models accounts log audit") {

@@ -15,14 +15,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// network changes how the page reaches the service: not at all, or late, by milliseconds.
+// network takes the page offline, or adds a latency in milliseconds.
 func (v *viewer) network(offline bool, latency int) {
 	v.t.Helper()
 	v.call("Network.emulateNetworkConditions", map[string]any{"offline": offline, "latency": latency,
 		"downloadThroughput": -1, "uploadThroughput": -1}, nil)
 }
 
-// watchingLoads records whether placeholders are shown while a view loads, and how many animations run.
+// watchingLoads counts placeholders during loading, and running animations.
 const watchingLoads = `
 	window.loads = 0
 	window.moves = 0
@@ -32,8 +32,8 @@ const watchingLoads = `
 		moves = Math.max(moves, document.getAnimations().length)
 	}).observe(document.body, {childList: true, subtree: true}); 0`
 
-// losesItsConnection goes to each view without a network, which says so, and shows the view by itself when the network
-// is back. Over a slow one it shows that it loads.
+// losesItsConnection opens each view offline. The view shows that it is offline, and loads by itself when the network
+// is back. On a slow network it shows placeholders.
 func (v *viewer) losesItsConnection() {
 	v.evaluate(watchingLoads)
 	for _, view := range accountViews {
@@ -53,7 +53,7 @@ func (v *viewer) losesItsConnection() {
 	for _, view := range []string{"voices", "clips", "usage", "billing", "pronunciations"} {
 		v.loadsSlowly(view)
 	}
-	assert.Zero(v.t, v.evaluate(`moves`), "something moves for a person who wants no motion")
+	assert.Zero(v.t, v.evaluate(`moves`), "an animation runs with prefers-reduced-motion")
 	v.prefersMotion("no-preference")
 	v.loadsSlowly("voices")
 	assert.NotZero(v.t, v.evaluate(`moves`))
@@ -76,7 +76,7 @@ func (v *viewer) prefersMotion(value string) {
 		{"name": "prefers-reduced-motion", "value": value}}}, nil)
 }
 
-// seesOtherTabs changes a name in one tab, and sees it in another one without a reload.
+// seesOtherTabs renames a key in one tab and sees the name in another tab without a reload.
 func (v *viewer) seesOtherTabs() {
 	first := v.session
 	address := v.server.address + "/console?another#/keys"
@@ -93,7 +93,7 @@ func (v *viewer) seesOtherTabs() {
 	v.call("Target.closeTarget", map[string]any{"targetId": v.window(address)}, nil)
 }
 
-// openWindow goes on in a window of its own, in which the browser draws as in the first one.
+// openWindow switches to a new window, which is drawn like the first one.
 func (v *viewer) openWindow(address string) {
 	v.t.Helper()
 	var target struct{ TargetID string }
@@ -109,7 +109,7 @@ func (v *viewer) requireTextIn(selector, text string) {
 	v.await(fmt.Sprintf(`[...document.querySelectorAll(%q)].some(e => e.textContent === %q)`, selector, text))
 }
 
-// front passes connections on to one of several addresses, as a balancer does, or refuses them.
+// front is a balancer that forwards connections to one address, or refuses them.
 type front struct {
 	address string
 	mu      sync.Mutex
@@ -147,7 +147,7 @@ func (f *front) pass(from net.Conn) {
 	f.mu.Unlock()
 	to, err := net.Dial("tcp", address)
 	if err != nil {
-		return // the browser sees a connection that was closed
+		return // the browser sees a closed connection
 	}
 	defer to.Close()
 	go func() {
@@ -157,7 +157,7 @@ func (f *front) pass(from net.Conn) {
 	_, _ = io.Copy(from, to)
 }
 
-// develop starts an instance in mode dev that has its log, its Postgres and its secrets in common with others.
+// develop starts an instance in mode dev that shares log, Postgres and secrets with others.
 func (on services) develop(t *testing.T, publicURL string) *server {
 	t.Helper()
 	s := prepare(t, newFolder(t))
@@ -182,11 +182,11 @@ func (s *server) awaitDeveloped() {
 	s.eventually(s.isReady)
 }
 
-// unreached is what the browser logs of requests to an instance that was killed.
+// unreached matches the browser's errors for requests to a killed instance.
 var unreached = regexp.MustCompile(`net::ERR_(EMPTY_RESPONSE|CONNECTION|SOCKET)`)
 
-// Two pages at two instances agree without a reload. When one instance is killed, its page says so, and goes on by
-// itself at the other one.
+// Pages at two instances show the same without a reload. When one instance is killed, its page reports that and
+// continues at the other one by itself.
 func TestTheConsoleOnTwoInstances(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -209,16 +209,16 @@ func TestTheConsoleOnTwoInstances(t *testing.T) {
 	v.press("I have copied it")
 	page := v.session
 
-	// the cookie is that of all ports of the host, and the tabs have nothing else in common
+	// all ports of the host share the cookie, and the tabs share nothing else
 	v.openWindow(second.address + "/console#/keys")
 	other := v.session
 	v.requireTextIn("tbody bdi", "First")
 	v.session = page
-	v.seesOtherChanges() // so it has its stream
+	v.seesOtherChanges() // its stream is open
 	v.session = other
 	v.await(`document.querySelector("tbody bdi")?.innerText.startsWith("Elsewhere")`)
 
-	// one feeds the read models, and operators see the other one, too
+	// only one feeds the read models, but operators see both
 	v.openWindow(second.admin + "/console")
 	v.token("operator")
 	v.await(`document.querySelectorAll("[aria-label=Instances] tbody tr").length === 2`)
@@ -230,7 +230,7 @@ func TestTheConsoleOnTwoInstances(t *testing.T) {
 	f.lead(second.address[len("http://"):])
 	v.seeing("No words yet")
 	v.open("keys")
-	v.seesOtherChanges() // so it has a stream of the other instance
+	v.seesOtherChanges() // its stream to the other instance is open
 	require.Empty(t, slices.DeleteFunc(v.errors, func(said string) bool {
 		return expected.MatchString(said) || unreached.MatchString(said)
 	}))

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An operator looks after the service and an auditor checks it, all in a browser at the admin address.
+// TestTheOperatorsConsole does the tasks of operators and auditors in a browser at the admin address.
 func TestTheOperatorsConsole(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -49,7 +49,7 @@ func TestTheOperatorsConsole(t *testing.T) {
 	require.Empty(t, slices.DeleteFunc(v.errors, expected.MatchString))
 }
 
-// token signs in with the token of a role.
+// token signs in with a role's token.
 func (v *viewer) token(role string) {
 	v.t.Helper()
 	v.fill("input[type=password]", v.server.secret(role+"-token"))
@@ -80,8 +80,8 @@ func (v *viewer) requireFewAdminRequests() {
 	require.LessOrEqual(v.t, len(asked), firstRequests, "%v", asked)
 }
 
-// usesReadModels rebuilds one, watches it and promotes it, rolls it back, and retires the other; then an event that no
-// release knows is parked, seen and skipped.
+// usesReadModels rebuilds a read model, promotes it, rolls it back, and retires the new generation. Then it skips a
+// parked event of an unknown type.
 func (v *viewer) usesReadModels() {
 	v.await(`document.querySelectorAll("tbody tr").length > 5`)
 	v.seeing("No event is parked.")
@@ -217,7 +217,7 @@ func (v *viewer) usesTheAudit() {
 	v.press("Download heads")
 }
 
-// isAnAuditor changes nothing, is refused where the page would offer it, and reads personal data for a reason.
+// isAnAuditor cannot change anything, and reads personal data with a reason.
 func (v *viewer) isAnAuditor(id string) {
 	v.press("Sign out")
 	v.seeing("For operators and auditors of this service.")
@@ -245,8 +245,8 @@ func (v *viewer) isAnAuditor(id string) {
 	v.seeing("ticket 8")
 }
 
-// losesItsConnectionAndSession says so in each view, and shows it when the network is back. Then its cookie is gone: it
-// is signed out, and comes back to the view, by keyboard alone.
+// losesItsConnectionAndSession opens each view offline and again when the network is back. Then it deletes the cookie,
+// and signs in again by keyboard, which leads back to the view.
 func (v *viewer) losesItsConnectionAndSession() {
 	for _, view := range []string{"overview", "models", "accounts", "log", "audit"} {
 		v.network(true, 0)

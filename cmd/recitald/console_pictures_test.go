@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// spokenBefore are clips of the pictures.
+// spokenBefore are the clips in the pictures, as voice and text.
 var spokenBefore = [][2]string{
 	{"morgan", "Chapter one. The harbour lay quiet under a thin autumn fog."},
 	{"ava", "Your parcel is on its way and arrives on Thursday between nine and eleven."},
@@ -22,7 +22,8 @@ var spokenBefore = [][2]string{
 	{"leah", "Thank you for calling. How can I help you today?"},
 }
 
-// aMonth is a stand-in for a month that would take long to speak, and anHour for one of an instance.
+// aMonth replaces the replies about usage with those of a busy month, and anHour the figures of an instance with those
+// of a busy hour.
 const (
 	aMonth = `
 	const real = window.fetch
@@ -57,10 +58,10 @@ const (
 	}; dispatchEvent(new Event("online"))`
 )
 
-// The pictures of docs/console.md. Somebody looks at them before they are committed.
+// TestThePicturesOfTheConsole takes the pictures of docs/console.md. Look at them before you commit them.
 func TestThePicturesOfTheConsole(t *testing.T) {
 	if os.Getenv(screenshotsVariable) == "" {
-		t.Skip("nobody asks for pictures")
+		t.Skip(screenshotsVariable + " names no folder for the pictures")
 	}
 	s := start(t, dataFolder(t))
 	s.eventually(func() bool { return len(s.products()) == 4 })
@@ -123,7 +124,7 @@ func TestThePicturesOfTheConsole(t *testing.T) {
 	v.shows("operators", "dark")
 }
 
-// shows takes a picture for the guide.
+// shows takes a picture of the page for the guide.
 func (v *viewer) shows(name, scheme string) {
 	v.t.Helper()
 	v.unseen(".toast")
@@ -131,7 +132,7 @@ func (v *viewer) shows(name, scheme string) {
 		{"name": "prefers-color-scheme", "value": scheme}}}, nil)
 	v.call("Emulation.setDeviceMetricsOverride",
 		map[string]any{"width": 1280, "height": 800, "deviceScaleFactor": 1, "mobile": false}, nil)
-	v.evaluate(`new Promise(done => setTimeout(done, 500))`) // the plots take the width
+	v.evaluate(`new Promise(done => setTimeout(done, 500))`) // the plots are laid out again
 	var picture struct{ Data string }
 	v.call("Page.captureScreenshot", map[string]any{"format": "webp", "quality": 88}, &picture)
 	content, err := base64.StdEncoding.DecodeString(picture.Data)

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// mostRows is how many rows a list may have in the document, however long it is.
+	// mostRows is the maximum number of rows of a list in the document, however long the list is.
 	mostRows = 200
-	// mostShift is how much of the first view may move after it is shown.
+	// mostShift is the maximum layout shift of the first view.
 	mostShift = 0.02
-	// instrumented is run before the page: it keeps what the audio thread reports.
+	// instrumented runs before the page's scripts. It records the reports of the audio thread.
 	instrumented = `
 		window.frames = []
 		window.AudioWorkletNode = class extends AudioWorkletNode {
@@ -27,8 +27,8 @@ const (
 		}`
 )
 
-// A person hears a text while it is made, types into a live session, looks through many clips, and makes a voice by
-// the microphone.
+// TestTheConsolePlays plays a text during its synthesis, types into a live session, browses many clips, and records a
+// voice with the microphone.
 func TestTheConsolePlays(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -66,7 +66,7 @@ func TestTheConsolePlays(t *testing.T) {
 	v.requireOneHost()
 }
 
-// requireStill measures how far the first view moves while it loads, also over a slow network.
+// requireStill measures the layout shift while the first view loads, on a fast and on a slow network.
 func (v *viewer) requireStill() {
 	for _, latency := range []int{0, 400} {
 		v.network(false, latency)
@@ -85,14 +85,14 @@ func (v *viewer) hearsTheSocket() {
 	v.await(`frames.length > 3 && frames.every((at, i) => i === 0 || at > frames[i - 1])`)
 	v.await(`document.querySelector(".transcript .now")`)
 	v.await(`document.querySelector('.player [aria-label="Play"]')`)
-	require.Equal(v.t, true, v.evaluate(`frames.at(-1) > 24000`), "all of it has been played")
+	require.Equal(v.t, true, v.evaluate(`frames.at(-1) > 24000`), "the whole audio was played")
 	require.NotContains(v.t, strings.Join(v.asked, " "), "/v1/ai/speech/bytes")
 	v.seeing("Already made: no cost")
 	v.eventually(`fetch("v1/account/clips").then(r => r.json()).then(r => r.clips[0]?.media_type === "audio/wav")`)
 	v.look("playground-socket")
 }
 
-// hearsWithoutSockets is for browsers behind a proxy that knows no sockets.
+// hearsWithoutSockets plays in a browser behind a proxy that does not support WebSockets.
 func (v *viewer) hearsWithoutSockets() {
 	v.asked = nil
 	v.evaluate(`window.WebSocket = class { constructor() { setTimeout(() => this.onclose({code: 1006})) } close() {} }; 0`)
@@ -108,7 +108,7 @@ func (v *viewer) typesLive() {
 	v.press("Begin")
 	v.await(`!document.querySelector("#live").disabled`)
 	v.await(`document.querySelector(".result")`)
-	require.NotContains(v.t, v.evaluate(`document.querySelector(".result").innerText`), "One two", "the text of before")
+	require.NotContains(v.t, v.evaluate(`document.querySelector(".result").innerText`), "One two", "the previous text")
 	v.look("playground-live")
 	v.fill("#live", "Hello my friends, how are ")
 	v.seeing("Hello my friends, how are")
@@ -150,7 +150,7 @@ func (v *viewer) takesFromHistory() {
 func (v *viewer) opensAClip() {
 	v.await(`document.querySelector(".clips button.about")`)
 	v.evaluate(`[...document.querySelectorAll(".clips button.about")].find(b => b.innerText.includes("Five six")).click()`)
-	v.await(`document.querySelector("dialog .wave rect[height='44']")`) // the loudest of its waveform
+	v.await(`document.querySelector("dialog .wave rect[height='44']")`) // the loudest bar of its waveform
 	v.press("Play")
 	v.await(playedTo("> 0"))
 	v.press("Find the times of its words")
@@ -170,7 +170,7 @@ func (v *viewer) opensAClip() {
 	v.press("Close")
 }
 
-// filter chooses in a field of the clips' filters.
+// filter sets a field of the clips' filters.
 func (v *viewer) filter(label, value string) {
 	v.t.Helper()
 	v.evaluate(fmt.Sprintf(`(field => { field.value = %q; field.dispatchEvent(new Event("change", {bubbles: true})) })(
@@ -182,7 +182,7 @@ func (v *viewer) filtersClips() {
 	v.fill("input[type=search]", "SEVEN one")
 	v.seeing("1 of the newest 500")
 	v.await(`document.querySelectorAll(".clips li").length === 1`)
-	v.fill("input[type=search]", "nobody has said that")
+	v.fill("input[type=search]", "no clip has this text")
 	v.seeing("No clips match")
 	v.press("Show all clips")
 	v.filter("Format", "audio/aac")
@@ -201,7 +201,7 @@ func (v *viewer) filtersClips() {
 	v.await(`document.querySelectorAll(".clips li").length > 2`)
 	v.look("clips-filtered")
 
-	// several are deleted together, and come back
+	// several clips are deleted together, and the deletion is undone
 	v.evaluate(`[...document.querySelectorAll(".clips li input")].slice(0, 2).forEach(box => box.click())`)
 	v.seeing("2 selected")
 	v.look("clips-selected")
@@ -211,7 +211,7 @@ func (v *viewer) filtersClips() {
 	v.unseen(".clips .removed")
 }
 
-// A million clips are those of a stand-in for the service; the page is as it is.
+// aMillion replaces the replies about clips with those of a million clips.
 const aMillion = `
 	const real = window.fetch
 	window.pagesRead = 0
@@ -238,19 +238,19 @@ func (v *viewer) scrollsAMillion() {
 				at.bottom <= list.getBoundingClientRect().bottom + 1)
 			.map(([li]) => Number(/Clip number (\d+)/.exec(li.innerText)?.[1] ?? -1))
 		0`)
-	require.Less(v.t, v.evaluate(`list.scrollHeight`), 16e6, "no browser cuts it off")
+	require.Less(v.t, v.evaluate(`list.scrollHeight`), 16e6, "within the maximum height of browsers")
 
-	// the scroll bar leads to a rank in proportion
+	// the scroll bar leads to a proportional rank
 	v.evaluate(`list.scrollTop = (list.scrollHeight - list.clientHeight) / 2`)
 	v.await(`inSight().length > 3 && Math.abs(inSight()[0] - 500000) < 50`)
-	// a wheel moves by its pixels
+	// the mouse wheel scrolls by pixels
 	v.evaluate(`window.before = inSight()[0]; list.scrollTop += 144`)
 	v.await(`inSight()[0] === before + 2`)
 	v.evaluate(`list.scrollTop = list.scrollHeight`)
 	v.await(`inSight().at(-1) === 999999`)
 	v.evaluate(`list.scrollTop = 0`)
 	v.await(`inSight()[0] === 0`)
-	// a day is where its clips begin
+	// a date leads to the first clip of the day
 	v.evaluate(`document.querySelector(".clip-filters details").open = true`)
 	v.fill(".jump input", "2023-11-14")
 	v.evaluate(`document.querySelector(".jump").requestSubmit()`)
@@ -276,7 +276,7 @@ func (v *viewer) recordsAVoice() {
 	v.press("Start recording")
 	v.await(`document.querySelector("dialog meter")?.value > -40`)
 	v.look("voice-recording")
-	v.await(`/^0:1\d/.test(document.querySelector(".recording output")?.innerText)`) // ten seconds and more
+	v.await(`/^0:1\d/.test(document.querySelector(".recording output")?.innerText)`) // at least ten seconds
 	v.press("Stop recording")
 	v.await(`document.querySelector(".checked strong")`)
 	require.Regexp(v.t, `^Quality \d\.\d of 5: `, v.evaluate(`document.querySelector(".checked strong").innerText`))

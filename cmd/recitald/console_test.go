@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	// screenshotsVariable names a folder for screenshots of each view of the console.
+	// screenshotsVariable is the environment variable with a folder for screenshots of each view of the console.
 	screenshotsVariable = "RECITAL_TEST_SCREENSHOTS"
-	// firstRequests is the most that the first view of the console may ask for.
+	// firstRequests is the maximum number of requests of the console's first view.
 	firstRequests = 6
-	// hostile is a name of someone who would like to run a script in the page of somebody else.
+	// hostile is a name that tries to inject a script into another person's page.
 	hostile = `<img src=x onerror=alert(1)>` + "\u202eevil\u2066 😈" + `"'&lt;script>`
 )
 
@@ -32,7 +32,7 @@ type viewer struct {
 	t      *testing.T
 	server *server
 	folder string // for screenshots, "" for none
-	axe    string // the script that finds what some people cannot use, "" where it is not installed
+	axe    string // the script of axe-core, "" if it is not installed
 }
 
 func newViewer(t *testing.T, s *server) *viewer {
@@ -53,7 +53,7 @@ func viewerOf(b *browser, s *server) *viewer {
 	return v
 }
 
-// press waits for a control with a text or a label, and clicks on it.
+// press waits for a control with a text or label and clicks on it.
 func (v *viewer) press(text string) {
 	v.t.Helper()
 	find := fmt.Sprintf(`[...document.querySelector("dialog[open]")?.querySelectorAll("button, a") ??
@@ -69,13 +69,13 @@ func (v *viewer) seeing(text string) {
 	v.await(fmt.Sprintf(`document.body?.innerText.includes(%q)`, text))
 }
 
-// eventually waits until a promise is kept with true.
+// eventually waits until a promise resolves to true, and asks again until then.
 func (v *viewer) eventually(promise string) {
 	v.t.Helper()
 	v.server.eventually(func() bool { return v.evaluate(promise) == true })
 }
 
-// submit sends the form of the dialog until it is gone, as a person does whom a busy service has not answered.
+// submit sends the dialog's form until the dialog closes. A busy service may fail to answer the first time.
 func (v *viewer) submit() {
 	v.t.Helper()
 	for open := any(true); open == true; open = v.evaluate(`!!document.querySelector("dialog form")`) {
@@ -90,14 +90,14 @@ func (v *viewer) unseen(selector string) {
 	v.await(fmt.Sprintf(`!document.querySelector(%q)`, selector))
 }
 
-// open goes to a view as its link does.
+// open goes to a view and waits until it is loaded.
 func (v *viewer) open(name string) {
 	v.t.Helper()
 	v.evaluate(fmt.Sprintf(`location.hash = "#/%s"`, name))
 	v.await(`document.querySelector("main h1") && !document.querySelector("main :is(.skeleton, .waiting)")`)
 }
 
-// signIn comes from the welcome as a person with a name.
+// signIn signs in from the welcome page as a person with a name.
 func (v *viewer) signIn(name, email string) {
 	v.t.Helper()
 	v.press("Development sign-in 1")
@@ -107,7 +107,7 @@ func (v *viewer) signIn(name, email string) {
 	v.await(`document.querySelector("aside nav")`)
 }
 
-// look checks what is on the screen in light and dark, narrow, wide and at twice the size.
+// look checks layout and accessibility of the page in light and dark, narrow, wide and at 200 % zoom.
 func (v *viewer) look(name string) {
 	v.t.Helper()
 	for _, scheme := range []string{"light", "dark"} {
@@ -123,7 +123,7 @@ func (v *viewer) look(name string) {
 		}
 	}
 	v.requireControls(name)
-	// this person wants no motion
+	// the browser prefers reduced motion
 	assert.Zero(v.t, v.evaluate(`document.getAnimations().length`), "%s moves", name)
 	v.zoomed()
 	v.requireNoSidewaysScroll(name + " at twice the size")
@@ -156,7 +156,7 @@ func (v *viewer) requireAccessible(where string) {
 	assert.Equal(v.t, "[]", found, where)
 }
 
-// A person signs in, speaks, looks after keys, clips, voices and sessions, and signs out, all in a browser.
+// TestTheConsole signs in, synthesises, manages keys, clips, voices and sessions, and signs out, all in a browser.
 func TestTheConsole(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -170,7 +170,7 @@ func TestTheConsole(t *testing.T) {
 	v.requireFewRequests()
 	v.look("welcome")
 	v.signIn(hostile, "eve@example.com")
-	v.requireText(".who bdi", strings.NewReplacer("\u202e", "", "\u2066", "").Replace(hostile)) // as sign-in keeps it
+	v.requireText(".who bdi", strings.NewReplacer("\u202e", "", "\u2066", "").Replace(hostile))
 
 	v.asked = nil
 	v.visit(s.address + "/")
@@ -199,11 +199,11 @@ func TestTheConsole(t *testing.T) {
 	require.Empty(t, slices.DeleteFunc(v.errors, expected.MatchString))
 }
 
-// expected are what the browser logs of replies that refuse, of requests without a connection, and of a stream that
-// ends with its session.
+// expected matches the browser's errors for refusals, for requests while offline, and for a stream that ends with its
+// session.
 var expected = regexp.MustCompile(`status of 4\d\d|ERR_INTERNET_DISCONNECTED|ERR_INCOMPLETE_CHUNKED_ENCODING`)
 
-// of has another test fail for what a part of the viewer finds.
+// of makes failures in do those of another test.
 func (v *viewer) of(t *testing.T, do func()) {
 	whole, server := v.t, v.server
 	own := *server
@@ -213,7 +213,7 @@ func (v *viewer) of(t *testing.T, do func()) {
 	do()
 }
 
-// requireOneHost fails when the page has asked another host than that of its service.
+// requireOneHost checks that the page has sent requests only to its service's host.
 func (v *viewer) requireOneHost() {
 	v.t.Helper()
 	for _, address := range v.asked {
@@ -221,7 +221,7 @@ func (v *viewer) requireOneHost() {
 	}
 }
 
-// requireFewRequests counts what the first view has asked for.
+// requireFewRequests checks the number of requests of the first view.
 func (v *viewer) requireFewRequests() {
 	v.t.Helper()
 	asked := slices.DeleteFunc(slices.Clone(v.asked), func(address string) bool {
@@ -232,7 +232,7 @@ func (v *viewer) requireFewRequests() {
 	v.asked = nil
 }
 
-// requireText waits until an element shows a text as it is.
+// requireText waits until an element shows a text literally.
 func (v *viewer) requireText(selector, text string) {
 	v.t.Helper()
 	v.await(fmt.Sprintf(`[...document.querySelectorAll(%q)].some(e => e.textContent === %q)`, selector, text))
@@ -242,7 +242,7 @@ func (v *viewer) requireText(selector, text string) {
 func (v *viewer) usesThePlayground() {
 	t := v.t
 	v.look("playground-empty")
-	// the voice is found, starred and chosen
+	// a voice is searched, starred and chosen
 	v.await(`document.querySelector("button.voice-button")`)
 	v.evaluate(`document.querySelector(".voice-button").focus()`)
 	v.click(".voice-button")
@@ -278,7 +278,7 @@ func (v *viewer) usesThePlayground() {
 	v.click(`.player [aria-label="Pause"]`)
 	v.look("playground")
 
-	// what cannot be spoken is explained, and the text stays
+	// a text that is too long is explained and kept
 	v.fill("#text", strings.Repeat("a", 5001))
 	v.seeing("1 character too many")
 	require.Equal(t, true, v.evaluate(`document.querySelector(".speak").disabled`))
@@ -288,7 +288,7 @@ func (v *viewer) usesThePlayground() {
 	v.press("Close")
 }
 
-// runsTheCode runs what the page shows as it is copied.
+// runsTheCode copies the example code from the page and runs it.
 func (v *viewer) runsTheCode() {
 	v.look("code")
 	for name, command := range map[string][]string{
@@ -310,7 +310,7 @@ func (v *viewer) runsTheCode() {
 	}
 }
 
-// playedTo is an expression for the position of the player, in seconds.
+// playedTo returns an expression that compares the player's position in seconds.
 func playedTo(comparison string) string {
 	return `Number(document.querySelector(".player input")?.value ?? 0) ` + comparison
 }
@@ -347,8 +347,8 @@ func (v *viewer) usesKeys() {
 	require.Equal(v.t, http.StatusUnauthorized, v.server.accountBy(key))
 }
 
-// seesOtherChanges renames the key without the page's code, as another program would, and sees it without a reload. The
-// page hears of changes a moment after its first view, so it is renamed until then.
+// seesOtherChanges renames the key without the page's code and sees the name without a reload. The page's stream opens
+// a moment after its first view, so the key is renamed until then.
 func (v *viewer) seesOtherChanges() {
 	v.eventually(`fetch("v1/account").then(r => r.json()).then(account => fetch("v1/account/api_key/" +
 		encodeURIComponent(account.apikeys[0].masked) + "/name", {method: "POST",
@@ -357,7 +357,7 @@ func (v *viewer) seesOtherChanges() {
 		.then(() => document.querySelector("tbody bdi").innerText.startsWith("Elsewhere"))`)
 }
 
-// accountBy returns the status of a read with a key.
+// accountBy returns the status of GET /v1/account with a key.
 func (s *server) accountBy(key string) int {
 	s.t.Helper()
 	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.address+"/v1/account", nil)
@@ -427,7 +427,7 @@ func (v *viewer) usesVoices() {
 	v.seeing("You have not made a voice yet")
 }
 
-// choose puts a file into a field.
+// choose sets the file of a field.
 func (v *viewer) choose(selector, path string) {
 	v.t.Helper()
 	var document struct{ Root struct{ NodeID int } }
@@ -442,7 +442,7 @@ func (v *viewer) usesSecurity() {
 	other := v.server.person()
 	entered := other.get(other.comeBack("eve@example.com"))
 	require.Equal(v.t, http.StatusFound, entered.status, entered.text())
-	// what happened elsewhere is seen when the tab is
+	// a tab shows outside changes when it becomes visible
 	v.evaluate(`document.dispatchEvent(new Event("visibilitychange"))`)
 	v.await(`document.querySelectorAll("[aria-labelledby=sessions] tbody tr").length === 2`)
 	v.look("security")
@@ -458,8 +458,8 @@ func (v *viewer) usesSecurity() {
 	v.seeing("Accepted")
 }
 
-// signsOut ends a session by its button. The next one ends elsewhere in the middle of a view, to which a sign-in leads
-// back.
+// signsOut ends a session by its button. The next session is ended elsewhere while a view is open, and a new sign-in
+// leads back to that view.
 func (v *viewer) signsOut() {
 	v.press("Sign out")
 	v.seeing("Development sign-in 1")
@@ -469,7 +469,7 @@ func (v *viewer) signsOut() {
 	status := v.evaluate(`fetch("v1/account/sessions").then(r => r.json()).then(r =>
 		fetch("v1/account/sessions/" + r.sessions[0].id, {method: "DELETE"})).then(r => r.status)`)
 	require.EqualValues(v.t, http.StatusOK, status)
-	v.seeing("You have been signed out. Sign in to continue.") // without anybody's doing
+	v.seeing("You have been signed out. Sign in to continue.") // by itself
 	v.signIn("Ada Lovelace", "ada@example.com")
 	v.await(`location.hash === "#/usage" && document.querySelector("h1").innerText === "Usage"`)
 	encoded, err := json.Marshal(v.evaluate(`document.cookie`))

@@ -9,12 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// enough is the number of requests of a load that must succeed before something is killed, and again after it.
+// enough is the number of requests of a load that must succeed before a kill, and again after it.
 const enough = 20
 
 func TestNothingAcknowledgedIsLostWhenRecitaldIsKilled(t *testing.T) {
 	t.Parallel()
-	// given several accounts with active clients, some of them in the middle of a reply
+	// given several accounts with active clients, some of them receiving a reply
 	data := dataFolder(t)
 	first := start(t, data)
 	customers := []customer{first.openAccount("indie"), first.openAccount("pro"), first.openAccount("free")}
@@ -27,7 +27,7 @@ func TestNothingAcknowledgedIsLostWhenRecitaldIsKilled(t *testing.T) {
 	first.kill()
 	attempts := load.stop()
 
-	// then the clients in the middle of a reply notice that it was interrupted
+	// then the clients notice that their replies were interrupted
 	for _, stream := range streams {
 		cut := stream.rest()
 		require.Error(t, cut.err)
@@ -35,7 +35,7 @@ func TestNothingAcknowledgedIsLostWhenRecitaldIsKilled(t *testing.T) {
 	}
 	whole.requireWhole(t, attempts)
 
-	// and after a restart everything acknowledged is there, and nothing is counted twice or too high
+	// and after a restart all acknowledged writes are there, and usage is neither counted twice nor too high
 	second := start(t, data)
 	books := second.requireReadModelsFollowLog()
 	books.requireFair(t, attempts)
@@ -45,12 +45,12 @@ func TestNothingAcknowledgedIsLostWhenRecitaldIsKilled(t *testing.T) {
 	}
 	books.requireAccountShows(t, customers...)
 	for _, stream := range streams {
-		require.NotContains(t, books.settled, stream.generation, "nobody could settle it")
+		require.NotContains(t, books.settled, stream.generation, "no process was left to settle it")
 	}
 	requireCounts(t, customers[0])
 }
 
-func TestRecitaldGoesOnWhenPostgresIsKilled(t *testing.T) {
+func TestRecitaldContinuesWhenPostgresIsKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -72,7 +72,7 @@ func TestRecitaldGoesOnWhenPostgresIsKilled(t *testing.T) {
 	require.False(t, s.hasEnded())
 	require.NotEqual(t, killed.pid, s.postmaster().pid)
 
-	// and in between no client got a 401 for a valid key
+	// and in the meantime no client got 401 for a valid key
 	require.Subset(t, []int{200, 503}, slices.Collect(maps.Keys(asked)))
 	for _, a := range attempts {
 		require.NotEqual(t, 401, a.status)
@@ -84,7 +84,7 @@ func TestRecitaldGoesOnWhenPostgresIsKilled(t *testing.T) {
 	requireCounts(t, customers[0])
 }
 
-func TestRecitaldGoesOnWhenEnginesAreKilled(t *testing.T) {
+func TestRecitaldContinuesWhenEnginesAreKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -92,7 +92,7 @@ func TestRecitaldGoesOnWhenEnginesAreKilled(t *testing.T) {
 	// given active clients
 	s, customers, whole, load := underLoad(t, "--engines=2")
 
-	// when one engine is killed after the other, each after the one before was replaced
+	// when the engines are killed, each after the previous one was replaced
 	killed := s.workers("engine")
 	require.Len(t, killed, 2)
 	for _, engine := range killed {
@@ -106,7 +106,7 @@ func TestRecitaldGoesOnWhenEnginesAreKilled(t *testing.T) {
 	s.requireFewFailed(load, whole, customers...)
 }
 
-func TestACodecThatIsKilledCostsItsStreamsAlone(t *testing.T) {
+func TestAKilledCodecInterruptsOnlyItsStreams(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -114,7 +114,8 @@ func TestACodecThatIsKilledCostsItsStreamsAlone(t *testing.T) {
 	codecCostsItsStreamsAlone(t, process.kill)
 }
 
-// underLoad starts recitald with active clients, some of which it has already served. It gives what they shall hear.
+// underLoad starts recitald with active clients and returns when some were served. It also returns the audio that they
+// must get.
 func underLoad(t *testing.T, flags ...string) (s *server, customers []customer, whole complete, l *load) {
 	t.Helper()
 	s = start(t, dataFolder(t), flags...)
@@ -125,9 +126,9 @@ func underLoad(t *testing.T, flags ...string) (s *server, customers []customer, 
 	return s, customers, whole, l
 }
 
-// codecCostsItsStreamsAlone checks the effect of a failure of one codec.
+// codecCostsItsStreamsAlone checks that the failure of a codec interrupts only its streams.
 func codecCostsItsStreamsAlone(t *testing.T, fail func(process, *testing.T), flags ...string) {
-	// given streams on both codecs, in the middle of their replies
+	// given streams of both codecs
 	s := start(t, dataFolder(t), append(flags, "--codecs=2")...)
 	c := s.openAccount("indie")
 	whole := listen(t, s.operator(), long())
@@ -141,7 +142,7 @@ func codecCostsItsStreamsAlone(t *testing.T, fail func(process, *testing.T), fla
 	require.Len(t, codecs, 2)
 	fail(codecs[0], t)
 
-	// then its streams are interrupted, which their clients notice, and the others are complete
+	// then the clients of its streams notice the interruption, and the other streams are complete
 	var attempts []attempt
 	cut := 0
 	for _, stream := range streams {
@@ -154,7 +155,7 @@ func codecCostsItsStreamsAlone(t *testing.T, fail func(process, *testing.T), fla
 	require.Equal(t, 2, cut)
 	whole.requireWhole(t, attempts)
 
-	// and it is replaced, and interrupted replies cost at most what was delivered
+	// and it is replaced, and interrupted replies cost at most their delivered characters
 	s.eventually(func() bool { return !codecs[0].lives() && s.figure("recital_codecs_running") == 2 })
 	books := s.requireSettledBooks()
 	books.requireFair(t, attempts)
@@ -165,8 +166,8 @@ func codecCostsItsStreamsAlone(t *testing.T, fail func(process, *testing.T), fla
 	requireCounts(t, c)
 }
 
-// requireFewFailed ends a load, and checks that at most the requests in progress when an engine failed have failed,
-// visibly, and that everything is counted.
+// requireFewFailed ends a load. It checks that at most the requests in progress at an engine's failure have failed,
+// visibly, and that all usage is counted.
 func (s *server) requireFewFailed(load *load, whole complete, customers ...customer) {
 	s.t.Helper()
 	attempts := load.stop()
@@ -184,7 +185,7 @@ func (s *server) requireFewFailed(load *load, whole complete, customers ...custo
 	requireCounts(s.t, customers[0])
 }
 
-// requireCounts checks that the server serves, and counts what it serves.
+// requireCounts checks that the server serves a request and counts it.
 func requireCounts(t *testing.T, c customer) {
 	t.Helper()
 	before := c.usage(t)

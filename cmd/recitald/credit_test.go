@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// recitalctl runs the operators' tool against this recitald and returns what it prints.
+// recitalctl runs recitalctl against this recitald and returns its output.
 func (s *server) recitalctl(args ...string) []byte {
 	s.t.Helper()
 	output, err := s.tool(args...).Output()
@@ -21,7 +21,7 @@ func (s *server) recitalctl(args ...string) []byte {
 	return output
 }
 
-// notes returns all that recitalctl prints, whether it succeeds or not.
+// notes returns the output and errors of recitalctl, whether it succeeds or not.
 func (s *server) notes(args ...string) string {
 	s.t.Helper()
 	output, _ := s.tool(args...).CombinedOutput() // a refusal is an error
@@ -35,7 +35,7 @@ func (s *server) tool(args ...string) *exec.Cmd {
 	return tool
 }
 
-// creditLeft returns what GET /v1/account shows of an account's credit, in characters.
+// creditLeft returns the remaining credit in GET /v1/account, in characters.
 func (c customer) creditLeft(t *testing.T) int64 {
 	t.Helper()
 	answer := do(t, c.request(http.MethodGet, "/v1/account", nil))
@@ -50,7 +50,7 @@ func (c customer) creditLeft(t *testing.T) int64 {
 	return *account.Usage.Credit
 }
 
-func TestAFreeAccountAtItsLimitSpeaksOnWithCredit(t *testing.T) {
+func TestAFreeAccountAtItsLimitUsesItsCredit(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -62,14 +62,14 @@ func TestAFreeAccountAtItsLimitSpeaksOnWithCredit(t *testing.T) {
 		return c.post(t, bytesRoute, order{"text": prose(characters), "voice": "leah", "speed": 2}).status
 	}
 
-	// given a free account that has spent its characters
+	// given a free account that has used up its characters
 	for range 3 {
 		require.Equal(t, 200, say(5_000))
 	}
 	require.Equal(t, 402, say(2))
 	require.Zero(t, c.creditLeft(t))
 
-	// when an operator grants it credit, twice with one id, then it is there at once and once
+	// when an operator grants it credit, twice with the same id, then it has the credit once, immediately
 	for range 2 {
 		var granted map[string]any
 		require.NoError(t, json.Unmarshal(s.recitalctl("accounts", "credit", c.id, "1000", "--grant", "ticket-7", "--format",
@@ -104,7 +104,7 @@ func TestAFreeAccountAtItsLimitSpeaksOnWithCredit(t *testing.T) {
 		"used by key and by session, granted and left")
 }
 
-// A paid account spends credit before anything is billed, and one without a limit keeps it.
+// A paid account uses credit before overage is billed, and an account without a limit keeps it.
 func TestCreditOfPaidAccounts(t *testing.T) {
 	t.Parallel()
 	s := share(t)

@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// screenshotVariable names a file for a screenshot of the page at the end of its test.
+// screenshotVariable is the environment variable with a file for a screenshot of the page at the end of its test.
 const screenshotVariable = "RECITAL_TEST_SCREENSHOT"
 
-// A person opens the page, enters a key, looks at the account and listens to a text.
+// TestThePageOfTheInterface enters a key on the page, reads the account and synthesises a text.
 func TestThePageOfTheInterface(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -25,7 +25,7 @@ func TestThePageOfTheInterface(t *testing.T) {
 	b.await(`document.querySelectorAll(".opblock").length > 0`)
 	operations := len(s.description().operations())
 	require.EqualValues(t, operations, b.evaluate(`document.querySelectorAll(".opblock").length`),
-		"each operation has its place")
+		"each operation is on the page")
 
 	b.click(".btn.authorize")
 	const form = ".modal-ux .auth-container:has(#api_key_value) "
@@ -51,12 +51,12 @@ func TestThePageOfTheInterface(t *testing.T) {
 	b.screenshot()
 }
 
-// try opens an operation, fills its parameters in and executes it.
+// try opens an operation, fills in its parameters and executes it.
 func (b *browser) try(tag, id string, parameters map[string]string) {
 	b.t.Helper()
 	place := fmt.Sprintf("#operations-%s-%s ", tag, id)
 	b.click(place + ".opblock-summary-control")
-	// it will send the key
+	// the request will have the key
 	b.await(fmt.Sprintf(`document.querySelector('%s[aria-label="authorization button locked"]')`, place))
 	b.click(place + ".try-out__btn")
 	for name, value := range parameters {
@@ -68,7 +68,7 @@ func (b *browser) try(tag, id string, parameters map[string]string) {
 		place))
 }
 
-// said returns the response that the page shows.
+// said returns the response on the page.
 func (b *browser) said(tag, id string) string {
 	b.t.Helper()
 	return fmt.Sprint(b.evaluate(fmt.Sprintf(`document.querySelector("#operations-%s-%s .live-responses-table").innerText`,

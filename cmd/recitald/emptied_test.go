@@ -12,7 +12,7 @@ import (
 	"github.com/recital-tts/recital/internal/process/postgres"
 )
 
-// emptyPostgres drops the database of a running recitald, and creates it again.
+// emptyPostgres drops the database of a running recitald and creates it again.
 func (s *server) emptyPostgres() {
 	s.t.Helper()
 	beside, err := pgx.Connect(s.t.Context(), postgres.SocketURL(filepath.Join(s.data, "postgres", "run"), "postgres"))
@@ -25,7 +25,7 @@ func (s *server) emptyPostgres() {
 	}
 }
 
-// A Postgres that is emptied under a running recitald is used again once it has the log's keyring, without a restart.
+// A Postgres that is emptied under a running recitald is used again, without a restart, once it has the log's keyring.
 func TestAPostgresThatIsEmptiedIsUsedAgainOnceItHasTheKeyring(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -41,7 +41,7 @@ func TestAPostgresThatIsEmptiedIsUsedAgainOnceItHasTheKeyring(t *testing.T) {
 	before := read(t, s.log)
 	began := time.Now()
 
-	// when the database is emptied, then the instance is not ready and says why, and speaks all the same
+	// when the database is emptied, then the instance is not ready, with the reason, and still serves speech
 	s.emptyPostgres()
 	s.eventually(s.lacks("the log's keyring"))
 	require.Equal(t, 200, c.post(t, bytesRoute, order{"text": "Hello.", "voice": "leah"}).status)
@@ -49,7 +49,7 @@ func TestAPostgresThatIsEmptiedIsUsedAgainOnceItHasTheKeyring(t *testing.T) {
 		return strings.Contains(s.metrics(), `recital_alert_open{reason="unreachable",source="postgres"} 1`)
 	})
 
-	// and its log does not fill up
+	// and its log repeats no line endlessly
 	lines := map[string]int{}
 	for line := range strings.Lines(strings.TrimPrefix(read(t, s.log), before)) {
 		if _, message, found := strings.Cut(line, " msg="); found && !strings.HasPrefix(message, "request") {
@@ -62,7 +62,7 @@ func TestAPostgresThatIsEmptiedIsUsedAgainOnceItHasTheKeyring(t *testing.T) {
 		require.LessOrEqual(t, count, 5+int(time.Since(began)/(10*time.Second)), line)
 	}
 
-	// when the keyring of the backup is imported, then all is there again, without a restart
+	// when the keyring of the backup is imported, then the instance recovers without a restart
 	require.Contains(t, string(s.recitalctl("keyring", "import", dir)), s.keyring().Log)
 	s.eventually(s.isReady)
 	require.GreaterOrEqual(t, c.usage(t), spoken+6)
@@ -76,7 +76,7 @@ func TestAPostgresThatIsEmptiedIsUsedAgainOnceItHasTheKeyring(t *testing.T) {
 	require.Equal(t, 200, c.post(t, bytesRoute, order{"text": "Hello.", "voice": "leah", "debug": true}).status)
 }
 
-// An import does not wait for anything once the instance says that it lacks the keyring: its tables are there by then.
+// An import succeeds as soon as the instance reports the missing keyring, because its tables exist by then.
 func TestAKeyringIsImportedAsSoonAsItIsMissed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")

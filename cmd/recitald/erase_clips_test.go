@@ -16,7 +16,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// saveMany writes clips of an account whose audio is gone.
+// saveMany appends events of clips without audio.
 func (s *server) saveMany(c customer, count int) {
 	s.t.Helper()
 	log, registry := s.openLog()
@@ -45,7 +45,7 @@ func (s *server) saveMany(c customer, count int) {
 	require.NoError(s.t, saving.Wait())
 }
 
-// clipsLeft returns how many clips of an account there are.
+// clipsLeft returns the number of an account's clips.
 func (s *server) clipsLeft(c customer) (left int) {
 	s.t.Helper()
 	database := s.postgres()
@@ -55,7 +55,7 @@ func (s *server) clipsLeft(c customer) (left int) {
 	return left
 }
 
-// keyErased reports whether the account's key was erased; an account that has sealed nothing has none to erase before.
+// keyErased reports whether the account has no key. An account without sealed data never had one.
 func (s *server) keyErased(c customer) (erased bool) {
 	s.t.Helper()
 	database := s.postgres()
@@ -65,8 +65,8 @@ func (s *server) keyErased(c customer) (erased bool) {
 	return erased
 }
 
-// leadErasure takes the part of an instance that leads the deletion of clips and does nothing, until release. The
-// others wait for half a minute before they do it instead.
+// leadErasure holds the leadership of the deletion of clips, without deleting any, until release is called. Another
+// instance takes over after half a minute.
 func (s *server) leadErasure() (release func()) {
 	s.t.Helper()
 	database := s.postgres()
@@ -75,7 +75,7 @@ func (s *server) leadErasure() (release func()) {
 	return func() { require.NoError(s.t, database.Close(s.t.Context())) }
 }
 
-func TestTheManyClipsOfAClosedAccountHoldUpNoOther(t *testing.T) {
+func TestErasingManyClipsDelaysNoOtherAccount(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -83,10 +83,10 @@ func TestTheManyClipsOfAClosedAccountHoldUpNoOther(t *testing.T) {
 	data := dataFolder(t)
 	s := start(t, data)
 	const many = 4500
-	// all were deleted before another account could be closed: the machine is slow
+	// on a slow machine all clips may be deleted before another account is closed
 	for attempt, tooLate := 1, true; tooLate; attempt++ {
-		require.LessOrEqual(t, attempt, 3, "a closing waits for another account's clips, or keeps the key for them")
-		// given accounts with thousands of clips, of which one is closed
+		require.LessOrEqual(t, attempt, 3, "an erasure waits for another account's clips, or keeps the key for them")
+		// given a closed account with thousands of clips
 		large, other := s.openAccount("indie"), s.openAccount("indie")
 		s.saveMany(large, many)
 		s.eventually(func() bool { return s.clipsLeft(large) == many })
@@ -96,13 +96,13 @@ func TestTheManyClipsOfAClosedAccountHoldUpNoOther(t *testing.T) {
 		large, other = large.at(s), other.at(s)
 		require.Equal(t, 200, do(t, large.request(http.MethodDelete, "/v1/account", nil)).status)
 
-		// when another one is closed before its clips are deleted, then it is erased, and both have no key
+		// when another account is closed before the clips are deleted, then it is erased, and neither has a key
 		require.Equal(t, 200, do(t, other.request(http.MethodDelete, "/v1/account", nil)).status)
 		s.eventually(func() bool { return s.closing(other) == account.ErasedOnce && s.keyErased(large) })
 		tooLate = s.clipsLeft(large) == 0
 		require.True(t, tooLate || s.closing(large) == account.Ending)
 
-		// when recitald is killed while it deletes them, the next one goes on, until all are gone
+		// when recitald is killed while it deletes the clips, then the next one deletes the rest
 		release()
 		s.eventually(func() bool { return s.clipsLeft(large) < many })
 		s.kill()

@@ -26,8 +26,8 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 )
 
-// forms returns the bytes by which a value would be found in a file: plain, in another case, as UTF-16, hex and base64,
-// and as JSON escapes it.
+// forms returns the encodings of a value that are searched for: plain, lower and upper case, UTF-16, hex, base64 and
+// escaped JSON.
 func forms(value []byte) (all [][]byte) {
 	all = append(all, value, bytes.ToLower(value), bytes.ToUpper(value))
 	for _, order := range []bool{false, true} {
@@ -59,12 +59,12 @@ func forms(value []byte) (all [][]byte) {
 	return append(all, []byte(escaped.String()))
 }
 
-// remains are values that are looked for, by what they are.
+// remains maps descriptions of values to the forms that are searched for.
 type remains map[string][][]byte
 
 func (r remains) add(what string, value []byte) { r[what] = forms(value) }
 
-// in returns what is in a text.
+// in returns the descriptions of the values in a text.
 func (r remains) in(text []byte) (found []string) {
 	for what, all := range r {
 		if slices.ContainsFunc(all, func(form []byte) bool { return len(form) > 4 && bytes.Contains(text, form) }) {
@@ -75,7 +75,7 @@ func (r remains) in(text []byte) (found []string) {
 	return found
 }
 
-// inFolder returns the files that hold values, with what they hold.
+// inFolder returns the files that contain values, with the values' descriptions.
 func (r remains) inFolder(t *testing.T, folder string) map[string][]string {
 	t.Helper()
 	found := map[string][]string{}
@@ -92,7 +92,7 @@ func (r remains) inFolder(t *testing.T, folder string) map[string][]string {
 	return found
 }
 
-// inNode returns what the event node's files hold once they are unpacked: its tables are compressed.
+// inNode returns the values in the event node's tables, which are compressed.
 func (r remains) inNode(t *testing.T, folder string) (found []string) {
 	t.Helper()
 	var store string
@@ -122,8 +122,7 @@ func (r remains) inNode(t *testing.T, folder string) (found []string) {
 	return found
 }
 
-// inBackup returns the files of a backup that hold values once they are unpacked: its log, its keyring and its lists
-// are compressed.
+// inBackup is inFolder for a backup. It decompresses the backup's log, keyring and lists.
 func (r remains) inBackup(t *testing.T, dir string) map[string][]string {
 	t.Helper()
 	found := map[string][]string{}
@@ -166,15 +165,15 @@ func (s *server) wrappedKey(account string) (key []byte) {
 	return key
 }
 
-// quiet is a logger of Pebble's.
+// quiet is a logger for Pebble that discards all messages.
 type quiet struct{}
 
 func (quiet) Infof(string, ...any)              {}
 func (quiet) Errorf(string, ...any)             {}
 func (quiet) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 
-// What was personal of an account that was closed is nowhere: not in the log, in Postgres with its write-ahead log,
-// among the blobs, in recitald's own files and logs, in the metrics, or in a backup that goes on from one before.
+// No personal data of a closed account remains in the log, in Postgres and its write-ahead log, in blobs, in recitald's
+// own files and logs, in the metrics, or in the next run of a backup.
 func TestNothingPersonalRemainsOfAClosedAccount(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -204,9 +203,9 @@ func TestNothingPersonalRemainsOfAClosedAccount(t *testing.T) {
 	earlier.interrupt()
 	s := b.serve(data, "--longest-stream=10s", "--trusted-proxies=127.0.0.1", "--log-level=debug")
 
-	// given a person with everything that an account can have
+	// given an account with every kind of personal data
 	v, wanted := s.person(), remains{}
-	as := func(request *http.Request) *http.Request { // from another address each time
+	as := func(request *http.Request) *http.Request { // each from a different address
 		address := fmt.Sprintf("203.0.113.%d", 100+len(wanted))
 		wanted.add("the address "+address, []byte(address))
 		request.Header.Set("X-Forwarded-For", address)
@@ -265,12 +264,12 @@ func TestNothingPersonalRemainsOfAClosedAccount(t *testing.T) {
 		wanted.add(what, []byte(value))
 	}
 
-	// and as long as it is open, all of it is there
+	// and while it is open, all of it is there
 	for _, left := range s.erasure(t, id).Left {
 		require.Positive(t, left.Count, left.What)
 	}
 
-	// and a backup of then
+	// and a backup from that time
 	backup := filepath.Join(t.TempDir(), "backup")
 	s.backup(backup)
 	key := remains{} // Postgres' write-ahead log may still have it (docs/auditors.md)
@@ -279,11 +278,11 @@ func TestNothingPersonalRemainsOfAClosedAccount(t *testing.T) {
 	require.Empty(t, wanted.inBackup(t, backup))
 	require.Positive(t, blobsIn(t, backup))
 
-	// when it is closed, and erased once more after the longest request
+	// when it is closed, and erased again after the longest possible request
 	require.Equal(t, 200, do(t, as(c.request(http.MethodDelete, "/v1/account", nil))).status)
 	s.eventually(func() bool { return s.closing(c) == account.ErasedForAll })
 
-	// then an operator sees that all is erased
+	// then an operator sees that the erasure is complete
 	report := s.erasure(t, id)
 	require.True(t, report.Complete, report)
 	require.Equal(t, "complete", report.State)
@@ -292,7 +291,7 @@ func TestNothingPersonalRemainsOfAClosedAccount(t *testing.T) {
 		require.Zero(t, left.Count, left.What)
 	}
 
-	// and an auditor finds what was done, and no more from where
+	// and an auditor sees the actions without their addresses
 	for _, area := range []string{"sessions", "billing", "activity"} {
 		entries := string(s.recitalctl("audit", area, "--account", id, "--personal", "--reason", "Ticket 7", "--format",
 			"json"))
@@ -300,14 +299,13 @@ func TestNothingPersonalRemainsOfAClosedAccount(t *testing.T) {
 		require.NotContains(t, entries, "203.0.113.")
 	}
 
-	// and nothing of it is in the metrics, in any row, or in any file
+	// and no value is in the metrics, in any row, or in any file
 	require.Empty(t, wanted.in([]byte(s.metrics())), "the metrics")
 	for table, rows := range s.everyRow() {
 		require.Empty(t, wanted.in([]byte(rows)), "table %s", table)
 	}
 
-	// and, once --keep has passed, the next backup leaves nothing of it in its folder: neither the key nor the blobs
-	// that it opened
+	// and, once --keep has passed, the backup's folder has neither the key nor the blobs
 	s.backup(backup, "--keep=0s")
 	require.Zero(t, blobsIn(t, backup))
 	require.Empty(t, wanted.inFolder(t, backup))
@@ -317,12 +315,12 @@ func TestNothingPersonalRemainsOfAClosedAccount(t *testing.T) {
 	require.Empty(t, wanted.inNode(t, filepath.Join(data, "eventnode")), "the event node's tables")
 	require.Empty(t, wanted.inFolder(t, data))
 
-	// and what is looked for would be found: the account's id is in the log, and a file with a value is one
+	// and the search finds values that are there
 	control := remains{}
 	control.add("the account's id", []byte(id))
 	require.NotEmpty(t, control.inBackup(t, backup))
 	require.NotEmpty(t, control.inNode(t, filepath.Join(data, "eventnode")))
-	require.NotEmpty(t, control.inFolder(t, filepath.Join(data, "postgres")), "the write-ahead log was read")
+	require.NotEmpty(t, control.inFolder(t, filepath.Join(data, "postgres")), "the search reads the write-ahead log")
 	told, err := json.Marshal(named)
 	require.NoError(t, err)
 	require.Equal(t, []string{"the name of a voice"}, wanted.in(told))
@@ -330,12 +328,12 @@ func TestNothingPersonalRemainsOfAClosedAccount(t *testing.T) {
 		wanted.in([]byte(base64.StdEncoding.EncodeToString([]byte("x"+email)))))
 }
 
-// roundTrip is a function as a transport.
+// roundTrip is a function that implements http.RoundTripper.
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// shownErasure is what operators see of a closed account.
+// shownErasure is the output of recitalctl accounts erasure.
 type shownErasure struct {
 	State    string
 	Complete bool

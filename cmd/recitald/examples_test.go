@@ -22,7 +22,7 @@ import (
 // examples is the folder of the example programs.
 const examples = "../../examples"
 
-// Each program speaks, and leaves audio.
+// Each program synthesises a text and writes the audio.
 func TestTheExamplesSpeak(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios: it needs Node and Python")
@@ -76,7 +76,7 @@ func goExample(t *testing.T, name string) string {
 	return path
 }
 
-// The page plays while the rest of the audio is on its way.
+// The page starts to play before all audio has arrived.
 func TestTheExamplePagePlaysWhileItStreams(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -89,7 +89,7 @@ func TestTheExamplePagePlaysWhileItStreams(t *testing.T) {
 	account := s.openAccount("pro")
 	b := openBrowser(t)
 
-	// when a person lets the page speak, and only the first seconds have arrived
+	// when the page has received only the first seconds of speech
 	text := strings.Repeat("This is spoken in the browser. ", 8)
 	b.visit(page.URL)
 	b.await(`document.readyState === "complete"`) // the form has its script
@@ -98,11 +98,11 @@ func TestTheExamplePagePlaysWhileItStreams(t *testing.T) {
 	b.fill("[name=text]", text)
 	b.click("button")
 
-	// then they are heard already
+	// then they are played already
 	b.await(`document.querySelector("audio")?.currentTime > 0.5`)
 	require.Equal(t, "", b.evaluate(`document.querySelector("output").value`))
 
-	// and when the rest comes, all of it
+	// and when the rest arrives, it is complete
 	slow.release()
 	b.await(`document.querySelector("output").value === "all of it has arrived"`)
 	b.await(`document.querySelector("audio").ended`)
@@ -115,7 +115,7 @@ func TestTheExamplePagePlaysWhileItStreams(t *testing.T) {
 	b.await(`document.querySelector("output").value.startsWith("401: ")`)
 }
 
-// heldProxy passes requests on, and holds back all but the first bytes of each reply to a POST until it is released.
+// heldProxy forwards requests. It holds back all but the first bytes of replies to POST requests until it is released.
 type heldProxy struct {
 	address string
 	release func()
@@ -146,7 +146,7 @@ func newHeldProxy(t *testing.T, address string, size int64) heldProxy {
 	return heldProxy{server.URL, release}
 }
 
-// waiting has nothing to read, and is read until a channel is closed.
+// waiting is a reader that blocks until a channel is closed.
 type waiting struct{ until <-chan struct{} }
 
 // Read returns io.EOF when the channel is closed.

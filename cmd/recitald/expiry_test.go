@@ -11,21 +11,21 @@ func TestReservationsOfAKilledRecitaldExpireAfterTheNextStart(t *testing.T) {
 		t.Skip("one of the longest scenarios")
 	}
 	t.Parallel()
-	// given a recitald that is killed in the middle of replies of at most 5 s
+	// given a recitald that is killed during replies, with --longest-stream=5s
 	data := dataFolder(t)
 	first := start(t, data, "--longest-stream=5s")
 	c := first.openAccount("free")
 	streams := []*held{hold(t, c, long()), hold(t, c, long())}
 	first.kill()
 
-	// when it restarts, at once
+	// when it restarts immediately
 	for _, stream := range streams {
 		require.Error(t, stream.rest().err)
 	}
 	second := start(t, data)
 
-	// then it ends the reservations at zero by itself when it has seen them for as long as they live, which is not its
-	// own setting (20.5 s are added for clients that do not read, and for settlements)
+	// then the reservations expire unbilled after their own lifetime, not after that of the new setting. (20.5 s are added
+	// for clients that do not read, and for settlements.)
 	require.Eventually(t, func() bool { return second.readLog().openReservations() == 0 }, 2*patience, pause)
 	books := second.requireSettledBooks()
 	for _, stream := range streams {

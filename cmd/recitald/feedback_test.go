@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestFeedbackIsKeptAndItsWordsAreNotInClear(t *testing.T) {
+func TestFeedbackIsStoredEncrypted(t *testing.T) {
 	t.Parallel()
 	s := share(t)
 	c := s.openAccount("free")
@@ -30,13 +30,13 @@ func TestFeedbackIsKeptAndItsWordsAreNotInClear(t *testing.T) {
 	const words = "quite-a-nasal-sound"
 	answer := give(url.Values{"id": {synthesised(c)}, "rating": {"thumbsDown"}, "text": {words}, "context": {words}})
 
-	// then it is stored, sealed with the account's key
+	// then it is stored, encrypted with the account's key
 	require.Equal(t, 200, answer.status, answer.text())
 	require.JSONEq(t, `{"success":true}`, answer.text())
 	require.NotEmpty(t, answer.header.Get("X-Recital-Position"))
 	s.requireSealed(words, "feedback-given", 1)
 
-	// and feedback on what is none of the account's syntheses is not kept, and is not told from what does not exist
+	// and feedback on another account's synthesis is refused like feedback on an unknown one
 	for _, id := range []string{synthesised(s.openAccount("free")), uuid.NewString(), "g-1"} {
 		refused := give(url.Values{"id": {id}, "rating": {"thumbsDown"}, "text": {words}})
 		require.Equal(t, 404, refused.status)

@@ -25,15 +25,15 @@ import (
 	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
 
-// fixtures is the folder with what each release left on disk after a run: the data folder, its Postgres as SQL, a copy
-// of the keyring, and the answers that every later build must give. TestWriteTheFixture makes the newest one.
+// fixtures is the folder with an archive for each release: the data folder after a run, a dump of Postgres, a copy of
+// the keyring, and the answers that every later build must give. TestWriteTheFixture writes the newest one.
 const fixtures = "testdata/releases"
 
-// promised holds the answers that the account of a fixture got, as far as they do not change with time.
+// promised holds the recorded answers to a fixture's account that do not change with time.
 type promised struct {
 	Account      string
 	Key, Revoked string
-	Usage        []map[string]any // the periods of the billing history with a use
+	Usage        []map[string]any // the periods of the billing history with usage
 	Clips        []keptClip
 	Voice        ownVoice
 	Price, Card  string
@@ -42,7 +42,7 @@ type promised struct {
 
 type keptClip struct{ ID, Text, SHA256 string }
 
-// usedPeriods returns the periods of the billing history with a use.
+// usedPeriods returns the periods of the billing history with usage.
 func (c customer) usedPeriods(t *testing.T) (used []map[string]any) {
 	t.Helper()
 	answer := do(t, c.request(http.MethodGet, "/v1/account/billing_history", nil))
@@ -97,7 +97,7 @@ func TestWriteTheFixture(t *testing.T) {
 	s.interrupt()
 	s.awaitEnd()
 
-	// then they are put together with the data folder, the keyring and the contents of Postgres
+	// then they are packed with the data folder, the keyring and a dump of Postgres
 	pgDump := []string{"--no-owner", "--no-privileges", "--inserts", "--dbname", url}
 	dump, err := exec.CommandContext(t.Context(), "pg_dump", pgDump...).Output()
 	require.NoError(t, err)
@@ -113,7 +113,7 @@ func TestWriteTheFixture(t *testing.T) {
 	pack(t, staged, file)
 }
 
-// pack writes a folder into an archive.
+// pack archives a folder.
 func pack(t *testing.T, folder, file string) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
@@ -126,7 +126,7 @@ func pack(t *testing.T, folder, file string) {
 	require.NoError(t, errors.Join(archive.Close(), packed.Close(), out.Close()))
 }
 
-// unpack writes an archive into a folder, whose files are for their owner only.
+// unpack extracts an archive into a folder. The files are private to their owner.
 func unpack(t *testing.T, file, folder string) {
 	t.Helper()
 	in, err := os.Open(file)
@@ -155,7 +155,7 @@ func unpack(t *testing.T, file, folder string) {
 
 var psqlCommand = regexp.MustCompile(`(?m)^\\.*$`)
 
-// loadDump executes what pg_dump has written.
+// loadDump executes a dump of pg_dump.
 func loadDump(t *testing.T, url, dump string) {
 	t.Helper()
 	connection, err := pgx.Connect(t.Context(), url)
@@ -165,8 +165,7 @@ func loadDump(t *testing.T, url, dump string) {
 	require.NoError(t, err)
 }
 
-// Every build serves what a release has left on disk, with its Postgres or with an empty one, which it fills from the
-// log.
+// Every build serves the data of each release, with its Postgres or with an empty one, which it rebuilds from the log.
 func TestTheDataOfEachReleaseIsServed(t *testing.T) {
 	t.Parallel()
 	archives, err := filepath.Glob(filepath.Join(fixtures, "*.tar.zst"))
@@ -195,7 +194,7 @@ func TestTheDataOfEachReleaseIsServed(t *testing.T) {
 	}
 }
 
-// keeps requires that recitald gives the answers that the account of a fixture got.
+// keeps checks that recitald gives a fixture's recorded answers.
 func (s *server) keeps(told promised) {
 	t, c := s.t, customer{server: s, id: told.Account, key: told.Key}
 	t.Helper()

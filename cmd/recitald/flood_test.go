@@ -10,12 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// longest is the request for much audio from so many characters: the engine has long names for old letters.
+// longest returns a request for the most audio from the given number of characters: the engine speaks old letters by
+// their long names.
 func longest(characters int) order {
 	return order{"text": strings.Repeat("Ϡ", characters), "voice": "leah", "speed": 0.25, "format": "pcm_f32le"}
 }
 
-// The requests of one free account once had recitald killed: 5,000 characters made a reply of 568 MB, in memory.
+// Requests of a free account once exhausted recitald's memory: 5,000 characters resulted in a reply of 568 MB.
 func TestLargeRepliesToSlowReadersLeaveRecitaldAlive(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -40,13 +41,13 @@ func TestLargeRepliesToSlowReadersLeaveRecitaldAlive(t *testing.T) {
 	}
 	require.Zero(t, c.usage(t))
 
-	// when it requests the largest that are allowed and reads none, then each is there
+	// when it requests the largest permitted replies and does not read them, then each is served
 	for _, whole := range together(t, c, 3, 3200) {
 		require.Equal(t, 200, whole.StatusCode)
 		require.Greater(t, whole.ContentLength, int64(200<<20))
 	}
 
-	// and others are served; no process was killed
+	// and other accounts are served, and no process was killed
 	_, err := s.operator().speak(1000)
 	require.NoError(t, err)
 	require.EqualValues(t, 3*3200, c.usage(t))
@@ -55,8 +56,8 @@ func TestLargeRepliesToSlowReadersLeaveRecitaldAlive(t *testing.T) {
 	t.Log("the most memory, with what was cached:", cgroup.most(t))
 }
 
-// together makes requests at once, and reads the heads of the replies alone. What was not done in a minute, because the
-// machine is slow, is asked for again.
+// together makes concurrent requests and reads only the heads of the replies. It repeats requests that are not answered
+// within a minute, because the machine is slow.
 func together(t *testing.T, c customer, requests, characters int) []*http.Response {
 	t.Helper()
 	replies := make([]*http.Response, requests)
@@ -73,7 +74,7 @@ func together(t *testing.T, c customer, requests, characters int) []*http.Respon
 	return replies
 }
 
-// unread returns a reply of which nothing but the head is read, or nil.
+// unread returns a reply after reading only its head, or nil.
 func unread(t *testing.T, c customer, route string, o order) *http.Response {
 	client := slowly()
 	response, err := client.Do(c.request(http.MethodPost, route, o.encode()).WithContext(t.Context()))

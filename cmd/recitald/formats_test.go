@@ -19,7 +19,7 @@ import (
 	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
-// contentTypes are those of the published service (its API, measured replies).
+// contentTypes returns the content types of the published service.
 func contentTypes() map[audio.Format]string {
 	return map[audio.Format]string{
 		audio.MP3: "audio/mpeg", audio.AAC: "audio/aac", audio.WebM: "audio/webm", audio.WAV: "audio/wav",
@@ -56,7 +56,7 @@ func TestEveryFormatIsHeardWhole(t *testing.T) {
 				"sample_rate": spec.SampleRate})
 			require.Equal(t, 200, answer.status, answer.text())
 
-			// then it is what it claims to be, and lasts as long as its words
+			// then the audio has the requested format and the duration of its words
 			require.Equal(t, contentTypes()[spec.Format], answer.header.Get("Content-Type"))
 			requireSpeech(t, spec, answer.body, lasts)
 
@@ -83,8 +83,8 @@ func (c customer) lengthOf(t *testing.T, text string) float64 {
 	return last.Start + last.Duration
 }
 
-// requireSpeech checks that audio decodes without errors, has the requested rate and one channel, lasts so many
-// seconds and is audible from its beginning to its end.
+// requireSpeech checks that audio decodes without errors, has the requested rate and one channel, has the given
+// duration in seconds and is audible from its beginning to its end.
 func requireSpeech(t *testing.T, spec audio.Spec, encoded []byte, seconds float64) {
 	t.Helper()
 	decoded := decode(t, spec, encoded)
@@ -103,7 +103,7 @@ func requireSpeech(t *testing.T, spec audio.Spec, encoded []byte, seconds float6
 	require.InDelta(t, seconds, played, longestDelay(spec), "seconds, as ffmpeg plays it")
 }
 
-// longestDelay returns the maximum that an encoder adds to the length, in seconds: its delay and the padding of its
+// longestDelay returns the maximum, in seconds, that an encoder adds to the duration: its delay and the padding of its
 // last frame.
 func longestDelay(spec audio.Spec) float64 {
 	switch spec.Format {
@@ -147,8 +147,8 @@ func bytesOf(encoded []byte, size int) func(func([]byte) bool) {
 	}
 }
 
-// play makes the ffmpeg program read audio from a pipe, as a player does while it arrives, and returns the seconds
-// decoded and its error output.
+// play decodes audio from a pipe with ffmpeg, as a player does while it arrives. It returns the decoded seconds and
+// ffmpeg's error output.
 func play(t *testing.T, spec audio.Spec, encoded []byte) (seconds float64, complaints string) {
 	t.Helper()
 	arguments := []string{"-v", "error"}
@@ -176,7 +176,7 @@ func TestEveryFormatPlaysBeforeItHasAllArrived(t *testing.T) {
 	c := s.operator()
 	for _, spec := range everySpec() {
 		t.Run(fmt.Sprintf("%s at %d Hz", spec.Format, spec.SampleRate), func(t *testing.T) {
-			// given a client that has read the beginning of a long text, and slows the server down
+			// given a slow client that has read the beginning of a long text's audio
 			client := slowly()
 			response, err := client.Do(c.request(http.MethodPost, bytesRoute, order{
 				"text": prose(5000), "voice": "leah", "format": spec.Format, "sample_rate": spec.SampleRate,
@@ -187,19 +187,19 @@ func TestEveryFormatPlaysBeforeItHasAllArrived(t *testing.T) {
 			beginning := make([]byte, fewBytes(spec.Format))
 			_, err = io.ReadFull(response.Body, beginning)
 			require.NoError(t, err)
-			require.Equal(t, "1", s.metric("recital_codec_streams"), "the encoder waits for the rest")
+			require.EqualValues(t, 1, s.figure("recital_codec_streams"), "the encoder waits for the rest")
 
 			// then part of it is audible; a player complains about the incomplete frame
 			seconds, _ := play(t, spec, beginning)
 			require.Greater(t, seconds, 0.2)
 
 			require.NoError(t, response.Body.Close())
-			s.eventually(func() bool { return s.metric("recital_codec_streams") == "0" })
+			s.eventually(func() bool { return s.figure("recital_codec_streams") == 0 })
 		})
 	}
 }
 
-// fewBytes returns the size of at least some tenths of a second.
+// fewBytes returns the size of a few tenths of a second of audio.
 func fewBytes(format audio.Format) int {
 	switch format {
 	case audio.MP3, audio.AAC, audio.WebM:
@@ -229,7 +229,7 @@ func TestTheSameSeedGivesTheSameBytes(t *testing.T) {
 			answer := c.post(t, bytesRoute, order{"text": threeSentences, "voice": "leah", "format": format, "temperature": 2})
 			require.Equal(t, 200, answer.status, answer.text())
 
-			// then a request with the seed of the reply gets the same bytes, over every entry point
+			// then a request with the reply's seed gets the same bytes on every route
 			seed := answer.header.Get("X-Seed")
 			require.True(t, bytes.Equal(answer.body, ask(seed).body))
 			query := url.Values{"text": {threeSentences}, "voice": {"leah"}, "format": {string(format)}, "temperature": {"2"},

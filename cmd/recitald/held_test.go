@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// long is speech that is far larger than the kernel's buffers for a client that does not read: 16 MB.
+// long returns a request for 16 MB of audio, which is far more than the kernel buffers for a client that does not read.
 func long() speech { return speech{bytesRoute, "pcm_s16le", 5000} }
 
-// held is a stream whose client has read the first bytes and then stops reading, which blocks the server.
+// held is a stream with a client that has read the first bytes and then stops reading, which blocks the server.
 type held struct {
 	attempt
 	response *http.Response
@@ -35,7 +35,7 @@ func hold(t *testing.T, c customer, s speech) *held {
 	return h
 }
 
-// rest reads the rest.
+// rest reads the rest of the stream.
 func (h *held) rest() attempt {
 	more, err := io.ReadAll(h.response.Body)
 	h.body, h.err = append(h.body, more...), err

@@ -18,7 +18,7 @@ import (
 
 var hostingLine = regexp.MustCompile(`(?m)^  hosting +(http://\S+)`)
 
-// installs has the owner of projects install the integration, on the page of the platform that recitald brings along.
+// installs installs the integration for projects on the page of the stand-in platform.
 func (s *server) installs(projects ...string) (config, code string) {
 	s.t.Helper()
 	request, err := http.NewRequest(http.MethodPost, s.told(hostingLine)+"/install",
@@ -35,7 +35,7 @@ func (s *server) installs(projects ...string) (config, code string) {
 	return made.Config, made.Code
 }
 
-// tryHosting makes a request of the routes for the hosting platform.
+// tryHosting makes a request to a route for the hosting platform.
 func (c customer) tryHosting(t *testing.T, what string, form url.Values) reply {
 	t.Helper()
 	return do(t, c.request(http.MethodPost, "/v1/account/hosting/"+what, strings.NewReader(form.Encode()), "Content-Type",
@@ -56,7 +56,7 @@ func TestKeysForHostedProjects(t *testing.T) {
 	c := s.openAccount("indie")
 	config, code := s.installs("my-site", "my-shop")
 
-	// when an account connects, then it sees the projects; also later, without a code
+	// when an account connects, then it sees the projects, later even without a code
 	form := url.Values{"config_id": {config}, "code": {code}}
 	for range 2 {
 		require.Equal(t, map[string]any{"complete": true, "projects": []any{
@@ -66,7 +66,7 @@ func TestKeysForHostedProjects(t *testing.T) {
 		form.Del("code")
 	}
 
-	// when some get keys, then those are keys of the account, by the names of their projects, and the rest is reported
+	// when keys are added to projects, then the account has a key named after each project, and failures are reported
 	answer := c.hosts(t, "env_vars",
 		url.Values{"config_id": {config}, "add_project_names": {"my-site,../my-shop", `["my-shop"]`}})
 	require.Equal(t, map[string]any{"success": false, "failed": []any{
@@ -74,7 +74,7 @@ func TestKeysForHostedProjects(t *testing.T) {
 	}}, answer)
 	require.ElementsMatch(t, []string{"", "my-site", "my-shop"}, c.keyNames(t))
 
-	// when one is removed, then its key is gone at once
+	// when a project is removed, then its key is revoked immediately
 	require.Equal(t, map[string]any{"success": true, "failed": []any{}},
 		c.hosts(t, "env_vars", url.Values{"config_id": {config}, "remove_projects": {"my-shop"}}))
 	require.ElementsMatch(t, []string{"", "my-site"}, c.keyNames(t))
@@ -82,7 +82,7 @@ func TestKeysForHostedProjects(t *testing.T) {
 	require.Equal(t, true, projects[0].(map[string]any)["has_api_key"])
 	require.Equal(t, false, projects[1].(map[string]any)["has_api_key"])
 
-	// and lists that are too long are refused
+	// and names and lists that are too long are refused
 	many := url.Values{"config_id": {config}, "add_project_names": {strings.Repeat("x", 101)},
 		"remove_projects": strings.Split("p"+strings.Repeat(",p", 100), ",")}
 	for i := range many["remove_projects"] {
@@ -111,7 +111,7 @@ func (c customer) keyNames(t *testing.T) (names []string) {
 	return names
 }
 
-// openPlatform returns a hosting platform that outlives recitald, and the flags of one that uses it.
+// openPlatform returns a hosting platform that outlives recitald, and recitald's flags for it.
 func openPlatform(t *testing.T) (*hostingplatform.Platform, []string) {
 	t.Helper()
 	p, err := hostingplatform.Open(hostingplatform.Config{ClientID: "oac_1", ClientSecret: "hosted-secret"})
@@ -131,12 +131,12 @@ func TestALimitOfThePlatformReachesTheClient(t *testing.T) {
 	c.hosts(t, "projects", url.Values{"config_id": {config}, "code": {code}})
 	add := url.Values{"config_id": {config}, "add_project_names": {"site,shop"}}
 
-	// a short one is waited for
+	// recitald waits for a short Retry-After
 	platform.Fail(hostingplatform.Fault{Method: "POST", Status: 429, RetryAfter: 1})
 	require.Equal(t, true, c.hosts(t, "env_vars", add)["success"])
 	require.Len(t, platform.Variables(config), 2)
 
-	// a long one is the client's
+	// a long one is passed to the client
 	platform.Fail(hostingplatform.Fault{Method: "GET", Status: 429, RetryAfter: 100})
 	limited := c.tryHosting(t, "env_vars", url.Values{"config_id": {config}, "remove_projects": {"site"}})
 	require.Equal(t, 429, limited.status, limited.text())
@@ -145,7 +145,7 @@ func TestALimitOfThePlatformReachesTheClient(t *testing.T) {
 		c.hosts(t, "env_vars", url.Values{"config_id": {config}, "remove_projects": {"site"}})["success"])
 	require.Len(t, platform.Variables(config), 1)
 
-	// an outage is a 503, and nothing that the platform says, nor a secret, is in the log
+	// an outage returns 503, and neither the platform's reply nor a secret is logged
 	platform.Fail(hostingplatform.Fault{Method: "GET", Status: 500})
 	away := c.tryHosting(t, "env_vars", add)
 	require.Equal(t, 503, away.status, away.text())
@@ -158,9 +158,9 @@ func TestALimitOfThePlatformReachesTheClient(t *testing.T) {
 	require.NotContains(t, logged, code)
 }
 
-// A recitald that is killed while the platform has its request leaves something half done. Another one completes it;
-// and an account that is closed while the platform is away leaves nothing there once it is back.
-func TestWhatAKillLeavesAtThePlatformIsCompleted(t *testing.T) {
+// An addition that a kill interrupts is completed by the next recitald. An account that is closed during an outage of
+// the platform leaves no keys there once the platform is back.
+func TestInterruptedHostingRequestsAreCompleted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -189,10 +189,10 @@ func TestWhatAKillLeavesAtThePlatformIsCompleted(t *testing.T) {
 	s = start(t, data, flags...)
 	c = c.at(s)
 	require.Eventually(t, func() bool { return len(c.keyNames(t)) == 3 }, patience, pause,
-		"the key is there, and nobody knows whether the platform has it")
+		"the key was created, and the platform may have it")
 	require.Eventually(t, func() bool {
 		return c.hosts(t, "env_vars", url.Values{"config_id": {config}, "add_project_names": {"site"}})["success"] == true
-	}, patience, time.Second, "nobody else is at work on it")
+	}, patience, time.Second, "the lease of the killed recitald expires")
 	for _, variables := range platform.Variables(config) {
 		holder := customer{server: s, key: variables[0].Value}
 		require.Len(t, holder.keyNames(t), 3, "each project has a key that is valid")

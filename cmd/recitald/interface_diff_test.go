@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// published is testdata/interface.yaml.
+// published is the content of testdata/interface.yaml.
 type published struct {
 	Version    string
 	Operations map[string]struct {
@@ -30,7 +30,7 @@ type publishedBody struct {
 	Media    []string
 	Fields   map[string]publishedField
 	Required bool // of a body without fields
-	Partial  bool // there are more fields
+	Partial  bool // other fields are permitted
 }
 
 type publishedField struct {
@@ -58,8 +58,7 @@ func testdata(t *testing.T, name string, into any) {
 	require.NoError(t, json.Unmarshal(encoded, into))
 }
 
-// facts are what can be compared, in words, by the place: "GET /v1/account/clips query page" is "integer, > 0, default
-// 1".
+// facts maps places to comparable descriptions: "GET /v1/account/clips query page" to "integer, > 0, default 1".
 type facts map[string]string
 
 const notShown = "not shown"
@@ -117,7 +116,7 @@ func body(media string, required bool) string {
 	return media
 }
 
-// credentials are those of which one is enough.
+// credentials joins the names of alternative credentials.
 func credentials(names []string) string {
 	if len(names) == 0 {
 		return "none"
@@ -125,7 +124,7 @@ func credentials(names []string) string {
 	return strings.Join(names, " or ")
 }
 
-// facts are those that the records of the interface and its operations can be compared with.
+// facts returns the facts of the operations that the published interface has.
 func (d description) facts(p published) facts {
 	all := facts{"version": d.Info.Version}
 	for path, item := range d.Paths {
@@ -157,7 +156,7 @@ func (d description) addOperation(all facts, row string, o operation) {
 	}
 	all[row+" credentials"] = credentials(names)
 	for _, p := range o.Parameters {
-		if p.Name != "" { // others are shared
+		if p.Name != "" { // shared parameters have no name here
 			all[row+" "+p.In+" "+p.Name] = field(p.Schema, p.Required)
 		}
 	}
@@ -182,8 +181,8 @@ func (d description) addFields(all facts, place string, s schema) {
 	}
 }
 
-// isTheInterface compares the description with the published interface. Each difference has a line in
-// testdata/differences.yaml, under the reason for it.
+// isTheInterface compares the description with the published interface. Each difference needs a line in
+// testdata/differences.yaml under its reason.
 func (d description) isTheInterface(t *testing.T) {
 	var p published
 	testdata(t, "interface.yaml", &p)
@@ -203,14 +202,14 @@ func (d description) isTheInterface(t *testing.T) {
 	differences := p.facts().differences(d.facts(p))
 	require.Greater(t, len(p.facts()), 400)
 	for _, line := range without(differences, onPurpose) {
-		t.Errorf("a new difference, to be mended, or listed in differences.yaml with its reason:\n    - %q", line)
+		t.Errorf("a new difference; fix it, or list it in differences.yaml under its reason:\n    - %q", line)
 	}
 	for _, line := range without(onPurpose, differences) {
 		t.Errorf("listed in differences.yaml twice, or no longer a difference:\n    - %q", line)
 	}
 }
 
-// without returns the elements of all that are not in some, each of which stands for one.
+// without returns all minus some, as multisets.
 func without(all, some []string) []string {
 	some = slices.Clone(some)
 	return slices.DeleteFunc(slices.Clone(all), func(one string) bool {
@@ -222,7 +221,7 @@ func without(all, some []string) []string {
 	})
 }
 
-// differences are lines of the form "place: interface → served".
+// differences returns lines of the form "place: interface → served".
 func (all facts) differences(served facts) (lines []string) {
 	places := maps.Clone(all)
 	maps.Copy(places, served)
@@ -235,7 +234,7 @@ func (all facts) differences(served facts) (lines []string) {
 	return lines
 }
 
-// leavesOpen reports whether the interface does not show what is at the place.
+// leavesOpen reports whether the interface does not specify a place.
 func (all facts) leavesOpen(place string) bool {
 	if all[place] == notShown || all[place] == "" && strings.HasSuffix(place, " 422") { // any operation may answer 422
 		return true
@@ -244,7 +243,7 @@ func (all facts) leavesOpen(place string) bool {
 	return all[parent] == notShown || all[parent+" others"] == notShown && all[place] == ""
 }
 
-// lacks reports whether the place is a part of an operation that is absent as a whole.
+// lacks reports whether a place belongs to an operation that is absent.
 func (all facts) lacks(place string) bool {
 	method, rest, _ := strings.Cut(place, " ")
 	path, _, isPart := strings.Cut(rest, " ")

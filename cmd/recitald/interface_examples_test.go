@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// examplesAreAnswered sends the example of each operation. That the status is described is checked for every reply.
+// examplesAreAnswered sends the example of each operation. The client checks every reply against the description.
 func (s *server) examplesAreAnswered(t *testing.T) {
 	d := s.description()
 	recording := do(t, s.operator().request(http.MethodGet,
@@ -37,7 +37,7 @@ func (s *server) examplesAreAnswered(t *testing.T) {
 	for _, row := range rows {
 		method, path, _ := strings.Cut(row, " ")
 		o := d.Paths[path][strings.ToLower(method)]
-		if o.WebSocket || path == eventsRoute { // which has no end
+		if o.WebSocket || path == eventsRoute { // an endless reply
 			continue
 		}
 		t.Run(row, func(t *testing.T) {
@@ -54,7 +54,8 @@ func (s *server) examplesAreAnswered(t *testing.T) {
 	}
 }
 
-// example makes the request of the examples. What is required has one; that of a file stands for a recording.
+// example builds a request from an operation's examples. Required parameters have one. The recording replaces the
+// example of a file.
 func (o operation) example(t *testing.T, d description, method, address string, file []byte) *http.Request {
 	t.Helper()
 	query, header := url.Values{}, http.Header{}
@@ -82,7 +83,7 @@ func (o operation) example(t *testing.T, d description, method, address string, 
 	return request
 }
 
-// encode writes the example of a body, and returns its content type.
+// encode writes a body's example and returns its content type.
 func (m media) encode(t *testing.T, d description, body *bytes.Buffer, file []byte) (contentType string) {
 	t.Helper()
 	fields, _ := m.Example.(map[string]any)

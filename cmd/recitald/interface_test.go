@@ -48,7 +48,7 @@ type response struct {
 	Content content
 }
 
-// content has the media types in their order, which tells what is most natural.
+// content holds the media types in document order, the preferred one first.
 type content []media
 
 type media struct {
@@ -181,7 +181,8 @@ func TestTheDescription(t *testing.T) {
 	t.Run("has examples that are answered", s.examplesAreAnswered)
 }
 
-// Whatever limits are described, the server refuses values beyond them, and none within.
+// boundsWhatIsDescribed checks that the server refuses values beyond the described limits and accepts values within
+// them.
 func (s *server) boundsWhatIsDescribed(t *testing.T) {
 	checked := 0
 	for path, item := range s.description().Paths {
@@ -246,7 +247,7 @@ func beyond(s schema) (values []string) {
 	return values
 }
 
-// refuses reports whether a 422 complains about a parameter, whatever else it complains about.
+// refuses reports whether the server returns 422 with an error of a parameter.
 func (s *server) refuses(method, path, name, value string) bool {
 	s.t.Helper()
 	address := s.address + strings.NewReplacer("{", "", "}", "").Replace(path) + "?" + url.Values{name: {value}}.Encode()

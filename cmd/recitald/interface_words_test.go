@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// documentAt returns a JSON document that the server serves.
+// documentAt returns a JSON document of the server.
 func (s *server) documentAt(path string) (document map[string]any) {
 	s.t.Helper()
 	request, err := http.NewRequest(http.MethodGet, s.address+path, nil)
@@ -21,7 +21,7 @@ func (s *server) documentAt(path string) (document map[string]any) {
 	return document
 }
 
-// everythingIsDescribed demands words for each operation, parameter, header and field.
+// everythingIsDescribed checks that each operation, parameter, header and field has a description.
 func (s *server) everythingIsDescribed(t *testing.T) {
 	found := descriptions(s.documentAt("/openapi.json"), "")
 	maps.Copy(found, descriptions(s.documentAt("/asyncapi.json"), "sockets"))
@@ -31,7 +31,7 @@ func (s *server) everythingIsDescribed(t *testing.T) {
 	}
 }
 
-// descriptions returns the descriptions of what needs one by their places: "" where there is none.
+// descriptions returns the description at each place that needs one, "" if it is missing.
 func descriptions(value any, place string) map[string]string {
 	all := map[string]string{}
 	add := func(one any, place string) {

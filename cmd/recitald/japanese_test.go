@@ -20,25 +20,25 @@ func (s *server) reader() (process, bool) {
 	return process{}, false
 }
 
-// Kanji are read, with the readings that they have in their words, and the words are timed.
+// Kanji are read by their readings in context, and the words have times.
 func TestJapaneseIsRead(t *testing.T) {
 	t.Parallel()
 	s := start(t, dataFolder(t))
 	c := s.openAccount("free")
 	require.Equal(t, 200, c.post(t, bytesRoute, order{"text": "Hello.", "voice": "leah"}).status)
 	_, runs := s.reader()
-	require.False(t, runs, "without Japanese no process reads it")
+	require.False(t, runs, "the reader runs before there is Japanese text")
 
-	// when a text in kanji is spoken, in the language that it is found to be in
+	// when a text in kanji is synthesised with language detection
 	const text, inKana = "東京は日本の首都です。", "トーキョー ワ ニホン ノ シュト デス。"
 	words := c.timed(t, text, "auto")
 
-	// then its words are the text, and are said as those of its kana are
+	// then its words have the timing of the same text in kana
 	require.Equal(t, text, joined(words))
 	said := c.timed(t, inKana, "ja")
 	require.InDeltaSlice(t, starts(t, said, "トワニノシデ"), starts(t, words, "東は日の首で"), 0.05)
 
-	// and when the process is killed, the next one reads the same
+	// and when the process is killed, then the next one reads the same
 	first, runs := s.reader()
 	require.True(t, runs)
 	first.kill(t)
@@ -53,7 +53,7 @@ func TestJapaneseIsRead(t *testing.T) {
 	s.eventually(func() bool { return !second.lives() })
 }
 
-// timed returns the elements of a text with their times.
+// timed returns the words of a text with their times.
 func (c customer) timed(t *testing.T, text, language string) []foundWord {
 	t.Helper()
 	answer := c.post(t, detailedRoute,
@@ -64,7 +64,7 @@ func (c customer) timed(t *testing.T, text, language string) []foundWord {
 	return detailed.Durations
 }
 
-// starts returns when the elements begin that begin with these letters, in this order.
+// starts returns the start times of the words that begin with the given letters, in this order.
 func starts(t *testing.T, of []foundWord, letters string) (all []float64) {
 	t.Helper()
 	next := []rune(letters)
@@ -85,7 +85,7 @@ func joined(words []foundWord) string {
 	return all.String()
 }
 
-// An installation without the program speaks Japanese as it is written.
+// Without the reader Japanese is still served. The failure is counted and logged without the text.
 func TestJapaneseIsSpokenWithoutItsReader(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")

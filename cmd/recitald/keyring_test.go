@@ -11,7 +11,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// keyringIDs are what recitalctl shows of the keyrings.
+// keyringIDs is the output of recitalctl keyring.
 type keyringIDs struct{ Log, Postgres string }
 
 func (s *server) keyring() (ids keyringIDs) {
@@ -20,7 +20,7 @@ func (s *server) keyring() (ids keyringIDs) {
 	return ids
 }
 
-// abandonKeyring does what an operator does whose keyring was lost, and returns when the service is whole again.
+// abandonKeyring abandons a lost keyring, as an operator does, and returns when the service is ready again.
 func (s *server) abandonKeyring() {
 	s.t.Helper()
 	s.eventually(s.lacks("the log's keyring"))
@@ -33,7 +33,7 @@ func TestAPostgresWithoutTheKeyringOfTheLogIsNotUsed(t *testing.T) {
 		t.Skip("one of the longest scenarios")
 	}
 	t.Parallel()
-	// given a log with clips, and a Postgres that was lost
+	// given a log with clips, and a lost Postgres
 	data := dataFolder(t)
 	s := start(t, data)
 	c := s.openAccount("indie")
@@ -43,7 +43,7 @@ func TestAPostgresWithoutTheKeyringOfTheLogIsNotUsed(t *testing.T) {
 	s.kill()
 	s.losePostgres()
 
-	// then recitald is not ready on an empty one, however often it starts, and says why and the way out
+	// then recitald is not ready on an empty one after any start, and gives the reason and the remedy
 	for range 2 {
 		s.kill()
 		s = start(t, data)
@@ -56,7 +56,7 @@ func TestAPostgresWithoutTheKeyringOfTheLogIsNotUsed(t *testing.T) {
 		require.Contains(t, s.notes("doctor"), "the log's keyring")
 	}
 
-	// and what needs no Postgres is served, while the rest is to be tried again later
+	// and requests without Postgres are served, while others get Retry-After
 	require.Equal(t, 200, c.post(t, bytesRoute, order{"text": prose(50), "voice": "leah"}).status)
 	for _, path := range []string{"/v1/account", "/v1/account/clips"} {
 		refused := once(t, c.request(http.MethodGet, path, nil))
@@ -64,19 +64,19 @@ func TestAPostgresWithoutTheKeyringOfTheLogIsNotUsed(t *testing.T) {
 		require.NotEmpty(t, refused.header.Get("Retry-After"))
 	}
 
-	// when another keyring is abandoned, then that is refused
+	// when another keyring is named, then it is refused
 	require.Contains(t, s.notes("keyring", "abandon", "00000000-0000-0000-0000-000000000000", "--reason",
 		"The backup is lost"), "The log has another keyring")
 	require.Equal(t, keyringIDs{Log: known}, s.keyring())
 
-	// when the log's is abandoned, then recitald goes on, and clips are saved and read again
+	// when the log's is abandoned, then recitald resumes, and clips are saved and read again
 	s.abandonKeyring()
 	require.Equal(t, 200, c.post(t, bytesRoute, order{"text": prose(60), "voice": "leah", "debug": true}).status)
 	s.eventually(func() bool { return c.clips(t).TotalClips == 2 })
 	require.Equal(t, prose(60), *c.clips(t).Clips[0].Text)
 	require.Nil(t, c.clips(t).Clips[1].Text)
 
-	// and the log says what was done, when and by whom, once
+	// and the log records the operator and the reason, once
 	s.recitalctl("keyring", "abandon", known, "--reason", "The backup is lost")
 	var abandoned []eventlog.Decoded
 	eachEvent(t, s.node(), func(event eventlog.Decoded) {
@@ -98,13 +98,13 @@ func TestAPostgresWithoutTheKeyringOfTheLogIsNotUsed(t *testing.T) {
 	s.eventually(s.isReady)
 }
 
-// The rows of another installation are never shown.
+// The rows of another installation are never served.
 func TestAPostgresOfAnotherLogIsNotUsed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
 	t.Parallel()
-	// given two logs, each with a Postgres, that have the same master key
+	// given two logs with the same master key, each with its Postgres
 	first, second := outsideServices(t), outsideServices(t)
 	one, other := first.launch(t), second.launch(t)
 	one.awaitRunning()
@@ -115,13 +115,13 @@ func TestAPostgresOfAnotherLogIsNotUsed(t *testing.T) {
 	_, err := c.speak(100)
 	require.NoError(t, err)
 
-	// when an instance of the one is started with the Postgres of the other
+	// when an instance of the first is started with the Postgres of the second
 	mixed := first
 	mixed.postgres = second.postgres
 	s := mixed.launch(t)
 	s.awaitRunning()
 
-	// then it does not use that, while both others go on
+	// then it does not use that Postgres, and the other instances are undisturbed
 	s.eventually(s.lacks("the log's keyring"))
 	require.Equal(t, keyringIDs{Log: one.keyring().Log, Postgres: other.keyring().Log}, s.keyring())
 	require.Equal(t, 503, once(t, c.at(s).request(http.MethodGet, "/v1/account", nil)).status)

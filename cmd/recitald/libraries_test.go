@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A release whose libraries are not those of the machine does not start, and says which one it lacks.
+// A release does not start on a machine without one of its libraries, and names the library.
 func TestAMissingLibraryIsNamed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")

@@ -32,7 +32,7 @@ type attempt struct {
 	status     int    // 0 without response headers
 	body       []byte
 	warning    string
-	err        error // where the response was interrupted
+	err        error // of an interrupted response
 }
 
 // clean reports whether the client must assume that the response is complete.
@@ -41,7 +41,7 @@ func (a attempt) clean() bool { return a.status == http.StatusOK && a.err == nil
 // try makes one request and reads the complete response.
 func (c customer) try(client *http.Client, s speech) attempt { return c.tryOrder(client, s, s.order()) }
 
-// tryOrder is try for speech that is ordered otherwise.
+// tryOrder is try with another body.
 func (c customer) tryOrder(client *http.Client, s speech, o order) attempt {
 	a := attempt{speech: s, account: c.id}
 	response, err := client.Do(c.request(http.MethodPost, s.route, o.encode()))
@@ -56,7 +56,7 @@ func (c customer) tryOrder(client *http.Client, s speech, o order) attempt {
 	return a
 }
 
-// load is a set of active clients: each makes one request after the other.
+// load is a set of active clients, each of which makes one request after the other.
 type load struct {
 	stopped chan struct{}
 	stopNow sync.Once
@@ -66,7 +66,7 @@ type load struct {
 	attempts []attempt
 }
 
-// everyKind returns the requests of the clients of each account.
+// everyKind returns the requests that an account's clients repeat.
 func everyKind() []speech {
 	return []speech{
 		{bytesRoute, "mp3", 1500},
@@ -120,15 +120,14 @@ func (l *load) clean() (n int) {
 	return n
 }
 
-// stop returns all attempts, when every client has its last response.
+// stop waits for the last responses and returns all attempts.
 func (l *load) stop() []attempt {
 	l.stopNow.Do(func() { close(l.stopped) })
 	l.running.Wait()
 	return l.attempts
 }
 
-// complete is the audio of each kind, synthesised without disturbance. The engine and the codecs produce the same
-// from the same text.
+// complete is the audio of each kind, synthesised without disturbance. Engine and codecs are deterministic.
 type complete map[speech][]byte
 
 func listen(t *testing.T, c customer, kinds ...speech) complete {
@@ -153,7 +152,7 @@ func (a attempt) sound(t *testing.T) []byte {
 	return r.sound(t)
 }
 
-// requireWhole checks that every reply which appears complete is complete.
+// requireWhole checks that every reply that appears complete is complete.
 func (all complete) requireWhole(t *testing.T, attempts []attempt) {
 	t.Helper()
 	for _, a := range attempts {
@@ -165,8 +164,8 @@ func (all complete) requireWhole(t *testing.T, attempts []attempt) {
 	}
 }
 
-// requireFair checks the usage against what the clients received: all of a request that succeeded, nothing of one
-// that was refused, at most all of one that was interrupted, and for each account no more than the sum of these.
+// requireFair checks that the usage has all characters of requests that succeeded, none of those that were refused and
+// at most all of those that were interrupted, and that each account's usage is within the sum of these.
 func (b books) requireFair(t *testing.T, attempts []attempt) {
 	t.Helper()
 	least, most := map[string]int64{}, map[string]int64{}

@@ -18,7 +18,7 @@ func TestLosingPostgresLosesAndRepeatsNothing(t *testing.T) {
 		t.Skip("one of the longest scenarios")
 	}
 	t.Parallel()
-	// given reservations that were settled, and some that a killed recitald left and its successor has expired
+	// given settled reservations, and reservations of a killed recitald that its successor has expired
 	data := dataFolder(t)
 	first := start(t, data, "--longest-stream=5s")
 	paid, free := first.openAccount("indie"), first.openAccount("free")
@@ -29,13 +29,13 @@ func TestLosingPostgresLosesAndRepeatsNothing(t *testing.T) {
 	second.requireSettledBooks()
 	before := second.outcomes()
 
-	// and some that are open when recitald is killed and its whole Postgres is lost
+	// and open reservations when recitald is killed and its whole Postgres is lost
 	more, open := second.killInTheMiddle(paid.at(second), free.at(second))
 	attempts = append(attempts, more...)
 	second.losePostgres()
 
-	// when recitald starts on an empty database, then it rebuilds the read models, and expires the remaining
-	// reservations when they are due
+	// when recitald starts on an empty database, then it rebuilds the read models and expires the remaining reservations
+	// when they are due
 	third := start(t, data)
 	third.abandonKeyring()
 	third.requireReadModelsFollowLog()
@@ -45,7 +45,7 @@ func TestLosingPostgresLosesAndRepeatsNothing(t *testing.T) {
 		require.Zero(t, books.settled[stream.generation])
 	}
 
-	// and every reservation has ended once, the earlier ones with their earlier outcome
+	// and every reservation has ended once, earlier ones with their earlier outcome
 	outcomes := third.outcomes()
 	for reservation, events := range outcomes {
 		require.Len(t, events, 1, "reservation %s", reservation)
@@ -54,7 +54,7 @@ func TestLosingPostgresLosesAndRepeatsNothing(t *testing.T) {
 		require.Equal(t, events, outcomes[reservation])
 	}
 
-	// and the usage matches what the clients received
+	// and the usage matches the received replies
 	books.requireFair(t, attempts)
 	paid, free = paid.at(third), free.at(third)
 	books.requireAccountShows(t, paid, free)
@@ -62,7 +62,7 @@ func TestLosingPostgresLosesAndRepeatsNothing(t *testing.T) {
 	requireCounts(t, free)
 }
 
-// killInTheMiddle kills recitald under load, while each customer has an open stream.
+// killInTheMiddle kills recitald under load while each customer has an open stream.
 func (s *server) killInTheMiddle(customers ...customer) (attempts []attempt, open []*held) {
 	s.t.Helper()
 	load := startLoad(s.t, customers[0])
@@ -78,7 +78,7 @@ func (s *server) killInTheMiddle(customers ...customer) (attempts []attempt, ope
 	return attempts, open
 }
 
-// losePostgres stops the private Postgres of a killed recitald, and removes all of its data.
+// losePostgres stops the private Postgres of a killed recitald and removes its data.
 func (s *server) losePostgres() {
 	s.t.Helper()
 	postmaster := s.postmaster()

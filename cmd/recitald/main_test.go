@@ -12,7 +12,7 @@ import (
 	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
-// recitaldBinary is in the same folder as the other programs.
+// recitaldBinary is the path of recitald, in the same folder as the other programs.
 var recitaldBinary string
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }

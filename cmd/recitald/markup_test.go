@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Markup steers speech over HTTP: its pauses last as long as they say, and the text without it is billed and timed.
+// Over HTTP, pauses in markup have their duration, and only the text is billed and timed.
 func TestMarkupSteersSpeech(t *testing.T) {
 	t.Parallel()
 	c := share(t).openAccount("enterprise")
@@ -20,18 +20,18 @@ func TestMarkupSteersSpeech(t *testing.T) {
 		return len(answer.body) / 2
 	}
 
-	// when a pause of a second is asked for
+	// when the markup has a pause of a second
 	const document = ` <speak>Hello <break time="1s"/><sub alias="wide world">W2</sub> &amp; <s>all.</s></speak>`
 	const text = "Hello W2 & all."
 	with, without := samples(document), samples(strings.Replace(document, "1s", "0s", 1))
 
-	// then the audio is longer by a second, to within a frame of the resampler, and costs the text, and what its alias has
-	// more
+	// then the audio is longer by a second, to within a frame of the resampler, and the text and the longer alias are
+	// billed
 	require.InDelta(t, without+24000, with, 480)
 	costs := utf8.RuneCountInString(text) + len("wide world") - len("W2")
 	require.EqualValues(t, 2*costs, c.usage(t))
 
-	// and the words are those of the text, after the pause
+	// and the words are those of the text, and the times include the pause
 	timed := c.timed(t, document, "en")
 	require.Equal(t, text, joined(timed))
 	begins := starts(t, timed, "HW")
@@ -39,7 +39,7 @@ func TestMarkupSteersSpeech(t *testing.T) {
 	answer := c.post(t, bytesRoute, order{"text": document, "voice": "leah"})
 	require.Equal(t, strconv.Itoa(costs), answer.header.Get("x-character-count"))
 
-	// and the clip has the markup, as it was sent
+	// and the clip has the markup
 	answer = c.post(t, bytesRoute, order{"text": document, "voice": "leah", "debug": true})
 	clip := do(t, c.request("GET", "/v1/account/clip/"+answer.header.Get("x-clip-id"), nil))
 	require.Equal(t, 200, clip.status, clip.text())
@@ -48,7 +48,7 @@ func TestMarkupSteersSpeech(t *testing.T) {
 	require.Equal(t, document, saved.Text)
 }
 
-// What is wrong with markup is named with its place, and costs nothing.
+// Errors in markup are reported with line and column, and are free.
 func TestMarkupWithAnErrorIsRefused(t *testing.T) {
 	t.Parallel()
 	c := share(t).openAccount("enterprise")
@@ -74,7 +74,7 @@ func TestMarkupWithAnErrorIsRefused(t *testing.T) {
 	require.Zero(t, c.usage(t))
 }
 
-// A dialogue is one request, billed as one, in the voices that the account may use.
+// A dialogue is billed as one request, and may use any voice that the account may use.
 func TestADialogueIsOneRequest(t *testing.T) {
 	t.Parallel()
 	c := share(t).openAccount("enterprise")
@@ -99,7 +99,7 @@ func TestADialogueIsOneRequest(t *testing.T) {
 	require.EqualValues(t, 6*len("Ready? Yes. Not yet!"), c.usage(t))
 }
 
-// Over the socket a text is what it is.
+// Sockets do not interpret markup.
 func TestASocketReadsMarkupAsText(t *testing.T) {
 	t.Parallel()
 	c := share(t).openAccount("enterprise")

@@ -24,15 +24,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// vendorHost is in the code of some published clients. They run in a network namespace of their own, in which this name
-// leads to recitald, behind TLS.
+// vendorHost is hard-coded in some published clients. They run in a separate network namespace, in which this name
+// resolves to recitald behind TLS.
 const vendorHost = "api.lmnt.com"
 
-// namespaceFolder, if set, makes this program the first one of such a namespace. It is a folder with the files of
-// newNamespace, and the arguments are the client.
+// namespaceFolder is an environment variable with a folder of newNamespace. If it is set, this program sets up a
+// namespace and runs its arguments as the client.
 const namespaceFolder = "RECITAL_NAMESPACE"
 
-// newNamespace returns the folder of a namespace. Its socket leads to recitald, since files are not in a network.
+// newNamespace returns a folder with the files of a namespace. Its unix socket, which is reachable from the namespace,
+// is forwarded to recitald.
 func newNamespace(t *testing.T, s *server) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -45,7 +46,7 @@ func newNamespace(t *testing.T, s *server) string {
 	return folder
 }
 
-// writeCertificate writes a certificate for the vendor's host, which is its own authority.
+// writeCertificate writes a self-signed certificate for the vendor's host.
 func writeCertificate(t *testing.T, folder string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -67,7 +68,7 @@ func writeCertificate(t *testing.T, folder string) {
 	}
 }
 
-// enter has a command run in the namespace, where the clients of all languages trust the certificate.
+// enter makes a command run in the namespace and trust the certificate, in all languages.
 func enter(command *exec.Cmd, folder string) {
 	certificate := filepath.Join(folder, "certificate.pem")
 	command.Args = append([]string{os.Args[0], command.Path}, command.Args[1:]...)
@@ -81,7 +82,7 @@ func enter(command *exec.Cmd, folder string) {
 	}
 }
 
-// runInNamespace is the first program of a namespace: it prepares it, and runs the client.
+// runInNamespace prepares the namespace and runs the client in it.
 func runInNamespace(folder string, command []string) int {
 	if err := prepareNamespace(folder); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -101,10 +102,10 @@ func prepareNamespace(folder string) error {
 		return fmt.Errorf("raising loopback: %w", err)
 	}
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("parting from the mounts outside: %w", err)
+		return fmt.Errorf("making the mounts private: %w", err)
 	}
 	if err := syscall.Mount(filepath.Join(folder, "hosts"), "/etc/hosts", "", syscall.MS_BIND, ""); err != nil {
-		return fmt.Errorf("mounting the names of hosts: %w", err)
+		return fmt.Errorf("mounting the hosts file: %w", err)
 	}
 	certificate, err := tls.LoadX509KeyPair(filepath.Join(folder, "certificate.pem"), filepath.Join(folder, "key.pem"))
 	if err != nil {
@@ -132,7 +133,7 @@ func raiseLoopback() error {
 	return unix.IoctlIfreq(socket, unix.SIOCSIFFLAGS, loopback)
 }
 
-// relay connects whoever connects to the listener with an address, until the listener is closed.
+// relay forwards the listener's connections to an address until the listener is closed.
 func relay(listener net.Listener, network, address string) {
 	for {
 		near, err := listener.Accept()
@@ -154,7 +155,7 @@ func join(near net.Conn, network, address string) {
 		defer close(hungUp)
 		_, _ = io.Copy(far, near)
 		_ = far.Close()
-		_, _ = io.Copy(io.Discard, near) // a close with unread bytes would take the last frame from the client
+		_, _ = io.Copy(io.Discard, near) // closing with unread bytes would lose the client's last frame
 	}()
 	_, _ = io.Copy(near, far)
 	if half, ok := near.(interface{ CloseWrite() error }); ok {

@@ -15,11 +15,11 @@ import (
 	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
-func TestANewcomerHearsSpeechStopsAndFindsAllDataAgain(t *testing.T) {
+func TestTheFirstStartSpeaksAndTheNextHasItsData(t *testing.T) {
 	t.Parallel()
 	data := newFolder(t)
 
-	// given a first start, which prints what is needed
+	// given a first start, which prints folder and key
 	first := start(t, data)
 	require.Equal(t, data, first.told(folderLine))
 	require.Equal(t, first.secret("dev-api-key"), first.key)
@@ -47,18 +47,18 @@ func TestANewcomerHearsSpeechStopsAndFindsAllDataAgain(t *testing.T) {
 	}
 	require.NoFileExists(t, filepath.Join(data, "postgres", "data", "postmaster.pid"))
 
-	// when it restarts, then key, account and usage are there
+	// when it restarts, then key, account and usage are kept
 	second := start(t, data)
 	require.Equal(t, first.key, second.key)
 	require.Equal(t, used, second.operator().usage(t))
 	second.requireSettledBooks()
 
-	// when SIGTERM comes twice, or the terminal goes, then everything ends as cleanly
+	// when SIGTERM arrives twice, or the terminal closes, then everything ends cleanly, too
 	second.requireEndsBy(syscall.SIGTERM)
 	start(t, data).requireEndsBy(syscall.SIGHUP)
 }
 
-// requireEndsBy sends a signal twice, and requires that nothing is left behind.
+// requireEndsBy sends a signal twice and checks that no process is left behind.
 func (s *server) requireEndsBy(signal syscall.Signal) {
 	s.t.Helper()
 	children := s.children()
@@ -95,7 +95,7 @@ func (s *server) runCurlLine() string {
 	return read(s.t, filepath.Join(folder, "hello.mp3"))
 }
 
-// With too few files a part would fail later, in words that name none.
+// With too low a limit of open files, parts would fail later with obscure errors.
 func TestTooFewFilesAreRefusedWithTheNumberThatIsNeeded(t *testing.T) {
 	t.Parallel()
 	started := exec.Command("sh", "-c", `ulimit -n 100; exec "$@"`, "sh", recitaldBinary, "--data-dir="+t.TempDir(),

@@ -13,7 +13,7 @@ import (
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
 )
 
-// detachable is a Postgres that its users find by a link, without which they do not find it.
+// detachable is a Postgres that is reached through a symbolic link, which can be removed.
 type detachable struct {
 	t            *testing.T
 	direct       string // URL
@@ -37,7 +37,7 @@ func (d *detachable) attach() { require.NoError(d.t, os.Symlink(d.folder, d.link
 
 func (d *detachable) detach() { require.NoError(d.t, os.Remove(d.link)) }
 
-// hangUp ends the connections that were made before.
+// hangUp ends the existing connections.
 func (d *detachable) hangUp() {
 	d.t.Helper()
 	connection, err := pgx.Connect(d.t.Context(), d.direct)
@@ -49,13 +49,13 @@ func (d *detachable) hangUp() {
 	require.NoError(d.t, connection.Close(d.t.Context()))
 }
 
-// An API key opens speech wherever the log is.
+// Speech with an API key needs only the log.
 func TestSpeechNeedsNoPostgres(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
 	t.Parallel()
-	// given an account, and a Postgres that goes away
+	// given an account, and a Postgres that becomes unreachable
 	pg := outsideServices(t).detachable(t)
 	pg.attach()
 	first := pg.services.launch(t)
@@ -68,12 +68,12 @@ func TestSpeechNeedsNoPostgres(t *testing.T) {
 		return first.lacks("Postgres")()
 	})
 
-	// when another instance starts meanwhile
+	// when another instance starts in the meantime
 	second := pg.services.launch(t)
 	second.awaitRunning()
 	require.Contains(t, second.missing(), "Postgres")
 
-	// then both speak, and what needs Postgres is to be tried again later
+	// then both serve speech, and requests that need Postgres get Retry-After
 	for _, s := range []*server{first, second} {
 		_, err := c.at(s).speak(100)
 		require.NoError(t, err)
@@ -82,7 +82,7 @@ func TestSpeechNeedsNoPostgres(t *testing.T) {
 		require.NotEmpty(t, refused.header.Get("Retry-After"))
 	}
 
-	// when it is back, then both are ready and show what was spoken
+	// when Postgres is back, then both are ready and show the usage
 	pg.attach()
 	for _, s := range []*server{first, second} {
 		s.eventually(s.isReady)
@@ -90,7 +90,7 @@ func TestSpeechNeedsNoPostgres(t *testing.T) {
 	}
 	require.EqualValues(t, 200, c.usage(t))
 
-	// when an instance has an empty one, then it speaks before the read models are there
+	// when an instance has an empty Postgres, then it serves speech before the read models are built
 	empty := pg.services
 	empty.postgres = pgtest.Empty(t).Config().ConnString()
 	third := empty.launch(t)

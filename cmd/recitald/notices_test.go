@@ -12,8 +12,8 @@ import (
 	"github.com/recital-tts/recital/internal/providers/notices/noticestest"
 )
 
-// A person who signs in and makes an API key is told so. Mode dev keeps the notice.
-func TestANewKeyIsToldToItsOwner(t *testing.T) {
+// The owner of a new API key gets a notice. In mode dev it is kept in the outbox.
+func TestTheOwnerGetsANoticeOfANewKey(t *testing.T) {
 	t.Parallel()
 	s := start(t, dataFolder(t))
 	v := s.person()
@@ -32,8 +32,8 @@ func TestANewKeyIsToldToItsOwner(t *testing.T) {
 	require.Equal(t, "A new API key was created", outbox.Notices[0].Subject)
 }
 
-// Where a mail server is configured, the notice comes by mail, once, also when recitald is killed meanwhile.
-func TestANewKeyIsToldByMail(t *testing.T) {
+// With a mail server the notice is sent by mail once, even if recitald is killed meanwhile.
+func TestTheNoticeOfANewKeyIsMailed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}

@@ -24,14 +24,14 @@ import (
 	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
 
-// private is in everything that people say in a mixed run.
+// private is a part of all private texts of a mixed run.
 const private = "Zyzzogeton"
 
-// mixedRun is what people of all kinds have a recitald do.
+// mixedRun is a recitald with clients of all kinds.
 type mixedRun struct {
 	*server
 	customer customer
-	secrets  []string // that were shown to somebody
+	secrets  []string // that were shown to clients
 	spoken   string   // id of a request whose reply was streamed
 }
 
@@ -102,7 +102,7 @@ func (m *mixedRun) browse(t *testing.T) {
 	require.Equal(t, 200, v.get(m.address+"/v1/account/sessions").status)
 }
 
-// stray does what strangers do; the number makes it another one's.
+// stray makes the requests of a stranger with a number.
 func (m *mixedRun) stray(t *testing.T, number int) {
 	mark := fmt.Sprint(private, number)
 	c := m.openAccount("free")
@@ -124,7 +124,7 @@ func (m *mixedRun) stray(t *testing.T, number int) {
 	}
 }
 
-func TestAMixedRunIsSeenInFiguresTracesAndLogsWithoutWhatPeopleSay(t *testing.T) {
+func TestMetricsTracesAndLogsShowAMixedRunWithoutPrivateTexts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -133,16 +133,16 @@ func TestAMixedRunIsSeenInFiguresTracesAndLogsWithoutWhatPeopleSay(t *testing.T)
 	s := start(t, dataFolder(t), "--log-level=debug", "--log-format=json", "--otlp-endpoint="+receiver.URL)
 	m := s.mix(t)
 	s.requireSettledBooks()
-	s.metrics() // is a request, too
+	s.metrics() // the first scrape is a request that the next one counts
 	before := s.metrics()
 	for i := range strangers - 2 {
 		m.stray(t, 2+i)
 	}
 	after := s.allFigures()
-	s.interrupt() // sends what is left of the traces
+	s.interrupt() // flushes the traces
 	log := read(t, s.log)
 
-	t.Run("nothing that people say is in them", func(t *testing.T) {
+	t.Run("they have no private text", func(t *testing.T) {
 		for name, told := range map[string]string{"log": log, "metrics": after, "traces": receiver.Text()} {
 			require.NotContains(t, strings.ToLower(told), strings.ToLower(private), name)
 			require.NotContains(t, told, "Lovelace", name)
@@ -153,20 +153,19 @@ func TestAMixedRunIsSeenInFiguresTracesAndLogsWithoutWhatPeopleSay(t *testing.T)
 		require.NotContains(t, after, m.customer.id)
 		require.NotContains(t, receiver.Text(), m.customer.id)
 	})
-	t.Run("strangers add no figures", func(t *testing.T) {
+	t.Run("strangers add no series", func(t *testing.T) {
 		require.Equal(t, seriesOf(t, before), seriesOf(t, after))
 	})
-	t.Run("each line of the log is JSON, and those of requests have their ids",
+	t.Run("each line of the log is JSON, and lines of requests have ids",
 		func(t *testing.T) { requireJSONLog(t, log, m.spoken) })
-	t.Run("a request is in its trace, with all its parts",
+	t.Run("a trace has all parts of a request",
 		func(t *testing.T) { requireTrace(t, receiver.Spans(), m.spoken) })
-	t.Run("the figures are of what was done", func(t *testing.T) { requireFigures(t, families(t, after)) })
-	t.Run("the figures are documented", func(t *testing.T) { requireDocumented(t, families(t, after)) })
-	t.Run("the alert rules name figures that there are", func(t *testing.T) { requireRulesFit(t, families(t, after)) })
+	t.Run("the metrics count the requests", func(t *testing.T) { requireFigures(t, families(t, after)) })
+	t.Run("the metrics are documented", func(t *testing.T) { requireDocumented(t, families(t, after)) })
+	t.Run("the alert rules use metrics that exist", func(t *testing.T) { requireRulesFit(t, families(t, after)) })
 }
 
-// allFigures scrapes until those are there, too, that Postgres and the log are asked for: on a slow machine they may be
-// late.
+// allFigures scrapes until the metrics from Postgres and the log are there, too. On a slow machine they may be late.
 func (s *server) allFigures() (text string) {
 	s.t.Helper()
 	s.eventually(func() bool {
@@ -190,7 +189,7 @@ func families(t *testing.T, text string) map[string]*dto.MetricFamily {
 	return all
 }
 
-// seriesOf returns the names and labels of the figures that requests have.
+// seriesOf returns the names and labels of the metrics of requests.
 func seriesOf(t *testing.T, text string) (series []string) {
 	t.Helper()
 	for name, family := range families(t, text) {
@@ -221,7 +220,7 @@ func requireJSONLog(t *testing.T, log, request string) {
 			found++
 		}
 	}
-	require.Positive(t, found, "the request is found by its id")
+	require.Positive(t, found, "no line has the request's id")
 }
 
 func requireTrace(t *testing.T, spans []*otlp.Span, request string) {
@@ -254,7 +253,7 @@ func requireTrace(t *testing.T, spans []*otlp.Span, request string) {
 	}
 }
 
-// strangers is how many there are in a mixed run.
+// strangers is the number of strangers in a mixed run.
 const strangers = 14
 
 func requireFigures(t *testing.T, figures map[string]*dto.MetricFamily) {
@@ -263,7 +262,7 @@ func requireFigures(t *testing.T, figures map[string]*dto.MetricFamily) {
 		figure, labels string
 		least, most    float64
 	}{
-		// Each stranger speaks once, and once with a voice that is not there.
+		// Each stranger synthesises once, and once with an unknown voice.
 		{"recital_speech_syntheses_total", "kind=streamed outcome=done", 2 + strangers, 2 + strangers},
 		{"recital_speech_syntheses_total", "kind=streamed outcome=refused", strangers, strangers},
 		{"recital_speech_syntheses_total", "kind=collected outcome=done", 1, 1},
@@ -291,7 +290,7 @@ func requireFigures(t *testing.T, figures map[string]*dto.MetricFamily) {
 	}
 }
 
-// valueOf returns the value of a figure, of a histogram the number of its observations, or -1.
+// valueOf returns a metric's value, or a histogram's number of observations, or -1 if there is none.
 func valueOf(family *dto.MetricFamily, labels string) float64 {
 	for _, metric := range family.GetMetric() {
 		var has []string
@@ -307,10 +306,10 @@ func valueOf(family *dto.MetricFamily, labels string) float64 {
 	return -1
 }
 
-// figuresFile lists all figures. RECITAL_WRITE_DOCS=1 has this test write it.
+// figuresFile documents all metrics. RECITAL_WRITE_DOCS=1 makes the test write it.
 var figuresFile = filepath.Join("..", "..", "docs", "metrics.md")
 
-// occasional figures are there once something has happened that need not.
+// occasional returns the metrics that exist only after an event that a mixed run may not have.
 func occasional() []string {
 	return []string{"recital_command_conflicts_total", "recital_http_streams_aborted_total",
 		"recital_projection_foreign_events_total"}
@@ -345,7 +344,7 @@ func requireDocumented(t *testing.T, emitted map[string]*dto.MetricFamily) {
 		require.NoError(t, os.WriteFile(figuresFile, []byte(head+strings.Join(table, "\n")+"\n"), 0o644))
 		return
 	}
-	require.Equal(t, wanted, rows, "docs/metrics.md is not what there is; RECITAL_WRITE_DOCS=1 has this test write it")
+	require.Equal(t, wanted, rows, "docs/metrics.md does not match the metrics; set RECITAL_WRITE_DOCS=1 to write it")
 }
 
 func rowOf(family *dto.MetricFamily) string {
@@ -384,7 +383,7 @@ func requireRulesFit(t *testing.T, emitted map[string]*dto.MetricFamily) {
 				"deploy/alerts_test.yml does not show when the alert fires")
 			for _, used := range selector.FindAllStringSubmatch(rule.Expr, -1) {
 				family := familyOf(emitted, used[1])
-				require.NotNil(t, family, "%s: no recitald has the figure %s", rule.Alert, used[1])
+				require.NotNil(t, family, "%s: recitald has no metric %s", rule.Alert, used[1])
 				requireSelects(t, rule.Alert, family, used[2])
 				seen++
 			}
@@ -393,7 +392,7 @@ func requireRulesFit(t *testing.T, emitted map[string]*dto.MetricFamily) {
 	require.Greater(t, seen, 20)
 }
 
-// familyOf finds a figure, also by the names of a histogram's parts.
+// familyOf finds a metric by its name or by the name of a histogram's part.
 func familyOf(emitted map[string]*dto.MetricFamily, name string) *dto.MetricFamily {
 	for _, part := range []string{"", "_bucket", "_count", "_sum"} {
 		if family := emitted[strings.TrimSuffix(name, part)]; strings.HasSuffix(name, part) && family != nil {
@@ -403,7 +402,7 @@ func familyOf(emitted map[string]*dto.MetricFamily, name string) *dto.MetricFami
 	return nil
 }
 
-// requireSelects fails for a label, or an exact value of one, that no figure has.
+// requireSelects checks that some series has each matcher's label, and its exact value.
 func requireSelects(t *testing.T, rule string, family *dto.MetricFamily, matchers string) {
 	t.Helper()
 	for _, m := range matcher.FindAllStringSubmatch(matchers, -1) {

@@ -2,8 +2,8 @@ package main_test
 
 import "strings"
 
-// answerOfOpenAI is what OpenAI's own packages print. An error is its class, status, type, code, param and number of
-// attempts.
+// answerOfOpenAI is the output with OpenAI's own packages. An error is printed as class, status, type, code, param and
+// number of attempts.
 const answerOfOpenAI = `{
 	"models": ["aurora", "blizzard", "blizzard-2.0", "blizzard-2.1", "blizzard-dialogue"],
 	"formats": {"mp3": "audio/mpeg true", "opus": "audio/ogg true", "aac": "audio/aac true", "flac": "audio/flac true",
@@ -20,7 +20,7 @@ const answerOfOpenAI = `{
 	"retried": [429, 200]
 `
 
-// saidByOpenAI is what is charged to the account of the key that is not refused.
+// saidByOpenAI are the texts that are charged to the account.
 var saidByOpenAI = []string{
 	strings.Repeat("Hello from OpenAI.", 6), "This is streamed. And more. And still more.", "These are events.", "Faster.",
 }

@@ -14,7 +14,7 @@ import (
 
 const openAIRoute = "/v1/audio/speech"
 
-// bearer is a request as OpenAI's clients make it.
+// bearer makes a request like OpenAI's clients.
 func (c customer) bearer(t *testing.T, o order) reply {
 	t.Helper()
 	request, err := http.NewRequest(http.MethodPost, c.server.address+openAIRoute, o.encode())
@@ -43,7 +43,7 @@ func TestOpenAIsFormatsAreHeardWhole(t *testing.T) {
 			c, spec, account := c, audio.Spec{Format: c.format, SampleRate: 24000}, s.openAccount("pro")
 			plain := order{"model": "aurora", "input": threeSentences, "voice": "alloy", "response_format": name}
 
-			// when a text is synthesised, then the audio is what it claims to be, and is charged
+			// when a text is synthesised, then the audio has the requested format and is charged
 			answer := account.bearer(t, plain)
 			require.Equal(t, 200, answer.status, answer.text())
 			require.Equal(t, c.contentType, answer.header.Get("Content-Type"))
@@ -65,7 +65,7 @@ func TestOpenAIsFormatsAreHeardWhole(t *testing.T) {
 	}
 }
 
-// readEvents returns the audio of server-sent events, the number of its pieces and the tokens at the end.
+// readEvents returns the audio of server-sent events, the number of pieces, and the tokens in the last event.
 func readEvents(t *testing.T, body []byte) (sound []byte, pieces int, tokens int64) {
 	t.Helper()
 	done := false
@@ -75,7 +75,7 @@ func readEvents(t *testing.T, body []byte) (sound []byte, pieces int, tokens int
 			require.Equal(t, "\n", line)
 			continue
 		}
-		require.False(t, done, "the event of the end is the last")
+		require.False(t, done, "speech.audio.done is the last event")
 		var event struct {
 			Type  string
 			Audio []byte
@@ -96,7 +96,7 @@ func readEvents(t *testing.T, body []byte) (sound []byte, pieces int, tokens int
 	return sound, pieces, tokens
 }
 
-func TestWhatOpenAIsClientsAreToldOfTheirRequests(t *testing.T) {
+func TestWarningsAndErrorsOfOpenAIsClients(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -111,7 +111,7 @@ func TestWhatOpenAIsClientsAreToldOfTheirRequests(t *testing.T) {
 		return c.bearer(t, o)
 	}
 
-	// what cannot be done as asked is a warning
+	// unsupported settings result in a warning
 	for warning, more := range map[string]order{
 		"": {"voice": order{"id": "zeke"}, "speed": 0.25},
 		"model: it is unknown, and aurora speaks": {"model": "gpt-4o-mini-tts", "voice": "Onyx"},
@@ -126,7 +126,7 @@ func TestWhatOpenAIsClientsAreToldOfTheirRequests(t *testing.T) {
 	twice, fourTimes := speaks(order{"speed": 2}), speaks(order{"speed": 4})
 	require.InDelta(t, len(twice.body), len(fourTimes.body), 0.05*float64(len(twice.body)), "4 is limited to 2")
 
-	// a quota that is used up is an error that clients do not retry
+	// an exceeded quota is an error that clients do not retry
 	for range 2 {
 		require.Equal(t, 200, speaks(order{"input": prose(5000), "speed": 2}).status)
 	}
@@ -159,7 +159,7 @@ func TestOpenAIsClientsSpeakWithTheirOwnVoicesByName(t *testing.T) {
 		require.NotEmpty(t, answer.body)
 	}
 
-	// a name that two voices have names neither
+	// an ambiguous name is refused
 	other := c.readyVoice(t, recording)
 	answer := speaks("Mine")
 	require.Equal(t, 400, answer.status, answer.text())

@@ -23,9 +23,9 @@ func TestAudioLeavesBeforeTheSynthesisOfALongTextEnds(t *testing.T) {
 	s.eventually(func() bool { return len(s.reservationsOf(c)) == 1 })
 	require.Contains(t, s.reservationsOf(c)[0], stream.generation)
 	require.Zero(t, c.usage(t))
-	require.Equal(t, "1", s.metric("recital_codec_streams"))
+	require.EqualValues(t, 1, s.figure("recital_codec_streams"))
 
-	// when no codec is left to encode the rest, then the reply is incomplete, and is recognised as such
+	// when no codec is left to encode the rest, then the client notices that the reply is incomplete
 	cut := hold(t, s.openAccount("free"), long())
 	for _, codec := range s.workers("codec") {
 		codec.kill(t)
@@ -46,31 +46,31 @@ func TestASlowClientGetsEverythingAndPaysForAll(t *testing.T) {
 	c := s.openAccount("free")
 	whole := listen(t, s.operator(), long())
 
-	// given a client that stopped reading for as long as others needed
+	// given a client that stops reading while others are served
 	stream := hold(t, c, long())
 	listen(t, s.operator(), everyKind()...)
 
-	// when it continues reading, then it gets everything, and its account shows everything
+	// when it continues reading, then it gets the whole audio, and its account shows all characters
 	a := stream.rest()
 	require.NoError(t, a.err)
 	whole.requireWhole(t, []attempt{a})
 	s.eventually(func() bool { return c.usage(t) == a.speech.characters })
 }
 
-func TestAClientThatHangsUpPaysForWhatWasHandedOver(t *testing.T) {
+func TestAClientThatDisconnectsPaysForDeliveredSegments(t *testing.T) {
 	t.Parallel()
 	s := share(t)
 	c := s.openAccount("free")
 
-	// when a client disconnects in the middle of a long text
+	// when a client disconnects during a long text
 	hold(t, c, long()).hangUp()
 
-	// then it pays for whole segments that were delivered, not for the rest, and nothing remains reserved
+	// then it pays for delivered segments only, and no reservation remains
 	books := c.requireSettled(t)
 	require.Contains(t, segmentEnds(prose(int(long().characters))), books.charactersOf(c.id))
 }
 
-// segmentEnds returns the numbers of characters after which the synthesis of a text can have been interrupted.
+// segmentEnds returns the numbers of characters after which the synthesis of a text can be interrupted.
 func segmentEnds(text string) []int64 {
 	ends := []int64{0}
 	for _, segment := range voice.Split(text) {
@@ -92,7 +92,7 @@ func (s *server) reservationsOf(c customer) (open []string) {
 	return open
 }
 
-// metrics returns all figures, as scraped by Prometheus.
+// metrics returns all metrics in Prometheus' text format.
 func (s *server) metrics() string {
 	s.t.Helper()
 	request, err := http.NewRequest(http.MethodGet, s.admin+"/metrics", http.NoBody)
@@ -101,16 +101,4 @@ func (s *server) metrics() string {
 	answer := do(s.t, request)
 	require.Equal(s.t, 200, answer.status)
 	return answer.text()
-}
-
-// metric returns the value of a figure without labels.
-func (s *server) metric(name string) string {
-	s.t.Helper()
-	for line := range strings.Lines(s.metrics()) {
-		if value, found := strings.CutPrefix(line, name+" "); found {
-			return strings.TrimSpace(value)
-		}
-	}
-	require.Fail(s.t, "there is no such metric", name)
-	return ""
 }

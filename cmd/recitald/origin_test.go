@@ -19,7 +19,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// events reads the whole log of a running recitald, by the correlation of each event.
+// events returns the events of a running recitald's log by correlation id.
 func (s *server) events() map[string][]eventlog.Decoded {
 	s.t.Helper()
 	events := map[string][]eventlog.Decoded{}
@@ -29,8 +29,8 @@ func (s *server) events() map[string][]eventlog.Decoded {
 	return events
 }
 
-// Whoever reads the log finds who did what, and by which request.
-func TestEventsSayWhoDidItAndByWhichRequest(t *testing.T) {
+// Each event in the log records its actor and request.
+func TestEventsHaveActorAndRequest(t *testing.T) {
 	t.Parallel()
 	// given an operator with a name
 	const token = "0123456789abcdef0123456789abcdef"
@@ -45,7 +45,7 @@ func TestEventsSayWhoDidItAndByWhichRequest(t *testing.T) {
 		return do(t, request)
 	}
 
-	// when she opens an account, and the account speaks, keeps a clip, says what it thinks and revokes its key
+	// when she opens an account, and the account synthesises, saves a clip, gives feedback and revokes its key
 	opening := administer("/admin/accounts", `{"plan":"pro"}`)
 	require.Equal(t, 200, opening.status, opening.text())
 	var opened struct {
@@ -60,7 +60,7 @@ func TestEventsSayWhoDidItAndByWhichRequest(t *testing.T) {
 	opinion := c.post(t, "/v1/ai/speech/feedback", order{"id": speech.header.Get("X-Generation-Id"), "rating": "thumbsUp"})
 	revoked := do(t, c.request(http.MethodDelete, "/v1/account/api_key/"+opened.Masked, nil))
 
-	// then each event holds the id that the reply of its request showed, and who asked
+	// then each event holds its actor and the id in the reply of its request
 	alice := eventlog.Actor{Kind: eventlog.ActorOperator, Name: "alice", Role: "operator", Address: "127.0.0.1"}
 	account := eventlog.Actor{Kind: eventlog.ActorAccount, Account: c.id, Key: opened.Masked}
 	events := s.events()
@@ -83,14 +83,14 @@ func TestEventsSayWhoDidItAndByWhichRequest(t *testing.T) {
 			types = append(types, event.Type)
 			require.Equal(t, want.actor, event.Meta.Actor, event.Type)
 			if event.Type == "usage-settled" {
-				require.Equal(t, events[id][0].Meta.CommandID, event.Meta.CausationID, "it was caused by the command that reserved")
+				require.Equal(t, events[id][0].Meta.CommandID, event.Meta.CausationID, "the reservation is its cause")
 			}
 		}
 		require.Equal(t, want.types, types)
 	}
 }
 
-// addressed gives each request that passes through it another address, and remembers which by the id of the request.
+// addressed is a transport that gives each request a different client address, and records the addresses by request id.
 type addressed struct {
 	last int
 	of   map[string]string
@@ -108,12 +108,11 @@ func (a *addressed) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// spoken are the events of syntheses, of which there are too many to say where each came from.
+// spoken are the types of the frequent events of syntheses, which have no address.
 var spoken = []string{"usage-period-opened", "usage-reserved", "usage-settled", "clip-saved"}
 
-// An auditor finds out from where each command of a client came, and nobody else does: in the log the addresses are
-// sealed.
-func TestEachCommandOfAClientSaysWhereItCameFrom(t *testing.T) {
+// Events have the client's address, encrypted. Only auditors can read it.
+func TestEventsOfClientsHaveAnEncryptedAddress(t *testing.T) {
 	t.Parallel()
 	s := start(t, dataFolder(t), "--trusted-proxies=127.0.0.1")
 	v, from := s.person(), &addressed{of: map[string]string{}}
@@ -129,7 +128,7 @@ func TestEachCommandOfAClientSaysWhereItCameFrom(t *testing.T) {
 	}
 	form := []string{"Content-Type", "application/x-www-form-urlencoded"}
 
-	// given a person who signs in and does this and that, each time from another address
+	// given a person who makes requests, each from a different address
 	c := customer{server: s, id: v.signIn("ada@example.org")}
 	var made struct{ APIKey, Masked string }
 	v.get(s.address+"/v1/account/new_api_key").decode(t, &made)
@@ -154,7 +153,7 @@ func TestEachCommandOfAClientSaysWhereItCameFrom(t *testing.T) {
 	send(c.request(http.MethodPost, "/v1/account/sessions/revoke_all", nil))
 	send(c.request(http.MethodDelete, "/v1/account/api_key/"+made.Masked, nil))
 
-	// then each event of it has an address that nobody can read, but those of speech, which have none
+	// then each event has an encrypted address, except those of speech
 	var sealed []string
 	eachEvent(t, s.node(), func(event eventlog.Decoded) {
 		require.NotContains(t, string(event.Metadata)+string(event.Data)+string(event.Meta.From), "203.0.113.", event.Type)
@@ -173,7 +172,7 @@ func TestEachCommandOfAClientSaysWhereItCameFrom(t *testing.T) {
 		"account-sessions-revoked", "account-api-key-revoked",
 	})
 
-	// and an auditor reads it
+	// and an auditor can read the addresses
 	for area, atLeast := range map[string]int{"sessions": 12, "billing": 2} {
 		shown := map[string]bool{}
 		entries := json.NewDecoder(bytes.NewReader(s.recitalctl("audit", area, "--account", c.id, "--personal", "--reason",

@@ -16,13 +16,13 @@ func frontEnd(t *testing.T) string {
 	t.Helper()
 	served := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = w.Write([]byte("<!doctype html><title>front end</title>")) // an error means that the browser has gone
+		_, _ = w.Write([]byte("<!doctype html><title>front end</title>")) // an error means that the browser has left
 	}))
 	t.Cleanup(served.Close)
 	return strings.Replace(served.URL, "127.0.0.1", "localhost", 1)
 }
 
-// signInFrom signs in for a page, and comes back to it.
+// signInFrom signs in with a page as the redirect.
 func (b *browser) signInFrom(s *server, page string) {
 	b.t.Helper()
 	b.visit(s.address + "/auth/oauth/login?provider=idp_1&redirect=" + url.QueryEscape(page))
@@ -30,14 +30,14 @@ func (b *browser) signInFrom(s *server, page string) {
 	b.awaitAddress(page)
 }
 
-// fetch returns the status of a request of the page to the service, and what it says of an error.
+// fetch makes a request from the page to the service and returns status and error message.
 func (b *browser) fetch(s *server, path, options string) string {
 	b.t.Helper()
 	return fmt.Sprint(b.evaluate(fmt.Sprintf(
 		`fetch(%q, {%s}).then(async r => r.status + " " + ((await r.json()).error ?? ""))`, s.address+path, options)))
 }
 
-// holdsCookie reports whether the browser has the cookie of a session at the service.
+// holdsCookie reports whether the browser has a session cookie of the service.
 func (b *browser) holdsCookie(s *server) bool {
 	b.t.Helper()
 	var jar struct{ Cookies []struct{ Name string } }
@@ -56,8 +56,7 @@ const (
 	included = `credentials: "include"`
 )
 
-// A front end on another site uses the session that it has signed in for, and ends it, in a browser that permits
-// cookies to third parties.
+// In a browser that permits third-party cookies, a front end on another site can use and end its session.
 func TestABrowserUsesASessionFromAnotherSite(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -68,11 +67,11 @@ func TestABrowserUsesASessionFromAnotherSite(t *testing.T) {
 	b := openBrowserWith(t, `{"profile": {"cookie_controls_mode": 0, "block_third_party_cookies": false}}`)
 	b.signInFrom(s, app+"/in")
 	require.Equal(t, "200 ", b.fetch(s, validate, included))
-	require.Equal(t, "200 ", b.fetch(s, "/v1/account/accept_tos", `method: "POST", `+included), "its origin is proof")
+	require.Equal(t, "200 ", b.fetch(s, "/v1/account/accept_tos", `method: "POST", `+included), "its origin is allowed")
 
-	// who shows no session is not told that it has ended
+	// signing out without a session is not reported as success
 	require.Contains(t, b.fetch(s, logout, ""), "401 The browser has shown no session")
-	// and a frame ends nothing
+	// and an iframe cannot end a session
 	b.evaluate(fmt.Sprintf(`new Promise(loaded => {
 		const frame = document.createElement("iframe")
 		frame.onload = loaded
@@ -81,12 +80,12 @@ func TestABrowserUsesASessionFromAnotherSite(t *testing.T) {
 	}).then(() => true)`, s.address+logout))
 	require.Equal(t, "200 ", b.fetch(s, validate, included))
 
-	// when the page signs out, then the session has ended, and the cookie is gone
+	// when the page signs out, then the session has ended and the cookie is deleted
 	require.Equal(t, "200 ", b.fetch(s, logout, included))
 	require.Contains(t, b.fetch(s, validate, included), "401 ")
 	require.False(t, b.holdsCookie(s))
 
-	// and a page of the service itself gets rid of such a cookie, too
+	// and a page of the service itself can delete such a cookie, too
 	b.signInFrom(s, app+"/again")
 	b.visit(s.address + "/docs")
 	b.await(`document.readyState == "complete"`)
@@ -95,7 +94,7 @@ func TestABrowserUsesASessionFromAnotherSite(t *testing.T) {
 	require.False(t, b.holdsCookie(s))
 }
 
-// Most browsers block cookies to third parties. A page then hears that it has shown none, and a link signs out.
+// Most browsers block third-party cookies. A page then gets 401 without a session, and signs out by a link.
 func TestABrowserThatBlocksThirdPartyCookiesSignsOutByALink(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -113,7 +112,7 @@ func TestABrowserThatBlocksThirdPartyCookiesSignsOutByALink(t *testing.T) {
 	b.awaitAddress(app + "/bye")
 	require.False(t, b.holdsCookie(s))
 
-	// and who types the address signs out as well
+	// and entering the address signs out, too
 	b.signInFrom(s, app+"/in")
 	require.True(t, b.holdsCookie(s))
 	b.visit(s.address + logout)

@@ -36,7 +36,7 @@ type ownVoice struct {
 	Reason     string   `json:"reason"`
 }
 
-// reference returns a recording of so many characters by a voice of the other engine.
+// reference returns a recording of a text with the given number of characters, by a voice of the other engine.
 func (s *server) reference(t *testing.T, format string, characters int) []byte {
 	t.Helper()
 	spoken := s.operator().post(t, bytesRoute, order{"text": prose(characters), "voice": "zeke", "model": "blizzard",
@@ -45,12 +45,12 @@ func (s *server) reference(t *testing.T, format string, characters int) []byte {
 	return spoken.body
 }
 
-// upload is the request for a voice with recordings; fields are names and values by turns.
+// upload returns the request for a voice with recordings. The fields are alternating names and values.
 func (c customer) upload(recordings [][]byte, fields ...string) *http.Request {
 	var form bytes.Buffer
 	parts := multipart.NewWriter(&form)
 	for i := 0; i+1 < len(fields); i += 2 {
-		_ = parts.WriteField(fields[i], fields[i+1]) // a buffer takes everything
+		_ = parts.WriteField(fields[i], fields[i+1]) // writing to a buffer never fails
 	}
 	for i, recording := range recordings {
 		file, err := parts.CreateFormFile("files", fmt.Sprintf("recording %d", i))
@@ -62,7 +62,7 @@ func (c customer) upload(recordings [][]byte, fields ...string) *http.Request {
 	return c.request(http.MethodPost, voiceRoute, &form, "Content-Type", parts.FormDataContentType())
 }
 
-// clone has a voice made, and returns it as it is when the request is answered.
+// clone creates a voice and returns it as in the reply.
 func (c customer) clone(t *testing.T, recording []byte, fields ...string) (v ownVoice) {
 	t.Helper()
 	answer := do(t, c.upload([][]byte{recording}, append([]string{"name", "Mine"}, fields...)...))
@@ -71,7 +71,7 @@ func (c customer) clone(t *testing.T, recording []byte, fields ...string) (v own
 	return v
 }
 
-// readyVoice is clone, and waits until the voice is ready: a slow machine takes longer than the request waits.
+// readyVoice is clone, but waits until the voice is ready. On a slow machine that takes longer than the request.
 func (c customer) readyVoice(t *testing.T, recording []byte, fields ...string) ownVoice {
 	t.Helper()
 	v := c.clone(t, recording, fields...)
@@ -87,7 +87,7 @@ func (c customer) ownVoice(t *testing.T, id string) (v ownVoice) {
 	return v
 }
 
-// awaitVoice waits for a state of a voice. A service that has just started may say that its read models are behind.
+// awaitVoice waits for a voice's state. Just after a start the read models may be behind.
 func (c customer) awaitVoice(t *testing.T, id, state string) {
 	t.Helper()
 	var v ownVoice
@@ -110,7 +110,7 @@ func (c customer) deleteVoice(t *testing.T, id string) {
 	require.JSONEq(t, `{"success":true}`, answer.text())
 }
 
-// voiceUsage returns how many voices GET /v1/account counts.
+// voiceUsage returns the numbers of voices in GET /v1/account.
 func (c customer) voiceUsage(t *testing.T) (instant, professional int) {
 	t.Helper()
 	answer := do(t, c.request(http.MethodGet, "/v1/account", nil))
@@ -125,19 +125,19 @@ func (c customer) voiceUsage(t *testing.T) (instant, professional int) {
 	return account.Usage.Instant, account.Usage.Professional
 }
 
-// voiceBlobs returns the files of voices in the store.
+// voiceBlobs returns the files of voices in the blob store.
 func voiceBlobs(t *testing.T, root string) (found []string) {
 	t.Helper()
 	_ = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() && strings.Contains(path, voice.StreamPrefix) {
 			found = append(found, path)
 		}
-		return nil // what is deleted meanwhile is gone
+		return nil // a file may be deleted during the walk
 	})
 	return found
 }
 
-// speakings are all the ways over HTTP in which a text is spoken.
+// speakings returns requests to all HTTP routes that synthesise a text.
 func (c customer) speakings(voice, text, format string) map[string]*http.Request {
 	o := order{"text": text, "voice": voice, "format": format, "seed": 7}
 	query := url.Values{"text": {text}, "voice": {voice}, "format": {format}, "seed": {"7"}}
@@ -150,7 +150,7 @@ func (c customer) speakings(voice, text, format string) map[string]*http.Request
 	}
 }
 
-// spokenBy returns what a voice says, without a container.
+// spokenBy returns a voice's audio as headerless PCM.
 func (c customer) spokenBy(t *testing.T, voice string) []byte {
 	t.Helper()
 	answer := c.post(t, bytesRoute, order{"text": threeSentences, "voice": voice, "format": "pcm_s16le", "seed": 7,
@@ -159,7 +159,7 @@ func (c customer) spokenBy(t *testing.T, voice string) []byte {
 	return answer.body
 }
 
-func TestAVoiceIsClonedAndSpeaksInEveryWay(t *testing.T) {
+func TestAClonedVoiceSpeaksOnEveryRoute(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -168,7 +168,7 @@ func TestAVoiceIsClonedAndSpeaksInEveryWay(t *testing.T) {
 	s := start(t, data)
 	c, stranger := s.openAccount("pro"), s.openAccount("pro")
 
-	// given a voice that was made from a recording
+	// given a voice cloned from a recording
 	mine := c.readyVoice(t, s.reference(t, "wav", 250), "description", "Zyzzogeton speaks", "gender", "M", "tags", "one",
 		"tags", "two")
 	require.Regexp(t, "^[0-9a-f]{16}$", mine.ID)
@@ -177,7 +177,7 @@ func TestAVoiceIsClonedAndSpeaksInEveryWay(t *testing.T) {
 	instant, professional := c.voiceUsage(t)
 	require.Equal(t, []int{1, 0}, []int{instant, professional})
 
-	// then it speaks like none of the others, and the same seed gives the same audio in every way
+	// then it differs from the other voices, and the same seed gives the same audio on every route
 	said := c.spokenBy(t, mine.ID)
 	for _, other := range []string{"leah", "zeke", "morgan", "curtis", "ansel"} {
 		require.False(t, bytes.Equal(said, c.spokenBy(t, other)), "it sounds like %s", other)
@@ -195,7 +195,7 @@ func TestAVoiceIsClonedAndSpeaksInEveryWay(t *testing.T) {
 		require.True(t, bytes.Equal(said, sound), name)
 	}
 
-	// and in every format, over a socket, too, with the times of the words
+	// and it speaks in every format, over sockets, too, with word times
 	lasts := float64(len(said)) / 2 / 24000
 	for _, format := range audio.Formats() {
 		spec := audio.Spec{Format: format, SampleRate: audio.DefaultSampleRate(format)}
@@ -214,7 +214,7 @@ func TestAVoiceIsClonedAndSpeaksInEveryWay(t *testing.T) {
 		require.Equal(t, 200, answer.status, answer.text())
 	}
 
-	// and it can be heard by its signed address, and kept in a clip
+	// and it has a preview at a signed address, and can be saved in a clip
 	s.eventually(func() bool { return c.ownVoice(t, mine.ID).PreviewURL != nil })
 	preview := fetch(t, http.MethodGet, *c.ownVoice(t, mine.ID).PreviewURL)
 	require.Equal(t, 200, preview.status, preview.text())
@@ -224,7 +224,7 @@ func TestAVoiceIsClonedAndSpeaksInEveryWay(t *testing.T) {
 	require.Equal(t, 200, kept.status, kept.text())
 	require.Equal(t, mine.ID, c.clips(t).Clips[0].Voice)
 
-	// and nobody else speaks with it, or learns that it exists
+	// and for other accounts it does not exist
 	for name, request := range stranger.speakings(mine.ID, "Hello.", "mp3") {
 		require.Equal(t, 404, do(t, request).status, name)
 	}
@@ -232,7 +232,7 @@ func TestAVoiceIsClonedAndSpeaksInEveryWay(t *testing.T) {
 	require.Equal(t, 404, do(t, stranger.request(http.MethodDelete, voiceRoute+"/"+mine.ID, nil)).status)
 	require.Zero(t, stranger.usage(t))
 
-	// and after a restart it is the same
+	// and after a restart it is unchanged
 	s.interrupt()
 	s = start(t, data)
 	c = c.at(s)
@@ -240,9 +240,9 @@ func TestAVoiceIsClonedAndSpeaksInEveryWay(t *testing.T) {
 	require.NotContains(t, read(t, s.log), "Zyzzogeton")
 }
 
-// Whoever speaks goes on when the voice is deleted, and nobody begins: not even the next flush of a socket that is
-// open.
-func TestADeletedVoiceSpeaksToItsEndAndNoFurther(t *testing.T) {
+// Replies in progress continue when their voice is deleted. New requests are refused, even the next flush of an open
+// socket.
+func TestADeletedVoiceOnlyFinishesItsReplies(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -253,9 +253,9 @@ func TestADeletedVoiceSpeaksToItsEndAndNoFurther(t *testing.T) {
 	mine, other := c.readyVoice(t, reference), c.readyVoice(t, reference)
 	require.NotEqual(t, mine.ID, other.ID)
 	require.True(t, bytes.Equal(c.spokenBy(t, mine.ID), c.spokenBy(t, other.ID)),
-		"the same recording has made another voice")
+		"the same recording resulted in another voice")
 
-	// given a reply that its client reads slowly, and a socket between two flushes
+	// given a reply to a slow client, and a socket between two flushes
 	text := prose(5000)
 	slow := slowly()
 	defer slow.CloseIdleConnections()
@@ -275,7 +275,7 @@ func TestADeletedVoiceSpeaksToItsEndAndNoFurther(t *testing.T) {
 	// when the voice is deleted
 	c.deleteVoice(t, mine.ID)
 
-	// then the reply is complete, the socket ends at its next flush, and nothing begins
+	// then the reply is complete, the socket ends at its next flush, and new requests are refused
 	rest, err := io.ReadAll(streaming.Body)
 	require.NoError(t, err)
 	require.True(t, bytes.Equal(whole.body, append(begun, rest...)))
@@ -290,7 +290,7 @@ func TestADeletedVoiceSpeaksToItsEndAndNoFurther(t *testing.T) {
 	said := threeSentences + threeSentences + text + text + "This is said."
 	s.eventually(func() bool { return c.usage(t) == int64(utf8.RuneCountInString(said)) })
 
-	// and what it was made from and into is erased, and of a closed account all is
+	// and its recordings and its data are erased, and so are all voices of a closed account
 	blobsOf := func(id string) int {
 		n := 0
 		for _, path := range voiceBlobs(t, s.data) {
@@ -307,7 +307,7 @@ func TestADeletedVoiceSpeaksToItsEndAndNoFurther(t *testing.T) {
 	s.eventually(func() bool { return blobsOf(other.ID) == 0 })
 }
 
-func TestWhatNoVoiceCanBeMadeOf(t *testing.T) {
+func TestUnusableRecordingsMakeNoVoice(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -342,7 +342,7 @@ func TestWhatNoVoiceCanBeMadeOf(t *testing.T) {
 		c.awaitVoice(t, v.ID, "broken")
 		v = c.ownVoice(t, v.ID)
 		require.NotEmpty(t, v.Reason, name)
-		require.NotContains(t, v.Reason, "/", "%s: nothing of this machine is shown", name)
+		require.NotContains(t, v.Reason, "/", "%s: the reason has no path of this machine", name)
 		for way, request := range c.speakings(v.ID, "Hello.", "mp3") {
 			refused := do(t, request)
 			require.Equal(t, 409, refused.status, "%s %s", name, way)
@@ -353,10 +353,10 @@ func TestWhatNoVoiceCanBeMadeOf(t *testing.T) {
 	}
 	require.Zero(t, c.usage(t))
 
-	// and a file whose length is wrong is used as far as it goes
+	// and a file that is shorter than its header states is used
 	require.Equal(t, "ready", c.readyVoice(t, huge).State)
 
-	// and what a plan does not include is refused
+	// and a professional voice is refused on the free plan
 	free := s.openAccount("free")
 	refused := do(t, free.upload([][]byte{recording}, "name", "Mine", "type", "professional"))
 	require.Equal(t, 402, refused.status, refused.text())
@@ -378,8 +378,8 @@ func voiceEvents[E voice.Event](s *server, id string) (found []E) {
 	return found
 }
 
-// A recitald that is killed while it makes voices goes on where it was.
-func TestVoicesAreMadeThoughRecitaldIsKilled(t *testing.T) {
+// A recitald that is killed while it creates voices resumes after a restart.
+func TestTheCreationOfVoicesResumesAfterAKill(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -389,7 +389,7 @@ func TestVoicesAreMadeThoughRecitaldIsKilled(t *testing.T) {
 	c := s.openAccount("enterprise")
 	recording := s.reference(t, "mp3", 5000)
 
-	// given an instant voice whose request is cut off, and that its client repeats
+	// given an instant voice with an interrupted request that its client repeats
 	request := c.upload([][]byte{recording[:len(recording)/8]}, "name", "Mine")
 	request.Header.Set("Idempotency-Key", "once")
 	cut := make(chan struct{})
@@ -425,7 +425,7 @@ func TestVoicesAreMadeThoughRecitaldIsKilled(t *testing.T) {
 	other.Header.Set("Idempotency-Key", "once")
 	require.Equal(t, 422, do(t, other).status)
 
-	// and a professional voice, which cannot speak yet
+	// and a professional voice that is not ready
 	answer = do(t, c.upload([][]byte{recording, recording[:len(recording)/3]}, "name", "Pro", "type", "professional"))
 	require.Equal(t, 200, answer.status, answer.text())
 	var pro ownVoice
@@ -437,13 +437,13 @@ func TestVoicesAreMadeThoughRecitaldIsKilled(t *testing.T) {
 		require.Equal(t, "true", refused.header.Get("X-Should-Retry"))
 	}
 
-	// when recitald is killed in the middle of its training
+	// when recitald is killed during its training
 	s.eventually(func() bool { return len(voiceEvents[voice.Analysed](s, pro.ID)) > 0 })
 	s.kill()
 	s = start(t, data)
 	c = c.at(s)
 
-	// then it goes on, and nothing is analysed twice
+	// then training resumes, and nothing is analysed twice
 	c.awaitVoice(t, pro.ID, "ready")
 	places := map[[2]int64]int{}
 	analysed := voiceEvents[voice.Analysed](s, pro.ID)
@@ -473,7 +473,7 @@ func TestAVoiceIsTheSameOnBothInstances(t *testing.T) {
 		said := c.spokenBy(t, mine.ID)
 		require.True(t, bytes.Equal(said, c.at(way[1]).spokenBy(t, mine.ID)))
 
-		// a deletion counts at once on the other one
+		// a deletion takes effect immediately on the other instance
 		c.deleteVoice(t, mine.ID)
 		refused := c.at(way[1]).post(t, bytesRoute, order{"text": "Hello.", "voice": mine.ID})
 		require.Equal(t, 404, refused.status, refused.text())

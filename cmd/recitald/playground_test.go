@@ -15,7 +15,7 @@ import (
 	"github.com/recital-tts/recital/domain/account"
 )
 
-// asked sends a request as a caller, and returns the reply, read to its end.
+// asked sends a request as a caller and reads the complete reply.
 func (g *gate) asked(method, path string, body any, v caller) (header http.Header, text []byte) {
 	g.t.Helper()
 	encoded, err := json.Marshal(body)
@@ -36,7 +36,7 @@ func (g *gate) asked(method, path string, body any, v caller) (header http.Heade
 	return response.Header, text
 }
 
-// speakOver speaks over a WebSocket as a caller, and returns when the server has ended it.
+// speakOver synthesises a text over a WebSocket as a caller, and returns when the server closes it.
 func (g *gate) speakOver(text string, v caller) {
 	g.t.Helper()
 	ws, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(g.address, "http")+"/v1/ai/speech/stream",
@@ -55,10 +55,10 @@ func (g *gate) speakOver(text string, v caller) {
 	}
 }
 
-// What a browser speaks is kept as clips, and is counted apart from what is spoken with the account's keys.
-func TestWhatABrowserSpeaksIsOfThePlayground(t *testing.T) {
+// Syntheses in a browser are saved as clips, and are counted separately from those with API keys.
+func TestSynthesesInABrowserArePlaygroundUsage(t *testing.T) {
 	t.Parallel()
-	// given an account that speaks with a key
+	// given an account with usage by key
 	g := newGate(t)
 	c := g.openAccount("free")
 	key, browser := caller{key: c.key}, caller{cookie: g.signIn(c.id), proof: ownPage}
@@ -69,13 +69,13 @@ func TestWhatABrowserSpeaksIsOfThePlayground(t *testing.T) {
 	}
 	require.Empty(t, speak("By key.", key).Get("x-clip-id"))
 
-	// when its owner speaks in a browser, by each route
+	// when its owner synthesises in a browser, on each route
 	streamed := speak("Streamed.", browser)
 	whole, _ := g.asked(http.MethodPost, "/v1/ai/speech", order{"text": "Whole.", "voice": "leah"}, browser)
 	g.speakOver("Over a socket.", browser)
 	g.speakOver("By key, too.", key)
 
-	// then that is of the playground
+	// then that is playground usage
 	var shown struct {
 		Usage struct {
 			Characters           int64
@@ -88,7 +88,7 @@ func TestWhatABrowserSpeaksIsOfThePlayground(t *testing.T) {
 	require.EqualValues(t, len("By key.")+len("By key, too."), shown.Usage.Characters)
 	require.EqualValues(t, len("Streamed.")+len("Whole.")+len("Over a socket."), shown.Usage.PlaygroundCharacters)
 
-	// and so it is in the histories
+	// and so it is in the usage histories
 	var periods, days []map[string]any
 	_, text = g.asked(http.MethodGet, "/v1/account/billing_history", nil, browser)
 	require.NoError(t, json.Unmarshal(text, &periods))
@@ -100,7 +100,7 @@ func TestWhatABrowserSpeaksIsOfThePlayground(t *testing.T) {
 	require.NoError(t, json.Unmarshal(text, &days))
 	require.NotEmpty(t, days)
 	sum := map[string]float64{}
-	for _, day := range days { // two, when it was midnight meanwhile
+	for _, day := range days { // two if the test runs at midnight
 		sum["api"] += day["api_chars_used"].(float64)
 		sum["playground"] += day["playground_chars_used"].(float64)
 	}
@@ -113,7 +113,7 @@ func TestWhatABrowserSpeaksIsOfThePlayground(t *testing.T) {
 	require.Equal(t, account.MaskAPIKey(c.key), keys[0]["api_key"])
 	require.InDelta(t, shown.Usage.Characters, keys[0]["chars_used"], 0)
 
-	// and each result is a clip that its owner can hear
+	// and each result is a clip that its owner can play
 	said := map[string]string{}
 	for _, kept := range c.clips(t).Clips {
 		said[*kept.Text] = kept.URL

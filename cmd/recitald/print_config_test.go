@@ -27,7 +27,7 @@ func TestPrintConfig(t *testing.T) {
 		return printed.String(), noted.String(), command.ProcessState.ExitCode()
 	}
 
-	// a table is for people, and nothing is started
+	// the default is a table, and recitald does not start
 	out, notes, code := recitald("--print-config", "--data-dir=data", "--engines=3")
 	require.Zero(t, code, notes)
 	require.Empty(t, notes)
@@ -47,7 +47,7 @@ func TestPrintConfig(t *testing.T) {
 		"value": secret, "from": "environment"})
 	require.NotContains(t, out, "marker")
 
-	// what is wrong is listed beside, as at a start
+	// errors are listed on standard error, as at a start
 	for _, flags := range [][]string{{"--print-config", "--engines=-1", "--codecs=many"},
 		{"--engines=-1", "--codecs=many"}} {
 		out, notes, code = recitald(flags...)

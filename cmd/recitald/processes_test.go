@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// process is a process that recitald runs. Its start time distinguishes it from a later one with the same id.
+// process is a process that recitald started. The start time distinguishes it from a later process with the same id.
 type process struct {
 	pid, parent int
 	started     string // in clock ticks since the boot of the machine

@@ -11,7 +11,7 @@ import (
 
 const pronunciationsRoute = "/v1/account/pronunciations"
 
-// pronunciation is an entry of a list as clients see it.
+// pronunciation is an entry of a pronunciation list in a reply.
 type pronunciation struct {
 	ID, Word string
 	Spoken   *string
@@ -29,7 +29,7 @@ func (c customer) pronounces(t *testing.T, entry order) (kept pronunciation) {
 	return kept
 }
 
-// lists returns a page of the account's list, and how many entries there are.
+// lists returns a page of the account's list and the total number of entries.
 func (c customer) lists(t *testing.T, query string) ([]pronunciation, int) {
 	t.Helper()
 	answer := do(t, c.request("GET", pronunciationsRoute+query, nil))
@@ -54,7 +54,7 @@ func TestAPronunciationListChangesWhatIsHeard(t *testing.T) {
 	const text, respelled = "Ask Xyzzyquux now.", "Ask blue whale now."
 	before := heard(c, text)
 
-	// when a word has a respelling, this is heard on every route, and the word is timed
+	// when a word has a respelling, then every route speaks it, and the times are those of the word
 	entry := c.pronounces(t, order{"word": "Xyzzyquux", "spoken": "blue whale", "language": "en"})
 	require.Equal(t, heard(other, respelled), heard(c, text))
 	require.Equal(t, heard(c, text), heard(c, text))
@@ -75,11 +75,11 @@ func TestAPronunciationListChangesWhatIsHeard(t *testing.T) {
 	require.Equal(t, text, k.said())
 	require.EqualValues(t, used+int64(len(text)+1), c.usage(t))
 
-	// and what it has more than its word is billed
+	// and the longer respelling is billed
 	answer := c.post(t, bytesRoute, order{"text": text, "voice": "leah", "language": "en"})
 	require.Equal(t, strconv.Itoa(len(text)+1), answer.header.Get("x-character-count"))
 
-	// and phonemes are heard by both engines
+	// and both engines speak phonemes
 	c.pronounces(t, order{"word": "xyzzyquux", "ipa": "təˈmeɪtoʊ", "language": "en"})
 	for _, model := range []string{"aurora", "blizzard"} {
 		for _, said := range []string{"an xyzzyquux.", `<speak>an <phoneme ph="təˈmeɪtoʊ">xyzzyquux</phoneme>.</speak>`} {
@@ -107,7 +107,7 @@ func TestAPronunciationListChangesWhatIsHeard(t *testing.T) {
 	s.requireSealed("Xyzzyquux", "pronunciation-set", 2)
 }
 
-func TestWhatIsWrongWithAPronunciationIsNamed(t *testing.T) {
+func TestInvalidPronunciationsAreRefused(t *testing.T) {
 	t.Parallel()
 	c := share(t).openAccount("free")
 	for field, entry := range map[string]order{

@@ -12,8 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Events that were acknowledged are missed at the next start, by what is left of Postgres or of the data folder.
-func TestALogThatWasPutBackIsNoticed(t *testing.T) {
+// If the log is replaced by an older copy, the next start reports the missing events, by means of Postgres or of the
+// data folder.
+func TestAnOlderCopyOfTheLogIsReported(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -31,7 +32,7 @@ func TestALogThatWasPutBackIsNoticed(t *testing.T) {
 		losses = losses[:1]
 	}
 	for _, lost := range losses {
-		// that took more events, and was put back
+		// and more events, after which the log is replaced by the copy
 		more := start(t, data, "--engines=1")
 		require.NotContains(t, read(t, more.log), "put_back")
 		more.openAccount("free")
@@ -40,7 +41,7 @@ func TestALogThatWasPutBackIsNoticed(t *testing.T) {
 		require.NoError(t, os.CopyFS(log, os.DirFS(older)))
 		require.NoError(t, os.RemoveAll(filepath.Join(data, lost)))
 
-		// when recitald starts, then one line says what is missing, and it serves
+		// when recitald starts, then one line reports the missing bytes, and it serves
 		again := start(t, data, "--engines=1")
 		if lost == "postgres" {
 			again.abandonKeyring()
@@ -60,7 +61,7 @@ func TestALogThatWasPutBackIsNoticed(t *testing.T) {
 			named)
 		again.interrupt()
 
-		// and the next start goes on from there
+		// and the next start reports no missing events
 		next := start(t, data, "--engines=1")
 		next.openAccount("free")
 		next.interrupt()
@@ -68,11 +69,11 @@ func TestALogThatWasPutBackIsNoticed(t *testing.T) {
 	}
 }
 
-// disowned are the names of the read models in a line about a log that was put back.
+// disowned matches the names of the read models that are not of the current log.
 var disowned = regexp.MustCompile(`not of this log.*projections="?\[([^]]*)\]`)
 
-// A log that was put back and has grown past where it was lacks what was signed there.
-func TestALogWithoutTheEventThatWasSignedIsNoticed(t *testing.T) {
+// An older copy of the log that has grown past its former length lacks events that were signed.
+func TestALogWithoutASignedEventIsReported(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}

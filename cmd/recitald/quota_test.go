@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAFreeAccountIsRefusedWhatItsQuotaDoesNotHold(t *testing.T) {
+func TestAFreeAccountCannotExceedItsQuota(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -14,8 +14,7 @@ func TestAFreeAccountIsRefusedWhatItsQuotaDoesNotHold(t *testing.T) {
 	s := start(t, dataFolder(t))
 	c := s.openAccount("free") // 15,000 characters
 
-	// given 20,000 characters in requests of 4,000 over both routes: the account shows each at once, until one is
-	// refused
+	// given requests of 4,000 characters on both routes, each of which the account shows at once, until one is refused
 	routes := []string{bytesRoute, detailedRoute, bytesRoute, detailedRoute, bytesRoute}
 	text := order{"text": prose(4000), "voice": "leah", "speed": 2}
 	for i, route := range routes[:3] {
@@ -27,7 +26,7 @@ func TestAFreeAccountIsRefusedWhatItsQuotaDoesNotHold(t *testing.T) {
 		requirePaymentRequired(t, c, route, text)
 	}
 
-	// then nothing that was refused is billed, and what fits is still served
+	// then refused requests are not billed, and a smaller request is still served
 	require.EqualValues(t, 12_000, c.usage(t))
 	text["text"] = prose(3000)
 	require.Equal(t, 200, c.post(t, detailedRoute, text).status)

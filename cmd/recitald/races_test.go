@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// atOnce runs n functions side by side and waits for them.
+// atOnce runs n functions concurrently and waits for them.
 func atOnce(n int, f func(i int)) {
 	var running sync.WaitGroup
 	for i := range n {
@@ -30,8 +30,8 @@ func (c customer) tryNewKey(t *testing.T) (key customer, status int) {
 	return customer{server: c.server, id: c.id, key: made.APIKey}, answer.status
 }
 
-// No key outlives its account, whichever of a closing and the creation of keys is first.
-func TestClosingBesideTheCreationOfKeys(t *testing.T) {
+// No key outlives its account, even if it is created during the closing.
+func TestClosingDuringTheCreationOfKeys(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -53,7 +53,7 @@ func TestClosingBesideTheCreationOfKeys(t *testing.T) {
 		}
 		atOnce(60, create)
 
-		// when it is closed while more are created
+		// when it is closed while more keys are created
 		atOnce(31, func(i int) {
 			if i > 0 {
 				create(i)
@@ -62,7 +62,7 @@ func TestClosingBesideTheCreationOfKeys(t *testing.T) {
 			require.Equal(t, 200, do(t, c.request(http.MethodDelete, "/v1/account", nil)).status)
 		})
 
-		// then none of them is accepted, and the log has none
+		// then no key is accepted, and the log has none
 		require.GreaterOrEqual(t, len(all), 61)
 		for _, key := range all {
 			require.Equal(t, 401, key.asks(t))
@@ -71,7 +71,7 @@ func TestClosingBesideTheCreationOfKeys(t *testing.T) {
 	}
 }
 
-func TestLimitsBesideParallelCreations(t *testing.T) {
+func TestLimitsHoldForConcurrentCreations(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -123,7 +123,7 @@ func TestLimitsBesideParallelCreations(t *testing.T) {
 				made.Add(1)
 			case http.StatusPaymentRequired, http.StatusForbidden, http.StatusConflict:
 				refused.Add(1)
-			default: // there are not so many places to make voices in
+			default: // the creation of voices has limited places
 				require.Contains(t, []int{429, 503}, answer.status, answer.text())
 			}
 		}
@@ -137,8 +137,8 @@ func TestLimitsBesideParallelCreations(t *testing.T) {
 	})
 }
 
-// What was opened before all sessions are ended is refused, whatever is opened beside.
-func TestRevokingAllSessionsBesideSignIns(t *testing.T) {
+// Sessions opened before all sessions are revoked are refused, even if others are opened concurrently.
+func TestRevokingAllSessionsDuringSignIns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -163,7 +163,7 @@ func TestRevokingAllSessionsBesideSignIns(t *testing.T) {
 		require.Equal(t, 401, v.get(s.address+"/auth/oauth/validate").status)
 	}
 
-	// and those that were opened beside are either listed or refused
+	// and concurrent sessions are either listed or refused
 	live := 0
 	for _, v := range beside {
 		if v.get(s.address+"/auth/oauth/validate").status == http.StatusOK {

@@ -19,7 +19,7 @@ import (
 	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
-// missing returns what the reply of the check for balancers names; nothing when it is ready.
+// missing returns the missing parts in the reply of /ready_check, none if the instance is ready.
 func (s *server) missing() []string {
 	s.t.Helper()
 	answer := fetch(s.t, http.MethodGet, s.address+"/ready_check")
@@ -63,19 +63,19 @@ func TestWhileTheEventStoreIsAway(t *testing.T) {
 	store.Stop()
 	s.eventually(s.lacks("event store"))
 
-	// and what Postgres can answer is read, while what appends is refused
+	// and reads from Postgres are served, while appends are refused
 	require.EqualValues(t, 100, c.usage(t))
 	refused := c.post(t, detailedRoute, order{"text": "Hello.", "voice": "leah"})
 	require.Equal(t, 503, refused.status, refused.text())
 	require.NotEmpty(t, refused.header.Get("Retry-After"))
 
-	// and when it is back, everything is as before
+	// and when it is back, the instance is ready
 	require.NoError(t, store.Start())
 	s.eventually(s.isReady)
 	s.eventually(func() bool { _, err := c.speak(10); return err == nil })
 }
 
-func TestAnInstanceThatWasFrozenAcceptsNoRevokedKey(t *testing.T) {
+func TestAFrozenInstanceAcceptsNoRevokedKey(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -87,15 +87,15 @@ func TestAnInstanceThatWasFrozenAcceptsNoRevokedKey(t *testing.T) {
 		c := first.openAccount("indie")
 		require.Zero(t, c.at(second).usage(t))
 
-		// when an instance is frozen for longer than it may trust what it knows, and a key is revoked meanwhile
+		// when an instance is frozen for longer than it may trust its state, and a key is revoked meanwhile
 		procfstest.Stop(t, second.command.Process.Pid)
-		over := time.After(200 * time.Millisecond) // twice that
+		over := time.After(200 * time.Millisecond) // twice as long
 		revoked := do(t, c.request(http.MethodDelete, "/v1/account/api_key/"+account.MaskAPIKey(c.key), nil))
 		require.Equal(t, 200, revoked.status, revoked.text())
 		<-over
 		require.NoError(t, syscall.Kill(second.command.Process.Pid, syscall.SIGCONT))
 
-		// then it is refused from the first request on
+		// then the key is refused from the first request on
 		for range 5 {
 			answer := do(t, c.at(second).request(http.MethodGet, "/v1/account", nil))
 			require.Equal(t, 401, answer.status, answer.text())
@@ -103,7 +103,7 @@ func TestAnInstanceThatWasFrozenAcceptsNoRevokedKey(t *testing.T) {
 	}
 }
 
-// The backends of Postgres stand still: whoever asks them waits.
+// The backends of Postgres are stopped, so that queries hang.
 func TestWhilePostgresHangs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -117,8 +117,8 @@ func TestWhilePostgresHangs(t *testing.T) {
 	for _, b := range backends {
 		procfstest.Stop(t, b.pid)
 	}
-	// A read ends by its own deadline, long before the 30 s of other requests. What it is answered depends on whether a
-	// connection was left.
+	// A read has its own deadline, long before the 30 s of other requests. The status depends on whether a connection was
+	// free.
 	asked := time.Now()
 	answer := once(t, c.request(http.MethodGet, "/v1/account", nil))
 	require.Less(t, time.Since(asked), 20*time.Second)
@@ -126,13 +126,13 @@ func TestWhilePostgresHangs(t *testing.T) {
 		require.Contains(t, []int{503, 504}, answer.status, answer.text())
 		require.NotEmpty(t, answer.header.Get("Retry-After"))
 	}
-	// Nobody lets them go on; they are replaced.
+	// The backends stay stopped, and are replaced.
 	s.eventually(func() bool {
 		return !slices.ContainsFunc(backends, process.lives) && len(s.missing()) == 0 && c.usageKnown(t)
 	})
 }
 
-func TestAPostgresThatIsAwayIsNamed(t *testing.T) {
+func TestAnUnreachablePostgresIsReported(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -140,9 +140,9 @@ func TestAPostgresThatIsAwayIsNamed(t *testing.T) {
 	s := start(t, dataFolder(t))
 	s.eventually(func() bool { return len(s.missing()) == 0 })
 	postmaster := s.postmaster()
-	procfstest.Stop(t, postmaster.pid) // it starts no further backend
+	procfstest.Stop(t, postmaster.pid) // it starts no new backend
 	for _, backend := range childrenOf(postmaster.pid) {
-		_ = syscall.Kill(backend.pid, syscall.SIGKILL) // no connection is left, and no new one is made
+		_ = syscall.Kill(backend.pid, syscall.SIGKILL) // existing connections are lost, and no new one can be made
 	}
 	s.eventually(s.lacks("Postgres"))
 	_ = syscall.Kill(postmaster.pid, syscall.SIGCONT) // it may have been replaced
@@ -153,7 +153,7 @@ func (c customer) usageKnown(t *testing.T) bool {
 	return do(t, c.request(http.MethodGet, "/v1/account", nil)).status == http.StatusOK
 }
 
-func TestAFullDiskIsNamed(t *testing.T) {
+func TestAFullDiskIsReported(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -172,7 +172,7 @@ func TestAFullDiskIsNamed(t *testing.T) {
 	require.NoError(t, err)
 	s.eventually(func() bool { return len(s.missing()) == 0 })
 
-	// when it is full, then appends fail, and the instance is not ready and says why
+	// when it is full, then appends fail, and the instance is not ready, with the reason
 	filler := filepath.Join(disk, "filler")
 	var stat syscall.Statfs_t
 	require.NoError(t, syscall.Statfs(disk, &stat))
@@ -186,9 +186,9 @@ func TestAFullDiskIsNamed(t *testing.T) {
 		return once(t, c.request(http.MethodPost, detailedRoute, hello.encode())).status == 503
 	})
 	s.eventually(s.lacks("appends to the event store"))
-	require.True(t, c.usageKnown(t), "reads go on")
+	require.True(t, c.usageKnown(t), "reads are served")
 
-	// and when there is room, it is ready without any request that appends
+	// and when there is space, it is ready without any request that appends
 	require.NoError(t, os.Remove(filler))
 	s.eventually(func() bool { return len(s.missing()) == 0 })
 	require.Regexp(t, `recital_alerts_total\{reason="no_appends",source="log"\} [1-9]`, s.metrics())
@@ -204,13 +204,13 @@ func TestDrain(t *testing.T) {
 		t.Skip("one of the longest scenarios")
 	}
 	t.Parallel()
-	// given an instance with a stream in the middle
+	// given an instance with a stream in progress
 	s := start(t, dataFolder(t), "--drain-delay=3s")
 	s.eventually(func() bool { return len(s.missing()) == 0 })
 	c := s.operator()
 	held := hold(t, c, long())
 
-	// when it is drained, then it is not ready at once, and serves all the same
+	// when it is drained, then it is immediately not ready, but still serves
 	require.Equal(t, 200, fetch(t, http.MethodPost, s.address+"/drain").status)
 	require.JSONEq(t, `{"status":"draining"}`, fetch(t, http.MethodGet, s.address+"/ready_check").text())
 	_, err := c.speak(10)
@@ -227,9 +227,9 @@ func TestDrain(t *testing.T) {
 	whole := held.rest()
 	require.NoError(t, whole.err)
 	require.False(t, s.hasEnded())
-	require.NotEmpty(t, s.metrics(), "operators are served")
+	require.NotEmpty(t, s.metrics(), "the admin address is served")
 
-	// and ends when it is stopped
+	// and it ends when it is stopped
 	s.interrupt()
 	require.NoError(t, s.err)
 }

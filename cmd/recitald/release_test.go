@@ -13,7 +13,7 @@ import (
 	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
-// combined runs a program that is beside recitald, and returns all that it prints.
+// combined runs another program of the release and returns its output.
 func combined(name string, args ...string) (output string, err error) {
 	program := exec.Command(filepath.Join(filepath.Dir(recitaldBinary), name), args...)
 	program.Env = bintest.Environment()
@@ -30,7 +30,7 @@ func TestAllProgramsAreOfOneRelease(t *testing.T) {
 	}
 }
 
-// A data folder or a backup of an unreleased build is refused in one sentence, and stays as it is.
+// A data folder or backup of an unreleased build is refused in one sentence and not changed.
 func TestDataOfAnUnreleasedBuildIsRefused(t *testing.T) {
 	t.Parallel()
 	data, backup, another := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "data")

@@ -17,19 +17,19 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 )
 
-// revokeKey revokes a key as clients do: here with the key itself.
+// revokeKey revokes the key with itself.
 func (c customer) revokeKey(t *testing.T) reply {
 	t.Helper()
 	return do(t, c.request(http.MethodDelete, "/v1/account/api_key/"+account.MaskAPIKey(c.key), nil))
 }
 
-// asks returns the status of a request with the key.
+// asks returns the status of GET /v1/account with the key.
 func (c customer) asks(t *testing.T) int {
 	t.Helper()
 	return do(t, c.request(http.MethodGet, "/v1/account", nil)).status
 }
 
-func TestAKeyThatIsRevokedOnOneInstanceIsWorthNothingOnTheOther(t *testing.T) {
+func TestAKeyRevokedOnOneInstanceIsRefusedByTheOther(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -61,7 +61,7 @@ func TestAKeyThatIsRevokedOnOneInstanceIsWorthNothingOnTheOther(t *testing.T) {
 	}
 }
 
-func TestWhatAKeyHasOpenedOnOneInstanceEndsWhenItIsRevokedOnTheOther(t *testing.T) {
+func TestStreamsEndWhenTheirKeyIsRevokedOnAnotherInstance(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -81,7 +81,7 @@ func TestWhatAKeyHasOpenedOnOneInstanceEndsWhenItIsRevokedOnTheOther(t *testing.
 	// when the key is revoked on the other instance
 	require.Equal(t, 200, c.revokeKey(t).status)
 
-	// then the sockets report it and are closed, as their dialects define
+	// then the sockets report it and are closed, each in its dialect
 	told, code := typed.lastWords()
 	require.Equal(t, websocket.ClosePolicyViolation, code)
 	require.Contains(t, told, `"type":"authentication_error"`)
@@ -90,7 +90,7 @@ func TestWhatAKeyHasOpenedOnOneInstanceEndsWhenItIsRevokedOnTheOther(t *testing.
 	require.Equal(t, websocket.CloseProtocolError, code)
 	require.JSONEq(t, `{"error":"The API key was revoked"}`, told)
 
-	// and the client of the stream notices that it was interrupted, and what it received is counted
+	// and the stream's client notices the interruption, and delivered segments are counted
 	require.Error(t, stream.rest().err)
 	var all books
 	there.eventually(func() bool {
@@ -98,7 +98,7 @@ func TestWhatAKeyHasOpenedOnOneInstanceEndsWhenItIsRevokedOnTheOther(t *testing.
 		return all.openReservations() == 0
 	})
 	counted, settled := all.settled[stream.generation]
-	require.True(t, settled, "it did not just expire")
+	require.True(t, settled, "the reservation was settled and did not expire")
 	require.Positive(t, counted)
 	require.Less(t, counted, long().characters)
 	require.Equal(t, counted+int64(len(greeting)), all.charactersOf(c.id))
@@ -126,7 +126,7 @@ func TestARevokedKeyStaysRevokedWhenRecitaldStartsAgain(t *testing.T) {
 	// when it restarts with the key's file
 	s = start(t, data)
 
-	// then it serves, prints what to do, and the key remains revoked
+	// then it serves, prints the remedy, and the key remains revoked
 	require.Contains(t, s.said(), "API key      was revoked; delete "+filepath.Join(data, "dev-api-key"))
 	require.Equal(t, 401, first.at(s).asks(t))
 	require.Equal(t, 200, s.openAccount("free").asks(t))
@@ -143,7 +143,7 @@ func TestARevokedKeyStaysRevokedWhenRecitaldStartsAgain(t *testing.T) {
 
 const greeting = "Let me in."
 
-// talkPlainly opens a session as a client of 1.0 does.
+// talkPlainly opens a session in dialect 1.0.
 func (c customer) talkPlainly(t *testing.T) *talk {
 	t.Helper()
 	ws, _, err := websocket.DefaultDialer.DialContext(t.Context(),
@@ -157,7 +157,7 @@ func (c customer) talkPlainly(t *testing.T) *talk {
 	return k
 }
 
-// lastWords returns the last text frame before the close frame, and the code of that.
+// lastWords returns the last text frame before the close frame, and the close frame's code.
 func (k *talk) lastWords() (told string, code int) {
 	k.t.Helper()
 	require.NoError(k.t, k.ws.SetReadDeadline(time.Now().Add(patience)))

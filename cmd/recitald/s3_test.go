@@ -17,7 +17,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio"
 )
 
-// launchOn starts an instance whose blobs are in S3, with a data folder of its own.
+// launchOn starts an instance with blobs in S3 and its own data folder.
 func (on services) launchOn(t *testing.T, store *s3test.Server) *server {
 	t.Helper()
 	s := on.launchIn(t, newFolder(t), "--blobs="+s3test.URL(store.Address(), "clips"),
@@ -38,7 +38,7 @@ func TestClipsInS3ArePlayedByEveryInstanceAndSpeechOutlivesTheStore(t *testing.T
 	c := first.openAccount("indie")
 	ask := order{"text": "Zyzzogeton walks by the river, and sings.", "voice": "leah", "format": "wav", "debug": true}
 
-	// given a clip that was saved on one instance, then the other plays it, whole and in parts
+	// given a clip that was saved on one instance, then the other plays it, whole and in ranges
 	saved := c.post(t, detailedRoute, ask)
 	require.Equal(t, 200, saved.status, saved.text())
 	require.NotEmpty(t, saved.header.Get("X-Clip-Id"))
@@ -58,15 +58,15 @@ func TestClipsInS3ArePlayedByEveryInstanceAndSpeechOutlivesTheStore(t *testing.T
 	requirePlayed(second)
 	requirePlayed(first)
 
-	// when the store is gone
+	// when the store is down
 	store.Kill()
 
-	// then speech goes on, and the clip is reported as not saved
+	// then speech continues, and the clip is reported as not saved
 	unsaved := c.post(t, detailedRoute, ask)
 	require.Equal(t, 200, unsaved.status, unsaved.text())
 	require.Empty(t, unsaved.header.Get("X-Clip-Id"))
 	require.True(t, first.isReady())
-	require.Equal(t, "0", first.metric("recital_blob_store_answers"))
+	require.EqualValues(t, 0, first.figure("recital_blob_store_answers"))
 	url := strings.Replace(c.clips(t).Clips[0].URL, "https://recital.example", first.address, 1)
 	away := fetch(t, http.MethodGet, url)
 	require.Equal(t, 503, away.status, away.text())
@@ -79,7 +79,7 @@ func TestClipsInS3ArePlayedByEveryInstanceAndSpeechOutlivesTheStore(t *testing.T
 		require.Equal(t, 200, again.status)
 		return again.header.Get("X-Clip-Id") != ""
 	})
-	require.Equal(t, "1", first.metric("recital_blob_store_answers"))
+	require.EqualValues(t, 1, first.figure("recital_blob_store_answers"))
 	first.eventually(func() bool { return c.at(second).clips(t).TotalClips == 2 })
 	for _, shown := range c.at(second).clips(t).Clips {
 		url := strings.Replace(shown.URL, "https://recital.example", second.address, 1)
@@ -92,7 +92,7 @@ func TestClipsInS3ArePlayedByEveryInstanceAndSpeechOutlivesTheStore(t *testing.T
 		}
 	}
 
-	// when they are deleted, then the store has nothing left of them
+	// when the clips are deleted, then the store has none of their blobs
 	for _, shown := range c.clips(t).Clips {
 		require.Equal(t, 200, do(t, c.request(http.MethodDelete, "/v1/account/clip/"+shown.ID, nil)).status)
 	}
@@ -130,7 +130,7 @@ func TestABackupIsRestoredIntoS3(t *testing.T) {
 	require.Contains(t, string(said), "and 1 blobs")
 	require.NotContains(t, string(said), s3test.SecretKey)
 
-	// then the clip plays from there
+	// then the clip plays from the other store
 	require.Len(t, filesBelow(t, another.BucketDir()+"/clips"), 1)
 	require.NoDirExists(t, filepath.Join(data, "blobs"))
 	store.Kill()
@@ -170,8 +170,8 @@ func filesBelow(t *testing.T, folder string) (files []string) {
 	return files
 }
 
-// Go's HTTP client logs, in a log of its own, what a server says that was not asked.
-func TestWhatAStoreSaysUnaskedReachesNoLog(t *testing.T) {
+// Go's HTTP client logs unsolicited responses with the standard logger.
+func TestUnsolicitedResponsesOfAStoreAreNotLogged(t *testing.T) {
 	t.Parallel()
 	const said = "zyzzogeton-said-unasked"
 	running, hungUp := make(chan struct{}), make(chan struct{}, 100)

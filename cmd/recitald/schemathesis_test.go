@@ -16,11 +16,12 @@ import (
 	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
-// generatorTime is how long make fuzz generates requests. Without it a few are generated for each operation.
+// generatorTime is the environment variable with the duration of make fuzz. Without it a few requests are generated for
+// each operation.
 const generatorTime = "RECITAL_GENERATE"
 
-// Requests that schemathesis generates from the description, with the key of an account and without, are answered as
-// described. Its configuration has the exclusions, with their reasons.
+// Requests that schemathesis generates from the description, with and without a key, get described replies. The
+// exclusions and their reasons are in its configuration.
 func TestGeneratedRequestsAreAnsweredAsDescribed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios: it fetches schemathesis with pip")
@@ -51,8 +52,8 @@ type generator struct {
 // generatorVersion is the version of schemathesis.
 const generatorVersion = "4.32.5"
 
-// installGenerator returns the Python of an environment with schemathesis, which is kept for later runs. Where PyPI
-// cannot be reached, the test is skipped.
+// installGenerator returns the Python of an environment with schemathesis, which is kept for later runs. If PyPI is
+// unreachable, the test is skipped.
 func installGenerator(t *testing.T) string {
 	t.Helper()
 	cache, err := os.UserCacheDir()
@@ -71,15 +72,15 @@ func installGenerator(t *testing.T) string {
 			_ = os.RemoveAll(folder)
 			t.Skipf("schemathesis cannot be fetched from PyPI: %s", said)
 		}
-		require.NoError(t, os.Rename(folder, kept)) // Python finds an environment beside itself
+		require.NoError(t, os.Rename(folder, kept)) // a Python environment can be moved
 	}
 	return filepath.Join(kept, python)
 }
 
-// authSections is the part of the configuration that makes requests those of an account.
+// authSections matches the part of the configuration with an account's key.
 var authSections = regexp.MustCompile(`(?ms)^\[auth\..*?\n\n`)
 
-// run generates requests with a key or without. The test fails if schemathesis finds something, but later runs still
+// run generates requests with or without a key. The test fails if schemathesis finds an error, but later runs still
 // take place.
 func (g generator) run(phases, as string, args ...string) {
 	t := g.server.t
@@ -98,6 +99,6 @@ func (g generator) run(phases, as string, args ...string) {
 	found, err := command.CombinedOutput()
 	assert.NoError(t, err, "%s %s: %s", phases, as, found)
 	account := do(t, g.server.operator().request(http.MethodGet, "/v1/account", nil))
-	assert.Equal(t, http.StatusOK, account.status, "a request has revoked the key, so that later ones have tested nothing")
+	assert.Equal(t, http.StatusOK, account.status, "a request has revoked the key, so later requests tested nothing")
 	t.Logf("%s %s: %s", phases, as, regexp.MustCompile(`\d+ generated.*`).Find(found))
 }

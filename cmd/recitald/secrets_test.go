@@ -19,7 +19,7 @@ func TestLogsAndMetricsHoldNeitherTextsNorKeys(t *testing.T) {
 	const marker = "Zyzzogeton"
 	text := marker + " and " + strings.ToLower(marker) + " are in the text."
 
-	// when a text is spoken, refused, not understood, not paid, interrupted and lost in every way
+	// when requests with the text are served, refused, malformed, over quota, interrupted and lost
 	for _, route := range []string{bytesRoute, detailedRoute} {
 		require.Equal(t, 200, c.post(t, route, order{"text": text, "voice": "leah", "return_timestamps": true}).status)
 		require.Equal(t, 404, c.post(t, route, order{"text": text, "voice": marker}).status)
@@ -38,7 +38,7 @@ func TestLogsAndMetricsHoldNeitherTextsNorKeys(t *testing.T) {
 
 	// then neither the log nor the metrics contain the text or a key
 	log := read(t, s.log)
-	require.Contains(t, log, c.id, "the log names accounts")
+	require.Contains(t, log, c.id, "the log has account ids")
 	require.Contains(t, metrics, bytesRoute)
 	for name, told := range map[string]string{"log": log, "metrics": metrics} {
 		require.NotContains(t, strings.ToLower(told), strings.ToLower(marker), name)
@@ -48,7 +48,7 @@ func TestLogsAndMetricsHoldNeitherTextsNorKeys(t *testing.T) {
 	}
 }
 
-// loseAStream kills the codecs in the middle of a reply.
+// loseAStream kills the codecs during a reply.
 func (s *server) loseAStream(c customer, text string) {
 	s.t.Helper()
 	request := order{"text": strings.Repeat(text+" ", 90), "voice": "leah", "format": "pcm_s16le"}

@@ -19,15 +19,15 @@ import (
 )
 
 const (
-	patience = 5 * time.Minute       // only ends waits that would never end
-	pause    = 50 * time.Millisecond // between two looks, each of which costs a request
+	patience = 5 * time.Minute       // only ends waits that would last forever
+	pause    = 50 * time.Millisecond // between two attempts, each of which may be a request
 )
 
-// server is a running recitald, as in a terminal: it has its own process group.
+// server is a running recitald with its own process group, as in a terminal.
 type server struct {
 	t       *testing.T
 	data    string
-	cgroup  *memoryCgroup // of its processes; nil for the one of the test
+	cgroup  *memoryCgroup // of its processes; nil for the test's own
 	command *exec.Cmd
 	ended   chan struct{}
 	err     error // of the process; readable after ended is closed
@@ -39,8 +39,8 @@ type server struct {
 	key     string // of the operator account
 }
 
-// dataFolder returns a folder that the user of Postgres can enter, with an empty cluster in it. When the test has
-// ended, in whatever way, the folder is removed, and its Postgres stopped.
+// dataFolder returns a folder that Postgres' user can enter, with an empty cluster. At the test's end its Postgres is
+// stopped and the folder is removed.
 func dataFolder(t *testing.T) string {
 	t.Helper()
 	return pgtest.DataDir(t)
@@ -52,8 +52,8 @@ func newFolder(t *testing.T) string {
 	return filepath.Dir(pgtest.ClusterDir(t)) // recitald keeps its cluster in <data>/postgres
 }
 
-// start starts recitald, with one codec unless the flags say more, and returns when it has printed that it is running.
-// It is killed when the test ends.
+// start starts recitald, with one codec unless the flags set another number, and returns when it has printed that it is
+// running. It is killed when the test ends.
 func start(t *testing.T, data string, flags ...string) *server {
 	t.Helper()
 	s := newServer(t, data)
@@ -99,7 +99,7 @@ func (s *server) launch(flags []string) {
 	}
 	started := make(chan error)
 	go func() {
-		runtime.LockOSThread() // Pdeathsig kills when the thread ends that started the process
+		runtime.LockOSThread() // Pdeathsig refers to the thread that started the process
 		defer runtime.UnlockOSThread()
 		defer close(s.ended)
 		err := s.command.Start()
@@ -112,7 +112,7 @@ func (s *server) launch(flags []string) {
 	s.t.Cleanup(s.explain)
 }
 
-// explain shows the end of recitald's log where the test has failed, without the requests that were answered.
+// explain logs the end of recitald's log, without answered requests, if the test has failed.
 func (s *server) explain() {
 	if !s.t.Failed() {
 		return
@@ -140,7 +140,7 @@ func (s *server) readWelcome() {
 	s.key = s.told(keyLine)
 }
 
-// said returns what recitald has printed so far.
+// said returns recitald's standard output so far.
 func (s *server) said() string {
 	s.t.Helper()
 	return read(s.t, s.output)
@@ -162,14 +162,14 @@ func (s *server) hasEnded() bool {
 	}
 }
 
-// interrupt does what Ctrl-C in a terminal does, and returns when recitald has exited.
+// interrupt signals recitald's process group, like Ctrl-C in a terminal, and returns when recitald has exited.
 func (s *server) interrupt() {
 	s.t.Helper()
 	require.NoError(s.t, syscall.Kill(-s.command.Process.Pid, syscall.SIGINT))
 	s.awaitEnd()
 }
 
-// kill is kill -9 for recitald alone. It has no effect on a recitald that has exited.
+// kill sends SIGKILL to recitald alone and waits for its end.
 func (s *server) kill() {
 	_ = s.command.Process.Kill() // an error means that it has exited
 	<-s.ended

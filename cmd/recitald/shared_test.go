@@ -10,15 +10,15 @@ import (
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
 )
 
-// shared is the recitald of the tests that only use accounts of their own. The first of them starts it.
+// shared is the recitald of the tests that use only their own accounts. The first of them starts it.
 var shared struct {
 	once   sync.Once
 	server *server
-	ends   []func() // are called when all tests have ended, the last one first
+	ends   []func() // called in reverse order when all tests have ended
 }
 
-// share returns the shared recitald, which limits no rates. Others use it at the same time, so a test that looks at its
-// figures, or at all events, or that kills a part of it, starts one of its own.
+// share returns the shared recitald, which has no rate limits. Other tests use it at the same time. A test that reads
+// its metrics or all its events, or that kills a part of it, must start its own.
 func share(t *testing.T) *server {
 	t.Helper()
 	shared.once.Do(func() {
@@ -34,7 +34,7 @@ func share(t *testing.T) *server {
 	return &s
 }
 
-// lasting is a test whose folder outlives it.
+// lasting is a test with cleanups that run after all tests.
 type lasting struct{ testing.TB }
 
 // Cleanup implements testing.TB.
@@ -46,7 +46,7 @@ func endShared() {
 	}
 }
 
-// requireSettled waits until no reservation of an account is open any more and its owner sees what it has used.
+// requireSettled waits until no reservation of the account is open and its owner sees the usage.
 func (c customer) requireSettled(t *testing.T) (b books) {
 	t.Helper()
 	c.server.eventually(func() bool {

@@ -24,9 +24,9 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventnode"
 )
 
-// Between each two appends of a first sign-in recitald is killed. The next sign-in completes what was begun: there is
-// one account, with a profile.
-func TestASignInThatAKillCutsShortIsCompletedByTheNext(t *testing.T) {
+// A first sign-in is completed by the next one when recitald is killed before any of its appends. There is one account,
+// with a profile.
+func TestAnInterruptedSignInIsCompletedByTheNext(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -41,7 +41,7 @@ func TestASignInThatAKillCutsShortIsCompletedByTheNext(t *testing.T) {
 	weir := openWeir(t, node.Addr().String())
 	flags := []string{
 		"--engines=1", "--eventstore=esdb://" + weir.address + "?tls=false",
-		"--standins-addr=127.83.73.71:18082", // nobody else has this address, and another one would be another issuer
+		"--standins-addr=127.83.73.71:18082", // a fixed address, because it is part of the issuer
 	}
 	first := []string{"identity-claimed", "account-opened", "account-profile-recorded", "session-opened"}
 	s := start(t, data, flags...)
@@ -51,7 +51,7 @@ func TestASignInThatAKillCutsShortIsCompletedByTheNext(t *testing.T) {
 		back := p.comeBack(email)
 		before := typesIn(t, node.Addr().String())
 
-		// given a sign-in that has come to the append of an event
+		// given a sign-in that has reached the append of an event
 		held := weir.hold(kind)
 		ended := make(chan error, 1)
 		go func() {
@@ -110,17 +110,17 @@ func typesIn(t *testing.T, node string) map[string]int {
 	return nil
 }
 
-// weir passes calls on to an event node, unless an append has an event of a type that is held.
+// weir is a proxy of an event node that can hold appends with a type of event.
 type weir struct {
 	address string
 	to      *grpc.ClientConn
 	held    atomic.Pointer[barrier]
 }
 
-// barrier is a type of event whose appends do not come through.
+// barrier holds appends with a type of event.
 type barrier struct {
 	kind    []byte
-	reached chan struct{} // has room for one
+	reached chan struct{} // buffered
 	opened  chan struct{}
 }
 
@@ -143,7 +143,7 @@ func openWeir(t *testing.T, node string) *weir {
 	return g
 }
 
-// hold returns a channel that receives when an append with an event of the type has come. It waits until open.
+// hold blocks appends with a type of event until open is called. The channel receives when there is one.
 func (g *weir) hold(kind string) <-chan struct{} {
 	h := &barrier{kind: []byte(kind), reached: make(chan struct{}, 1), opened: make(chan struct{})}
 	g.held.Store(h)
@@ -154,7 +154,7 @@ func (g *weir) open() {
 	close(g.held.Swap(nil).opened)
 }
 
-// pass passes one call on.
+// pass forwards one call.
 func (g *weir) pass(_ any, from grpc.ServerStream) error {
 	method, _ := grpc.MethodFromServerStream(from)
 	incoming, _ := metadata.FromIncomingContext(from.Context())
@@ -198,7 +198,7 @@ func (g *weir) pass(_ any, from grpc.ServerStream) error {
 	}
 }
 
-// admit reports whether a frame may pass. One that is held never passes.
+// admit reports whether a frame may pass. A held frame waits for open and is then dropped.
 func (g *weir) admit(ctx context.Context, method string, frame []byte) bool {
 	h := g.held.Load()
 	if h == nil || !strings.HasSuffix(method, "Append") || !bytes.Contains(frame, h.kind) {
@@ -215,7 +215,7 @@ func (g *weir) admit(ctx context.Context, method string, frame []byte) bool {
 	return false
 }
 
-// frames passes messages on as they are.
+// frames is a codec that forwards messages unchanged.
 type frames struct{}
 
 // Marshal implements encoding.Codec.

@@ -14,13 +14,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// person is a browser as far as cookies and redirects go, and one recitald at a time.
+// person is a browser with cookies and redirects, at one recitald at a time.
 type person struct {
 	t      *testing.T
 	server *server
 	client *http.Client
 
-	source, picture string // from where the person comes, and what the provider shows; "" for none
+	source, picture string // utm_source and the provider's picture; "" for none
 }
 
 func (s *server) person() *person {
@@ -31,7 +31,7 @@ func (s *server) person() *person {
 	return &person{t: s.t, server: s, client: &http.Client{Jar: jar, CheckRedirect: stop}}
 }
 
-// get asks as a page of the service does.
+// get makes a request like a page of the service.
 func (v *person) get(address string) reply {
 	v.t.Helper()
 	return v.do(http.MethodGet, address, nil)
@@ -53,8 +53,7 @@ func (v *person) do(method, address string, form url.Values) reply {
 	return reply{status: response.StatusCode, header: response.Header, body: body}
 }
 
-// comeBack begins a sign-in, fills in the provider's page, and returns the address to which the provider sends the
-// browser.
+// comeBack begins a sign-in, fills in the provider's page, and returns the address to which the provider redirects.
 func (v *person) comeBack(email string) string {
 	v.t.Helper()
 	begun := v.get(v.server.address + "/auth/oauth/login?provider=idp_1&redirect=" +
@@ -66,7 +65,7 @@ func (v *person) comeBack(email string) string {
 	return answered.header.Get("Location")
 }
 
-// signIn returns the account that the person has then.
+// signIn signs in and returns the person's account.
 func (v *person) signIn(email string) string {
 	v.t.Helper()
 	entered := v.get(v.comeBack(email))
@@ -104,7 +103,7 @@ func TestAPersonSignsInAndAnSDKWorksWithTheirKey(t *testing.T) {
 
 	id := v.signIn("ada@example.com")
 
-	// then the person makes a key, and whoever has it speaks
+	// then the person creates a key, and an SDK can use it
 	made := v.get(s.address + "/v1/account/new_api_key")
 	require.Equal(t, http.StatusOK, made.status, made.text())
 	var key struct{ APIKey string }
@@ -114,7 +113,7 @@ func TestAPersonSignsInAndAnSDKWorksWithTheirKey(t *testing.T) {
 	require.Equal(t, http.StatusOK, spoken.status, spoken.text())
 	require.EqualValues(t, 6, c.usage(t))
 
-	// and signing out ends the session, and not the key
+	// and signing out ends the session, but not the key
 	old := v.client.Jar.Cookies(mustParse(s.address))
 	out := v.get(s.address + "/auth/oauth/logout")
 	require.Equal(t, http.StatusOK, out.status, out.text())
@@ -123,11 +122,11 @@ func TestAPersonSignsInAndAnSDKWorksWithTheirKey(t *testing.T) {
 	s.eventually(func() bool { return v.get(s.address+"/auth/oauth/validate").status == http.StatusUnauthorized })
 	require.EqualValues(t, 6, c.usage(t))
 
-	// and signing in again finds the account, in another browser, too
+	// and signing in again, even in another browser, finds the account
 	require.Equal(t, id, s.person().signIn("ada@example.com"))
 	require.NotEqual(t, id, s.person().signIn("bob@example.com"))
 
-	// and nothing of the person is in recitald's log
+	// and recitald's log has no personal data
 	for _, secret := range []string{"ada@example.com", "Lovelace", key.APIKey} {
 		require.NotContains(t, read(t, s.log), secret)
 	}
@@ -141,7 +140,7 @@ func mustParse(address string) *url.URL {
 	return u
 }
 
-// Closing and signing in again gives a new account, and no new characters.
+// Closing an account and signing in again gives a new account, but no new characters.
 func TestAFreePeriodSurvivesClosing(t *testing.T) {
 	t.Parallel()
 	s := share(t)
@@ -166,7 +165,7 @@ func TestAFreePeriodSurvivesClosing(t *testing.T) {
 	})
 }
 
-// speak speaks in the playground.
+// speak synthesises in the playground.
 func (v *person) speak(text string) reply {
 	v.t.Helper()
 	encoded, err := json.Marshal(order{"text": text, "voice": "leah"})
@@ -200,7 +199,7 @@ func (v *person) used() (characters, end int64) {
 	return account.Usage.Characters + account.Usage.Playground, account.Usage.End
 }
 
-// A person sees, in a real browser, that signing in and out works, and that scripts cannot read the cookie.
+// Signing in and out works in a browser, and scripts cannot read the cookie.
 func TestABrowserSignsInAndOut(t *testing.T) {
 	t.Parallel()
 	s := share(t)
@@ -210,7 +209,7 @@ func TestABrowserSignsInAndOut(t *testing.T) {
 	b.fill("input[name=email]", "mary@example.com")
 	b.click("#sign-in")
 	b.awaitAddress("?signed=in")
-	b.errors = nil // the page for development has no icon
+	b.errors = nil // the stand-in's page has no icon
 
 	who := `fetch("/auth/oauth/validate").then(async r => r.status + " " + (r.ok ? (await r.json()).email : ""))`
 	require.Equal(t, "200 mary@example.com", b.evaluate(who))
@@ -236,7 +235,7 @@ func TestABrowserSignsInAndOut(t *testing.T) {
 	require.Equal(t, "200", fmt.Sprint(b.evaluate(`fetch("/auth/oauth/logout").then(r => r.status)`)))
 	require.Equal(t, "401 ", b.evaluate(who))
 
-	// and who cancels comes back with a reason
+	// and a cancelled sign-in redirects with a reason
 	b.visit(s.address + "/auth/oauth/login?provider=idp_2&redirect=" + url.QueryEscape(s.address+"/docs"))
 	b.click("#cancel")
 	b.awaitAddress("error=access_denied")

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A text that no engine can say is a reply like any other, with silence, a warning, and nothing to pay.
+// A text that cannot be spoken gets a normal reply with silence and a warning, and is free.
 func TestATextThatCannotBeSpokenIsFree(t *testing.T) {
 	t.Parallel()
 	s := share(t)

@@ -13,15 +13,14 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 )
 
-// spoil appends an event that no release can decode to the end of a stream: of a type that a newer release may know, or
-// with metadata that is none.
+// spoil appends an event that no release can decode to a stream: of an unknown type, or with invalid metadata.
 func spoil(t *testing.T, to esdb.Config, stream, kind, metadata string) uuid.UUID {
 	t.Helper()
 	log, err := esdb.Open(to)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, log.Close()) }()
 	event := eventlog.Proposed{ID: uuid.New(), Type: kind, Data: []byte(`{}`), Metadata: []byte(metadata)}
-	require.Eventually(t, func() bool { // the service appends there, too
+	require.Eventually(t, func() bool { // the service may append at the same time
 		end := eventlog.NoStream
 		for last, err := range log.ReadStreamBackwards(t.Context(), stream) {
 			require.NoError(t, err)
@@ -36,8 +35,8 @@ func spoil(t *testing.T, to esdb.Config, stream, kind, metadata string) uuid.UUI
 
 const ofANewerRelease = `{"v": 1, "actor": {"kind": "system"}, "time": "2026-11-23T12:00:00Z"}`
 
-// skip skips an event with one command, and returns what it says. While a read model tries the event, it is not in the
-// list.
+// skip skips an event with one command and returns its output. It retries, because an event that a read model is
+// retrying is not in the list.
 func (s *server) skip(event uuid.UUID) (said string) {
 	s.t.Helper()
 	s.eventually(func() bool {
@@ -47,13 +46,13 @@ func (s *server) skip(event uuid.UUID) (said string) {
 	return said
 }
 
-// One release back after a newer one wrote is who meets such events.
+// An older release meets such events after a newer one wrote them.
 func TestEventsThatCannotBeDecodedDoNotEndRecovery(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
 	t.Parallel()
-	// given an account with a clip, one that was closed, and events in their streams that cannot be decoded
+	// given an account with a clip, a closed account, and undecodable events in their streams
 	data := dataFolder(t)
 	s := start(t, data)
 	c, gone := s.openAccount("indie"), s.openAccount("indie")
@@ -64,7 +63,7 @@ func TestEventsThatCannotBeDecodedDoNotEndRecovery(t *testing.T) {
 	ofClip := spoil(t, s.node(), "clip-"+kept, "clip-painted", ofANewerRelease)
 	key := "--master-key-file=" + filepath.Join(data, "master-key")
 
-	// then a backup of that is sound, and can be restored; what is closed stays so
+	// then a backup is sound and can be restored, and the closed account stays closed
 	early := filepath.Join(t.TempDir(), "early")
 	s.backup(early)
 	require.NotContains(t, s.notes("backup", early, "--check-only"), "damaged")
@@ -74,7 +73,7 @@ func TestEventsThatCannotBeDecodedDoNotEndRecovery(t *testing.T) {
 	require.Positive(t, owned(t, kept, other))
 	require.Zero(t, owned(t, lost, other))
 
-	// when recitald starts and builds its read models anew
+	// when recitald starts and rebuilds its read models
 	database := s.postgres()
 	_, err = database.Exec(t.Context(), "update feed.checkpoints set epoch = 0")
 	require.NoError(t, err)
@@ -82,7 +81,7 @@ func TestEventsThatCannotBeDecodedDoNotEndRecovery(t *testing.T) {
 	s.kill()
 	s = start(t, data)
 
-	// then it serves operators, who skip each event with one command, and see what it may hide
+	// then operators skip each event with one command, and see the possible effects
 	s.eventually(func() bool {
 		return len(regexp.MustCompile(strange.String()).FindAllString(s.notes("projections", "parked", "list"), -1)) == 1
 	})
@@ -95,7 +94,7 @@ func TestEventsThatCannotBeDecodedDoNotEndRecovery(t *testing.T) {
 	require.Contains(t, s.notes("projections", "parked", "skip", uuid.NewString(), "--reason", "a guess", "--yes"),
 		"There is no such parked event")
 
-	// when a backup of that is tried out, and restored, then the service is whole there, and goes on without the events
+	// when a backup is drilled and restored, then the service works there without the events
 	late := filepath.Join(t.TempDir(), "late")
 	s.backup(late)
 	said, err = s.tool("restore", "--check", late, key, "--scratch", newFolder(t)).CombinedOutput()
@@ -103,7 +102,7 @@ func TestEventsThatCannotBeDecodedDoNotEndRecovery(t *testing.T) {
 	s.kill()
 	s.losePostgres()
 
-	// and when Postgres is lost, the keyring can be imported, and the service is whole again
+	// and when Postgres is lost, then the keyring can be imported, and the service recovers
 	s = start(t, data)
 	s.eventually(s.lacks("the log's keyring"))
 	require.Contains(t, s.notes("keyring", "import", late), s.keyring().Log)
@@ -115,7 +114,7 @@ func TestEventsThatCannotBeDecodedDoNotEndRecovery(t *testing.T) {
 	text, _ := c.hear(t, kept)
 	require.Equal(t, prose(60), text)
 
-	// and a skipped event counts again where an operator says so; an account with one can be closed
+	// and an operator can undo a skip, and close an account with a skipped event
 	require.Contains(t, s.notes("projections", "parked", "unskip", ofClip.String(), "--reason", "upgraded"),
 		"projections rebuild")
 	require.Contains(t, s.notes("accounts", "close", c.id, "--reason", "asked for", "--yes"), "Closed")

@@ -11,18 +11,18 @@ import (
 	"github.com/recital-tts/recital/internal/speech/enginetest"
 )
 
-// errand is one action of a client of the soak test.
+// errand is one request of a client of the soak test.
 type errand struct {
 	customer  customer
 	way       string // the kind of request: a body of some kind, a URL, or a socket in one of the dialects
 	order     order  // the request, without the text
 	text      string
-	hostile   bool // parts of the text may be nothing that can be spoken
+	hostile   bool // parts of the text may be unspeakable
 	manner    manner
 	patience  time.Duration // after which it disconnects, if it does not wait for a response
 	bytes     int           // after which it disconnects in the middle
 	pieces    []string      // of the text, on a socket
-	takesBack bool          // drops the socket's text at times
+	takesBack bool          // drops the socket's text now and then
 	deletes   bool          // deletes the clip that it saved
 }
 
@@ -50,7 +50,7 @@ type outcome struct {
 	leastClips, mostClips int // that may have been saved
 }
 
-// The results.
+// These are the results of errands.
 const (
 	whole   = "whole"
 	cut     = "cut by the server"
@@ -75,7 +75,7 @@ func (e errand) carryOut() outcome {
 
 func pick[T any](random *rand.Rand, values ...T) T { return values[random.IntN(len(values))] }
 
-// chance returns true once in so many times.
+// chance returns true with a probability of 1/times.
 func chance(random *rand.Rand, times int) bool { return random.IntN(times) == 0 }
 
 func (s *soak) drawErrand() errand {
@@ -135,7 +135,7 @@ func drawOrder(random *rand.Rand, language string) order {
 	return o
 }
 
-// drawText draws a text and its language. Most are short. A hostile one may have segments that cannot be spoken.
+// drawText draws a text and its language. Most are short. A hostile one may have unspeakable segments.
 func drawText(random *rand.Rand) (language, text string, hostile bool) {
 	switch random.IntN(12) {
 	case 0, 1, 2:
@@ -170,7 +170,7 @@ func firstRunes(text string, n int) string {
 	return string(runes[:min(n, len(runes))])
 }
 
-// cutAnywhere cuts a text into pieces, also inside words.
+// cutAnywhere cuts a text into pieces, even inside words.
 func cutAnywhere(random *rand.Rand, text string) (pieces []string) {
 	runes := []rune(text)
 	longest := 1 + random.IntN(200)
@@ -185,7 +185,7 @@ func cutAnywhere(random *rand.Rand, text string) (pieces []string) {
 func (e *errand) spoil(random *rand.Rand) {
 	switch random.IntN(5) {
 	case 0:
-		e.order["voice"] = "nobody"
+		e.order["voice"] = "unknown"
 	case 1:
 		e.order["format"] = "flac"
 	case 2:

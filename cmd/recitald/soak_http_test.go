@@ -18,7 +18,7 @@ import (
 // longestErrand is the time after which a request counts as hanging.
 const longestErrand = 2 * time.Minute
 
-// ask executes an errand over HTTP, on a connection of its own.
+// ask executes an errand over HTTP on a new connection.
 func (e errand) ask() outcome {
 	o := outcome{errand: e, result: hungUp}
 	conn, err := e.connect()
@@ -71,7 +71,7 @@ func (e errand) read(conn *net.TCPConn, response *http.Response, o outcome) outc
 			return o.possiblySaved()
 		}
 		if errors.Is(err, io.EOF) {
-			err = nil // it was shorter than that
+			err = nil // the reply was shorter
 		}
 	case slow:
 		err = readSlowly(response.Body)
@@ -103,7 +103,7 @@ func (o outcome) ended(err error) outcome {
 	return o.possiblySaved()
 }
 
-// possiblySaved records that the last byte may have been delivered although the client does not know.
+// possiblySaved records that the reply may have been delivered completely without the client's knowledge.
 func (o outcome) possiblySaved() outcome {
 	if o.order["debug"] == true && o.way != "beta" {
 		o.mostClips = 1
@@ -144,7 +144,7 @@ func (e errand) connect() (*net.TCPConn, error) {
 	return conn.(*net.TCPConn), nil
 }
 
-// readSlowly takes a while, independently of the amount.
+// readSlowly reads with pauses, for a time that does not depend on the amount.
 func readSlowly(from io.Reader) error {
 	for pauses := 0; ; pauses++ {
 		if pauses < 10 {
@@ -181,7 +181,7 @@ func (e errand) request() *http.Request {
 	return request
 }
 
-// as returns the body for a kind of request.
+// as returns the body and content type for a kind of request.
 func (o order) as(way string) (body *bytes.Reader, contentType string) {
 	switch way {
 	case "urlencoded", "beta":

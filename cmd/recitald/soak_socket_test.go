@@ -47,7 +47,7 @@ func (e errand) converse() outcome {
 	return o
 }
 
-// listen reads the session to its end, or to where the client disconnects.
+// listen reads the session until its end or until the client disconnects.
 func (e errand) listen(ws *websocket.Conn, conn *net.TCPConn, script []line, o outcome) outcome {
 	if e.manner == impatient {
 		<-time.After(e.patience)
@@ -81,7 +81,7 @@ func (e errand) listen(ws *websocket.Conn, conn *net.TCPConn, script []line, o o
 	}
 }
 
-// closed returns the outcome of a session that has ended. A clean end omits only what the client dropped.
+// closed returns the outcome of an ended session. After a clean end only text that the client dropped may be missing.
 func (o outcome) closed(err error, told bool) outcome {
 	var end *websocket.CloseError
 	switch {
@@ -136,7 +136,7 @@ func (e errand) script() (script []line) {
 			nonce++
 			script = append(script, line{e.word("flush", "", nonce), nonce, said})
 		}
-		if i%7 == 6 && e.takesBack && e.way != "socket A" { // clients of A have no reset
+		if i%7 == 6 && e.takesBack && e.way != "socket A" { // dialect A has no reset
 			nonce++
 			script = append(script, line{message: e.word("reset", "", nonce)})
 		}

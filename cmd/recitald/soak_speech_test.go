@@ -20,8 +20,7 @@ import (
 // soakClients is the number of concurrent clients.
 const soakClients = 8
 
-// TestSoakSpeech makes ten thousand requests of all kinds, with clients that disconnect and workers that are killed
-// at random.
+// TestSoakSpeech makes ten thousand requests of all kinds, with disconnecting clients and randomly killed workers.
 func TestSoakSpeech(t *testing.T) {
 	if os.Getenv("RECITAL_SOAK") == "" {
 		t.Skip("RECITAL_SOAK is not set")
@@ -37,8 +36,8 @@ func TestMixedRequestsLeaveNothingBehind(t *testing.T) {
 	leaveNothingBehind(t, 15, 40)
 }
 
-// leaveNothingBehind makes requests to warm up, and as many again to see whether anything grows, and compares the
-// usage with what was streamed.
+// leaveNothingBehind makes requests to warm up, makes more to see whether resources grow, and compares usage with
+// streamed characters.
 func leaveNothingBehind(t *testing.T, warmUp, requests int) {
 	server := start(t, dataFolder(t), "--engines=2", "--codecs=2")
 	s := newSoak(t, server, "free", "indie", "indie", "pro", "premium", "enterprise")
@@ -60,7 +59,7 @@ func leaveNothingBehind(t *testing.T, warmUp, requests int) {
 	requireCounts(t, s.customers[len(s.customers)-1])
 }
 
-// soak is a set of active clients, and their outcomes.
+// soak is a set of active clients with their outcomes.
 type soak struct {
 	t         *testing.T
 	server    *server
@@ -83,7 +82,7 @@ func newSoak(t *testing.T, server *server, plans ...string) *soak {
 	return s
 }
 
-// run executes so many errands, and kills a worker before every twentieth.
+// run executes a number of errands, and kills a worker before every twentieth.
 func (s *soak) run(errands int) {
 	s.t.Helper()
 	begun, queue := time.Now(), make(chan errand)
@@ -112,7 +111,7 @@ func (s *soak) run(errands int) {
 	clients.Wait()
 }
 
-// killWorker kills a worker, or the child of one that has a job, unless one is missing already.
+// killWorker kills a worker, or the child of one with a job, unless a worker is missing already.
 func (s *soak) killWorker() {
 	s.t.Helper()
 	workers := s.server.speechWorkers()
@@ -140,7 +139,7 @@ func (s *soak) summary() string {
 	return lines.String()
 }
 
-// awaitQuiet waits until nothing is in progress, every reservation is settled, and the read models show it.
+// awaitQuiet waits until no request is in progress, every reservation is settled, and the read models show it.
 func (s *soak) awaitQuiet() books {
 	s.t.Helper()
 	s.server.eventually(func() bool {
@@ -150,15 +149,15 @@ func (s *soak) awaitQuiet() books {
 	return s.server.requireSettledBooks()
 }
 
-// requireExplained checks that clients received only what they should: server errors are at most as many as the
-// streams that the killed processes can have had.
+// requireExplained checks the statuses of all requests. There are at most as many server errors as the killed processes
+// had streams.
 func (s *soak) requireExplained() {
 	s.t.Helper()
 	faults := 0
 	for _, o := range s.outcomes {
 		require.Contains(s.t, []string{whole, cut, hungUp, refused}, o.result, "%s", o)
 		if o.status >= 400 {
-			// On a slow machine audio that is sent as a whole may take longer than a request may: 504.
+			// On a slow machine audio that is sent as a whole may exceed the time limit of requests: 504.
 			require.Contains(s.t, []int{401, 402, 404, 422, 429, 503, 504}, o.status, "%s", o)
 		}
 		if o.result == cut || o.status == 503 {
@@ -168,14 +167,14 @@ func (s *soak) requireExplained() {
 	require.LessOrEqual(s.t, faults, soakClients*len(s.killed))
 }
 
-// requireFair checks the usage against what the clients received: all of what succeeded, nothing of what was refused,
-// whole segments of what was interrupted, and for each account no more than the sum of these.
+// requireFair checks that the usage has all characters of requests that succeeded, none of those that were refused and
+// whole segments of those that were interrupted, and that each account's usage is within the sum of these.
 func (s *soak) requireFair(b books) {
 	s.t.Helper()
 	least, most := map[string]int64{}, map[string]int64{}
 	for _, o := range s.outcomes {
 		lower, upper := o.least, o.most
-		switch { // what cannot be spoken costs nothing
+		switch { // unspeakable text is free
 		case o.hostile:
 			lower = 0
 		case o.pieces != nil: // a flush may cut a full stop off
@@ -201,7 +200,7 @@ func (s *soak) requireFair(b books) {
 	}
 }
 
-// unspoken returns the number of characters that cannot be spoken when they stand alone.
+// unspoken returns the number of characters that cannot be spoken in isolation.
 func unspoken(text string) (n int64) {
 	for _, r := range text {
 		if !unicode.IsLetter(r) && !unicode.IsNumber(r) {
@@ -211,8 +210,8 @@ func unspoken(text string) (n int64) {
 	return n
 }
 
-// requireClips checks that the clips that were saved and not deleted exist, with their audio, and no other audio, not
-// even unfinished. Word times are blobs, too, which expire by themselves.
+// requireClips checks that exactly the saved and not deleted clips exist, with their audio, and that no other audio
+// exists, not even unfinished. Blobs with word times expire by themselves.
 func (s *soak) requireClips() {
 	s.t.Helper()
 	least, most, all := map[string]int{}, map[string]int{}, 0

@@ -11,13 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// stock is what a recitald has in use.
+// stock is the resources in use by a recitald.
 type stock struct {
 	workers     []string // their modes
 	goroutines  int
 	descriptors int
 	memory      int // bytes of stacks, and of the heap after the last collection
-	resident    int // bytes, including those that the system has not reclaimed yet
+	resident    int // bytes, including memory that the system has not reclaimed yet
 	ofWorkers   int // resident bytes of all workers
 }
 
@@ -37,15 +37,14 @@ func (s *soak) takeStock() (now stock) {
 	descriptors, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
 	require.NoError(s.t, err)
 	now.goroutines, now.descriptors = int(s.server.figure("go_goroutines")), len(descriptors)
-	// The next collection happens when the heap has grown by so many per cent.
+	// The next collection happens when the heap has grown by gogc per cent.
 	left := s.server.figure("go_memstats_next_gc_bytes") / (1 + s.server.figure("go_gc_gogc_percent")/100)
 	now.memory = int(left + s.server.figure("go_memstats_stack_inuse_bytes"))
 	now.resident = residentBytes(pid)
 	return now
 }
 
-// What may remain in use while idle: idle goroutines of the HTTP server and connections to Postgres, which end by
-// themselves after a while.
+// These resources may remain in use for a while: idle goroutines of the HTTP server, and connections to Postgres.
 const (
 	idleGoroutines  = soakClients + 8
 	idleDescriptors = 20
@@ -55,7 +54,7 @@ const (
 // 96 MiB.
 func growth(requests int) int { return 8<<20 + requests*4<<10 }
 
-// requireSameStock waits until no more is in use than before so many requests.
+// requireSameStock waits until the resources in use are those before a number of requests, apart from permitted growth.
 func (s *soak) requireSameStock(before stock, requests int) {
 	s.t.Helper()
 	s.server.eventually(func() bool { return slices.Equal(before.workers, s.takeStock().workers) })
@@ -68,14 +67,14 @@ func (s *soak) requireSameStock(before stock, requests int) {
 	require.LessOrEqual(s.t, after.memory, before.memory+growth(requests), "bytes of heap and stacks")
 }
 
-// awaitCollections waits for the garbage collector, which runs because requesting metrics allocates.
+// awaitCollections waits for n garbage collections. Scraping the metrics allocates, so they happen.
 func (s *soak) awaitCollections(n float64) {
 	s.t.Helper()
 	until := s.server.figure("go_gc_duration_seconds_count") + n
 	s.server.eventually(func() bool { return s.server.figure("go_gc_duration_seconds_count") >= until })
 }
 
-// remains returns processes that should be gone: zombies, and children of workers that were killed.
+// remains returns processes that should have ended: zombies, and children of killed workers.
 func (s *soak) remains() (left []string) {
 	s.t.Helper()
 	parents := []int{s.server.command.Process.Pid}
@@ -145,7 +144,7 @@ func residentBytes(pid int) int {
 	return pages * os.Getpagesize()
 }
 
-// figure returns a figure of the metrics, summed over its labels.
+// figure returns a metric's value, summed over its labels.
 func (s *server) figure(name string) (sum float64) {
 	s.t.Helper()
 	found := false

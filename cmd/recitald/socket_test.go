@@ -24,7 +24,7 @@ type talk struct {
 	sound []byte
 	words []word
 	spent float64 // seconds of audio that the timestamps cover
-	fault string  // type of the error frame, "" before there is one
+	fault string  // type of the error frame, "" if there was none
 }
 
 func (c customer) talk(t *testing.T, settings order) *talk {
@@ -50,7 +50,7 @@ func (k *talk) send(messages ...order) {
 	}
 }
 
-// say sends a text in so many pieces, also cut inside words.
+// say sends a text in a number of pieces, which may be cut inside words.
 func (k *talk) say(text string, pieces int) {
 	k.t.Helper()
 	runes := []rune(text)
@@ -104,7 +104,7 @@ func (k *talk) until(kind string) {
 	}
 }
 
-// end reads everything up to the close frame and returns its code.
+// end reads up to the close frame and returns its code.
 func (k *talk) end() int {
 	k.t.Helper()
 	for {
@@ -131,7 +131,7 @@ func TestASocketCostsWhatItStreamed(t *testing.T) {
 	c := s.openAccount("free")
 	text := prose(4000)
 
-	// given a session whose engine is killed while it speaks
+	// given a session with an engine that is killed during the synthesis
 	k := c.talk(t, order{"format": "pcm_s16le"})
 	k.say(text, 200)
 	k.send(order{"type": "flush", "nonce": 1})
@@ -139,7 +139,7 @@ func TestASocketCostsWhatItStreamed(t *testing.T) {
 	s.workers("engine")[0].kill(t)
 	k.until("flush_complete")
 
-	// then all of it is there nevertheless, and is settled when the flush is acknowledged
+	// then the audio is complete nevertheless, and is settled when the flush is acknowledged
 	require.Equal(t, text, k.said())
 	require.InDelta(t, k.spent, float64(len(k.sound))/2/24000, 0.1)
 	require.EqualValues(t, utf8.RuneCountInString(text), s.readLog().charactersOf(c.id))
@@ -152,7 +152,7 @@ func TestASocketCostsWhatItStreamed(t *testing.T) {
 	k.send(order{"type": "reset", "nonce": 3}, order{"type": "finish"})
 	require.Equal(t, websocket.CloseNormalClosure, k.end())
 
-	// then the account shows what was streamed, at once
+	// then the account shows the streamed characters immediately
 	want := utf8.RuneCountInString(text + "And this is the end of it.")
 	require.EqualValues(t, want, c.usage(t))
 	require.Equal(t, text+"And this is the end of it.", k.said())
@@ -161,7 +161,7 @@ func TestASocketCostsWhatItStreamed(t *testing.T) {
 	books.requireAccountShows(t, c)
 }
 
-func TestASocketThatIsHungUpCostsWhatItHadTaken(t *testing.T) {
+func TestADisconnectedSocketCostsAPartOfItsText(t *testing.T) {
 	t.Parallel()
 	s := share(t)
 	c := s.openAccount("indie")
@@ -177,7 +177,7 @@ func TestASocketThatIsHungUpCostsWhatItHadTaken(t *testing.T) {
 	require.Less(t, books.charactersOf(c.id), int64(30_000))
 }
 
-// Whatever the encoder, a flush leaves no sound in it: the received audio plays to the end of the last word.
+// A flush leaves no sound in any encoder: the received audio plays to the end of the last word.
 func TestAFlushIsHeardToItsEnd(t *testing.T) {
 	t.Parallel()
 	s := share(t)
@@ -198,7 +198,7 @@ func TestAFlushIsHeardToItsEnd(t *testing.T) {
 				k.send(order{"type": "finish"})
 				require.Equal(t, websocket.CloseNormalClosure, k.end())
 
-				// then the rest of what was flushed was only silence
+				// then only silence of the flushed text was missing
 				whole, err := libavtest.Decode(format, k.sound)
 				require.NoError(t, err)
 				require.Greater(t, len(whole.Samples), flushed)

@@ -15,7 +15,7 @@ import (
 	"github.com/recital-tts/recital/internal/process/procfs/procfstest"
 )
 
-// stop stops a process and its children, and returns when it does nothing any more.
+// stop stops a process and its children, and waits until they are stopped.
 func (p process) stop(t *testing.T) {
 	t.Helper()
 	procfstest.Stop(t, p.pid)
@@ -24,7 +24,7 @@ func (p process) stop(t *testing.T) {
 	}
 }
 
-func TestACodecThatStallsCostsItsStreamsAlone(t *testing.T) {
+func TestAStalledCodecInterruptsOnlyItsStreams(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -32,9 +32,9 @@ func TestACodecThatStallsCostsItsStreamsAlone(t *testing.T) {
 	codecCostsItsStreamsAlone(t, process.stop)
 }
 
-func TestASocketWhoseCodecDiesDoesNotEndWell(t *testing.T) {
+func TestASocketReportsTheDeathOfItsCodec(t *testing.T) {
 	t.Parallel()
-	// given a session in the middle of more audio than the kernel buffers for its client
+	// given a session with more audio than the kernel buffers for its client
 	s := start(t, dataFolder(t))
 	k := s.openAccount("indie").talk(t, order{"format": "pcm_f32le"})
 	k.say(prose(5000), 1)
@@ -44,13 +44,13 @@ func TestASocketWhoseCodecDiesDoesNotEndWell(t *testing.T) {
 	// when the codec dies
 	s.workers("codec")[0].kill(t)
 
-	// then the client is informed that the audio is incomplete
+	// then the client learns that the audio is incomplete
 	require.NotEqual(t, websocket.CloseNormalClosure, k.end())
 	require.Less(t, len([]rune(k.said())), 5000)
 	s.requireSettledBooks()
 }
 
-func TestAnEngineThatStallsCostsItsJobAlone(t *testing.T) {
+func TestAStalledEngineDelaysOnlyItsJob(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -74,7 +74,7 @@ func TestAnEngineThatStallsCostsItsJobAlone(t *testing.T) {
 	s.requireFewFailed(load, whole, customers...)
 }
 
-// The blizzard models have an engine of their own. Without it everything else is served.
+// The blizzard models have a separate engine. Without it the other models are served.
 func TestAnInstanceServesWithoutItsSecondEngine(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -99,14 +99,14 @@ func TestAnInstanceServesWithoutItsSecondEngine(t *testing.T) {
 	dead := `recital_speech_engines_alive{engine="flite"} 0`
 	s.eventually(func() bool { return strings.Contains(s.metrics(), dead+"\n") })
 
-	// then the instance is ready and speaks, and the metrics show it
+	// then the instance is ready and serves other models, and the metrics show the missing engine
 	require.Equal(t, 200, fetch(t, http.MethodGet, s.address+"/ready_check").status)
 	requireCounts(t, c)
 
-	// and requests for it are refused
+	// and requests for the blizzard models are refused
 	require.Equal(t, 503, c.post(t, detailedRoute, blizzard).status)
 
-	// and when it can be restarted, it speaks again
+	// and when it can be restarted, they are served again
 	require.NoError(t, os.Remove(broken))
 	require.Equal(t, 200, c.post(t, bytesRoute, blizzard).status)
 	require.NotContains(t, s.metrics(), dead)

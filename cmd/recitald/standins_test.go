@@ -23,7 +23,7 @@ func TestTheStandInsAreRestartedAndDieWithRecitald(t *testing.T) {
 	first, ok := s.standIns()
 	require.True(t, ok)
 
-	// when they crash, then others take their place, at the same address
+	// when the stand-ins crash, then they are restarted at the same address
 	before := string(s.recitalctl("sandbox", "customers"))
 	first.kill(t)
 	s.eventually(func() bool {
@@ -32,7 +32,7 @@ func TestTheStandInsAreRestartedAndDieWithRecitald(t *testing.T) {
 	})
 	require.Equal(t, before, string(s.recitalctl("sandbox", "customers")))
 
-	// when recitald is killed, then nothing is left
+	// when recitald is killed, then they end, too
 	last, _ := s.standIns()
 	s.kill()
 	s.eventually(func() bool { return !last.lives() })

@@ -11,10 +11,10 @@ import (
 	"github.com/recital-tts/recital/domain/account"
 )
 
-// revocationTakes is more than a revocation may need to reach the other instances.
+// revocationTakes is longer than a revocation takes to reach the other instances.
 const revocationTakes = time.Second
 
-// locksmith promises for accounts: a key that was issued is good until it is revoked, and never again.
+// locksmith checks keys: a key is valid from its creation until its revocation.
 type locksmith struct {
 	visitor
 	first    customer
@@ -55,7 +55,7 @@ func (p *locksmith) work(at *server, r *rand.Rand) error {
 
 func (k revokedKey) on(s *server) customer { return k.customer.at(s) }
 
-// open opens an account; without a reply there is none to keep a promise for.
+// open opens an account. It ignores an account without a reply.
 func (p *locksmith) open(at *server) {
 	if c, opened := p.openAccount(at); opened {
 		p.good = append(p.good, c)
@@ -99,7 +99,7 @@ func (p *locksmith) revoke(at *server, r *rand.Rand) {
 	p.revoked = append(p.revoked, revokedKey{c, time.Now()})
 }
 
-// requireGood complains when a key is refused. An instance that is away or cannot know does not break the promise.
+// requireGood returns an error if a key is refused. Other failures of an instance do not count.
 func (p *locksmith) requireGood(c customer) error {
 	answer, err := p.ask(c.request(http.MethodGet, "/v1/account", nil))
 	if err == nil && answer.status == http.StatusUnauthorized {
@@ -131,7 +131,7 @@ func (p *locksmith) check(at *server, b books) error {
 	for _, key := range p.revoked {
 		if answer, err := p.ask(key.on(at).request(http.MethodGet, "/v1/account", nil)); err != nil ||
 			answer.status != http.StatusUnauthorized {
-			return fmt.Errorf("the revoked key of %s is answered with %d %v", key.id, answer.status, err)
+			return fmt.Errorf("the revoked key of %s gets %d %v", key.id, answer.status, err)
 		}
 	}
 	return nil

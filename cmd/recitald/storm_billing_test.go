@@ -20,8 +20,8 @@ import (
 	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
 
-// subscriber promises for billing: a request that is repeated under its key until it is answered is carried out once,
-// and everybody sees what the provider has.
+// subscriber checks billing: a request that is repeated under its key until it is answered is carried out once, and all
+// instances show the provider's state.
 type subscriber struct {
 	visitor
 	till     *till
@@ -38,10 +38,10 @@ type subscribing struct {
 	settled bool   // the first invoice was paid
 }
 
-// storyStep is a request, and what is there once it is answered.
+// storyStep is a request, and the state once it is answered.
 type storyStep struct {
 	path, price        string
-	on                 string // the plan's price from then on
+	on                 string // the new price
 	invoices           int
 	cancels, scheduled bool
 }
@@ -67,7 +67,7 @@ func (p *subscriber) work(at *server, r *rand.Rand) error {
 	return err
 }
 
-// open opens an account; without a reply there is none.
+// open opens an account. It ignores an account without a reply.
 func (p *subscriber) open(at *server) error {
 	request, err := http.NewRequest(http.MethodPost, at.admin+"/admin/accounts", strings.NewReader(`{"plan":"free"}`))
 	if err != nil {
@@ -90,8 +90,7 @@ func (p *subscriber) open(at *server) error {
 	return nil
 }
 
-// goOn makes the next request of an account, or the same again if nobody has answered it. It reports whether it is
-// answered.
+// goOn makes the next request of an account, or repeats an unanswered one. It reports whether there is an answer.
 func (p *subscriber) goOn(at *server, a *subscribing) (bool, error) {
 	if err := p.pay(a); err != nil {
 		return false, err
@@ -113,7 +112,7 @@ func (p *subscriber) goOn(at *server, a *subscribing) (bool, error) {
 	case answer.status == http.StatusNotFound && step.path == "subscribe": // the prices are not known yet
 		return false, nil
 	case answer.status != http.StatusOK:
-		return false, fmt.Errorf("%s of %s is answered with %d %s", step.path, a.id, answer.status, answer.text())
+		return false, fmt.Errorf("%s of %s returns %d %s", step.path, a.id, answer.status, answer.text())
 	}
 	var made subscribed
 	if step.path == "subscribe" && json.Unmarshal(answer.body, &made) == nil {
@@ -146,7 +145,7 @@ func (p *subscriber) settle(at []*server, _ books) error {
 				break
 			}
 			if time.Now().After(end) {
-				return fmt.Errorf("nobody answers the request of %s", a.id)
+				return fmt.Errorf("the request of %s is never answered", a.id)
 			}
 		}
 	}
@@ -166,7 +165,7 @@ func (p *subscriber) checkOne(at *server, a *subscribing) error {
 	is := storySteps[a.done-1]
 	customers := p.till.customers(a.id)
 	if len(customers) != 1 {
-		return fmt.Errorf("it is %d customers", len(customers))
+		return fmt.Errorf("it has %d customers", len(customers))
 	}
 	has, err := p.till.gateway.Billing(p.till.t.Context(), customers[0])
 	if err != nil {
@@ -180,15 +179,15 @@ func (p *subscriber) checkOne(at *server, a *subscribing) error {
 	}
 	if len(has.Subscriptions) != 1 || len(has.Invoices) != is.invoices ||
 		has.Subscriptions[0].Price != sandbox.PriceOf(is.on) {
-		return fmt.Errorf("%+v is to be, %+v is at the provider", is, has)
+		return fmt.Errorf("want %+v, the provider has %+v", is, has)
 	}
 	change := seen.Subscription.ScheduledChange != nil
 	if seen.status() != "active" || len(seen.Invoices) != is.invoices ||
 		seen.Subscription.CancelAtPeriodEnd != is.cancels || change != is.scheduled {
-		return fmt.Errorf("%+v is to be, %+v is shown", is, seen)
+		return fmt.Errorf("want %+v, the overview shows %+v", is, seen)
 	}
 	if string(account.Plan.Type) != is.on || account.Usage.PeriodEnd != has.Subscriptions[0].PeriodEnd.Unix() {
-		return fmt.Errorf("%+v is to be, the account shows %+v", is, account)
+		return fmt.Errorf("want %+v, the account shows %+v", is, account)
 	}
 	return nil
 }
@@ -199,7 +198,7 @@ func (p *subscriber) read(c customer, path string, into any) error {
 		return err
 	}
 	if answer.status != http.StatusOK {
-		return fmt.Errorf("%s is answered with %d %s", path, answer.status, answer.text())
+		return fmt.Errorf("%s returns %d %s", path, answer.status, answer.text())
 	}
 	return json.Unmarshal(answer.body, into)
 }
@@ -219,8 +218,8 @@ func (p *subscriber) String() string {
 	return fmt.Sprintf("subscriber: %d accounts, %d requests, %d of them answered", len(p.accounts), p.requests, answered)
 }
 
-// secure has the till answer over TLS, as instances in mode prod demand, which trust its certificate by the
-// environment.
+// secure serves the till over TLS, which instances in mode prod require. They trust its certificate by an environment
+// variable.
 func (b *till) secure(t *testing.T) {
 	t.Helper()
 	front := httptest.NewUnstartedServer(b.front.Config.Handler)

@@ -20,8 +20,8 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 )
 
-// heirs promise for credit that what is left when a period ends is carried into the next one, once. Their periods end
-// one after the other while the storm goes on.
+// heirs checks that credit left at a period's end is carried over once. The periods of its accounts end one after the
+// other during the storm.
 type heirs struct {
 	visitor
 	all []customer
@@ -68,8 +68,8 @@ func newHeirs(t *testing.T, config esdb.Config, v visitor) *heirs {
 	return h
 }
 
-// openedAMonthBefore returns when an account was opened whose period ends then: a month before, or some months if that
-// has no such day.
+// openedAMonthBefore returns an opening time for an account with the given period end: a month before, or several
+// months if that month has no such day.
 func openedAMonthBefore(end time.Time) time.Time {
 	for months := 1; ; months++ {
 		opened := end.AddDate(0, -months, 0)
@@ -79,7 +79,7 @@ func openedAMonthBefore(end time.Time) time.Time {
 	}
 }
 
-// work has an heir speak now and then, which opens the next period, and never costs credit.
+// work synthesises with an account, which opens its next period and uses no credit.
 func (h *heirs) work(at *server, r *mathrand.Rand) error {
 	c := h.all[r.IntN(len(h.all))].at(at)
 	if r.IntN(4) == 0 {

@@ -15,18 +15,17 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio"
 )
 
-// collector promises for clips: a clip that a reply has named is there, unless it could not be saved, which never
-// changes; it stays as it is until it is deleted, and is gone then.
+// collector checks clips: a clip that a reply names either could not be saved, or exists unchanged until it is deleted.
 type collector struct {
 	visitor
 	c        customer
 	kept     map[string][]byte // by clip: its audio
-	named    map[string][]byte // by clip that a whole stream has named: its audio, until it is known whether it was saved
+	named    map[string][]byte // audio of clips named by complete streams, until their saving is known
 	gone     []string          // deleted, or not saved
-	unsaved  int               // of them
+	unsaved  int               // the number of gone clips that were not saved
 	doubtful map[string]bool   // clips whose saving or deletion was not confirmed
-	unheard  int               // requests to save a clip without a reply that would name it
-	known    eventlog.Position // up to which its reads have to know what happened
+	unheard  int               // requests to save a clip that got no reply
+	known    eventlog.Position // the minimum position of its reads
 }
 
 func newCollector(at *server, v visitor) *collector {
@@ -47,20 +46,20 @@ func (p *collector) work(at *server, r *rand.Rand) error {
 	case do == 4 && len(p.kept) > 0:
 		return p.requireKept(at, anyOf(p.kept, r))
 	case len(p.named) > 0:
-		_, _ = p.learn(at, anyOf(p.named, r)) // who is not answered asks again
+		_, _ = p.learn(at, anyOf(p.named, r)) // it is repeated if there is no answer
 		return nil
 	}
 	p.save(at)
 	return nil
 }
 
-// anyOf returns a key that depends on the seed alone.
+// anyOf returns a key that depends only on the seed.
 func anyOf(from map[string][]byte, r *rand.Rand) string {
 	ids := slices.Sorted(maps.Keys(from))
 	return ids[r.IntN(len(ids))]
 }
 
-// save has a stream saved. The reply names the clip before it is saved.
+// save saves a stream. The reply names the clip before it is saved.
 func (p *collector) save(at *server) {
 	o := order{"text": prose(80), "voice": "leah", "format": "mp3", "debug": true}
 	spoken, err := p.ask(p.c.at(at).request(http.MethodPost, bytesRoute, o.encode()))
@@ -77,8 +76,7 @@ func (p *collector) save(at *server) {
 	}
 }
 
-// learn looks whether a clip that was named is there: it is from now on. One that is not may be saved and not shown
-// yet.
+// learn checks whether a named clip was saved. A clip that is not shown may still be saved.
 func (p *collector) learn(at *server, id string) (shown reply, err error) {
 	shown, err = p.show(at, id)
 	if err == nil && shown.status == http.StatusOK {
@@ -88,7 +86,7 @@ func (p *collector) learn(at *server, id string) (shown reply, err error) {
 	return shown, err
 }
 
-// saveWhole has a reply in JSON saved, which names the clip only if it was.
+// saveWhole saves a JSON reply, which names the clip only if it was saved.
 func (p *collector) saveWhole(at *server) error {
 	o := order{"text": prose(60), "voice": "leah", "format": "mp3", "debug": true}
 	spoken, err := p.ask(p.c.at(at).request(http.MethodPost, detailedRoute, o.encode()))
@@ -109,7 +107,7 @@ func (p *collector) saveWhole(at *server) error {
 	return p.requireKept(at, id)
 }
 
-// requireKept complains when a clip that is kept is said not to exist; an instance may not know.
+// requireKept returns an error if a kept clip is not found. Other failures of an instance do not count.
 func (p *collector) requireKept(at *server, id string) error {
 	if shown, err := p.show(at, id); err == nil && shown.status == http.StatusNotFound {
 		return fmt.Errorf("the clip %s is lost: %s", id, shown.text())
@@ -141,7 +139,7 @@ func (p *collector) delete(at *server, r *rand.Rand) error {
 	return nil
 }
 
-// show reads a clip as it was after all that its owner knows of.
+// show reads a clip at the latest position that the client knows.
 func (p *collector) show(at *server, id string) (reply, error) {
 	shown, err := p.ask(p.c.at(at).request(http.MethodGet, "/v1/account/clip/"+id, nil, "X-Recital-Min-Position",
 		p.known.String()))
@@ -151,14 +149,14 @@ func (p *collector) show(at *server, id string) (reply, error) {
 	return shown, err
 }
 
-// hear remembers the position that a reply names.
+// hear records a reply's position.
 func (p *collector) hear(of reply) {
 	if at, err := eventlog.ParsePosition(of.header.Get("X-Recital-Position")); err == nil && at.Compare(p.known) > 0 {
 		p.known = at
 	}
 }
 
-// settle learns of what was named whether it was saved: what the log has by now, all instances know.
+// settle learns whether the named clips were saved, because all instances have read the whole log.
 func (p *collector) settle(at []*server, b books) error {
 	p.known = b.head
 	for end := time.Now().Add(calm); len(p.named) > 0; {
@@ -185,13 +183,13 @@ func (p *collector) check(at *server, _ books) error {
 	}
 	for _, id := range p.gone {
 		if answer, err := p.show(at, id); err != nil || answer.status != http.StatusNotFound {
-			return fmt.Errorf("the clip %s, which was deleted or not saved, is answered with %d %v", id, answer.status, err)
+			return fmt.Errorf("the clip %s, which was deleted or not saved, returns %d %v", id, answer.status, err)
 		}
 	}
 	listed, err := p.listed(at)
 	possible := len(p.doubtful) + p.unheard
 	if err == nil && (listed < len(p.kept) || listed > len(p.kept)+possible) {
-		err = fmt.Errorf("%s has %d clips; %d are surely kept and %d possibly", p.c.id, listed, len(p.kept), possible)
+		err = fmt.Errorf("%s has %d clips; want at least %d and at most %d more", p.c.id, listed, len(p.kept), possible)
 	}
 	return err
 }
@@ -199,7 +197,7 @@ func (p *collector) check(at *server, _ books) error {
 func (p *collector) requirePlays(at *server, id string, sound []byte) error {
 	shown, err := p.show(at, id)
 	if err != nil || shown.status != http.StatusOK {
-		return fmt.Errorf("the clip %s is answered with %d %v", id, shown.status, err)
+		return fmt.Errorf("the clip %s returns %d %v", id, shown.status, err)
 	}
 	var c clip
 	if err := json.Unmarshal(shown.body, &c); err != nil {
@@ -220,7 +218,7 @@ func (p *collector) requirePlays(at *server, id string, sound []byte) error {
 func (p *collector) listed(at *server) (total int, err error) {
 	answer, err := p.ask(p.c.at(at).request(http.MethodGet, "/v1/account/clips", nil))
 	if err != nil || answer.status != http.StatusOK {
-		return 0, fmt.Errorf("the clips of %s are answered with %d %v", p.c.id, answer.status, err)
+		return 0, fmt.Errorf("the clips of %s return %d %v", p.c.id, answer.status, err)
 	}
 	var page clipPage
 	err = json.Unmarshal(answer.body, &page)

@@ -13,7 +13,7 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// leaver promises for accounts that are closed while keys are created: none of their keys admits anybody afterwards.
+// leaver checks accounts that are closed during the creation of keys: none of their keys is valid afterwards.
 type leaver struct {
 	visitor
 	closed   []goneAccount
@@ -21,7 +21,7 @@ type leaver struct {
 	doubtful int // accounts whose closing was not confirmed
 }
 
-// goneAccount is a closed account with the keys that it was given.
+// goneAccount is a closed account with its keys.
 type goneAccount struct {
 	id    string
 	keys  []string
@@ -44,7 +44,7 @@ func (p *leaver) work(at *server, r *rand.Rand) error {
 	return p.requireGone(at, gone.id, gone.keys[r.IntN(len(gone.keys))], false)
 }
 
-// leave opens an account, and closes it while others create keys for it, more than fit between two snapshots.
+// leave opens an account and closes it during the creation of more keys than fit between two snapshots.
 func (p *leaver) leave(at *server, r *rand.Rand) {
 	c, opened := p.openAccount(at)
 	if !opened {
@@ -86,7 +86,7 @@ func (p *leaver) createKey(c customer) (key string, created bool) {
 	return made.APIKey, json.Unmarshal(answer.body, &made) == nil
 }
 
-// requireGone complains when a key of a closed account is accepted, and when calm, if it is not refused.
+// requireGone returns an error if a key of a closed account is accepted or, when calm, not refused.
 func (p *leaver) requireGone(at *server, id, key string, calm bool) error {
 	c := customer{server: at, id: id, key: key}
 	answer, err := p.ask(c.request(http.MethodGet, "/v1/account", nil))
@@ -94,7 +94,7 @@ func (p *leaver) requireGone(at *server, id, key string, calm bool) error {
 	case err == nil && answer.status == http.StatusOK:
 		return fmt.Errorf("a key of the closed account %s is accepted", id)
 	case calm && (err != nil || answer.status != http.StatusUnauthorized):
-		return fmt.Errorf("a key of the closed account %s is answered with %d %v", id, answer.status, err)
+		return fmt.Errorf("a key of the closed account %s gets %d %v", id, answer.status, err)
 	}
 	return nil
 }
@@ -122,11 +122,11 @@ func (p *leaver) String() string {
 	return fmt.Sprintf("leaver: %d accounts closed with %d keys, %d doubtful", len(p.closed), p.keys, p.doubtful)
 }
 
-// closer promises for accounts that are closed with a subscription: it ends, the customer is deleted at the provider,
-// and nothing is taken twice.
+// closer checks accounts that are closed with a subscription: it ends, the customer is deleted at the provider, and no
+// charge is made twice.
 type closer struct {
 	*subscriber
-	closing []closingAccount // whose closing was asked for
+	closing []closingAccount // with a requested closing
 }
 
 // closingAccount is an account with its customer at the provider.
@@ -157,13 +157,13 @@ func (p *closer) work(at *server, _ *rand.Rand) error {
 	}
 	customers := p.till.customers(a.id)
 	if len(customers) != 1 {
-		return fmt.Errorf("%s is %d customers", a.id, len(customers))
+		return fmt.Errorf("%s has %d customers", a.id, len(customers))
 	}
 	p.closing = append(p.closing, closingAccount{customer: a.customer, at: customers[0]})
 	return nil
 }
 
-// close asks for the closing of an account until somebody has answered. After one without an answer, the key may be
+// close requests the closing of an account until there is an answer. After an unanswered request the key may be
 // refused.
 func (p *closer) close(at *server, c *closingAccount) {
 	answer, err := p.ask(c.customer.at(at).request(http.MethodDelete, "/v1/account", nil))
@@ -175,7 +175,7 @@ func (p *closer) settle(at []*server, _ books) error {
 		for end := time.Now().Add(calm); !p.closing[n-1].answered; time.Sleep(2 * pause) {
 			p.close(at[0], &p.closing[n-1])
 			if time.Now().After(end) {
-				return fmt.Errorf("nobody closes %s", p.closing[n-1].id)
+				return fmt.Errorf("%s is never closed", p.closing[n-1].id)
 			}
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// patron promises for credit: what was granted counts, once, however often and wherever it was repeated.
+// patron checks credit: a grant counts once, even if it is repeated at several instances.
 type patron struct {
 	visitor
 	c         customer
@@ -20,7 +20,7 @@ type patron struct {
 	doubtful  map[string]int64 // the others
 }
 
-// stormGrants is less than a period may have.
+// stormGrants is less than the maximum number of grants in a period.
 const stormGrants = 500
 
 func newPatron(at *server, v visitor) *patron {
@@ -40,7 +40,7 @@ func (p *patron) work(at *server, r *rand.Rand) error {
 	return p.grant(at, grant)
 }
 
-// grant makes a grant, or repeats it, which grants nothing more.
+// grant makes or repeats a grant.
 func (p *patron) grant(at *server, grant string) error {
 	characters, again := p.confirmed[grant]
 	if !again {
@@ -74,7 +74,7 @@ type grantReply struct {
 	Left  int64  `json:"credit_characters"`
 }
 
-// request returns an empty reply where there was none. A grant is refused only by an instance that cannot know.
+// request returns an empty reply if there was none, or if an instance is unavailable.
 func (p *patron) request(at *server, grant string, characters int64) (granted grantReply, err error) {
 	body := fmt.Sprintf(`{"grant":%q,"characters":%d}`, grant, characters)
 	request, err := http.NewRequest(http.MethodPost, at.admin+"/admin/accounts/"+p.c.id+"/credit", strings.NewReader(body))
@@ -88,12 +88,12 @@ func (p *patron) request(at *server, grant string, characters int64) (granted gr
 	case failed != nil || answer.status >= 500:
 		return grantReply{}, nil
 	case answer.status != http.StatusOK:
-		return grantReply{}, fmt.Errorf("a grant to %s is answered with %d: %s", p.c.id, answer.status, answer.text())
+		return grantReply{}, fmt.Errorf("a grant to %s returns %d: %s", p.c.id, answer.status, answer.text())
 	}
 	return granted, json.Unmarshal(answer.body, &granted)
 }
 
-// settle repeats what was not confirmed.
+// settle repeats unconfirmed grants.
 func (p *patron) settle(at []*server, _ books) error {
 	for end := time.Now().Add(calm); len(p.doubtful) > 0; {
 		if time.Now().After(end) {
@@ -112,7 +112,7 @@ func (p *patron) check(at *server, b books) error {
 	return p.visitor.requireCredit(p.c.at(at), b, p.sure)
 }
 
-// requireCredit complains unless both the log and an instance show that an account has so much credit left.
+// requireCredit returns an error unless both the log and an instance show the given remaining credit.
 func (v visitor) requireCredit(c customer, b books, characters int64) error {
 	left := int64(0)
 	for _, period := range b.periods {
@@ -121,11 +121,11 @@ func (v visitor) requireCredit(c customer, b books, characters int64) error {
 		}
 	}
 	if left != characters {
-		return fmt.Errorf("%s has %d characters of credit in the log and not %d", c.id, left, characters)
+		return fmt.Errorf("%s has %d characters of credit in the log, want %d", c.id, left, characters)
 	}
 	answer, err := v.ask(c.request(http.MethodGet, "/v1/account", nil))
 	if err != nil || answer.status != http.StatusOK {
-		return fmt.Errorf("the account %s is answered with %d %v", c.id, answer.status, err)
+		return fmt.Errorf("the account %s returns %d %v", c.id, answer.status, err)
 	}
 	var shown struct {
 		Usage struct {
@@ -136,7 +136,7 @@ func (v visitor) requireCredit(c customer, b books, characters int64) error {
 		return err
 	}
 	if shown.Usage.Credit != characters {
-		return fmt.Errorf("%s is shown %d characters of credit and not %d", c.id, shown.Usage.Credit, characters)
+		return fmt.Errorf("%s is shown %d characters of credit, want %d", c.id, shown.Usage.Credit, characters)
 	}
 	return nil
 }

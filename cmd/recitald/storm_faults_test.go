@@ -13,20 +13,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fault is something that happens to a part, for a while.
+// fault is a temporary failure of a part.
 type fault struct {
 	name  string
 	begin func(r *rand.Rand) remedy
 }
 
-// remedy is how a fault ends, where it does not end by itself: what is in the way is removed from all parts before any
-// is started.
+// remedy ends a fault. All faults are healed before any part is started.
 type remedy struct{ heal, start func() }
 
-// signal sends a signal to processes, some of which may have ended.
+// signal sends a signal to processes, which may have ended.
 func signal(signal syscall.Signal, pids ...int) {
 	for _, pid := range pids {
-		if pid > 1 { // 0 is this process and its group
+		if pid > 1 { // 0 would be this process's group
 			_ = syscall.Kill(pid, signal)
 		}
 	}
@@ -95,7 +94,7 @@ func ofPostgres(postmaster func() int) []fault {
 			}
 			return pids
 		}),
-		killing("a backend of Postgres", func(r *rand.Rand) []int { // all others end with it
+		killing("a backend of Postgres", func(r *rand.Rand) []int { // Postgres then ends all others, too
 			var backends []int
 			for _, p := range childrenOf(postmaster()) {
 				if strings.Contains(p.args[0], "[local]") {

@@ -19,9 +19,8 @@ import (
 	"github.com/recital-tts/recital/internal/standins/hostingplatform"
 )
 
-// webmaster promises for hosting: once all is calm and what was last wanted of each project is answered, exactly the
-// projects that are to have a key have one, in one variable, which is one of the account's, and the account has no
-// other.
+// webmaster checks hosting: after the last change of each project is answered, exactly the wanted projects have a key
+// of the account, each in one variable, and the account has no other keys for projects.
 type webmaster struct {
 	visitor
 	platform   *hostingplatform.Platform
@@ -51,7 +50,7 @@ func (p *webmaster) work(at *server, r *rand.Rand) error {
 	return p.change(at, site, !p.wanted[site])
 }
 
-// connect exchanges a code. One that was spent in vain is replaced, as the owner would.
+// connect exchanges a code. Like an owner, it replaces a code that was used up by a failed request.
 func (p *webmaster) connect(at *server) error {
 	answer, err := p.post(at, "projects", url.Values{"config_id": {p.config}, "code": {p.code}})
 	switch {
@@ -89,7 +88,7 @@ func (p *webmaster) change(at *server, site string, has bool) error {
 func (p *webmaster) settle(at []*server, _ books) error {
 	for end := time.Now().Add(calm); ; time.Sleep(20 * pause) {
 		if time.Now().After(end) {
-			return fmt.Errorf("nobody answers what is wanted of %v, connected: %v", p.doubtful, p.code == "")
+			return fmt.Errorf("the changes of %v are never answered, connected: %v", p.doubtful, p.code == "")
 		}
 		if p.code != "" {
 			if err := p.connect(at[0]); err != nil {
@@ -123,12 +122,12 @@ func (p *webmaster) check(at *server, b books) error {
 			has, onPlatform = append(has, site), append(onPlatform, account.HashAPIKey(v.Value))
 			if answer, err := p.ask(customer{server: at, key: v.Value}.request(http.MethodGet, "/v1/account",
 				nil)); err != nil || answer.status != http.StatusOK {
-				return fmt.Errorf("the key in %s is answered with %d %v", site, answer.status, err)
+				return fmt.Errorf("the key in %s gets %d %v", site, answer.status, err)
 			}
 		}
 	}
 	for _, key := range b.accounts[p.account.id].Keys {
-		if len(key.SealedName) > 0 { // that of its project
+		if len(key.SealedName) > 0 { // a key of a project
 			ofAccount = append(ofAccount, key.Hash)
 		}
 	}
@@ -136,20 +135,19 @@ func (p *webmaster) check(at *server, b books) error {
 		slices.Sort(list)
 	}
 	if !slices.Equal(has, wanted) || !slices.Equal(onPlatform, ofAccount) {
-		return fmt.Errorf("the projects %v have keys, and %v are to have some; the account %s has %d for them", has, wanted,
+		return fmt.Errorf("the projects %v have keys, want %v; the account %s has %d keys of projects", has, wanted,
 			p.account.id, len(ofAccount))
 	}
 	return nil
 }
 
-func (p *webmaster) customers() []customer { return nil } // whose answers differ while its keys change
+func (p *webmaster) customers() []customer { return nil } // the answers differ while keys change
 
 func (p *webmaster) String() string {
 	return fmt.Sprintf("webmaster: %d changes, %d of them unanswered", p.changes, p.unanswered)
 }
 
-// host has a hosting platform for the storm, over TLS if the instances are to trust it as they trust the till. It
-// returns the flags of an instance that uses it.
+// host starts a hosting platform, over TLS if secure, and returns the flags of an instance that uses it.
 func (w *world) host(t *testing.T, secure bool) []string {
 	t.Helper()
 	platform, flags := openPlatform(t)
@@ -159,7 +157,7 @@ func (w *world) host(t *testing.T, secure bool) []string {
 	}
 	to, err := url.Parse(platform.URL())
 	require.NoError(t, err)
-	front := httptest.NewTLSServer(httputil.NewSingleHostReverseProxy(to)) // with the certificate of all such servers
+	front := httptest.NewTLSServer(httputil.NewSingleHostReverseProxy(to)) // all such servers have the same certificate
 	t.Cleanup(front.Close)
 	return append(flags, "--hosting-url="+front.URL)
 }

@@ -8,11 +8,12 @@ import (
 	"syscall"
 )
 
-// speaker promises for the ledger: what was surely spoken is billed, and nothing that was not spoken.
+// speaker checks the ledger: the billed characters are at least those of complete replies, and at most those of all
+// replies.
 type speaker struct {
 	visitor
 	c              customer
-	sure, possible int64          // characters of replies that ended cleanly, and of those that were cut
+	sure, possible int64          // characters of complete and of interrupted replies
 	outcomes       map[string]int // replies, by status
 }
 
@@ -29,7 +30,7 @@ func (p *speaker) work(at *server, r *rand.Rand) error {
 
 func (p *speaker) speak(at *server, s speech) error { return p.count(p.c.at(at).try(p.client, s)) }
 
-// count records what a reply promises.
+// count records the characters of a reply.
 func (p *speaker) count(a attempt) error {
 	s := a.speech
 	switch {
@@ -43,7 +44,7 @@ func (p *speaker) count(a attempt) error {
 	case a.status == 0 || a.status == http.StatusOK:
 		p.outcomes["cut"]++
 		p.possible += s.characters
-	default: // of a refusal nothing is billed
+	default: // refusals are not billed
 		p.outcomes[fmt.Sprint(a.status)]++
 	}
 	return nil
@@ -54,12 +55,12 @@ func (p *speaker) settle([]*server, books) error { return nil }
 func (p *speaker) check(at *server, b books) error {
 	billed := b.charactersOf(p.c.id)
 	if billed < p.sure || billed > p.sure+p.possible {
-		return fmt.Errorf("%s is billed %d characters; %d were surely and %d possibly spoken", p.c.id, billed, p.sure,
+		return fmt.Errorf("%s is billed %d characters, want at least %d and at most %d more", p.c.id, billed, p.sure,
 			p.possible)
 	}
 	shown, err := p.usage(p.c.at(at))
 	if err == nil && shown != billed {
-		err = fmt.Errorf("%s is shown %d characters; %d are billed", p.c.id, shown, billed)
+		err = fmt.Errorf("%s is shown %d characters, but billed %d", p.c.id, shown, billed)
 	}
 	return err
 }
@@ -73,7 +74,7 @@ func (p *speaker) String() string {
 // freeCharacters is the quota of a free account.
 const freeCharacters = 15_000
 
-// spender promises for the ledger: a quota is spent to the last character, and not overspent.
+// spender checks quotas: a quota can be used to the last character, and not exceeded.
 type spender struct{ *speaker }
 
 func newSpender(at *server, v visitor) spender {
@@ -84,7 +85,7 @@ func (p spender) work(at *server, r *rand.Rand) error {
 	return p.speak(at, speech{bytesRoute, "mp3", int64(10 + r.IntN(200))})
 }
 
-// settle spends what is left, and then no more, on every instance.
+// settle uses up the quota, and checks that every instance refuses more.
 func (p spender) settle(at []*server, b books) error {
 	used := b.charactersOf(p.c.id)
 	for i := 0; used < freeCharacters; i++ {
@@ -98,7 +99,7 @@ func (p spender) settle(at []*server, b books) error {
 	}
 	for _, one := range at {
 		if a := p.c.at(one).try(p.client, speech{bytesRoute, "mp3", 1}); a.status != http.StatusPaymentRequired {
-			return fmt.Errorf("%s may overspend: %d", p.c.id, a.status)
+			return fmt.Errorf("%s can exceed its quota: %d", p.c.id, a.status)
 		}
 	}
 	return nil
@@ -106,7 +107,7 @@ func (p spender) settle(at []*server, b books) error {
 
 func (p spender) check(at *server, b books) error {
 	if billed := b.charactersOf(p.c.id); billed != freeCharacters {
-		return fmt.Errorf("%s is billed %d characters of %d", p.c.id, billed, freeCharacters)
+		return fmt.Errorf("%s is billed %d characters, want %d", p.c.id, billed, freeCharacters)
 	}
 	return p.speaker.check(at, b)
 }

@@ -17,19 +17,18 @@ import (
 // stormVoice is the id of the installed voice.
 const stormVoice = "toy"
 
-// reciter promises for installed voices: as for the ledger, and a reply is the same each time, whole or cut, whatever
-// happens to the processes that make it. Places are given back.
+// reciter checks installed voices: a reply is the same each time, or a prefix if it is cut, and no place is lost.
 type reciter struct {
 	*speaker
-	installed bool   // the voice is; without it, this is a speaker as any other
-	whole     []byte // the first reply that was
+	installed bool   // without the voice this is a plain speaker
+	whole     []byte // the first complete reply
 }
 
-// newReciter installs the voice, unless it is.
+// newReciter installs the voice unless it is installed.
 func newReciter(t *testing.T, at *server, v visitor) *reciter {
 	t.Helper()
 	if _, err := neuraltest.Library(); err != nil {
-		t.Logf("NEURAL VOICES ARE NOT IN THE STORM, for want of ONNX Runtime: %v", err)
+		t.Logf("NEURAL VOICES ARE NOT IN THE STORM without ONNX Runtime: %v", err)
 		return &reciter{speaker: newSpeaker(at, v)}
 	}
 	if !bytes.Contains(at.recitalctl("voices", "list"), []byte(stormVoice)) {
@@ -52,7 +51,7 @@ func (p *reciter) work(at *server, _ *rand.Rand) error {
 	if err := p.count(a); err != nil || !a.clean() {
 		return err
 	}
-	if a.warning != "" { // another voice has spoken, where this one was not loaded again yet
+	if a.warning != "" { // another voice was used, because this one was not loaded yet
 		p.outcomes["substituted"]++
 		return nil
 	}
@@ -61,7 +60,7 @@ func (p *reciter) work(at *server, _ *rand.Rand) error {
 		p.whole = a.body
 	}
 	if !bytes.Equal(p.whole, a.body) {
-		return fmt.Errorf("%s heard %d bytes, and other %d before", p.c.id, len(a.body), len(p.whole))
+		return fmt.Errorf("%s received %d bytes that differ from the earlier %d", p.c.id, len(a.body), len(p.whole))
 	}
 	return nil
 }
@@ -71,7 +70,7 @@ func (p *reciter) check(at *server, b books) error {
 		return p.speaker.check(at, b)
 	}
 	if taken := at.figure("recital_neural_streams"); taken != 0 {
-		return fmt.Errorf("%g streams have a place, and nobody listens", taken)
+		return fmt.Errorf("%g streams have a place without a client", taken)
 	}
 	return p.speaker.check(at, b)
 }

@@ -11,17 +11,17 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// witness promises for reads: no instance shows an older state than it has shown, or has promised with the reply to a
-// write; and whoever sends the position of a write sees the write, on any instance.
+// witness checks reads: an instance never shows an older state than before, or than after a write that it has answered.
+// With a write's position, a read on any instance shows the write.
 type witness struct {
 	*speaker
-	shown    map[*server]sight // by instance, until it is started again
-	position string            // of the last write whose reply has a position, "" before
-	written  int64             // characters that are billed at that position, at least
+	shown    map[*server]sight // by instance, until its restart
+	position string            // of the last write with a position, "" before
+	written  int64             // the minimum of billed characters at that position
 	reads    int
 }
 
-// sight is the least that an instance may show.
+// sight is the oldest state that an instance may show.
 type sight struct {
 	position   eventlog.Position
 	characters int64
@@ -63,7 +63,7 @@ func (p *witness) write(at *server, characters int64) error {
 	return nil
 }
 
-// read reads the account, with a position that it must show if that is not "".
+// read reads the account, at a minimum position unless that is "".
 func (p *witness) read(at *server, position string) error {
 	var headers []string
 	if position != "" {
@@ -73,7 +73,7 @@ func (p *witness) read(at *server, position string) error {
 	answer, err := p.ask(p.c.at(at).request(http.MethodGet, "/v1/account", nil, headers...))
 	switch {
 	case err == nil && answer.status >= 400 && answer.status < 500:
-		return fmt.Errorf("a read of %s is answered with %d: %s", p.c.id, answer.status, answer.text())
+		return fmt.Errorf("a read of %s returns %d: %s", p.c.id, answer.status, answer.text())
 	case err != nil || answer.status != http.StatusOK:
 		return nil
 	}
@@ -83,10 +83,10 @@ func (p *witness) read(at *server, position string) error {
 	}
 	now, err := sightOf(answer)
 	if err != nil {
-		return fmt.Errorf("a read of %s cannot be understood: %w", p.c.id, err)
+		return fmt.Errorf("a read of %s cannot be parsed: %w", p.c.id, err)
 	}
 	if now.position.Compare(least.position) < 0 || now.characters < least.characters {
-		return fmt.Errorf("a read of %s at %s steps back from %v to %v", p.c.id, at.address, least, now)
+		return fmt.Errorf("a read of %s at %s goes back from %v to %v", p.c.id, at.address, least, now)
 	}
 	p.shown[at] = now
 	return nil

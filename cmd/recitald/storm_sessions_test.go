@@ -14,15 +14,15 @@ import (
 	"github.com/google/uuid"
 )
 
-// host promises for sign-in and sessions: who has signed in stays so until the session or the account is ended, and the
-// cookie is worth nothing after that. An account that was closed never comes back.
+// host checks sessions: a cookie is valid until its session is ended or its account closed, and never after that. A
+// closed account is never reopened.
 type host struct {
 	visitor
-	public   string // the public URL of the instances, "" where it is the address of each
-	name     string // of its guests, who are nobody else's
+	public   string // the public URL of the instances, "" if each has its address
+	name     string // a part of its guests' addresses, different from other hosts'
 	here     []guest
 	gone     []goneGuest
-	doubtful int // guests whose leaving was not confirmed
+	doubtful int // guests with an unconfirmed end
 	closed   map[string]bool
 }
 
@@ -68,7 +68,7 @@ func (p *host) work(at *server, r *rand.Rand) error {
 	return nil
 }
 
-// asGuest asks as a page of the service does.
+// asGuest makes a request like a page of the service.
 func (p *host) asGuest(at *server, g guest, method, path string) (reply, error) {
 	request, err := http.NewRequest(method, at.address+path, nil)
 	if err != nil {
@@ -79,7 +79,7 @@ func (p *host) asGuest(at *server, g guest, method, path string) (reply, error) 
 	return p.ask(request)
 }
 
-// welcome signs one of a few people in. Whatever cuts that short, the next sign-in completes it.
+// welcome signs in one of a few people. The next sign-in completes an interrupted one.
 func (p *host) welcome(at *server, r *rand.Rand) error {
 	cookie := p.signIn(at, fmt.Sprintf("%d-%s@example.com", r.IntN(5), p.name))
 	if cookie == "" {
@@ -91,13 +91,13 @@ func (p *host) welcome(at *server, r *rand.Rand) error {
 		return nil
 	}
 	if p.closed[who.ID] {
-		return fmt.Errorf("somebody has signed in to %s, which is closed", who.ID)
+		return fmt.Errorf("a sign-in leads to the closed account %s", who.ID)
 	}
 	p.here = append(p.here, guest{who.ID, cookie})
 	return nil
 }
 
-// signIn returns the cookie of a session, "" where something has failed on the way.
+// signIn returns the cookie of a new session, "" if a step has failed.
 func (p *host) signIn(at *server, email string) string {
 	public := cmp.Or(p.public, at.address)
 	begun, browser := p.step(at.address+"/auth/oauth/login?provider=idp_1&redirect="+url.QueryEscape(public+"/docs"), "",
@@ -107,7 +107,7 @@ func (p *host) signIn(at *server, email string) string {
 	return strings.TrimPrefix(session, "svc-session=")
 }
 
-// step asks for an address with a cookie, and returns where it leads to and the cookie that it sets.
+// step requests an address with a cookie, and returns the redirect's location and the cookie that it sets.
 func (p *host) step(address, cookie string, form url.Values) (location, set string) {
 	method := http.MethodGet
 	if form != nil {
@@ -124,12 +124,12 @@ func (p *host) step(address, cookie string, form url.Values) (location, set stri
 		return "", ""
 	}
 	if cookies := answer.header.Values("Set-Cookie"); len(cookies) > 0 {
-		set, _, _ = strings.Cut(cookies[len(cookies)-1], ";") // the one before it clears what the sign-in has left
+		set, _, _ = strings.Cut(cookies[len(cookies)-1], ";") // earlier ones clear the sign-in's cookies
 	}
 	return answer.header.Get("Location"), set
 }
 
-// sendOff ends the session of a guest, all those of the guest's account, or the account.
+// sendOff ends a guest's session, all sessions of the account, or the account.
 func (p *host) sendOff(at *server, r *rand.Rand) {
 	if len(p.here) < 3 {
 		return
@@ -164,7 +164,7 @@ func (p *host) sendOff(at *server, r *rand.Rand) {
 
 func (p *host) settle([]*server, books) error {
 	if len(p.here)+len(p.gone)+p.doubtful == 0 {
-		return errors.New("nobody has signed in")
+		return errors.New("no sign-in has succeeded")
 	}
 	return nil
 }
@@ -178,18 +178,18 @@ func (p *host) check(at *server, b books) error {
 	for _, g := range p.gone {
 		if answer, err := p.asGuest(at, g.guest, http.MethodGet, "/v1/account"); err != nil ||
 			answer.status != http.StatusUnauthorized {
-			return fmt.Errorf("the ended session of %s is answered with %d %v", g.account, answer.status, err)
+			return fmt.Errorf("the ended session of %s gets %d %v", g.account, answer.status, err)
 		}
 	}
 	for id := range p.closed {
 		if !b.accounts[id].Closed() {
-			return fmt.Errorf("the account %s was closed, and is open in the log", id)
+			return fmt.Errorf("the closed account %s is open in the log", id)
 		}
 	}
 	return nil
 }
 
-// customers are none: guests have no keys.
+// customers returns none, because guests have no keys.
 func (p *host) customers() []customer { return nil }
 
 func (p *host) String() string {

@@ -15,21 +15,21 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 )
 
-// skipper promises for skips: once an event is skipped that may have revoked a key, the key is refused until an
-// operator has confirmed that it did not, and everything goes on without the event.
+// skipper checks skips: after an event that may have revoked a key is skipped, the key is refused until an operator
+// confirms that it is valid.
 type skipper struct {
 	visitor
 	c         customer
 	log       func() esdb.Config
 	event     uuid.UUID
 	revision  *uint64   // of the event in the account's stream; nil until the log has it
-	since     time.Time // when the skip was acknowledged
-	refused   int       // how often the key was refused since
+	since     time.Time // the time of the skip's acknowledgement
+	refused   int       // the number of refusals since then
 	confirm   bool      // the confirmation was sent
 	confirmed bool      // and acknowledged
 }
 
-// refusedOften is how many refusals are enough before the skip is confirmed.
+// refusedOften is the number of refusals before the skip is confirmed.
 const refusedOften = 20
 
 func newSkipper(w *world, at *server, v visitor) *skipper {
@@ -53,16 +53,16 @@ func (p *skipper) work(at *server, r *rand.Rand) error {
 	switch {
 	case err != nil:
 	case answer.status == http.StatusUnauthorized:
-		return fmt.Errorf("%s, whose key was not revoked, is answered with 401", p.c.id)
+		return fmt.Errorf("%s gets 401 with a valid key", p.c.id)
 	case answer.status == http.StatusOK && !p.confirm && asked.Sub(p.since) > revocationTakes:
-		return fmt.Errorf("%s is admitted, though a skipped event may have revoked its key", p.c.id)
+		return fmt.Errorf("%s is admitted, although a skipped event may have revoked its key", p.c.id)
 	case answer.status == http.StatusServiceUnavailable:
 		p.refused++
 	}
 	return nil
 }
 
-// spoil appends an event of a type that is not known, and remembers its revision once the log has it.
+// spoil appends an event of an unknown type and records its revision once it is in the log.
 func (p *skipper) spoil() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -89,7 +89,7 @@ func (p *skipper) spoil() {
 	}
 }
 
-// act sends a command of an operator with a reason. done is false where there was no answer, or none that says so.
+// act sends an operator's command with a reason. done is false unless the answer confirms it.
 func (p *skipper) act(at *server, path string, body any) (done bool, err error) {
 	sent, _ := json.Marshal(body)
 	request, err := http.NewRequest(http.MethodPost, at.admin+path, bytes.NewReader(sent))
@@ -104,7 +104,7 @@ func (p *skipper) act(at *server, path string, body any) (done bool, err error) 
 	case failed != nil || answer.status >= 500:
 		return false, nil
 	case answer.status != http.StatusOK:
-		return false, fmt.Errorf("%s is answered with %d: %s", path, answer.status, answer.text())
+		return false, fmt.Errorf("%s returns %d: %s", path, answer.status, answer.text())
 	}
 	return true, nil
 }
@@ -118,7 +118,7 @@ func (p *skipper) skip(at *server) error {
 	return err
 }
 
-// confirmSkip may reach an instance that has not heard of the skip yet, because the log is slow there.
+// confirmSkip may reach an instance that has not read the skip yet.
 func (p *skipper) confirmSkip(at *server) (err error) {
 	p.confirm = true
 	p.confirmed, err = p.act(at, "/admin/skips/"+p.event.String()+"/confirm", struct{}{})
@@ -146,7 +146,7 @@ func (p *skipper) settle(at []*server, _ books) error {
 func (p *skipper) check(at *server, _ books) error {
 	answer, err := p.ask(p.c.at(at).request(http.MethodGet, "/v1/account", nil))
 	if err != nil || answer.status != http.StatusOK {
-		return fmt.Errorf("%s, whose skipped event is confirmed, is answered with %d %v", p.c.id, answer.status, err)
+		return fmt.Errorf("%s gets %d %v after the confirmation of its skipped event", p.c.id, answer.status, err)
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/fasthttp/websocket"
 )
 
-// talker promises for sockets: what a flush acknowledges was spoken and is billed, and nothing that was not sent.
+// talker checks sockets: acknowledged flushes are synthesised and billed, and only sent text is billed.
 type talker struct{ *speaker }
 
 func newTalker(at *server, v visitor) talker { return talker{newSpeakerOn("pro", at, v)} }
@@ -31,7 +31,7 @@ func (p talker) work(at *server, r *rand.Rand) error {
 	return err
 }
 
-// converse returns how the session has ended. An error is a broken promise.
+// converse returns the outcome of the session. An error is a broken promise.
 func (p talker) converse(k *talk, r *rand.Rand) (outcome string, err error) {
 	if k.ws.WriteJSON(order{"X-API-Key": p.c.key, "lmnt-version": "1.1", "voice": "leah", "format": "pcm_s16le"}) != nil {
 		return "cut", nil
@@ -55,12 +55,12 @@ func (p talker) converse(k *talk, r *rand.Rand) (outcome string, err error) {
 		if _, err := k.frame(); websocket.IsCloseError(err, websocket.CloseNormalClosure) {
 			return "whole", nil
 		} else if err != nil {
-			return "cut", nil // after all that was promised
+			return "cut", nil // after all acknowledgements
 		}
 	}
 }
 
-// flush has a text spoken that is sent in pieces, and reports whether that was acknowledged. From the first piece on it
+// flush sends a text in pieces with a flush, and reports whether it was acknowledged. From the first piece on the text
 // may be billed.
 func (p talker) flush(k *talk, text string, r *rand.Rand) bool {
 	runes := []rune(text)
@@ -91,7 +91,7 @@ func (p talker) flush(k *talk, text string, r *rand.Rand) bool {
 // frame is take with the patience of a storm.
 func (k *talk) frame() (kind string, err error) { return k.takeWithin(stormPatience) }
 
-// requireKeyKept complains of a session that ends because of its key, which nobody has revoked.
+// requireKeyKept returns an error if the session's valid key was refused.
 func (p talker) requireKeyKept(k *talk) error {
 	if k.fault == "authentication_error" {
 		return fmt.Errorf("the key of %s was refused on a socket", p.c.id)

@@ -18,23 +18,22 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// promise is what a slice promises to its clients, whatever happens to the processes, links and disks below it. A
-// promise is a client at work with accounts of its own. Each slice has its promises in a file, and a line in
-// everyPromise.
+// promise is a client with its own accounts that checks what a slice promises during faults of processes, links and
+// disks. Each slice has a file and a line in everyPromise.
 type promise interface {
-	// work makes a request to an instance and remembers what the reply promises. An error is a broken promise.
+	// work makes a request to an instance and records the reply. An error is a broken promise.
 	work(at *server, r *rand.Rand) error
-	// settle makes the last requests, when all is calm and nothing is reserved; read models may be late.
+	// settle makes the last requests, after the faults, when no reservation is open. Read models may be late.
 	settle(at []*server, b books) error
-	// check reports whether an instance shows what was promised, and no more than that.
+	// check returns an error unless an instance shows exactly the recorded state.
 	check(at *server, b books) error
-	// customers returns the accounts whose answers are the same everywhere.
+	// customers returns the accounts that have the same answers on every instance.
 	customers() []customer
-	// String sums the work up.
+	// String summarises the work.
 	String() string
 }
 
-// everyPromise returns the clients at work, whose accounts are opened on the first instance.
+// everyPromise returns all clients, with accounts opened on the first instance.
 func everyPromise(w *world, v visitor) []promise {
 	at := w.instances[0].server()
 	return []promise{
@@ -55,11 +54,11 @@ func everyPromise(w *world, v visitor) []promise {
 	}
 }
 
-// stormLongestStream is short, so that reservations which nobody settles expire soon.
+// stormLongestStream is short, so that unsettled reservations expire soon.
 const stormLongestStream = 10 * time.Second
 
-// TestStorm has clients at work while processes are killed and frozen, a disk is full and a link is slow. Nothing that
-// was acknowledged may be lost, nothing billed that was not spoken, no revoked key accepted, no quota overspent.
+// TestStorm runs clients while processes are killed and frozen, a disk is full and links are slow. No acknowledged
+// write may be lost, no undelivered text billed, no revoked key accepted, and no quota exceeded.
 func TestStorm(t *testing.T) {
 	minutes, err := strconv.ParseFloat(os.Getenv("RECITAL_STORM"), 64)
 	if err != nil {
@@ -72,7 +71,7 @@ func TestStorm(t *testing.T) {
 	t.Run("two instances on one store", func(t *testing.T) { runStorm(t, sharedWorld, seed, length) })
 }
 
-// storm is a world and what happens in it.
+// storm is a world with the clients and the faults that struck it.
 type storm struct {
 	*world
 	promises []promise
@@ -98,7 +97,7 @@ func (s *storm) say(format string, a ...any) {
 	s.t.Logf("%6.1fs  %s", time.Since(s.began).Seconds(), fmt.Sprintf(format, a...))
 }
 
-// startClients has each promise work on instances at random, until stop is called.
+// startClients runs each promise on random instances until stop is called.
 func (s *storm) startClients(seed uint64) (stop func()) {
 	var running sync.WaitGroup
 	stopped := make(chan struct{})
@@ -123,7 +122,7 @@ func (s *storm) startClients(seed uint64) (stop func()) {
 	return stop
 }
 
-// rage lets faults happen, some of them two at once, with the whole world well at the end.
+// rage causes faults, sometimes two at once, and ends with all of them healed.
 func (s *storm) rage(r *rand.Rand, length time.Duration) {
 	for end := time.Now().Add(length); time.Now().Before(end); {
 		time.Sleep(between(r, 100*time.Millisecond, 3*time.Second))
@@ -154,7 +153,7 @@ func (s *storm) strike(i int, r *rand.Rand) remedy {
 	return f.begin(r)
 }
 
-// requireKept requires, when all is calm, what was promised: on every instance, and again after a rebuild.
+// requireKept checks all promises on every instance, before and after a rebuild.
 func (s *storm) requireKept() {
 	var at []*server
 	for _, i := range s.instances {
@@ -173,14 +172,14 @@ func (s *storm) requireKept() {
 	s.requireAnswers(at)
 	before := s.answers(at[0])
 	at[0].recitalctl("projections", "rebuild", "--all", "--promote", "--format", "json")
-	s.say("the read models were built again")
+	s.say("the read models were rebuilt")
 	s.requireAnswers(at)
 	for _, one := range at {
 		require.Equal(s.t, before, s.answers(one))
 	}
 }
 
-// requireAnswers waits until every instance shows what was promised.
+// requireAnswers waits until every instance keeps every promise.
 func (s *storm) requireAnswers(at []*server) {
 	s.eventually("every promise is kept", func() error {
 		b := foldLog(s.t, s.log())
@@ -195,10 +194,10 @@ func (s *storm) requireAnswers(at []*server) {
 	})
 }
 
-// calm is more than a service needs until nobody waits for anything any more: reservations expire, projectors catch up.
+// calm is longer than a service needs to settle after faults: reservations expire, and read models catch up.
 const calm = 3 * time.Minute
 
-// eventually waits until a condition has no complaint.
+// eventually waits until a condition returns no error.
 func (s *storm) eventually(what string, condition func() error) {
 	s.t.Helper()
 	var err error
@@ -211,7 +210,7 @@ func (s *storm) eventually(what string, condition func() error) {
 	require.NoError(s.t, err, what)
 }
 
-// answers returns what an instance answers to each account.
+// answers returns an instance's answers to each account.
 func (s *storm) answers(at *server) map[string]string {
 	all := map[string]string{}
 	for _, p := range s.promises {
@@ -241,14 +240,14 @@ func (s *storm) sumUp(seed uint64) {
 // visitor makes requests that may fail in any way.
 type visitor struct{ client *http.Client }
 
-// stormPatience ends requests to instances that do not answer.
+// stormPatience is the time limit of requests.
 const stormPatience = 20 * time.Second
 
 func newVisitor() visitor {
 	return visitor{&http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}, Timeout: stormPatience}}
 }
 
-// ask returns the reply, whatever its status.
+// ask returns the reply with any status.
 func (v visitor) ask(request *http.Request) (reply, error) {
 	response, err := v.client.Do(request)
 	if err != nil {
@@ -259,14 +258,14 @@ func (v visitor) ask(request *http.Request) (reply, error) {
 	return reply{status: response.StatusCode, header: response.Header, body: body}, err
 }
 
-// usage returns the characters that an instance shows to an account.
+// usage returns the characters that an instance shows.
 func (v visitor) usage(c customer) (characters int64, err error) {
 	answer, err := v.ask(c.request(http.MethodGet, "/v1/account", nil))
 	if err != nil {
 		return 0, err
 	}
 	if answer.status != http.StatusOK {
-		return 0, fmt.Errorf("the account %s is answered with %d %s", c.id, answer.status, answer.text())
+		return 0, fmt.Errorf("the account %s returns %d %s", c.id, answer.status, answer.text())
 	}
 	var account struct {
 		Usage struct {

@@ -9,16 +9,16 @@ import (
 	"testing"
 )
 
-// impresario promises for voices: a voice that a reply has named is there until it is deleted, becomes ready, and says
-// a text always in the same way; a request that is repeated with its key makes no second one; and a voice that was
-// deleted says nothing any more. It has one voice at a time, because making one costs seconds.
+// impresario checks voices: a voice exists until it is deleted, becomes ready, and is deterministic. A request that is
+// repeated with its key creates no second voice, and a deleted voice cannot be used. It has one voice at a time,
+// because creating one takes seconds.
 type impresario struct {
 	visitor
 	c         customer
 	recording []byte
 	voice     string // "" while there is none
-	key       string // of the request that makes it; changes with each voice
-	said      []byte // by the voice; nil before it was ready
+	key       string // of the request that creates it; different for each voice
+	said      []byte // the voice's audio; nil before it is ready
 	deleting  bool   // a deletion was not confirmed
 	gone      []string
 	spoken    int
@@ -54,7 +54,7 @@ func (p *impresario) work(at *server, r *rand.Rand) error {
 	return nil
 }
 
-// make has the voice made. A request that is not answered is repeated.
+// make creates the voice. It repeats an unanswered request.
 func (p *impresario) make(at *server) error {
 	request := p.c.at(at).upload([][]byte{p.recording}, "name", "Storm")
 	request.Header.Set("Idempotency-Key", p.key)
@@ -64,7 +64,7 @@ func (p *impresario) make(at *server) error {
 		answer.status == http.StatusConflict:
 		return nil
 	case answer.status != http.StatusOK:
-		return fmt.Errorf("a voice is not made: %d %s", answer.status, answer.text())
+		return fmt.Errorf("a voice is not created: %d %s", answer.status, answer.text())
 	}
 	var v ownVoice
 	if err := json.Unmarshal(answer.body, &v); err != nil {
@@ -74,7 +74,7 @@ func (p *impresario) make(at *server) error {
 	return nil
 }
 
-// speak has the voice say a text, which it does as before.
+// speak synthesises a text and compares the audio with the first one.
 func (p *impresario) speak(at *server) error {
 	answer, err := p.ask(p.c.at(at).request(http.MethodPost, detailedRoute,
 		order{"text": "So foul and fair a day.", "voice": p.voice, "format": "pcm_s16le", "seed": 7}.encode()))
@@ -82,7 +82,7 @@ func (p *impresario) speak(at *server) error {
 	case err != nil, answer.status >= 500, answer.status == http.StatusTooManyRequests:
 		return nil
 	case answer.status == http.StatusConflict && p.said == nil && answer.header.Get("Retry-After") != "":
-		return nil // it is being made
+		return nil // it is not ready yet
 	case answer.status != http.StatusOK:
 		return fmt.Errorf("the voice %s does not speak: %d %s", p.voice, answer.status, answer.text())
 	}
@@ -94,7 +94,7 @@ func (p *impresario) speak(at *server) error {
 	case p.said == nil:
 		p.said = sound
 	case !bytes.Equal(p.said, sound):
-		return fmt.Errorf("the voice %s speaks otherwise than before", p.voice)
+		return fmt.Errorf("the voice %s has other audio than before", p.voice)
 	}
 	p.spoken++
 	return nil
@@ -117,16 +117,16 @@ func (p *impresario) delete(at *server) error {
 	return nil
 }
 
-// requireGone complains when a voice that was deleted speaks.
+// requireGone returns an error if a deleted voice speaks.
 func (p *impresario) requireGone(at *server, id string) error {
 	answer, err := p.ask(p.c.at(at).request(http.MethodPost, bytesRoute, order{"text": "Out.", "voice": id}.encode()))
 	if err == nil && answer.status == http.StatusOK {
-		return fmt.Errorf("the voice %s speaks, which was deleted", id)
+		return fmt.Errorf("the deleted voice %s speaks", id)
 	}
 	return nil
 }
 
-// settle has the voice there, and ready.
+// settle waits until the voice is ready.
 func (p *impresario) settle(at []*server, _ books) error {
 	for p.deleting {
 		if err := p.delete(at[0]); err != nil {
@@ -158,12 +158,12 @@ func (p *impresario) check(at *server, _ books) error {
 	var listed []ownVoice
 	if err != nil || answer.status != http.StatusOK || json.Unmarshal(answer.body, &listed) != nil || len(listed) != 1 ||
 		listed[0].ID != p.voice {
-		return fmt.Errorf("%s has the voice %s, and is shown %d %s %v", p.c.id, p.voice, answer.status, answer.text(), err)
+		return fmt.Errorf("%s has the voice %s, but gets %d %s %v", p.c.id, p.voice, answer.status, answer.text(), err)
 	}
 	return nil
 }
 
-// customers has none: each check speaks.
+// customers returns none, because each check uses characters.
 func (p *impresario) customers() []customer { return nil }
 
 func (p *impresario) String() string {

@@ -32,18 +32,18 @@ import (
 	"github.com/recital-tts/recital/internal/standins/hostingplatform"
 )
 
-// world is a service with all its parts, and what may happen to them.
+// world is a service with all its parts and their faults.
 type world struct {
 	t         *testing.T
 	instances []*instance
 	faults    []fault
-	log       func() esdb.Config        // how a client reaches the log
-	public    string                    // the public URL of the instances; "": the address of each
+	log       func() esdb.Config        // of a client of the log
+	public    string                    // the public URL of the instances, "" if each has its address
 	till      *till                     // the payment provider
 	platform  *hostingplatform.Platform // the hosting platform
 }
 
-// instance is a recitald that is started again after its end, at another address.
+// instance is a recitald that is restarted after its end, at another address.
 type instance struct {
 	name   string
 	launch func() *server
@@ -58,7 +58,7 @@ func (i *instance) server() *server {
 	return i.now
 }
 
-// start starts a recitald, also after the end of an earlier one.
+// start starts or restarts the recitald.
 func (i *instance) start() {
 	s := i.launch()
 	i.mu.Lock()
@@ -69,7 +69,7 @@ func (i *instance) start() {
 // stormPublicURL is the address that instances in mode prod put into replies.
 const stormPublicURL = "https://recital.example"
 
-// embeddedWorld is one recitald with everything that it brings along.
+// embeddedWorld is one recitald with its embedded parts.
 func embeddedWorld(t *testing.T) *world {
 	data := dataFolder(t)
 	w := &world{t: t, till: openTill(t)}
@@ -88,7 +88,7 @@ func embeddedWorld(t *testing.T) *world {
 	return w
 }
 
-// sharedWorld is two instances on one event node, which is a process of its own behind a link, and one Postgres.
+// sharedWorld is two instances with one event node, in a separate process behind a link, and one Postgres.
 func sharedWorld(t *testing.T) *world {
 	node := startStormNode(t)
 	link := linkPostgres(t, pgtest.Empty(t).Config().ConnConfig)
@@ -122,18 +122,18 @@ func sharedWorld(t *testing.T) *world {
 	return w
 }
 
-// postmasterOf returns the main process of a server, which is the parent of its backends.
+// postmasterOf returns the main process of a Postgres, which is the parent of its backends.
 func postmasterOf(t *testing.T, connection string) int {
 	t.Helper()
 	c, err := pgx.Connect(t.Context(), connection)
 	require.NoError(t, err)
 	defer c.Close(t.Context())
 	backend, found := readProcess(int(c.PgConn().PID()))
-	require.True(t, found, "the backend is on this machine")
+	require.True(t, found, "the backend is not on this machine")
 	return backend.parent
 }
 
-// stormNode is an event node in a process of its own, behind a link.
+// stormNode is an event node in a separate process, behind a link.
 type stormNode struct {
 	t       *testing.T
 	folder  string
@@ -144,7 +144,7 @@ type stormNode struct {
 	input   io.Closer // the node ends with it
 }
 
-// What makes the test binary an event node: its folder and its address.
+// These environment variables make the test binary an event node with a folder and an address.
 const (
 	stormNodeFolder  = "RECITAL_TEST_STORM_NODE"
 	stormNodeAddress = "RECITAL_TEST_STORM_NODE_ADDR"
@@ -179,7 +179,7 @@ func startStormNode(t *testing.T) *stormNode {
 	return n
 }
 
-// newLink returns a link to an address, which may become slow.
+// newLink returns a link to an address, which can be made slow.
 func newLink(t *testing.T, address string) *toxiproxy.Proxy {
 	t.Helper()
 	zerolog.SetGlobalLevel(zerolog.Disabled) // toxics ignore the proxy's logger
@@ -223,7 +223,7 @@ func linkPostgres(t *testing.T, to *pgx.ConnConfig) postgresLink {
 	return postgresLink{proxy: proxy, url: address.String()}
 }
 
-// forward passes on what one sends to the other, until either has ended.
+// forward copies from one connection to the other until either has ended.
 func forward(to, from net.Conn) {
 	_, _ = io.Copy(to, from)
 	_ = to.Close()
@@ -252,13 +252,13 @@ func (n *stormNode) kill() {
 	_ = n.input.Close()
 }
 
-// tightDisk is a small file system, or nil where none can be mounted.
+// tightDisk is a small file system, or nil if none can be mounted.
 type tightDisk struct {
 	t      *testing.T
 	folder string
 }
 
-// stormDisk is enough for the log of a storm, and for the 128 MiB that the event node keeps free.
+// stormDisk is enough for the log of a storm and the 128 MiB that the event node keeps free.
 const stormDisk = "512m"
 
 func smallDisk(t *testing.T, folder string) *tightDisk {
@@ -274,7 +274,7 @@ func smallDisk(t *testing.T, folder string) *tightDisk {
 	return &tightDisk{t: t, folder: folder}
 }
 
-// fill takes all space; empty gives it back.
+// fill uses up all space. empty frees it.
 func (d *tightDisk) fill() {
 	f, err := os.Create(filepath.Join(d.folder, "others"))
 	require.NoError(d.t, err)
@@ -282,7 +282,7 @@ func (d *tightDisk) fill() {
 	var free syscall.Statfs_t
 	require.NoError(d.t, syscall.Statfs(d.folder, &free))
 	for left := int64(free.Bavail) * free.Bsize; left > 4096; left /= 2 {
-		_ = syscall.Fallocate(int(f.Fd()), 0, 0, sizeOf(f)+left) // what the log takes meanwhile is missing
+		_ = syscall.Fallocate(int(f.Fd()), 0, 0, sizeOf(f)+left) // the log may take some of it meanwhile
 	}
 }
 
@@ -296,7 +296,8 @@ func sizeOf(f *os.File) int64 {
 
 func (d *tightDisk) empty() { require.NoError(d.t, os.Remove(filepath.Join(d.folder, "others"))) }
 
-// stormFlags are those of every instance. Its clients show wrong credentials on purpose, all from one address.
+// stormFlags returns the flags of every instance. Clients send wrong credentials on purpose, all from one address, so
+// rates are not limited by address.
 func stormFlags() []string {
 	flags := []string{"--engines=2", "--codecs=2", "--longest-stream=" + stormLongestStream.String(), "--address-rate=0"}
 	if library, err := neuraltest.Library(); err == nil {
@@ -305,7 +306,7 @@ func stormFlags() []string {
 	return flags
 }
 
-// startStormProvider starts an identity provider that nothing happens to, and returns the flag that names it.
+// startStormProvider starts an identity provider without faults, and returns the flag for it.
 func startStormProvider(t *testing.T, folder string) (flag string) {
 	t.Helper()
 	ln, err := standins.Listen("127.0.0.1:0")

@@ -15,13 +15,13 @@ import (
 	"github.com/recital-tts/recital/internal/process/datafolder"
 )
 
-// Who runs systemctl start and then the doctor finds a service that serves: systemd waits until recitald says so. The
-// journal, which keeps for long what others may read, does not get the API key of the first start.
+// systemctl start waits until recitald reports that it serves. The first start's API key is not printed to the journal,
+// which others may read.
 func TestSystemdWaitsUntilRequestsAreServed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
-	folder, err := os.MkdirTemp("", "systemd-") // short: the path of a socket has 107 bytes at most
+	folder, err := os.MkdirTemp("", "systemd-") // a short path: that of a socket has at most 107 bytes
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(folder)) })
 	systemd, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(folder, "notify"), Net: "unixgram"})
@@ -31,7 +31,7 @@ func TestSystemdWaitsUntilRequestsAreServed(t *testing.T) {
 	s := &server{t: t, data: dataFolder(t), ended: make(chan struct{}), output: filepath.Join(folder, "journal"),
 		log: filepath.Join(folder, "stderr")}
 
-	// given a service whose standard output is the journal
+	// given a service with the journal as standard output
 	require.NoError(t, os.WriteFile(s.output, nil, 0o600))
 	var journal syscall.Stat_t
 	require.NoError(t, syscall.Stat(s.output, &journal))
@@ -50,11 +50,11 @@ func TestSystemdWaitsUntilRequestsAreServed(t *testing.T) {
 	require.NoError(t, response.Body.Close())
 	require.Equal(t, http.StatusOK, response.StatusCode)
 
-	// and the journal says where the key is, and not the key
+	// and the journal has the path of the key, but not the key
 	require.Contains(t, s.said(), filepath.Join(s.data, "dev-api-key"))
 	require.NotContains(t, s.said(), s.secret("dev-api-key"))
 
-	// and systemd knows why it ends
+	// and recitald notifies systemd of its end
 	s.interrupt()
 	require.Equal(t, "STOPPING=1", nextState(t, systemd))
 }

@@ -19,8 +19,7 @@ import (
 	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
 
-// till is a payment provider in the process of the test, which nothing happens to, and the way there, on which changes
-// may be held up.
+// till is a payment provider in the test's process, behind a proxy that can hold changes.
 type till struct {
 	*sandbox.Sandbox
 	t       *testing.T
@@ -57,13 +56,13 @@ func openTill(t *testing.T) *till {
 	return b
 }
 
-// flags are those of a recitald that uses the till.
+// flags returns the flags of a recitald that uses the till.
 func (b *till) flags(more ...string) []string {
 	return append([]string{"--stripe-key=" + tillKey, "--stripe-webhook-secret=" + tillSecret, "--stripe-url=" +
 		b.address}, more...)
 }
 
-// serve starts a recitald that uses the till, and to which the till sends its notices.
+// serve starts a recitald that uses the till and receives its notices.
 func (b *till) serve(data string, flags ...string) *server {
 	b.t.Helper()
 	s := start(b.t, data, b.flags(append(flags, "--engines=1")...)...)
@@ -72,16 +71,15 @@ func (b *till) serve(data string, flags ...string) *server {
 	return s
 }
 
-// barricade holds a change of the provider up for good: the nth one from now on, before it has come there, or after it
-// was made.
+// barricade holds the nth change at the provider forever, before or after it is made.
 type barricade struct {
 	nth     int
 	after   bool
-	reached chan struct{} // is closed when something is held up
+	reached chan struct{} // closed when a change is held
 	passed  []string      // the changes, in their order
 }
 
-// hold has the nth change from now on held up; none if nth is 0.
+// hold holds the nth change from now on, none if nth is 0.
 func (b *till) hold(nth int, after bool) *barricade {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -89,7 +87,7 @@ func (b *till) hold(nth int, after bool) *barricade {
 	return b.next
 }
 
-// passed returns the changes since a barricade was put up.
+// passed returns the changes since a barricade was created.
 func (b *till) passed(at *barricade) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -110,7 +108,7 @@ func (b *till) pass(w http.ResponseWriter, r *http.Request, to http.Handler) {
 	<-r.Context().Done()
 }
 
-// count returns the barricade at which a request is held up, nil if it is not.
+// count returns the barricade that holds a request, nil if there is none.
 func (b *till) count(r *http.Request) *barricade {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -124,7 +122,7 @@ func (b *till) count(r *http.Request) *barricade {
 	return b.next
 }
 
-// get reads what the provider has at a path.
+// get reads an object at the provider.
 func (b *till) get(path string, into any) {
 	b.t.Helper()
 	request, err := http.NewRequest(http.MethodGet, b.URL()+path, nil)
@@ -135,7 +133,7 @@ func (b *till) get(path string, into any) {
 	answer.decode(b.t, into)
 }
 
-// customers returns the customers that the provider has for an account.
+// customers returns the ids of an account's customers at the provider.
 func (b *till) customers(account string) (ids []string) {
 	b.t.Helper()
 	var listed struct {
@@ -153,23 +151,23 @@ func (b *till) customers(account string) (ids []string) {
 	return ids
 }
 
-// billing returns what the provider has for an account, which is one customer there.
+// billing returns an account's objects at the provider, where it must have one customer.
 func (b *till) billing(account string) payments.Billing {
 	b.t.Helper()
 	customers := b.customers(account)
-	require.Len(b.t, customers, 1, "an account is one customer")
+	require.Len(b.t, customers, 1, "an account has one customer")
 	has, err := b.gateway.Billing(b.t.Context(), customers[0])
 	require.NoError(b.t, err)
 	return has
 }
 
-// pays has the customer pay a first invoice, or register a card, in the browser.
+// pays pays a first invoice, or registers a card, like the customer in a browser.
 func (b *till) pays(secret, method string) {
 	b.t.Helper()
 	require.NoError(b.t, b.Confirm(secret, method))
 }
 
-// registers has the customer register a card in the browser, and returns the payment method.
+// registers registers a card, like the customer in a browser, and returns the payment method.
 func (b *till) registers(secret, method string) string {
 	b.t.Helper()
 	b.pays(secret, method)

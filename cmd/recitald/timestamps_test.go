@@ -15,7 +15,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio/libav/libavtest"
 )
 
-func TestBinaryRepliesTellWhereTheirTimesAre(t *testing.T) {
+func TestBinaryRepliesHaveTheAddressOfTheirTimes(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
 	s := start(t, data)
@@ -31,7 +31,7 @@ func TestBinaryRepliesTellWhereTheirTimesAre(t *testing.T) {
 	var whole recording
 	detailed.decode(t, &whole)
 
-	// when replies are audio alone
+	// when replies are only audio
 	replies := map[string]reply{
 		"timestamps": c.post(t, bytesRoute, order{"text": text, "voice": "leah", "format": "wav", "return_timestamps": true}),
 		"durations":  c.post(t, bytesRoute, order{"text": text, "voice": "leah", "format": "wav", "return_durations": true}),
@@ -46,7 +46,7 @@ func TestBinaryRepliesTellWhereTheirTimesAre(t *testing.T) {
 		require.True(t, strings.HasPrefix(address, s.address+"/v1/ai/speech/timestamps/"), "%s: %q", name, address)
 		addresses = append(addresses, address)
 
-		// then their times are there as soon as they have ended, for anyone who has the URL
+		// then their times can be read, by anyone with the URL, as soon as the replies have ended
 		words := readTimes(t, address)
 		requireTimes(t, text, words)
 		require.Equal(t, whole.Timestamps, words, name)
@@ -59,14 +59,14 @@ func TestBinaryRepliesTellWhereTheirTimesAre(t *testing.T) {
 	require.Empty(t, plain.header.Get("x-timestamps-url"))
 	require.Equal(t, 403, fetch(t, http.MethodGet, addresses[0]+"x").status)
 
-	// and the text is nowhere in clear
+	// and the text is stored only encrypted
 	require.Len(t, s.blobFiles(), len(replies))
 	for _, file := range s.blobFiles() {
 		require.NotContains(t, read(t, file), "Zyzzogeton")
 	}
 	s.requireSealed("Zyzzogeton", "clip-saved", 0)
 
-	// when they are ten minutes old, then they cannot be read any more
+	// when the times are ten minutes old, then they cannot be read any more
 	past := time.Now().Add(-10 * time.Minute)
 	for _, file := range s.blobFiles() {
 		require.NoError(t, os.Chtimes(file, past, past))
@@ -76,7 +76,7 @@ func TestBinaryRepliesTellWhereTheirTimesAre(t *testing.T) {
 		require.Equal(t, 404, gone.status, gone.text())
 	}
 
-	// and they are erased, also by a recitald that starts after a crash
+	// and they are erased, even by a recitald that starts after a crash
 	s.kill()
 	s = start(t, data)
 	s.eventually(func() bool { return len(s.blobFiles()) == 0 })
@@ -101,7 +101,7 @@ func TestTimesOfAReplyThatIsCut(t *testing.T) {
 	wanted := long().order()
 	wanted["return_timestamps"] = true
 
-	// given a stream to a slow client: there are no times before its end
+	// given a stream to a slow client, without times before its end
 	client := slowly()
 	stream, err := client.Do(c.request(http.MethodPost, bytesRoute, wanted.encode()))
 	require.NoError(t, err)
@@ -114,7 +114,7 @@ func TestTimesOfAReplyThatIsCut(t *testing.T) {
 	require.Equal(t, 404, waiting.status, waiting.text())
 	require.Equal(t, "1", waiting.header.Get("Retry-After"))
 
-	// when the client disconnects, then there are those of what it received
+	// when the client disconnects, then there are times of the received audio
 	require.NoError(t, stream.Body.Close())
 	s.eventually(func() bool { return fetch(t, http.MethodGet, address).status == 200 })
 	var said strings.Builder

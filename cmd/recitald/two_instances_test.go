@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -36,7 +37,7 @@ func TestTwoInstancesThatStartTogetherServeEachOthersWrites(t *testing.T) {
 	on := outsideServices(t)
 	first, second := on.launchTwo(t)
 
-	// then both are ready, and neither has created a key, a node or a Postgres of its own
+	// then both are ready, and neither has created its own key, node or Postgres
 	for _, s := range []*server{first, second} {
 		require.EventuallyWithT(t, func(c *assert.CollectT) {
 			assert.ElementsMatch(c, append([]string{"lock", "format.json", "addresses", "spool", "uploads", "cloning",
@@ -63,7 +64,7 @@ func TestTwoInstancesThatStartTogetherServeEachOthersWrites(t *testing.T) {
 				if !assert.NoError(t, err) {
 					return
 				}
-				// then each sees its own writes, at once and exactly
+				// then each sees its own writes immediately
 				used, err := c.at(there).usedAt(written)
 				if !assert.NoError(t, err) || !assert.EqualValues(t, (round+1)*characters, used, "after %d writes", round+1) {
 					return
@@ -88,28 +89,27 @@ func TestAReadOnOneInstanceWaitsForAWriteOnTheOther(t *testing.T) {
 			there := c.at(way[1])
 			require.Zero(t, there.usage(t))
 
-			// given a write that is in the log and cannot reach the read models yet
-			unlock := on.lockUsage(t)
+			// given a write in the log that cannot reach the read models yet
+			unlock := lockUsage(t, on.postgres)
 			late := once(t, c.request(http.MethodPost, detailedRoute, order{"text": prose(100), "voice": "leah"}.encode()))
 			require.Equal(t, 200, late.status, late.text())
 			require.Equal(t, "true", late.header.Get("X-Recital-Stale"))
 			position := late.header.Get("X-Recital-Position")
 
-			// when it is requested from the other instance, then that reports that it is not there yet, instead of
-			// showing old data
+			// when it is read on the other instance, then that returns 504 and not old data
 			refused := once(t, there.request(http.MethodGet, "/v1/account", nil, "X-Recital-Min-Position", position))
 			require.Equal(t, 504, refused.status, refused.text())
 			require.NotEmpty(t, refused.header.Get("Retry-After"))
 			require.Zero(t, there.usage(t), "without a position")
 
-			// when it can, then it shows it
+			// when it reaches the read models, then the other instance shows it
 			unlock()
 			require.EqualValues(t, 100, there.usage(t, "X-Recital-Min-Position", position))
 		})
 	}
 }
 
-func TestOneInstanceCarriesOnWhenTheOtherIsKilled(t *testing.T) {
+func TestOneInstanceContinuesWhenTheOtherIsKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -127,10 +127,10 @@ func TestOneInstanceCarriesOnWhenTheOtherIsKilled(t *testing.T) {
 		require.NoError(t, err)
 		used += 100
 
-		// when it is killed
+		// when an instance is killed
 		killed.kill()
 
-		// then the other one shows what it wrote, continues to write, and soon feeds the read models
+		// then the other one shows its writes, continues to write, and soon feeds the read models
 		require.EqualValues(t, used, c.at(left).usage(t, "X-Recital-Min-Position", written))
 		left.eventually(func() bool {
 			reply := c.at(left).post(t, detailedRoute, order{"text": prose(10), "voice": "leah"})
@@ -160,8 +160,7 @@ func TestProdRefusesToStartWithoutWhatItNeeds(t *testing.T) {
 	require.Empty(t, s.files())
 }
 
-// services are an event store, a Postgres and a folder of blobs that are shared, and the secrets of their users, by
-// the names of their files.
+// services are a shared event store, Postgres and folder of blobs, and shared secrets by file name.
 type services struct {
 	events, postgres, blobs string
 	secrets                 map[string]string
@@ -186,7 +185,7 @@ func outsideServices(t *testing.T) services {
 	}
 }
 
-// sharedSecrets are the contents of the files that instances in mode prod have in common.
+// sharedSecrets returns the contents of the files that instances in mode prod share.
 func sharedSecrets() map[string]string {
 	return map[string]string{
 		"operator-token": strings.Repeat("operator", 8), "auditor-token": strings.Repeat("auditor", 8),
@@ -195,7 +194,7 @@ func sharedSecrets() map[string]string {
 	}
 }
 
-// launch starts an instance in mode prod with a folder of its own, and does not wait for it.
+// launch starts an instance in mode prod with its own folder, without waiting for it.
 func (on services) launch(t *testing.T) *server {
 	t.Helper()
 	return on.launchIn(t, newFolder(t))
@@ -224,7 +223,7 @@ func (on services) launchIn(t *testing.T, data string, more ...string) *server {
 	provider := filepath.Join(filepath.Dir(on.blobs), "idp-1-secret")
 	require.NoError(t, os.WriteFile(provider, []byte("secret\n"), 0o600))
 	flags = append(flags, "--idp-1=https://idp.example recital "+provider)
-	// nobody answers
+	// no provider answers
 	flags = append(flags, "--stripe-key=sk_test_nobody", "--stripe-webhook-secret=whsec_nobody",
 		"--stripe-url=https://127.0.0.1:9")
 	for name, secret := range on.secrets {
@@ -247,7 +246,7 @@ func prepare(t *testing.T, data string) *server {
 
 var prodLine = regexp.MustCompile(`(?m)^Recital is running: address (http://\S+), admin (http://\S+)$`)
 
-// awaitRunning returns when an instance in mode prod has printed that it is running.
+// awaitRunning waits until an instance in mode prod has printed that it is running.
 func (s *server) awaitRunning() {
 	s.t.Helper()
 	s.eventually(func() bool { return prodLine.MatchString(s.said()) || s.hasEnded() })
@@ -274,11 +273,11 @@ func (s *server) files() []string {
 }
 
 // lockUsage blocks all writes to the read model of usage.
-func (on services) lockUsage(t *testing.T) (unlock func()) {
+func lockUsage(t *testing.T, url string) (unlock func()) {
 	t.Helper()
-	connection, err := pgx.Connect(t.Context(), on.postgres)
+	connection, err := pgx.Connect(t.Context(), url)
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = connection.Close(t.Context()) })
+	t.Cleanup(func() { _ = connection.Close(context.Background()) })
 	transaction, err := connection.Begin(t.Context())
 	require.NoError(t, err)
 	_, err = transaction.Exec(t.Context(), "lock table read_v1.usage_periods, read_v1.open_reservations in share mode")
@@ -289,7 +288,7 @@ func (on services) lockUsage(t *testing.T) (unlock func()) {
 	}
 }
 
-// speak synthesises a text of so many characters and returns the position of the resulting write.
+// speak synthesises a text with the given number of characters and returns the position of its usage.
 func (c customer) speak(characters int) (position string, err error) {
 	request := c.request(http.MethodPost, detailedRoute, order{"text": prose(characters), "voice": "leah"}.encode())
 	answer, err := send(request)
@@ -299,7 +298,7 @@ func (c customer) speak(characters int) (position string, err error) {
 	return answer.header.Get("X-Recital-Position"), nil
 }
 
-// usedAt returns what GET /v1/account shows for a minimum position, once that is reached.
+// usedAt returns the usage in GET /v1/account at a minimum position.
 func (c customer) usedAt(position string) (characters int64, err error) {
 	read := func() (reply, error) {
 		return send(c.request(http.MethodGet, "/v1/account", nil, "X-Recital-Min-Position", position))
@@ -320,7 +319,7 @@ func (c customer) usedAt(position string) (characters int64, err error) {
 	return account.Usage.Characters, err
 }
 
-// send is do for goroutines of a test, which may not end it. Every status but 200 is an error.
+// send is do for a test's goroutines, which must not end the test. Every status but 200 is an error.
 func send(request *http.Request) (reply, error) {
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {

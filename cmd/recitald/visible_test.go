@@ -2,23 +2,19 @@ package main_test
 
 import (
 	"net/http"
-	"path/filepath"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
-
-	"github.com/recital-tts/recital/internal/process/postgres"
 )
 
-func TestAReplyWaitsForItsUsageToBeVisibleOrSaysThatItIsNot(t *testing.T) {
+func TestAReplyWaitsUntilItsUsageIsVisible(t *testing.T) {
 	t.Parallel()
 	s := start(t, dataFolder(t))
 	c := s.openAccount("free")
 	text := order{"text": prose(100), "voice": "leah"}
 
 	// given read models that can be read but not written
-	unlock := s.lockUsage()
+	unlock := lockUsage(t, s.postgresURL())
 
 	// when speech is synthesised, then the reply reports that the account does not show it yet
 	late := once(t, c.request(http.MethodPost, detailedRoute, text.encode()))
@@ -38,22 +34,4 @@ func TestAReplyWaitsForItsUsageToBeVisibleOrSaysThatItIsNot(t *testing.T) {
 		return prompt.status == 200 && prompt.header.Get("X-Recital-Stale") == ""
 	})
 	require.Equal(t, used, c.usage(t))
-}
-
-// lockUsage blocks all writes to the read model of usage.
-func (s *server) lockUsage() (unlock func()) {
-	s.t.Helper()
-	ctx := s.t.Context()
-	connection, err := pgx.Connect(ctx, postgres.SocketURL(filepath.Join(s.data, "postgres", "run"), postgres.Database))
-	require.NoError(s.t, err)
-	s.t.Cleanup(func() { _ = connection.Close(ctx) })
-	transaction, err := connection.Begin(ctx)
-	require.NoError(s.t, err)
-	// and the tables beneath
-	_, err = transaction.Exec(ctx, "lock table read_v1.usage_periods, read_v1.open_reservations in share mode")
-	require.NoError(s.t, err)
-	return func() {
-		s.t.Helper()
-		require.NoError(s.t, transaction.Rollback(ctx))
-	}
 }

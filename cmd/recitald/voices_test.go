@@ -25,7 +25,7 @@ func TestVoicesAreListedAndHeard(t *testing.T) {
 	answer.decode(t, &voices)
 	require.Len(t, voices, 9)
 
-	// then each can be played by anyone who has its URL, and sounds unlike any other
+	// then each has a preview that anyone with the URL can play, and sounds different
 	heard := map[string]string{}
 	for _, voice := range voices {
 		preview := fetch(t, http.MethodGet, voice.PreviewURL)
@@ -41,6 +41,6 @@ func TestVoicesAreListedAndHeard(t *testing.T) {
 		require.Equal(t, http.StatusNotModified, fetch(t, http.MethodGet, voice.PreviewURL, "If-None-Match", tag).status)
 	}
 
-	// and it costs nothing
+	// and previews are free
 	require.Zero(t, c.usage(t))
 }

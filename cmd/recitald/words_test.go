@@ -23,7 +23,7 @@ func TestWordTimesFitTheAudio(t *testing.T) {
 		"several sentences": prose(900),
 		"numbers, symbols":  "On 3.5.2024 we paid $1,200.50 (50% less) — “great”, said O’Neil & co. 👍🏽",
 		"other scripts":     "Привет мир. こんにちは。 مرحبا",
-		"nothing to say":    "…",
+		"no words":          "…",
 	} {
 		for _, format := range []audio.Format{audio.WAV, audio.MP3} {
 			t.Run(name+" as "+string(format), func(t *testing.T) {
@@ -36,8 +36,8 @@ func TestWordTimesFitTheAudio(t *testing.T) {
 				decoded, err := libavtest.Decode(format, r.sound(t))
 				require.NoError(t, err)
 
-				// then they are those of the text, increase, and end with the audio
-				require.Equal(t, r.Timestamps, r.Durations, "both dialects get the same")
+				// then they cover the text, increase, and end with the audio
+				require.Equal(t, r.Timestamps, r.Durations, "both fields have the same times")
 				requireTimes(t, text, r.Timestamps)
 				last := r.Timestamps[len(r.Timestamps)-1]
 				padding := map[audio.Format]float64{audio.WAV: 0.001, audio.MP3: 0.1}[format] // MP3 comes in whole frames
@@ -47,8 +47,7 @@ func TestWordTimesFitTheAudio(t *testing.T) {
 	}
 }
 
-// requireTimes checks that the concatenated texts are the input, and that each word begins where the one before ends
-// or later.
+// requireTimes checks that the concatenated words are the input, and that no word begins before the previous one ends.
 func requireTimes(t *testing.T, text string, words []word) {
 	t.Helper()
 	require.GreaterOrEqual(t, len(words), 2)

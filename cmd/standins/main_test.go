@@ -86,7 +86,7 @@ func TestTheSandboxKeepsItsStateOverACrash(t *testing.T) {
 	<-process.Done()
 
 	_, again := start(t, wanted.At(started))
-	require.Equal(t, started, again, "at the same addresses")
+	require.Equal(t, started, again, "the addresses are the same")
 	require.Equal(t, 200, ask(t, "GET", again.Payments+"/v1/customers/cus_0000000001", ""))
 }
 

@@ -56,7 +56,7 @@ type service struct {
 	DependsOn   dependencies `yaml:"depends_on"`
 }
 
-// dependencies are by service; the short form has the condition service_started.
+// dependencies maps services to their conditions. The short form means service_started.
 type dependencies map[string]dependency
 
 type dependency struct {
@@ -94,7 +94,7 @@ func read(t *testing.T, path string) []byte {
 	return content
 }
 
-// runsOnce reports whether others wait for the service's end.
+// runsOnce reports whether other services wait until this one has completed.
 func (p project) runsOnce(name string) bool {
 	for _, s := range p.Services {
 		if s.DependsOn[name].Condition == "service_completed_successfully" {
@@ -139,15 +139,15 @@ func TestServicesArePinnedRestartedAndWatched(t *testing.T) {
 	}
 }
 
-func TestWhatServicesReferToExists(t *testing.T) {
+func TestServicesReferOnlyToWhatExists(t *testing.T) {
 	p := load(t)
 	used := map[string]bool{}
 	for name, s := range p.Services {
 		for other, dependency := range s.DependsOn {
 			needed, found := p.Services[other]
 			assert.True(t, found, "%s depends on %s", name, other)
-			// Compose refuses to start a service that depends on one of an inactive profile, unless configured
-			// otherwise.
+			// Compose refuses to start a service that depends on a service of an inactive profile, unless that is marked as not
+			// required.
 			if len(s.Profiles) == 0 && len(needed.Profiles) > 0 {
 				assert.True(t, dependency.Required != nil && !*dependency.Required, "%s needs %s of another profile", name, other)
 			}
@@ -238,7 +238,7 @@ func TestRecitaldAcceptsWhatItIsGiven(t *testing.T) {
 					if profile == "cluster" {
 						assert.Len(t, store.GossipSeeds, 3)
 						assert.Equal(t, []any{"admin", env["EVENTSTORE_ADMIN_PASSWORD"]}, []any{store.Username, store.Password})
-						assert.NotNil(t, store.RootCAs, "the authority of the cluster is not known")
+						assert.NotNil(t, store.RootCAs, "the cluster's certificate authority is not trusted")
 						assert.False(t, store.SkipCertificateVerification)
 					}
 				})
@@ -286,7 +286,7 @@ func requireMounted(t *testing.T, s service, files ...string) {
 	}
 }
 
-func TestSetUpDrawsSecretsThatTheirOwnerAloneCanRead(t *testing.T) {
+func TestSetUpDrawsSecretsThatOnlyTheirOwnerCanRead(t *testing.T) {
 	folder, env := setUp(t, "cluster")
 	_, other := setUp(t, "cluster")
 	secrets := filepath.Join(folder, "deploy/compose")
@@ -302,7 +302,7 @@ func TestSetUpDrawsSecretsThatTheirOwnerAloneCanRead(t *testing.T) {
 		assert.Empty(t, seen[content], "%s and %s are the same", name, seen[content])
 		seen[content] = name
 	}
-	// Postgres's client finds the password of its server.
+	// Postgres's password file has the password of the server.
 	password := strings.TrimSpace(string(read(t, filepath.Join(secrets, "secrets/postgres-password"))))
 	assert.Equal(t, "postgres:5432:recital:recital:"+password,
 		strings.TrimSpace(string(read(t, filepath.Join(secrets, "secrets/pgpass")))))
@@ -318,7 +318,7 @@ func TestSetUpDrawsSecretsThatTheirOwnerAloneCanRead(t *testing.T) {
 	assert.Equal(t, env, readEnv(t, filepath.Join(folder, ".env")))
 }
 
-// The instances share a bucket, which somebody makes before they begin, and no folder.
+// The instances share a bucket, which another service creates first, and no folder.
 func TestInstancesShareTheAudioOfClips(t *testing.T) {
 	_, env := setUp(t, "single")
 	p := load(t)
@@ -344,7 +344,7 @@ func TestInstancesShareTheAudioOfClips(t *testing.T) {
 	assert.Equal(t, "service_healthy", bucket.DependsOn["minio"].Condition)
 }
 
-// Replies that wait to be sent are kept in the data folder, so that they do not take memory.
+// Replies that wait to be sent are kept in the data folder instead of memory.
 func TestEachInstanceHasADataFolderOnTheDisk(t *testing.T) {
 	folder, env := setUp(t, "single")
 	seen := map[string]bool{}
@@ -357,15 +357,15 @@ func TestEachInstanceHasADataFolderOnTheDisk(t *testing.T) {
 		}
 		seen[cfg.DataDir] = true
 	}
-	assert.Len(t, seen, 2, "two instances do not share one")
+	assert.Len(t, seen, 2, "each instance has its own")
 	info, err := os.Stat(filepath.Join(folder, data))
-	require.NoError(t, err, "a folder that is not there would be made by Docker, for root")
+	require.NoError(t, err, "Docker would create a missing folder, owned by root")
 	assert.Equal(t, os.ModeDir|0o700, info.Mode())
 	assert.Contains(t, strings.Split(string(read(t, ".gitignore")), "\n"), "/data/")
 }
 
-// Limits for the balancer's address would be for all clients together.
-func TestTheLimitsOfAddressesAreThoseOfClients(t *testing.T) {
+// If recitald saw the balancer's address, all clients would share one limit.
+func TestAddressLimitsApplyToTheClientsAddress(t *testing.T) {
 	_, env := setUp(t, "single")
 	for name, s := range load(t).instances() {
 		assert.NotEmpty(t, parse(t, s.Environment, env).TrustedProxies, name)
@@ -373,7 +373,7 @@ func TestTheLimitsOfAddressesAreThoseOfClients(t *testing.T) {
 	assert.Contains(t, string(read(t, "haproxy.cfg")), "http-request set-header x-forwarded-for %[src]")
 }
 
-func TestTheExampleTellsEverySetting(t *testing.T) {
+func TestTheExampleListsEverySetting(t *testing.T) {
 	_, env := setUp(t, "single")
 	example := string(read(t, "env.example"))
 	for name := range env {
@@ -385,7 +385,7 @@ func TestTheExampleTellsEverySetting(t *testing.T) {
 	}
 }
 
-// setUp runs setup.sh in a temporary folder, and returns that and the settings written.
+// setUp runs setup.sh in a temporary folder, and returns the folder and the settings that it wrote.
 func setUp(t *testing.T, profile string) (folder string, env map[string]string) {
 	t.Helper()
 	folder = t.TempDir()
@@ -438,8 +438,8 @@ func TestTheBalancerKnowsTheInstances(t *testing.T) {
 		_, port, _ := strings.Cut(s.Environment["RECITAL_HTTP_ADDR"], ":")
 		instances = append(instances, fmt.Sprintf("%s at %s:%s", name, name, port))
 	}
-	assert.ElementsMatch(t, slices.Repeat(instances, 2), servers, "those that are ready, and all that answer")
-	// Any other request that is retried may have been executed.
+	assert.ElementsMatch(t, slices.Repeat(instances, 2), servers, "once where readiness counts, once for others")
+	// After any other failure, the request may already have been executed.
 	assert.Equal(t, []string{"retry-on conn-failure"}, regexp.MustCompile(`retry-on .*`).FindAllString(config, -1))
 	// The query of a request contains the text to speak.
 	assert.NotRegexp(t, `log-format.*%(HU|HQ|HP |r|\{)`, config)
@@ -469,7 +469,7 @@ func TestTheImageHasThePackagesOfTheBuild(t *testing.T) {
 	for _, library := range []string{"libespeak-ng1", "espeak-ng-data", "libflite1"} { // the engines and their voices
 		assert.Regexp(t, `(?m) `+library+`( |$)`, runtime)
 	}
-	assert.NotContains(t, runtime, "-dev", "what only compiling needs")
+	assert.NotContains(t, runtime, "-dev", "needed only for compiling")
 	assert.Regexp(t, `(?m)^USER recital$`, runtime)
 	assert.Regexp(t, `(?m)^ENTRYPOINT \["/usr/bin/tini", "--", "/usr/local/bin/recitald"\]$`, runtime,
 		"no shell, so that signals arrive")

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A route of operators that changes or copies something declares what it records: a slice cannot forget it.
+// Every operators' route that changes or copies data must declare its act.
 func TestEveryRouteThatChangesOrCopiesDeclaresItsAct(t *testing.T) {
 	recordsNothing := map[string]string{
 		"PUT /admin/keyring/import": "pieces of a copy, which the POST that imports it records",
@@ -40,7 +40,7 @@ func TestEveryRouteThatChangesOrCopiesDeclaresItsAct(t *testing.T) {
 	}
 }
 
-func TestWhatAnOperatorChangesOrCopiesIsAnEntryWithNameRoleAddressAndReason(t *testing.T) {
+func TestActsOfOperatorsAreEntries(t *testing.T) {
 	// given an operator and an auditor with names
 	cfg := config(t)
 	cfg.OperatorTokenFile = filepath.Join(t.TempDir(), "people")
@@ -85,7 +85,7 @@ func TestWhatAnOperatorChangesOrCopiesIsAnEntryWithNameRoleAddressAndReason(t *t
 		return found
 	}
 
-	// when the operator changes and copies things, with a reason
+	// when the operator changes and copies data, with a reason
 	count := 0
 	for _, act := range []struct {
 		method, path, body, said string
@@ -104,7 +104,7 @@ func TestWhatAnOperatorChangesOrCopiesIsAnEntryWithNameRoleAddressAndReason(t *t
 		{"GET", "/admin/backup/blobs", "", "Blobs are copied", 200},
 		{"GET", "/admin/log", "", "Events of the log are copied", 200},
 		{"POST", "/admin/keyring/import", "", "A copy of the keyring is to be imported", 409},
-		{"POST", "/admin/accounts", "{}", "was opened on plan free", 200}, // an event of its own, and that of its key
+		{"POST", "/admin/accounts", "{}", "was opened on plan free", 200}, // its event, and that of its key
 	} {
 		status, answer := ask(ada, act.method, act.path, act.body, "Ticket 7")
 		require.Equal(t, act.status, status, "%s: %s", act.path, answer)
@@ -120,7 +120,7 @@ func TestWhatAnOperatorChangesOrCopiesIsAnEntryWithNameRoleAddressAndReason(t *t
 	count++
 	require.Contains(t, entries("ada", count)[count-1].Sentence, "API key")
 
-	// then copies that belong together are one entry, and those of another person are another
+	// then copies that belong together are one entry, and another person's copies are another
 	for range 2 {
 		ask(ada, http.MethodGet, "/admin/log", "", "Ticket 7")
 		ask(bob, http.MethodGet, "/admin/log?type=account-opened", "", "")
@@ -128,8 +128,7 @@ func TestWhatAnOperatorChangesOrCopiesIsAnEntryWithNameRoleAddressAndReason(t *t
 	require.Contains(t, entries("bob", 1)[0].Sentence, "Events of the log are copied. Auditor bob did it, from 127.0.0.1.")
 	require.Len(t, entries("ada", count), count)
 
-	// and what is refused is not recorded: an act that needs a reason and has none, and a reason that must not stay in
-	// the log
+	// and refused acts are not recorded: without a required reason, or with a reason that must not be in the log
 	for reason, says := range map[string]string{
 		"": "this needs a reason", "of jane@example.org": "must not hold an e-mail address",
 		strings.Repeat("x", 501): "at most 500 characters",
@@ -144,7 +143,7 @@ func TestWhatAnOperatorChangesOrCopiesIsAnEntryWithNameRoleAddressAndReason(t *t
 	require.Len(t, entries("ada", count), count)
 	require.Len(t, entries("bob", 1), 1)
 
-	// and a drain by somebody on the machine is one, too
+	// and a drain from the local machine is an entry, too
 	response, err := http.Post("http://"+a.PublicAddr()+"/drain", "", nil)
 	require.NoError(t, err)
 	require.NoError(t, response.Body.Close())

@@ -12,7 +12,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// The alert of an invoice ends when it is settled, and that of two subscriptions when one of them has ended.
+// The alert of an invoice ends when it is settled, and the alert of two subscriptions when one of them ends.
 func TestAlertsOfBillingEndByThemselves(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -38,7 +38,7 @@ func TestAlertsOfBillingEndByThemselves(t *testing.T) {
 	unpaid := about("in_1", alert.Uncollected)
 	doubled := about("sub_1 beside sub_2", alert.Doubled)
 
-	// given an invoice that is open, one that is paid later, and two subscriptions
+	// given an open invoice, one that is paid later, and two subscriptions
 	invoice := func(id, status string) subscription.InvoiceRecorded {
 		return subscription.InvoiceRecorded{Account: "a1", Invoice: id, Status: status, AmountDue: 5, Currency: "usd",
 			CreatedAt: now, At: now}
@@ -47,7 +47,7 @@ func TestAlertsOfBillingEndByThemselves(t *testing.T) {
 		return subscription.Terms{Subscription: id, Price: "price_pro", Plan: plan.Pro, Status: status, PeriodStart: now,
 			PeriodEnd: now.AddDate(0, 1, 0), Anchor: now}
 	}
-	require.False(t, isOver(unpaid), "what is not shown yet is not over")
+	require.False(t, isOver(unpaid), "an invoice that is not in the read model is not over")
 	require.False(t, isOver(doubled))
 	write(eventlog.NoStream, invoice("in_1", "open"), invoice("in_2", "paid"),
 		subscription.Created{Account: "a1", Terms: terms("sub_1", "active"), At: now},
@@ -58,7 +58,7 @@ func TestAlertsOfBillingEndByThemselves(t *testing.T) {
 	require.False(t, isOver(unpaid))
 	require.False(t, isOver(doubled))
 
-	// when it is given up, and a subscription ends, then both are over
+	// when the invoice is uncollectible, and a subscription ends, then both are over
 	write(3, invoice("in_1", "uncollectible"),
 		subscription.Ended{Account: "a1", Terms: terms("sub_1", "canceled"), EndedAt: now, At: now})
 	require.Eventually(t, func() bool { return isOver(unpaid) && isOver(doubled) }, patience, pause)

@@ -27,7 +27,7 @@ type cluster struct {
 	t        *testing.T
 	log      *esdb.Client
 	at       eventnode.Config
-	node     *eventnode.Node // at that place
+	node     *eventnode.Node // the log
 	registry *eventlog.Registry
 	shared   app.Config
 }
@@ -52,7 +52,7 @@ func newCluster(t *testing.T) *cluster {
 	return c
 }
 
-// startNode starts the event node, at the address that it had before.
+// startNode starts the event node at its previous address.
 func (c *cluster) startNode() {
 	c.t.Helper()
 	var err error
@@ -67,13 +67,13 @@ type instance struct {
 	cfg app.Config
 }
 
-// open starts an instance, which ends with the test unless it is closed before.
+// open starts an instance, which is closed at the end of the test.
 func (c *cluster) open(cfg app.Config) instance {
 	c.t.Helper()
 	return instance{open(c.t, cfg), cfg}
 }
 
-// member returns the configuration of one more instance, which shares the keys of the first one.
+// member returns the configuration of another instance with the first one's keys.
 func (c *cluster) member() app.Config {
 	c.t.Helper()
 	cfg := c.shared
@@ -83,7 +83,7 @@ func (c *cluster) member() app.Config {
 	return cfg
 }
 
-// raised returns the sources of the alerts in the log that an event has caused.
+// raised returns the sources of an event's alerts in the log.
 func (c *cluster) raised(event uuid.UUID) (sources []string) {
 	c.t.Helper()
 	for recorded, err := range c.log.ReadStream(c.t.Context(), alert.Stream, 0) {
@@ -99,7 +99,7 @@ func (c *cluster) raised(event uuid.UUID) (sources []string) {
 	return sources
 }
 
-// counted returns how often instances have counted the alert of an event that stops projections.
+// counted returns the number of times that instances have counted the alert of an event that stops projections.
 func (c *cluster) counted(instances ...instance) (sum int) {
 	c.t.Helper()
 	for _, i := range instances {
@@ -125,7 +125,7 @@ func TestAPoisonEventRaisesOneAlert(t *testing.T) {
 	first := c.open(c.shared)
 	second := c.open(c.member())
 
-	// when the log gets an event that nobody can decode
+	// when the log gets an undecodable event
 	meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: time.Now()}
 	events, err := c.registry.Encode(uuid.New(), 0, meta, account.Opened{Account: "poison", Plan: "free", At: time.Now()})
 	require.NoError(t, err)
@@ -133,7 +133,7 @@ func TestAPoisonEventRaisesOneAlert(t *testing.T) {
 	_, err = c.log.Append(t.Context(), "account-poison", eventlog.NoStream, events)
 	require.NoError(t, err)
 
-	// then it raises one alert, however many projections stop before it
+	// then it raises one alert for all projections that stop before it
 	began := time.Now()
 	one := []string{alert.EventSource}
 	require.Eventually(t, func() bool { return slices.Equal(one, c.raised(events[0].ID)) }, patience, pause)
@@ -148,13 +148,13 @@ func TestAPoisonEventRaisesOneAlert(t *testing.T) {
 	again := int(time.Since(began) / time.Minute) // after a minute an instance counts it again
 	require.LessOrEqual(t, c.counted(first, second), 2*(1+again), "once by each instance")
 
-	// when the one that fed them ends, and the other one, and one starts again, then that one counts it, too
+	// when both instances end and one is restarted, then that one counts it, too
 	require.NoError(t, first.Close())
 	require.NoError(t, second.Close())
 	first = c.open(c.shared)
 	require.Eventually(t, func() bool { return c.counted(first) > 0 }, patience, pause)
 
-	// and the log holds one alert, as before
-	require.NoError(t, first.Close()) // what is queued is appended
+	// and the log still has one alert
+	require.NoError(t, first.Close()) // this appends queued alerts
 	require.Equal(t, one, c.raised(events[0].ID))
 }

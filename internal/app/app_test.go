@@ -17,7 +17,7 @@ import (
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
 )
 
-func TestWelcomeTellsWhatAPersonNeeds(t *testing.T) {
+func TestTheWelcomeHasAddressesAndKey(t *testing.T) {
 	t.Parallel()
 	cfg := config(t)
 	var log, welcome bytes.Buffer
@@ -37,7 +37,7 @@ func TestWelcomeTellsWhatAPersonNeeds(t *testing.T) {
 		assert.Contains(t, welcome.String(), part)
 	}
 	for _, file := range []string{"dev-api-key", "operator-token", "auditor-token"} {
-		assert.NotContains(t, log.String(), secret(t, cfg, file), "the log holds the secret of %s", file)
+		assert.NotContains(t, log.String(), secret(t, cfg, file), "the log has the secret of %s", file)
 	}
 }
 
@@ -87,8 +87,8 @@ func positionOfASynthesis(t *testing.T, a *app.App, key string) string {
 	return position
 }
 
-// do sends a request on a connection of its own and reads the answer to its end. A read that could not be answered in
-// time is repeated: a slow machine may need more than the two seconds that a reply waits.
+// do sends a request on a new connection and reads the complete reply. It repeats a read that is late: a slow machine
+// may need longer than the two seconds that the service waits.
 func do(t *testing.T, request *http.Request) *http.Response {
 	t.Helper()
 	response, late := once(t, request)
@@ -98,10 +98,11 @@ func do(t *testing.T, request *http.Request) *http.Response {
 	return response
 }
 
-// lateness bounds how long a read that is late is repeated.
+// lateness is the maximum time for repeating a late read.
 const lateness = 30 * time.Second
 
-// once sends a request once. It reports whether that is a read which the read models were too far behind for.
+// once sends a request without repeating it. It reports whether it is a read that failed because the read models were
+// behind.
 func once(t *testing.T, request *http.Request) (response *http.Response, late bool) {
 	t.Helper()
 	request.Close = true
@@ -123,7 +124,7 @@ func TestAFolderWithALongPath(t *testing.T) {
 		t.Skip("one of the longest scenarios")
 	}
 	cfg := config(t)
-	t.Setenv("TMPDIR", cfg.DataDir) // the sockets go there, and with the test
+	t.Setenv("TMPDIR", cfg.DataDir) // for the sockets
 	cfg.DataDir = filepath.Join(cfg.DataDir, strings.Repeat("deep/", 30))
 	a := open(t, cfg)
 	positionOfASynthesis(t, a, secret(t, cfg, "dev-api-key"))
@@ -150,7 +151,7 @@ func TestTheSecretsSurviveARestart(t *testing.T) {
 	positionOfASynthesis(t, second, before[0])
 }
 
-func TestOpenThatFailsSaysWhyAndLeavesNothingRunning(t *testing.T) {
+func TestAFailedOpenHasAReasonAndLeavesNoProcess(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -164,7 +165,7 @@ func TestOpenThatFailsSaysWhyAndLeavesNothingRunning(t *testing.T) {
 			cfg.SpeechWorker = filepath.Join(t.TempDir(), "speechworker")
 		},
 			[]string{"starting the speech workers", "make build", "RECITAL_SPEECHWORKER"}},
-		{"a speechworker that is none", func(_ *testing.T, cfg *app.Config) { cfg.SpeechWorker = "/bin/true" },
+		{"an invalid speechworker", func(_ *testing.T, cfg *app.Config) { cfg.SpeechWorker = "/bin/true" },
 			[]string{"starting the speech workers"}},
 		{"an address in use", func(t *testing.T, cfg *app.Config) { cfg.HTTPAddr = inUse(t) },
 			[]string{"listening for the public server", "address already in use"}},
@@ -173,10 +174,10 @@ func TestOpenThatFailsSaysWhyAndLeavesNothingRunning(t *testing.T) {
 		{"an event store that is not there",
 			func(_ *testing.T, cfg *app.Config) { cfg.EventStore = "esdb://me:hidden@127.0.0.1:1?tls=false" },
 			[]string{"opening the event log", "connection refused"}},
-		{"an event store of which any node may answer", func(_ *testing.T, cfg *app.Config) {
+		{"an event store with a node preference", func(_ *testing.T, cfg *app.Config) {
 			cfg.EventStore = "esdb://me:hidden@127.0.0.1:1?tls=false&nodePreference=random"
 		}, []string{"opening the event log", "nodePreference"}},
-		{"an operator token that is none", func(t *testing.T, cfg *app.Config) {
+		{"an invalid operator token", func(t *testing.T, cfg *app.Config) {
 			require.NoError(t, os.WriteFile(filepath.Join(cfg.DataDir, "operator-token"), nil, 0o600))
 		}, []string{"operator-token", "delete it"}},
 		{"a prod without its token", func(t *testing.T, cfg *app.Config) {
@@ -191,10 +192,10 @@ func TestOpenThatFailsSaysWhyAndLeavesNothingRunning(t *testing.T) {
 				[]string{"https://app.example"}
 			cfg.StripeKey, cfg.StripeSecret = "sk_live_hidden", []string{"whsec_hidden"}
 		}, []string{"--operator-token-file (RECITAL_OPERATOR_TOKEN_FILE)", "no such file"}},
-		{"a master key that is none", func(t *testing.T, cfg *app.Config) {
+		{"an invalid master key", func(t *testing.T, cfg *app.Config) {
 			require.NoError(t, os.WriteFile(filepath.Join(cfg.DataDir, "master-key"), []byte("hidden\n"), 0o600))
 		}, []string{"reading the keys", "master-key holds no key", "openssl rand -hex 32"}},
-		{"an API key that is none", func(t *testing.T, cfg *app.Config) {
+		{"an invalid API key", func(t *testing.T, cfg *app.Config) {
 			require.NoError(t, os.WriteFile(filepath.Join(cfg.DataDir, "dev-api-key"), []byte("rk_mine\n"), 0o600))
 		}, []string{"dev-api-key holds no API key", "delete it"}},
 		{"a data folder that is a file", func(t *testing.T, cfg *app.Config) {
@@ -228,5 +229,5 @@ func TestASecondRecitaldOnOneFolderIsRefused(t *testing.T) {
 	first := open(t, cfg)
 	_, err := app.Open(t.Context(), cfg, io.Discard)
 	require.ErrorContains(t, err, "another recitald")
-	positionOfASynthesis(t, first, secret(t, cfg, "dev-api-key")) // the first one goes on
+	positionOfASynthesis(t, first, secret(t, cfg, "dev-api-key")) // the first one still serves
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// serveRow is a bare Fiber route that reads one row of the same database by its key.
+// serveRow serves a bare Fiber route that reads one row of the same database by its key.
 func serveRow(b *testing.B, pool *pgxpool.Pool) (address string) {
 	b.Helper()
 	bare := fiber.New(fiber.Config{DisableStartupMessage: true})
@@ -30,7 +30,7 @@ func serveRow(b *testing.B, pool *pgxpool.Pool) (address string) {
 	return serveBare(b, bare)
 }
 
-// serveBare serves routes until the benchmark ends.
+// serveBare serves routes until the end of the benchmark.
 func serveBare(b *testing.B, bare *fiber.App) (address string) {
 	b.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -44,7 +44,7 @@ func serveBare(b *testing.B, bare *fiber.App) (address string) {
 	return listener.Addr().String()
 }
 
-// allocated returns how many objects this process allocates while do runs: the clients' are among them.
+// allocated returns the number of objects that this process, clients included, allocates during do.
 func allocated(do func()) float64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -53,8 +53,8 @@ func allocated(do func()) float64 {
 	return float64(after.Mallocs - before.Mallocs)
 }
 
-// BenchmarkGetAccount is GET /v1/account under eight clients, beside a bare Fiber and pgx route that reads one row. The
-// objects that a request allocates are the same on a busy machine.
+// BenchmarkGetAccount measures GET /v1/account with eight clients, compared with a bare Fiber and pgx route that reads
+// one row. The number of objects per request does not depend on the load of the machine.
 func BenchmarkGetAccount(b *testing.B) {
 	const clients, each = 8, 50
 	cfg := config(b)

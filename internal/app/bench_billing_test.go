@@ -32,7 +32,7 @@ import (
 // benchSecret signs the notices of the benchmarks.
 const benchSecret = "whsec_bench"
 
-// withProvider is the configuration of a recitald whose provider runs in this process.
+// withProvider adds a payment provider in this process to a configuration.
 func withProvider(b *testing.B, cfg app.Config) app.Config {
 	b.Helper()
 	box, err := sandbox.Open(sandbox.Config{
@@ -46,10 +46,10 @@ func withProvider(b *testing.B, cfg app.Config) app.Config {
 	return cfg
 }
 
-// drawn is an id as the provider has them.
+// drawn returns a random id in the provider's form.
 func drawn() string { return strings.ReplaceAll(uuid.NewString(), "-", "") }
 
-// noticeOf returns the request that gives notice of an event.
+// noticeOf returns the request with a notice of an event.
 func noticeOf(id, kind, customer string) string {
 	body := fmt.Appendf(nil,
 		`{"id":%q,"object":"event","type":%q,"api_version":%q,"created":%d,"data":{"object":{"id":"sub_1","object":"subscription","customer":%q}}}`,
@@ -58,8 +58,8 @@ func noticeOf(id, kind, customer string) string {
 	return post("/payments/webhook", "Stripe-Signature: "+signed.Header+"\r\n", string(body))
 }
 
-// BenchmarkWebhooks is how many notices a second 64 clients have acknowledged, beside appends of the same events
-// through the same client of the event log. Every append is on the disk when it is counted.
+// BenchmarkWebhooks measures acknowledged notices a second with 64 clients, compared with durable appends of the same
+// events through the same client of the event log.
 func BenchmarkWebhooks(b *testing.B) {
 	const each = 20
 	cfg := withProvider(b, config(b))
@@ -89,8 +89,8 @@ func BenchmarkWebhooks(b *testing.B) {
 	benchtest.Finish(b)
 }
 
-// BenchmarkWebhookBurst is a burst of notices about 100 customers, each notice twice and in any order, until all are
-// handled, beside appends of as many events.
+// BenchmarkWebhookBurst measures a burst of notices about 100 customers, each notice twice and in any order, until all
+// are handled, compared with appends of the same number of events.
 func BenchmarkWebhookBurst(b *testing.B) {
 	burst := benchtest.Size(10_000, 1_000)
 	cfg := withProvider(b, config(b))
@@ -134,12 +134,12 @@ func BenchmarkWebhookBurst(b *testing.B) {
 	benchtest.Finish(b)
 }
 
-// awaitHandled waits until no notice is left to be handled, which is seen twice: the read model may lag.
+// awaitHandled waits until all notices are handled. It checks that twice, because the read model may lag.
 func awaitHandled(b *testing.B, pool *pgxpool.Pool) {
 	b.Helper()
 	calm := 0
 	for end := time.Now().Add(10 * time.Minute); calm < 3; time.Sleep(20 * time.Millisecond) {
-		require.True(b, time.Now().Before(end), "notices are left")
+		require.True(b, time.Now().Before(end), "some notices are not handled")
 		var left int
 		require.NoError(b, pool.QueryRow(b.Context(), `select count(*) from read_v1.todo_payment`).Scan(&left))
 		calm++
@@ -149,7 +149,7 @@ func awaitHandled(b *testing.B, pool *pgxpool.Pool) {
 	}
 }
 
-// writeCustomer makes an account a customer, and returns the customer.
+// writeCustomer makes an account a customer and returns the customer's id.
 func writeCustomer(b *testing.B, cfg app.Config, log *journal.Journal, account string) string {
 	b.Helper()
 	at := time.Now().UTC()
@@ -167,7 +167,7 @@ func writeCustomer(b *testing.B, cfg app.Config, log *journal.Journal, account s
 	return customer
 }
 
-// bareInvoice is a row of the bare route beside the overview.
+// bareInvoice is a row of the bare route for comparison.
 type bareInvoice struct {
 	ID       string
 	Status   string
@@ -176,8 +176,8 @@ type bareInvoice struct {
 	Created  int64
 }
 
-// BenchmarkBillingOverview is GET /payments/billing of an account with a subscription, a card and a year of invoices,
-// under eight clients, beside a bare Fiber and pgx route that replies with the invoices.
+// BenchmarkBillingOverview measures GET /payments/billing of an account with a subscription, a card and a year of
+// invoices, with eight clients, compared with a bare Fiber and pgx route that returns the invoices.
 func BenchmarkBillingOverview(b *testing.B) {
 	const clients, each = 8, 50
 	cfg := withProvider(b, config(b))
@@ -212,8 +212,8 @@ func BenchmarkBillingOverview(b *testing.B) {
 	benchtest.Finish(b)
 }
 
-// writeInvoices gives an account a subscription with twelve invoices, and waits until they are rows. What is sealed is
-// not.
+// writeInvoices gives an account a subscription with twelve invoices, without sealed fields, and waits until they are
+// rows.
 func writeInvoices(b *testing.B, log *journal.Journal, pool *pgxpool.Pool, account string) {
 	b.Helper()
 	at := time.Now().UTC()

@@ -21,14 +21,14 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// bareWriter appends to a stream of its own, nothing decided. No read model takes what it writes.
+// bareWriter appends events to its own stream without a decision. No read model reads them.
 type bareWriter struct {
 	journal  *journal.Journal
 	stream   string
 	revision eventlog.Revision
 }
 
-// append writes an event as large as the given one.
+// append writes an event with the size of the given one.
 func (w *bareWriter) append(ctx context.Context, size any) error {
 	event, err := unread(size)
 	if err != nil {
@@ -44,7 +44,7 @@ func (w *bareWriter) append(ctx context.Context, size any) error {
 	return err
 }
 
-// unread returns an event as large as the given one, to four bytes, that no read model takes.
+// unread returns an event with the size of the given one, to within four bytes, that no read model reads.
 func unread(size any) (event feedback.Given, err error) {
 	wanted, err := json.Marshal(size)
 	if err != nil {
@@ -64,8 +64,8 @@ func (w *bareWriter) read(ctx context.Context) error {
 	return nil
 }
 
-// BenchmarkDurableCommands is what 64 clients get done, beside appends of the same events through the same client of
-// the event log. Every append is on the disk when it is counted.
+// BenchmarkDurableCommands measures the commands of 64 clients, compared with durable appends of the same events
+// through the same client of the event log.
 func BenchmarkDurableCommands(b *testing.B) {
 	b.Run("reserve and settle", benchmarkLedger)
 	b.Run("open accounts over HTTP", benchmarkOpenAccounts)
@@ -73,7 +73,8 @@ func BenchmarkDurableCommands(b *testing.B) {
 
 const commandClients = 64
 
-// Reserving and settling are a command and an append each, spread over as many accounts as there are clients.
+// benchmarkLedger measures reserving and settling, which are a command and an append each, with one account for each
+// client.
 func benchmarkLedger(b *testing.B) {
 	const each = 20
 	cfg := config(b)
@@ -124,8 +125,9 @@ func benchmarkLedger(b *testing.B) {
 	benchtest.Finish(b)
 }
 
-// Opening an account is two commands, an append each, behind the admin route, which then waits for the read model. The
-// bare thing is both appends, and a load before each, which the commands needed once: so figures can be compared.
+// benchmarkOpenAccounts measures opening accounts: two commands with an append each behind the admin route, which then
+// waits for the read model. The baseline is both appends, each after a load, which the commands once needed. It is kept
+// so that figures can be compared.
 func benchmarkOpenAccounts(b *testing.B) {
 	const each = 10
 	cfg := config(b)

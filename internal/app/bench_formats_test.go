@@ -16,8 +16,8 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// BenchmarkFormats is how many seconds of audio there are in a second, by format and number of clients, beside worker
-// and encoder alone, and beside the encoder alone on speech that is there already.
+// BenchmarkFormats measures seconds of audio a second, by format and number of clients, compared with worker and
+// encoder alone, and with the encoder alone.
 func BenchmarkFormats(b *testing.B) {
 	s := openSpeaker(b)
 	spoken, inputRate := s.bare.samples(b, enginetest.Sentence)
@@ -48,7 +48,7 @@ func BenchmarkFormats(b *testing.B) {
 	}
 }
 
-// samples are what the engine makes of a text, in its own pieces, at a rate in Hz.
+// samples returns the engine's audio of a text, in its pieces, and the sample rate in Hz.
 func (p pipeline) samples(b *testing.B, text string) (pieces [][]byte, rate int) {
 	b.Helper()
 	stream := p.speaker.Speak(b.Context(), speech.Request{Text: text, Voice: speech.Voices()[0], Language: "en-us"})
@@ -71,7 +71,7 @@ func secondsOf(pieces [][]byte, rate int) float64 {
 	return float64(bytes) / 2 / float64(rate)
 }
 
-// encode makes a format of speech that is there already.
+// encode encodes pieces of audio.
 func (p pipeline) encode(ctx context.Context, spec audio.Spec, pieces [][]byte, inputRate int) error {
 	encoder, err := p.encoders.Open(ctx, spec, inputRate)
 	if err != nil {
@@ -79,7 +79,7 @@ func (p pipeline) encode(ctx context.Context, spec audio.Spec, pieces [][]byte, 
 	}
 	defer encoder.Close()
 	for _, piece := range pieces {
-		if _, err := encoder.Encode(ctx, slices.Clone(piece)); err != nil { // the encoder takes the slice over
+		if _, err := encoder.Encode(ctx, slices.Clone(piece)); err != nil { // the encoder keeps the slice
 			return err
 		}
 	}

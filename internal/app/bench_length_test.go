@@ -11,9 +11,9 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// BenchmarkCostPerCharacter is how long a character takes, from the request to the end of its audio, as the text grows,
-// beside worker and encoder alone. It should be flat: the last figures are those of the longest text over those of 500
-// characters.
+// BenchmarkCostPerCharacter measures the time for a character, from the request to the end of the audio, by the length
+// of the text, compared with worker and encoder alone. It should be constant: the last figures compare the longest text
+// with one of 500 characters.
 func BenchmarkCostPerCharacter(b *testing.B) {
 	s := openSpeaker(b)
 	conn := dial(b, s.app.PublicAddr())
@@ -51,7 +51,7 @@ func BenchmarkCostPerCharacter(b *testing.B) {
 	benchtest.Finish(b)
 }
 
-// story is an English text of so many characters, a byte each.
+// story returns an English ASCII text with the given number of characters.
 func story(characters int) string {
 	const passage = "The little boat left the harbour before the sun was up. Nobody saw it go, and nobody heard the " +
 		"oars in the fog. "

@@ -22,7 +22,7 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// writeYear gives an account a use on each of its last 366 days, in 13 periods, and waits until it can be read.
+// writeYear gives an account usage on each of the last 366 days, in 13 periods, and waits until it can be read.
 func writeYear(b *testing.B, cfg app.Config, pool *pgxpool.Pool, id string) {
 	b.Helper()
 	log := joinLog(b, cfg.DataDir)
@@ -64,7 +64,7 @@ type (
 	}
 )
 
-// openSessions opens sessions of an account, and waits until they can be read.
+// openSessions opens sessions of an account and waits until they can be read.
 func openSessions(b *testing.B, a *app.App, pool *pgxpool.Pool, id string, count int) {
 	b.Helper()
 	for range count {
@@ -80,7 +80,7 @@ func openSessions(b *testing.B, a *app.App, pool *pgxpool.Pool, id string, count
 	}, patience, pause)
 }
 
-// serveRows is a bare Fiber route that replies with the same rows of the same database.
+// serveRows serves a bare Fiber route that returns the same rows of the same database.
 func serveRows[R any](b *testing.B, pool *pgxpool.Pool, query string) (address string) {
 	b.Helper()
 	bare := fiber.New(fiber.Config{DisableStartupMessage: true})
@@ -98,8 +98,8 @@ func serveRows[R any](b *testing.B, pool *pgxpool.Pool, query string) (address s
 	return serveBare(b, bare)
 }
 
-// BenchmarkLists is each list of an account (a year of history, 20 sessions) under eight clients, beside a bare Fiber
-// and pgx route that replies with the same rows.
+// BenchmarkLists measures each list of an account (a year of history, 20 sessions) with eight clients, compared with a
+// bare Fiber and pgx route that returns the same rows.
 func BenchmarkLists(b *testing.B) {
 	const clients, each = 8, 20
 	cfg := config(b)
@@ -121,7 +121,7 @@ func BenchmarkLists(b *testing.B) {
 			return serveRows[bareDay](b, pool, `select api_characters, playground_characters, to_char(day, 'YYYY-MM-DD')
 				from read_v1.daily_usage where account_id = $1 order by day`)
 		},
-		"sessions": func(b *testing.B) string { // whose devices stay sealed
+		"sessions": func(b *testing.B) string { // without the sealed devices
 			return serveRows[bareSession](b, pool,
 				`select session_id, country, extract(epoch from opened_at)::bigint, extract(epoch from seen_at)::bigint
 				from read_v1.sessions where account_id = $1 order by opened_at desc`)

@@ -19,7 +19,8 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// askFor returns a request for what an installed voice says in so many words, as samples of 16 bits at 24,000 Hz.
+// askFor returns a request for a text with the given number of words by an installed voice, as 16-bit samples at 24,000
+// Hz.
 func (o operator) askFor(voice string, words int) string {
 	text := strings.Join(strings.Fields("The quick brown fox jumps over the lazy dog while seven wizards watch from the " +
 		"old stone wall, and nobody in town knows why they laugh")[:words], " ") + "."
@@ -27,7 +28,7 @@ func (o operator) askFor(voice string, words int) string {
 		fmt.Sprintf(`{"text":%q,"voice":%q,"language":"en-US","format":"raw","sample_rate":24000}`, text, voice))
 }
 
-// withVoice is a recitald in which the voice of a package is installed.
+// withVoice starts a recitald and installs the voice of a package.
 func withVoice(b *testing.B, folder string) (o operator, voice string) {
 	b.Helper()
 	cfg := config(b)
@@ -44,7 +45,7 @@ func withVoice(b *testing.B, folder string) (o operator, voice string) {
 	return o, m.ID
 }
 
-// BenchmarkNeuralFirstAudio is the time to the first samples of an installed voice of the family VITS, by words.
+// BenchmarkNeuralFirstAudio measures the time to the first samples of an installed VITS voice, by number of words.
 func BenchmarkNeuralFirstAudio(b *testing.B) {
 	o, voice := withVoice(b, neuraltest.Weights(b, neuraltest.VITS))
 	for _, words := range []int{5, 12, 25} {
@@ -65,7 +66,7 @@ func BenchmarkNeuralFirstAudio(b *testing.B) {
 	}
 }
 
-// BenchmarkNeuralStreams is how late samples of four streams at once come for those who listen: 0 is without a gap.
+// BenchmarkNeuralStreams measures the delay of samples in four concurrent streams during playback: 0 is without a gap.
 func BenchmarkNeuralStreams(b *testing.B) {
 	o, voice := withVoice(b, neuraltest.Weights(b, neuraltest.VITS))
 	var gaps times
@@ -87,7 +88,7 @@ func BenchmarkNeuralStreams(b *testing.B) {
 	benchtest.Finish(b)
 }
 
-// listen sends a request and returns by how much samples came too late for one who has listened from the first on.
+// listen sends a request and returns the maximum delay of samples for a listener who starts playback at the first one.
 func (c *client) listen(request string) (late time.Duration, err error) {
 	if _, err := io.WriteString(c.conn, request); err != nil {
 		return 0, err

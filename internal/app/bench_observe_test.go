@@ -14,7 +14,7 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// accountLoad returns what has clients of a recitald ask for an account.
+// accountLoad returns a function that makes a client request an account.
 func accountLoad(b *testing.B, a *app.App, key string, clients int) (ask func(client int) (float64, error)) {
 	b.Helper()
 	conns := dialAll(b, clients, a.PublicAddr())
@@ -24,7 +24,7 @@ func accountLoad(b *testing.B, a *app.App, key string, clients int) (ask func(cl
 	}
 }
 
-// busy returns the processor time that this process takes while do runs.
+// busy returns the processor time of this process during do.
 func busy(b *testing.B, do func()) time.Duration {
 	b.Helper()
 	taken := func() time.Duration {
@@ -37,9 +37,9 @@ func busy(b *testing.B, do func()) time.Duration {
 	return taken() - before
 }
 
-// BenchmarkScrape is GET /v1/account under eight clients while /metrics is scraped ten times a second, a hundred times
-// as often as Prometheus does, beside the same without scrapes. The two take turns, each time for about a second: what
-// else the machine does meets both. scrape-cpu-ms is what one costs this process, whatever else runs.
+// BenchmarkScrape measures GET /v1/account with eight clients while /metrics is scraped ten times a second, a hundred
+// times as often as Prometheus does, compared with the same without scrapes. The two alternate every second or so, so
+// that other load affects both. scrape-cpu-ms is the processor time of a scrape in this process.
 func BenchmarkScrape(b *testing.B) {
 	const clients, turns, pause = 8, 6, 100 * time.Millisecond
 	each := benchtest.Size(500, 100)
@@ -91,7 +91,8 @@ func BenchmarkScrape(b *testing.B) {
 	benchtest.Finish(b)
 }
 
-// BenchmarkTraces is GET /v1/account under eight clients with every request traced, beside the same without traces.
+// BenchmarkTraces measures GET /v1/account with eight clients and a trace for every request, compared with the same
+// without traces.
 func BenchmarkTraces(b *testing.B) {
 	const clients, each = 8, 100
 	start := func(endpoint string) func(int) (float64, error) {

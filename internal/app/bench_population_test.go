@@ -37,9 +37,9 @@ type population struct {
 	first, again times         // of a look-up
 }
 
-const shownOf = 500 // how many accounts are looked up
+const shownOf = 500 // the number of accounts that are looked up
 
-// populate writes the accounts, and waits until a service has read them.
+// populate writes the accounts and waits until a service has read them.
 func populate(b *testing.B, accounts int) *population {
 	b.Helper()
 	p := &population{cfg: config(b)}
@@ -105,7 +105,7 @@ func writeAccount(
 	return nil
 }
 
-// use starts the service, and looks accounts up by key and by session, each for the first time and again.
+// use starts the service and looks accounts up by key and by session, twice each.
 func (p *population) use(b *testing.B) {
 	b.Helper()
 	begun := time.Now()
@@ -129,8 +129,8 @@ func (p *population) use(b *testing.B) {
 	require.NoError(b, a.Close())
 }
 
-// BenchmarkPopulation is the start, the memory (the embedded node's included) and the look-up by key and by session of
-// a service with a million accounts, beside those of one with ten thousand.
+// BenchmarkPopulation measures the start, the memory (with the embedded node's) and look-ups by key and by session of a
+// service with a million accounts, compared with one with ten thousand.
 func BenchmarkPopulation(b *testing.B) {
 	many, few := populate(b, benchtest.Size(1_000_000, 2_000)), populate(b, benchtest.Size(10_000, 1_000))
 	rounds := 0

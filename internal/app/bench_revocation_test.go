@@ -48,7 +48,7 @@ func openPair(b *testing.B) pair {
 	return p
 }
 
-// newKey is newAccount for its key.
+// newKey opens an account and returns its key.
 func (p pair) newKey(b *testing.B, operator *client) string {
 	b.Helper()
 	_, key := p.newAccount(b, operator)
@@ -70,7 +70,7 @@ func (p pair) newAccount(b *testing.B, operator *client) (id, key string) {
 	return opened.Account, opened.Key
 }
 
-// exchange sends a request and takes the answer, whatever it is.
+// exchange sends a request and reads the reply, with any status.
 func (c *client) exchange(request string) (status int, body []byte, err error) {
 	if _, err := io.WriteString(c.conn, request); err != nil {
 		return 0, nil, err
@@ -83,7 +83,7 @@ func (c *client) exchange(request string) (status int, body []byte, err error) {
 	return response.StatusCode, body, err
 }
 
-// until asks again and again, and returns with the answer that has a status.
+// until repeats a request until the reply has a status.
 func (c *client) until(status int, request string) error {
 	for {
 		got, _, err := c.exchange(request)
@@ -93,10 +93,9 @@ func (c *client) until(status int, request string) error {
 	}
 }
 
-// BenchmarkRevocation is the time from the request that revokes a key on one instance to the end of the first request
-// that is refused on another, which is asked all the time and knows the key by heart. Beside it: from an append to its
-// delivery to a subscription, through two clients of the event log. after-reply is
-// what is left of it when the revocation has been answered.
+// BenchmarkRevocation measures the time from the revocation of a key on one instance to the first refusal on another,
+// which is queried continuously and has cached the key. The baseline is the time from an append to its delivery to a
+// subscription, through two clients of the event log. after-reply is the part of the time after the revocation's reply.
 func BenchmarkRevocation(b *testing.B) {
 	p := openPair(b)
 	operator := dial(b, p.first.AdminAddr())
@@ -108,7 +107,7 @@ func BenchmarkRevocation(b *testing.B) {
 	})
 }
 
-// BenchmarkSessionRevocation is BenchmarkRevocation for a session, which is ended by its own browser.
+// BenchmarkSessionRevocation is BenchmarkRevocation for a session that is ended by its browser.
 func BenchmarkSessionRevocation(b *testing.B) {
 	p := openPair(b)
 	operator := dial(b, p.first.AdminAddr())
@@ -121,7 +120,8 @@ func BenchmarkSessionRevocation(b *testing.B) {
 	})
 }
 
-// benchmarkRevocation makes credentials, which are headers, and revokes them by requests.
+// benchmarkRevocation measures the revocation of credentials. next returns a credential as headers and the request that
+// revokes it.
 func (p pair) benchmarkRevocation(b *testing.B, next func() (credential, revoke string)) {
 	here, there := dial(b, p.first.PublicAddr()), dial(b, p.second.PublicAddr())
 	bare := openDelivery(b, p.node)
@@ -130,7 +130,7 @@ func (p pair) benchmarkRevocation(b *testing.B, next func() (credential, revoke 
 		credential, revoke := next()
 		get := "GET /v1/account HTTP/1.1\r\nHost: recital\r\n" + credential + "\r\n"
 		require.NoError(b, there.until(http.StatusOK, get))
-		require.NoError(b, there.until(http.StatusOK, get)) // from memory
+		require.NoError(b, there.until(http.StatusOK, get)) // from the cache
 		refused := make(chan time.Duration, 1)
 		begun := time.Now()
 		go func() {
@@ -151,7 +151,7 @@ func (p pair) benchmarkRevocation(b *testing.B, next func() (credential, revoke 
 	benchtest.Finish(b)
 }
 
-// delivery is an append and the subscription of another client.
+// delivery is a writer and the subscription of another client.
 type delivery struct {
 	writer     bareWriter
 	deliveries <-chan eventlog.Delivery

@@ -25,10 +25,10 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// mp3 is what a request gets that asks for nothing else.
+// mp3 returns the default format of requests.
 func mp3() audio.Spec { return audio.Spec{Format: audio.MP3, SampleRate: 24000} }
 
-// pipeline is worker and encoder without anything around them: pools of the same sizes as the recitald's.
+// pipeline is worker and encoder alone, in pools of the same sizes as recitald's.
 type pipeline struct {
 	speaker  *speech.Speaker
 	encoders audio.Encoders
@@ -48,7 +48,7 @@ func openPipeline(b *testing.B) pipeline {
 	return pipeline{speaker: speech.NewSpeaker(engines), encoders: audio.NewEncoders(codecs)}
 }
 
-// speak synthesises a text and returns when its first byte came and the length of the audio in seconds.
+// speak synthesises a text and returns the time to its first byte and the length of the audio in seconds.
 func (p pipeline) speak(ctx context.Context, text string, spec audio.Spec) (
 	firstByte time.Duration, seconds float64, err error,
 ) {
@@ -84,11 +84,11 @@ func (p pipeline) speak(ctx context.Context, text string, spec audio.Spec) (
 	}
 }
 
-// speaker is a recitald that serves, beside a bare pipeline.
+// speaker is a running recitald and a bare pipeline.
 type speaker struct {
 	app  *app.App
 	cfg  app.Config
-	keys []string // of several accounts, because one may open only so many sockets
+	keys []string // of several accounts, because an account's sockets are limited
 	bare pipeline
 }
 
@@ -99,7 +99,7 @@ func openSpeaker(b *testing.B) speaker {
 	return s
 }
 
-// serveSpeech is the recitald alone.
+// serveSpeech starts the recitald alone.
 func serveSpeech(b *testing.B) speaker {
 	b.Helper()
 	cfg := config(b)
@@ -126,17 +126,17 @@ func (s speaker) openAccount(b *testing.B) (key string) {
 	return opened.Key
 }
 
-// order asks for a text in a format over the bytes route.
+// order returns a request for a text in a format on the bytes route.
 func (s speaker) order(text string, spec audio.Spec) string {
 	return post("/v1/ai/speech/bytes", "x-api-key: "+s.keys[0]+"\r\n",
 		fmt.Sprintf(`{"text":%q,"voice":"leah","language":"en","format":%q,"sample_rate":%d}`, text, spec.Format,
 			spec.SampleRate))
 }
 
-// asker requests the sentence once, reads all of it and returns when its first byte came.
+// asker requests the sentence once, reads all of it and returns the time to its first byte.
 type asker func() (firstByte time.Duration, err error)
 
-// entryPoints are the ways to ask for speech; each connects a client.
+// entryPoints are the routes for speech. Each connects a client.
 func entryPoints() []struct {
 	name    string
 	connect func(b *testing.B, s speaker, client int) asker
@@ -160,8 +160,8 @@ func connectGet(b *testing.B, s speaker, _ int) asker {
 	return func() (time.Duration, error) { return conn.ask(request) }
 }
 
-// connectSocket opens a session in the dialect that acknowledges flushes. The time runs from the message that shows
-// that the first clause has ended.
+// connectSocket opens a session in the dialect that acknowledges flushes. The time starts at the message that ends the
+// first clause.
 func connectSocket(b *testing.B, s speaker, client int) asker {
 	ws, _, err := websocket.DefaultDialer.Dial("ws://"+s.app.PublicAddr()+"/v1/ai/speech/stream", nil)
 	require.NoError(b, err)
@@ -183,7 +183,7 @@ func connectSocket(b *testing.B, s speaker, client int) asker {
 	}
 }
 
-// hearFlush reads up to the acknowledgement and returns when the first audio came.
+// hearFlush reads up to the acknowledgement and returns the time to the first audio.
 func hearFlush(ws *websocket.Conn, begun time.Time) (firstByte time.Duration, err error) {
 	for {
 		kind, message, err := ws.ReadMessage()
@@ -195,13 +195,14 @@ func hearFlush(ws *websocket.Conn, begun time.Time) (firstByte time.Duration, er
 		case kind == websocket.TextMessage && strings.Contains(string(message), `"complete"`):
 			return firstByte, nil
 		case kind == websocket.TextMessage:
-			return 0, fmt.Errorf("the session says %s", message)
+			return 0, fmt.Errorf("unexpected message: %s", message)
 		}
 	}
 }
 
-// BenchmarkFirstAudioByte is the time to the first byte of mp3 for a text of twenty words, by entry point and number of
-// clients, beside worker and encoder alone with as many callers. In an ideal queue each waits for its turn among all.
+// BenchmarkFirstAudioByte measures the time to the first byte of mp3 for a text of twenty words, by entry point and
+// number of clients, compared with worker and encoder alone with the same number of callers. In an ideal queue each
+// waits for its turn among all.
 func BenchmarkFirstAudioByte(b *testing.B) {
 	s := openSpeaker(b)
 	for _, entry := range entryPoints() {
@@ -217,7 +218,7 @@ func BenchmarkFirstAudioByte(b *testing.B) {
 	}
 }
 
-// compareFirstBytes lets all clients ask, and as many callers of the bare pipeline, in turns.
+// compareFirstBytes alternates between all clients and the same number of callers of the bare pipeline.
 func (s speaker) compareFirstBytes(b *testing.B, askers []asker, each int) {
 	_, seconds, err := s.bare.speak(b.Context(), enginetest.Sentence, mp3())
 	require.NoError(b, err)

@@ -23,7 +23,7 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// BenchmarkOpenStreams measures the memory of a stream whose client has taken the beginning and reads no further:
+// BenchmarkOpenStreams measures the memory of a stream to a client that has read the beginning and then stops:
 // recitald's heap and stacks after a collection, its resident memory, and that of its workers. The clients are bare
 // connections in the same process, which adds less than 1 KiB to each.
 func BenchmarkOpenStreams(b *testing.B) {
@@ -32,7 +32,7 @@ func BenchmarkOpenStreams(b *testing.B) {
 		b.Run(string(spec.Format), func(b *testing.B) {
 			s := serveSpeech(b)
 			request := s.order(story(5000), spec)
-			s.holdStreams(b, 2, request)() // what is paid once
+			s.holdStreams(b, 2, request)() // one-time costs
 			for b.Loop() {
 				before := s.weigh(b)
 				hangUp := s.holdStreams(b, streams, request)
@@ -45,7 +45,7 @@ func BenchmarkOpenStreams(b *testing.B) {
 	}
 }
 
-// holdStreams opens streams, takes their first bytes, and returns when recitald waits for their readers.
+// holdStreams opens streams, reads their first bytes, and returns when recitald waits for their clients.
 func (s speaker) holdStreams(b *testing.B, n int, request string) (hangUp func()) {
 	b.Helper()
 	var conns []net.Conn
@@ -70,8 +70,8 @@ func (s speaker) holdStreams(b *testing.B, n int, request string) (hangUp func()
 	}
 }
 
-// dialSlowly connects a client whose machine takes little ahead of what it reads. Packets of the Internet's size keep
-// what the kernel buffers for it small, too: on loopback they are 64 KiB otherwise.
+// dialSlowly connects a client with small buffers. Packets of the Internet's size keep the kernel's buffers on the
+// server's side small, too: on loopback they are 64 KiB otherwise.
 func dialSlowly(b *testing.B, address string) net.Conn {
 	b.Helper()
 	dialer := net.Dialer{Control: func(_, _ string, raw syscall.RawConn) (err error) {
@@ -86,7 +86,7 @@ func dialSlowly(b *testing.B, address string) net.Conn {
 	return conn
 }
 
-// awaitWorkers waits until there are so many streams in the codecs and, many times in a row, no engine has a job.
+// awaitWorkers waits until the codecs have the given number of streams and, many times in a row, no engine has a job.
 func (s speaker) awaitWorkers(b *testing.B, streams int) {
 	b.Helper()
 	quiet := 0
@@ -99,7 +99,7 @@ func (s speaker) awaitWorkers(b *testing.B, streams int) {
 	}, 5*time.Minute, 10*time.Millisecond, "recitald does not wait for its clients")
 }
 
-// sum adds a figure of the metrics up over its labels.
+// sum returns a metric's value, summed over its labels.
 func (s speaker) sum(b *testing.B, name string) (total int) {
 	b.Helper()
 	request, err := http.NewRequest(http.MethodGet, "http://"+s.app.AdminAddr()+"/metrics", nil)
@@ -130,7 +130,7 @@ type weight struct{ heapAndStacks, resident, engines, codecs int64 }
 func (s speaker) weigh(b *testing.B) (w weight) {
 	b.Helper()
 	runtime.GC()
-	debug.FreeOSMemory() // collects again, and makes the resident memory what is used
+	debug.FreeOSMemory() // collects again and returns unused memory to the system
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	w.heapAndStacks = int64(stats.HeapInuse + stats.StackInuse)
@@ -144,13 +144,13 @@ func (s speaker) weigh(b *testing.B) (w weight) {
 	return w
 }
 
-// workersOf are the speech workers of some modes that this process has started.
+// workersOf returns the speech workers of the given modes that this process has started.
 func workersOf(b *testing.B, modes ...string) (pids []int) {
 	b.Helper()
 	lists, err := filepath.Glob("/proc/self/task/*/children")
 	require.NoError(b, err)
 	for _, list := range lists {
-		children, _ := os.ReadFile(list) // empty when the thread has ended
+		children, _ := os.ReadFile(list) // empty if the thread has ended
 		for child := range strings.FieldsSeq(string(children)) {
 			line, _ := os.ReadFile(filepath.Join("/proc", child, "cmdline"))
 			arguments := strings.Split(strings.TrimRight(string(line), "\x00"), "\x00")
@@ -165,7 +165,7 @@ func workersOf(b *testing.B, modes ...string) (pids []int) {
 	return pids
 }
 
-// residentBytes is the RSS of a process (proc_pid_statm(5)).
+// residentBytes returns the RSS of a process (proc_pid_statm(5)).
 func residentBytes(b *testing.B, pid int) int64 {
 	b.Helper()
 	statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))

@@ -14,10 +14,10 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// The benchmarks measure a recitald beside the bare thing, in turns in the same run, so that what else the machine does
-// meets both. All clients are closed loops: each waits for its answer before it asks again.
+// The benchmarks compare a recitald with a baseline, alternating in the same run, so that other load affects both. All
+// clients are closed loops: each waits for its reply before its next request.
 
-// times are how long single things took.
+// times collects durations.
 type times struct {
 	mu  sync.Mutex
 	all []time.Duration
@@ -29,7 +29,7 @@ func (t *times) add(d time.Duration) {
 	t.all = append(t.all, d)
 }
 
-// quantile is the time within which a share of the things was done.
+// quantile returns the duration below which the given share of durations is.
 func (t *times) quantile(share float64) time.Duration {
 	slices.Sort(t.all)
 	return t.all[min(len(t.all)-1, int(share*float64(len(t.all))))]
@@ -44,7 +44,7 @@ func compareTimes(b *testing.B, ours, bare *times) {
 
 func milliseconds(d time.Duration) float64 { return d.Seconds() * 1000 }
 
-// rate is how much was done in how long.
+// rate is an amount of work and its duration.
 type rate struct {
 	done float64
 	took time.Duration
@@ -52,7 +52,7 @@ type rate struct {
 
 func (r *rate) perSecond() float64 { return r.done / r.took.Seconds() }
 
-// window lets so many clients do a number of things each, and counts what they report.
+// window runs a number of clients that call do each times, and adds up the results.
 func (r *rate) window(clients, each int, do func(client int) (done float64, err error)) error {
 	begun := time.Now()
 	var group sync.WaitGroup
@@ -79,7 +79,7 @@ func (r *rate) window(clients, each int, do func(client int) (done float64, err 
 	return first
 }
 
-// client is one keep-alive connection. It does as little as a client can, because it shares the processors.
+// client is one keep-alive connection. It does as little as possible, because it shares the processors.
 type client struct {
 	conn   net.Conn
 	reader *bufio.Reader
@@ -104,7 +104,7 @@ func dialAll(b *testing.B, n int, address string) []*client {
 	return clients
 }
 
-// ask sends a request, reads the answer to its end and returns when the first byte of its body came.
+// ask sends a request, reads the complete reply and returns the time to the first byte of its body.
 func (c *client) ask(request string) (firstByte time.Duration, err error) {
 	begun := time.Now()
 	if _, err := io.WriteString(c.conn, request); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/chain"
 )
 
-// The events of every stream of ours are in the chain. A release with further streams adds a version of the list.
+// The chain has the events of all of Recital's streams. A release with new streams adds a version of the list.
 func TestTheChainHasTheStreamsOfEverySlice(t *testing.T) {
 	registry, err := app.Registry()
 	require.NoError(t, err)

@@ -53,7 +53,7 @@ import (
 	projections "github.com/recital-tts/recital/projections/ledger"
 )
 
-// finds returns the problems that one look finds, and requires that the check knows them for its own.
+// finds returns the problems of a check, and requires that the check recognises them as its own.
 func finds(t *testing.T, check health.Check) []health.Problem {
 	t.Helper()
 	finding := check.Look(t.Context())
@@ -83,33 +83,33 @@ func TestADiskThatIsNearlyFullIsFound(t *testing.T) {
 	fill(2 << 10)
 	require.Empty(t, finds(t, w))
 
-	// when it is nearly full, then that is found, and which folder it is of
+	// when it is nearly full, then the problem names the folder
 	fill(3700) // 90.3 %
 	require.Len(t, finds(t, w), 1)
 	require.Equal(t, alert.Condition{
 		Source: "disk", Subject: "host, folder " + disk, Reason: alert.DiskFull,
 	}, finds(t, w)[0].Condition)
 
-	// and a little less is not enough for the alert to be over
+	// and slightly less does not end the alert
 	fill(3660) // 89.4 %
 	require.Len(t, finds(t, w), 1)
 	fill(3600) // 87.9 %
 	require.Empty(t, finds(t, w))
 	fill(3660)
-	require.Empty(t, finds(t, w), "nor for one to be raised")
+	require.Empty(t, finds(t, w), "nor does it raise one")
 
-	// and what must be left free counts, too
+	// and the minimum of free bytes counts, too
 	require.Len(t, finds(t, app.DiskCheck(disk, 95, 1<<20)), 1)
 	require.Empty(t, finds(t, app.DiskCheck(disk, 95, 100<<10)))
 }
 
-func TestAFolderThatIsGoneIsNotAFullDisk(t *testing.T) {
+func TestAMissingFolderIsNotAFullDisk(t *testing.T) {
 	finding := app.DiskCheck(filepath.Join(t.TempDir(), "gone"), 90, 0).Look(t.Context())
 	require.True(t, finding.Unknown)
 	require.Equal(t, health.Fault, finding.State)
 }
 
-// engines are workers of a binary of their own, which a test can kill without those of others.
+// engines starts workers of a copy of the binary, which a test can kill without killing others' workers.
 func engines(t *testing.T) (pool *worker.Pool, kill func()) {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "engine")
@@ -129,7 +129,7 @@ func engines(t *testing.T) (pool *worker.Pool, kill func()) {
 	}
 }
 
-func TestWorkersThatDieOneAfterTheOtherAreFound(t *testing.T) {
+func TestDyingWorkersAreFound(t *testing.T) {
 	t.Parallel()
 	pool, kill := engines(t)
 	looping := alert.Condition{Source: "workers/espeak-ng", Subject: "host", Reason: alert.CrashLoop}
@@ -141,7 +141,7 @@ func TestWorkersThatDieOneAfterTheOtherAreFound(t *testing.T) {
 	require.Empty(t, finds(t, crashes))
 	require.Empty(t, finds(t, failures))
 
-	// when workers are killed in the middle of their jobs, again and again, then both are found
+	// when workers are repeatedly killed during their jobs, then both problems are found
 	for pool.Stats().Failed < 5 || pool.Stats().Respawns < 5 {
 		u, err := pool.Speak(t.Context(), enginetest.Job(strings.Repeat("nine hundred and ninety-nine thousand, ", 200)))
 		if err != nil {
@@ -157,13 +157,13 @@ func TestWorkersThatDieOneAfterTheOtherAreFound(t *testing.T) {
 	require.Equal(t, looping, finds(t, crashes)[0].Condition)
 	require.Equal(t, failing, finds(t, failures)[0].Condition)
 
-	// and once they live, they are found no more, when it was long enough ago
+	// and once they have lived for long enough, no problem is found
 	brief := app.CrashCheck(looping, time.Nanosecond,
 		func() (int, uint64) { s := pool.Stats(); return s.Alive, s.Respawns })
 	require.Eventually(t, func() bool { return len(finds(t, brief)) == 0 }, patience, time.Millisecond)
 }
 
-func TestNoticesThatAreRefusedAreFound(t *testing.T) {
+func TestRefusedNoticesAreFound(t *testing.T) {
 	t.Parallel()
 	const secret = "whsec_right"
 	real, err := stripe.NewNotices(secret)
@@ -185,7 +185,7 @@ func TestNoticesThatAreRefusedAreFound(t *testing.T) {
 	require.Error(t, notify("whsec_wrong"))
 	require.Equal(t, refused, finds(t, w)[0].Condition)
 	require.NoError(t, notify(secret))
-	require.Empty(t, finds(t, w), "the secret is right")
+	require.Empty(t, finds(t, w), "the secret is correct")
 }
 
 func TestAProviderThatIsDownIsFound(t *testing.T) {
@@ -216,7 +216,7 @@ func TestAProviderThatIsDownIsFound(t *testing.T) {
 	<-ended
 	require.Error(t, app.Reach(t.Context(), people.Issuer("idp_1")+"/.well-known/openid-configuration"))
 
-	// one that answers with failures of its own does not serve; one that refuses who comes without a key does
+	// a provider that returns server errors is down, one that refuses a request without a key is not
 	status := http.StatusBadGateway
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
 	t.Cleanup(front.Close)
@@ -254,7 +254,7 @@ func TestABlobStoreThatIsDownIsFound(t *testing.T) {
 	require.Eventually(t, func() bool { return !isSilent() }, patience, pause)
 }
 
-// certificate returns one that ends at a time, and its key.
+// certificate returns a certificate with the given end.
 func certificate(t *testing.T, end time.Time) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -267,7 +267,7 @@ func certificate(t *testing.T, end time.Time) tls.Certificate {
 
 func TestACertificateThatEndsSoonIsFound(t *testing.T) {
 	t.Parallel()
-	// given a server with a certificate that was renewed, which has another day
+	// given a server with a certificate that expires in a day
 	end := time.Now().Add(24 * time.Hour)
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
 	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
@@ -284,7 +284,7 @@ func TestACertificateThatEndsSoonIsFound(t *testing.T) {
 	require.Equal(t, ends, finds(t, w)[0].Condition)
 	require.Contains(t, finds(t, w)[0].Detail, end.UTC().Format(time.RFC3339)[:13])
 
-	// one that is over is found, too, and one that was renewed is not
+	// an expired certificate is found, too, and a renewed one is not
 	end = time.Now().Add(-time.Hour)
 	require.Len(t, finds(t, w), 1)
 	end = time.Now().Add(240 * time.Hour)
@@ -292,7 +292,7 @@ func TestACertificateThatEndsSoonIsFound(t *testing.T) {
 	end = time.Now().Add(time.Hour)
 	require.Len(t, finds(t, w), 1)
 	server.Close()
-	require.True(t, w.Look(t.Context()).Unknown, "what cannot be seen now is as it was")
+	require.True(t, w.Look(t.Context()).Unknown, "without a connection the result is unknown")
 }
 
 func TestTheCertificatesOfAnEventStoreAreKnown(t *testing.T) {
@@ -315,7 +315,7 @@ func TestTheCertificatesOfAnEventStoreAreKnown(t *testing.T) {
 		"none":                       {"", 0},
 		"without TLS":                {"esdb://127.0.0.1:1?tls=false&tlsCaFile=" + file(time.Hour), 0},
 		"an authority that ends":     {"esdb://127.0.0.1:1?tls=true&tlsCaFile=" + file(time.Hour), 1},
-		"one that replaces another":  {"esdb://127.0.0.1:1?tlsCAFile=" + file(time.Hour, 1000*time.Hour), 0},
+		"a replaced authority":       {"esdb://127.0.0.1:1?tlsCAFile=" + file(time.Hour, 1000*time.Hour), 0},
 		"a user's, with its issuer":  {"esdb://127.0.0.1:1?userCertFile=" + file(time.Hour, 1000*time.Hour), 1},
 		"a file that is not there":   {"esdb://127.0.0.1:1?tlsCaFile=/nowhere", 0},
 		"an authority that does not": {"esdb://127.0.0.1:1?tlsCaFile=" + file(1000*time.Hour), 0},
@@ -330,9 +330,9 @@ func TestTheCertificatesOfAnEventStoreAreKnown(t *testing.T) {
 	}
 }
 
-func TestAReservationThatNobodyEndsIsFound(t *testing.T) {
+func TestAnUnendedReservationIsFound(t *testing.T) {
 	t.Parallel()
-	// given a reservation whose time is long over, and no worker that ends it
+	// given a reservation long past its expiry, and no worker that ends it
 	w := feedtest.New(t, feedtest.Registry(t, ledgerevents.Events(), accountsevents.Events()), projections.ReadModels()...)
 	list := pglist.NewView(w.Pool, readmodel.ToDoExpiryView)
 	look := app.ReservationsCheck(list, 10*time.Minute)
@@ -345,19 +345,18 @@ func TestAReservationThatNobodyEndsIsFound(t *testing.T) {
 		Account: "a1", Plan: plan.Enterprise, Start: start, End: start.AddDate(0, 1, 0),
 	},
 		reserved(soon, time.Now().UTC().Add(-5*time.Minute)))
-	require.Empty(t, finds(t, look), "it may be that an instance has just started")
+	require.Empty(t, finds(t, look), "an instance may have just started")
 	w.Append(t, "usage-a1-1", 1, reserved(late, time.Now().UTC().Add(-time.Hour)))
 	require.Equal(t, alert.Condition{
 		Source: "ledger", Subject: "reservations", Reason: alert.Unsettled,
 	}, finds(t, look)[0].Condition)
 
-	// when it has ended, then it is found no more
+	// when it ends, then no problem is found
 	w.Append(t, "usage-a1-1", 2, ledger.Expired{Account: "a1", Reservation: late, At: start})
 	require.Empty(t, finds(t, look))
 }
 
-// outside are the alert rules of which no check knows: only Prometheus sees what is away altogether, and how fast it
-// all is.
+// outside are the alert rules without a check: only Prometheus can detect that recitald is down, and measure its speed.
 var outside = []string{
 	"RecitalDown", "RecitalNotReady", "RecitalErrors", "RecitalNoRoom", "RecitalFirstAudioSlow", "RecitalEnginesBusy",
 	"RecitalNodeSyncsSlow",

@@ -24,9 +24,9 @@ func TestTheClockOfModeDevNeverGoesBack(t *testing.T) {
 
 	require.NoError(t, c.reach(72*time.Hour))
 	require.NoError(t, c.reach(24*time.Hour))
-	requireAhead(c, 72*time.Hour, 0) // what is due waits for the sandbox
+	requireAhead(c, 72*time.Hour, 0) // to-dos wait for the sandbox
 
-	// what could not be kept does not count
+	// a time that could not be stored does not count
 	c.keep = func([]byte) error { return errors.New("the disk is full") }
 	require.ErrorContains(t, c.reach(96*time.Hour), "the disk is full")
 	requireAhead(c, 72*time.Hour, 0)

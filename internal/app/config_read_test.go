@@ -17,7 +17,7 @@ import (
 )
 
 func TestAllMistakesAreNamedAtOnce(t *testing.T) {
-	// given mistakes of every kind: in values, in what goes together, in files, in names
+	// given mistakes in values, combinations, files and names
 	empty := filepath.Join(t.TempDir(), "empty")
 	require.NoError(t, os.WriteFile(empty, nil, 0o600))
 	t.Setenv("RECITAL_ENGINES", "two")
@@ -94,12 +94,12 @@ func TestSettingsHideSecrets(t *testing.T) {
 			assert.NotContains(t, s.Value, "marker", "%s of %s", s.Flag, address)
 			if s.Flag == "postgres" {
 				assert.Contains(t, s.Value, "(hidden)")
-				assert.Regexp(t, `events:2113\?tls=true|a:2113,b:2113|a:1|db`, s.Value, "where it is remains to be seen")
+				assert.Regexp(t, `events:2113\?tls=true|a:2113,b:2113|a:1|db`, s.Value, "the host is shown")
 			}
 		}
 	}
 
-	// and no setting that is a secret by its name is shown
+	// and settings with a secret's name are hidden
 	secret := regexp.MustCompile(`(^|-)(key|secret|password|token)$`)
 	var cfg app.Config
 	values := reflect.ValueOf(&cfg).Elem()
@@ -113,7 +113,7 @@ func TestSettingsHideSecrets(t *testing.T) {
 	}
 	hidden := 0
 	for _, s := range cfg.Settings() {
-		if secret.MatchString(s.Flag) && s.Flag != "stripe-publishable-key" { // which everybody is shown
+		if secret.MatchString(s.Flag) && s.Flag != "stripe-publishable-key" { // it is public
 			assert.Equal(t, "(hidden)", s.Value, s.Flag)
 			hidden++
 		}
@@ -121,7 +121,7 @@ func TestSettingsHideSecrets(t *testing.T) {
 	assert.GreaterOrEqual(t, hidden, 6)
 }
 
-// referenceFile documents the settings. RECITAL_WRITE_DOCS=1 has this test write it.
+// referenceFile documents the settings. RECITAL_WRITE_DOCS=1 makes the test write it.
 const referenceFile = "../../docs/configuration.md"
 
 func TestTheReferenceOfSettingsIsWhatThereIs(t *testing.T) {
@@ -133,7 +133,7 @@ func TestTheReferenceOfSettingsIsWhatThereIs(t *testing.T) {
 	content, err := os.ReadFile(referenceFile)
 	require.NoError(t, err)
 	require.Equal(t, wanted, string(content),
-		"docs/configuration.md is not what there is; RECITAL_WRITE_DOCS=1 has this test write it")
+		"docs/configuration.md does not match the settings; set RECITAL_WRITE_DOCS=1 to write it")
 }
 
 // referenceHead begins the reference.
@@ -185,7 +185,7 @@ func reference(t *testing.T) string {
 var notSettings = regexp.MustCompile(
 	`^RECITAL_(TEST|BENCH|SOAK|STORM|CLIENTS|WRITE_DOCS|API_KEY|UID|GID|IMAGE|PUBLISH|X)(_|$)`)
 
-// Documents and the files of deploy name only settings that exist.
+// Documents and deployment files name only settings that exist.
 func TestNoDocumentNamesASettingThatDoesNotExist(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}
@@ -210,7 +210,7 @@ func readConfig(t *testing.T, args ...string) (cfg app.Config, err error) {
 	t.Helper()
 	for _, entry := range os.Environ() {
 		if name, _, _ := strings.Cut(entry, "="); notSettings.MatchString(name) && name != "RECITAL_API_KEY" {
-			t.Setenv(name, "") // so that it is restored
+			t.Setenv(name, "") // restored by the test's cleanup
 			require.NoError(t, os.Unsetenv(name))
 		}
 	}

@@ -13,11 +13,11 @@ import (
 	"github.com/recital-tts/recital/internal/http/adminapi"
 )
 
-func TestConfigRefusesWhatIsNotSafeOrCannotWork(t *testing.T) {
+func TestConfigRefusesUnsafeAndInvalidSettings(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*app.Config)
-		says   string // "" where it is accepted
+		says   string // "" if it is accepted
 	}{
 		{"the defaults", func(*app.Config) {}, ""},
 		{"IPv6 loopback", func(c *app.Config) { c.HTTPAddr = "[::1]:8080" }, ""},
@@ -33,14 +33,14 @@ func TestConfigRefusesWhatIsNotSafeOrCannotWork(t *testing.T) {
 			"the public address \"[::]:8080\": dev mode"},
 		{"a name", func(c *app.Config) { c.HTTPAddr = "recital.example:80" }, "dev mode serves on loopback"},
 		{"no port", func(c *app.Config) { c.HTTPAddr = "127.0.0.1" }, "the public address \"127.0.0.1\": not HOST:PORT"},
-		{"nothing but the defaults", func(c *app.Config) { *c = app.Config{} }, ""},
+		{"an empty configuration", func(c *app.Config) { *c = app.Config{} }, ""},
 		{"less than a second", func(c *app.Config) { c.LongestStream = 999 * time.Millisecond }, "it must be at least 1s"},
-		{"less than no time", func(c *app.Config) { c.LongestStream = -time.Minute }, "it must be at least 1s"},
+		{"a negative duration", func(c *app.Config) { c.LongestStream = -time.Minute }, "it must be at least 1s"},
 		{"a second", func(c *app.Config) { c.LongestStream = time.Second }, ""},
 		{"a small spool", func(c *app.Config) { c.SpoolBudget = 255 }, "it must be at least 256"},
 		{"more than a full disk", func(c *app.Config) { c.AlertDisk = 100.5 }, "at most 100 per cent"},
 		{"less than an empty disk", func(c *app.Config) { c.AlertDisk = -0.5 }, "it must be at least 0"},
-		{"fewer than no engines", func(c *app.Config) { c.Engines = -1 }, "it must be at least 0"},
+		{"a negative number of engines", func(c *app.Config) { c.Engines = -1 }, "it must be at least 0"},
 		{"a public URL", func(c *app.Config) { c.PublicURL = "https://recital.example:8443/" }, ""},
 		{"a public URL with a path", func(c *app.Config) { c.PublicURL = "https://recital.example/api" },
 			"the public URL must be"},
@@ -98,7 +98,7 @@ func TestConfigRefusesWhatIsNotSafeOrCannotWork(t *testing.T) {
 			`the concurrency limit "free" is not PLAN=NUMBER`},
 		{"concurrency of half a synthesis", func(c *app.Config) { c.Concurrency = "free=0.5" },
 			`"free=0.5" is not PLAN=NUMBER`},
-		{"concurrency below nothing", func(c *app.Config) { c.Concurrency = "free=-1" }, `"free=-1" is not PLAN=NUMBER`},
+		{"negative concurrency", func(c *app.Config) { c.Concurrency = "free=-1" }, `"free=-1" is not PLAN=NUMBER`},
 		{"concurrency set twice", func(c *app.Config) { c.Concurrency = "free=1,free=2" },
 			"the concurrency limit of plan free is set twice"},
 		{"other voices for OpenAI's names", func(c *app.Config) { c.OpenAIVoices = "Alloy = zeke, mine=leah" }, ""},
@@ -109,9 +109,9 @@ func TestConfigRefusesWhatIsNotSafeOrCannotWork(t *testing.T) {
 			c.StripeKey, c.StripeSecret = "sk_test_1",
 				[]string{"whsec_1", "whsec_2"}
 		}, ""},
-		{"a payment provider whose webhooks nobody can verify", func(c *app.Config) { c.StripeKey = "sk_test_1" },
+		{"a payment provider without a webhook secret", func(c *app.Config) { c.StripeKey = "sk_test_1" },
 			"needs RECITAL_STRIPE_WEBHOOK_SECRET"},
-		{"webhooks of no payment provider", func(c *app.Config) { c.StripeSecret = []string{"whsec_1"} },
+		{"a webhook secret without a payment provider", func(c *app.Config) { c.StripeSecret = []string{"whsec_1"} },
 			"need RECITAL_STRIPE_KEY"},
 		{"webhooks that anybody signs", func(c *app.Config) { c.StripeKey, c.StripeSecret = "sk_test_1", []string{""} },
 			"webhooks is empty"},
@@ -128,7 +128,7 @@ func TestConfigRefusesWhatIsNotSafeOrCannotWork(t *testing.T) {
 			"needs both RECITAL_HOSTING_CLIENT_ID and"},
 		{"two secrets for the hosting platform",
 			func(c *app.Config) { c.HostingSecret, c.HostingSecretFile = "secret", "/run/secrets/hosting" }, "is set twice"},
-		{"a hosting platform that does not know us", func(c *app.Config) { c.HostingURL = "https://vercel.example" },
+		{"a hosting platform without a client id", func(c *app.Config) { c.HostingURL = "https://vercel.example" },
 			"needs RECITAL_HOSTING_CLIENT_ID beside it"},
 		{"a hosting platform in the clear", hosted("http://vercel.example"), "must begin with https://"},
 		{"a hosting platform on this machine", hosted("http://127.0.0.1:8084"), ""},
@@ -149,13 +149,13 @@ func TestConfigRefusesWhatIsNotSafeOrCannotWork(t *testing.T) {
 	}
 }
 
-func TestProdServesOthersAndBringsNothingAlong(t *testing.T) {
+func TestProdRequiresItsSettings(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*app.Config)
-		says   []string // nil where it is accepted
+		says   []string // nil if it is accepted
 	}{
-		{"all that it needs", func(*app.Config) {}, nil},
+		{"all required settings", func(*app.Config) {}, nil},
 		{"every address", func(c *app.Config) { c.HTTPAddr, c.AdminAddr = "0.0.0.0:8080", ":8081" }, nil},
 		{"names and IPv6", func(c *app.Config) { c.HTTPAddr, c.AdminAddr = "[::]:8080", "recital.internal:8081" }, nil},
 		{"nothing", func(c *app.Config) {
@@ -177,19 +177,19 @@ func TestProdServesOthersAndBringsNothingAlong(t *testing.T) {
 		{"no audit key", func(c *app.Config) { c.AuditKeyFile = "" }, []string{"(RECITAL_AUDIT_KEY_FILE): mode prod"}},
 		{"no signing key", func(c *app.Config) { c.SigningKeyFile = "" }, []string{"(RECITAL_SIGNING_KEY_FILE): mode prod"}},
 		{"no public URL", func(c *app.Config) { c.PublicURL = "" }, []string{"(RECITAL_PUBLIC_URL): mode prod"}},
-		{"nobody who signs people in", func(c *app.Config) { c.IDP1 = "" }, []string{"(RECITAL_IDP_1): mode prod"}},
-		{"one provider, whichever", func(c *app.Config) { c.IDP1, c.IDP4 = "", c.IDP1 }, nil},
+		{"no identity provider", func(c *app.Config) { c.IDP1 = "" }, []string{"(RECITAL_IDP_1): mode prod"}},
+		{"one provider, any of the four", func(c *app.Config) { c.IDP1, c.IDP4 = "", c.IDP1 }, nil},
 		{"half a provider", func(c *app.Config) { c.IDP2 = "https://idp.example recital" },
 			[]string{"idp_2", "ISSUER CLIENT_ID SECRET_FILE"}},
 		{"no redirects", func(c *app.Config) { c.RedirectOrigins = nil }, []string{"(RECITAL_REDIRECT_ORIGINS): mode prod"}},
 		{"no payment provider", func(c *app.Config) { c.StripeKey, c.StripeSecret = "", nil }, []string{
 			"(RECITAL_STRIPE_KEY): mode prod", "(RECITAL_STRIPE_WEBHOOK_SECRET): mode prod",
 		}},
-		{"webhooks that nobody signs", func(c *app.Config) { c.StripeSecret = nil },
+		{"no webhook secret", func(c *app.Config) { c.StripeSecret = nil },
 			[]string{"(RECITAL_STRIPE_WEBHOOK_SECRET): mode prod"}},
 		{"webhooks that anybody signs", func(c *app.Config) { c.StripeSecret = []string{"whsec_hidden", ""} },
 			[]string{"webhooks is empty"}},
-		{"analytics that anybody signs", func(c *app.Config) { c.AnalyticsSecret = []string{" "} },
+		{"an empty secret for analytics", func(c *app.Config) { c.AnalyticsSecret = []string{" "} },
 			[]string{"webhooks is empty"}},
 		{"secrets in files", func(c *app.Config) {
 			c.StripeKey, c.StripeSecret, c.StripeKeyFile, c.StripeSecretFile = "", nil, "/run/secrets/stripe-key",
@@ -216,7 +216,7 @@ func TestProdServesOthersAndBringsNothingAlong(t *testing.T) {
 		{"blobs in S3 over TLS", func(c *app.Config) { c.Blobs = "s3://bucket/blobs?endpoint=https://s3.example" }, nil},
 		{"blobs in S3 in plain", func(c *app.Config) { c.Blobs = "s3://bucket/blobs?endpoint=http://s3.example" },
 			[]string{"travel over TLS", "tls=false"}},
-		{"blobs in S3 in plain that is meant",
+		{"blobs in S3 in plain with tls=false",
 			func(c *app.Config) { c.Blobs = "s3://bucket/blobs?endpoint=http://minio:9000&tls=false" }, nil},
 		{"blobs in S3 on this machine", func(c *app.Config) { c.Blobs = "s3://bucket/blobs?endpoint=http://127.0.0.1:9000" },
 			nil},
@@ -249,7 +249,7 @@ func TestProdServesOthersAndBringsNothingAlong(t *testing.T) {
 	}
 }
 
-// requireNamed checks that a person can find what to change.
+// requireNamed checks that an error names a setting.
 func requireNamed(t *testing.T, err error) {
 	t.Helper()
 	var mistakes app.Mistakes
@@ -262,7 +262,7 @@ func requireNamed(t *testing.T, err error) {
 	}
 }
 
-// hosted sets a hosting platform at an address.
+// hosted returns a change that sets a hosting platform at an address.
 func hosted(url string) func(*app.Config) {
 	return func(c *app.Config) { c.HostingClient, c.HostingSecret, c.HostingURL = "oac_1", "secret", url }
 }

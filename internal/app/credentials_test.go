@@ -18,7 +18,7 @@ import (
 	"github.com/recital-tts/recital/internal/app"
 )
 
-// status is that of a request with a key.
+// status returns the status of a request with a key.
 func status(t *testing.T, a *app.App, method, path, key string) int {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, "http://"+a.PublicAddr()+path, nil)
@@ -27,7 +27,7 @@ func status(t *testing.T, a *app.App, method, path, key string) int {
 	return do(t, request).StatusCode
 }
 
-func TestAKeyThatIsUsedAgainIsKnownByHeart(t *testing.T) {
+func TestARepeatedKeyIsCached(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -39,7 +39,7 @@ func TestAKeyThatIsUsedAgainIsKnownByHeart(t *testing.T) {
 	require.Eventually(t, func() bool {
 		require.Equal(t, http.StatusOK, status(t, a, http.MethodGet, "/v1/account", key))
 		lines = figures(t, a, token)
-		live := slices.Contains(lines, "recital_revocation_live 1") // it is not for moments, on a machine that is busy
+		live := slices.Contains(lines, "recital_revocation_live 1") // on a busy machine it may briefly be 0
 		return live && !slices.Contains(lines, "recital_api_key_cache_hits_total 0")
 	}, patience, pause)
 	require.Subset(t, lines, []string{"recital_api_key_cache_keys 1", "recital_revocation_watches 0"})
@@ -48,7 +48,7 @@ func TestAKeyThatIsUsedAgainIsKnownByHeart(t *testing.T) {
 		strings.Contains(text, account.HashAPIKey(key)), "the key is in the metrics")
 }
 
-func TestTheOperatorsKeyDoesNotComeBackWithAStart(t *testing.T) {
+func TestTheOperatorsRevokedKeyStaysRevoked(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -63,7 +63,7 @@ func TestTheOperatorsKeyDoesNotComeBackWithAStart(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, status(t, first, http.MethodGet, "/v1/account", key))
 	require.NoError(t, first.Close())
 
-	// when recitald starts again, then it says what to do, and no key
+	// when recitald restarts, then the welcome has the remedy and no key
 	var log, welcome bytes.Buffer
 	second, err := app.Open(t.Context(), cfg, &log)
 	require.NoError(t, err)
@@ -75,7 +75,7 @@ func TestTheOperatorsKeyDoesNotComeBackWithAStart(t *testing.T) {
 	require.Contains(t, log.String(), "the operator account's API key was revoked")
 	require.NotContains(t, welcome.String()+log.String(), key)
 
-	// when that is done, then there is another one
+	// when the file is deleted, then there is a new key
 	require.NoError(t, os.Remove(file))
 	third := open(t, cfg)
 	require.NotEqual(t, key, secret(t, cfg, "dev-api-key"))
@@ -83,7 +83,7 @@ func TestTheOperatorsKeyDoesNotComeBackWithAStart(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, status(t, third, http.MethodGet, "/v1/account", key))
 }
 
-func TestTheLimitsOfSocketsAreThoseOfTheConfiguration(t *testing.T) {
+func TestTheLimitsOfSocketsAreConfigurable(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -91,7 +91,7 @@ func TestTheLimitsOfSocketsAreThoseOfTheConfiguration(t *testing.T) {
 	for name, c := range map[string]struct {
 		set  func(*app.Config)
 		says string // to the second of two sockets
-		both bool   // to the first, too, which a slow machine may have ended before it was ready
+		both bool   // to the first, too, if a slow machine ends it before it is ready
 	}{
 		"number": {func(c *app.Config) { c.AccountSockets = 1 }, "The account has too many open WebSockets", false},
 		"idle":   {func(c *app.Config) { c.SocketIdle = time.Second }, "Nothing was sent for too long", true},

@@ -21,7 +21,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// openAlert is one that the admin address shows.
+// openAlert is an alert at the admin address.
 type openAlert struct {
 	ID, Source, Subject, Reason, Sentence string
 	Since                                 time.Time
@@ -34,7 +34,7 @@ func (i instance) alerts(t *testing.T) []openAlert {
 	return reply.Alerts
 }
 
-// isOpen reports whether an alert is shown.
+// isOpen reports whether an alert is open.
 func (i instance) isOpen(t *testing.T, source string, reason alert.Reason) bool {
 	t.Helper()
 	return slices.ContainsFunc(i.alerts(t),
@@ -47,7 +47,7 @@ func (i instance) awaitAlert(t *testing.T, open bool, source string, reason aler
 		"%s %s", source, reason)
 }
 
-// operatorKey returns the API key of a new account with the role of an operator.
+// operatorKey returns the API key of a new account with the operator role.
 func (i instance) operatorKey(t *testing.T) string {
 	t.Helper()
 	var opened struct {
@@ -60,8 +60,8 @@ func (i instance) operatorKey(t *testing.T) string {
 	return opened.APIKey
 }
 
-// reports waits until the damage report that a key is shown has a line with a beginning. For moments the key may be
-// unknown where the machine is slow.
+// reports waits until the damage report for a key has a line with a prefix. On a slow machine the key may briefly be
+// unknown.
 func (i instance) reports(t *testing.T, key, beginning string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -69,7 +69,7 @@ func (i instance) reports(t *testing.T, key, beginning string) {
 	}, patience, pause, beginning)
 }
 
-// report returns the damage report that a key is shown, or what a service says that cannot show it now.
+// report returns the lines of the damage report for a key, or the error if there is none now.
 func (i instance) report(t *testing.T, key string) []string {
 	t.Helper()
 	request, err := http.NewRequest(http.MethodGet, "http://"+i.PublicAddr()+"/v1/damage_report", nil)
@@ -112,7 +112,7 @@ func (c *cluster) events(prefix string) (all []any) {
 	return nil
 }
 
-// told returns what the log says about the conditions of a source.
+// told returns the events of a source's conditions in the log.
 func (c *cluster) told(source string) (raised []alert.ConditionRaised, cleared []alert.ConditionCleared) {
 	c.t.Helper()
 	own := map[string]bool{}
@@ -131,8 +131,8 @@ func (c *cluster) told(source string) (raised []alert.ConditionRaised, cleared [
 	return raised, cleared
 }
 
-// lasting returns the conditions of a source that the log has as raised and not cleared. A slow machine may have seen
-// some come and go before.
+// lasting returns a source's conditions in the log that were raised and not cleared. On a slow machine earlier ones may
+// have been raised and cleared.
 func (c *cluster) lasting(source string) []alert.ConditionRaised {
 	c.t.Helper()
 	raised, cleared := c.told(source)
@@ -141,7 +141,7 @@ func (c *cluster) lasting(source string) []alert.ConditionRaised {
 	})
 }
 
-// allow has Postgres take connections to the cluster's database, or refuse them and end those that there are.
+// allow makes Postgres accept connections to the cluster's database, or refuse them and end existing ones.
 func (c *cluster) allow(connections bool) {
 	c.t.Helper()
 	config, err := pgx.ParseConfig(c.shared.Postgres)
@@ -165,9 +165,9 @@ func (c *cluster) allow(connections bool) {
 	}
 }
 
-func TestWhatIsAwayIsInTheDamageReport(t *testing.T) {
+func TestOutagesAreInTheDamageReport(t *testing.T) {
 	t.Parallel()
-	// given an instance without anything wrong
+	// given an instance without problems
 	c := newCluster(t)
 	cfg := c.shared
 	cfg.AlertEvery, cfg.OutageReads = 20*time.Millisecond, time.Hour
@@ -175,19 +175,19 @@ func TestWhatIsAwayIsInTheDamageReport(t *testing.T) {
 	one.awaitReady(t)
 	key := one.operatorKey(t)
 	require.Eventually(t, func() bool { return len(one.alerts(t)) == 0 }, patience, pause,
-		"nothing is wrong")
-	require.Eventually(t, func() bool { // until the key is known, as that of somebody who looks often
+		"there are no problems")
+	require.Eventually(t, func() bool { // until the key is cached
 		return len(one.report(t, key)) == 0 &&
 			!slices.Contains(figures(t, one.App, secret(t, cfg, "operator-token")), "recital_api_key_cache_hits_total 0")
 	}, patience, pause)
 
-	// when the event store is away, then the report says so, from memory
+	// when the event store is down, then the report shows that from memory
 	began := time.Now()
 	require.NoError(t, c.node.Close())
 	one.awaitAlert(t, true, "log", alert.Unreachable)
 	one.reports(t, key, "The event store does not answer")
 
-	// and when it is back, then the log has it, with its times
+	// and when it is back, then the log has the condition with its times
 	back := time.Now()
 	c.startNode()
 	one.awaitAlert(t, false, "log", alert.Unreachable)
@@ -199,13 +199,13 @@ func TestWhatIsAwayIsInTheDamageReport(t *testing.T) {
 		})
 	}, patience, pause)
 
-	// when Postgres is away, then the report says so, without it
+	// when Postgres is down, then the report shows that without Postgres
 	c.allow(false)
 	one.awaitAlert(t, true, "postgres", alert.Unreachable)
 	one.reports(t, key, "Postgres does not answer")
 	c.allow(true)
 	one.awaitAlert(t, false, "postgres", alert.Unreachable)
-	require.Eventually(t, func() bool { // a busy machine may have seen it come and go
+	require.Eventually(t, func() bool { // on a busy machine there may be several
 		raised, cleared := c.told("postgres")
 		return len(raised) > 0 && len(cleared) == len(raised)
 	}, patience, pause)
@@ -213,12 +213,12 @@ func TestWhatIsAwayIsInTheDamageReport(t *testing.T) {
 		one.report(t, key))
 }
 
-func TestAReadModelThatStopsIsInTheDamageReportUntilItGoesOn(t *testing.T) {
+func TestAStoppedReadModelIsInTheDamageReport(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
 	t.Parallel()
-	// given two instances, and an event that nobody can decode
+	// given two instances, and an undecodable event
 	c := newCluster(t)
 	c.shared.AlertEvery, c.shared.AlertLag = 2*time.Second, time.Second // three looks have to see more than one overview
 	one := c.open(c.shared)
@@ -231,12 +231,12 @@ func TestAReadModelThatStopsIsInTheDamageReportUntilItGoesOn(t *testing.T) {
 	_, err = c.log.Append(t.Context(), "account-poison", eventlog.NoStream, events)
 	require.NoError(t, err)
 
-	// then both report that read models stop before it, as one alert, and that they fall behind
+	// then both report the stop as one alert, and the lag
 	for _, i := range []instance{one, two} {
 		i.awaitAlert(t, true, alert.EventSource, alert.Stopped)
 		i.awaitAlert(t, true, "projection/account", alert.Behind)
 	}
-	var lasting []alert.ConditionRaised // an alert is shown before the log has it
+	var lasting []alert.ConditionRaised // an alert may be shown before it is in the log
 	require.Eventually(t, func() bool {
 		lasting = c.lasting("projection/account")
 		return len(lasting) > 0 && len(c.raised(events[0].ID)) > 0
@@ -248,16 +248,16 @@ func TestAReadModelThatStopsIsInTheDamageReportUntilItGoesOn(t *testing.T) {
 			`recital_alert_open{reason="stopped",source="event"} 1`)
 	}, patience, pause)
 
-	// and no more when an operator has skipped it
+	// and neither when an operator has skipped it
 	c.skip(one, events[0].ID)
 	for _, i := range []instance{one, two} {
 		require.Eventually(t, func() bool { return len(i.alerts(t)) == 0 }, patience, pause)
 	}
 	require.Eventually(t, func() bool { return len(c.lasting("projection/account")) == 0 && len(alertsOf(c)) == 0 },
-		patience, pause, "the log has no alert that is open")
+		patience, pause, "the log has no open alert")
 }
 
-// skip skips an event. While another instance tries it, it is not in the list.
+// skip skips an event. It retries, because an event that an instance is retrying is not in the list.
 func (c *cluster) skip(i instance, event uuid.UUID) {
 	c.t.Helper()
 	require.Eventually(c.t, func() bool {
@@ -280,13 +280,13 @@ func alertsOf(c *cluster) (open []string) {
 	return open
 }
 
-// earlier appends an alert that was raised before the instances started.
+// earlier appends an alert from before the instances' start.
 func (c *cluster) earlier(source, subject string, reason alert.Reason) (id string) {
 	c.t.Helper()
 	id = uuid.NewString()
 	meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: time.Now()}
 	raised := alert.Raised{Alert: id, Source: source, Subject: subject, Reason: reason, At: time.Now().UTC()}
-	require.Eventually(c.t, func() bool { // others append there, too
+	require.Eventually(c.t, func() bool { // instances may append at the same time
 		events, err := c.registry.Encode(uuid.New(), 0, meta, raised)
 		require.NoError(c.t, err)
 		_, err = c.log.Append(c.t.Context(), alert.Stream, c.end(alert.Stream), events)
@@ -295,7 +295,7 @@ func (c *cluster) earlier(source, subject string, reason alert.Reason) (id strin
 	return id
 }
 
-// reservation appends one that is due in an hour.
+// reservation appends a reservation that is due in an hour.
 func (c *cluster) reservation() (id string) {
 	c.t.Helper()
 	now := time.Now().UTC()
@@ -315,8 +315,7 @@ func TestAlertsOfEarlierReleases(t *testing.T) {
 		t.Skip("one of the longest scenarios")
 	}
 	t.Parallel()
-	// given alerts that nobody has cleared: of an item that was done since, of a generation that is gone, and of what
-	// only a person can judge
+	// given open alerts: of an item that is done, of a generation that is gone, and one that only a person can clear
 	c := newCluster(t)
 	c.shared.AlertEvery = 20 * time.Millisecond
 	c.earlier("todo/expiry", uuid.NewString(), alert.GaveUp)
@@ -325,7 +324,7 @@ func TestAlertsOfEarlierReleases(t *testing.T) {
 	one := c.open(c.shared)
 	one.awaitReady(t)
 
-	// then those are cleared that are over
+	// then the first two are cleared
 	shows := func(ids ...string) func() bool {
 		return func() bool {
 			var shown []string

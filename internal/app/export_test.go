@@ -30,16 +30,16 @@ func (c Config) Rates() (rates.Limits, error) { return c.rates() }
 // Payments returns the gateway to the payment provider.
 func (a *App) Payments() payments.Gateway { return a.payments }
 
-// Notices returns what verifies the payment provider's notices.
+// Notices returns the verifier of the payment provider's notices.
 func (a *App) Notices() payments.Notice { return a.notices.payments }
 
-// SandboxURL returns the address of the payment provider for development, "" where another is used.
+// SandboxURL returns the address of the payment sandbox, "" if another provider is used.
 func (a *App) SandboxURL() string { return a.standIns.sandboxURL() }
 
-// Sandbox returns what the payment provider for development is doing.
+// Sandbox returns the state of the payment sandbox.
 func (a *App) Sandbox(ctx context.Context) (standins.Status, error) { return a.standIns.status(ctx) }
 
-// OrderSandbox has the payment provider for development do something.
+// OrderSandbox sends an order to the payment sandbox.
 func (a *App) OrderSandbox(ctx context.Context, name, body string) error {
 	_, err := a.standIns.order(ctx, name, []byte(body))
 	return err
@@ -54,21 +54,21 @@ func (a *App) Sessions() *sessions.Sessions { return a.sessions }
 // Reach returns an error unless a server answers.
 func Reach(ctx context.Context, url string) error { return reach(ctx, url) }
 
-// DiskUse returns how full a folder's disk is, in per cent.
+// DiskUse returns the use of a folder's disk in per cent.
 func DiskUse(folder string) (float64, error) {
 	use, err := diskUseOf(folder)
 	return use.percent(), err
 }
 
-// Checks returns everything that is looked at.
+// Checks returns all checks.
 func (a *App) Checks() []health.Check { return append(a.partChecks(), a.service.checks...) }
 
-// DiskCheck looks how full a disk is: limits are in per cent, and in bytes that are left free.
+// DiskCheck returns the check of a disk. Limits are in per cent, and in free bytes.
 func DiskCheck(folder string, percent, floor float64) health.Check {
 	return diskChecks("host", []string{folder}, diskLimit{percent, floor})[0]
 }
 
-// CrashCheck looks whether workers die.
+// CrashCheck returns the check for dying workers.
 func CrashCheck(c alert.Condition, within time.Duration, stats func() (alive int, deaths uint64)) health.Check {
 	return crashCheck(c, health.Fault, within, func() workerPool {
 		alive, deaths := stats()
@@ -76,18 +76,18 @@ func CrashCheck(c alert.Condition, within time.Duration, stats func() (alive int
 	})
 }
 
-// FailureCheck looks whether too much fails of all.
+// FailureCheck returns the check of a share of failures.
 func FailureCheck(c alert.Condition, limit float64, count func() health.Tally) health.Check {
 	return failureCheck(c, limit, count)
 }
 
-// NoticesCheck returns notices that are counted, and the look at what was refused of them.
+// NoticesCheck returns a verifier that counts notices, and the check for refused ones.
 func NoticesCheck(c alert.Condition, n payments.Notice) (payments.Notice, health.Check) {
 	var counter noticeCounter
 	return countedNotices{n, &counter}, noticesCheck(c, counter.count)
 }
 
-// CertificateChecks look when certificates end.
+// CertificateChecks returns the checks for expiring certificates.
 func CertificateChecks(limit time.Duration, all ...certificates.Certificate) []health.Check {
 	return certificateChecks(all, limit)
 }
@@ -97,16 +97,16 @@ func StoreCertificates(connection string) []certificates.Certificate {
 	return Config{EventStore: connection}.storeCertificates()
 }
 
-// WatchBlobs returns the look at a store, and since when it is silent.
+// WatchBlobs returns a probe of a store, and a function that returns since when the store is silent.
 func WatchBlobs(store blobs.Store) (look func(context.Context) error, silent func() (time.Time, bool)) {
 	w := watchBlobs(store, slog.New(slog.DiscardHandler))
 	return w.lookAtBlobs, w.isSilent
 }
 
-// ReservationsCheck looks for reservations past their expiry.
+// ReservationsCheck returns the check for reservations past their expiry.
 func ReservationsCheck(list *pglist.View, longest time.Duration) health.Check {
 	return reservationsCheck(list, longest)
 }
 
-// IsOver reports whether an alert is seen to be over.
+// IsOver reports whether an alert is demonstrably over.
 func (a *App) IsOver(ctx context.Context, o alert.Open) (bool, error) { return a.isOver(ctx, o) }

@@ -44,7 +44,7 @@ func TestTheFiguresOfTheLastHourAreThoseOfEachInterval(t *testing.T) {
 		Lag: new(3.0), LagBuilt: new(60.0),
 	}, f.kept[1])
 
-	// the next interval begins at zero, and the first is forgotten after an hour
+	// the next interval starts at zero, and the first is discarded after an hour
 	for range figuresKept {
 		require.NoError(t, f.note(at.Add(time.Hour)))
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/recital-tts/recital/internal/process/lifecycle"
 )
 
-// inFolder is an App that has only opened its data folder.
+// inFolder returns an App that has only opened its data folder.
 func inFolder(t *testing.T, dir string) *App {
 	t.Helper()
 	a := &App{}
@@ -19,7 +19,7 @@ func inFolder(t *testing.T, dir string) *App {
 	return a
 }
 
-// names lists the files of a folder, but its lock.
+// names lists the files of a folder, without its lock and format mark.
 func names(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

@@ -14,7 +14,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 )
 
-// joinLog returns a client of its own on the event node of a running recitald, whose projections go on meanwhile.
+// joinLog returns a separate client of the event node of a running recitald.
 func joinLog(t testing.TB, dataDir string) *journal.Journal {
 	t.Helper()
 	log, err := esdb.Open(esdb.Config{Socket: filepath.Join(dataDir, "eventnode", "node.sock")})

@@ -12,7 +12,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/web"
 )
 
-func TestWhatIsLoggedForARequestNamesIt(t *testing.T) {
+func TestLinesOfARequestHaveItsID(t *testing.T) {
 	var lines bytes.Buffer
 	log := newLogger(Config{LogFormat: "json"}, &lines)
 	server, err := web.NewServer(web.Config{Logger: log, Routes: []web.Route{
@@ -27,7 +27,7 @@ func TestWhatIsLoggedForARequestNamesIt(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 
-	transport := &http.Transport{} // of its own: the default one also asks for the description
+	transport := &http.Transport{} // the default one also requests the description
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String()+"/asked",
 		nil)
 	require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 	"github.com/recital-tts/recital/internal/process/health"
 )
 
-func TestTheDoctorWarnsOfEventsThatNobodySigns(t *testing.T) {
+func TestTheDoctorWarnsOfUnsignedEvents(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 23, 1, 0, 0, 0, time.UTC)
 	head := audit.Head{Count: 70, At: now.Add(-48 * time.Hour)}
@@ -22,7 +22,7 @@ func TestTheDoctorWarnsOfEventsThatNobodySigns(t *testing.T) {
 		found    string
 	}{
 		"an empty log": {commands.Unsigned{}, health.OK, "there is no head yet"},
-		"a log in which nothing goes on": {commands.Unsigned{Head: head}, health.OK,
+		"a log without new events": {commands.Unsigned{Head: head}, health.OK,
 			"the last head is 48h0m0s old and speaks of 70 events"},
 		"events since a moment": {
 			commands.Unsigned{Head: head, Events: 3, Oldest: now.Add(-11 * time.Minute)}, health.OK,
@@ -41,7 +41,7 @@ func TestTheDoctorWarnsOfEventsThatNobodySigns(t *testing.T) {
 	}
 }
 
-// The embedded node takes no events when its disk is too full, which shows before anybody writes.
+// A full disk of the embedded node is detected before an append fails.
 func TestADiskThatIsTooFullForAppendsIsLacking(t *testing.T) {
 	t.Parallel()
 	p := &App{}

@@ -28,7 +28,8 @@ func TestMain(m *testing.M) {
 	workertest.Main(openapitest.Checked(m), &speechworker, []string{"standins", "neuralworker"}, ofLibraries()...)
 }
 
-// ofLibraries are what fasthttp leaves behind: one goroutine for the process, one for each server until its next tick.
+// ofLibraries ignores goroutines that fasthttp leaves: one for the process, and one for each server until its next
+// tick.
 func ofLibraries() []goleak.Option {
 	return []goleak.Option{
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
@@ -36,20 +37,20 @@ func ofLibraries() []goleak.Option {
 	}
 }
 
-// leaks gives a function that finds the goroutines which have been started since and still run.
+// leaks returns a function that finds running goroutines that were started after the call of leaks.
 func leaks() func() error {
 	running := append(ofLibraries(), goleak.IgnoreCurrent())
 	return func() error { return goleak.Find(running...) }
 }
 
-// processesIn lists the processes that work in a folder or have it in their arguments, the guards of pgtest left out.
+// processesIn lists the processes that run in a folder or have it in their arguments, except the guards of pgtest.
 func processesIn(t testing.TB, folder string) []string {
 	t.Helper()
 	processes, err := filepath.Glob("/proc/[0-9]*")
 	require.NoError(t, err)
 	var found []string
 	for _, process := range processes {
-		arguments, _ := os.ReadFile(filepath.Join(process, "cmdline")) // empty when the process has ended
+		arguments, _ := os.ReadFile(filepath.Join(process, "cmdline")) // empty if the process has ended
 		place, _ := os.Readlink(filepath.Join(process, "cwd"))
 		if strings.HasPrefix(string(arguments), "/bin/sh") {
 			continue
@@ -61,7 +62,7 @@ func processesIn(t testing.TB, folder string) []string {
 	return found
 }
 
-// inUse is an address on which somebody else listens.
+// inUse returns an address with another listener.
 func inUse(t testing.TB) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -70,7 +71,7 @@ func inUse(t testing.TB) string {
 	return listener.Addr().String()
 }
 
-// config is that of a recitald in a data folder of the test's own, on free ports.
+// config returns the configuration of a recitald in a new data folder, on free ports.
 func config(t testing.TB) app.Config {
 	t.Helper()
 	return app.Config{
@@ -86,8 +87,8 @@ func config(t testing.TB) app.Config {
 	}
 }
 
-// open starts a recitald and stops it with the test. Where a machine is so slow that the start exceeds a time limit, it
-// is started again, as a supervisor would.
+// open starts a recitald and stops it at the end of the test. If the start exceeds a time limit on a slow machine, it
+// is repeated, as by a supervisor.
 func open(t testing.TB, cfg app.Config) *app.App {
 	t.Helper()
 	a, err := app.Open(t.Context(), cfg, io.Discard)
@@ -99,7 +100,7 @@ func open(t testing.TB, cfg app.Config) *app.App {
 	return a
 }
 
-// isTooSlow reports whether something was not done in time.
+// isTooSlow reports whether an error is a time limit.
 func isTooSlow(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || domain.CodeOf(err) == domain.Unavailable
 }

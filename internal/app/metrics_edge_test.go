@@ -27,7 +27,7 @@ func connect(t *testing.T, address string) dialed {
 	return dialed{t, conn, bufio.NewReader(conn)}
 }
 
-// send sends a request, and returns the status of the reply.
+// send sends a request and returns the status of the reply.
 func (d dialed) send(request string) int {
 	d.t.Helper()
 	_, err := io.WriteString(d.conn, request)
@@ -41,7 +41,7 @@ func (d dialed) send(request string) int {
 	return response.StatusCode
 }
 
-func TestWhatIsTurnedAwayAtTheEdgeIsCounted(t *testing.T) {
+func TestRefusalsAtTheEdgeAreCounted(t *testing.T) {
 	t.Parallel()
 	cfg := config(t)
 	cfg.Connections, cfg.AddressConns = 2, 2
@@ -58,7 +58,7 @@ func TestWhatIsTurnedAwayAtTheEdgeIsCounted(t *testing.T) {
 	shows("recital_http_connections_evicted_total", 0)
 	shows("recital_http_bodies_refused_total", 0)
 
-	// when there are more connections than there may be, then the idlest is closed
+	// when there are too many connections, then the longest idle one is closed
 	const check = "GET /health_check HTTP/1.1\r\nHost: x\r\n\r\n"
 	connect(t, a.PublicAddr()).send(check)
 	connect(t, a.PublicAddr()).send(check)
@@ -68,7 +68,7 @@ func TestWhatIsTurnedAwayAtTheEdgeIsCounted(t *testing.T) {
 	shows("recital_http_connections_evicted_total", 1)
 	shows("recital_http_connections_refused_total", 0)
 
-	// and when an address announces more than its share of the bodies, then that is refused
+	// and when an address announces more than its share of the memory for bodies, then that is refused
 	const body = "POST /v1/ai/speech/kanna?text=a HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: " +
 		"20971520\r\n\r\n"
 	require.Equal(t, http.StatusContinue, third.send(body))

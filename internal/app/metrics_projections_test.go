@@ -17,7 +17,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/feed"
 )
 
-// scrape gives the lines of Prometheus, as name{label values} value.
+// scrape returns the lines of a scrape, as name{label values} value.
 func scrape(t *testing.T, registry *prometheus.Registry) []string {
 	t.Helper()
 	families, err := registry.Gather()
@@ -84,16 +84,16 @@ func showFiguresOfEachGeneration(t *testing.T) {
 	})
 	require.Equal(t, all, scrape(t, registry))
 	require.Equal(t, all, scrape(t, registry))
-	require.Equal(t, 1, asked, "scrapes that follow each other share an answer")
+	require.Equal(t, 1, asked, "consecutive scrapes share an answer")
 
-	// when the database fails, then its figures are absent, and a failure is remembered as well
+	// when the database fails, then its metrics are absent, and the failure is cached, too
 	time.Sleep(recentAge)
 	failure = errors.New("no database")
 	require.Equal(t, events, scrape(t, registry))
 	require.Equal(t, events, scrape(t, registry))
 	require.Equal(t, 2, asked)
 
-	// when it is back and a generation was retired meanwhile, then nothing is left of that one
+	// when it is back and a generation was retired meanwhile, then that generation has no metrics
 	time.Sleep(recentAge)
 	failure, overview.Generations = nil, overview.Generations[:1]
 	require.Equal(t, slices.DeleteFunc(all, func(line string) bool { return strings.Contains(line, "generation=2") }),

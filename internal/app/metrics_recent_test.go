@@ -35,13 +35,13 @@ func TestScrapesShareAnAnswerAndWaitForNoneTwice(t *testing.T) {
 		time.Sleep(recentAge - 1)
 		requireShown(1, true, 0)
 
-		// when Postgres does not answer, then what it would say is missing, and one scrape has waited for it
+		// when Postgres does not answer, then its metrics are missing, and one scrape has waited for it
 		deaf = true
 		time.Sleep(time.Nanosecond)
 		requireShown(0, false, recentTimeout)
 		requireShown(0, false, 0)
 
-		// and it is back with the next question
+		// and they are back with the next query
 		deaf = false
 		time.Sleep(recentAge)
 		requireShown(3, true, 0)
@@ -67,7 +67,7 @@ func TestScrapesAtTheSameTimeShareAQuestion(t *testing.T) {
 	require.EqualValues(t, 1, asked.Load())
 }
 
-func TestHalfAnAnswerIsNone(t *testing.T) {
+func TestAPartialAnswerIsDiscarded(t *testing.T) {
 	t.Parallel()
 	r := newRecent(func(context.Context) ([]int, error) { return []int{1}, errors.New("cut") })
 	answer, known := r.get()

@@ -15,7 +15,7 @@ import (
 
 func TestWhatIsDueIsShownAndScrapesCostOneQuery(t *testing.T) {
 	t.Parallel()
-	// given two lists, in one of which two items are due and one is not
+	// given two lists, one of them with two due items and one that is not due
 	pool := pgtest.Empty(t)
 	_, err := pool.Exec(t.Context(), `create schema read_v1;
 		create view read_v1.todo_chores as select 'item' || n as item, 'chore-' || n as stream,
@@ -32,11 +32,11 @@ func TestWhatIsDueIsShownAndScrapesCostOneQuery(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(m)
 
-	// when it is scraped again and again, then Postgres was asked once
+	// when the metrics are scraped repeatedly, then Postgres is queried once
 	before := pool.Stat().AcquireCount()
 	for range 10 {
 		lines := scrape(t, registry)
-		m.backlogs.asked = time.Now() // however slow the machine is
+		m.backlogs.asked = time.Now() // also on a slow machine
 		require.Subset(t, lines, []string{
 			"recital_todo_due_items{process=chores} 2", "recital_todo_due_items{process=idle} 0",
 			"recital_todo_oldest_due_age_seconds{process=idle} 0"})
@@ -48,7 +48,7 @@ func TestWhatIsDueIsShownAndScrapesCostOneQuery(t *testing.T) {
 	}
 	require.EqualValues(t, 1, pool.Stat().AcquireCount()-before)
 
-	// and a Postgres that does not answer leaves it out
+	// and without Postgres they are missing
 	pool.Close()
 	m.backlogs.asked = time.Time{}
 	require.Empty(t, scrape(t, registry))

@@ -14,7 +14,7 @@ import (
 )
 
 func TestEachPersonInATokenFileHasATokenOfTheirOwn(t *testing.T) {
-	// given a file with lines of two people, beside the file with the auditors' token
+	// given a file with lines of two people, and a separate file with the auditors' token
 	tokens := map[string]string{"ada": strings.Repeat("a", 64), "bob": strings.Repeat("b", 64)}
 	cfg := config(t)
 	cfg.OperatorTokenFile = filepath.Join(t.TempDir(), "people")
@@ -23,7 +23,7 @@ func TestEachPersonInATokenFileHasATokenOfTheirOwn(t *testing.T) {
 	require.NoError(t, os.WriteFile(cfg.OperatorTokenFile, []byte(lines), 0o600))
 	a := open(t, cfg)
 
-	// then each of them may do what their role may
+	// then each has the rights of their role
 	for _, c := range []struct {
 		name, token   string
 		reads, writes int
@@ -49,8 +49,8 @@ func TestEachPersonInATokenFileHasATokenOfTheirOwn(t *testing.T) {
 	}
 }
 
-// Operators sign a browser in with their token. Its cookie needs no list: it outlives the instance, and ends with the
-// token.
+// The cookie of an operator's browser is valid after a restart of the instance, and invalid after the token is
+// replaced.
 func TestAnOperatorsBrowserIsSignedInUntilItsTokenIsReplaced(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -89,24 +89,24 @@ func TestAnOperatorsBrowserIsSignedInUntilItsTokenIsReplaced(t *testing.T) {
 		require.Equal(t, status, ask(method, address, path, "Cookie", cookie).StatusCode, path)
 	}
 
-	// given an operator and an auditor who have signed in, then their cookies permit what their tokens do
+	// given an operator and an auditor who have signed in, then their cookies have the rights of their tokens
 	adas, bobs := signIn(ada), signIn(bob)
 	requireStatus(http.StatusOK, http.MethodPost, a.AdminAddr(), "/admin/accounts", adas)
 	requireStatus(http.StatusForbidden, http.MethodPost, a.AdminAddr(), "/admin/accounts", bobs)
 	requireStatus(http.StatusOK, http.MethodGet, a.AdminAddr(), "/metrics", bobs)
 	requireStatus(http.StatusOK, http.MethodGet, a.AdminAddr(), "/admin/session", bobs)
 
-	// and they are not prolonged, and worth nothing at the public address
+	// and they cannot be renewed, and are not valid at the public address
 	requireStatus(http.StatusForbidden, http.MethodPost, a.AdminAddr(), "/admin/session", adas)
 	requireStatus(http.StatusUnauthorized, http.MethodGet, a.PublicAddr(), "/v1/account", adas)
 	requireStatus(http.StatusNoContent, http.MethodDelete, a.AdminAddr(), "/admin/session", adas)
 
-	// when the instance is started again with another token for one of them
+	// when the instance is restarted with another token for one of them
 	require.NoError(t, a.Close())
 	people(next, bob)
 	a = open(t, cfg)
 
-	// then the session of that one is over
+	// then that one's session is over
 	requireStatus(http.StatusUnauthorized, http.MethodGet, a.AdminAddr(), "/admin/session", adas)
 	requireStatus(http.StatusOK, http.MethodGet, a.AdminAddr(), "/admin/session", bobs)
 }

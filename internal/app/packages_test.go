@@ -16,7 +16,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/voicepack"
 )
 
-// operator asks a recitald on both of its addresses.
+// operator is a client of both addresses of a recitald.
 type operator struct {
 	testing.TB
 	public, admin, key, token string
@@ -37,7 +37,7 @@ func (o operator) ask(method, url string, body []byte) (*http.Response, []byte) 
 	return response, got
 }
 
-// install sends a package, and has it installed.
+// install uploads and installs a package.
 func (o operator) install(folder string) (*http.Response, []byte) {
 	o.Helper()
 	var archive bytes.Buffer
@@ -71,7 +71,7 @@ func TestAnInstalledVoiceSpeaks(t *testing.T) {
 	response, _ := o.speak("toy", "")
 	require.Equal(t, 404, response.StatusCode)
 
-	// when the library has come, as make voices brings it, and it is installed, without a restart
+	// when the library is there, as after make voices, then the voice is installed without a restart
 	response, got := o.install(neuraltest.Package(t, "toy"))
 	require.Equal(t, 409, response.StatusCode, string(got))
 	require.Contains(t, string(got), "no ONNX Runtime")
@@ -86,7 +86,7 @@ func TestAnInstalledVoiceSpeaks(t *testing.T) {
 	require.NoError(t, json.Unmarshal(got, &installed))
 	require.True(t, installed.Running && installed.Streams > 0, string(got))
 
-	// then it is listed with its attribution, and speaks, the same each time, at every speed
+	// then it is listed with its attribution, and speaks deterministically at every speed
 	_, got = o.ask(http.MethodGet, o.public+"/v1/ai/voice/list", nil)
 	require.Contains(t, string(got), "Toy (made by tests)")
 	response, first := o.speak("toy", "")
@@ -109,7 +109,7 @@ func TestAnInstalledVoiceSpeaks(t *testing.T) {
 	require.Equal(t, 200, response.StatusCode, string(got))
 	require.Contains(t, string(got), `"missing":[]`, "it knows all symbols")
 
-	// and it may speak for a system voice, whose name it then has
+	// and it can speak for a system voice, under that voice's name
 	response, got = o.ask(http.MethodPost, o.admin+"/admin/system-voices/leah", []byte(`{"voice":"toy"}`))
 	require.Equal(t, 200, response.StatusCode, string(got))
 	response, got = o.speak("leah", "")
@@ -124,7 +124,7 @@ func TestAnInstalledVoiceSpeaks(t *testing.T) {
 	_, got = o.speak("leah", "")
 	require.Equal(t, leah, got)
 
-	// and what is no voice is refused
+	// and an invalid package is refused
 	broken := neuraltest.Package(t, "broken")
 	neuraltest.Break(t, broken)
 	response, got = o.install(broken)

@@ -27,7 +27,7 @@ func createCustomer(t *testing.T, a *app.App, account string) string {
 	return customer
 }
 
-func TestADevRecitaldBringsAPaymentProviderAlong(t *testing.T) {
+func TestModeDevStartsAPaymentSandbox(t *testing.T) {
 	cfg := config(t)
 	a, err := app.Open(t.Context(), cfg, io.Discard)
 	require.NoError(t, err)
@@ -36,7 +36,7 @@ func TestADevRecitaldBringsAPaymentProviderAlong(t *testing.T) {
 	assert.Len(t, prices, 3)
 	customer := createCustomer(t, a, "mine")
 
-	// Its webhooks come to the public address, and are signed so that they are believed.
+	// Its webhooks are sent to the public address with a valid signature.
 	require.Eventually(t, func() bool {
 		status, err := a.Sandbox(t.Context())
 		require.NoError(t, err)
@@ -46,7 +46,7 @@ func TestADevRecitaldBringsAPaymentProviderAlong(t *testing.T) {
 	_, err = a.Notices().Verify([]byte("{}"), "", time.Now())
 	require.ErrorIs(t, err, payments.ErrForged)
 
-	// It keeps what it has over a restart, whatever port it gets.
+	// Its state survives a restart, even with another port.
 	require.NoError(t, a.Close())
 	again := open(t, cfg)
 	account, err := again.Payments().AccountOf(t.Context(), customer)
@@ -54,7 +54,7 @@ func TestADevRecitaldBringsAPaymentProviderAlong(t *testing.T) {
 	assert.Equal(t, "mine", account)
 }
 
-// Two instances of one service need one provider.
+// Two instances of a service share one provider.
 func TestASecondInstanceUsesTheSandboxOfTheFirst(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -164,14 +164,14 @@ func TestOperatorsDriveTheSandbox(t *testing.T) {
 	assert.Equal(t, http.StatusBadRequest, status)
 	assert.Contains(t, body, "No such invoice: 'in_nothing'")
 	status, _ = ask("POST", "/admin/sandbox/advance", `{"duration":"24h"}`, "auditor-token")
-	assert.Equal(t, http.StatusForbidden, status, "auditors look only")
+	assert.Equal(t, http.StatusForbidden, status, "auditors only read")
 	for _, wrong := range []string{"-24h", "900000h", "2562000h", "tomorrow"} {
 		status, _ = ask("POST", "/admin/sandbox/advance", `{"duration":"`+wrong+`"}`, "operator-token")
 		assert.Equal(t, http.StatusBadRequest, status, wrong)
 	}
 }
 
-// A recitald that was killed while the clock moved has told the sandbox nothing of it yet.
+// The sandbox catches up after a recitald that was killed before it advanced the sandbox.
 func TestTheSandboxFollowsTheClockAfterACrash(t *testing.T) {
 	t.Parallel()
 	cfg := config(t)

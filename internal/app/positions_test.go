@@ -18,7 +18,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/web"
 )
 
-// standing is a projector that does not move.
+// standing is a projector that does not advance.
 type standing struct{ at eventlog.Position }
 
 func (s standing) Reached(...readmodel.Model) eventlog.Position { return s.at }
@@ -50,7 +50,7 @@ func TestPositions(t *testing.T) {
 		text    string
 		want    error
 	}{
-		{"what was read from a reply and is projected", head, first.String(), nil},
+		{"a reply's position, projected", head, first.String(), nil},
 		{"the head, projected", head, head.String(), nil},
 		{"the head, not projected yet", first, head.String(), context.Canceled},
 		{"past the head", head, past.String(), web.ErrBadPosition},
@@ -66,8 +66,7 @@ func TestPositions(t *testing.T) {
 			defer cancel()
 			projector := standing{c.reached}
 			if errors.Is(c.want, context.Canceled) {
-				// The client's patience ends only once the projector is waited for: asking for the head must not fail
-				// first.
+				// The client disconnects only during the wait for the projector, so that reading the head does not fail first.
 				_, err := log.Head(ctx)
 				require.NoError(t, err)
 				err = positions{log: log, projector: impatient{projector, cancel}}.Wait(ctx, c.text, nil)
@@ -82,10 +81,10 @@ func TestPositions(t *testing.T) {
 			require.ErrorIs(t, err, c.want)
 		})
 	}
-	t.Run("what is projected needs no log", func(t *testing.T) {
+	t.Run("a projected position needs no log", func(t *testing.T) {
 		require.NoError(t, positions{log: nil, projector: standing{head}}.Wait(t.Context(), first.String(), nil))
 	})
-	t.Run("a log that does not answer is no fault of the position", func(t *testing.T) {
+	t.Run("an unavailable log is not reported as a bad position", func(t *testing.T) {
 		closed, err := esdb.Open(esdb.Config{Socket: nodetest.Start(t)})
 		require.NoError(t, err)
 		require.NoError(t, closed.Close())
@@ -96,7 +95,7 @@ func TestPositions(t *testing.T) {
 	})
 }
 
-// impatient lets the client go when it is waited for.
+// impatient is a projector with a client that disconnects during the wait.
 type impatient struct {
 	standing
 	leave context.CancelFunc
@@ -107,12 +106,12 @@ func (i impatient) Wait(ctx context.Context, position eventlog.Position, models 
 	return i.standing.Wait(ctx, position, models...)
 }
 
-func TestNobodyWaitsForAPostgresThatIsAway(t *testing.T) {
+func TestReadsDoNotWaitForAnUnavailablePostgres(t *testing.T) {
 	t.Parallel()
 	position := eventlog.Position{Commit: 1, Prepare: 1}
 	var ready readiness
 	reads := promptReads{standing{position}, &ready}
-	require.ErrorIs(t, reads.Wait(t.Context(), position), feed.ErrBehind, "it has never answered")
+	require.ErrorIs(t, reads.Wait(t.Context(), position), feed.ErrBehind, "Postgres has never answered")
 	ready.postgresAnswered()
 	require.NoError(t, reads.Wait(t.Context(), position))
 	ready.behind.Store(true)

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A recording of speech is received, decoded and measured; nothing of it is kept.
+// A recording is received, decoded and measured, and not stored.
 func TestARecordingIsPrechecked(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")

@@ -15,7 +15,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/rates"
 )
 
-// A route that is in neither list counts for the rates unless it is a GET: a slice cannot forget to say so.
+// Every route that is in neither list counts for the rates, unless it is a GET.
 func TestEveryRouteThatAppendsHasARate(t *testing.T) {
 	appendsNothing := []string{
 		"POST /drain", "POST /echo", "POST /speech/beta/{path:path}", "PUT /speech/beta/{path:path}",
@@ -26,7 +26,7 @@ func TestEveryRouteThatAppendsHasARate(t *testing.T) {
 		"GET /v1/ai/speech", "GET /v1/account/new_api_key", "GET /auth/oauth/login", "GET /auth/oauth/{provider}",
 		"GET /auth/oauth/logout",
 	}
-	// What the provider has to say is not held up.
+	// The provider's notices are not limited.
 	signed := []string{"POST /payments/webhook", "POST /payments/webhook/analytics"}
 	for _, route := range open(t, config(t)).PublicRoutes() {
 		name := route.Method + " " + route.Path
@@ -55,7 +55,7 @@ func TestAnAccountOverItsRateIsRefusedAndAppendsNothing(t *testing.T) {
 		return response, err
 	}
 
-	// when it makes many more at once, then what is over is refused
+	// when it makes many more requests, then those over the limit are refused
 	var mu sync.Mutex
 	var asking sync.WaitGroup
 	statuses := map[int]int{}
@@ -83,7 +83,7 @@ func TestAnAccountOverItsRateIsRefusedAndAppendsNothing(t *testing.T) {
 		fmt.Sprintf(`recital_http_rates_refused_total{of="account",server="public"} %d`,
 			statuses[http.StatusTooManyRequests]))
 
-	// and costs nothing, and reads go on
+	// and are free, and reads are served
 	requireUsage(t, a, key, 2*spoken)
 	response, err := ask("/v1/ai/voice/list")
 	require.NoError(t, err)

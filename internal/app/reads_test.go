@@ -12,7 +12,7 @@ import (
 	"github.com/recital-tts/recital/internal/process/postgres"
 )
 
-func TestAClipThatAReplyHasNamedIsNeverMissing(t *testing.T) {
+func TestANamedClipIsNeverReportedMissing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -26,7 +26,7 @@ func TestAClipThatAReplyHasNamedIsNeverMissing(t *testing.T) {
 	t.Cleanup(pool.Close)
 	lock, err := pool.Begin(t.Context())
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = lock.Rollback(context.Background()) }) // where the test has failed before
+	t.Cleanup(func() { _ = lock.Rollback(context.Background()) }) // if the test has failed before
 	_, err = lock.Exec(t.Context(), "lock table rm_clips_v3_g1.clips in exclusive mode")
 	require.NoError(t, err)
 
@@ -35,13 +35,13 @@ func TestAClipThatAReplyHasNamedIsNeverMissing(t *testing.T) {
 	require.Equal(t, http.StatusOK, saved.StatusCode)
 	clip := "/v1/account/clip/" + saved.Header.Get("x-clip-id")
 
-	// then a read of it says that it may not show yet
+	// then a read of it reports that it may not be visible yet
 	early, late := once(t, one.asked(t, http.MethodGet, clip, ""))
 	require.True(t, late)
 	require.Equal(t, http.StatusServiceUnavailable, early.StatusCode)
 	require.NotEmpty(t, early.Header.Get("Retry-After"))
 
-	// when they advance again, then it shows as soon as it can be read, at a position that is not before the reply's
+	// when they advance again, then the clip is visible at a position that is not before the reply's
 	require.NoError(t, lock.Rollback(t.Context()))
 	var found *http.Response
 	require.Eventually(t, func() bool {
@@ -55,7 +55,7 @@ func TestAClipThatAReplyHasNamedIsNeverMissing(t *testing.T) {
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, shown.Compare(written), 0)
 
-	// and what was never there is missing
+	// and an unknown clip returns 404
 	unknown := one.ask(t, http.MethodGet, "/v1/account/clip/"+strings.Repeat("0", 32), "")
 	require.Equal(t, http.StatusNotFound, unknown.StatusCode)
 }

@@ -41,7 +41,7 @@ func TestTheConfiguredKeysAreReadAndNeverWritten(t *testing.T) {
 	digits := func(pair string) string { return strings.Repeat(pair, 32) }
 	for _, c := range []struct {
 		name            string
-		master, signing string // of the files; "-" is a file that is not there
+		master, signing string // contents of the files; "-" is a missing file
 		says            []string
 	}{
 		{"two keys", digits("0a") + "\n", digits("0b"), nil},
@@ -50,7 +50,7 @@ func TestTheConfiguredKeysAreReadAndNeverWritten(t *testing.T) {
 		{"an empty file", "", digits("0b"), []string{"master-key holds no key", "64 hex digits"}},
 		{"a short one", digits("0a")[:32], digits("0b"), []string{"master-key holds no key", "openssl rand -hex 32"}},
 		{"a long one", digits("0a") + "0a", digits("0b"), []string{"master-key holds no key"}},
-		{"what is not hex", strings.Repeat("secret!!", 8), digits("0b"), []string{"master-key holds no key"}},
+		{"not hex digits", strings.Repeat("secret!!", 8), digits("0b"), []string{"master-key holds no key"}},
 		{"one for both", digits("0a"), digits("0A") + "\n", []string{"are the same"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -56,7 +56,7 @@ type answer struct {
 	body string
 }
 
-// ask sends what a page of the service sends.
+// ask sends a request like a page of the service.
 func (b browser) ask(on instance, method, path string) answer {
 	b.t.Helper()
 	return b.send(on, method, path, "", "Sec-Fetch-Site", "same-origin")
@@ -103,7 +103,7 @@ type listed struct {
 	Current   bool
 }
 
-// list returns the sessions of the browser's account as they are shown.
+// list returns the listed sessions of the browser's account.
 func (b browser) list(on instance) []listed {
 	b.t.Helper()
 	got := b.ask(on, http.MethodGet, "/v1/account/sessions")
@@ -131,7 +131,7 @@ func TestAPersonSeesAndEndsTheSessionsOfTheAccount(t *testing.T) {
 	laptop, phone := here.signIn(t, account), here.signIn(t, account)
 	stranger := here.signIn(t, here.newAccount(t))
 
-	// then they are shown on both instances, the newest first
+	// then both instances list them, newest first
 	for _, on := range []instance{here, there} {
 		require.Eventually(t, func() bool { return len(laptop.list(on)) == 2 }, patience, pause)
 	}
@@ -143,7 +143,7 @@ func TestAPersonSeesAndEndsTheSessionsOfTheAccount(t *testing.T) {
 	require.InDelta(t, time.Now().Unix(), shown[1].CreatedAt, patience.Seconds())
 	require.Equal(t, shown[1].CreatedAt, shown[1].UpdatedAt)
 
-	// when somebody else, or a page of somebody else, tries to end one, then nothing happens
+	// when another account, or a foreign page, tries to end one, then it is refused
 	require.Equal(t, http.StatusNotFound,
 		stranger.ask(here, http.MethodDelete, "/v1/account/sessions/"+phone.id).StatusCode)
 	require.Equal(t, http.StatusForbidden,
@@ -152,7 +152,7 @@ func TestAPersonSeesAndEndsTheSessionsOfTheAccount(t *testing.T) {
 		laptop.send(here, http.MethodPost, "/v1/account/sessions/revoke_all", "").StatusCode)
 	require.False(t, phone.isSignedOut(there)())
 
-	// when the person does, then the phone is signed out everywhere, and shown no more
+	// when the person ends the phone's session, then the phone is signed out on both instances, and not listed any more
 	got := laptop.ask(here, http.MethodDelete, "/v1/account/sessions/"+phone.id)
 	require.Equal(t, http.StatusOK, got.StatusCode, got.body)
 	require.JSONEq(t, `{"success":true}`, got.body)
@@ -161,7 +161,7 @@ func TestAPersonSeesAndEndsTheSessionsOfTheAccount(t *testing.T) {
 	require.Eventually(t, phone.isSignedOut(there), patience, pause)
 	require.Equal(t, http.StatusNotFound, laptop.ask(here, http.MethodDelete, "/v1/account/sessions/"+phone.id).StatusCode)
 
-	// when all are ended, then the current one is, too, and its cookie goes
+	// when all sessions are ended, then the current one is, too, and its cookie is cleared
 	tablet := there.signIn(t, account)
 	require.False(t, tablet.isSignedOut(there)())
 	got = laptop.ask(here, http.MethodPost, "/v1/account/sessions/revoke_all")
@@ -185,7 +185,7 @@ func TestAPlaygroundSpeaksByCookieUntilItsSessionEnds(t *testing.T) {
 	there := c.open(c.member())
 	b := here.signIn(t, here.newAccount(t))
 
-	// given a page that speaks, and holds a socket on another instance
+	// given a page that synthesises, and has a socket on another instance
 	require.Equal(t, http.StatusForbidden,
 		b.send(here, http.MethodPost, "/v1/ai/speech/bytes", `{"text":"Hello.","voice":"leah"}`).StatusCode)
 	spoken := b.send(here, http.MethodPost, "/v1/ai/speech/bytes", `{"text":"Hello.","voice":"leah"}`, "Origin",
@@ -212,7 +212,7 @@ func TestAPlaygroundSpeaksByCookieUntilItsSessionEnds(t *testing.T) {
 	require.ErrorContains(t, err, "The session has ended")
 }
 
-// opened is a session whose first event is of an earlier time.
+// opened returns a session that was opened some time ago.
 func (c *cluster) opened(t *testing.T, account string, ago, expires time.Duration) browser {
 	t.Helper()
 	cookie, err := session.DrawCookie(strings.NewReader(uuid.NewString() + uuid.NewString() + uuid.NewString()))
@@ -229,7 +229,7 @@ func (c *cluster) opened(t *testing.T, account string, ago, expires time.Duratio
 	return browser{t, account, cookie.ID, cookie.Value()}
 }
 
-// types are those of the events of a stream.
+// types returns the event types of a stream.
 func (c *cluster) types(t *testing.T, stream string) (types []string) {
 	t.Helper()
 	for event, err := range c.log.ReadStream(t.Context(), stream, 0) {
@@ -250,7 +250,7 @@ func TestAnOldSecretIsReplacedAndUseIsNotedOnce(t *testing.T) {
 	account := here.newAccount(t)
 	old, quiet := c.opened(t, account, 30*time.Hour, time.Hour), c.opened(t, account, time.Hour, time.Hour)
 
-	// when sessions are used, each until that is noted: a request waits a second for it
+	// when sessions are used until that is recorded
 	require.Eventually(t, func() bool {
 		require.Empty(t, quiet.ask(here, http.MethodGet, "/v1/account").Cookies())
 		return len(c.types(t, session.Stream(quiet.id))) > 1
@@ -265,7 +265,7 @@ func TestAnOldSecretIsReplacedAndUseIsNotedOnce(t *testing.T) {
 		return len(got.Cookies()) > 0
 	}, patience, pause)
 
-	// then their use is noted once, and a cookie with an old secret is replaced
+	// then their use is recorded once, and a cookie with an old secret is replaced
 	require.Equal(t, []string{"session-opened", "session-seen"}, c.types(t, session.Stream(quiet.id)))
 	require.Len(t, got.Cookies(), 1)
 	renewed := old
@@ -273,7 +273,7 @@ func TestAnOldSecretIsReplacedAndUseIsNotedOnce(t *testing.T) {
 	require.NotEqual(t, old.cookie, renewed.cookie)
 	require.True(t, strings.HasPrefix(renewed.cookie, old.id+"."))
 	for _, on := range []instance{there, here} {
-		for _, b := range []browser{renewed, old} { // the old one for requests that were on their way
+		for _, b := range []browser{renewed, old} { // the old one for requests in progress
 			again := b.ask(on, http.MethodGet, "/v1/account")
 			require.Equal(t, http.StatusOK, again.StatusCode)
 			require.Empty(t, again.Cookies())
@@ -282,7 +282,7 @@ func TestAnOldSecretIsReplacedAndUseIsNotedOnce(t *testing.T) {
 	require.Equal(t, []string{"session-opened", "session-rotated"}, c.types(t, session.Stream(old.id)))
 }
 
-// Two clients have had the cookie of a session if a secret is shown after its overlap: one of them has stolen it.
+// A replaced secret that is used after its overlap shows that the cookie was stolen.
 func TestAReplacedSecretThatIsShownLaterEndsTheSession(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
@@ -305,12 +305,12 @@ func TestAReplacedSecretThatIsShownLaterEndsTheSession(t *testing.T) {
 	renewed.cookie = next.Value()
 	require.Equal(t, http.StatusOK, renewed.ask(here, http.MethodGet, "/v1/account").StatusCode)
 
-	// when it is shown, then it is refused, its cookie goes, and the session ends
+	// when it is used, then it is refused, its cookie is cleared, and the session ends
 	got := old.ask(here, http.MethodGet, "/v1/account")
 	require.Equal(t, http.StatusUnauthorized, got.StatusCode)
 	require.Len(t, got.Cookies(), 1)
 	require.Empty(t, got.Cookies()[0].Value)
-	require.Eventually(t, func() bool { // if the end was not noted in time, then when it is shown again
+	require.Eventually(t, func() bool { // if the end was not recorded in time, the next use ends it
 		require.Equal(t, http.StatusUnauthorized, old.ask(here, http.MethodGet, "/v1/account").StatusCode)
 		return slices.Equal([]string{"session-opened", "session-rotated", "session-ended"},
 			c.types(t, session.Stream(old.id)))
@@ -318,7 +318,7 @@ func TestAReplacedSecretThatIsShownLaterEndsTheSession(t *testing.T) {
 	require.Eventually(t, renewed.isSignedOut(here), patience, pause)
 }
 
-func TestASessionWhoseTimeIsOverIsEnded(t *testing.T) {
+func TestAnExpiredSessionIsEnded(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	here := c.open(c.shared)

@@ -50,7 +50,7 @@ func (i instance) parked(t *testing.T) (names []string) {
 	return names
 }
 
-// customer opens an account, and returns its id and key.
+// customer opens an account and returns its id and key.
 func (i instance) customer(t *testing.T) (id, key string) {
 	t.Helper()
 	var opened struct {
@@ -62,7 +62,7 @@ func (i instance) customer(t *testing.T) (id, key string) {
 	return opened.AccountID, opened.APIKey
 }
 
-// status is that of a request with a key.
+// status returns the status of a request with a key.
 func (i instance) status(t *testing.T, key, method, path string) int {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, "http://"+i.PublicAddr()+path, nil)
@@ -71,7 +71,7 @@ func (i instance) status(t *testing.T, key, method, path string) int {
 	return do(t, request).StatusCode
 }
 
-// broken appends an event that no release can decode, because its metadata is none.
+// broken appends an event that no release can decode, because its metadata is invalid.
 func (c *cluster) broken(stream string) (id uuid.UUID) {
 	c.t.Helper()
 	meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: time.Now()}
@@ -96,7 +96,7 @@ func TestASkippedEventHidesNoRevocation(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			// given two instances, and an account whose stream has an event that they cannot decode
+			// given two instances, and an account with an undecodable event in its stream
 			c := newCluster(t)
 			one := c.open(c.shared)
 			two := c.open(c.member())
@@ -107,7 +107,7 @@ func TestASkippedEventHidesNoRevocation(t *testing.T) {
 			before := time.Now()
 			event := spoil(c, "account-"+id)
 
-			// then its credentials cannot be known, and its past is refused in words
+			// then its credentials are unknown, and a query of its past is refused with the reason
 			asOf := "/admin/accounts/" + id + "?as_of=" + url.QueryEscape(before.UTC().Format(time.RFC3339Nano))
 			for _, i := range []instance{one, two} {
 				require.Eventually(t, func() bool { return i.status(t, key, http.MethodGet, "/v1/account") == 503 }, patience,
@@ -117,7 +117,7 @@ func TestASkippedEventHidesNoRevocation(t *testing.T) {
 				require.Contains(t, reply, "parked skip")
 			}
 
-			// when it is skipped through one of them, then both are ready, and still admit nothing of the account
+			// when the event is skipped through one of them, then both are ready, but still refuse the account's credentials
 			require.Eventually(t, func() bool { return len(one.parked(t)) > 2 }, patience, pause)
 			c.skip(one, event)
 			for _, i := range []instance{one, two} {
@@ -148,7 +148,7 @@ func TestASkippedEventHidesNoRevocation(t *testing.T) {
 				require.Equal(t, 200, signedIn.ask(i, http.MethodGet, "/v1/account").StatusCode)
 			}
 
-			// when it is to count again, then the account cannot be read, and the read models that passed it are named
+			// when the event is unskipped, then the account cannot be read, and the reply names the read models that passed it
 			status, reply = one.act(t, http.MethodDelete, "/admin/skips/"+event.String(), nil)
 			require.Equal(t, 200, status, reply)
 			require.Contains(t, reply, `"account"`)
@@ -159,7 +159,7 @@ func TestASkippedEventHidesNoRevocation(t *testing.T) {
 			status, _ = one.act(t, http.MethodDelete, "/admin/accounts/"+id, nil)
 			require.Equal(t, 503, status)
 
-			// and once it is skipped anew, an operator can close the account, though nobody has confirmed anything
+			// and once it is skipped again, an operator can close the account without a confirmation
 			status, reply = two.act(t, http.MethodPost, "/admin/skips",
 				map[string]any{"event_id": event, "stream": "account-" + id, "revision": c.revisionOf("account-"+id, event)})
 			require.Equal(t, 200, status, reply)

@@ -16,7 +16,7 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// goldenEvents finds the golden files of all slices, by the name and version of their event.
+// goldenEvents finds the golden files of all slices, by name and version of the event.
 func goldenEvents(t testing.TB) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -30,7 +30,7 @@ func goldenEvents(t testing.TB) map[string]string {
 	return found
 }
 
-// A slice whose events had no golden files could change them without notice.
+// Events without golden files could be changed unnoticed.
 func TestEveryEventOfEverySliceHasAGoldenFile(t *testing.T) {
 	registry, err := app.Registry()
 	require.NoError(t, err)
@@ -42,7 +42,7 @@ func TestEveryEventOfEverySliceHasAGoldenFile(t *testing.T) {
 	}
 }
 
-// Without a description of its tables a released read model could change them without notice.
+// Tables of a released read model without a description could be changed unnoticed.
 func TestEveryReadModelOfEverySliceIsDescribed(t *testing.T) {
 	for _, p := range app.ReadModels() {
 		found, err := filepath.Glob(fmt.Sprintf("../../projections/*/testdata/readmodels/%s.v%d.txt", p.Model.Name,

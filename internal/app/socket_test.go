@@ -43,13 +43,13 @@ func TestSocketPathFitsIntoItsAddress(t *testing.T) {
 				assert.Equal(t, fs.FileMode(0o700), info.Mode().Perm(), "others could reach the socket")
 			}
 
-			listener, err := net.Listen("unix", path) // the system decides what fits
+			listener, err := net.Listen("unix", path) // the system decides which lengths are valid
 			require.NoError(t, err)
 			require.NoError(t, listener.Close())
 
 			require.NoError(t, remove())
 			_, err = os.Stat(filepath.Dir(path))
-			assert.Equal(t, c.inside, err == nil, "only a folder of our own is removed")
+			assert.Equal(t, c.inside, err == nil, "only a temporary folder is removed")
 		})
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/recital-tts/recital/internal/app"
 )
 
-// headOf requests speech over a connection of its own, and reads the head of the reply alone.
+// headOf requests speech on a new connection and reads only the head of the reply.
 func headOf(t testing.TB, address, key, path, body string) *http.Response {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -33,7 +33,8 @@ func headOf(t testing.TB, address, key, path, body string) *http.Response {
 	return response
 }
 
-// collected is headOf for speech that is sent as a whole, which a slow machine may not make in the time of a request.
+// collected is headOf for speech that is sent as a whole. It repeats requests that exceed their time limit on a slow
+// machine.
 func collected(t testing.TB, address, key, body string) *http.Response {
 	t.Helper()
 	response := headOf(t, address, key, "/v1/ai/speech", body)
@@ -43,12 +44,13 @@ func collected(t testing.TB, address, key, body string) *http.Response {
 	return response
 }
 
-// longest is a request for much audio from so many characters: the engine has long names for old letters.
+// longest returns a request for the most audio from the given number of characters: the engine speaks old letters by
+// their long names.
 func longest(letter string, characters int) string {
 	return `{"text":"` + strings.Repeat(letter, characters) + `","voice":"leah","speed":0.25,"format":"pcm_f32le"}`
 }
 
-// heap is the size of what is in use.
+// heap returns the bytes in use.
 func heap() int64 {
 	runtime.GC()
 	var stats runtime.MemStats
@@ -66,8 +68,8 @@ func TestSlowReadersOfLargeRepliesHoldNoMemory(t *testing.T) {
 	key := secret(t, cfg, "dev-api-key")
 	before := heap()
 
-	// when clients get replies of more than 50 MB, and do not read them; larger ones take a slow machine longer than a
-	// request may take
+	// when clients get replies of more than 50 MB, and do not read them (larger ones may exceed the time limit on a slow
+	// machine)
 	var held int64
 	for range 2 {
 		response := collected(t, a.PublicAddr(), key, longest("Ϡ", 900))
@@ -76,12 +78,12 @@ func TestSlowReadersOfLargeRepliesHoldNoMemory(t *testing.T) {
 		held += response.ContentLength
 	}
 
-	// then they are not in memory
+	// then the replies are not in memory
 	require.Less(t, heap()-before, held/8)
 
-	// and what is larger than 256 MiB is refused with the reason, and costs nothing
+	// and a reply of more than 256 MiB is refused with the reason, and is free
 	response := collected(t, a.PublicAddr(), key, longest("Ϡ", 5000))
-	if response.StatusCode == 504 { // a slow machine is not there yet when a request has to end
+	if response.StatusCode == 504 { // the time limit, on a slow machine
 		return
 	}
 	require.Equal(t, 422, response.StatusCode)
@@ -93,8 +95,7 @@ func TestSlowReadersOfLargeRepliesHoldNoMemory(t *testing.T) {
 	requireUsage(t, a, key, 1800)
 }
 
-// The order of the limits is the same for short ones: a reply is cut, then settled, and only then may its
-// reservation expire.
+// Even with a short limit, a reply is cut and settled before its reservation may expire.
 func TestAReplyThatIsCutIsSettledBeforeItsReservationExpires(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -106,18 +107,18 @@ func TestAReplyThatIsCutIsSettledBeforeItsReservationExpires(t *testing.T) {
 	response := headOf(t, a.PublicAddr(), key, "/v1/ai/speech/bytes", longest("🦑", 3000))
 	require.Equal(t, 200, response.StatusCode)
 
-	// its client pays for what was handed to the connection, which it does not read
+	// its client pays for segments that were written to the connection, although it does not read them
 	require.Eventually(t, func() bool { return usage(t, a, key) > 0 }, patience, pause)
 	require.Less(t, usage(t, a, key), 3000)
 }
 
-// requireUsage requires that the account of a key has used so many characters.
+// requireUsage checks the usage of a key's account, in characters.
 func requireUsage(t testing.TB, a *app.App, key string, characters int) {
 	t.Helper()
 	require.Eventually(t, func() bool { return usage(t, a, key) == characters }, patience, pause)
 }
 
-// usage is what the account of a key has used.
+// usage returns the usage of a key's account, in characters.
 func usage(t testing.TB, a *app.App, key string) int {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+a.PublicAddr()+"/v1/account", nil)

@@ -17,7 +17,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// stranger appends an event that no release of ours wrote to the end of a stream.
+// stranger appends an event that Recital does not know to a stream.
 func (c *cluster) stranger(stream, eventType, data string) (id uuid.UUID) {
 	c.t.Helper()
 	id = uuid.New()
@@ -44,7 +44,7 @@ func (c *cluster) head() eventlog.Position {
 	return head
 }
 
-// ask sends a request to the public address with the first instance's key, and returns the status.
+// ask sends a request to the public address with the first instance's key.
 func (i instance) ask(t *testing.T, method, path, body string, headers ...string) *http.Response {
 	t.Helper()
 	return do(t, i.asked(t, method, path, body, headers...))
@@ -64,7 +64,7 @@ func (i instance) asked(t *testing.T, method, path, body string, headers ...stri
 	return request
 }
 
-// operate sends a request of the operator to the admin address, and returns the reply. A read that is late is repeated.
+// operate sends an operator's request to the admin address and returns the reply. It repeats a late read.
 func (i instance) operate(t *testing.T, method, path string, body any) (reply []byte) {
 	t.Helper()
 	status, reply := i.operateOnce(t, method, path, body)
@@ -101,7 +101,7 @@ func (i instance) awaitReady(t *testing.T) {
 		patience, pause)
 }
 
-func TestOtherApplicationsInTheLogDisturbNothing(t *testing.T) {
+func TestEventsOfOtherApplicationsAreIgnored(t *testing.T) {
 	t.Parallel()
 	// given an event store that another application uses, too
 	c := newCluster(t)
@@ -113,7 +113,7 @@ func TestOtherApplicationsInTheLogDisturbNothing(t *testing.T) {
 	}
 	strangers()
 
-	// when recitald starts on it, and the other application goes on
+	// when recitald starts on it, and the other application continues
 	one := c.open(c.shared)
 	one.awaitReady(t)
 	for range 3 {
@@ -123,7 +123,7 @@ func TestOtherApplicationsInTheLogDisturbNothing(t *testing.T) {
 		strangers()
 		head := c.head()
 
-		// then requests are served, reads show what was written, and even the others' positions are reached
+		// then requests are served, reads show the writes, and even the other application's positions are reached
 		for _, position := range []string{written.Header.Get("x-recital-position"), head.String()} {
 			read := one.ask(t, http.MethodGet, "/v1/account", "", "x-recital-min-position", position)
 			require.Equal(t, http.StatusOK, read.StatusCode)
@@ -131,7 +131,7 @@ func TestOtherApplicationsInTheLogDisturbNothing(t *testing.T) {
 		one.awaitReady(t)
 	}
 	var lines string
-	require.Eventually(t, func() bool { // for moments it is not, on a slow machine
+	require.Eventually(t, func() bool { // on a slow machine it may briefly be 0
 		lines = strings.Join(figures(t, one.App, secret(t, one.cfg, "operator-token")), "\n")
 		return strings.Contains(lines, "recital_revocation_live 1")
 	}, patience, pause)
@@ -140,20 +140,20 @@ func TestOtherApplicationsInTheLogDisturbNothing(t *testing.T) {
 		lines)
 }
 
-func TestAStoreThatHoldsAnUnknownEventOfOursIsStartedOn(t *testing.T) {
+func TestAnUnknownEventInOurStreamsDoesNotPreventAStart(t *testing.T) {
 	t.Parallel()
-	// given a stream of ours with an event that nobody knows
+	// given one of our streams with an unknown event
 	c := newCluster(t)
 	strange := c.stranger("account-strange", "account-adopted", `{}`)
 
 	// when recitald starts for the first time
 	one := c.open(c.shared)
 
-	// then it serves what needs no read model, and is not ready
+	// then it serves requests that need no read model, and is not ready
 	require.Equal(t, http.StatusOK, one.ask(t, http.MethodPost, "/v1/ai/speech", speechOfOneWord).StatusCode)
 	require.Equal(t, http.StatusServiceUnavailable, one.ask(t, http.MethodGet, "/ready_check", "").StatusCode)
 
-	// and operators see the event that the read models stand before which read its stream
+	// and operators see the event with the read models that stopped before it
 	var readers []string
 	for _, p := range app.ReadModels() {
 		if p.Streams.Include("account-strange") {
@@ -177,17 +177,17 @@ func TestAStoreThatHoldsAnUnknownEventOfOursIsStartedOn(t *testing.T) {
 		require.Equal(t, event{e.Projection, strange.String(), "blocking"}, e)
 	}
 
-	// and the others go on
+	// and other read models continue
 	products := one.ask(t, http.MethodGet, "/payments/products", "", "x-recital-min-position", c.head().String())
 	require.Equal(t, http.StatusOK, products.StatusCode)
 
-	// and it is one alert, which is counted again if it lasts
+	// and there is one alert for it
 	require.Eventually(t, func() bool { return len(c.raised(strange)) > 0 }, patience, pause)
 	require.Equal(t, []string{alert.EventSource}, c.raised(strange))
 	require.Regexp(t, `recital_alerts_total\{reason="outdated",source="event"\} [1-9]`,
 		strings.Join(figures(t, one.App, secret(t, one.cfg, "operator-token")), "\n"))
 
-	// when they skip it, once, then recitald is ready, and reads show what was written
+	// when they skip it, once, then recitald is ready, and reads show the writes
 	c.skip(one, strange)
 	one.awaitReady(t)
 	written := one.ask(t, http.MethodPost, "/v1/ai/speech", speechOfOneWord)
@@ -197,13 +197,13 @@ func TestAStoreThatHoldsAnUnknownEventOfOursIsStartedOn(t *testing.T) {
 	require.Equal(t, http.StatusOK, read.StatusCode)
 }
 
-func TestAnUnknownEventThatNoReadModelNeedsDisturbsNone(t *testing.T) {
+func TestAnUnknownEventOutsideOfReadModelsIsIgnored(t *testing.T) {
 	t.Parallel()
-	// given a stream of ours that no read model reads, with an event that nobody knows
+	// given one of our streams that no read model reads, with an unknown event
 	c := newCluster(t)
 	c.stranger("feedback-strange", "feedback-withdrawn", `{}`)
 
-	// when recitald starts, and more of them come, then it is ready, and reads show what was written
+	// when recitald starts, and more such events follow, then it is ready, and reads show the writes
 	one := c.open(c.shared)
 	one.awaitReady(t)
 	c.stranger("feedback-strange", "feedback-withdrawn", `{}`)

@@ -15,7 +15,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// openedSoThat is when an account was opened whose period ends at a time.
+// openedSoThat returns an opening time for an account with the given period end.
 func openedSoThat(t *testing.T, end time.Time) time.Time {
 	t.Helper()
 	for months := 1; months <= 12; months++ {
@@ -28,12 +28,12 @@ func openedSoThat(t *testing.T, end time.Time) time.Time {
 	return time.Time{}
 }
 
-func TestCreditGoesOnWhenAPeriodEnds(t *testing.T) {
+func TestCreditIsCarriedOverWhenAPeriodEnds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
 	t.Parallel()
-	// given a running recitald, and accounts whose period ends in a moment
+	// given a running recitald, and accounts with periods that are about to end
 	cfg := config(t)
 	a := open(t, cfg)
 	log := joinLog(t, cfg.DataDir)
@@ -60,8 +60,8 @@ func TestCreditGoesOnWhenAPeriodEnds(t *testing.T) {
 		}, more...)...)
 	}
 
-	// when one has credit left; one speaks on for a while; one has none left; and of one a worker was killed that had
-	// ended the period, and no more
+	// when one has credit left, one has a reply in progress, one has no credit left, and one was interrupted after the end
+	// of the period was recorded
 	speaks := ledger.Reserved{
 		Account: "speaks", Reservation: uuid.NewString(), Characters: 15_200, At: end, ExpiresAt: end.Add(time.Second),
 	}
@@ -75,7 +75,7 @@ func TestCreditGoesOnWhenAPeriodEnds(t *testing.T) {
 	})
 	give("killed", ledger.CreditCarried{Account: "killed", Characters: 500, Start: start, To: end, At: end})
 
-	// then what is left goes on, when the period has ended and nobody speaks any more
+	// then the remaining credit is carried over when the period has ended and no reply is in progress
 	for _, id := range []string{"left", "speaks", "killed"} {
 		var granted ledger.State
 		var events []eventlog.Decoded
@@ -101,7 +101,7 @@ func TestCreditGoesOnWhenAPeriodEnds(t *testing.T) {
 	_, none := read(next("spent"))
 	require.Empty(t, none)
 
-	// and nothing of it failed, or is left to be done
+	// and no to-do has failed or remains
 	require.Eventually(t, func() bool {
 		lines := figures(t, a, secret(t, cfg, "operator-token"))
 		return slices.Contains(lines, `recital_todo_due_items{process="credit"} 0`)

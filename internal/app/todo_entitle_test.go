@@ -16,8 +16,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// What a subscription's stream says becomes the plan of the account and of its periods, without anybody's doing; what a
-// plan does not include is billed.
+// The account and its periods follow the subscription's stream automatically, and usage beyond the plan is billed.
 func TestAnAccountAndItsPeriodsFollowTheSubscription(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -48,8 +47,8 @@ func TestAnAccountAndItsPeriodsFollowTheSubscription(t *testing.T) {
 		ledger.PeriodOpened{Account: "a1", Plan: plan.Free, Limit: &limit, Start: opened, End: end},
 		ledger.CreditGranted{Account: "a1", Grant: "g", Characters: 500, Start: opened, End: end, At: opened})
 
-	// when the subscription gives it a plan, then the free period ends, the next one is on that plan, and credit goes
-	// on
+	// when the subscription gives it a plan, then the free period ends, the next one is on that plan, and credit is
+	// carried over
 	pro := plan.Entitlement{
 		Plan: plan.Indie, Start: bought, End: bought.AddDate(0, 1, 0), Next: plan.Indie, Anchor: bought,
 	}
@@ -61,7 +60,7 @@ func TestAnAccountAndItsPeriodsFollowTheSubscription(t *testing.T) {
 	require.Equal(t, bought, period(opened).Terms.End)
 	require.EqualValues(t, 500, period(bought).CreditLeft())
 
-	// when it uses more than the plan, and loses it, then what is past the plan is closed, to be billed
+	// when it exceeds the plan and loses it, then the overage is closed for billing
 	used := ledger.Reserved{
 		Account: "a1", Reservation: uuid.NewString(), Characters: 212_845, Source: ledger.API,
 		At: bought, ExpiresAt: now.Add(time.Hour),
@@ -80,7 +79,7 @@ func TestAnAccountAndItsPeriodsFollowTheSubscription(t *testing.T) {
 	require.Equal(t, plan.Free, period(lapsed).Terms.Plan)
 	require.EqualValues(t, 2, period(lapsed).Terms.Version)
 
-	// and nothing of it failed, or is left to be done
+	// and no to-do has failed or remains
 	token := secret(t, cfg, "operator-token")
 	for _, process := range []string{"entitle", "follow_entitlement", "credit", "close_period", "bill_overage"} {
 		require.Eventually(t, func() bool {

@@ -17,13 +17,13 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// patience bounds what is waited for on a machine that is busy; nothing is timed.
+// patience and pause are for waits on a busy machine. No test depends on times.
 const (
-	patience = 5 * time.Minute       // only ends waits that would never end
-	pause    = 50 * time.Millisecond // between two looks, each of which costs a request
+	patience = 5 * time.Minute       // only ends waits that would last forever
+	pause    = 50 * time.Millisecond // between two attempts, each of which may be a request
 )
 
-func TestAReservationThatNobodySettlesExpiresWhenItIsDue(t *testing.T) {
+func TestAnUnsettledReservationExpiresWhenItIsDue(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -33,7 +33,7 @@ func TestAReservationThatNobodySettlesExpiresWhenItIsDue(t *testing.T) {
 	a := open(t, cfg)
 	log := joinLog(t, cfg.DataDir)
 
-	// when another instance reserves characters twice, of which one reservation is due in a moment, and is gone
+	// when another instance makes two reservations, one of which is due soon, and disappears
 	now := time.Now().UTC()
 	short, lasting := uuid.NewString(), uuid.NewString()
 	appendTo(t, log, "usage-elsewhere-1", eventlog.NoStream,
@@ -43,7 +43,7 @@ func TestAReservationThatNobodySettlesExpiresWhenItIsDue(t *testing.T) {
 		},
 		ledger.Reserved{Account: "elsewhere", Reservation: lasting, Characters: 8, At: now, ExpiresAt: now.Add(time.Hour)})
 
-	// then that one expires when this instance has seen it for as long as it lives, and the other one does not
+	// then this instance expires that one after its lifetime, and not the other one
 	var ended []ledger.Expired
 	require.Eventually(t, func() bool {
 		ended = nil
@@ -56,7 +56,7 @@ func TestAReservationThatNobodySettlesExpiresWhenItIsDue(t *testing.T) {
 	require.Equal(t, short, ended[0].Reservation)
 	require.False(t, ended[0].At.Before(now.Add(1400*time.Millisecond)))
 
-	// and the metrics tell
+	// and the metrics show that
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
 		lines := figures(t, a, secret(t, cfg, "operator-token"))
 		require.Subset(c, lines, []string{
@@ -67,7 +67,7 @@ func TestAReservationThatNobodySettlesExpiresWhenItIsDue(t *testing.T) {
 	}, patience, pause)
 }
 
-// figures are the lines of the metrics, as Prometheus gets them.
+// figures returns the lines of the metrics in Prometheus' format.
 func figures(t *testing.T, a *app.App, token string) []string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+a.AdminAddr()+"/metrics", nil)

@@ -14,7 +14,7 @@ import (
 	"github.com/recital-tts/recital/internal/access/operators"
 )
 
-func TestATokenThatCannotBeOneIsRefused(t *testing.T) {
+func TestAnInvalidTokenIsRefused(t *testing.T) {
 	for name, content := range map[string]string{"empty": "", "a blank line": " \n", "short": "secret\n"} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -24,7 +24,7 @@ func TestATokenThatCannotBeOneIsRefused(t *testing.T) {
 			assert.NotContains(t, err.Error(), "secret")
 		})
 	}
-	t.Run("one that was drawn is accepted", func(t *testing.T) {
+	t.Run("a drawn token is accepted", func(t *testing.T) {
 		a := inFolder(t, t.TempDir())
 		require.NoError(t, a.readTokens(t.Context()))
 		drawn := a.tokens
@@ -44,7 +44,7 @@ func TestTheConfiguredTokensAreReadAndNeverWritten(t *testing.T) {
 	secret := func(letter string) string { return strings.Repeat(letter, 64) }
 	for _, c := range []struct {
 		name              string
-		operator, auditor string // of the files; "-" is a file that is not there
+		operator, auditor string // contents of the files; "-" is a missing file
 		says              []string
 	}{
 		{"two tokens", secret("a") + "\n", secret("b"), nil},
@@ -54,7 +54,7 @@ func TestTheConfiguredTokensAreReadAndNeverWritten(t *testing.T) {
 		{"an empty file", "", secret("b"), []string{"operator-token holds no token", "32 characters"}},
 		{"a short one", "secret", secret("b"), []string{"operator-token holds no token", "openssl rand"}},
 		{"two lines", secret("a") + "\n" + secret("c"), secret("b"), []string{"holds no token"}},
-		{"what fits into no header", secret("ä"), secret("b"), []string{"holds no token"}},
+		{"not valid in a header", secret("ä"), secret("b"), []string{"holds no token"}},
 		{"one for both", secret("a"), secret("a") + "\n", []string{"the same token"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -81,12 +81,12 @@ func TestTheConfiguredTokensAreReadAndNeverWritten(t *testing.T) {
 				assert.ErrorContains(t, err, part)
 			}
 			assert.Equal(t, before, names(t, files))
-			assert.Empty(t, names(t, a.cfg.DataDir), "nothing is made beside configured files")
+			assert.Empty(t, names(t, a.cfg.DataDir), "no files are created if others are configured")
 		})
 	}
 }
 
-// line is that of a person in a token file.
+// line returns a person's line in a token file.
 func line(name, role, token string) string {
 	hash := sha256.Sum256([]byte(token))
 	return fmt.Sprintf("%s %s %x\n", name, role, hash)

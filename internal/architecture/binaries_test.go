@@ -9,17 +9,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The second identity provider is there for tests alone, and what it brings along does not reach the programs.
+// The second identity provider is for tests only; neither it nor its dependencies are linked into the programs.
 func TestTheProgramsContainNoProviderOfTests(t *testing.T) {
 	linked, err := exec.Command("go", "list", "-deps", module+"cmd/...").Output()
 	require.NoError(t, err)
-	require.Contains(t, string(linked), "github.com/coreos/go-oidc/v3/oidc", "the list is not that of the programs")
+	require.Contains(t, string(linked), "github.com/coreos/go-oidc/v3/oidc", "the dependencies were not listed")
 	for _, of := range strings.Fields("github.com/zitadel/ github.com/go-chi/") {
 		require.NotContains(t, string(linked), of)
 	}
 }
 
-// The dictionary of Japanese takes about 100 MB of memory, so only japanesereader links it.
+// The Japanese dictionary takes about 100 MB of memory, so only japanesereader links it.
 func TestRecitaldContainsNoDictionaryOfJapanese(t *testing.T) {
 	for program, contains := range map[string]bool{"recitald": false, "recitalctl": false, "japanesereader": true} {
 		linked, err := exec.Command("go", "list", "-deps", module+"cmd/"+program).Output()
@@ -31,7 +31,7 @@ func TestRecitaldContainsNoDictionaryOfJapanese(t *testing.T) {
 	require.Contains(t, string(dockerfile), "./cmd/japanesereader", "and images of production contain the program")
 }
 
-// A fault in ONNX Runtime or in a voice costs a neuralworker alone.
+// A fault in ONNX Runtime or in a voice costs only a neuralworker.
 func TestOnlyNeuralworkerLoadsONNXRuntime(t *testing.T) {
 	for program, contains := range map[string]bool{
 		"recitald": false, "recitalctl": false, "speechworker": false, "neuralworker": true,
@@ -45,11 +45,11 @@ func TestOnlyNeuralworkerLoadsONNXRuntime(t *testing.T) {
 	}
 }
 
-// What takes the place of providers in mode dev is a program of its own: production does without it.
+// The stand-ins for providers in mode dev are a separate program, which production does not need.
 func TestRecitaldContainsNoStandIn(t *testing.T) {
 	linked, err := exec.Command("go", "list", "-deps", module+"cmd/recitald", module+"cmd/recitalctl").Output()
 	require.NoError(t, err)
-	require.Contains(t, string(linked), module+"internal/standins\n", "the list is not that of the programs")
+	require.Contains(t, string(linked), module+"internal/standins\n", "the dependencies were not listed")
 	require.NotContains(t, string(linked), module+"internal/standins/")
 	dockerfile, err := os.ReadFile("../../Dockerfile")
 	require.NoError(t, err)

@@ -27,28 +27,27 @@ var ports = []string{
 	"internal/speech/precheck",
 }
 
-// todo is the machinery of to-do lists, known only to the code that executes to-dos; its subpackages are adapters,
-// too.
+// todo executes to-dos, and only commands and the app may import it. Its subpackages are adapters, too.
 const todo = "internal/events/todo"
 
-// sealed is a layer over any store of blobs, and no adapter.
+// sealed is a layer over any store of blobs, rather than an adapter.
 const sealed = "internal/providers/blobs/sealed"
 
-// noEngines are the packages of the district of speech that are not adapters of the port of engines.
+// noEngines are the packages below internal/speech that are not adapters for engines.
 var noEngines = []string{
 	"internal/speech/acoustics", "internal/speech/frontend", "internal/speech/generations", "internal/speech/loudness",
 	"internal/speech/mastering", "internal/speech/rendering", "internal/speech/voicepack", "internal/speech/voices",
 	"internal/speech/wordtimes",
 }
 
-// credentials is the room of API keys and whatever else lets somebody in; its subpackage is an adapter.
+// credentials is the room of API keys and sessions. Its subpackage is an adapter.
 const credentials = "internal/access/credentials"
 
 // rooms are the folders with a rule. The packages of a room may always import each other.
 var rooms = []struct {
 	folder    string
 	exactly   []string          // packages of this module that it may import
-	besides   map[string]string // what one of its packages may also import
+	besides   map[string]string // an additional import of one of its packages
 	below     []string          // folders whose packages it may import
 	libraries []string          // outside of the standard library
 }{
@@ -73,14 +72,14 @@ var rooms = []struct {
 		libraries: []string{pgx, uuid},
 	},
 	{
-		// The plans and currencies are tables of constants, and the errors are shared; decisions stay out.
+		// Plans and currencies are tables of constants, and errors are shared. Decisions are not imported.
 		folder: "readapi",
 		exactly: []string{"domain", "domain/money", "domain/plan", "internal/providers/blobs", sealed,
 			"internal/access/keyring", "internal/http/links", "internal/events/readmodel", "internal/speech/voices",
 			"internal/speech/wordtimes"},
 		below:     []string{"internal/http/web", "internal/http/adminapi"},
 		libraries: []string{pgx, uuid, fiber},
-		// the first has a sentence for each reason
+		// alerts has a sentence for each reason
 		besides: map[string]string{"readapi/alerts": "domain/alert", "readapi/changes": "internal/events/changes"},
 	},
 	{
@@ -93,7 +92,7 @@ var rooms = []struct {
 		libraries: []string{uuid, fiber, "golang.org/x/sync"},
 	},
 	{
-		// Who asks, and over what, is for the app to translate.
+		// The app translates between credentials and the transports.
 		folder:    credentials,
 		exactly:   []string{"internal/events/eventlog", "internal/events/readmodel"},
 		below:     []string{"domain"},
@@ -134,7 +133,7 @@ func TestReadAndWriteRoutesDoNotKnowEachOther(t *testing.T) {
 	}
 }
 
-// floors are the folders that have a room for each slice.
+// floors are the folders that have one room for each slice.
 var floors = []string{"commands", "projections", "readapi", "writeapi"}
 
 // across are the only imports from one slice to another: a synthesis reserves and settles characters, and keeps clips.
@@ -143,7 +142,7 @@ var across = map[string][]string{"synthesis": {"ledger", "clips"}}
 // kernel is used by the commands of every slice.
 const kernel = "commands/journal"
 
-// Slices meet only in the app: they import what their floor shares, the kernel, and rooms of their own name.
+// Only the app connects slices: a slice imports packages that its floor shares, the kernel, and rooms of its own name.
 func TestSlicesDoNotKnowEachOther(t *testing.T) {
 	for _, p := range packages(t) {
 		slice, ok := sliceOf(p.path())
@@ -160,7 +159,7 @@ func TestSlicesDoNotKnowEachOther(t *testing.T) {
 	}
 }
 
-// A slice has the same name everywhere: every room of a floor is that of a slice of the app.
+// A slice has the same name everywhere: each room of a floor belongs to a slice of the app.
 func TestASliceHasOneNameOnEveryFloor(t *testing.T) {
 	listed := slicesOfTheApp(t)
 	for _, p := range packages(t) {
@@ -168,7 +167,7 @@ func TestASliceHasOneNameOnEveryFloor(t *testing.T) {
 		if !ok || p.path() == kernel || isTestSupport(p.path()) {
 			continue
 		}
-		assert.Contains(t, listed, slice, "%s is the room of no slice that internal/app lists", p.path())
+		assert.Contains(t, listed, slice, "%s belongs to no slice in internal/app", p.path())
 	}
 	app := sourceOfTheApp(t)
 	for _, slice := range listed {
@@ -215,7 +214,7 @@ func slicesOfTheApp(t *testing.T) []string {
 	return listed
 }
 
-// Adapters to the outside are selected in one place.
+// Adapters are selected in one place.
 func TestOnlyTheAppAndTheProgramsImportAdapters(t *testing.T) {
 	for _, p := range packages(t) {
 		if within(p.path(), "internal/app", "cmd") || isTestSupport(p.path()) {
@@ -229,7 +228,7 @@ func TestOnlyTheAppAndTheProgramsImportAdapters(t *testing.T) {
 	}
 }
 
-// The rooms are above the internal packages, and the app is above them.
+// Rooms may import internal packages, and the app may import rooms, but not the other way round.
 func TestInternalPackagesDoNotImportTheRooms(t *testing.T) {
 	for _, p := range packages(t) {
 		if !within(p.path(), "internal") || within(p.path(), "internal/app") || isTestSupport(p.path()) {
@@ -242,8 +241,8 @@ func TestInternalPackagesDoNotImportTheRooms(t *testing.T) {
 	}
 }
 
-// A projection lists what is due, and routes append events; neither knows what executes to-dos.
-func TestOnlyCommandsAndTheAppKnowOfToDoWorkers(t *testing.T) {
+// Projections list what is due, and routes append events; neither executes to-dos.
+func TestOnlyCommandsAndTheAppImportToDoWorkers(t *testing.T) {
 	for _, p := range packages(t) {
 		for _, imported := range p.ours() {
 			if within(imported, todo) && !isTestSupport(p.path()) {
@@ -253,8 +252,8 @@ func TestOnlyCommandsAndTheAppKnowOfToDoWorkers(t *testing.T) {
 	}
 }
 
-// It asks recitald for everything, but for logs that no recitald serves: it copies them, and a restore looks up there
-// what is still needed.
+// recitalctl uses recitald for everything except logs that no recitald serves: it copies them, and a restore looks up
+// in them which data is still needed.
 func TestTheOperatorsToolIsAClientOfTheAdminAPI(t *testing.T) {
 	restores := []string{
 		"commands/accounts", "commands/clips", "commands/journal", "commands/packages", "commands/skips", "commands/voices",
@@ -313,7 +312,7 @@ func TestOnlySpeechworkerLinksC(t *testing.T) {
 	}
 }
 
-func TestNoFolderHasANameThatSaysNothing(t *testing.T) {
+func TestNoFolderHasAMeaninglessName(t *testing.T) {
 	for _, p := range packages(t) {
 		for _, part := range strings.Split(p.path(), "/") {
 			assert.NotContains(t, []string{"util", "utils", "common", "helper", "helpers", "manager", "misc", "shared"}, part,

@@ -53,7 +53,7 @@ var (
 
 type message struct{ begins, ends, position string }
 
-// messages returns the literals of the code that clients read. A beginning or end that is a variable is not checked.
+// messages returns the messages to clients in the code. A beginning or end that is a variable is not checked.
 func messages(t *testing.T) (all []message) {
 	t.Helper()
 	files := token.NewFileSet()
@@ -80,8 +80,8 @@ func messages(t *testing.T) (all []message) {
 	return all
 }
 
-// messagesOf returns the expressions of a file that become messages: in calls of Refuse and TooManyRequests, and in
-// the field Message of an Error.
+// messagesOf returns a file's expressions for messages: arguments of Refuse and TooManyRequests, and the field Message
+// of an Error.
 func messagesOf(file *ast.File) (found []ast.Expr) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {

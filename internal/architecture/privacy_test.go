@@ -17,15 +17,13 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// privacy is the document that says of each text in an event what it is, and why it may be read by whoever reads the
-// log.
+// privacy is the document that classifies each text in an event, with the reason why readers of the log may see it.
 const privacy = "../../docs/privacy.md"
 
 // ofMetadata stands for a type in the document's table: the metadata of every event.
 const ofMetadata = "metadata"
 
-// Whoever adds a text to an event must say in the document whether it may hold what is personal. What is sealed is
-// bytes.
+// Each text in an event must be classified in the document. Sealed fields hold bytes.
 func TestEachTextOfAnEventIsClassified(t *testing.T) {
 	listed := classified(t)
 	used := map[classification]bool{}
@@ -36,7 +34,7 @@ func TestEachTextOfAnEventIsClassified(t *testing.T) {
 				continue
 			}
 			used[one] = true
-			assert.Equal(t, one.class == "sealed", isBytes, "%s of %s: what is sealed is bytes, and what is bytes is sealed",
+			assert.Equal(t, one.class == "sealed", isBytes, "%s of %s: sealed fields, and only these, hold bytes",
 				field, event)
 		}
 	}
@@ -62,7 +60,7 @@ func texts(t *testing.T) map[string]map[string]bool {
 	return all
 }
 
-// collect adds the texts below a type to found, with whether they are bytes.
+// collect adds the texts below a type to found; the value is true for bytes.
 func collect(t *testing.T, found map[string]bool, path string, of reflect.Type) {
 	t.Helper()
 	switch of.Kind() {
@@ -98,13 +96,13 @@ func collect(t *testing.T, found map[string]bool, path string, of reflect.Type) 
 	}
 }
 
-// classification is a row of the document for one type of event; event is "all" where it holds for all that have the
+// classification is a row of the document for one type of event. event is "all" if it applies to every event with the
 // field.
 type classification struct{ field, event, class string }
 
 type classifications []classification
 
-// of returns the classification of a field: the event's own, or else that of all.
+// of returns the classification of a field for the event, or else the one for all.
 func (c classifications) of(event, field string) (classification, bool) {
 	for _, of := range []string{event, "all"} {
 		if i := slices.IndexFunc(c, func(one classification) bool { return one.event == of && one.field == field }); i >= 0 {

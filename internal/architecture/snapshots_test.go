@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A snapshot replaces the state that it is folded into: each aggregate that has snapshots checks it.
+// Folding a snapshot replaces the state: each aggregate with snapshots has a test of this.
 func TestEachAggregateWithSnapshotsChecksTheirLaw(t *testing.T) {
 	var with, checked []string
 	files, err := filepath.Glob("../../domain/*/*.go")

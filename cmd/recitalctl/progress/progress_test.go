@@ -16,7 +16,7 @@ func TestThePaceIsThatOfTheLastSeconds(t *testing.T) {
 	var p Pace
 	require.Zero(t, p.Rate())
 
-	// given a first observation, then nothing is known yet
+	// given a first observation, then pace and remaining time are unknown
 	p.See(at(0), 0, 0)
 	_, known := p.Left()
 	require.False(t, known)
@@ -30,7 +30,7 @@ func TestThePaceIsThatOfTheLastSeconds(t *testing.T) {
 	for second := 21; second <= 40; second++ {
 		p.See(at(second), int64(200+(second-20)*100), 0.02+float64(second-20)*0.01)
 	}
-	require.InDelta(t, 100, p.Rate(), 1e-9, "what was before the window does not count")
+	require.InDelta(t, 100, p.Rate(), 1e-9, "observations before the window do not count")
 	left, known := p.Left()
 	require.True(t, known)
 	require.InDelta(t, 78, left.Seconds(), 1e-6) // 0.78 of the log at 0.01 per second

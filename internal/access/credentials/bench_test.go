@@ -11,8 +11,8 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// BenchmarkFind is a look-up of a key that is known by heart, and of one that is not: a read of a stream through the
-// client of the event log.
+// BenchmarkFind looks up a key that is cached, and one that is not, which reads a stream through the client of the
+// event log.
 func BenchmarkFind(b *testing.B) {
 	w := newWorld(b)
 	config := w.config()
@@ -27,7 +27,7 @@ func BenchmarkFind(b *testing.B) {
 	}
 	b.Run("known", func(b *testing.B) { find(b, watcher) })
 	b.Run("read", func(b *testing.B) {
-		idle := credentials.New(config) // it does not run, so it reads each time
+		idle := credentials.New(config) // it does not run, so it caches nothing
 		find(b, idle)
 	})
 }
@@ -47,7 +47,7 @@ func BenchmarkFindSession(b *testing.B) {
 	}
 	b.Run("known", func(b *testing.B) { find(b, watcher) })
 	b.Run("read", func(b *testing.B) {
-		idle := credentials.New(config) // it does not run, so it reads each time
+		idle := credentials.New(config) // it does not run, so it caches nothing
 		find(b, idle)
 	})
 	b.Run("bare", func(b *testing.B) {
@@ -62,7 +62,7 @@ func BenchmarkFindSession(b *testing.B) {
 	})
 }
 
-// BenchmarkDelivery is what an event costs that is of no account, as nearly all are.
+// BenchmarkDelivery is the cost of an event that does not concern credentials, as nearly all do not.
 func BenchmarkDelivery(b *testing.B) {
 	w := newWorld(b)
 	watcher := credentials.New(w.config())

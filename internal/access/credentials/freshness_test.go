@@ -15,7 +15,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-func TestNothingIsKnownByHeartBeforeTheLogIsFollowed(t *testing.T) {
+func TestNothingIsCachedBeforeTheLogIsFollowed(t *testing.T) {
 	w := newWorld(t)
 	watcher := credentials.New(w.config())
 	k := w.open()
@@ -28,7 +28,7 @@ func TestNothingIsKnownByHeartBeforeTheLogIsFollowed(t *testing.T) {
 }
 
 func TestWhileTheSubscriptionIsInterruptedTheLogIsAsked(t *testing.T) {
-	// given keys that are known by heart, and something that one has opened
+	// given cached keys, and a watch on one of them
 	w := newWorld(t)
 	watcher := w.watcher(w.config())
 	revoked, other := w.open(), w.open()
@@ -41,39 +41,39 @@ func TestWhileTheSubscriptionIsInterruptedTheLogIsAsked(t *testing.T) {
 	eventually(t, func() bool { return !watcher.Stats().Live })
 	w.revoke(revoked)
 
-	// then it is refused at once, others are served, and none from memory
+	// then it is refused at once, others are served, and none from the cache
 	hits := watcher.Stats().Hits
 	for range 3 {
 		requireUnknown(t, watcher, revoked)
 		requireFound(t, watcher, other)
 	}
 	require.Equal(t, hits, watcher.Stats().Hits)
-	require.Zero(t, told.Load(), "nobody could know")
+	require.Zero(t, told.Load(), "the watcher cannot know of the revocation")
 
-	// when the log is followed again, then what happened meanwhile is made up for
+	// when the log is followed again, then the watcher catches up
 	w.join()
 	eventually(t, func() bool { return told.Load() == 1 })
 	requireCached(t, watcher, other)
 	requireUnknown(t, watcher, revoked)
 }
 
-func TestASubscriptionThatStandsStillIsNotTrusted(t *testing.T) {
+func TestAStalledSubscriptionIsNotTrusted(t *testing.T) {
 	w := newWorld(t)
 	watcher := w.watcher(w.config())
 	k := w.open()
 	requireCached(t, watcher, k)
 
-	// when nothing comes through any more, and nothing says so
+	// when the connection stalls without an error
 	w.stall()
 	w.revoke(k)
 
-	// then the revoked key is refused all the same
+	// then the revoked key is still refused
 	eventually(t, func() bool { return isUnknown(watcher, k) })
 	requireUnknown(t, watcher, k)
 	require.False(t, watcher.Stats().Live)
 }
 
-func TestWithoutTheLogAKeyIsNeitherGoodNorBad(t *testing.T) {
+func TestWithoutTheLogKeysAreUnavailable(t *testing.T) {
 	w := newWorld(t)
 	config := w.config()
 	config.Accounts = accounts.New(&journal.Journal{Log: w.far, Registry: w.registry}, nil)
@@ -94,7 +94,7 @@ func TestWithoutTheLogAKeyIsNeitherGoodNorBad(t *testing.T) {
 	requireCached(t, watcher, k)
 }
 
-func TestACallerWithoutPatienceIsNotKept(t *testing.T) {
+func TestALookUpEndsWithItsContext(t *testing.T) {
 	w := newWorld(t)
 	watcher := w.watcher(w.strictly())
 	k := w.open()
@@ -105,10 +105,10 @@ func TestACallerWithoutPatienceIsNotKept(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// putBack is a log whose head is where it was once.
+// putBack is a log that was reset to an earlier head.
 type putBack struct {
 	eventlog.Log
-	back chan struct{} // closed once it was put back
+	back chan struct{} // closed once it was reset
 }
 
 func (p *putBack) Head(ctx context.Context) (eventlog.Position, error) {
@@ -120,7 +120,7 @@ func (p *putBack) Head(ctx context.Context) (eventlog.Position, error) {
 	}
 }
 
-func TestALogThatWasPutBackProvesNothing(t *testing.T) {
+func TestALogThatWasResetProvesNothing(t *testing.T) {
 	w := newWorld(t)
 	config := w.config()
 	log := &putBack{Log: w.far, back: make(chan struct{})}
@@ -138,7 +138,7 @@ func TestALogThatWasPutBackProvesNothing(t *testing.T) {
 	require.False(t, watcher.Stats().Live)
 }
 
-// throughTheOutage is config with a watcher that reads everything on the far way.
+// throughTheOutage is config for a watcher that reads everything through the proxy.
 func (w *world) throughTheOutage(grace time.Duration) credentials.Config {
 	config := w.config()
 	config.Accounts = accounts.New(&journal.Journal{Log: w.far, Registry: w.registry}, nil)
@@ -146,7 +146,7 @@ func (w *world) throughTheOutage(grace time.Duration) credentials.Config {
 	return config
 }
 
-func TestReadsGoOnWithoutTheLog(t *testing.T) {
+func TestReadsContinueWithoutTheLog(t *testing.T) {
 	// given two keys that are in use
 	w := newWorld(t)
 	watcher := w.watcher(w.throughTheOutage(time.Hour))
@@ -159,10 +159,10 @@ func TestReadsGoOnWithoutTheLog(t *testing.T) {
 	eventually(t, func() bool {
 		_, err := watcher.FindKey(t.Context(), other.hash())
 		return domain.CodeOf(err) == domain.Unavailable
-	}, "what appends is refused")
+	}, "requests that append are refused")
 	w.revoke(revoked)
 
-	// then reads go on, with keys that were in use
+	// then reads continue, with keys that were in use
 	for range 5 {
 		found, err := watcher.FindKeyToRead(t.Context(), other.hash())
 		require.NoError(t, err)
@@ -170,9 +170,9 @@ func TestReadsGoOnWithoutTheLog(t *testing.T) {
 	}
 	stranger := w.open()
 	_, err := watcher.FindKeyToRead(t.Context(), stranger.hash())
-	require.Equal(t, domain.Unavailable, domain.CodeOf(err), "it was never seen: %v", err)
+	require.Equal(t, domain.Unavailable, domain.CodeOf(err), "the key was not cached: %v", err)
 
-	// when the log answers again, its word counts
+	// when the log answers again, then the revocation counts
 	w.join()
 	eventually(t, func() bool { return isUnknown(watcher, revoked) })
 	_, err = watcher.FindKeyToRead(t.Context(), revoked.hash())
@@ -182,7 +182,7 @@ func TestReadsGoOnWithoutTheLog(t *testing.T) {
 	require.Equal(t, other.credential(), found.Credential)
 }
 
-func TestReadsGoOnWithoutTheLogForAWhileOnly(t *testing.T) {
+func TestReadsContinueWithoutTheLogForALimitedTime(t *testing.T) {
 	w := newWorld(t)
 	watcher := w.watcher(w.throughTheOutage(2 * time.Second))
 	k := w.open()
@@ -194,7 +194,7 @@ func TestReadsGoOnWithoutTheLogForAWhileOnly(t *testing.T) {
 	})
 }
 
-// frozen is Accounts during whose first answer the process stands still, while the log comes back.
+// frozen is Accounts whose first call sleeps, as if the process was frozen, and fails. Meanwhile the log comes back.
 type frozen struct {
 	credentials.Accounts
 	once  sync.Once
@@ -213,7 +213,7 @@ func (f *frozen) KeyAccount(ctx context.Context, hash string) (id string, err er
 }
 
 func TestAProcessThatWasFrozenAsksTheLogAgain(t *testing.T) {
-	// given a key that is kept, and was revoked where the watcher does not see it
+	// given a cached key that was revoked without the watcher's seeing it
 	w := newWorld(t)
 	config := w.throughTheOutage(time.Hour)
 	config.Accounts = w.accounts
@@ -224,7 +224,7 @@ func TestAProcessThatWasFrozenAsksTheLogAgain(t *testing.T) {
 	eventually(t, func() bool { return !watcher.Stats().Live })
 	w.revoke(k)
 
-	// when a look-up fails after the process stood still, then the log's next answer counts
+	// when a look-up fails after a freeze, then the log's next answer counts
 	watcher.ReadAccountsFrom(&frozen{Accounts: w.accounts, still: 3 * config.Silent})
 	_, err := watcher.FindKeyToRead(t.Context(), k.hash())
 	require.ErrorIs(t, err, credentials.ErrUnknownKey)

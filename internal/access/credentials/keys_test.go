@@ -18,7 +18,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-func TestAKeyIsKnownByHeartUntilItIsRevoked(t *testing.T) {
+func TestAKeyIsCachedUntilItIsRevoked(t *testing.T) {
 	w := newWorld(t)
 	watcher := w.watcher(w.config())
 	k := w.open()
@@ -43,7 +43,7 @@ func TestAKeyThatWasRevokedBeforeTheStartIsUnknown(t *testing.T) {
 }
 
 func TestAKeyOfAClosedAccountIsUnknown(t *testing.T) {
-	// given a closed account that has a key all the same
+	// given a closed account to which a key was added afterwards
 	w := newWorld(t)
 	watcher := w.watcher(w.strictly())
 	k := w.open()
@@ -51,13 +51,13 @@ func TestAKeyOfAClosedAccountIsUnknown(t *testing.T) {
 	late := w.add(k.account)
 	require.NoError(t, w.write(k.account, account.Closed{Account: k.account, At: time.Now()}))
 
-	// then neither it nor one that was known before admits anybody
+	// then neither this key nor the one that was cached before is accepted
 	requireUnknown(t, watcher, late)
 	requireUnknown(t, watcher, k)
 	require.Zero(t, watcher.Stats().Cached)
 }
 
-func TestAnUnknownKeyIsAskedForEachTime(t *testing.T) {
+func TestAnUnknownKeyIsLookedUpEachTime(t *testing.T) {
 	w := newWorld(t)
 	watcher := w.watcher(w.strictly())
 	text, err := account.DrawAPIKey(rand.Reader)
@@ -69,7 +69,7 @@ func TestAnUnknownKeyIsAskedForEachTime(t *testing.T) {
 	requireFound(t, watcher, late)
 }
 
-func TestWhateverHappensToAnAccountIsSeenAtOnce(t *testing.T) {
+func TestChangesOfAnAccountAreSeenImmediately(t *testing.T) {
 	w := newWorld(t)
 	watcher := w.watcher(w.strictly())
 	k, stranger := w.open(), w.open()
@@ -139,7 +139,7 @@ func TestASnapshotIsNeitherARevocationNorARevival(t *testing.T) {
 	require.EqualValues(t, 1, late.Load())
 }
 
-// held is Accounts whose answers tests hold back after they were read.
+// held is Accounts whose answers are held back after they were read.
 type held struct {
 	credentials.Accounts
 	read, release chan struct{}
@@ -167,7 +167,7 @@ func TestALookUpThatBeganBeforeTheRevocationLeavesNothingBehind(t *testing.T) {
 	}()
 	<-h.read
 
-	// when the key is revoked, that is seen, and then the look-up ends
+	// when the key is revoked, the watcher has seen it, and then the look-up ends
 	ended := make(chan struct{})
 	watcher.Watch(k.credential(), time.Time{}, func() { close(ended) })
 	w.revoke(k)
@@ -175,7 +175,7 @@ func TestALookUpThatBeganBeforeTheRevocationLeavesNothingBehind(t *testing.T) {
 	close(h.release)
 	require.NoError(t, <-looked, "it began before")
 
-	// then it has not brought the key back
+	// then the key is not cached again
 	require.Zero(t, watcher.Stats().Cached)
 	requireUnknown(t, watcher, k)
 }
@@ -213,7 +213,7 @@ func (w *world) append(k key, kind, metadata string) {
 	require.NoError(w.t, err)
 }
 
-func TestAnAccountThatCannotBeReadOpensNothing(t *testing.T) {
+func TestKeysOfAnAccountThatCannotBeReadAreRefused(t *testing.T) {
 	for name, kind := range map[string]string{"of an unknown type": "account-renamed",
 		"of a newer version": "account-api-key-revoked"} {
 		t.Run(name, func(t *testing.T) {
@@ -228,7 +228,7 @@ func TestAnAccountThatCannotBeReadOpensNothing(t *testing.T) {
 			_, err := watcher.FindKey(t.Context(), k.hash())
 			require.Equal(t, domain.Unavailable, domain.CodeOf(err))
 
-			// then what is open goes on where the event is nothing that this release must heed
+			// then watches continue if this release may ignore the event
 			if kind == "account-renamed" {
 				require.Equal(t, 1, watcher.Stats().Watches)
 				return
@@ -258,14 +258,14 @@ func TestASkippedEventMayHaveRevokedAKey(t *testing.T) {
 		break
 	}
 
-	// when that is skipped, then the key is refused until an operator has confirmed it
+	// when that event is skipped, then the key is refused until an operator has confirmed it
 	unconfirmed.Store(true)
 	w.registry.Skip(map[uuid.UUID]string{revocation.ID: revocation.Stream})
 	require.Equal(t, domain.Unavailable, find())
 	unconfirmed.Store(false)
 	requireCached(t, watcher, k)
 
-	// when one is skipped while the key has opened something, then that ends, and what it opens a moment later
+	// when an event is skipped while the key is watched, then that watch ends, and also one that begins a moment later
 	ended := make(chan struct{}, 2)
 	stop := watcher.Watch(k.another().credential(), time.Time{}, func() { ended <- struct{}{} })
 	defer stop()
@@ -276,7 +276,7 @@ func TestASkippedEventMayHaveRevokedAKey(t *testing.T) {
 	<-ended
 	unconfirmed.Store(false)
 
-	// and when the revocation counts again, then no memory of the time without it admits the key
+	// and when the revocation counts again, then the key is refused despite the cache
 	w.registry.Skip(nil)
 	require.Equal(t, domain.Unauthenticated, find())
 }

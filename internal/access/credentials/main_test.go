@@ -25,21 +25,21 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
 )
 
-// TestMain ignores what toxiproxy leaves behind: a connection that is cut with data on its way may keep one goroutine.
+// TestMain ignores a goroutine that toxiproxy may leave when a connection is cut with data on its way.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*NoopToxic).Pipe"))
 }
 
-// patience bounds what is waited for on a machine that is busy; nothing is timed.
+// patience bounds all waits, also on a busy machine.
 const patience = time.Minute
 
 var operator = journal.Origin{Actor: eventlog.Actor{Kind: eventlog.ActorOperator}}
 
-// world is a log in a real node, and two ways to it: one that is always there, and one that tests can cut.
+// world is a log in a real node with two connections: a direct one, and one through a proxy that tests can cut.
 type world struct {
 	t        testing.TB
 	registry *eventlog.Registry
-	log      eventlog.Log // the way that is always there
+	log      eventlog.Log // the direct connection
 	far      eventlog.Log // through the proxy
 	proxy    *toxiproxy.Proxy
 	accounts *accounts.Accounts
@@ -85,11 +85,11 @@ func openLog(t testing.TB, config esdb.Config) *esdb.Client {
 	return client
 }
 
-// cut closes the connections of the far way and refuses new ones, until join.
+// cut closes the connections through the proxy and refuses new ones, until join.
 func (w *world) cut()  { w.proxy.Stop() }
 func (w *world) join() { require.NoError(w.t, w.proxy.Start()) }
 
-// stall lets nothing through, and closes nothing.
+// stall lets no data through, and leaves the connections open.
 func (w *world) stall() {
 	for _, direction := range []string{"upstream", "downstream"} {
 		_, err := w.proxy.Toxics.AddToxicJson(
@@ -98,7 +98,7 @@ func (w *world) stall() {
 	}
 }
 
-// config is that of a watcher that follows the log on the far way and reads accounts on the other one.
+// config is for a watcher that follows the log through the proxy and reads accounts directly.
 func (w *world) config() credentials.Config {
 	head, err := w.log.Head(w.t.Context())
 	require.NoError(w.t, err)
@@ -108,7 +108,7 @@ func (w *world) config() credentials.Config {
 	}
 }
 
-// strictly is config with a watcher that uses nothing that it has not just proven.
+// strictly is config for a watcher that verifies its cache at each look-up.
 func (w *world) strictly() credentials.Config {
 	config := w.config()
 	config.Log, config.Lease, config.Wait = w.log, -1, patience
@@ -160,7 +160,7 @@ func (w *world) revoke(k key) {
 	require.NoError(w.t, err)
 }
 
-// requireFound is that a key opens its account.
+// requireFound requires that the key belongs to its account.
 func requireFound(t require.TestingT, w *credentials.Watcher, k key) {
 	found, err := w.FindKey(context.Background(), k.hash())
 	require.NoError(t, err)
@@ -185,12 +185,12 @@ func eventually(t *testing.T, condition func() bool, because ...any) {
 
 func live(w *credentials.Watcher) func() bool { return func() bool { return w.Stats().Live } }
 
-// requireCached makes a key known, and sees that it is.
+// requireCached looks a key up until it is cached.
 func requireCached(t *testing.T, w *credentials.Watcher, k key) {
 	t.Helper()
 	eventually(t, func() bool {
 		before := w.Stats().Hits
 		requireFound(t, w, k)
 		return w.Stats().Hits > before
-	}, "the key is never known by heart")
+	}, "the key is never cached")
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/recital-tts/recital/internal/testing/proptest"
 )
 
-// dawdling is Accounts whose answers are old when they arrive.
+// dawdling is Accounts with delayed answers.
 type dawdling struct {
 	credentials.Accounts
 	turns int
@@ -31,8 +31,8 @@ func (d dawdling) State(ctx context.Context, id string) (account.State, eventlog
 	return state, revision, err
 }
 
-// However look-ups, changes and revocations meet: a key that was created is found and one that was revoked is not, by
-// every look-up that begins later.
+// Whatever the order of look-ups, changes and revocations: each look-up finds a key that was created before it, unless
+// it was revoked before it.
 func TestNoLookUpFindsARevokedKey(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -40,7 +40,7 @@ func TestNoLookUpFindsARevokedKey(t *testing.T) {
 	w := newWorld(t)
 	proptest.Check(t, 4, func(r *rapid.T) {
 		config := w.strictly()
-		config.Size = rapid.IntRange(1, 8).Draw(r, "keys by heart")
+		config.Size = rapid.IntRange(1, 8).Draw(r, "cached keys")
 		config.Accounts = dawdling{w.accounts, rapid.IntRange(0, 200).Draw(r, "turns")}
 		watcher := credentials.New(config)
 		ctx, cancel := context.WithCancel(context.Background())

@@ -79,14 +79,14 @@ func isSignedOut(w *credentials.Watcher, b browser) func() bool {
 	}
 }
 
-// requireRemembered makes a session known, and sees that it is.
+// requireRemembered looks a session up until it is cached.
 func requireRemembered(t *testing.T, w *credentials.Watcher, b browser) {
 	t.Helper()
 	eventually(t, func() bool {
 		before := w.Stats().Hits
 		requireSignedIn(t, w, b)
 		return w.Stats().Hits > before
-	}, "the session is never known by heart")
+	}, "the session is never cached")
 }
 
 func watchBrowser(w *credentials.Watcher, b browser) *atomic.Int64 {
@@ -95,7 +95,7 @@ func watchBrowser(w *credentials.Watcher, b browser) *atomic.Int64 {
 	return told
 }
 
-func TestASessionIsKnownByHeartUntilItEnds(t *testing.T) {
+func TestASessionIsCachedUntilItEnds(t *testing.T) {
 	w := newWorld(t)
 	watcher := w.watcher(w.config())
 	of := w.open()
@@ -111,7 +111,7 @@ func TestASessionIsKnownByHeartUntilItEnds(t *testing.T) {
 	requireSignedIn(t, watcher, other)
 	requireFound(t, watcher, of)
 	require.Zero(t, ofOther.Load())
-	require.EqualValues(t, 1, watchBrowser(watcher, b).Load(), "who comes late")
+	require.EqualValues(t, 1, watchBrowser(watcher, b).Load(), "a late watch ends at once")
 }
 
 func TestASessionNeedsItsSecret(t *testing.T) {
@@ -136,7 +136,7 @@ func TestASessionNeedsItsSecret(t *testing.T) {
 }
 
 func TestAllSessionsOfAnAccountAreRevokedAtOnce(t *testing.T) {
-	// given sessions and a key of an account, all known by heart
+	// given sessions and a key of an account, all of them cached
 	w := newWorld(t)
 	watcher := w.watcher(w.config())
 	of, stranger := w.open(), w.signIn(w.open().account)
@@ -153,13 +153,13 @@ func TestAllSessionsOfAnAccountAreRevokedAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	three := w.signIn(of.account)
 
-	// then those that were open have ended, and what they had opened
+	// then the earlier ones have ended, with their watches
 	eventually(t, isSignedOut(watcher, one))
 	requireSignedOut(t, watcher, two)
 	eventually(t, func() bool { return ofOne.Load() == 1 && ofTwo.Load() == 1 })
-	require.EqualValues(t, 1, watchBrowser(watcher, one).Load(), "who comes late")
+	require.EqualValues(t, 1, watchBrowser(watcher, one).Load(), "a late watch ends at once")
 
-	// and nothing else
+	// and no others
 	requireSignedIn(t, watcher, three)
 	requireSignedIn(t, watcher, stranger)
 	requireFound(t, watcher, of)
@@ -189,11 +189,11 @@ func replaced(b browser, next session.Cookie, at time.Time) session.Event {
 	}
 }
 
-// A replaced secret comes to every instance with the browser's next request, long before the event does.
-func TestASecretThatWasJustReplacedIsKnownToAnInstanceThatIsBehind(t *testing.T) {
+// The browser may send its new secret to another instance before that instance has received the event.
+func TestAnInstanceThatIsBehindAcceptsANewSecret(t *testing.T) {
 	w := newWorld(t)
 	config := w.config()
-	config.Lease = patience // it takes what it knows for fresh
+	config.Lease = patience // it considers its cache fresh
 	watcher := w.watcher(config)
 	b := w.signIn(w.open().account)
 	requireRemembered(t, watcher, b)
@@ -208,7 +208,7 @@ func TestASecretThatWasJustReplacedIsKnownToAnInstanceThatIsBehind(t *testing.T)
 	requireSignedIn(t, watcher, b)
 }
 
-func TestAFormerSecretIsWorthNothingAfterAMoment(t *testing.T) {
+func TestAReplacedSecretIsRefusedAfterAMoment(t *testing.T) {
 	w := newWorld(t)
 	watcher := w.watcher(w.strictly())
 	b := w.signIn(w.open().account)
@@ -244,7 +244,7 @@ func TestASessionThatIsNotUsedOrIsTooOldIsUnknown(t *testing.T) {
 	requireSignedIn(t, watcher, used)
 }
 
-func TestReadsGoOnWithASessionWhileTheLogIsSilent(t *testing.T) {
+func TestReadsContinueWithASessionWhileTheLogIsSilent(t *testing.T) {
 	w := newWorld(t)
 	config := w.config()
 	config.Outage, config.Silent = patience, 50*time.Millisecond

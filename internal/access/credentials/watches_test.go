@@ -20,7 +20,7 @@ func watch(w *credentials.Watcher, k key) (told *atomic.Int64, stop func()) {
 	return told, w.Watch(k.credential(), time.Time{}, func() { told.Add(1) })
 }
 
-func TestARevocationEndsWhatTheKeyHasOpened(t *testing.T) {
+func TestARevocationEndsTheWatchesOfTheKey(t *testing.T) {
 	w := newWorld(t)
 	watcher := w.watcher(w.strictly())
 	k := w.open()
@@ -43,7 +43,7 @@ func TestARevocationEndsWhatTheKeyHasOpened(t *testing.T) {
 	stopStranger()
 	require.Equal(t, 1, watcher.Stats().Watches, "the sibling's")
 
-	// when somebody comes late, whom the key let in before
+	// when a watch begins late, for a look-up before the revocation
 	late, stopLate := watch(watcher, k)
 	require.EqualValues(t, 1, late.Load())
 	stopLate()
@@ -68,7 +68,7 @@ func TestANewKeyThatLooksLikeARevokedOneIsAnother(t *testing.T) {
 	require.NoError(t, w.write(opened.account, account.APIKeyCreated{Account: opened.account, Hash: "another",
 		Masked: old.masked}))
 	requireUnknown(t, watcher, old)
-	requireCached(t, watcher, w.open()) // what came before has been delivered
+	requireCached(t, watcher, w.open()) // earlier events have been delivered
 	told, stop := watch(watcher, old)
 	defer stop()
 	require.Zero(t, told.Load())

@@ -73,7 +73,7 @@ func TestTokensOfTwoFiles(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoFileOfTokens(t *testing.T) {
+func TestInvalidFilesOfTokensAreRefused(t *testing.T) {
 	ada := "ada operator " + hash(secret("a"))
 	for name, c := range map[string]struct {
 		operator, auditor string
@@ -85,7 +85,7 @@ func TestWhatIsNoFileOfTokens(t *testing.T) {
 		"a short token": {"secret", secret("b"), []string{"operator-token holds no token", "openssl rand"}},
 		"two tokens": {secret("a") + "\n" + secret("c"), secret("b"),
 			[]string{"operator-token, line 1, holds no token", "NAME ROLE HASH", "sha256sum"}},
-		"what fits into no header": {secret("ä"), secret("b"), []string{"holds no token"}},
+		"a character that no header may have": {secret("ä"), secret("b"), []string{"holds no token"}},
 		"comments only": {"# nobody\n# at all\n", secret("b"),
 			[]string{"operator-token holds no token: only comments"}},
 		"a token for both": {secret("a"), secret("a") + "\n",
@@ -96,16 +96,16 @@ func TestWhatIsNoFileOfTokens(t *testing.T) {
 			[]string{"line 1 and", "line 3 have the same name"}},
 		"a name in both files": {ada, "ada auditor " + hash(secret("c")),
 			[]string{"operator-token, line 1 and /run/auditor-token, line 1 have the same name"}},
-		"a name that a file has":    {"auditor operator " + hash(secret("a")), secret("c"), []string{"the same name"}},
-		"a comment after the hash":  {ada + " # hers", secret("b"), []string{"line 1", "NAME ROLE HASH"}},
-		"all that sha256sum prints": {ada + "  -", secret("b"), []string{"line 1", "NAME ROLE HASH"}},
+		"a name that is a file's role": {"auditor operator " + hash(secret("a")), secret("c"), []string{"the same name"}},
+		"a comment after the hash":     {ada + " # hers", secret("b"), []string{"line 1", "NAME ROLE HASH"}},
+		"the whole line of sha256sum":  {ada + "  -", secret("b"), []string{"line 1", "NAME ROLE HASH"}},
 		"another role": {"ada root " + hash(secret("a")), secret("b"),
 			[]string{"line 1", "the role must be operator or auditor"}},
 		"a capital name": {"Ada operator " + hash(secret("a")), secret("b"), []string{"line 1", "a name has"}},
 		"a name that is too long": {strings.Repeat("n", 65) + " operator " + hash(secret("a")), secret("b"),
 			[]string{"1 to 64"}},
 		"the token itself":          {"\nada operator " + secret("a")[:40], secret("b"), []string{"line 2", "64 hex digits"}},
-		"what is not hex":           {"ada operator " + strings.Repeat("x", 64), secret("b"), []string{"64 hex digits"}},
+		"a hash that is not hex":    {"ada operator " + strings.Repeat("x", 64), secret("b"), []string{"64 hex digits"}},
 		"the hash of nothing":       {"ada operator " + hash(""), secret("b"), []string{"line 1", "an empty token"}},
 		"a second file that is bad": {ada, "bob auditor", []string{"auditor-token, line 1", "NAME ROLE HASH"}},
 	} {
@@ -123,7 +123,7 @@ func TestWhatIsNoFileOfTokens(t *testing.T) {
 	}
 }
 
-// Any files result in distinguishable tokens, or in an error that quotes nothing of them.
+// Any two files result in distinguishable tokens, or in an error that does not quote them.
 func FuzzParse(f *testing.F) {
 	f.Add(secret("a"), secret("b"))
 	f.Add("# people\nada operator "+hash(secret("a")), "bob auditor "+hash(secret("b"))+"\n")
@@ -135,7 +135,7 @@ func FuzzParse(f *testing.F) {
 			require.Empty(t, tokens)
 			words := strings.Fields(operator + "\n" + auditor)
 			for _, word := range words {
-				// shorter words may be words of the message
+				// shorter words may occur in the message
 				require.False(t, len(word) >= 24 && strings.Contains(err.Error(), word), "%q is quoted", word)
 			}
 			return
@@ -145,7 +145,7 @@ func FuzzParse(f *testing.F) {
 		for _, token := range tokens {
 			require.Regexp(t, `^[a-z0-9._-]{1,64}$`, token.Name)
 			require.Contains(t, []string{"operator", "auditor"}, token.Role)
-			require.NotEqual(t, sha256.Sum256(nil), token.Hash, "an empty token admits nobody")
+			require.NotEqual(t, sha256.Sum256(nil), token.Hash, "no token is the empty string")
 			require.False(t, names[token.Name] || hashes[token.Hash])
 			names[token.Name], hashes[token.Hash] = true, true
 		}

@@ -26,7 +26,7 @@ func begin(t testing.TB, holder string) string {
 	return cookie
 }
 
-func TestACookieIsThatOfItsHolderForAnHour(t *testing.T) {
+func TestACookieIdentifiesItsHolderForAnHour(t *testing.T) {
 	cookie := begin(t, "ada")
 	name, rest, _ := strings.Cut(cookie, "~")
 	end, code, _ := strings.Cut(rest, "~")
@@ -67,7 +67,7 @@ func TestACookieIsThatOfItsHolderForAnHour(t *testing.T) {
 	require.False(t, known)
 }
 
-// Only what Begin has made is accepted.
+// Only cookies that Begin has made are accepted.
 func FuzzFind(f *testing.F) {
 	good := begin(f, "grace")
 	f.Add(good)

@@ -22,7 +22,7 @@ import (
 	"github.com/recital-tts/recital/internal/providers/blobs"
 )
 
-// source is what a backup is made of.
+// source is a service that is backed up.
 type source struct {
 	identity eventlog.Identity
 	events   []eventlog.Recorded
@@ -53,7 +53,7 @@ func (s *source) store(owner, content string) blobs.Address {
 	return address
 }
 
-// stream returns the events after a position, cut after some bytes unless that is negative.
+// stream returns the events after a position, cut after a number of bytes unless that is negative.
 func (s *source) stream(t *testing.T, after eventlog.Position, cut int) *logcopy.Reader {
 	t.Helper()
 	var out bytes.Buffer
@@ -110,7 +110,7 @@ func position(n int) eventlog.Position {
 	return eventlog.Position{Commit: uint64(n * 10), Prepare: uint64(n * 10)}
 }
 
-// back makes a run, or goes on with one.
+// back makes or resumes a run.
 func (s *source) back(t *testing.T, dir string, now time.Time, keep time.Duration) (m backup.Manifest) {
 	t.Helper()
 	folder, err := backup.Open(dir)
@@ -130,7 +130,7 @@ func (s *source) back(t *testing.T, dir string, now time.Time, keep time.Duratio
 	return m
 }
 
-// requireHas requires that a backup is whole and has the events and the blobs.
+// requireHas checks that a backup is intact and has the events and the blobs.
 func requireHas(t *testing.T, dir string, events []eventlog.Recorded, wanted map[blobs.Address]string) {
 	t.Helper()
 	folder, m, err := backup.OpenToRead(dir)
@@ -155,7 +155,7 @@ func requireHas(t *testing.T, dir string, events []eventlog.Recorded, wanted map
 	require.Equal(t, wanted, there)
 }
 
-func TestALaterRunCopiesWhatIsNewAndForgetsWhatIsGone(t *testing.T) {
+func TestALaterRunCopiesNewDataAndRemovesDeletedBlobs(t *testing.T) {
 	dir, noon := filepath.Join(t.TempDir(), "backup"), time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	s := newSource(3)
 	kept, gone := s.store("clip-00000001", "kept"), s.store("clip-00000002", "gone")
@@ -163,14 +163,14 @@ func TestALaterRunCopiesWhatIsNewAndForgetsWhatIsGone(t *testing.T) {
 	require.Equal(t, 2, s.fetched)
 	requireHas(t, dir, s.events, s.blobs)
 
-	// when a blob is gone, another one and an event are new
+	// when a blob is deleted, and another one and an event are added
 	lost := s.blobs[gone]
 	delete(s.blobs, gone)
 	added := s.store("voice-00000003", "added")
 	s.happen()
 	second := s.back(t, dir, noon.Add(time.Minute), time.Hour)
 
-	// then only those are copied, and what is gone stays until its time
+	// then only those are copied, and the deleted blob is kept for a while
 	require.Equal(t, 3, s.fetched)
 	require.Equal(t, first.Log, second.Log[:1])
 	require.EqualValues(t, 1, second.Log[1].Events)
@@ -185,7 +185,7 @@ func TestALaterRunCopiesWhatIsNewAndForgetsWhatIsGone(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, copies, 1)
 
-	// and a blob that comes back within its time is not gone
+	// and a blob that comes back within that time is kept
 	s.blobs[gone] = lost
 	s.back(t, dir, noon.Add(2*time.Hour), time.Hour)
 	delete(s.blobs, gone)
@@ -197,9 +197,9 @@ func TestALaterRunCopiesWhatIsNewAndForgetsWhatIsGone(t *testing.T) {
 	requireHas(t, dir, s.events, map[blobs.Address]string{kept: "kept", added: "added", gone: lost})
 }
 
-// A stream that is cut anywhere is gone on with, nothing of it is copied twice, and what was there before stays whole
-// meanwhile.
-func TestAStreamThatIsCutIsGoneOnWith(t *testing.T) {
+// An interrupted run is resumed from any point without copying an event twice, and meanwhile the previous backup stays
+// intact.
+func TestAnInterruptedRunIsResumed(t *testing.T) {
 	for cut := 200; cut < 1500; cut += 130 {
 		dir := filepath.Join(t.TempDir(), "backup")
 		s := newSource(3)
@@ -223,7 +223,7 @@ func TestAStreamThatIsCutIsGoneOnWith(t *testing.T) {
 	}
 }
 
-func TestWhatDoesNotBelongIntoABackupIsRefused(t *testing.T) {
+func TestABackupRefusesForeignAndDamagedData(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "backup")
 	s := newSource(2)
 	s.back(t, dir, time.Now(), 0)
@@ -244,17 +244,17 @@ func TestWhatDoesNotBelongIntoABackupIsRefused(t *testing.T) {
 		stranger.identity = other
 		require.ErrorContains(t, begin().WriteLog(stranger.stream(t, position(2), -1), ignoreEvent), "give another folder")
 	}
-	// a keyring that is cut
+	// a truncated keyring
 	whole, err := io.ReadAll(s.keyring(t))
 	require.NoError(t, err)
 	require.ErrorIs(t, begin().WriteKeyring(bytes.NewReader(whole[:len(whole)-4])), keyring.ErrCopy)
-	// a list that is cut, and one that leads out of the folder
+	// a truncated list, and one with a path outside of the folder
 	_, err = begin().Listed(strings.NewReader(`{"address":"clip-00000001.` + strings.Repeat("a", 64) + `","size":1}` +
 		"\n"))
 	require.ErrorIs(t, err, backup.ErrListCut)
 	_, err = begin().Listed(strings.NewReader(`{"address":"../../etc/passwd","size":1}` + "\n" + `{"blobs":1}`))
 	require.ErrorIs(t, err, blobs.ErrAddress)
-	// a folder with something else
+	// a folder with other files
 	other := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(other, "letters"), nil, 0o600))
 	_, err = backup.Open(other)
@@ -263,7 +263,7 @@ func TestWhatDoesNotBelongIntoABackupIsRefused(t *testing.T) {
 	require.ErrorIs(t, err, backup.ErrNone)
 }
 
-// Nothing is written into a backup of an unreleased build, whose mark was a number.
+// A backup of an unreleased build, which has a number as its format, is not changed.
 func TestABackupOfAnUnreleasedBuildIsRefused(t *testing.T) {
 	for mark, refused := range map[string]string{
 		"":                        "comes from an unreleased build",

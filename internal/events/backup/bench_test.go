@@ -21,7 +21,7 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// BenchmarkBackupOfTheLog copies a log into a backup, checked and flushed, beside only reading it.
+// BenchmarkBackupOfTheLog copies a log into a backup, verified and flushed, compared with only reading it.
 func BenchmarkBackupOfTheLog(b *testing.B) {
 	log, err := esdb.Open(esdb.Config{Socket: nodetest.Start(b)})
 	require.NoError(b, err)
@@ -43,7 +43,7 @@ func BenchmarkBackupOfTheLog(b *testing.B) {
 	benchtest.Finish(b)
 }
 
-// fill appends events of the usual size, and returns their bytes.
+// fill appends events of typical size and returns their total size in bytes.
 func fill(b *testing.B, log eventlog.Log, events int) (written int) {
 	b.Helper()
 	const batch = 500
@@ -61,7 +61,7 @@ func fill(b *testing.B, log eventlog.Log, events int) (written int) {
 	return written
 }
 
-// backLog copies the log as recitald sends it and recitalctl writes it.
+// backLog copies the log like recitald and recitalctl do.
 func backLog(b *testing.B, log eventlog.Log) {
 	b.Helper()
 	folder, err := backup.Open(filepath.Join(b.TempDir(), "backup"))

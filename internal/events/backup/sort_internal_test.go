@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A full disk fails every file of a list. Whoever reads the message needs it once.
-func TestAFullDiskIsSaidOnce(t *testing.T) {
+// A full disk fails every file of a list, but is reported only once.
+func TestAFullDiskIsReportedOnce(t *testing.T) {
 	l := listing{files: map[string]*os.File{}, outs: map[string]*bufio.Writer{}}
 	for _, shard := range []string{"00", "7f", "ff"} {
 		file, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)

@@ -12,8 +12,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// Heads were signed over these hashes, so they never change. The bytes are spelled out, as an auditor would who does
-// not trust this package.
+// Heads were signed over these hashes, so they never change. The bytes are spelled out, independently of the package.
 func TestTheHashOfAnEvent(t *testing.T) {
 	start := sha256.Sum256([]byte("recital audit chain 1"))
 	bytes := hex.EncodeToString(start[:]) + "0190b0c0111170008000" + "00000000000a" +
@@ -34,7 +33,7 @@ func TestTheHashOfAnEvent(t *testing.T) {
 	require.Equal(t, chain.State{Count: 1, Hash: sha256.Sum256(raw)}, hasher.State)
 }
 
-func TestAListOfStreamsThatIsNotKnown(t *testing.T) {
+func TestAnUnknownListOfStreams(t *testing.T) {
 	require.NotNil(t, chain.Streams(chain.Newest))
 	require.Nil(t, chain.Streams(chain.Newest+1))
 	require.Nil(t, chain.Streams(0))

@@ -16,7 +16,7 @@ import (
 
 func at(n uint64) eventlog.Position { return eventlog.Position{Commit: n, Prepare: n} }
 
-// event is one of the log at a position, with the account a1 in its data.
+// event returns an event at a position of the log, with the account a1 in its data.
 func event(n uint64, stream, eventType string) eventlog.Recorded {
 	return eventlog.Recorded{Position: at(n), Stream: stream, Type: eventType, Data: []byte(`{"account":"a1"}`)}
 }
@@ -24,11 +24,11 @@ func event(n uint64, stream, eventType string) eventlog.Recorded {
 func used(n uint64) eventlog.Recorded    { return event(n, "usage-a1-1764000000", "usage-settled") }
 func created(n uint64) eventlog.Recorded { return event(n, "account-a1", "account-api-key-created") }
 
-// world is a notifier that begins at position 10 and runs in a bubble, and the gate that its reads are behind.
+// world is a notifier that starts at position 10 in a synctest bubble, with a gate in front of reads.
 type world struct {
 	*changes.Notifier
 	t    *testing.T
-	gate chan struct{} // closed while reads show everything
+	gate chan struct{} // closed while reads are up to date
 }
 
 func inWorld(t *testing.T, cfg changes.Config, do func(w *world)) {
@@ -65,7 +65,8 @@ func (w *world) listen(after string) *changes.Stream {
 	return s
 }
 
-// told returns what a stream tells within a second, as "usage 12, keys 13", and where the client may resume.
+// told returns the changes of a stream within a second, as "usage 12, keys 13", and the position at which the client
+// may resume.
 func (w *world) told(s *changes.Stream) (said string, position *eventlog.Position) {
 	w.t.Helper()
 	synctest.Wait()
@@ -84,7 +85,7 @@ func (w *world) requireTold(s *changes.Stream, want string) {
 	require.Equal(w.t, want, said)
 }
 
-func TestAStreamBeginsWithAResetAndTellsWhatChanges(t *testing.T) {
+func TestAStreamBeginsWithAResetAndHasTheChanges(t *testing.T) {
 	inWorld(t, changes.Config{}, func(w *world) {
 		s := w.listen("")
 		w.requireTold(s, "reset 10")
@@ -95,18 +96,18 @@ func TestAStreamBeginsWithAResetAndTellsWhatChanges(t *testing.T) {
 		w.Note(event(12, "usage-a2-1764000000", "usage-settled")) // of another account
 		said, position := w.told(s)
 		require.Empty(t, said)
-		require.Equal(t, at(12), *position, "a quiet stream shows how far the log has come")
+		require.Equal(t, at(12), *position, "a quiet stream follows the log's position")
 	})
 }
 
-func TestAChangeIsToldOnceReadsShowIt(t *testing.T) {
+func TestAChangeIsSentOnceReadsShowIt(t *testing.T) {
 	inWorld(t, changes.Config{}, func(w *world) {
 		s := w.listen(at(10).String())
 		w.gate = make(chan struct{})
 		w.Note(used(11))
 		said, position := w.told(s)
 		require.Empty(t, said)
-		require.Nil(t, position, "who resumed at the end of the log would miss the change")
+		require.Nil(t, position, "a client that resumed at the end of the log would miss the change")
 
 		w.Note(created(12)) // during the round
 		close(w.gate)
@@ -115,8 +116,8 @@ func TestAChangeIsToldOnceReadsShowIt(t *testing.T) {
 	})
 }
 
-// A part that changes in every round is told in every round, too.
-func TestAPartThatChangesAllTheTimeIsTold(t *testing.T) {
+// A part that changes in every round is sent in every round.
+func TestAConstantlyChangingPartIsSent(t *testing.T) {
 	inWorld(t, changes.Config{}, func(w *world) {
 		s := w.listen(at(10).String())
 		for n := range uint64(5) {
@@ -131,7 +132,7 @@ func TestAPartThatChangesAllTheTimeIsTold(t *testing.T) {
 	})
 }
 
-func TestASlowReaderIsToldOneChangeOfEachPart(t *testing.T) {
+func TestASlowReaderGetsOneChangeOfEachPart(t *testing.T) {
 	inWorld(t, changes.Config{}, func(w *world) {
 		s := w.listen(at(10).String())
 		for n := range uint64(10_000) {
@@ -147,14 +148,14 @@ func TestASlowReaderIsToldOneChangeOfEachPart(t *testing.T) {
 	})
 }
 
-func TestAStreamResumesOrBeginsAnew(t *testing.T) {
+func TestAStreamResumesOrResets(t *testing.T) {
 	for name, c := range map[string]struct{ after, want string }{
-		"before what is remembered": {"9/9", "reset 13"},
-		"where the notifier began":  {"10/10", "usage 12, keys 13"},
-		"in between":                {"12/12", "keys 13"},
-		"at the end":                {"13/13", ""},
-		"past the end":              {"14/14", "reset 13"},
-		"garbage":                   {"13/13\nevent: usage", "reset 13"},
+		"before the oldest kept change": {"9/9", "reset 13"},
+		"at the notifier's start":       {"10/10", "usage 12, keys 13"},
+		"in between":                    {"12/12", "keys 13"},
+		"at the end":                    {"13/13", ""},
+		"past the end":                  {"14/14", "reset 13"},
+		"garbage":                       {"13/13\nevent: usage", "reset 13"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, changes.Config{}, func(w *world) {
@@ -167,11 +168,11 @@ func TestAStreamResumesOrBeginsAnew(t *testing.T) {
 	}
 }
 
-func TestWhatIsForgottenIsNotTakenForUnchanged(t *testing.T) {
+func TestDroppedChangesResultInAReset(t *testing.T) {
 	inWorld(t, changes.Config{Remembered: 2}, func(w *world) {
 		w.Note(used(11))
 		w.Note(created(12))
-		w.Note(event(13, "clip-c1", "clip-saved")) // takes the place of 11
+		w.Note(event(13, "clip-c1", "clip-saved")) // replaces 11
 		w.requireTold(w.listen("10/10"), "reset 13")
 		w.requireTold(w.listen("11/11"), "keys 12, clips 13")
 	})
@@ -192,7 +193,7 @@ func TestStreamsHaveBudgets(t *testing.T) {
 		first.Close()
 		require.Equal(t, 2, w.Open())
 		w.listen("")
-		w.Note(used(11)) // the closed one takes none
+		w.Note(used(11)) // the closed stream uses none
 	})
 }
 
@@ -214,7 +215,7 @@ func TestWhatEventsChange(t *testing.T) {
 		"a subscription":            {"subscription-a1", "subscription-renewed", "billing 11"},
 		"a variable of a project":   {"hosting-a1", "hosting-variable-set", "keys 11"},
 		"a snapshot":                {"voice-v1", "voice-snapshot-taken", ""},
-		"what clients do not read":  {"notices-a1-1764000000", "notice-mailed", ""},
+		"not readable by clients":   {"notices-a1-1764000000", "notice-mailed", ""},
 		"a foreign stream":          {"orders-a1", "order-placed", ""},
 		"a stream without a period": {"usage-", "usage-reserved", ""},
 	} {
@@ -228,7 +229,7 @@ func TestWhatEventsChange(t *testing.T) {
 	}
 }
 
-// No event, whatever is in it, makes a notifier fail, and none reaches another account.
+// No event makes a notifier fail or is sent to another account.
 func FuzzNote(f *testing.F) {
 	f.Add("usage-a1-1", "usage-settled", `{"account":"a1"}`)
 	f.Add("clip-c1", "clip-saved", `{"account":["a2"]}`)

@@ -13,7 +13,7 @@ import (
 	"github.com/recital-tts/recital/internal/process/release"
 )
 
-func TestEventsAreReadForEver(t *testing.T) {
+func TestEventsStayReadable(t *testing.T) {
 	eventtest.Golden(t, []eventlog.Type{eventlog.LogOpenedType()}, eventtest.Example{
 		Name: "log-opened", Version: 1,
 		Event: eventlog.LogOpened{LogID: uuid.MustParse("0190b0c0-1111-7000-8000-00000000000a"), Epoch: 3,

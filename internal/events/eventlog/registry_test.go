@@ -98,7 +98,7 @@ func TestRegistryRefusesTypesThatCannotBeRead(t *testing.T) {
 	_ = hidden{}.secret
 }
 
-func TestRegistryRefusesTypesWithoutStreamsOfTheirOwn(t *testing.T) {
+func TestRegistryRefusesTypesWithoutStreams(t *testing.T) {
 	for _, streams := range []string{"", "-", "l", "l-", "$lamp-", "lamp--", "Lamp-", "lamp-*"} {
 		_, err := eventlog.NewRegistry(eventlog.In(streams, eventlog.Define[lampLit]("lamp-lit", 1))...)
 		require.ErrorContains(t, err, "stream", streams)
@@ -118,7 +118,7 @@ func TestOursAreTheStreamsThatTheTypesAreIn(t *testing.T) {
 	}
 }
 
-func TestEncodeRefusesWhatNobodyCouldExplainLater(t *testing.T) {
+func TestEncodeRefusesIncompleteMetadata(t *testing.T) {
 	tests := map[string]struct {
 		command uuid.UUID
 		first   int
@@ -161,7 +161,7 @@ func TestEncodingACommandAgainGivesTheSameEvents(t *testing.T) {
 	require.Equal(t, eventlog.EventID(command, 2), later[0].ID)
 }
 
-func TestMetadataHasTheKeysThatTheServerAndAuditorsKnow(t *testing.T) {
+func TestMetadataHasTheStandardKeys(t *testing.T) {
 	cause := uuid.MustParse("0190b0c0-0000-7000-8000-000000000002")
 	meta := eventlog.Metadata{
 		CorrelationID: command.String(),
@@ -185,7 +185,7 @@ func TestMetadataHasTheKeysThatTheServerAndAuditorsKnow(t *testing.T) {
 	require.JSONEq(t, `{
 		"commandId": "0190b0c0-0000-7000-8000-000000000001",
 		"actor": {"kind": "system"}, "v": 1, "time": "2026-01-02T12:00:00.000000005Z"
-	}`, string(proposed[0].Metadata), "ids that are not known are left out")
+	}`, string(proposed[0].Metadata), "unknown ids are omitted")
 }
 
 func TestDecodeGivesBackWhatWasEncoded(t *testing.T) {
@@ -261,7 +261,7 @@ func TestDecodeTellsUnknownAndNewerFromPoison(t *testing.T) {
 		"cut short":              recordedAs("lamp-sold", 1, `{"price": 1`),
 		"two values":             recordedAs("lamp-sold", 1, `{"price": 1} {"price": 2}`),
 		"a field of other type":  recordedAs("lamp-sold", 1, `{"price": "`+secret+`"}`),
-		"a time that is none":    recordedAs("lamp-lit", 3, `{"at": "`+secret+`"}`),
+		"an invalid time":        recordedAs("lamp-lit", 3, `{"at": "`+secret+`"}`),
 		"an upcast that fails":   recordedAs("lamp-lit", 1, `{"brightness": "`+secret+`"}`),
 		"an upcast of no object": recordedAs("lamp-lit", 2, `null`),
 		"no metadata":            {Type: "lamp-sold", Data: []byte(`{}`)},

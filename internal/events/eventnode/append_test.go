@@ -267,7 +267,7 @@ func TestAppendLimit(t *testing.T) {
 		{"one byte more", []esdb.EventData{sized(limit-7, 0)}, tooLarge},
 		{"metadata counts", []esdb.EventData{sized(limit-9, 2)}, tooLarge},
 		{"the limit is for the append", []esdb.EventData{sized(limit/2, 0), sized(limit/2, 0)}, tooLarge},
-		{"much more, all of which is read", []esdb.EventData{sized(3<<20, 0), sized(3<<20, 0), sized(3<<20, 0)}, tooLarge},
+		{"much more, read to its end", []esdb.EventData{sized(3<<20, 0), sized(3<<20, 0), sized(3<<20, 0)}, tooLarge},
 		{"very many events", slices.Repeat([]esdb.EventData{{EventType: "x"}}, 1<<16+1), "too many events"},
 	}
 	for i, c := range cases {

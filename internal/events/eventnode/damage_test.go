@@ -262,7 +262,7 @@ func TestDamagedLogFile(t *testing.T) {
 		require.GreaterOrEqual(t, len(found), before)
 		require.Equal(t, w.ids[:len(found)], found)
 		if behind {
-			require.Len(t, found, len(w.ids), "appends were left out in silence")
+			require.Len(t, found, len(w.ids), "appends were dropped silently")
 		}
 	})
 }

@@ -156,7 +156,7 @@ func requireEnds(t *testing.T, cfg Config, n *Node, reason error) {
 			require.Equal(t, esdb.ErrorUnavailable, known.Code(), "%v", err)
 			break
 		}
-		require.Less(t, i, 1000, "the node goes on without its files")
+		require.Less(t, i, 1000, "the node continues without its files")
 	}
 	<-n.Done()
 	require.ErrorIs(t, n.Err(), reason)
@@ -296,7 +296,7 @@ func TestFullDisk(t *testing.T) {
 	require.ErrorContains(t, err, "disk of the event store is full")
 	err = write(client, "a", esdb.Revision(0), refused)
 	require.Equal(t, codes.ResourceExhausted, status.Code(err), "%v", err)
-	require.Equal(t, []uuid.UUID{before.EventID}, eventIDs(t, client, "a"), "what is not confirmed is not seen")
+	require.Equal(t, []uuid.UUID{before.EventID}, eventIDs(t, client, "a"), "unacknowledged events are not visible")
 	live, err := client.SubscribeToAll(context.Background(), esdb.SubscribeToAllOptions{From: esdb.Start{}})
 	require.NoError(t, err)
 	defer func() { _ = live.Close() }()

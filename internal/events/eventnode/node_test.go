@@ -61,7 +61,7 @@ func TestCloseEndsSubscriptions(t *testing.T) {
 	require.NoFileExists(t, nodetest.Socket(dir))
 }
 
-// Close must not wait for ever for a subscriber that does not read.
+// Close must not wait forever for a subscriber that does not read.
 func TestCloseWithStalledSubscriber(t *testing.T) {
 	dir := nodetest.Dir(t)
 	node := nodetest.Open(t, dir)

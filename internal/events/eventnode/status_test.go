@@ -227,7 +227,7 @@ func TestStatuses(t *testing.T) {
 		{"append without an id", appending(anyRevision("a"), &streams.AppendReq{Content: &streams.AppendReq_ProposedMessage_{
 			ProposedMessage: &streams.AppendReq_ProposedMessage{Metadata: map[string]string{"type": "t", "content-type": "x"}},
 		}}), codes.InvalidArgument, nil},
-		{"append with an id that is none",
+		{"append with an invalid id",
 			appending(anyRevision("a"), &streams.AppendReq{Content: &streams.AppendReq_ProposedMessage_{
 				ProposedMessage: &streams.AppendReq_ProposedMessage{
 					Id:       &shared.UUID{Value: &shared.UUID_String_{String_: "no id"}},
@@ -248,12 +248,12 @@ func TestStatuses(t *testing.T) {
 		}), codes.InvalidArgument, nil},
 		{"read without a count", reading(&streams.ReadReq_Options{StreamOption: readAllOptions().GetStreamOption()}),
 			codes.InvalidArgument, nil},
-		{"read of nothing", reading(&streams.ReadReq_Options{}), codes.InvalidArgument, nil},
+		{"read without options", reading(&streams.ReadReq_Options{}), codes.InvalidArgument, nil},
 		{"read of a stream without a name", reading(readStreamOptions("")), codes.InvalidArgument, nil},
 		{"filtered read of a stream", reading(filtered(readStreamOptions("living"), typePrefix("a"))), codes.InvalidArgument,
 			nil},
 		{"filter without an expression", reading(filtered(readAllOptions(), typePrefix())), codes.InvalidArgument, nil},
-		{"filter by nothing", reading(filtered(readAllOptions(), &streams.ReadReq_Options_FilterOptions{})),
+		{"filter without a kind", reading(filtered(readAllOptions(), &streams.ReadReq_Options_FilterOptions{})),
 			codes.InvalidArgument, nil},
 		{"subscription without a checkpoint interval",
 			reading(subscribing(filtered(readAllOptions(), &streams.ReadReq_Options_FilterOptions{
@@ -294,7 +294,7 @@ func TestStatuses(t *testing.T) {
 }
 
 // A missing stream and a wrong expected version are responses, not errors.
-func TestAnswersThatAreNoErrors(t *testing.T) {
+func TestResponsesInPlaceOfErrors(t *testing.T) {
 	socket := nodetest.Start(t)
 	appendTo(t, nodetest.Client(t, socket), "living", esdb.NoStream{}, events("a", "b")...)
 	w := dialWire(t, socket)
@@ -393,7 +393,7 @@ func TestFilteredReadOfAll(t *testing.T) {
 		}
 		responses, _, err := w.read(t, options)
 		require.ErrorContains(t, err, "EOF")
-		require.Len(t, responses, 10, "the count is that of the events that pass")
+		require.Len(t, responses, 10, "only events that pass are counted")
 		require.Equal(t, wantFirst, responses[0].GetEvent().GetEvent().GetStreamRevision())
 	}
 }

@@ -269,7 +269,7 @@ func TestStalledSubscriber(t *testing.T) {
 	for i := range 40 {
 		live.expect(fmt.Sprintf("big-%d", i))
 	}
-	// The stalled one continues where it was, without a loss.
+	// The stalled one continues without a loss.
 	for seen := 0; seen < 80; {
 		message := subscription.Recv()
 		require.Nil(t, message.SubscriptionDropped)
@@ -364,8 +364,8 @@ func TestLiveSubscriptionSeesHiddenEvents(t *testing.T) {
 	cases := []struct {
 		name   string
 		change func(*esdb.StreamMetadata)
-		before []string // what a read shows of the first events
-		after  []string // and of all
+		before []string // the first events in a read
+		after  []string // all events in a read
 	}{
 		{"$maxCount", func(m *esdb.StreamMetadata) { m.SetMaxCount(1) }, []string{"b"}, []string{"g"}},
 		{"$tb", func(m *esdb.StreamMetadata) { m.SetTruncateBefore(5) }, nil, []string{"f", "g"}},
@@ -397,8 +397,7 @@ func TestLiveSubscriptionSeesHiddenEvents(t *testing.T) {
 	})
 }
 
-// Subscribers that do not read need limited memory, however many events are appended. They receive all events when they
-// read.
+// Subscribers that do not read need limited memory for any number of events. They receive all events when they read.
 func TestStalledSubscribersCostLittle(t *testing.T) {
 	const (
 		subscribers = 24

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// longStore returns a store with more events than a few chunks, and means to append more.
+// longStore returns a store with several chunks of events, and a committer for more.
 func longStore(t *testing.T, events int) (*store, *written, *committer) {
 	t.Helper()
 	fs := vfs.NewMem()
@@ -50,7 +50,7 @@ func steps(t *testing.T, s *store, anew bool, count int) (read []uint64, err err
 	return read, nil
 }
 
-func TestVerificationBeginsAtTheEndAndGoesOnAfterARestart(t *testing.T) {
+func TestVerificationStartsAtTheEndAndResumesAfterARestart(t *testing.T) {
 	s, w, c := longStore(t, 3*verifyChunk)
 	end := c.last
 
@@ -86,7 +86,7 @@ func TestVerificationBeginsAtTheEndAndGoesOnAfterARestart(t *testing.T) {
 	require.Len(t, all, len(w.ids))
 }
 
-func TestWhatDoesNotFitTheLogIsNotBelieved(t *testing.T) {
+func TestAStateThatDoesNotMatchTheLogIsIgnored(t *testing.T) {
 	s, _, c := longStore(t, 100)
 	require.NoError(t, verifyAll(s))
 	now := time.Now()

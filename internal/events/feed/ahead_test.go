@@ -12,10 +12,10 @@ import (
 	"github.com/recital-tts/recital/internal/events/feed/table"
 )
 
-// A page is turned into rows while the one before it is committed. Rows that were made before an event was parked are
-// not written, because what follows in its stream waits, too.
-func TestRowsAreMadeAheadUnlessAnEventIsParkedMeanwhile(t *testing.T) {
-	// given a stream that begins with an event that is refused, and goes on in the next pages
+// A page is turned into rows while the previous one is committed. Rows that were computed before an event was parked
+// are not written, because later events of its stream wait, too.
+func TestRowsAreComputedAheadUnlessAnEventIsParked(t *testing.T) {
+	// given a stream that begins with a refused event and continues in the next pages
 	w := newWorld(t)
 	projection, cured := moody("list")
 	projection.Park = true
@@ -24,7 +24,7 @@ func TestRowsAreMadeAheadUnlessAnEventIsParkedMeanwhile(t *testing.T) {
 	config := w.config(projection)
 	config.Limits = pages.Limits{Events: 2, Age: time.Hour}
 
-	// and commits that wait until an event behind the refused one was handled
+	// and commits that wait until an event after the refused one is handled
 	ahead := make(chan struct{})
 	seen := sync.OnceFunc(func() { close(ahead) })
 	handle := projection.Handle
@@ -43,14 +43,14 @@ func TestRowsAreMadeAheadUnlessAnEventIsParkedMeanwhile(t *testing.T) {
 
 	// when the log is read
 	p := start(t, config)
-	defer seen() // for a test that fails
+	defer seen() // if the test fails
 	p.await(positions[3])
 
 	// then all events of the stream wait
 	parked := p.awaitParked(4)
 	require.NotContains(t, shown(t, w.pool, "list"), "x")
 
-	// and make the right rows once the first one is handled
+	// and result in the correct rows once the first one is handled
 	cured.Store(true)
 	_, err := p.RetryParked(t.Context(), GenerationID{Name: "list"}, parked[0].Event)
 	require.NoError(t, err)
@@ -58,8 +58,8 @@ func TestRowsAreMadeAheadUnlessAnEventIsParkedMeanwhile(t *testing.T) {
 	w.requireFold("list", w.headOf())
 }
 
-// Rows that came event by event are those of large pages, in which changes of a row are one.
-func TestARebuildInLargePagesMakesTheSameRows(t *testing.T) {
+// Single events result in the same rows as large pages, in which the changes of a row are combined.
+func TestARebuildInLargePagesHasTheSameRows(t *testing.T) {
 	// given a read model that was fed live
 	w := newWorld(t)
 	config := w.config(counters("list"))
@@ -68,7 +68,7 @@ func TestARebuildInLargePagesMakesTheSameRows(t *testing.T) {
 	p.await(w.live(1500))
 	p.stop()
 
-	// when it is rebuilt in pages of the usual size
+	// when it is rebuilt in pages of the default size
 	config.Limits = pages.Limits{}
 	p = start(t, config)
 	_, err := p.Rebuild(t.Context(), []string{"list"}, false)

@@ -49,9 +49,9 @@ func benchSizes(b *testing.B) []int {
 	return sizes
 }
 
-// BenchmarkRebuild builds all read models of the service from a log of mixed events, in one pass, beside writing the
-// same rows from memory with unnest, in pages of 1,000 events. Both run with recitald's GOGC. Memory is the heap in use
-// after a collection, at a tenth of the way and at the end.
+// BenchmarkRebuild builds all read models of the service from a log of mixed events, in one pass, compared with writing
+// the same rows from memory with unnest, in pages of 1,000 events. Both run with recitald's GOGC. Memory is the heap in
+// use after a collection, after a tenth of the events and at the end.
 func BenchmarkRebuild(b *testing.B) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	for _, n := range benchSizes(b) {
@@ -90,7 +90,7 @@ func benchmarkRebuild(b *testing.B, n int) {
 	benchtest.Finish(b)
 }
 
-// memory takes the heap in use when so many events have been read.
+// memory measures the heap in use when the given number of events has been read.
 type memory struct {
 	at, seen int
 	early    uint64
@@ -110,7 +110,7 @@ func (*memory) now() uint64 {
 	return stats.HeapAlloc
 }
 
-// rebuild begins a rebuild of all read models, and gives the time until they have caught up.
+// rebuild starts a rebuild of all read models and returns the time until they have caught up.
 func rebuild(b *testing.B, config feed.Config, last eventlog.Position) time.Duration {
 	b.Helper()
 	_, err := config.Pool.Exec(b.Context(), `
@@ -131,7 +131,7 @@ func rebuild(b *testing.B, config feed.Config, last eventlog.Position) time.Dura
 	return time.Since(began)
 }
 
-// readOnly takes the time to read the log through the client and do nothing.
+// readOnly returns the time to read the log through the client.
 func readOnly(b *testing.B, log eventlog.Log, last eventlog.Position) time.Duration {
 	b.Helper()
 	began := time.Now()
@@ -158,7 +158,7 @@ func each(b *testing.B, log eventlog.Log, last eventlog.Position, do func(eventl
 	}
 }
 
-// writeBare writes at most the first 200,000 events' rows, which are all held in memory.
+// writeBare writes the rows of at most the first 200,000 events, which are all in memory.
 func writeBare(
 	b *testing.B, log eventlog.Log, registry *eventlog.Registry, pool *pgxpool.Pool, last eventlog.Position,
 ) (time.Duration, int) {
@@ -175,8 +175,8 @@ func writeBare(
 	return took, rows
 }
 
-// fill writes a log of n events as the service does: accounts with keys, periods, and reservations that are settled, or
-// expire, after a while. Appends are larger than the service's, which the readers do not notice.
+// fill writes a log of n events like the service: accounts with keys, periods, and reservations that are settled or
+// expire after a while. Appends are larger than the service's, which makes no difference to readers.
 func fill(b *testing.B, log eventlog.Log, registry *eventlog.Registry, n int) eventlog.Position {
 	b.Helper()
 	life := &life{random: rand.New(rand.NewPCG(1, 2)), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
@@ -196,7 +196,7 @@ func fill(b *testing.B, log eventlog.Log, registry *eventlog.Registry, n int) ev
 	return last
 }
 
-// life is what happens in the service.
+// life generates the events of a service.
 type life struct {
 	random   *rand.Rand
 	now      time.Time
@@ -214,7 +214,7 @@ func (l *life) events(n int) []any {
 	return events
 }
 
-// openReservations is how many streams run at once.
+// openReservations is the number of concurrent streams.
 const openReservations = 200
 
 var period = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -11,8 +11,8 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// BenchmarkAppendToVisible writes 500 events a second and takes the time from the beginning of an append until its row
-// can be read, beside the time until a subscription delivers the event.
+// BenchmarkAppendToVisible writes 500 events a second and measures the time from the start of an append until its row
+// can be read, compared with the time until a subscription delivers the event.
 func BenchmarkAppendToVisible(b *testing.B) {
 	w := newWorld(b)
 	config := w.config(counters("list"))
@@ -47,7 +47,7 @@ func BenchmarkAppendToVisible(b *testing.B) {
 	benchtest.Finish(b)
 }
 
-// quantile returns the time within which a share of the things was done, in milliseconds.
+// quantile returns the time in milliseconds below which the given share of times is.
 func quantile(times []time.Duration, share float64) float64 {
 	slices.Sort(times)
 	return times[int(share*float64(len(times)-1))].Seconds() * 1000

@@ -20,7 +20,7 @@ import (
 // steps are the fault points of the loop that handles a page.
 var steps = []string{"begun", "written", "committed", "published"}
 
-func TestACrashAtAnyStepLosesAndRepeatsNothing(t *testing.T) {
+func TestACrashAtAnyStepLosesAndRepeatsNoEvent(t *testing.T) {
 	for _, step := range steps {
 		t.Run(step, func(t *testing.T) {
 			// given a projector that crashes there in its third page
@@ -33,18 +33,18 @@ func TestACrashAtAnyStepLosesAndRepeatsNothing(t *testing.T) {
 			p := start(t, config)
 			p.await(last)
 
-			// then the read model is what the log says
+			// then the read model equals a fold of the log
 			w.requireFold("list", last)
 		})
 	}
 }
 
-func TestAnyRowOfCrashesLosesAndRepeatsNothing(t *testing.T) {
+func TestRepeatedCrashesLoseAndRepeatNoEvent(t *testing.T) {
 	w := newWorld(t)
 	projections := []Projection{counters("a"), counters("b")}
 	want, upTo := map[string]counter{}, eventlog.Start()
 	rapid.Check(t, func(r *rapid.T) {
-		// given a projector that crashes again and again while events are written
+		// given a projector that crashes repeatedly while events are written
 		config := w.config(projections...)
 		config.Limits.Events = rapid.IntRange(1, 20).Draw(r, "page size")
 		last := w.live(rapid.IntRange(1, 40).Draw(r, "events before"))
@@ -55,12 +55,12 @@ func TestAnyRowOfCrashesLosesAndRepeatsNothing(t *testing.T) {
 			last = w.live(rapid.IntRange(1, 20).Draw(r, "events between"))
 		}
 
-		// when it comes to the end of the log
+		// when it reaches the end of the log
 		p := start(t, config)
 		p.await(last)
 		p.stop()
 
-		// then both read models are what the log says
+		// then both read models equal a fold of the log
 		fold(t, w.log, w.registry, upTo, last, want) // all checks write to one log
 		upTo = last
 		for _, projection := range projections {
@@ -70,15 +70,15 @@ func TestAnyRowOfCrashesLosesAndRepeatsNothing(t *testing.T) {
 }
 
 func TestPostgresBreaksConnections(t *testing.T) {
-	// given a projector at work
+	// given a running projector
 	w := newWorld(t)
 	p := start(t, w.config(counters("list")))
 	last := w.live(100)
-	own, err := w.pool.Acquire(t.Context()) // the one that is spared each time
+	own, err := w.pool.Acquire(t.Context()) // the one that is not ended
 	require.NoError(t, err)
 	defer own.Release()
 
-	// when Postgres ends all its connections now and then
+	// when Postgres ends all other connections now and then
 	for range 10 {
 		_, err := own.Exec(t.Context(), `
 			select pg_terminate_backend(pid) from pg_stat_activity
@@ -87,16 +87,16 @@ func TestPostgresBreaksConnections(t *testing.T) {
 		last = w.live(50)
 	}
 	p.await(last)
-	w.pool.Reset() // the test's own reads shall not meet a connection that was ended
+	w.pool.Reset() // so that the test's reads do not use an ended connection
 
-	// then the projector has gone on by itself
+	// then the projector has resumed by itself
 	w.requireFold("list", last)
 	require.Empty(t, p.alerted())
 }
 
 // A killed Postgres also loses its last commits, because a page's commit does not wait for the disk.
 func TestPostgresIsKilledUnderLoad(t *testing.T) {
-	// given a projector at work on a cluster that is started again when it dies
+	// given a running projector on a cluster that is restarted when it dies
 	cluster, err := postgres.StartCluster(t.Context(),
 		postgres.ClusterConfig{Dir: pgtest.ClusterDir(t), Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
@@ -109,8 +109,7 @@ func TestPostgresIsKilledUnderLoad(t *testing.T) {
 	require.NoError(t, migrations.Up(t.Context(), w.pool))
 	p := start(t, w.config(counters("list"), counters("other")))
 
-	// A connection may outlive the killed Postgres for a moment, so the test itself asks the one that was started
-	// since.
+	// A connection may briefly outlive the killed Postgres, so the test asks the restarted one.
 	killed := 0
 	restarted := func() bool {
 		w.pool.Reset()
@@ -136,7 +135,7 @@ func TestPostgresIsKilledUnderLoad(t *testing.T) {
 		require.NoError(t, syscall.Kill(killed, syscall.SIGKILL))
 	}
 
-	// then the projector goes on by itself, and the read models are what the log says
+	// then the projector resumes by itself, and the read models equal a fold of the log
 	require.Eventually(t, restarted, patience, millisecond)
 	require.Eventually(t, func() bool { return p.committed(w) == last }, patience, millisecond)
 	w.requireFold("list", last)
@@ -144,7 +143,7 @@ func TestPostgresIsKilledUnderLoad(t *testing.T) {
 	require.Empty(t, p.alerted())
 }
 
-// The same, made certain: the database is put back to an earlier state.
+// TestPostgresLosesCommits is the same with certain losses: the database is reset to an earlier state.
 func TestPostgresLosesCommits(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -155,7 +154,7 @@ func TestPostgresLosesCommits(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			// given a projector whose database is put back to an earlier state under it
+			// given a projector with a database that is reset to an earlier state
 			w := newWorld(t)
 			p := start(t, w.config(counters("list")))
 			p.await(w.live(100))
@@ -171,12 +170,12 @@ func TestPostgresLosesCommits(t *testing.T) {
 				set commit_position = p.commit_position, prepare_position = p.prepare_position from place p;
 				commit`)
 
-			// when time goes on
+			// when the log is quiet, or events are written
 			if test.written > 0 {
 				last = w.live(test.written)
 			}
 
-			// then the projector reads again what was lost
+			// then the projector reads the lost events again
 			require.Eventually(t, func() bool { return p.committed(w) == last }, patience, millisecond)
 			w.requireFold("list", last)
 			require.Empty(t, p.alerted())

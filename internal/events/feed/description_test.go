@@ -9,14 +9,14 @@ import (
 	"github.com/recital-tts/recital/internal/events/readmodel"
 )
 
-func TestTheStructureOfTheTablesDecidesWhetherAReleaseFits(t *testing.T) {
+func TestAReleaseRefusesTablesWithAnotherStructure(t *testing.T) {
 	// given the tables of a release
 	w := newWorld(t)
 	p := start(t, w.config(counters("list")))
 	p.await(w.live(10))
 	p.stop()
 
-	// when their structure is another one, then a release does not start
+	// when their structure differs, then a release does not start
 	for change, undo := range map[string]string{
 		"add column more text":                           "drop column more",
 		"add column more text default 'x'":               "drop column more",
@@ -81,7 +81,7 @@ func TestViewsHaveTheColumnsThatTheyDeclare(t *testing.T) {
 	start(t, w.config(counters("list"))).await(w.live(10))
 }
 
-func TestReadersNeedViewsThatAreThere(t *testing.T) {
+func TestReadersNeedExistingViews(t *testing.T) {
 	w := newWorld(t)
 	list := counters("list")
 	p, err := NewProjector(w.config(list))
@@ -100,7 +100,7 @@ func TestReadersNeedViewsThatAreThere(t *testing.T) {
 }
 
 func TestAGenerationWithOtherTablesIsNotFed(t *testing.T) {
-	// given a generation beside the live one, which somebody has changed
+	// given a generation beside the live one, with changed tables
 	w := newWorld(t)
 	p := start(t, w.config(counters("list")))
 	p.await(w.live(10))
@@ -109,7 +109,7 @@ func TestAGenerationWithOtherTablesIsNotFed(t *testing.T) {
 	p.stop()
 	w.exec("alter table rm_list_v1_g2.counters add column more text")
 
-	// then a release feeds the live one alone, and says so
+	// then a release feeds only the live one, and raises an alert
 	p = start(t, w.config(counters("list")))
 	last := w.live(10)
 	p.await(last)

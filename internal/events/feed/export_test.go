@@ -10,12 +10,12 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// BarePageEvents is the size of the pages that WriteBare is given. It does not follow the feed's, so that figures of
-// different releases can be compared.
+// BarePageEvents is the size of WriteBare's pages. It is independent of the feed's, so that figures of different
+// releases can be compared.
 const BarePageEvents = 1000
 
-// WriteBare writes the rows that the pages become into tables of its own, a transaction for each page, from statements
-// that are ready in memory: no log, no decoding, no handler, no checkpoint. It gives the time and the number of rows.
+// WriteBare writes the rows of the pages into separate tables, with a transaction for each page, from prepared
+// statements: without log, decoding, handler or checkpoint. It returns the time and the number of rows.
 func WriteBare(
 	ctx context.Context, pool *pgxpool.Pool, projections []Projection, pages [][]eventlog.Decoded,
 ) (time.Duration, int, error) {

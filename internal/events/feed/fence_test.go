@@ -10,7 +10,7 @@ import (
 )
 
 func TestAStandbyStaysQuietAndTakesOver(t *testing.T) {
-	// given an instance at work and another one beside it
+	// given a running instance and a standby
 	w := newWorld(t)
 	config := w.config(counters("list"))
 	config.Instance = "one"
@@ -23,7 +23,7 @@ func TestAStandbyStaysQuietAndTakesOver(t *testing.T) {
 	// when more is written
 	last := w.live(50)
 
-	// then the standby knows what the other one commits, without a hand in it
+	// then the standby follows the other one's commits
 	two.await(last)
 	require.Equal(t, StateRunning, one.awaitState("list", StateRunning).State)
 	require.Empty(t, append(one.alerted(), two.alerted()...))
@@ -48,7 +48,7 @@ func TestAStandbyTakesOverFromACrashedInstance(t *testing.T) {
 	config.Instance = "two"
 	two := start(t, config)
 
-	// then it takes over when the lease has run out
+	// then it takes over when the lease expires
 	two.await(last)
 	w.requireFold("list", last)
 }
@@ -60,12 +60,12 @@ func TestADuplicateIsFencedOut(t *testing.T) {
 	one := start(t, config)
 	one.await(w.live(50))
 
-	// when a second process believes to be the same instance, restarted
+	// when a second process starts as the same instance
 	two := start(t, config)
 	two.awaitState("list", StateRunning)
 	last := w.live(300)
 
-	// then one of them feeds the read model, the other one stands by, nothing is applied twice, and nobody is bothered
+	// then one of them feeds the read model, the other one stands by, no event is applied twice, and no alert is raised
 	two.await(last)
 	one.await(last)
 	w.requireFold("list", last)
@@ -74,7 +74,7 @@ func TestADuplicateIsFencedOut(t *testing.T) {
 }
 
 func TestManyProjectorsFightForOneDatabase(t *testing.T) {
-	// given projectors that all reclaim the lease of one instance, again and again
+	// given projectors that repeatedly reclaim the lease of one instance
 	w := newWorld(t)
 	last := w.live(200)
 	for range 10 {
@@ -82,15 +82,15 @@ func TestManyProjectorsFightForOneDatabase(t *testing.T) {
 		last = w.live(30)
 	}
 
-	// when one of them has come to the end
+	// when one of them reaches the end
 	p := start(t, w.config(counters("list")))
 	p.await(last)
 
-	// then nothing was applied twice or left out
+	// then no event was applied twice or omitted
 	w.requireFold("list", last)
 }
 
-func TestAProjectorThatLostItsLeaseMovesNothing(t *testing.T) {
+func TestAProjectorWithoutItsLeaseWritesNothing(t *testing.T) {
 	// given a projector at work
 	w := newWorld(t)
 	config := w.config(counters("list"))
@@ -103,13 +103,13 @@ func TestAProjectorThatLostItsLeaseMovesNothing(t *testing.T) {
 	w.exec("update feed.checkpoints set holder = gen_random_uuid(), lease_until = now() + interval '1 hour'")
 	w.live(50)
 
-	// then it stands by, and has written nothing more
+	// then it stands by, and writes no more rows
 	p.awaitState("list", StateStandby)
 	require.Equal(t, before, p.committed(w))
 	w.requireFold("list", before)
 }
 
-func TestALeaseFromBeforeAClockWasPutBackEnds(t *testing.T) {
+func TestALeaseOfAWrongClockEnds(t *testing.T) {
 	// given an instance that died while the clock of Postgres was an hour ahead
 	w := newWorld(t)
 	config := w.config(counters("list"))
@@ -139,7 +139,7 @@ func TestClientsReadTheirOwnWritesOnAnyInstance(t *testing.T) {
 		require.NoError(t, instance.Wait(t.Context(), stopped, modelOf("good")))
 	}
 
-	// when clients write through one and read on the other, all at once
+	// when clients concurrently write through one and read on the other
 	var clients errgroup.Group
 	for client := range 8 {
 		clients.Go(func() error {
@@ -162,7 +162,7 @@ func TestClientsReadTheirOwnWritesOnAnyInstance(t *testing.T) {
 		})
 	}
 
-	// then each finds what it wrote, and learns at once of the one that stands still
+	// then each reads its writes, and reads of the stopped projection fail immediately
 	require.NoError(t, clients.Wait())
 	for _, instance := range instances {
 		require.ErrorIs(t, instance.Wait(t.Context(), w.headOf(), modelOf("bad")), ErrStopped)

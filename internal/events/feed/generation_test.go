@@ -33,7 +33,7 @@ func TestVersionsStandSideBySide(t *testing.T) {
 	one := start(t, w.config(counters("list")))
 	one.await(last)
 
-	// when another release runs version 2 of it, with other views
+	// when another release runs version 2, with other views
 	next := countersIn(newCounterTable(), "list", 2)
 	next.Views[0].Columns = []table.Column{{Name: "id", Type: "text"}, {Name: "sum", Type: "bigint"}}
 	next.Views[0].Select = "select id, sum from counters"
@@ -68,7 +68,7 @@ func TestViewsMayChangeAndTablesMayNot(t *testing.T) {
 	p = start(t, w.config(changed))
 	<-p.CaughtUp()
 
-	// then readers see that one
+	// then readers see the new view
 	var name string
 	require.NoError(t, w.pool.QueryRow(t.Context(), "select name from read_v1.list_list limit 1").Scan(&name))
 	p.stop()
@@ -95,7 +95,7 @@ func TestInstancesMayStartTogether(t *testing.T) {
 		all = append(all, start(t, config))
 	}
 
-	// then all of them get to know what one of them reads
+	// then all of them follow the one that reads
 	for _, p := range all {
 		p.await(last)
 	}
@@ -124,7 +124,7 @@ func TestMistakesInProjectionsAreRefused(t *testing.T) {
 				ID *string `col:"id,key"`
 			}]("t").Table}
 		},
-		"an index on nothing": func(p *Projection) {
+		"an index on an unknown column": func(p *Projection) {
 			p.Tables = []*table.Table{table.Of[keyOnly]("t").Index("i",
 				"x").Table}
 		},

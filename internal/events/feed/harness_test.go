@@ -26,17 +26,17 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// patience bounds waits of tests; it only matters when a test fails.
+// patience bounds waits of tests; it only matters if a test fails.
 const patience = 5 * time.Minute
 
-// millisecond is how often tests look whether what they wait for has come.
+// millisecond is the interval at which tests poll conditions.
 const millisecond = time.Millisecond
 
 func sqlError(code string) error {
 	return fmt.Errorf("writing: %w", &pgconn.PgError{Code: code, Message: "a message that quotes a value"})
 }
 
-// world is a log in a real node, a database, and what happens in them.
+// world is a log in a real node and a database.
 type world struct {
 	t        testing.TB
 	log      *esdb.Client
@@ -56,7 +56,7 @@ func newWorld(t testing.TB) *world {
 
 func newRandom() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
 
-// connect opens the log behind a node's socket, and a database.
+// connect opens a node's log and a database.
 func (w *world) connect(socket string) {
 	w.t.Helper()
 	w.open(socket)
@@ -86,7 +86,7 @@ func openLog(t testing.TB, socket string) *esdb.Client {
 	return log
 }
 
-// append writes the events to a stream of their own and gives the position of the last one.
+// append writes the events to a new stream and returns the position of the last one.
 func (w *world) append(events ...any) eventlog.Position {
 	w.t.Helper()
 	position, err := w.tryAppend(events...)
@@ -110,7 +110,7 @@ func (w *world) appendRaw(events ...eventlog.Proposed) eventlog.Position {
 	return appended.Position
 }
 
-// live appends n random events of counters that come and go.
+// live appends n random events of counters.
 func (w *world) live(n int) eventlog.Position {
 	w.t.Helper()
 	events := make([]any, 0, n)
@@ -141,7 +141,7 @@ func (w *world) event() any {
 	}
 }
 
-// config has short times and small pages, so that a test sees many of them.
+// config returns a configuration with short times and small pages, so that tests have many of them.
 func (w *world) config(projections ...Projection) Config {
 	return Config{
 		Log: w.log, Registry: w.registry, Pool: w.pool, Identity: w.identity, Projections: projections,
@@ -149,7 +149,7 @@ func (w *world) config(projections ...Projection) Config {
 	}
 }
 
-// requireFold requires that the read model shows what the log says up to a position.
+// requireFold checks that the read model equals a fold of the log up to a position.
 func (w *world) requireFold(name string, upTo eventlog.Position) {
 	w.t.Helper()
 	require.Equal(w.t, folded(w.t, w.log, w.registry, upTo), shown(w.t, w.pool, name), "read model %s", name)
@@ -230,7 +230,7 @@ func (r *running) awaitState(projection string, state State) Status {
 	return found
 }
 
-// committed is the position that all checkpoints have, in the database.
+// committed returns the common position of all checkpoints in the database.
 func (r *running) committed(w *world) eventlog.Position {
 	rows, err := r.checkpoints.read(w.t.Context(), r.present())
 	if err != nil || len(rows) == 0 || len(rows) != len(r.present()) {
@@ -246,8 +246,8 @@ func (r *running) committed(w *world) eventlog.Position {
 
 var errCrash = errors.New("crash")
 
-// crashing makes the n-th visit (from 1) to a step of the loop a crash: the run ends there and then, with nothing
-// tidied up. It gives the configuration, and what ends the run.
+// crashing makes the n-th visit (from 1) to a step of the loop a crash: the run ends there without cleaning up. It
+// returns the configuration, and a function that receives the cancel function of the run.
 func crashing(config Config, step string, n int) (Config, func(context.CancelFunc)) {
 	var mu sync.Mutex
 	var end context.CancelFunc
@@ -290,7 +290,7 @@ func crash(t testing.TB, config Config, step string, n int, position eventlog.Po
 	require.NoError(t, <-done)
 }
 
-// headOf is the position of the log's last event.
+// headOf returns the position of the log's last event.
 func (w *world) headOf() eventlog.Position {
 	w.t.Helper()
 	head, err := w.log.Head(w.t.Context())

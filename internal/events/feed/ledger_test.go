@@ -16,7 +16,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/readmodel"
 )
 
-// The tests' own domain: counters that are opened, raised, renamed and closed.
+// The tests' domain are counters that are opened, raised, renamed and closed.
 type (
 	counterOpened struct {
 		ID    string
@@ -57,7 +57,7 @@ type counter struct {
 
 var errPoison = errors.New("the test's handler refuses this event")
 
-// poisonous refuses counters that are opened with this label.
+// poisonous is the label of counters that picky refuses.
 const poisonous = "poison"
 
 type counterRow struct {
@@ -113,7 +113,7 @@ func countersIn(t counterTable, name string, version int) Projection {
 	}
 }
 
-// picky is counters, but stops at a counter that is opened as poisonous.
+// picky is counters, but refuses a counter that is opened as poisonous.
 func picky(name string) Projection {
 	p := counters(name)
 	handle := p.Handle
@@ -126,7 +126,7 @@ func picky(name string) Projection {
 	return p
 }
 
-// folded is what the log says the counters are.
+// folded returns the counters according to the log.
 func folded(t testing.TB, log eventlog.Log, r *eventlog.Registry, upTo eventlog.Position) map[string]counter {
 	t.Helper()
 	all := map[string]counter{}
@@ -134,7 +134,7 @@ func folded(t testing.TB, log eventlog.Log, r *eventlog.Registry, upTo eventlog.
 	return all
 }
 
-// fold brings counters from a position to another one.
+// fold applies the events between two positions to counters.
 func fold(t testing.TB, log eventlog.Log, r *eventlog.Registry, from, upTo eventlog.Position, all map[string]counter) {
 	t.Helper()
 	for _, event := range read(t, log, from, upTo) {
@@ -160,7 +160,7 @@ func amend(all map[string]counter, id string, do func(*counter)) {
 	}
 }
 
-// read gives the events of the log after a position, up to another one.
+// read returns the events of the log after a position, up to another one.
 func read(t testing.TB, log eventlog.Log, from, upTo eventlog.Position) []eventlog.Recorded {
 	t.Helper()
 	if upTo == from {
@@ -188,7 +188,7 @@ func read(t testing.TB, log eventlog.Log, from, upTo eventlog.Position) []eventl
 	return events
 }
 
-// shown is what the read model's view says.
+// shown returns the rows of the read model's view.
 func shown(t testing.TB, pool *pgxpool.Pool, name string) map[string]counter {
 	t.Helper()
 	rows, err := pool.Query(t.Context(), fmt.Sprintf("select id, label, sum from read_v1.%s_list", name))
@@ -202,7 +202,7 @@ func shown(t testing.TB, pool *pgxpool.Pool, name string) map[string]counter {
 	return all
 }
 
-// metadata is that of a test's events.
+// metadata returns the metadata of a test's events.
 func metadata() eventlog.Metadata {
 	return eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: time.Unix(1_790_000_000, 0)}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/feed/table"
 )
 
-// moody is picky until it is cured.
+// moody is picky until cured is set.
 func moody(name string) (p Projection, cured *atomic.Bool) {
 	cured = &atomic.Bool{}
 	ill, well := picky(name), counters(name)
@@ -30,7 +30,7 @@ func moody(name string) (p Projection, cured *atomic.Bool) {
 	return ill, cured
 }
 
-// inStream appends events to one stream of theirs, and gives the positions.
+// inStream appends events to one new stream and returns their positions.
 func (w *world) inStream(events ...any) []eventlog.Position {
 	w.t.Helper()
 	stream, revision := "counter-"+uuid.NewString(), eventlog.NoStream
@@ -46,7 +46,7 @@ func (w *world) inStream(events ...any) []eventlog.Position {
 	return positions
 }
 
-// awaitParked waits until so many events are parked.
+// awaitParked waits until n events are parked.
 func (r *running) awaitParked(n int) []Parked {
 	r.t.Helper()
 	var parked []Parked
@@ -65,8 +65,8 @@ func (r *running) skip(event uuid.UUID) error {
 	return r.Skipped(context.Background(), event)
 }
 
-func TestAParkingProjectionGoesOnWithoutAStream(t *testing.T) {
-	// given a projection that may park, and a stream that begins with an event that it refuses
+func TestAParkingProjectionContinuesWithoutAStream(t *testing.T) {
+	// given a projection that may park, and a stream that begins with a refused event
 	w := newWorld(t)
 	projection, cured := moody("list")
 	projection.Park = true
@@ -76,7 +76,7 @@ func TestAParkingProjectionGoesOnWithoutAStream(t *testing.T) {
 	last := w.live(50)
 	p.await(last)
 
-	// then it goes on, and what follows in that stream waits in order
+	// then it continues, and later events of that stream wait in order
 	parked := p.awaitParked(3)
 	for i, event := range parked {
 		require.Equal(t, positions[i], event.Position)
@@ -88,16 +88,16 @@ func TestAParkingProjectionGoesOnWithoutAStream(t *testing.T) {
 	require.Len(t, p.alerted(), 1)
 	require.Equal(t, 3, p.generationOf("list", 1, isLive).Parked)
 
-	// when it is tried again before the cure
+	// when the event is retried before the fix
 	id := GenerationID{Name: "list"}
 	handled, err := p.RetryParked(t.Context(), id, parked[0].Event)
 
-	// then it fails and waits on
+	// then it fails and stays parked
 	require.Equal(t, domain.Conflict, domain.CodeOf(err))
 	require.Zero(t, handled)
 	p.awaitParked(3)
 
-	// when it is tried again after the cure, while more is written
+	// when it is retried after the fix, while more is written
 	cured.Store(true)
 	stop := w.writing()
 	handled, err = p.RetryParked(t.Context(), id, parked[2].Event)
@@ -106,7 +106,7 @@ func TestAParkingProjectionGoesOnWithoutAStream(t *testing.T) {
 	p.awaitParked(0)
 	last = stop()
 
-	// then all is as if nothing had happened
+	// then the read model equals a fold of the log
 	p.await(last)
 	w.requireFold("list", last)
 	_, err = p.RetryParked(t.Context(), id, parked[0].Event)
@@ -114,7 +114,7 @@ func TestAParkingProjectionGoesOnWithoutAStream(t *testing.T) {
 }
 
 func TestAParkedEventIsSkipped(t *testing.T) {
-	// given a parked event with another one behind it
+	// given a parked event with another one after it
 	w := newWorld(t)
 	projection := picky("list")
 	projection.Park = true
@@ -122,12 +122,12 @@ func TestAParkedEventIsSkipped(t *testing.T) {
 	w.inStream(counterOpened{ID: "x", Label: poisonous}, counterOpened{ID: "y", Label: "good"})
 	parked := p.awaitParked(2)
 
-	// when it is skipped, and the rest tried again
+	// when it is skipped, and the rest retried
 	require.NoError(t, p.skip(parked[0].Event))
 	handled, err := p.RetryParked(t.Context(), GenerationID{Name: "list"}, parked[1].Event)
 	require.NoError(t, err)
 
-	// then the generation goes without it, for good
+	// then the generation permanently lacks it
 	require.Equal(t, 1, handled)
 	all := shown(t, w.pool, "list")
 	require.Contains(t, all, "y")
@@ -147,7 +147,7 @@ func TestAParkedStreamStaysParkedOverARestart(t *testing.T) {
 	stream := p.awaitParked(1)[0].Stream
 	p.stop()
 
-	// when its stream goes on after a restart
+	// when its stream gets another event after a restart
 	p = start(t, config)
 	proposed, err := w.registry.Encode(uuid.New(), 0, metadata(), counterRaised{ID: "x", By: 1})
 	require.NoError(t, err)
@@ -160,7 +160,7 @@ func TestAParkedStreamStaysParkedOverARestart(t *testing.T) {
 
 func TestAStoppedProjectionRejoinsWithoutARestart(t *testing.T) {
 	ways := map[string]func(p *running, cured *atomic.Bool, event uuid.UUID) error{
-		"when the event is tried again": func(p *running, cured *atomic.Bool, event uuid.UUID) error {
+		"when the event is retried": func(p *running, cured *atomic.Bool, event uuid.UUID) error {
 			cured.Store(true)
 			_, err := p.RetryParked(context.Background(), GenerationID{Name: "bad"}, event)
 			return err
@@ -190,17 +190,17 @@ func TestAStoppedProjectionRejoinsWithoutARestart(t *testing.T) {
 			g := p.generationOf("bad", 1, is(GenerationStopped))
 			require.Contains(t, g.Reason, errPoison.Error())
 
-			// when an operator does something about it, through the other instance
+			// when an operator retries or skips it through the other instance
 			require.NoError(t, way(other, cured, blocking.Event))
 
-			// then it goes on and rejoins the others, whoever feeds it now
+			// then the projection continues and rejoins the others, on either instance
 			p.generationOf("bad", 1, is(GenerationCurrent))
 			last = w.live(30)
 			for _, instance := range []*running{p, other} {
 				require.Eventually(t, func() bool { return instance.Status()[1].State != StateStopped }, patience, millisecond)
 				instance.await(last)
 			}
-			w.registry.Skip(nil) // the one that had handled it before the skip still has it
+			w.registry.Skip(nil) // the other projection handled it before the skip
 			w.requireFold("good", last)
 			all := shown(t, w.pool, "bad")
 			delete(all, "x")
@@ -222,19 +222,19 @@ func TestAMalformedEventIsSkipped(t *testing.T) {
 	// when it is skipped
 	require.NoError(t, p.skip(event.ID))
 
-	// then what follows is read
+	// then later events are read
 	p.awaitState("list", StateRunning)
 	last := w.append(counterOpened{ID: "after", Label: "new"})
 	p.await(last)
 	require.Contains(t, shown(t, w.pool, "list"), "after")
 
-	// and a rebuild does without it, too
+	// and a rebuild omits it, too
 	_, err := p.Rebuild(t.Context(), nil, true)
 	require.NoError(t, err)
 	p.generationOf("list", 2, isLive)
 	require.Contains(t, shown(t, w.pool, "list"), "after")
 
-	// when it is skipped no more, then the read models that lack it are known, and a rebuild meets it again
+	// when it is unskipped, then the read models that lack it are known, and a rebuild stops at it again
 	past, err := p.Past(t.Context(), "counter-"+event.ID.String(), last)
 	require.NoError(t, err)
 	require.Contains(t, past, GenerationID{Name: "list", Version: 1, Number: 2})
@@ -257,7 +257,7 @@ func TestTooManyParkedEventsStopAProjection(t *testing.T) {
 		1, 'parked', 'filler'
 		from feed.generations, generate_series(2, 1000)`)
 
-	// when another stream goes wrong
+	// when another stream has a refused event
 	p = start(t, w.config(projection))
 	w.append(counterOpened{ID: "y", Label: poisonous})
 
@@ -265,8 +265,8 @@ func TestTooManyParkedEventsStopAProjection(t *testing.T) {
 	require.Equal(t, before, p.awaitState("list", StateStopped).Position)
 }
 
-func TestAStandbyOfANewerReleaseGoesOnWhereAnOlderOneCannot(t *testing.T) {
-	// given an instance of a newer release that stands by while one of an older release feeds a read model
+func TestAStandbyOfANewerReleaseTakesOverAtAnUnknownEvent(t *testing.T) {
+	// given a standby of a newer release, and a feeding instance of an older one
 	w := newWorld(t)
 	config := w.config(counters("list"))
 	config.Instance = "older"
@@ -281,11 +281,11 @@ func TestAStandbyOfANewerReleaseGoesOnWhereAnOlderOneCannot(t *testing.T) {
 	newer := start(t, config)
 	newer.awaitState("list", StateStandby)
 
-	// when an event comes that the older one does not know
+	// when there is an event that is unknown to the older one
 	w.appendRaw(eventlog.Proposed{ID: uuid.New(), Type: "counter-painted", Data: []byte("{}"), Metadata: versioned(1)})
 	last := w.live(20)
 
-	// then the newer one goes on by itself, and the older one serves what it commits
+	// then the newer one takes over by itself, and the older one follows its commits
 	newer.await(last)
 	require.Eventually(t, func() bool { return older.Reached().Compare(last) >= 0 }, patience, millisecond)
 	older.awaitState("list", StateStandby)
@@ -293,8 +293,8 @@ func TestAStandbyOfANewerReleaseGoesOnWhereAnOlderOneCannot(t *testing.T) {
 	require.Empty(t, newer.alerted())
 }
 
-func TestANewerReleaseGoesOnWhereAnOlderOneCannot(t *testing.T) {
-	// given an instance of an older release, that does not know an event type
+func TestANewerReleaseContinuesAtAnUnknownEvent(t *testing.T) {
+	// given an instance of an older release, and an event of an unknown type
 	w := newWorld(t)
 	config := w.config(counters("list"))
 	config.Instance = "older"
@@ -303,7 +303,7 @@ func TestANewerReleaseGoesOnWhereAnOlderOneCannot(t *testing.T) {
 	w.appendRaw(eventlog.Proposed{ID: uuid.New(), Type: "counter-painted", Data: []byte("{}"), Metadata: versioned(1)})
 	older.awaitState("list", StateStopped)
 
-	// when a newer release comes beside it
+	// when an instance of a newer release starts
 	type counterPainted struct{}
 	config = w.config(counters("list"))
 	config.Instance = "newer"
@@ -315,7 +315,7 @@ func TestANewerReleaseGoesOnWhereAnOlderOneCannot(t *testing.T) {
 	last := w.live(20)
 	newer.await(last)
 
-	// then the older one stands by and knows what the newer one commits
+	// then the older one stands by and follows the newer one's commits
 	older.awaitState("list", StateStandby)
 	last = w.live(20)
 	older.await(last)
@@ -324,7 +324,7 @@ func TestANewerReleaseGoesOnWhereAnOlderOneCannot(t *testing.T) {
 }
 
 func TestALogIsPutBackUnderARunningProjector(t *testing.T) {
-	// given a read model of a log of which there is an earlier copy
+	// given a read model of a log, and an earlier copy of the log
 	w := &world{t: t, registry: registry(t), random: newRandom()}
 	dir := nodetest.Dir(t)
 	node := nodetest.Open(t, dir)
@@ -337,14 +337,14 @@ func TestALogIsPutBackUnderARunningProjector(t *testing.T) {
 	p := start(t, w.config(counters("list")))
 	p.await(w.live(30))
 
-	// when the copy takes its place
+	// when the copy replaces the log
 	require.NoError(t, node.Close())
 	require.NoError(t, os.RemoveAll(filepath.Join(dir, "log")))
 	require.NoError(t, os.Rename(copied, filepath.Join(dir, "log")))
 	node = nodetest.Open(t, dir)
 	t.Cleanup(func() { require.NoError(t, node.Close()) })
 
-	// then the read model is built again from what there is, and goes on with it
+	// then the read model is rebuilt from the copy and follows it
 	require.Eventually(t, func() bool { return p.committed(w) == earlier }, patience, millisecond)
 	w.requireFold("list", earlier)
 	last := w.live(5)
@@ -361,20 +361,20 @@ func TestARebuildIsNotPromotedBesideAStoppedOneBeforeItPassesTheEvent(t *testing
 	w.append(counterOpened{ID: "x", Label: poisonous})
 	p.awaitState("list", StateStopped)
 
-	// when it is built anew, to become live, without a cure
+	// when it is rebuilt for promotion without a fix
 	_, err := p.Rebuild(t.Context(), nil, true)
 	require.NoError(t, err)
 
-	// then that stops there, too, and does not take its place
+	// then the rebuild stops there, too, and is not promoted
 	p.generationOf("list", 2, is(GenerationStopped))
 	require.True(t, p.generationOf("list", 1, is(GenerationStopped)).Live)
 
-	// when there is a cure
+	// when there is a fix
 	cured.Store(true)
 	_, err = p.RetryParked(t.Context(), GenerationID{Name: "list", Number: 2}, p.awaitParked(2)[0].Event)
 	require.NoError(t, err)
 
-	// then it goes on and does
+	// then it continues and is promoted
 	p.generationOf("list", 2, isLive)
 	last := w.live(5)
 	p.awaitState("list", StateRunning)

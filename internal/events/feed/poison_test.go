@@ -33,7 +33,7 @@ func TestAPoisonEventStopsItsProjectionAlone(t *testing.T) {
 	}
 	for name, handler := range handlers {
 		t.Run(name, func(t *testing.T) {
-			// given a projection that cannot handle one event, beside one that can
+			// given a projection that cannot handle an event, and one that can
 			w := newWorld(t)
 			list := newCounterTable()
 			bad := countersIn(list, "bad", 1)
@@ -47,14 +47,14 @@ func TestAPoisonEventStopsItsProjectionAlone(t *testing.T) {
 			config := w.config(counters("good"), bad)
 			config.Limits.Events = 50
 
-			// when the event comes in the middle of a page
+			// when the event is in the middle of a page
 			before := w.live(30)
 			poison := w.append(counterOpened{ID: secret, Label: poisonous})
 			last := w.live(30)
 			p := start(t, config)
 			status := p.awaitState("bad", StateStopped)
 
-			// then that projection stands before it, with an alert that says where and quotes nothing
+			// then that projection stops before it, with an alert that names the event without quoting its data
 			require.Equal(t, before, status.Position)
 			w.requireFold("bad", before)
 			require.Len(t, p.alerted(), 1)
@@ -63,7 +63,7 @@ func TestAPoisonEventStopsItsProjectionAlone(t *testing.T) {
 			require.Contains(t, alert, poison.String())
 			require.NotContains(t, alert, secret)
 
-			// and the other one goes on
+			// and the other one continues
 			require.NoError(t, p.Wait(t.Context(), last, modelOf("good")))
 			w.requireFold("good", last)
 			more := w.live(10)
@@ -89,19 +89,19 @@ func TestAllProjectionsMayStop(t *testing.T) {
 	<-p.CaughtUp()
 	p.stop()
 
-	// when a release comes that can handle it
+	// when a release starts that can handle it
 	p = start(t, w.config(counters("one"), counters("two")))
 	last := w.live(10)
 
-	// then they go on
+	// then they continue
 	p.await(last)
 	w.requireFold("one", last)
 	w.requireFold("two", last)
 }
 
-func TestAnUnknownEventStopsOnlyWhoReadsItsStream(t *testing.T) {
+func TestAnUnknownEventStopsOnlyReadersOfItsStream(t *testing.T) {
 	type shelfBuilt struct{ ID string }
-	// given a read model of counters, beside one that reads shelves, too
+	// given a read model of counters, and one that reads shelves, too
 	w := newWorld(t)
 	registry, err := eventlog.NewRegistry(append(eventTypes(),
 		eventlog.In("shelf-", eventlog.Define[shelfBuilt]("shelf-built", 1))...)...)
@@ -114,13 +114,13 @@ func TestAnUnknownEventStopsOnlyWhoReadsItsStream(t *testing.T) {
 	before := w.live(20)
 	p.await(before)
 
-	// when a stream of shelves gets an event that nobody knows
+	// when a stream of shelves gets an unknown event
 	_, err = w.log.Append(t.Context(), "shelf-1", eventlog.NoStream,
 		[]eventlog.Proposed{{ID: uuid.New(), Type: "shelf-painted", Data: []byte("{}"), Metadata: versioned(1)}})
 	require.NoError(t, err)
 	last := w.append(counterOpened{ID: "after", Label: "new"})
 
-	// then only the one that reads shelves waits for a release that knows it
+	// then only the reader of shelves waits for a newer release
 	require.Equal(t, before, p.awaitState("shelves", StateStopped).Position)
 	require.NoError(t, p.Wait(t.Context(), last, modelOf("list")))
 	require.Contains(t, shown(t, w.pool, "list"), "after")
@@ -128,7 +128,7 @@ func TestAnUnknownEventStopsOnlyWhoReadsItsStream(t *testing.T) {
 	p.awaitParked(1)
 }
 
-func TestAProjectionSeesItsStreamsAlone(t *testing.T) {
+func TestAProjectionSeesOnlyItsStreams(t *testing.T) {
 	type shelfBuilt struct{ ID string }
 	w := newWorld(t)
 	registry, err := eventlog.NewRegistry(append(eventTypes(),
@@ -138,17 +138,17 @@ func TestAProjectionSeesItsStreamsAlone(t *testing.T) {
 	config.Registry = registry
 	p := start(t, config)
 
-	// when an event that it knows comes in a stream that it does not read
+	// when a known event is in a stream that the projection does not read
 	proposed, err := registry.Encode(uuid.New(), 0, metadata(), counterOpened{ID: "on the shelf", Label: "new"})
 	require.NoError(t, err)
 	_, err = w.log.Append(t.Context(), "shelf-1", eventlog.NoStream, proposed)
 	require.NoError(t, err)
 	p.await(w.append(counterOpened{ID: "c", Label: "new"}))
 
-	// then there is no row of it
+	// then there is no row for it
 	require.Equal(t, map[string]counter{"c": {ID: "c", Label: "new"}}, shown(t, w.pool, "list"))
 
-	// and streams that no event is in are a mistake
+	// and streams without event types are refused
 	config.Projections[0].Streams = eventlog.Streams{"counters-"}
 	_, err = NewProjector(config)
 	require.ErrorContains(t, err, `projection list: no event type is in "counters-"`)
@@ -184,7 +184,7 @@ func TestAnEventThatCannotBeDecoded(t *testing.T) {
 			p := start(t, w.config(counters("list")))
 			status := p.awaitState("list", StateStopped)
 
-			// then it stands before the event and says so
+			// then it stops before the event with a reason
 			require.Equal(t, before, status.Position)
 			require.Contains(t, status.Reason, test.reason)
 			require.Contains(t, status.Reason, at.String())
@@ -195,14 +195,14 @@ func TestAnEventThatCannotBeDecoded(t *testing.T) {
 			require.NoError(t, err)
 			require.True(t, rows[0].free)
 
-			// and operators see the event, and that the generation stands before it
+			// and operators see the event that blocks the generation
 			blocking := p.awaitParked(1)[0]
 			require.Equal(t, ParkedBlocking, blocking.State)
 			require.Equal(t, test.event.ID, blocking.Event)
 			require.Contains(t, p.generationOf("list", 1, is(GenerationStopped)).Reason, test.reason)
 			require.Len(t, p.alerted(), 1)
 
-			// when an operator skips it, then all that follows is read
+			// when an operator skips it, then later events are read
 			require.NoError(t, p.skip(blocking.Event))
 			p.awaitState("list", StateRunning)
 			p.await(w.append(counterOpened{ID: "after", Label: "new"}))
@@ -216,7 +216,7 @@ func versioned(v int) []byte {
 }
 
 func TestEventsOfForeignStreamsAreSkipped(t *testing.T) {
-	// given a log that is shared with others, whose events look like anything, ours included
+	// given a log that is shared with another application, with events that may look like ours
 	w := newWorld(t)
 	theirs := []eventlog.Proposed{
 		{ID: uuid.New(), Type: "theirs", Data: []byte("{}"), Metadata: []byte("{}")},
@@ -234,14 +234,14 @@ func TestEventsOfForeignStreamsAreSkipped(t *testing.T) {
 	p := start(t, config)
 	last := w.append(counterOpened{ID: "after", Label: "new"})
 
-	// then ours are read, before and behind them, and theirs are counted
+	// then our events before and after theirs are read, and theirs are counted
 	p.await(last)
 	require.Equal(t, map[string]counter{"before": {ID: "before", Label: "new"}, "after": {ID: "after", Label: "new"}},
 		shown(t, w.pool, "list"))
 	require.EqualValues(t, len(theirs), foreign.Load())
 	require.Empty(t, p.alerted())
 
-	// when the last event is theirs, then nothing is behind
+	// when the last event is theirs, then there is no lag
 	_, err = w.log.Append(t.Context(), "theirs", eventlog.NoStream, theirs)
 	require.NoError(t, err)
 	p.await(w.headOf())
@@ -250,9 +250,9 @@ func TestEventsOfForeignStreamsAreSkipped(t *testing.T) {
 	require.Zero(t, lag)
 }
 
-// A failure that is not the event's must never be called poison.
+// A failure that is not caused by the event must not make it poison.
 func TestTransientFailuresAreRepeatedInPlace(t *testing.T) {
-	// given a loop that fails now and then for reasons outside
+	// given a loop with occasional external failures
 	w := newWorld(t)
 	config := w.config(counters("list"))
 	visits := 0
@@ -273,7 +273,7 @@ func TestTransientFailuresAreRepeatedInPlace(t *testing.T) {
 	require.Empty(t, strings.Join(p.alerted(), "\n"))
 }
 
-func TestWhatIsTransient(t *testing.T) {
+func TestTransientErrors(t *testing.T) {
 	tests := map[string]bool{
 		"08006": true, "40001": true, "40P01": true, "57P01": true, "57P03": true, "53300": true, "53100": true,
 		"55P03": true,

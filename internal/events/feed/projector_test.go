@@ -25,7 +25,7 @@ func TestReadModelsEqualAFoldOfTheLog(t *testing.T) {
 	last := w.live(500)
 	p.await(last)
 
-	// then both show what the log says, and are ready
+	// then both equal a fold of the log, and are ready
 	w.requireFold("first", last)
 	w.requireFold("second", last)
 	<-p.CaughtUp()
@@ -33,20 +33,20 @@ func TestReadModelsEqualAFoldOfTheLog(t *testing.T) {
 	require.Empty(t, p.alerted())
 }
 
-func TestARestartGoesOnFromTheCheckpoint(t *testing.T) {
+func TestARestartResumesAtTheCheckpoint(t *testing.T) {
 	w := newWorld(t)
 	for range 5 {
-		// given a projector that was stopped somewhere
+		// given a projector that was stopped at some position
 		last := w.live(100)
 		p := start(t, w.config(counters("list")))
 		require.Eventually(t, func() bool { return p.Reached() != eventlog.Start() }, patience, time.Millisecond)
 		p.stop()
 
-		// when it starts again
+		// when it restarts
 		p = start(t, w.config(counters("list")))
 		p.await(last)
 
-		// then nothing is missing and nothing counted twice
+		// then no event is missing or counted twice
 		w.requireFold("list", last)
 		p.stop()
 	}
@@ -59,7 +59,7 @@ func TestAProjectionThatIsBehindCatchesUpAndJoins(t *testing.T) {
 	p.await(w.live(300))
 	p.stop()
 
-	// when another one is added, and more is written
+	// when another projection is added, and more is written
 	w.live(50)
 	var shared []PageStats
 	config := w.config(counters("old"), counters("added"))
@@ -71,7 +71,7 @@ func TestAProjectionThatIsBehindCatchesUpAndJoins(t *testing.T) {
 	p.await(last)
 	p.stop()
 
-	// then both are right, and share their pages in the end
+	// then both are correct, and finally share their pages
 	w.requireFold("old", last)
 	w.requireFold("added", last)
 	close(pages)
@@ -83,7 +83,7 @@ func TestAProjectionThatIsBehindCatchesUpAndJoins(t *testing.T) {
 }
 
 func TestAPageNamesTheReadModelsThatItHasChanged(t *testing.T) {
-	// given a projection that makes rows of events, and one that makes none
+	// given a projection that writes rows, and one that does not
 	w := newWorld(t)
 	idle := counters("idle")
 	idle.Handle = func(eventlog.Decoded, *table.Rows) error { return nil }
@@ -96,7 +96,7 @@ func TestAPageNamesTheReadModelsThatItHasChanged(t *testing.T) {
 	p.await(w.live(50))
 	p.stop()
 
-	// then pages name the first one alone
+	// then pages name only the first one
 	close(pages)
 	var changed []readmodel.Model
 	for page := range pages {
@@ -118,7 +118,7 @@ func TestProjectionsAtManyPositionsAllJoin(t *testing.T) {
 		_, err := w.pool.Exec(t.Context(), `update feed.checkpoints set instance = ''`)
 		require.NoError(t, err)
 	}
-	// and three of which lost their place
+	// and three of them start again
 	for i := range 3 {
 		w.rewind(projections[i])
 	}
@@ -128,13 +128,13 @@ func TestProjectionsAtManyPositionsAllJoin(t *testing.T) {
 	last := w.live(60)
 	p.await(last)
 
-	// then they all are right
+	// then all are correct
 	for _, projection := range projections {
 		w.requireFold(projection.Name, last)
 	}
 }
 
-// rewind puts a projection back to the start, as if it were new.
+// rewind resets a projection to the start of the log.
 func (w *world) rewind(p Projection) {
 	w.t.Helper()
 	_, err := w.pool.Exec(w.t.Context(), fmt.Sprintf("truncate rm_%s_v1_g1.counters", p.Name))
@@ -144,10 +144,10 @@ func (w *world) rewind(p Projection) {
 	require.NoError(w.t, err)
 }
 
-func TestAReadModelOfAnotherLogIsBuiltAgain(t *testing.T) {
+func TestAReadModelOfAnotherLogIsRebuilt(t *testing.T) {
 	tests := []struct {
 		name string
-		// happens makes the checkpoint useless for the log that the configuration names
+		// happens makes the checkpoint invalid for the configured log
 		happens func(w *world, config *Config)
 	}{
 		{"a restore opened another epoch", func(_ *world, config *Config) { config.Identity.Epoch++ }},
@@ -161,7 +161,7 @@ func TestAReadModelOfAnotherLogIsBuiltAgain(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			// given a read model with a row that is in no event of the log
+			// given a read model with a row that is not from the log
 			w := newWorld(t)
 			config := w.config(counters("list"))
 			p := start(t, config)
@@ -171,20 +171,20 @@ func TestAReadModelOfAnotherLogIsBuiltAgain(t *testing.T) {
 			_, err := w.pool.Exec(t.Context(), "insert into rm_list_v1_g1.counters values ('stray', 'x', 1, now())")
 			require.NoError(t, err)
 
-			// when the projector meets a log that its checkpoint does not belong to
+			// when the projector finds a log that does not match its checkpoint
 			test.happens(w, &config)
 			p = start(t, config)
 			<-p.CaughtUp()
 
-			// then the read model is what this log says
+			// then the read model equals a fold of this log
 			w.requireFold("list", last)
 			require.Equal(t, last, p.Reached())
 		})
 	}
 }
 
-func TestACheckpointThatIsDeletedWhileItIsUsed(t *testing.T) {
-	// given a running projector with a live generation and one that is being kept
+func TestADeletedCheckpointIsRebuilt(t *testing.T) {
+	// given a running projector with a live generation and one that is kept for a rollback
 	w := newWorld(t)
 	p := start(t, w.config(counters("list"), counters("other")))
 	p.await(w.live(50))
@@ -196,14 +196,14 @@ func TestACheckpointThatIsDeletedWhileItIsUsed(t *testing.T) {
 	w.exec("delete from feed.checkpoints")
 	last := w.live(10)
 
-	// then every generation is built again
+	// then every generation is rebuilt
 	p.await(last)
 	w.requireFold("list", last)
 	w.requireFold("other", last)
 	p.generationOf("list", 1, is(GenerationCurrent))
 }
 
-func TestTheLogGoesAwayForAWhile(t *testing.T) {
+func TestTheProjectorSurvivesOutagesOfTheLog(t *testing.T) {
 	// given a projector on a node
 	w := &world{t: t, registry: registry(t), random: newRandom()}
 	dir := nodetest.Dir(t)
@@ -255,7 +255,7 @@ func TestWaiting(t *testing.T) {
 			require.Panics(t, func() { p.Reached(unknown) })
 		}
 	})
-	t.Run("is over when the projection stops, and does not hold back the others", func(t *testing.T) {
+	t.Run("ends when the projection stops, and does not delay others", func(t *testing.T) {
 		p := start(t, w.config(counters("list"), picky("picky")))
 		p.await(first)
 		last := w.append(counterOpened{ID: "p", Label: poisonous})
@@ -276,11 +276,11 @@ func TestLag(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, lag)
 
-	// when it stops reading and something is written
+	// when it stops reading and events are written
 	p.stop()
 	w.live(20)
 
-	// then the lag is the age of what was written
+	// then the lag is the age of these events
 	lag, err = p.Lag(t.Context())
 	require.NoError(t, err)
 	require.Positive(t, lag)

@@ -14,22 +14,22 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// look is what a read has shown.
+// look is the result of a read.
 type look struct {
 	rows map[string]counter
 	at   eventlog.Position
 }
 
-// reader reads a read model again and again.
+// reader reads a read model repeatedly.
 type reader struct {
-	looks map[eventlog.Position]look // by position, a part of them
+	looks map[eventlog.Position]look // a part of the results, by position
 	reads int
 	last  eventlog.Position
 	err   error
-	back  bool // a read was before the one before
+	back  bool // a read was older than the previous one
 }
 
-// reading has a reader read through an instance until the returned function is called.
+// reading starts a reader through an instance that reads until the returned function is called.
 func (r *running) reading() (stop func() *reader) {
 	ctx, cancel := context.WithCancel(r.t.Context())
 	all := &reader{looks: map[eventlog.Position]look{}}
@@ -37,7 +37,7 @@ func (r *running) reading() (stop func() *reader) {
 	working.Go(func() {
 		for ctx.Err() == nil && all.err == nil && !all.back {
 			rows, at, err := r.read(r.t.Context(), "list")
-			if errors.Is(err, ErrBehind) { // a slow machine may need more than the time that a read waits
+			if errors.Is(err, ErrBehind) { // on a slow machine
 				continue
 			}
 			all.err, all.back = err, at.Compare(all.last) < 0
@@ -54,8 +54,8 @@ func (r *running) reading() (stop func() *reader) {
 	}
 }
 
-// Reads are exact, and never step back, whatever operators and instances do meanwhile.
-func TestReadsHoldWhateverOperatorsDo(t *testing.T) {
+// Reads are exact and never step back, during all acts of operators and instances.
+func TestReadsAreExactDuringActsOfOperators(t *testing.T) {
 	choose := newRandom().IntN
 	rounds := 10
 	if testing.Short() {
@@ -77,7 +77,7 @@ func TestReadsHoldWhateverOperatorsDo(t *testing.T) {
 		written := w.writing()
 		stops := []func() *reader{instances[0].reading(), instances[1].reading()}
 
-		// when operators do what they like, through either of them, one thing right after the other
+		// when operators act at random, through either of them, without pauses
 		for range 12 {
 			by := instances[choose(2)]
 			overview, err := by.Overview(t.Context())
@@ -92,7 +92,7 @@ func TestReadsHoldWhateverOperatorsDo(t *testing.T) {
 				_, err = by.Rollback(t.Context(), list(0))
 			case 4:
 				err = by.Retire(t.Context(), list(number))
-			case 5: // a promotion, and its predecessor is dropped at once
+			case 5: // a promotion, after which the predecessor is dropped immediately
 				ids, failed := by.Promote(t.Context(), []GenerationID{list(0)})
 				err = failed
 				for n := 1; err == nil && n < ids[0].Number; n++ {
@@ -104,7 +104,7 @@ func TestReadsHoldWhateverOperatorsDo(t *testing.T) {
 			}
 		}
 
-		// then each read has shown what the log says at its position, and none was before the last one
+		// then each read equals a fold of the log at its position, and none is older than the previous one
 		written()
 		for _, stop := range stops {
 			seen := stop()

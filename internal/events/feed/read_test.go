@@ -15,7 +15,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/readmodel"
 )
 
-// read returns the counters that a read of a view shows, and its position.
+// read returns the counters of a view and the position of the read.
 func (r *running) read(ctx context.Context, name string) (map[string]counter, eventlog.Position, error) {
 	r.t.Helper()
 	all := map[string]counter{}
@@ -33,7 +33,7 @@ func (r *running) read(ctx context.Context, name string) (map[string]counter, ev
 }
 
 func TestAReadShowsThePositionOfItsRows(t *testing.T) {
-	// given two instances, and events that are written all the time
+	// given two instances, and continuous writes
 	w := newWorld(t)
 	config := w.config(counters("list"), counters("other"))
 	config.Instance = "one"
@@ -45,7 +45,7 @@ func TestAReadShowsThePositionOfItsRows(t *testing.T) {
 	}
 	stop := w.writing()
 
-	// when a client reads, through one and the other, until the rows have moved
+	// when a client reads, through one and the other, until the rows have changed
 	type look struct {
 		rows map[string]counter
 		at   eventlog.Position
@@ -58,14 +58,14 @@ func TestAReadShowsThePositionOfItsRows(t *testing.T) {
 	}
 	stop()
 
-	// then each read shows exactly what the log says at its position, and none is before the last one
+	// then each read equals a fold of the log at its position, and none is older than the previous one
 	for n, look := range looks {
 		require.Equal(t, folded(t, w.log, w.registry, look.at), look.rows)
 		require.True(t, n == 0 || look.at.Compare(looks[n-1].at) >= 0)
 	}
 }
 
-func TestRowsOfOneQueryAreScannedIntoWhatEachReaderWants(t *testing.T) {
+func TestRowsOfAQueryAreScannedIntoEachReadersType(t *testing.T) {
 	// given rows
 	w := newWorld(t)
 	p := start(t, w.config(counters("list")))
@@ -76,7 +76,7 @@ func TestRowsOfOneQueryAreScannedIntoWhatEachReaderWants(t *testing.T) {
 		require.NoError(t, err)
 	}
 
-	// when readers of other types take them one after the other
+	// when readers with different types scan them one after the other
 	type numbered struct {
 		ID  string
 		Sum *int64
@@ -96,19 +96,19 @@ func TestRowsOfOneQueryAreScannedIntoWhatEachReaderWants(t *testing.T) {
 		var other named
 		first(func(row pgx.CollectableRow) (err error) { other, err = pgx.RowToStructByPos[named](row); return err }, -1)
 
-		// then each has them in its own
+		// then each has them in its type
 		require.Equal(t, numbered{n.ID, nil}, without)
 		require.Equal(t, named{&n.ID, zeronull.Int8(*n.Sum)}, other)
 	}
 
-	// and one that has no room for a column is told so
+	// and a type that lacks a column is an error
 	var id string
 	_, err := p.Read(t.Context(), []readmodel.Model{modelOf("list")}, query, []any{int64(-1)},
 		func(row pgx.CollectableRow) error { return row.Scan(&id) })
 	require.ErrorContains(t, err, "2 columns into 1")
 }
 
-func TestWhatIsNotBuiltYetIsUnavailable(t *testing.T) {
+func TestAnUnbuiltReadModelIsUnavailable(t *testing.T) {
 	w := newWorld(t)
 	p, err := NewProjector(w.config(counters("list")))
 	require.NoError(t, err)
@@ -117,7 +117,7 @@ func TestWhatIsNotBuiltYetIsUnavailable(t *testing.T) {
 	require.Equal(t, domain.Unavailable, domain.CodeOf(err), "%v", err)
 }
 
-// putBack puts the read model list back to an earlier state, as a crash of Postgres does that loses commits.
+// putBack resets the read model list to an earlier state, like a crash of Postgres that loses commits.
 func (w *world) putBack(between func()) {
 	w.t.Helper()
 	w.exec("create table saved as select * from rm_list_v1_g1.counters")
@@ -131,18 +131,18 @@ func (w *world) putBack(between func()) {
 		commit`)
 }
 
-func TestNoReadStepsBackBehindWhatWasShownOrPromised(t *testing.T) {
+func TestReadsNeverStepBackAfterLostCommits(t *testing.T) {
 	for name, known := range map[string]func(t *testing.T, p *running, position eventlog.Position){
-		"what a read has shown": func(t *testing.T, p *running, position eventlog.Position) {
+		"after a read": func(t *testing.T, p *running, position eventlog.Position) {
 			require.Eventually(t, func() bool {
 				_, shown, err := p.read(t.Context(), "list")
 				return err == nil && shown == position
 			}, patience, millisecond)
 		},
-		"what a reply has promised": func(_ *testing.T, p *running, position eventlog.Position) { p.await(position) },
+		"after a reply": func(_ *testing.T, p *running, position eventlog.Position) { p.await(position) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			// given an instance that knows what is written
+			// given an instance that has read or promised a position
 			w := newWorld(t)
 			config := w.config(counters("list"))
 			p := start(t, config)
@@ -153,7 +153,7 @@ func TestNoReadStepsBackBehindWhatWasShownOrPromised(t *testing.T) {
 				known(t, p, last)
 			})
 
-			// when Postgres has lost its last commits, then a read waits until they were read again from the log
+			// when Postgres has lost its last commits, then a read waits until they are read again from the log
 			rows, shown, err := p.read(t.Context(), "list")
 			require.NoError(t, err)
 			require.Equal(t, last, shown)
@@ -162,8 +162,8 @@ func TestNoReadStepsBackBehindWhatWasShownOrPromised(t *testing.T) {
 	}
 }
 
-func TestAReadIsRefusedWhileLessIsThereThanWasShown(t *testing.T) {
-	// given an instance whose database has lost commits, which nobody reads again
+func TestAReadIsRefusedWhileCommitsAreLost(t *testing.T) {
+	// given an instance with lost commits that are not read again
 	w := newWorld(t)
 	p := start(t, w.config(counters("list")))
 	p.await(w.live(50))
@@ -172,11 +172,11 @@ func TestAReadIsRefusedWhileLessIsThereThanWasShown(t *testing.T) {
 		p.stop()
 	})
 
-	// then it says so rather than show them
+	// then a read is refused
 	_, _, err := p.read(t.Context(), "list")
 	require.ErrorIs(t, err, ErrBehind)
 
-	// and an instance that has shown nothing yet shows what there is
+	// and an instance without earlier reads serves the current rows
 	another := &running{t: t}
 	var failed error
 	another.Projector, failed = NewProjector(w.config(counters("list")))
@@ -186,18 +186,18 @@ func TestAReadIsRefusedWhileLessIsThereThanWasShown(t *testing.T) {
 	require.Equal(t, folded(t, w.log, w.registry, shown), rows)
 }
 
-func TestAReadThatPostgresHoldsUpIsGivenUp(t *testing.T) {
-	// given a view on which every query waits
+func TestAReadThatHangsInPostgresIsCancelled(t *testing.T) {
+	// given a locked table
 	w := newWorld(t)
 	p := start(t, w.config(counters("list")))
 	p.await(w.live(50))
 	held, err := w.pool.Begin(t.Context())
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = held.Rollback(context.Background()) }) // where the test has failed before
+	t.Cleanup(func() { _ = held.Rollback(context.Background()) }) // if the test has failed before
 	_, err = held.Exec(t.Context(), "lock table rm_list_v1_g1.counters in access exclusive mode")
 	require.NoError(t, err)
 
-	// then reads are refused, for as long as they wait, and hold no connection for good
+	// then reads are refused, and release their connections
 	var readers sync.WaitGroup
 	for range 2 * w.pool.Config().MaxConns {
 		readers.Go(func() {
@@ -207,7 +207,7 @@ func TestAReadThatPostgresHoldsUpIsGivenUp(t *testing.T) {
 	}
 	readers.Wait()
 
-	// and when it answers again, then so do reads, on connections without the deadlines of earlier reads
+	// and when it is unlocked, then reads succeed, on connections without the deadlines of earlier reads
 	require.NoError(t, held.Rollback(t.Context()))
 	for range 10 {
 		rows, shown, err := p.read(t.Context(), "list")

@@ -15,7 +15,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// generationOf waits until a generation is as wanted.
+// generationOf waits until a generation fulfils a condition.
 func (r *running) generationOf(name string, number int, wanted func(Generation) bool) Generation {
 	r.t.Helper()
 	var found Generation
@@ -39,7 +39,7 @@ func is(state GenerationState) func(Generation) bool {
 
 func isLive(g Generation) bool { return g.Live }
 
-// requireSameRows waits until two generations stand at one position, and requires that they have the same rows there.
+// requireSameRows waits until two generations have the same position, and checks that they have the same rows.
 func (w *world) requireSameRows(name string, one, other int) {
 	w.t.Helper()
 	require.Eventually(w.t, func() bool {
@@ -61,10 +61,10 @@ func (w *world) requireSameRows(name string, one, other int) {
 			require.Zero(w.t, differences, "rows that only one of the generations has")
 		}
 		return together
-	}, patience, millisecond, "they never stand at one position")
+	}, patience, millisecond, "they never have the same position")
 }
 
-// writing appends in the background until the returned function is called, which gives the last position.
+// writing appends in the background until the returned function is called, which returns the last position.
 func (w *world) writing() (stop func() eventlog.Position) {
 	w.t.Helper()
 	quit := make(chan struct{})
@@ -87,11 +87,11 @@ func (w *world) writing() (stop func() eventlog.Position) {
 	}
 }
 
-func TestARebuiltGenerationTakesTheLiveOnesPlace(t *testing.T) {
-	// given a read model whose rows somebody spoiled
+func TestARebuiltGenerationReplacesTheLiveOne(t *testing.T) {
+	// given a read model with wrong rows
 	w := newWorld(t)
 	config := w.config(counters("list"), counters("other"))
-	config.Limits.Events = 200 // so that it can catch up with a writer that never rests
+	config.Limits.Events = 200 // so that it can catch up with a writer without pauses
 	p := start(t, config)
 	p.await(w.live(200))
 	w.exec("update rm_list_v1_g1.counters set sum = sum + 1000")
@@ -103,7 +103,7 @@ func TestARebuiltGenerationTakesTheLiveOnesPlace(t *testing.T) {
 	require.Equal(t, []GenerationID{{Name: "list", Version: 1, Number: 2}}, building)
 	p.generationOf("list", 2, is(GenerationCurrent))
 
-	// then readers see the spoiled one until it is promoted, and the right one afterwards
+	// then readers see the wrong rows until the rebuilt generation is promoted
 	require.NotEqual(t, p.generationOf("list", 1, isLive), p.generationOf("list", 2, is(GenerationCurrent)))
 	promoted, err := p.Promote(t.Context(), []GenerationID{{Name: "list"}})
 	require.NoError(t, err)
@@ -123,18 +123,18 @@ func TestARebuiltGenerationTakesTheLiveOnesPlace(t *testing.T) {
 	_, err = p.Rollback(t.Context(), GenerationID{Name: "list"})
 	require.NoError(t, err)
 
-	// then the one before is live again, and has been fed all the time
+	// then the previous one is live again, and was fed all the time
 	last = w.live(10)
 	p.await(last)
 	p.generationOf("list", 1, isLive)
 	require.Len(t, shown(t, w.pool, "list"), len(folded(t, w.log, w.registry, last)))
 
-	// when it is rolled forward, and the spoiled one retired
+	// when it is rolled forward, and the wrong one retired
 	_, err = p.Rollback(t.Context(), GenerationID{Name: "list"})
 	require.NoError(t, err)
 	require.NoError(t, p.Retire(t.Context(), GenerationID{Name: "list", Number: 1}))
 
-	// then it is gone, and the feed goes on
+	// then the wrong one is gone, and the feed continues
 	last = w.live(50)
 	p.await(last)
 	w.requireFold("list", last)
@@ -144,9 +144,9 @@ func TestARebuiltGenerationTakesTheLiveOnesPlace(t *testing.T) {
 	require.Empty(t, p.alerted())
 }
 
-func TestAGenerationThatIsRetiredWhileAPageIsWrittenIsNoPoison(t *testing.T) {
-	// given a rebuilt read model, whose former generation is retired at the moment when a page of both is written, over
-	// a connection that prepares its statements anew
+func TestRetiringAGenerationDuringAPageIsNoPoison(t *testing.T) {
+	// given a rebuilt read model with a former generation that is retired while a page of both is written, over a
+	// connection without prepared statements
 	w := newWorld(t)
 	config := w.config(counters("list"))
 	var (
@@ -176,15 +176,15 @@ func TestAGenerationThatIsRetiredWhileAPageIsWrittenIsNoPoison(t *testing.T) {
 	retires.Store(true)
 	last := w.live(50)
 
-	// then the page is written to the other one, and nobody is alarmed
+	// then the page is written to the other one, and no alert is raised
 	require.NoError(t, <-retired)
 	p.await(last)
 	w.requireFold("list", last)
 	require.Empty(t, p.alerted())
 }
 
-func TestARebuildNeedsNobodyToWaitForIt(t *testing.T) {
-	// given read models that are to be built anew and made live, and instances that crash meanwhile
+func TestARebuildCompletesWithoutAFollower(t *testing.T) {
+	// given a rebuild for promotion, and instances that crash meanwhile
 	w := newWorld(t)
 	config := w.config(counters("a"), counters("b"))
 	p := start(t, config)
@@ -201,11 +201,11 @@ func TestARebuildNeedsNobodyToWaitForIt(t *testing.T) {
 		last = w.live(20)
 	}
 
-	// when it is asked for once more
+	// when it is requested again
 	again, err := asked.Rebuild(t.Context(), []string{"b", "a", "a"}, true)
 	require.NoError(t, err)
 
-	// then it is the same one that goes on, to its end
+	// then the same rebuild continues to its end
 	require.ElementsMatch(t, building, again)
 	p = start(t, config)
 	for _, id := range building {
@@ -248,7 +248,7 @@ func TestRebuildsThatBeginTogetherReadTheLogOnce(t *testing.T) {
 }
 
 func TestKillsUnderLoadLeaveRebuiltAndLiveEqual(t *testing.T) {
-	// given an instance that crashes again and again while a rebuild runs and events are written
+	// given an instance that crashes repeatedly during a rebuild, while events are written
 	w := newWorld(t)
 	config := w.config(counters("list"))
 	config.Limits.Events = 200 // so that it can catch up with a writer that never rests
@@ -267,10 +267,10 @@ func TestKillsUnderLoadLeaveRebuiltAndLiveEqual(t *testing.T) {
 		require.NoError(t, crashed.Run(ctx))
 	}
 
-	// when one runs on
+	// when an instance keeps running
 	p = start(t, config)
 
-	// then the generations are equal while writing goes on, and in the end what the log says
+	// then the generations are equal during the writes, and finally equal a fold of the log
 	p.generationOf("list", 2, is(GenerationCurrent))
 	w.requireSameRows("list", 1, 2)
 	last := stop()
@@ -279,8 +279,8 @@ func TestKillsUnderLoadLeaveRebuiltAndLiveEqual(t *testing.T) {
 	w.requireFold("list", last)
 }
 
-func TestReadersDuringPromotionsSeeNoErrorAndNoStepBack(t *testing.T) {
-	// given two generations, a writer that only adds, and readers that ask all the time
+func TestPromotionsCauseNoErrorsAndNoStepsBack(t *testing.T) {
+	// given two generations, a writer that only adds, and continuous readers
 	w := newWorld(t)
 	p := start(t, w.config(counters("list")))
 	w.append(counterOpened{ID: "sum", Label: "new"})
@@ -315,7 +315,7 @@ func TestReadersDuringPromotionsSeeNoErrorAndNoStepBack(t *testing.T) {
 		})
 	}
 
-	// when they take turns
+	// when the generations are promoted in turn
 	promotions, turns := 0, 100
 	if testing.Short() {
 		turns = 30
@@ -350,11 +350,11 @@ func TestWhatOperatorsCannotDo(t *testing.T) {
 	p.await(w.live(50))
 	p.generationOf("list", 1, is(GenerationCurrent))
 
-	t.Run("rebuild what there is not", func(t *testing.T) {
+	t.Run("rebuild an unknown read model", func(t *testing.T) {
 		_, err := p.Rebuild(t.Context(), []string{"list", "nothing"}, false)
 		require.ErrorIs(t, err, ErrNoGeneration)
 	})
-	t.Run("promote what there is not", func(t *testing.T) {
+	t.Run("promote a missing generation", func(t *testing.T) {
 		_, err := p.Promote(t.Context(), []GenerationID{{Name: "list"}})
 		require.Equal(t, domain.NotFound, domain.CodeOf(err))
 		require.ErrorContains(t, err, "build one first")
@@ -365,18 +365,18 @@ func TestWhatOperatorsCannotDo(t *testing.T) {
 		_, err := p.Promote(t.Context(), []GenerationID{{Name: "list", Version: 2}})
 		require.Equal(t, domain.Invalid, domain.CodeOf(err))
 	})
-	t.Run("roll back what was never replaced", func(t *testing.T) {
+	t.Run("roll back the first generation", func(t *testing.T) {
 		_, err := p.Rollback(t.Context(), GenerationID{Name: "list"})
 		require.Equal(t, domain.NotFound, domain.CodeOf(err))
 		require.ErrorContains(t, err, "none was live before")
 	})
-	t.Run("retire what is live", func(t *testing.T) {
+	t.Run("retire a live generation", func(t *testing.T) {
 		require.Equal(t, domain.Conflict, domain.CodeOf(p.Retire(t.Context(), GenerationID{Name: "list", Number: 1})))
 	})
-	t.Run("retire without saying which", func(t *testing.T) {
+	t.Run("retire without a number", func(t *testing.T) {
 		require.Equal(t, domain.Invalid, domain.CodeOf(p.Retire(t.Context(), GenerationID{Name: "list"})))
 	})
-	t.Run("promote what is behind", func(t *testing.T) {
+	t.Run("promote a generation that is behind", func(t *testing.T) {
 		p.stop()
 		_, err := p.Rebuild(t.Context(), nil, false)
 		require.NoError(t, err)
@@ -385,8 +385,8 @@ func TestWhatOperatorsCannotDo(t *testing.T) {
 	})
 }
 
-func TestAnOldReleasesVersionIsRetiredWhenNobodyFeedsIt(t *testing.T) {
-	// given version 1 at work beside version 2
+func TestAnUnfedVersionIsRetired(t *testing.T) {
+	// given a running version 1 beside version 2
 	w := newWorld(t)
 	one := start(t, w.config(counters("list")))
 	two := start(t, w.config(countersIn(newCounterTable(), "list", 2)))
@@ -398,7 +398,7 @@ func TestAnOldReleasesVersionIsRetiredWhenNobodyFeedsIt(t *testing.T) {
 	// then it cannot be retired while an instance feeds it
 	require.Equal(t, domain.Conflict, domain.CodeOf(two.Retire(t.Context(), old)))
 
-	// and it can when that one has ended
+	// and it can after that instance has ended
 	one.stop()
 	two.generationOf("list", 1, is(GenerationUnfed))
 	require.NoError(t, two.Retire(t.Context(), old))
@@ -408,14 +408,14 @@ func TestAnOldReleasesVersionIsRetiredWhenNobodyFeedsIt(t *testing.T) {
 	require.Equal(t, 2, overview.Generations[0].Version)
 }
 
-func TestTheOverviewTellsHowGenerationsStand(t *testing.T) {
+func TestTheOverviewShowsTheStateOfGenerations(t *testing.T) {
 	// given a read model with rows
 	w := newWorld(t)
 	p := start(t, w.config(counters("list")))
 	last := w.live(500)
 	p.await(last)
 
-	// then its size and place show
+	// then the overview shows its size and position
 	rows := int64(len(shown(t, w.pool, "list")))
 	g := p.generationOf("list", 1, func(g Generation) bool { return g.Rows == rows })
 	require.Equal(t, GenerationCurrent, g.State)
@@ -424,11 +424,11 @@ func TestTheOverviewTellsHowGenerationsStand(t *testing.T) {
 	require.Zero(t, g.Lag)
 	require.Positive(t, g.Bytes)
 
-	// when nobody feeds it, and more is written
+	// when it is not fed, and more is written
 	p.stop()
 	w.live(1)
 
-	// then that shows, too
+	// then the overview shows that, too
 	g = p.generationOf("list", 1, is(GenerationUnfed))
 	require.Positive(t, g.Lag)
 }

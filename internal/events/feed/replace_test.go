@@ -13,7 +13,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// lagging is a log whose head is, for a while, that of a node that lags.
+// lagging is a log with a head that may temporarily be that of a lagging node.
 type lagging struct {
 	eventlog.Log
 	behind atomic.Bool
@@ -28,7 +28,7 @@ func (l *lagging) Head(ctx context.Context) (eventlog.Position, error) {
 	return l.Log.Head(ctx)
 }
 
-// hindered returns what keeps projectors of a configuration from committing pages, and what lets them.
+// hindered returns functions that prevent projectors of a configuration from committing pages, and allow it again.
 func hindered(config *Config) (hinder, release func()) {
 	var hindered atomic.Bool
 	config.fault = func(step string) error {
@@ -40,7 +40,7 @@ func hindered(config *Config) (hinder, release func()) {
 	return func() { hindered.Store(true) }, func() { hindered.Store(false) }
 }
 
-func TestAHeadThatLagsForAMomentCostsNoReadModel(t *testing.T) {
+func TestATemporarilyLaggingHeadReplacesNoReadModel(t *testing.T) {
 	// given a read model
 	w := newWorld(t)
 	config := w.config(counters("list"))
@@ -53,16 +53,16 @@ func TestAHeadThatLagsForAMomentCostsNoReadModel(t *testing.T) {
 	p.stop()
 	all := shown(t, w.pool, "list")
 
-	// when an instance starts that is told of a head before it, then the rows stay
+	// when an instance starts and reads a head before it, then the rows stay
 	log.behind.Store(true)
 	hinder, release := hindered(&config)
 	hinder()
 	p = start(t, config)
-	// the second look comes after the first was acted on
+	// the second read of the head happens after the first was handled
 	require.Eventually(t, func() bool { return log.asked.Load() > 1 }, patience, millisecond)
 	require.Equal(t, all, shown(t, w.pool, "list"))
 
-	// and when it is told of the right one, then the same generation goes on
+	// and when it reads the correct head, then the same generation continues
 	log.behind.Store(false)
 	release()
 	last := w.live(10)
@@ -71,8 +71,8 @@ func TestAHeadThatLagsForAMomentCostsNoReadModel(t *testing.T) {
 	w.requireFold("list", last)
 }
 
-func TestALiveReadModelOfAnotherPastIsReplacedAndNotEmptied(t *testing.T) {
-	// given a read model of a log whose epoch has ended
+func TestALiveReadModelOfAnotherEpochIsReplacedAndNotEmptied(t *testing.T) {
+	// given a read model of an earlier epoch of the log
 	w := newWorld(t)
 	config := w.config(counters("list"))
 	p := start(t, config)
@@ -82,14 +82,14 @@ func TestALiveReadModelOfAnotherPastIsReplacedAndNotEmptied(t *testing.T) {
 	before := shown(t, w.pool, "list")
 	require.NotEmpty(t, before)
 
-	// when it is built again, which takes time
+	// when it is rebuilt, which takes time
 	config.Identity.Epoch++
 	hinder, release := hindered(&config)
 	hinder()
 	p = start(t, config)
 	p.generationOf("list", 2, is(GenerationBuilding))
 
-	// then its rows stay, and reads say that they are not of this log
+	// then its rows stay, but reads are refused because they are not of this log
 	require.Equal(t, before, shown(t, w.pool, "list"))
 	_, _, err := p.read(t.Context(), "list")
 	require.ErrorIs(t, err, ErrBehind)
@@ -99,12 +99,12 @@ func TestALiveReadModelOfAnotherPastIsReplacedAndNotEmptied(t *testing.T) {
 	default:
 	}
 
-	// and it cannot be made live by hand before it has caught up
+	// and the new generation cannot be promoted before it has caught up
 	_, err = p.Promote(t.Context(), []GenerationID{{Name: "list"}})
 	require.Equal(t, domain.Conflict, domain.CodeOf(err), err)
 	p.generationOf("list", 1, isLive)
 
-	// when it is built, then it takes the place of the other one by itself
+	// when it has caught up, then it is promoted automatically
 	release()
 	<-p.CaughtUp()
 	p.await(last)

@@ -43,7 +43,8 @@ func appended(t *testing.T, log eventlog.Log, stream string, expected eventlog.R
 	require.NoError(t, err)
 }
 
-// filled is a log with runs, streams in turns, a foreign event that is no JSON, and events as large as they may be.
+// filled returns a log with runs, alternating streams, a foreign event that is not JSON, and events of the maximum
+// size.
 func filled(t *testing.T) eventlog.Log {
 	t.Helper()
 	log := openLog(t)
@@ -71,7 +72,7 @@ func all(t *testing.T, log eventlog.Log) []eventlog.Recorded {
 	return events
 }
 
-// contents leaves out what a copy does not keep.
+// contents returns the events without fields that a copy does not keep.
 func contents(events []eventlog.Recorded) []string {
 	lines := make([]string, len(events))
 	for i, e := range events {
@@ -100,7 +101,7 @@ func TestReadingALogFromAndTo(t *testing.T) {
 	require.Equal(t, contents(events[300:400]), between(events[299].Position, events[399].Position))
 	require.Empty(t, between(events[767].Position, eventlog.Start()))
 	require.Empty(t, between(events[5].Position, events[5].Position))
-	// a position past the head means the head; one between two events is no event's
+	// a position past the head means the head; a position may be between two events
 	require.Equal(t, contents(events[767:]),
 		between(events[766].Position, eventlog.Position{Commit: 1 << 50, Prepare: 1 << 50}))
 	between1 := eventlog.Position{Commit: events[9].Position.Commit + 1, Prepare: events[9].Position.Prepare + 1}
@@ -118,7 +119,7 @@ func TestACopyHasTheSameEventsInTheSameOrder(t *testing.T) {
 	require.EqualValues(t, len(events), copied)
 	require.Equal(t, events[len(events)-1].Position, last)
 
-	// when it is repeated, then nothing is written
+	// when it is repeated, then no event is written
 	head, err := to.Head(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, logcopy.Append(t.Context(), to, source(from), nil))
@@ -127,7 +128,7 @@ func TestACopyHasTheSameEventsInTheSameOrder(t *testing.T) {
 	require.Equal(t, head, after)
 }
 
-func TestACopyThatWasInterruptedGoesOn(t *testing.T) {
+func TestAnInterruptedCopyIsResumed(t *testing.T) {
 	from, to := filled(t), openLog(t)
 	interrupted := errors.New("interrupted")
 	for _, stop := range []int{0, 1, 300, 701, 765} { // events that arrive before the source fails
@@ -188,7 +189,7 @@ func TestALogWithOtherEventsIsRefused(t *testing.T) {
 	})
 }
 
-func TestComparingFindsWhatACopyLacks(t *testing.T) {
+func TestComparingFindsMissingEvents(t *testing.T) {
 	from, to := filled(t), openLog(t)
 	first := func(n int) iter.Seq2[eventlog.Recorded, error] {
 		return func(yield func(eventlog.Recorded, error) bool) {
@@ -208,7 +209,7 @@ func TestComparingFindsWhatACopyLacks(t *testing.T) {
 	changed := func(yield func(eventlog.Recorded, error) bool) {
 		for event, err := range first(710) {
 			if event.Stream == "turn-1" && event.Revision == 2 {
-				event.Metadata = []byte(`{"v":1,"time":"2026-01-02T03:04:05Z"}`) // the same in other bytes
+				event.Metadata = []byte(`{"v":1,"time":"2026-01-02T03:04:05Z"}`) // the same value, other bytes
 			}
 			if !yield(event, err) {
 				return

@@ -61,7 +61,7 @@ func written(t require.TestingT, events []eventlog.Recorded) []byte {
 	return copied.Bytes()
 }
 
-// read returns the events before the error, which is nil for a copy that is whole.
+// read returns the events before the error, which is nil for a complete copy.
 func read(from io.Reader) (logcopy.Header, []eventlog.Recorded, error) {
 	r, err := logcopy.NewReader(from)
 	if err != nil {
@@ -86,7 +86,7 @@ func equal(a, b []eventlog.Recorded) bool {
 	})
 }
 
-func TestWhatIsWrittenIsRead(t *testing.T) {
+func TestACopyIsReadAsWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events := drawn(t)
 		copied := written(t, events)
@@ -98,19 +98,19 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	})
 }
 
-func TestACutIsNoticedWhereverItIs(t *testing.T) {
+func TestATruncationIsDetectedAnywhere(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events := drawn(t)
 		copied := written(t, events)
 		length := rapid.IntRange(0, len(copied)-1).Draw(t, "length")
 		_, got, err := read(bytes.NewReader(copied[:length]))
 		require.ErrorIs(t, err, logcopy.ErrCut)
-		require.True(t, equal(events[:len(got)], got), "what was read before the cut is true")
+		require.True(t, equal(events[:len(got)], got), "events before the truncation are correct")
 	})
 }
 
-// A piece that was lost in the middle leaves records that can be read: the count, or the order, gives it away.
-func TestAMissingOrRepeatedRecordIsNoticed(t *testing.T) {
+// If a piece is lost in the middle, the other records can still be read. The count or the order shows the loss.
+func TestAMissingOrRepeatedRecordIsDetected(t *testing.T) {
 	events := slices.Collect(func(yield func(eventlog.Recorded) bool) {
 		for n := range uint64(3) {
 			event := eventlog.Recorded{ID: uuid.New(), Stream: "s", Revision: n, Type: "t",
@@ -161,7 +161,8 @@ func TestOtherStreamsAreRefused(t *testing.T) {
 	})
 }
 
-// Whatever is read, the reader ends with an error or a whole copy, and what it accepts is written as it was.
+// For any input, the reader returns an error or a complete copy, and writing an accepted copy results in the same
+// bytes.
 func FuzzReader(f *testing.F) {
 	f.Add(written(f, nil))
 	f.Add(written(f, []eventlog.Recorded{

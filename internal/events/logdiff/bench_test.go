@@ -12,7 +12,7 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// BenchmarkComparison compares a log of 200,000 events (20,000 with -short) with a copy of it in memory, beside the
+// BenchmarkComparison compares a log of 200,000 events (20,000 with -short) with a copy in memory, relative to the
 // hashing of the audit chain, which the same check does anyway.
 func BenchmarkComparison(b *testing.B) {
 	log := made(benchtest.Size(200_000, 20_000))

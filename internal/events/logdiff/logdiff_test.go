@@ -28,7 +28,7 @@ func made(events int) []eventlog.Recorded {
 	return placed(log)
 }
 
-// placed returns a log with positions of its own, as a store gives them.
+// placed returns a log with new positions.
 func placed(log []eventlog.Recorded) []eventlog.Recorded {
 	log = slices.Clone(log)
 	for i := range log {
@@ -49,7 +49,7 @@ func after(log []eventlog.Recorded) func(eventlog.Position) iter.Seq2[eventlog.R
 	}
 }
 
-// compared compares a log with a copy. It is interrupted after each of some numbers of events, and goes on from its
+// compared compares a log with a copy. It is interrupted after each of the given numbers of events and resumed from its
 // checkpoint.
 func compared(t *testing.T, copied, log []eventlog.Recorded, interruptions ...int) logdiff.Report {
 	t.Helper()
@@ -76,7 +76,7 @@ func compareFrom(
 	return *kept(t, c.Checkpoint())
 }
 
-// kept returns a checkpoint as a file keeps it.
+// kept returns a checkpoint after a round trip through a file.
 func kept(t *testing.T, at logdiff.Checkpoint) *logdiff.Checkpoint {
 	t.Helper()
 	text, err := json.Marshal(at)
@@ -86,7 +86,7 @@ func kept(t *testing.T, at logdiff.Checkpoint) *logdiff.Checkpoint {
 	return &read
 }
 
-// said returns what was found, in short: the kind, the number of the event in the copy and its stream, and the fields.
+// said returns the differences in short form: the kind, the number of the event in the copy, and the fields.
 func said(copied []eventlog.Recorded, r logdiff.Report) []string {
 	numbers := map[uuid.UUID]int{}
 	for i, e := range copied {
@@ -183,7 +183,7 @@ func removed(from, until int) (all []string) {
 	return all
 }
 
-// Whatever is done at random places is found, all of it and nothing else, and an interruption changes nothing.
+// Exactly the random changes are found, even after an interruption.
 func TestRandomChangesAreFound(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
@@ -213,7 +213,7 @@ func TestRandomChangesAreFound(t *testing.T) {
 	}
 }
 
-// More events than are read ahead may be missing, and what is behind them is compared all the same.
+// More events than are read ahead may be missing, and later events are still compared.
 func TestALongGapIsFollowed(t *testing.T) {
 	t.Parallel()
 	const gap = 70_000
@@ -225,14 +225,14 @@ func TestALongGapIsFollowed(t *testing.T) {
 	require.EqualValues(t, gap+1, uint64(len(report.Differences))+report.More)
 	require.Equal(t, copied[100].ID, report.Differences[0].Copy.ID)
 
-	// and as many may have been added as are read ahead
+	// and as many events as are read ahead may have been added
 	added := slices.Concat(copied[:100], made(15_000), copied[100:300])
 	report = compared(t, copied[:300], placed(added))
 	require.EqualValues(t, 15_000, uint64(len(report.Differences))+report.More)
 	require.EqualValues(t, 300, report.Compared)
 }
 
-func TestACopyThatHasGrownIsComparedFurther(t *testing.T) {
+func TestANewerCopyIsComparedFromTheCheckpoint(t *testing.T) {
 	t.Parallel()
 	log := made(300)
 	first := compareFrom(t, nil, log[:100], log)
@@ -245,13 +245,13 @@ func TestACopyThatHasGrownIsComparedFurther(t *testing.T) {
 	require.Equal(t, []string{"changed 150 [data]"}, said(log, second.Report))
 	require.EqualValues(t, 250, second.Report.Compared)
 	require.EqualValues(t, 50, second.Report.Later)
-	require.Equal(t, second, compareFrom(t, &second, log[:250], changed), "nothing is new")
+	require.Equal(t, second, compareFrom(t, &second, log[:250], changed), "no new events")
 
 	_, err := logdiff.New("another copy", after(log), &first)
 	require.ErrorContains(t, err, "another copy")
 }
 
-func TestACopyThatCannotBeReadIsAnError(t *testing.T) {
+func TestAnUnreadableCopyIsAnError(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	c, err := logdiff.New("copy", func(eventlog.Position) iter.Seq2[eventlog.Recorded, error] {

@@ -30,14 +30,14 @@ func TestAViewFollowsFromItsRows(t *testing.T) {
 	require.Equal(t, "select id, singer, plays, released, plays > 100 as known from songs", songs.Select)
 	require.Equal(t, songs.Select+" where plays > 0", songs.Where("plays > 0").Select)
 
-	// and so do what queries select of it
+	// and so do the selections of queries
 	require.Equal(t, "id, singer, plays, released, known", songs.Selection(""))
 	require.Equal(t,
 		"array(select row(s.id, s.singer, s.plays, s.released, s.known) from read_v3.songs s where s.singer = $1)",
 		songs.Array("s", "where s.singer = $1"))
 }
 
-func TestTheViewOfARankingNamesWhatItCounts(t *testing.T) {
+func TestTheViewOfARanking(t *testing.T) {
 	songs := table.Of[song]("songs")
 	byPlays := readmodel.ShowRanking(music, songs.Ranked("by_plays", "singer", []string{"plays", "id"}, nil), "songs")
 	require.Equal(t, "read_v3.by_plays", byPlays.SQL())

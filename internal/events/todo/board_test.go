@@ -23,7 +23,7 @@ import (
 
 var errBroken = errors.New("broken")
 
-// board is a to-do list in memory, and a record of what a worker did with it. Its tests run on synctest's clock.
+// board is a to-do list in memory with a record of a worker's attempts. Its tests run on synctest's clock.
 type board struct {
 	t        *testing.T
 	ready    chan struct{}
@@ -32,8 +32,8 @@ type board struct {
 	mu      sync.Mutex
 	items   map[string]todo.Item
 	tries   []try
-	at      int // how many at once
-	most    int // at once, ever
+	at      int // the current number of concurrent attempts
+	most    int // the maximum of at
 	limits  []int
 	given   []todo.GivenUp
 	outage  error                                             // of the list
@@ -46,10 +46,10 @@ type board struct {
 
 type try struct {
 	id    string
-	after time.Duration // since the board was made
+	after time.Duration // since the board was created
 }
 
-// epoch is when every synctest begins.
+// epoch is the start of every synctest bubble.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func newBoard(t *testing.T) *board {
@@ -58,7 +58,7 @@ func newBoard(t *testing.T) *board {
 	return b
 }
 
-// put lists an item that is due so long after the start.
+// put adds an item that is due at a time after the start.
 func (b *board) put(id string, due time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -71,7 +71,7 @@ func (b *board) remove(id string) {
 	delete(b.items, id)
 }
 
-// with changes what happens from now on.
+// with changes the board's behaviour from now on.
 func (b *board) with(change func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -126,13 +126,13 @@ func (b *board) carryOut(ctx context.Context, item todo.Item) (eventlog.Position
 // tried returns the attempts so far, in order.
 func (b *board) tried() []try { return locked(b, &b.tries) }
 
-// triedAt returns when an item was tried.
+// triedAt returns the times of an item's attempts.
 func (b *board) triedAt(id string) []time.Duration { return timesOf(b.tried(), id) }
 
 // alerts returns the items that were given up.
 func (b *board) alerts() []todo.GivenUp { return locked(b, &b.given) }
 
-// looks returns the limits with which the list was read, one for each time.
+// looks returns the limits of all reads of the list.
 func (b *board) looks() []int { return locked(b, &b.limits) }
 
 func locked[T any](b *board, list *[]T) []T {
@@ -160,7 +160,7 @@ func (b *board) left() (ids []string) {
 	return ids
 }
 
-// run starts a worker. It ends with the test, or when stop is called, which returns when it has ended.
+// run starts a worker, which ends with the test or when stop is called. stop waits for its end.
 func (b *board) run(limits todo.Limits) (metrics *todo.Metrics, stop func()) {
 	b.t.Helper()
 	metrics = todo.NewMetrics()
@@ -210,11 +210,11 @@ func (b *board) run(limits todo.Limits) (metrics *todo.Metrics, stop func()) {
 
 // live lets time pass.
 func live(d time.Duration) {
-	time.Sleep(d) // synctest's clock: nobody waits
+	time.Sleep(d) // synctest's clock
 	synctest.Wait()
 }
 
-// figures returns a metric's lines in the text format, without comments; none when it has no value.
+// figures returns a metric's lines in the text format without comments, "" if it has no value.
 func figures(t *testing.T, metrics *todo.Metrics, name string) string {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()

@@ -21,7 +21,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/todo/pglist"
 )
 
-// choreAsked puts a chore on the list, choreDone takes it off.
+// choreAsked adds a chore to the list, choreDone removes it.
 type choreAsked struct {
 	Chore string    `json:"chore"`
 	Due   time.Time `json:"due"`
@@ -55,7 +55,7 @@ func chores() feed.Projection {
 	}
 }
 
-// house is a log in a real node, a real database, and what is to be done.
+// house is a log in a real node and a real database with a list of chores.
 type house struct {
 	*feedtest.World
 	t *testing.T
@@ -69,7 +69,7 @@ func newHouse(t *testing.T) *house {
 	return &house{World: feedtest.New(t, registry), t: t}
 }
 
-// onNewDatabase is the same log with another, empty database.
+// onNewDatabase returns the same log with another, empty database.
 func (h *house) onNewDatabase() *house { return &house{World: h.OnNewDatabase(h.t), t: h.t} }
 
 // project keeps the list up to date, until stop is called or the test ends.
@@ -83,7 +83,7 @@ func (h *house) metadata(cause uuid.UUID) eventlog.Metadata {
 	return eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: time.Now(), CausationID: cause}
 }
 
-// ask puts chores on the list.
+// ask adds chores to the list.
 func (h *house) ask(due time.Time, chores ...string) (last eventlog.Position) {
 	h.t.Helper()
 	for _, chore := range chores {
@@ -96,7 +96,7 @@ func (h *house) ask(due time.Time, chores ...string) (last eventlog.Position) {
 	return last
 }
 
-// do does a chore as Process.Do asks for it: it decides on what it reads, and appends there.
+// do implements Process.Do: it reads the stream, decides, and appends at the revision that it read.
 func (h *house) do(ctx context.Context, worker string, item todo.Item) (eventlog.Position, error) {
 	for {
 		at, position, done, err := h.look(ctx, item.Stream)
@@ -130,7 +130,7 @@ func (h *house) look(
 	return at, position, done, nil
 }
 
-// outcomes are the causes that outcomes in the log name, by chore: one for each outcome.
+// outcomes returns the causes of all outcomes in the log, by chore.
 func (h *house) outcomes() map[string][]uuid.UUID {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
@@ -152,7 +152,7 @@ func (h *house) outcomes() map[string][]uuid.UUID {
 	return nil
 }
 
-// causeOf is the id of the event that asked for a chore.
+// causeOf returns the id of the event that added a chore.
 func (h *house) causeOf(chore string) uuid.UUID {
 	h.t.Helper()
 	for recorded, err := range h.Log.ReadStream(h.t.Context(), "chore-"+chore, 0) {
@@ -162,16 +162,16 @@ func (h *house) causeOf(chore string) uuid.UUID {
 	return uuid.Nil
 }
 
-// worker is one of the house, on the real list.
+// worker is a worker on the real list.
 type worker struct {
 	name   string
 	do     func(ctx context.Context, item todo.Item) (eventlog.Position, error) // nil: the house's
 	locks  *pglist.LeaderLocks                                                  // nil: it always leads
 	shown  func(ctx context.Context, position eventlog.Position) error
-	giveUp func(ctx context.Context, item todo.GivenUp) error // nil: nothing is given up
+	giveUp func(ctx context.Context, item todo.GivenUp) error // nil: giving up is an error
 }
 
-// start lets a worker work until stop is called or the test ends.
+// start runs a worker until stop is called or the test ends.
 func (h *house) start(w worker) (stop func()) {
 	h.t.Helper()
 	list := pglist.NewView(h.Pool, choresView)
@@ -179,7 +179,7 @@ func (h *house) start(w worker) (stop func()) {
 		w.do = func(ctx context.Context, item todo.Item) (eventlog.Position, error) { return h.do(ctx, w.name, item) }
 	}
 	if w.giveUp == nil {
-		w.giveUp = func(context.Context, todo.GivenUp) error { return errors.New("nothing is given up here") }
+		w.giveUp = func(context.Context, todo.GivenUp) error { return errors.New("unexpectedly given up") }
 	}
 	ready := make(chan struct{})
 	close(ready)

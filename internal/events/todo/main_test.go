@@ -9,5 +9,5 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience bounds what is waited for on a machine that is busy; nothing is timed.
+// patience bounds waits on a busy machine. No test depends on times.
 const patience = time.Minute

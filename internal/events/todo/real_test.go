@@ -21,7 +21,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/todo/pglist"
 )
 
-// numbered are the names of n chores.
+// numbered returns the names of n chores.
 func numbered(n int) []string {
 	names := make([]string, n)
 	for i := range names {
@@ -30,7 +30,7 @@ func numbered(n int) []string {
 	return names
 }
 
-// requireDoneOnce waits until chores are done, and checks that each has one outcome, which names its cause.
+// requireDoneOnce waits until chores are done and checks that each has one outcome with its cause.
 func (h *house) requireDoneOnce(chores ...string) {
 	h.t.Helper()
 	require.Eventually(h.t, func() bool { return len(h.outcomes()) >= len(chores) }, patience, 10*time.Millisecond)
@@ -41,15 +41,15 @@ func (h *house) requireDoneOnce(chores ...string) {
 	}
 }
 
-// listed counts what is on the list, due or not.
+// listed returns the number of items on the list, due or not.
 func (h *house) listed() (n int) {
 	h.t.Helper()
 	require.NoError(h.t, h.Pool.QueryRow(h.t.Context(), "select count(*) from read_v1.todo_chores").Scan(&n))
 	return n
 }
 
-func TestWhatIsDueIsDoneAndNothingElse(t *testing.T) {
-	// given chores that are due, and one that is not
+func TestOnlyDueItemsAreDone(t *testing.T) {
+	// given due chores, and one that is not due
 	h := newHouse(t)
 	projector, _ := h.project()
 	due := numbered(300)
@@ -59,13 +59,13 @@ func TestWhatIsDueIsDoneAndNothingElse(t *testing.T) {
 	// when a worker works
 	h.start(worker{name: "one", shown: wait(projector)})
 
-	// then what is due has its outcome, and is off the list
+	// then the due chores have outcomes and are off the list
 	h.requireDoneOnce(due...)
 	require.Eventually(t, func() bool { return h.listed() == 1 }, patience, 10*time.Millisecond)
 }
 
-func TestWhatFailsIsDoneLater(t *testing.T) {
-	// given chores whose first attempts fail
+func TestAFailedItemIsDoneLater(t *testing.T) {
+	// given chores with failing first attempts
 	h := newHouse(t)
 	projector, _ := h.project()
 	require.NoError(t, projector.Wait(t.Context(), h.ask(time.Now(), numbered(10)...)))
@@ -79,8 +79,8 @@ func TestWhatFailsIsDoneLater(t *testing.T) {
 	h.requireDoneOnce(numbered(10)...)
 }
 
-func TestWhatIsGivenUpRaisesOneAlertAlsoAfterARestart(t *testing.T) {
-	// given chores that fail, and a worker that has given them up
+func TestGivingUpRaisesOneAlertEvenAfterARestart(t *testing.T) {
+	// given failing chores, and a worker that has given them up
 	h := newHouse(t)
 	projector, _ := h.project()
 	require.NoError(t, projector.Wait(t.Context(), h.ask(time.Now(), numbered(5)...)))
@@ -105,7 +105,7 @@ func TestWhatIsGivenUpRaisesOneAlertAlsoAfterARestart(t *testing.T) {
 	require.Eventually(t, func() bool { return given.Load() == 5 }, patience, time.Millisecond)
 	stop()
 
-	// when another begins to count anew, and gives them up as well
+	// when another worker starts counting from 0, and gives them up, too
 	h.start(failing)
 	require.Eventually(t, func() bool { return given.Load() == 10 }, patience, time.Millisecond)
 
@@ -125,8 +125,8 @@ func TestWhatIsGivenUpRaisesOneAlertAlsoAfterARestart(t *testing.T) {
 	h.requireDoneOnce(numbered(5)...)
 }
 
-func TestTwoWorkersOnOneListDoEachThingOnce(t *testing.T) {
-	// given two workers without leader locks, so that both begin everything
+func TestTwoWorkersDoEachItemOnce(t *testing.T) {
+	// given two workers without leader locks, so that both start every item
 	h := newHouse(t)
 	projector, _ := h.project()
 	h.start(worker{name: "one", shown: wait(projector)})
@@ -137,15 +137,15 @@ func TestTwoWorkersOnOneListDoEachThingOnce(t *testing.T) {
 	h.requireDoneOnce(numbered(200)...)
 }
 
-// A worker is cut off after its outcome is in the log, and before the list shows it.
+// A worker crashes after its outcome is in the log and before the list shows it.
 func TestACrashBetweenTheOutcomeAndTheListRepeatsNothing(t *testing.T) {
-	// given a list that stands still
+	// given a list that is not updated
 	h := newHouse(t)
 	projector, stand := h.project()
 	require.NoError(t, projector.Wait(t.Context(), h.ask(time.Now(), numbered(20)...)))
 	stand()
 
-	// when a worker does everything on it and crashes, and another begins
+	// when a worker does all items and crashes, and another starts
 	never := func(ctx context.Context, _ eventlog.Position) error { <-ctx.Done(); return ctx.Err() }
 	crash := h.start(worker{name: "one", shown: never})
 	h.requireDoneOnce(numbered(20)...)
@@ -158,13 +158,13 @@ func TestACrashBetweenTheOutcomeAndTheListRepeatsNothing(t *testing.T) {
 	require.Equal(t, 20, h.listed())
 	require.Eventually(t, func() bool { return repeated.Load() == 20 }, patience, time.Millisecond)
 
-	// then what it repeats has no effect
+	// then its repetitions have no effect
 	h.requireDoneOnce(numbered(20)...)
 	h.project()
 	require.Eventually(t, func() bool { return h.listed() == 0 }, patience, 10*time.Millisecond)
 }
 
-func TestAnOutcomeOfWhichTheWorkerNeverHeardIsNotRepeated(t *testing.T) {
+func TestAnOutcomeWithALostResponseIsNotRepeated(t *testing.T) {
 	h := newHouse(t)
 	projector, _ := h.project()
 	require.NoError(t, projector.Wait(t.Context(), h.ask(time.Now(), numbered(10)...)))
@@ -181,7 +181,7 @@ func TestAnOutcomeOfWhichTheWorkerNeverHeardIsNotRepeated(t *testing.T) {
 }
 
 func TestALostDatabaseRepeatsNothing(t *testing.T) {
-	// given chores of which half are done
+	// given chores, half of them done
 	h := newHouse(t)
 	projector, stop := h.project()
 	h.ask(time.Now(), numbered(20)...)
@@ -191,7 +191,7 @@ func TestALostDatabaseRepeatsNothing(t *testing.T) {
 	require.NoError(t, projector.Wait(t.Context(), h.ask(time.Now(), "left")))
 	stop()
 
-	// when the database is lost, then the list that is built again has what is left, and that is done
+	// when the database is lost, then the rebuilt list has the remaining chores, and they are done
 	h = h.onNewDatabase()
 	projector, _ = h.project()
 	require.Equal(t, 1, h.listed())
@@ -200,7 +200,7 @@ func TestALostDatabaseRepeatsNothing(t *testing.T) {
 }
 
 func TestAnotherInstanceTakesOver(t *testing.T) {
-	// given two instances of which the first one leads
+	// given two instances, the first of which leads
 	h := newHouse(t)
 	projector, _ := h.project()
 	first, second := pglist.NewLeaderLocks(h.Pool), pglist.NewLeaderLocks(h.Pool)
@@ -222,9 +222,9 @@ func TestAnotherInstanceTakesOver(t *testing.T) {
 	require.EqualValues(t, 50, byFirst.Load())
 	require.Zero(t, bySecond.Load())
 	require.Eventually(t, func() bool { return h.listed() == 0 }, patience, 10*time.Millisecond,
-		"the list shows what is done")
+		"the list never shows that the chores are done")
 
-	// when its connection ends with it, then the second one goes on
+	// when the first one ends with its connection, then the second one takes over
 	end()
 	require.NoError(t, first.Close())
 	h.ask(time.Now(), "more")

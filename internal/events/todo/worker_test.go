@@ -19,7 +19,7 @@ const aMoment = 100 * time.Millisecond
 func TestAnItemIsDoneWhenItIsDue(t *testing.T) {
 	for name, test := range map[string]struct {
 		due  time.Duration
-		want time.Duration // when it is done
+		want time.Duration // the time when it is done
 	}{
 		"long ago":                   {-time.Hour, 0},
 		"now":                        {0, 0},
@@ -40,7 +40,7 @@ func TestAnItemIsDoneWhenItIsDue(t *testing.T) {
 	}
 }
 
-// An item that is not due yet, whatever the list shows, rests and has not failed.
+// An item that the list shows as due but that is not due yet waits, which is not a failure.
 func TestAnItemThatIsNotDueYetRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBoard(t)
@@ -54,7 +54,7 @@ func TestAnItemThatIsNotDueYetRests(t *testing.T) {
 		}
 		metrics, _ := b.run(todo.Limits{})
 		live(time.Hour)
-		require.Equal(t, []time.Duration{time.Second}, b.triedAt("due"), "it holds up nothing")
+		require.Equal(t, []time.Duration{time.Second}, b.triedAt("due"), "it does not delay others")
 		early := b.triedAt("early")
 		require.Len(t, early, 21)
 		for i, at := range early {
@@ -104,7 +104,7 @@ func TestAnItemThatAppearsIsSeen(t *testing.T) {
 			require.Equal(t, []try{{"a", time.Second}}, b.tried())
 		})
 	})
-	t.Run("not before the next poll on that of another read model", func(t *testing.T) {
+	t.Run("not before the next poll on a notification of another read model", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBoard(t)
 			b.run(todo.Limits{Poll: 10 * time.Second})
@@ -129,9 +129,9 @@ func TestAnItemThatAppearsIsSeen(t *testing.T) {
 	})
 }
 
-func TestAFailingItemIsTriedAgainAfterLongerAndLongerPauses(t *testing.T) {
+func TestAFailingItemIsRetriedAfterDoublingPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		// given an item that fails five times, and one that does not
+		// given an item that fails five times, and one that succeeds
 		b := newBoard(t)
 		b.do = func(_ context.Context, n int, id string) error {
 			if id == "bad" && n <= 5 {
@@ -144,7 +144,7 @@ func TestAFailingItemIsTriedAgainAfterLongerAndLongerPauses(t *testing.T) {
 		metrics, _ := b.run(todo.Limits{FirstPause: time.Second, LongestPause: 6 * time.Second})
 		live(time.Minute)
 
-		// then both are done, and the pauses double up to their limit, give or take a half
+		// then both are done, and the pauses double up to their limit, within a half
 		require.Empty(t, b.left())
 		require.Equal(t, []time.Duration{0}, b.triedAt("good"))
 		tries := b.triedAt("bad")
@@ -169,7 +169,7 @@ func TestAnItemIsGivenUp(t *testing.T) {
 		metrics, _ := b.run(todo.Limits{Attempts: 3, Rest: time.Hour})
 		live(30 * time.Minute)
 
-		// then an alert is raised, and the item rests
+		// then an alert is raised, and the item waits
 		require.Len(t, b.tried(), 3)
 		require.Len(t, b.alerts(), 1)
 		require.Equal(t, "chores", b.alerts()[0].Process)
@@ -178,7 +178,7 @@ func TestAnItemIsGivenUp(t *testing.T) {
 		require.ErrorIs(t, b.alerts()[0].Err, errBroken)
 		require.Equal(t, "recital_todo_given_up_items 1", figures(t, metrics, "recital_todo_given_up_items"))
 
-		// and it is tried once an hour, without another alert
+		// and it is retried once an hour, without another alert
 		live(3 * time.Hour)
 		require.Len(t, b.tried(), 6)
 		require.Len(t, b.alerts(), 1)
@@ -206,11 +206,11 @@ func TestAnAlertThatCouldNotBeRaisedIsRaisedLater(t *testing.T) {
 	})
 }
 
-func TestAnOutageIsNobodysAttempt(t *testing.T) {
+func TestAnOutageIsNotAnAttempt(t *testing.T) {
 	for name, test := range map[string]struct {
 		begin, end func(b *board)
 	}{
-		"of what all items need": {
+		"of a dependency of all items": {
 			func(b *board) {
 				b.do = func(context.Context, int, string) error { return fmt.Errorf("asking: %w", unavailable) }
 			},
@@ -229,7 +229,7 @@ func TestAnOutageIsNobodysAttempt(t *testing.T) {
 				metrics, _ := b.run(todo.Limits{Concurrency: 4, Attempts: 2, OutagePause: 20 * time.Second})
 				live(time.Hour)
 
-				// then the process asks now and then, with few items, and gives none of them up
+				// then the process tries a few items now and then, and gives none of them up
 				require.LessOrEqual(t, len(b.tried()), 4*2*3600/20)
 				require.LessOrEqual(t, len(b.looks()), 2*3600/20)
 				require.Empty(t, b.alerts())
@@ -245,9 +245,9 @@ func TestAnOutageIsNobodysAttempt(t *testing.T) {
 	}
 }
 
-func TestWhatIsDoneIsNotDoneAgainBeforeTheListShowsIt(t *testing.T) {
+func TestADoneItemIsNotRepeatedBeforeTheListShowsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		// given a list that learns late of outcomes
+		// given a list that shows outcomes late
 		b := newBoard(t)
 		learned := make(chan struct{})
 		b.after = func(string) {}
@@ -265,7 +265,7 @@ func TestWhatIsDoneIsNotDoneAgainBeforeTheListShowsIt(t *testing.T) {
 		live(time.Hour)
 		require.Len(t, b.tried(), 2)
 
-		// when it learns of them, then nothing was done twice, and nothing counts as a failure
+		// when it shows them, then no item was done twice, and there was no failure
 		b.remove("a")
 		b.remove("b")
 		close(learned)
@@ -275,9 +275,9 @@ func TestWhatIsDoneIsNotDoneAgainBeforeTheListShowsIt(t *testing.T) {
 	})
 }
 
-func TestAnItemThatStaysOnTheListIsNotDoneAllTheTime(t *testing.T) {
+func TestAnItemThatStaysOnTheListIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		// given an item whose outcome does not take it off the list
+		// given an item that stays on the list after its outcome
 		b := newBoard(t)
 		b.after = func(string) {}
 		b.put("a", 0)
@@ -290,7 +290,7 @@ func TestAnItemThatStaysOnTheListIsNotDoneAllTheTime(t *testing.T) {
 	})
 }
 
-func TestWhatIsDoneElsewhereIsForgotten(t *testing.T) {
+func TestAnItemThatIsDoneElsewhereIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		// given an item that was given up
 		b := newBoard(t)
@@ -301,7 +301,7 @@ func TestWhatIsDoneElsewhereIsForgotten(t *testing.T) {
 		tries := len(b.tried())
 		require.Equal(t, "recital_todo_given_up_items 1", figures(t, metrics, "recital_todo_given_up_items"))
 
-		// when somebody else does it, then it is not tried again
+		// when another instance does it, then it is not retried
 		b.remove("a")
 		live(2 * time.Hour)
 		require.Len(t, b.tried(), tries)
@@ -319,7 +319,7 @@ func TestANewCauseIsANewItem(t *testing.T) {
 		live(time.Minute)
 		tries := len(b.tried())
 
-		// when something new makes it due, then it is tried at once
+		// when a new cause makes it due, then it is tried immediately
 		b.with(func() { b.do = nil })
 		b.put("a", time.Minute)
 		b.notifier.Notify(choresModel)
@@ -346,7 +346,7 @@ func TestManyItemsAreDoneInBounds(t *testing.T) {
 		b.run(todo.Limits{Batch: 30, Concurrency: 5})
 		live(time.Minute)
 
-		// then each is done, no more at once than is allowed, and none again
+		// then each is done once, within the limit of concurrent items
 		require.Empty(t, b.left())
 		require.Len(t, b.tried(), 1000+100)
 		b.with(func() { require.Equal(t, 5, b.most) })
@@ -359,9 +359,9 @@ func TestManyItemsAreDoneInBounds(t *testing.T) {
 	})
 }
 
-func TestWhenTooManyItemsFailTheOthersGoOnSlowly(t *testing.T) {
+func TestManyFailingItemsSlowOthersDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		// given more failing items than are remembered, and others that are due later
+		// given more failing items than the worker can remember, and others that are due later
 		b := newBoard(t)
 		b.do = func(_ context.Context, _ int, id string) error {
 			if id[0] == 'b' {
@@ -376,7 +376,7 @@ func TestWhenTooManyItemsFailTheOthersGoOnSlowly(t *testing.T) {
 		b.run(todo.Limits{MaxFailing: 3, Batch: 20, Attempts: 3, OutagePause: 10 * time.Second})
 		live(time.Hour)
 
-		// then the good ones are done, the ones that are remembered are given up, and nothing is tried all the time
+		// then the good ones are done, the remembered ones are given up, and no item is tried continuously
 		require.Len(t, b.left(), 10)
 		require.Len(t, b.alerts(), 3)
 		require.Less(t, len(b.tried()), 20*2*3600/10)
@@ -419,9 +419,9 @@ func TestAnAttemptThatTakesTooLongHasFailed(t *testing.T) {
 	})
 }
 
-func TestAnItemThatHangsHoldsUpNoOther(t *testing.T) {
+func TestAHangingItemDelaysNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		// given an item that hangs until its time is up, again and again
+		// given an item that hangs until its time limit at each attempt
 		b := newBoard(t)
 		b.do = func(ctx context.Context, _ int, id string) error {
 			if id == "hangs" {
@@ -437,7 +437,7 @@ func TestAnItemThatHangsHoldsUpNoOther(t *testing.T) {
 		b.run(todo.Limits{Timeout: 10 * time.Second, Attempts: 3, FirstPause: time.Second, Poll: time.Hour, Concurrency: 2})
 		live(10 * time.Minute)
 
-		// then all others are done when they are due, it is tried one attempt after another, and is given up
+		// then all others are done when they are due, and it is retried and given up
 		require.Equal(t, []string{"hangs"}, b.left())
 		for i := range 100 {
 			tries := b.triedAt(fmt.Sprint(i))
@@ -449,11 +449,11 @@ func TestAnItemThatHangsHoldsUpNoOther(t *testing.T) {
 		require.Greater(t, tries[1], 10*time.Second)
 		require.Len(t, b.alerts(), 1)
 		require.Equal(t, 3, b.alerts()[0].Attempts)
-		require.Less(t, len(b.looks()), 500, "it does not poll while something hangs")
+		require.Less(t, len(b.looks()), 500, "the worker does not poll while an item hangs")
 	})
 }
 
-func TestAWorkerThatDoesNotLeadWaits(t *testing.T) {
+func TestAFollowingWorkerWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		// given a worker of an instance that does not lead
 		b := newBoard(t)
@@ -463,11 +463,11 @@ func TestAWorkerThatDoesNotLeadWaits(t *testing.T) {
 		live(29 * time.Second)
 		require.Empty(t, b.tried())
 
-		// then it does what nobody else does
+		// then it does items that the leader does not do
 		live(time.Minute)
 		require.Equal(t, []try{{"a", 30 * time.Second}}, b.tried())
 
-		// and when it leads, it does all at once
+		// and when it leads, it does all items immediately
 		b.with(func() { b.follows = false })
 		live(10 * time.Second)
 		b.put("b", 0)
@@ -480,7 +480,7 @@ func TestAWorkerThatDoesNotLeadWaits(t *testing.T) {
 
 func TestRunEndsWithItsContextAndLeavesNothingBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		// given an item that is being carried out, and another that waits
+		// given an item in progress, and another that waits
 		b := newBoard(t)
 		ended := false
 		b.do = func(ctx context.Context, _ int, _ string) error {
@@ -494,7 +494,7 @@ func TestRunEndsWithItsContextAndLeavesNothingBehind(t *testing.T) {
 		metrics, stop := b.run(todo.Limits{Concurrency: 1})
 		live(time.Second)
 
-		// when the worker is stopped, then the first has ended, the second never began, and neither has failed
+		// when the worker is stopped, then the first has ended, the second was not started, and neither has failed
 		stop()
 		require.True(t, ended)
 		require.Len(t, b.tried(), 1)
@@ -502,7 +502,7 @@ func TestRunEndsWithItsContextAndLeavesNothingBehind(t *testing.T) {
 	})
 }
 
-func TestAWorkerThatCannotWorkIsRefused(t *testing.T) {
+func TestAnInvalidConfigurationIsRefused(t *testing.T) {
 	b := newBoard(t)
 	good := func() todo.Config {
 		return todo.Config{
@@ -518,10 +518,10 @@ func TestAWorkerThatCannotWorkIsRefused(t *testing.T) {
 		"no name":             func(c *todo.Config) { c.Process.Name = "" },
 		"a name with blanks":  func(c *todo.Config) { c.Process.Name = "two words" },
 		"no list":             func(c *todo.Config) { c.Process.List = nil },
-		"nothing to do":       func(c *todo.Config) { c.Process.Do = nil },
+		"no function":         func(c *todo.Config) { c.Process.Do = nil },
 		"never ready":         func(c *todo.Config) { c.Ready = nil },
 		"no end of waiting":   func(c *todo.Config) { c.Shown = nil },
-		"nobody to alert":     func(c *todo.Config) { c.GiveUp = nil },
+		"no alert":            func(c *todo.Config) { c.GiveUp = nil },
 		"a negative limit":    func(c *todo.Config) { c.Limits.Batch = -1 },
 		"a negative duration": func(c *todo.Config) { c.Limits.Poll = -1 },
 	} {

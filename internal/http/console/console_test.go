@@ -33,10 +33,10 @@ func servePage(t *testing.T, page func() ([]web.Route, error)) string {
 	return webtest.Serve(t, web.Config{Routes: routes})
 }
 
-// pages are those of account holders, and of operators and auditors.
+// pages are the consoles of account holders, and of operators and auditors.
 var pages = map[string]func() ([]web.Route, error){"public": console.Routes, "admin": console.AdminRoutes}
 
-// linked returns what the page loads, as it is written in the page.
+// linked returns the addresses that the page loads, as written in the page.
 func linked(t *testing.T, page string) []string {
 	t.Helper()
 	var links []string
@@ -49,7 +49,7 @@ func linked(t *testing.T, page string) []string {
 	return links
 }
 
-func TestThePagesAreSmallAndTheirPartsAreKept(t *testing.T) {
+func TestThePagesAreSmallAndTheirPartsAreCached(t *testing.T) {
 	for name, page := range pages {
 		t.Run(name, func(t *testing.T) { requireSmall(t, servePage(t, page)) })
 	}
@@ -104,7 +104,7 @@ func requireStrict(t *testing.T, address string) {
 	require.NotRegexp(t, `<script[^>]*>[^<]|<style|\sstyle=|\son[a-z]+=`, page)
 }
 
-// The page of cards alone admits the payment provider, and links what it needs by addresses below any path.
+// Only the card page admits the payment provider. Its links are relative, so that it works below any path.
 func TestOnlyThePageOfCardsAdmitsThePaymentProvider(t *testing.T) {
 	address := serve(t)
 	response, page := webtest.Send(t, http.MethodGet, address+"/console/card", "")
@@ -126,8 +126,8 @@ func TestOnlyThePageOfCardsAdmitsThePaymentProvider(t *testing.T) {
 	require.NotContains(t, response.Header.Get("Content-Security-Policy"), "stripe")
 }
 
-// While a release is rolled out, the page may come from one instance and its parts from another.
-func TestPartsOfAnotherReleaseAreThoseOfThisOneAndNotKept(t *testing.T) {
+// During an upgrade, the page may come from one instance and its parts from another.
+func TestRequestsForPartsOfAnotherReleaseGetCurrentOnesUncached(t *testing.T) {
 	address := serve(t)
 	for name, status := range map[string]int{
 		"main-0123456789ab.js": 200, "main.css": 200, "worklet.js": 200, "other-0123456789ab.js": 404, "index.html": 404,
@@ -141,7 +141,7 @@ func TestPartsOfAnotherReleaseAreThoseOfThisOneAndNotKept(t *testing.T) {
 	}
 }
 
-func TestTheAddressAloneLeadsToTheConsole(t *testing.T) {
+func TestTheAddressRedirectsToTheConsole(t *testing.T) {
 	address := serve(t)
 	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	for _, c := range []struct{ address, cookie, location string }{
@@ -156,11 +156,11 @@ func TestTheAddressAloneLeadsToTheConsole(t *testing.T) {
 		_, _ = io.Copy(io.Discard, response.Body)
 		require.NoError(t, response.Body.Close())
 		require.Equal(t, http.StatusFound, response.StatusCode)
-		require.Equal(t, c.location, response.Header.Get("Location"), "relative: the service may be below a path")
+		require.Equal(t, c.location, response.Header.Get("Location"), "relative, because the service may be below a path")
 	}
 }
 
-// What is embedded is what make console builds.
+// The embedded files are those that make console builds.
 func TestTheEmbeddedFilesAreBuiltFromTheSources(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs npm's registry")
@@ -191,6 +191,6 @@ func TestTheEmbeddedFilesAreBuiltFromTheSources(t *testing.T) {
 		require.NoError(t, err)
 		got, err := os.ReadFile(filepath.Join("dist", name))
 		require.NoError(t, err)
-		require.True(t, bytes.Equal(want, got), "%s is not what its sources make: run make console", name)
+		require.True(t, bytes.Equal(want, got), "%s is not built from its sources: run make console", name)
 	}
 }

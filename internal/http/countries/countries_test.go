@@ -53,7 +53,7 @@ func TestWithoutADatabaseNoCountryIsKnown(t *testing.T) {
 	require.NoError(t, db.Close())
 }
 
-func TestAFileThatIsNoDatabaseOfCountriesIsRefused(t *testing.T) {
+func TestAnInvalidDatabaseIsRefused(t *testing.T) {
 	broken := filepath.Join(t.TempDir(), "broken.mmdb")
 	require.NoError(t, os.WriteFile(broken, []byte("nothing of use"), 0o600))
 	for _, path := range []string{broken, broken + ".missing", database(t, "GeoLite2-ASN")} {

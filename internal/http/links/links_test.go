@@ -20,14 +20,14 @@ func TestLinks(t *testing.T) {
 	}
 	require.False(t, made.Verify(links.ClipAudio, "c1", ""))
 	require.False(t, links.New("", []byte("two")).Verify(links.ClipAudio, "c1", signature))
-	require.False(t, made.Verify(links.WordTimes, "c1", signature), "a link leads to one thing")
+	require.False(t, made.Verify(links.WordTimes, "c1", signature), "a link is valid for one kind of resource")
 	require.Regexp(t, `^https://recital\.example/v1/ai/speech/timestamps/t1\?sig=[0-9A-Za-z_-]{22}$`,
 		made.WordTimes("ignored", "t1"))
 	require.True(t, strings.HasPrefix(links.New("", nil).ClipAudio("127.0.0.1:8080", "c1"), "http://127.0.0.1:8080/v1/"))
 }
 
 // URLs that were issued work in every later release.
-func TestLinksWorkForEver(t *testing.T) {
+func TestLinksStayValid(t *testing.T) {
 	made := links.New("", []byte("one"))
 	require.True(t, made.Verify(links.ClipAudio, "c1", "61I-tcgWqP_MgP52byDAtg"))
 	require.True(t, made.Verify(links.WordTimes, "t1", "6mBgteki0WidFhqOhsl6zQ"))

@@ -21,7 +21,7 @@ func limiter(t testing.TB, limits rates.Limits) *rates.Limiter {
 	return l
 }
 
-// permitted counts how often something is permitted at once.
+// permitted returns the number of immediately permitted requests.
 func permitted(may func() bool) (n int) {
 	for n < 10_000 && may() {
 		n++
@@ -34,13 +34,13 @@ func TestAnAccountHasTheRateOfItsPlan(t *testing.T) {
 		l := limiter(t, rates.Limits{Accounts: map[string]int{"free": 5, "pro": 50}})
 		account := func(id, plan string) func() bool { return func() bool { return l.Account(id, plan) } }
 
-		// four seconds' worth at once, then so many a second, each account by itself
+		// a burst of four seconds, then the rate, separately for each account
 		require.Equal(t, 20, permitted(account("a", "free")))
 		require.Equal(t, 20, permitted(account("b", "free")))
 		time.Sleep(2 * time.Second)
 		require.Equal(t, 10, permitted(account("a", "free")))
 
-		// another plan counts at once, and one without a limit is not limited
+		// another plan takes effect immediately, and a plan without a limit is not limited
 		require.False(t, l.Account("a", "pro"))
 		time.Sleep(time.Minute)
 		require.Equal(t, 200, permitted(account("a", "pro")))

@@ -35,7 +35,7 @@ func write(t testing.TB, f *spool.File, size int) {
 	require.NoError(t, err)
 }
 
-func TestAFileHoldsWhatWasWritten(t *testing.T) {
+func TestAFileHasTheWrittenContent(t *testing.T) {
 	s := open(t, 64*mib, 64*mib)
 	rapid.Check(t, func(t *rapid.T) {
 		f := create(t, s, "a", rapid.Int64Range(0, mib).Draw(t, "expected"))
@@ -46,7 +46,7 @@ func TestAFileHoldsWhatWasWritten(t *testing.T) {
 			_, err := f.Write(part)
 			require.NoError(t, err)
 			want = append(want, part...)
-			clear(part) // the buffer belongs to the writer again
+			clear(part) // the writer may reuse the buffer
 		}
 		f.Finish()
 		if len(want) > 2 {
@@ -55,7 +55,7 @@ func TestAFileHoldsWhatWasWritten(t *testing.T) {
 		}
 		require.ErrorIs(t, f.Overwrite([]byte("x"), int64(len(want))), io.ErrShortWrite)
 		require.EqualValues(t, len(want), f.Size())
-		require.EqualValues(t, len(want), s.Claimed(), "what is not needed is given back")
+		require.EqualValues(t, len(want), s.Claimed(), "unneeded space is released")
 		for range 2 {
 			var got bytes.Buffer
 			n, err := f.WriteTo(&got)
@@ -70,20 +70,20 @@ func TestAFileHoldsWhatWasWritten(t *testing.T) {
 	require.Zero(t, s.Claimed())
 }
 
-func TestAFullSpoolRefusesNewFilesAndNoneThatItHas(t *testing.T) {
-	// given files that claim what new ones may
+func TestAFullSpoolRefusesOnlyNewFiles(t *testing.T) {
+	// given files that claim all space for new ones
 	s := open(t, 16*mib, 8*mib)
 	held := create(t, s, "a", 4*mib)
 	others := []*spool.File{create(t, s, "b", 4*mib), create(t, s, "c", 4*mib)}
 
-	// when another one is asked for, then there is no room, until one is closed
+	// when another file is created, then there is no space until one is closed
 	_, err := s.Create("d", 1)
 	require.ErrorIs(t, err, spool.ErrFull)
 	others[0].Close()
 	others[0].Close()
 	f := create(t, s, "d", 4*mib)
 
-	// and those that there are get what they have claimed, and more of what is kept for that
+	// and existing files get their claimed space, and more from the reserve
 	write(t, held, 7*mib)
 	write(t, f, 4*mib)
 	// but not more than the budget
@@ -119,8 +119,8 @@ func TestAFileHasALimit(t *testing.T) {
 	require.Error(t, err)
 }
 
-func TestNothingIsLeftOnTheDisk(t *testing.T) {
-	// given what a process left that was killed at the wrong moment
+func TestNoFileIsLeftOnTheDisk(t *testing.T) {
+	// given the files of a killed process
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "reply-1"), []byte("audio"), 0o600))
 	s, err := spool.Open(spool.Config{Dir: dir, Budget: 16 * mib, MaxFile: mib})

@@ -54,7 +54,7 @@ func TestAccess(t *testing.T) {
 			}
 		})
 	}
-	require.Equal(t, 401, s.ask("POST", "/speech", `{`).StatusCode, "who is not known learns nothing about inputs")
+	require.Equal(t, 401, s.ask("POST", "/speech", `{`).StatusCode, "inputs are not checked without a valid key")
 	require.Equal(t, 422, s.ask("POST", "/speech", `{`, "x-api-key", goodKey).StatusCode)
 	require.NotContains(t, s.logs.String(), goodKey)
 	require.Contains(t, s.logs.String(), `"account":"acc-1"`)
@@ -78,7 +78,7 @@ func TestTwoDifferentCredentialsAreRefused(t *testing.T) {
 		"the same twice":        {"/account", "x-api-key", goodKey, goodKey, 200},
 		"two tokens":            {"/admin", "Authorization", "Bearer op-token", "Bearer other", 400},
 		"the same token twice":  {"/admin", "authorization", "Bearer op-token", "Bearer op-token", 200},
-		"where nobody looks":    {"/public", "x-api-key", "one", "other", 200},
+		"where it is not used":  {"/public", "x-api-key", "one", "other", 200},
 		"two origins":           {"/public", "Origin", "https://a.example", "https://b.example", 400},
 		"the same origin twice": {"/public", "Origin", "https://a.example", "https://a.example", 200},
 		"names of unequal case": {"/account", "x-Api-kEy: other\r\nx-api-key", goodKey, goodKey, 400},
@@ -139,7 +139,7 @@ func TestAdminTokens(t *testing.T) {
 
 var stopped = readmodel.Model{Name: "stopped", Version: 1}
 
-// positions reaches "7" at once, and everything above it never.
+// positions has reached "7", and never reaches a later position.
 type positions struct {
 	asked atomic.Int64
 	head  string
@@ -190,22 +190,22 @@ func TestReadsWaitForAPosition(t *testing.T) {
 	require.Equal(t, "true", wrote.Header.Get("x-recital-stale"))
 }
 
-func TestWhatMayOnlyNotShowYetIsNotMissing(t *testing.T) {
+func TestAnItemThatIsNotVisibleYetIsNotMissing(t *testing.T) {
 	view, stopped := readmodel.ClipsView.View, readmodel.View{Model: stopped, Name: "stopped"}
 	for name, c := range map[string]struct {
 		view   readmodel.View
 		head   string
-		shown  int64 // by the n-th look
+		shown  int64 // the read that shows the item
 		status int
 		looks  int64
 	}{
-		"it shows at once":                 {view, "7", 1, 200, 1},
-		"it shows at the head":             {view, "7", 2, 200, 2},
-		"it is missing at the head":        {view, "7", 99, 404, 2},
-		"the read model does not come":     {view, "8", 99, 503, 1},
-		"the read model stands still":      {stopped, "7", 99, 503, 1},
-		"the log does not say its head":    {view, "", 99, 503, 1},
-		"no view is read, so nothing lags": {readmodel.View{}, "8", 99, 404, 1},
+		"visible immediately":        {view, "7", 1, 200, 1},
+		"visible at the head":        {view, "7", 2, 200, 2},
+		"missing at the head":        {view, "7", 99, 404, 2},
+		"the read model lags":        {view, "8", 99, 503, 1},
+		"the read model has stopped": {stopped, "7", 99, 503, 1},
+		"the head is unknown":        {view, "", 99, 503, 1},
+		"without a view":             {readmodel.View{}, "8", 99, 404, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var looks atomic.Int64

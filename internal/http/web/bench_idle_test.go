@@ -21,8 +21,8 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// The memory of 10,000 clients that are connected and quiet, beside that of fasthttp alone. The clients are another
-// process: they would need as many files again.
+// The benchmarks of idle clients measure the memory of 10,000 quiet connections, compared with fasthttp alone. The
+// clients are another process, because they need as many files again.
 
 const (
 	askSocket = "GET /socket HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: " +
@@ -82,7 +82,7 @@ func compareIdle(b *testing.B, bare *fasthttp.Server, request, unit string) {
 	benchtest.Finish(b)
 }
 
-// idleMemory is what one client costs the heap and the stacks.
+// idleMemory returns the heap and stacks of one client in bytes.
 func idleMemory(b *testing.B, addr, request string, clients int) float64 {
 	b.Helper()
 	before := heapAndStacks()
@@ -111,10 +111,10 @@ func heapAndStacks() int64 {
 	return int64(stats.HeapInuse + stats.StackInuse)
 }
 
-// holdClients is the other process: it sends a request on each connection, reads the reply, and then holds them all
-// until its input ends. Sockets send a message, too.
+// holdClients runs in the other process. It sends a request on each connection, reads the reply, and keeps all
+// connections until its input ends. Sockets send a message, too.
 func holdClients(addr, request string, clients int) error {
-	var held []net.Conn // what nobody refers to is closed
+	var held []net.Conn // unreferenced connections would be closed
 	defer func() { runtime.KeepAlive(held) }()
 	for range clients {
 		conn, err := net.Dial("tcp", addr)

@@ -13,8 +13,8 @@ import (
 	"github.com/recital-tts/recital/internal/http/web"
 )
 
-// BenchmarkRoute asks a trivial JSON route over keep-alive connections: one of this package, with authentication,
-// binding of a query and a JSON body, request id and access log, beside one of Fiber alone.
+// BenchmarkRoute requests a trivial JSON route over keep-alive connections: one of this package, with authentication,
+// binding of a query and a JSON body, request id and access log, compared with one of Fiber alone.
 func BenchmarkRoute(b *testing.B) {
 	b.Run("bare", func(b *testing.B) {
 		app := fiber.New(fiber.Config{DisableStartupMessage: true})
@@ -48,7 +48,7 @@ func BenchmarkRoute(b *testing.B) {
 	})
 }
 
-// hammer sends b.N requests over as many connections as there are processors.
+// hammer sends b.N requests over one connection for each processor.
 func hammer(b *testing.B, addr string) {
 	const body = `{"text":"Hello world."}`
 	request := "POST /echo?debug=true HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nx-api-key: " + goodKey +

@@ -20,8 +20,8 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// BenchmarkUpload uploads 250 MB. The speed is beside that of a connection that is copied to a file; what the heap and
-// the stacks grow by, at most, beside what they grow by for a tenth of it.
+// BenchmarkUpload uploads 250 MB. The speed is compared with copying a connection to a file, and the maximum growth of
+// heap and stacks with that for a tenth of the size.
 func BenchmarkUpload(b *testing.B) {
 	size := benchtest.Size(250_000_000, 25_000_000)
 	dir := b.TempDir()
@@ -45,7 +45,7 @@ func BenchmarkUpload(b *testing.B) {
 	benchtest.Finish(b)
 }
 
-// uploaded returns the speed of an upload in MB/s, and what the memory has grown by in KiB.
+// uploaded returns the speed of an upload in MB/s, and the growth of memory in KiB.
 func uploaded(b *testing.B, s *site, size int) (rate, grown float64) {
 	head := "--b\r\nContent-Disposition: form-data; name=\"files\"; filename=\"a.wav\"\r\n\r\n"
 	tail := "\r\n--b--\r\n"
@@ -69,7 +69,7 @@ func uploaded(b *testing.B, s *site, size int) (rate, grown float64) {
 	return float64(size) / 1e6 / took.Seconds(), float64(max(0, peak.Load()-before)) / 1024
 }
 
-// copied returns the speed at which a connection is copied to a file.
+// copied returns the speed of copying a connection to a file, in MB/s.
 func copied(b *testing.B, dir string, size int) float64 {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(b, err)
@@ -97,7 +97,7 @@ func copied(b *testing.B, dir string, size int) float64 {
 	return float64(size) / 1e6 / time.Since(begun).Seconds()
 }
 
-// zeros reads so many zero bytes, none of which are kept.
+// zeros returns a reader of the given number of zero bytes.
 func zeros(size int) io.Reader { return io.LimitReader(endless{}, int64(size)) }
 
 type endless struct{}
@@ -107,7 +107,7 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// watchMemory returns the most that heap and stacks have until it is stopped.
+// watchMemory records the peak of heap and stacks until it is stopped.
 func watchMemory() (peak *atomic.Int64, stop func()) {
 	peak = &atomic.Int64{}
 	end, ended := make(chan struct{}), make(chan struct{})

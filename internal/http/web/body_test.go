@@ -17,7 +17,7 @@ import (
 
 const maxUpload = 10 << 20
 
-// uploads is a server with a route that sends a large body back.
+// uploads starts a server with a route that returns its body.
 func uploads(t *testing.T, limits web.Limits) *site {
 	echo := func(_ *web.Call, in rawIn) (web.Reply, error) { return web.Bytes("text/plain", in.Body), nil }
 	return start(t, web.Config{Limits: limits, Routes: []web.Route{
@@ -33,7 +33,7 @@ func announce(length int) string {
 
 const announceChunked = "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-// TestAnnouncedBodiesCannotUseUpTheMemory announces 600 MiB and sends next to nothing of it.
+// TestAnnouncedBodiesCannotUseUpTheMemory announces 600 MiB and sends almost none of it.
 func TestAnnouncedBodiesCannotUseUpTheMemory(t *testing.T) {
 	for name, head := range map[string]string{
 		"with a length": announce(maxUpload),
@@ -47,7 +47,7 @@ func TestAnnouncedBodiesCannotUseUpTheMemory(t *testing.T) {
 				p.send(head + strings.Repeat("x", 80))
 				peers = append(peers, p)
 			}
-			// 16 MiB are needed for each, which leaves room for four; these are waited for, the others are refused
+			// each needs 16 MiB, so there is space for four, and the others are refused
 			refused := make(chan *http.Response, len(peers))
 			for _, p := range peers {
 				go func() { response, _ := http.ReadResponse(p.reader, nil); refused <- response }()
@@ -66,13 +66,13 @@ func TestAnnouncedBodiesCannotUseUpTheMemory(t *testing.T) {
 			runtime.GC()
 			var stats runtime.MemStats
 			runtime.ReadMemStats(&stats)
-			require.Less(t, stats.HeapAlloc, uint64(128<<20), "the heap holds what was announced")
+			require.Less(t, stats.HeapAlloc, uint64(128<<20), "the heap has the announced size")
 
-			// others are served, and so is the address itself where it needs no memory for a body
+			// other addresses are served, and so is this one without a body
 			s.from("127.0.0.2").requireOK(announce(maxUpload) + strings.Repeat("x", maxUpload))
 			s.from("127.0.0.1").requireOK(askCheck)
 
-			// when the attacker goes, his share is free again
+			// when the attacker disconnects, the share is free again
 			for _, p := range peers {
 				p.Close()
 			}
@@ -100,8 +100,7 @@ func TestBodiesOfAllAddressesHaveOneBudget(t *testing.T) {
 	s.from("127.0.0.3").requireOK(askCheck)
 }
 
-// Whoever announces large bodies, on routes that ask for no credential, takes nothing from those who have something to
-// say.
+// Announced large bodies, on routes without credentials, do not prevent ordinary requests.
 func TestLargeBodiesLeaveRoomForOrdinaryOnes(t *testing.T) {
 	s := uploads(t, web.Limits{Bodies: 64 << 20, AddressBodies: 32 << 20})
 	for _, address := range []string{"127.0.0.1", "127.0.0.2"} {
@@ -111,7 +110,7 @@ func TestLargeBodiesLeaveRoomForOrdinaryOnes(t *testing.T) {
 	s.from("127.0.0.3").requireOK("POST /small HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx")
 }
 
-// requireRoomFor announces a body, which may come.
+// requireRoomFor announces a body, which must be accepted.
 func (p *peer) requireRoomFor(length int) {
 	p.t.Helper()
 	asking := p.ask(strings.Replace(announce(length), "Host", "Expect: 100-continue\r\nHost", 1))
@@ -127,7 +126,7 @@ func (p *peer) requireNoRoomFor(length int) {
 	require.Equal(p.t, "1", response.Header.Get("Retry-After"))
 }
 
-// TestABodyCountsUntilItsReplyIsRead has a client read nothing of what is sent back.
+// TestABodyCountsUntilItsReplyIsRead uses a client that does not read the reply.
 func TestABodyCountsUntilItsReplyIsRead(t *testing.T) {
 	s := uploads(t, web.Limits{Bodies: 32 << 20, AddressBodies: 16 << 20})
 	slow := s.from("127.0.0.1")
@@ -139,7 +138,7 @@ func TestABodyCountsUntilItsReplyIsRead(t *testing.T) {
 	require.NotNil(t, response)
 	require.Equal(t, http.StatusTooManyRequests, response.StatusCode)
 
-	// when he has read it, the connection serves on
+	// when the client has read it, the connection is served again
 	require.Equal(t, 200, slow.reply().StatusCode)
 	slow.requireOK(announce(maxUpload) + strings.Repeat("y", maxUpload))
 	slow.requireOK(announceChunked + "3\r\nabc\r\n0\r\n\r\n")
@@ -155,14 +154,14 @@ func TestARouteWhoseBodiesNeverFitIsAnErrorAtStart(t *testing.T) {
 		"have")
 }
 
-func TestInterimRepliesAreSentToThoseWhoAsk(t *testing.T) {
+func TestInterimRepliesAreSentOnRequest(t *testing.T) {
 	s := uploads(t, web.Limits{})
 	const head = "POST /small HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n"
 	asking := s.from("127.0.0.1")
 	asking.send(head + "Expect: 100-continue\r\n\r\n")
 	require.Equal(t, 100, asking.reply().StatusCode)
 	require.Equal(t, 200, asking.ask("ab").StatusCode)
-	require.Equal(t, 200, asking.ask(head+"\r\nab").StatusCode, "one who does not ask gets none")
+	require.Equal(t, 200, asking.ask(head+"\r\nab").StatusCode, "there is none without Expect")
 
 	refused := s.from("127.0.0.1").ask("POST /small HTTP/1.1\r\nHost: x\r\nContent-Length: 200\r\nExpect: " +
 		"100-continue\r\n\r\n")
@@ -171,8 +170,8 @@ func TestInterimRepliesAreSentToThoseWhoAsk(t *testing.T) {
 	require.Equal(t, 200, old.StatusCode)
 }
 
-// TestAmbiguousLengthsAreRefused: a proxy in front may have read another body than this server, and the rest of it
-// would be the next request (RFC 9112, section 6.1).
+// TestAmbiguousLengthsAreRefused checks framing: a proxy in front may read another body than this server, and the rest
+// of it would be the next request (RFC 9112, section 6.1).
 func TestAmbiguousLengthsAreRefused(t *testing.T) {
 	s := uploads(t, web.Limits{})
 	const chunks, next = "0\r\n\r\n", "GET /check HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -198,13 +197,13 @@ func TestAmbiguousLengthsAreRefused(t *testing.T) {
 				require.Equal(t, http.StatusBadRequest, response.StatusCode)
 				require.True(t, response.Close)
 				require.Equal(t, "application/json", response.Header.Get("Content-Type"))
-				require.Nil(t, p.reply(), "what followed was taken for a request")
+				require.Nil(t, p.reply(), "the following bytes were handled as a request")
 			})
 		}
 	}
 }
 
-// FuzzFraming compares with net/http: where both take a request, they agree on where it ends.
+// FuzzFraming checks that net/http and this server agree on the end of requests that both accept.
 func FuzzFraming(f *testing.F) {
 	for _, seed := range []string{
 		"Content-Length: 2", "Transfer-Encoding: chunked", "Transfer-Encoding: identity",

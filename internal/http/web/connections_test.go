@@ -21,10 +21,10 @@ const (
 	askCheck = "GET /check HTTP/1.1\r\nHost: x\r\n\r\n"
 )
 
-// crowd is a server with a route whose calls run until they are let go.
+// crowd is a server with a route with calls that block until letGo is closed.
 type crowd struct {
 	*site
-	running chan struct{} // a value for each call that has begun
+	running chan struct{} // receives a value for each started call
 	letGo   chan struct{}
 }
 
@@ -70,7 +70,7 @@ func (p *peer) send(text string) {
 	require.NoError(p.t, err)
 }
 
-// ask sends a request and returns its reply, nil when the connection was closed instead.
+// ask sends a request and returns its reply, nil if the connection was closed instead.
 func (p *peer) ask(text string) *http.Response {
 	p.t.Helper()
 	if _, err := io.WriteString(p, text); err != nil {
@@ -100,7 +100,7 @@ func (p *peer) requireOK(text string) {
 	require.Equal(p.t, 200, response.StatusCode)
 }
 
-// occupy fills the server with calls that run.
+// occupy makes blocking calls.
 func (c *crowd) occupy(address string, connections int) (peers []*peer) {
 	c.t.Helper()
 	for range connections {
@@ -109,7 +109,7 @@ func (c *crowd) occupy(address string, connections int) (peers []*peer) {
 	return peers
 }
 
-// occupyOne tries again when it is refused: whose reply has just come may not be known to be idle yet.
+// occupyOne retries a refused call: a connection may not count as idle immediately after its reply.
 func (c *crowd) occupyOne(address string) *peer {
 	c.t.Helper()
 	for {
@@ -131,11 +131,11 @@ func (c *crowd) occupyOne(address string) *peer {
 	}
 }
 
-func TestABusyServerRefusesWhatIsNewAndHurtsNobody(t *testing.T) {
+func TestABusyServerRefusesOnlyNewConnections(t *testing.T) {
 	c := crowded(t, web.Limits{Connections: 4, AddressConnections: 4})
 	busy := c.occupy("127.0.0.1", 4)
 
-	// given as many running calls as there may be connections, then a new connection is refused in words
+	// given running calls on all connections, then a new connection is refused with a reason
 	for _, request := range []string{askOK, "POST /large HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n"} {
 		response, body := c.raw(t, request)
 		require.Equal(t, 503, response.StatusCode)
@@ -148,25 +148,25 @@ func TestABusyServerRefusesWhatIsNewAndHurtsNobody(t *testing.T) {
 	require.NotNil(t, lost)
 	require.True(t, lost.Close)
 
-	// and health checks are answered, however many connections say nothing
+	// and health checks are answered, even with many silent connections
 	for range 200 {
 		c.from("127.0.0.2")
 	}
 	c.from("127.0.0.2").requireOK(askCheck)
 	c.from("127.0.0.3").requireOK(askCheck)
 
-	// and those who are served notice nothing
+	// and running calls are completed
 	close(c.letGo)
 	for _, p := range busy {
 		response := p.reply()
 		require.NotNil(t, response)
 		require.Equal(t, 200, response.StatusCode)
-		require.False(t, response.Close, "the connection goes on")
+		require.False(t, response.Close, "the connection is kept")
 		p.requireOK(askCheck)
 	}
 }
 
-func TestTheIdlestConnectionMakesRoom(t *testing.T) {
+func TestTheLongestIdleConnectionIsClosed(t *testing.T) {
 	c := crowded(t, web.Limits{Connections: 3, AddressConnections: 3})
 	idlest, idle := c.from("127.0.0.1"), c.from("127.0.0.1") // accepted in this order
 	idle.requireOK(askOK)
@@ -179,7 +179,7 @@ func TestTheIdlestConnectionMakesRoom(t *testing.T) {
 	require.NotNil(t, busy.reply())
 }
 
-func TestAnAddressThatHasItsShareMakesRoomForItself(t *testing.T) {
+func TestAnAddressWithItsShareLosesItsOwnConnections(t *testing.T) {
 	c := crowded(t, web.Limits{Connections: 6, AddressConnections: 2})
 	other := c.from("127.0.0.9")
 	other.requireOK(askOK)
@@ -191,7 +191,7 @@ func TestAnAddressThatHasItsShareMakesRoomForItself(t *testing.T) {
 	c.occupy("127.0.0.1", 1)
 	require.Nil(t, idle.ask(askOK))
 
-	// and when none of its own is idle, it is refused, and others are not
+	// and when none of its own is idle, it is refused, and other addresses are not
 	response := c.from("127.0.0.1").ask(askOK)
 	require.NotNil(t, response)
 	require.Equal(t, 503, response.StatusCode)
@@ -201,9 +201,8 @@ func TestAnAddressThatHasItsShareMakesRoomForItself(t *testing.T) {
 	require.NotNil(t, busy.reply())
 }
 
-// TestSilentConnectionsLockNobodyOut opens more connections than there may be and says nothing on them, or only a
-// beginning.
-func TestSilentConnectionsLockNobodyOut(t *testing.T) {
+// TestSilentConnectionsDoNotBlockOthers opens too many connections and sends nothing, or only the start of a request.
+func TestSilentConnectionsDoNotBlockOthers(t *testing.T) {
 	for name, beginning := range map[string]string{"silent": "", "a beginning": "GET /ok HT"} {
 		t.Run(name, func(t *testing.T) {
 			c := crowded(t, web.Limits{Connections: 200, ReadTimeout: time.Hour})
@@ -212,7 +211,7 @@ func TestSilentConnectionsLockNobodyOut(t *testing.T) {
 			established.requireOK(askOK)
 			for i := range 1000 {
 				p := c.from(fmt.Sprintf("127.0.1.%d", 1+i%2))
-				_, _ = io.WriteString(p, beginning) // fails where the connection has made room already
+				_, _ = io.WriteString(p, beginning) // fails if the connection was already closed
 			}
 			if beginning == "" {
 				c.from("127.0.0.1").requireOK(askOK)
@@ -225,7 +224,7 @@ func TestSilentConnectionsLockNobodyOut(t *testing.T) {
 			c.from("127.0.0.2").requireOK(askCheck)
 			close(c.letGo)
 			for _, p := range busy {
-				require.NotNil(t, p.reply(), "an established client was cut")
+				require.NotNil(t, p.reply(), "an established connection was closed")
 			}
 		})
 	}

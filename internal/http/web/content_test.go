@@ -12,7 +12,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/web/conditional"
 )
 
-func TestContentIsSentAsFarAsTheClientNeedsIt(t *testing.T) {
+func TestConditionsAndRangesOfContent(t *testing.T) {
 	const text = "0123456789"
 	type in struct{ conditional.Headers }
 	serve := func(ranges bool) func(*web.Call, in) (web.Reply, error) {

@@ -15,21 +15,21 @@ import (
 	"github.com/recital-tts/recital/internal/http/web"
 )
 
-// failing is a server whose only route answers err.
+// failing starts a server with a single route that returns err.
 func failing(t *testing.T, err error) *site {
 	return start(t, web.Config{Routes: []web.Route{
 		web.Get("/fail", func(*web.Call, none) (web.Reply, error) { return web.Reply{}, err }, web.Public()),
 	}})
 }
 
-// resting is an error that knows when it is worth to try again.
+// resting is an error with a time to wait before a retry.
 type resting time.Duration
 
 func (r resting) Error() string { return "resting" }
 
 func (r resting) RetryAfter() time.Duration { return time.Duration(r) }
 
-func TestErrorsBecomeAnswersInBothDialects(t *testing.T) {
+func TestErrorsInBothDialects(t *testing.T) {
 	refusal := func(code domain.Code) error { return fmt.Errorf("deciding: %w", domain.Refuse(code, "No.")) }
 	for name, c := range map[string]struct {
 		err     error
@@ -145,7 +145,7 @@ func TestMalformedFormIs400(t *testing.T) {
 	require.JSONEq(t, `{"detail":"Missing boundary in multipart.","error":"Missing boundary in multipart.","message":"Missing boundary in multipart."}`, a.body)
 }
 
-func TestInternalErrorsAreLoggedAndNotTold(t *testing.T) {
+func TestInternalErrorsAreLoggedAndNotSent(t *testing.T) {
 	s := failing(t, errors.New("the pool is exhausted"))
 	a := s.ask("GET", "/fail", "")
 	require.NotContains(t, a.body, "pool")
@@ -153,7 +153,7 @@ func TestInternalErrorsAreLoggedAndNotTold(t *testing.T) {
 	require.Contains(t, s.logs.String(), a.Header.Get("request-id"))
 }
 
-func TestPanicsAreLoggedAndNotTold(t *testing.T) {
+func TestPanicsAreLoggedAndNotSent(t *testing.T) {
 	var empty []int
 	s := start(t, web.Config{Routes: []web.Route{
 		web.Get("/text", func(*web.Call, none) (web.Reply, error) { panic("the text of bob@example.com") }, web.Public()),
@@ -165,9 +165,9 @@ func TestPanicsAreLoggedAndNotTold(t *testing.T) {
 		require.Equal(t, 500, a.StatusCode)
 		require.JSONEq(t, `{"error":"Internal Server Error"}`, a.body)
 	}
-	require.NotContains(t, s.logs.String(), "bob@example.com", "a panic's value may hold a client's text")
+	require.NotContains(t, s.logs.String(), "bob@example.com", "a panic's value may contain a client's text")
 	require.Contains(t, s.logs.String(), "index out of range")
-	require.Contains(t, s.logs.String(), "errors_test.go", "the stack says where")
+	require.Contains(t, s.logs.String(), "errors_test.go", "the stack is logged")
 }
 
 func TestUnknownRoutesAndMethods(t *testing.T) {

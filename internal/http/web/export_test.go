@@ -8,7 +8,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// RowFor is the row whose limits a request gets before its body is read.
+// RowFor returns the row with the limits of a request's body.
 func (s *Server) RowFor(method, uri string) string {
 	return rowOf(s.table.match(method, rawPath([]byte(uri))))
 }
@@ -20,7 +20,7 @@ func rowOf(e *endpoint) string {
 	return e.Method + " " + e.Path
 }
 
-// FiberRow returns a function that asks Fiber alone for the row of a request, "" for none.
+// FiberRow returns a function that returns the row of a request according to Fiber, "" for none.
 func (s *Server) FiberRow() func(method, path string) string {
 	var row string
 	var ctx fasthttp.RequestCtx
@@ -43,8 +43,8 @@ func (s *Server) FiberRow() func(method, path string) string {
 	}
 }
 
-// BodyOf is the length of a request's body as its head says, -1 for a chunked one; ok reports whether the head is
-// accepted.
+// BodyOf returns the length of a request's body according to its head, -1 for a chunked one. ok reports whether the
+// head is accepted.
 func BodyOf(request string) (length int, ok bool) {
 	var header fasthttp.RequestHeader
 	if err := header.Read(bufio.NewReaderSize(strings.NewReader(request), 64<<10)); err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/recital-tts/recital/internal/http/web"
 )
 
-// What a client leaves behind fails in many ways, none of which is a fault of the service.
-func TestAClientsHangUpIsNoError(t *testing.T) {
+// Failures caused by a client's disconnection are not errors of the service.
+func TestADisconnectionIsNotAnError(t *testing.T) {
 	failures := map[string]func(ctx context.Context) error{
 		"its context": func(ctx context.Context) error { return fmt.Errorf("waiting: %w", ctx.Err()) },
 		"its worker":  func(context.Context) error { return errors.New("the job was cancelled") },

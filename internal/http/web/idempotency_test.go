@@ -21,7 +21,7 @@ func repetition(call *web.Call, in orderRequest) (web.Reply, error) {
 	return web.JSON(map[string]string{"key": r.Key, "content": r.Content}), err
 }
 
-// ids knows every account by its id.
+// ids authenticates every account by its id.
 type ids struct{}
 
 func (ids) APIKey(_ context.Context, key string) (web.Principal, error) {
@@ -47,7 +47,7 @@ func TestARepetitionIsNamedByAccountRouteAndKey(t *testing.T) {
 	require.Len(t, content, 64)
 
 	again, same := ask("/order", `{"unknown": 1, "price_id": "price_1"}`, "Idempotency-Key", "k1")
-	require.Equal(t, []string{key, content}, []string{again, same}, "what is not bound is no content")
+	require.Equal(t, []string{key, content}, []string{again, same}, "unbound fields are not part of the content")
 
 	again, other := ask("/order", `{"price_id":"price_2"}`, "Idempotency-Key", "k1")
 	require.Equal(t, key, again)
@@ -65,7 +65,7 @@ func TestARepetitionIsNamedByAccountRouteAndKey(t *testing.T) {
 	require.Empty(t, key+content)
 }
 
-func TestAnIdempotencyKeyIsVisibleText(t *testing.T) {
+func TestAnIdempotencyKeyHasOnlyVisibleCharacters(t *testing.T) {
 	s := start(t, web.Config{Routes: []web.Route{web.Post("/order", repetition)}})
 	for key, status := range map[string]int{
 		"":                       422,

@@ -13,7 +13,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/web"
 )
 
-// A stream whose length is known goes out as it is, and the connection serves on; one that keeps no promise is cut.
+// A stream of a known length is sent without chunks, and the connection is kept. A stream with another length is cut.
 func TestStreamsOfAKnownLength(t *testing.T) {
 	text := strings.Repeat("audio", 50_000)
 	write := func(length int64, pieces ...string) func(*web.Call, none) (web.Reply, error) {

@@ -32,7 +32,7 @@ func sized(t *testing.T, limits web.Limits) *site {
 	}})
 }
 
-func TestBodyLimitsAreEachRoutesOwn(t *testing.T) {
+func TestRoutesHaveTheirOwnBodyLimits(t *testing.T) {
 	s := sized(t, web.Limits{})
 	for name, c := range map[string]struct {
 		path         string
@@ -68,7 +68,7 @@ func TestBodyLimitsAreEachRoutesOwn(t *testing.T) {
 	}
 }
 
-// TestTooLargeIsSeenByClientsThatSendFirst uses a client that reads nothing before it has sent 10 MB, as many do.
+// TestTooLargeIsSeenByClientsThatSendFirst uses a client that, like many, reads only after it has sent 10 MB.
 func TestTooLargeIsSeenByClientsThatSendFirst(t *testing.T) {
 	s := sized(t, web.Limits{})
 	const size = 10 << 20
@@ -134,7 +134,7 @@ func TestUnreadableRequests(t *testing.T) {
 	}
 }
 
-// TestSlowRequestsAreCut drips a request; the server gives up on the whole request, however lively the client.
+// TestSlowRequestsAreCut drips a request. The server limits the time of the whole request, even if bytes keep arriving.
 func TestSlowRequestsAreCut(t *testing.T) {
 	for name, head := range map[string]string{
 		"headers": "GET /ok HTTP/1.1\r\nHost: x\r\nx-drip: ",
@@ -208,7 +208,7 @@ func TestHandlersHaveADeadline(t *testing.T) {
 	require.Equal(t, "1", a.Header.Get("Retry-After"))
 }
 
-func TestACallEndsWhenItsClientHasGone(t *testing.T) {
+func TestACallEndsWhenItsClientDisconnects(t *testing.T) {
 	entered, ended := make(chan struct{}), make(chan error, 1)
 	seen := make(chan web.Observation, 1)
 	s := start(t, web.Config{
@@ -230,7 +230,7 @@ func TestACallEndsWhenItsClientHasGone(t *testing.T) {
 	require.Equal(t, 499, (<-seen).Status)
 }
 
-func TestObservationsAndLogLinesNameTheRouteAndNothingElse(t *testing.T) {
+func TestObservationsAndLogLinesNameOnlyTheRoute(t *testing.T) {
 	type in struct {
 		ID   string `path:"id"`
 		Text string `query:"text"`

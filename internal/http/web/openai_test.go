@@ -16,7 +16,7 @@ func TestErrorsInOpenAIsDialect(t *testing.T) {
 	for name, c := range map[string]struct {
 		err        error
 		status     int
-		body       string // of the error
+		body       string // the error
 		retryAfter string
 		retry      string
 	}{
@@ -37,7 +37,7 @@ func TestErrorsInOpenAIsDialect(t *testing.T) {
 			s := start(t, web.Config{Routes: []web.Route{
 				web.Get("/fail", func(*web.Call, none) (web.Reply, error) { return web.Reply{}, c.err }, web.OpenAIRoute()),
 			}})
-			for _, version := range []string{"", "1.1"} { // which counts on other routes
+			for _, version := range []string{"", "1.1"} { // it matters on other routes
 				got := s.ask("GET", "/fail", "", "authorization", "Bearer "+goodKey, "lmnt-version", version)
 				require.Equal(t, c.status, got.StatusCode)
 				require.JSONEq(t, `{"error":`+c.body+`}`, got.body)

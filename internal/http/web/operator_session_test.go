@@ -11,7 +11,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/web"
 )
 
-// signedIn are the sessions of an operator and an auditor.
+// signedIn implements the sessions of an operator and an auditor.
 type signedIn struct{}
 
 // Find implements web.OperatorSessions.
@@ -56,28 +56,28 @@ func TestTheCookieOfAnOperatorHasTheRoleOfItsToken(t *testing.T) {
 		status                                    int
 		body                                      string
 	}{
-		"an operator reads":                     {"GET", "/show", "adas", "", own, 200, `"ada, operator"`},
-		"an auditor reads":                      {"GET", "/show", "bobs", "", own, 200, `"bob, auditor"`},
-		"an operator changes":                   {"POST", "/change", "adas", "", own, 200, `"ada, operator"`},
-		"an auditor does not":                   {"POST", "/change", "bobs", "", own, 403, "role"},
-		"a token goes before it":                {"GET", "/show", "adas", "Bearer au-token", own, 200, `"auditor, auditor"`},
-		"a wrong token is not followed by it":   {"GET", "/show", "adas", "Bearer wrong", own, 401, "token"},
-		"an unknown one":                        {"GET", "/show", "eves", "", own, 401, "The session is over"},
-		"an address in the window":              {"GET", "/show", "adas", "", "none", 200, `"ada, operator"`},
-		"a client that is no browser":           {"GET", "/show", "adas", "", "", 200, `"ada, operator"`},
-		"a page of the public address":          {"GET", "/show", "adas", "", "same-site", 403, "Sec-Fetch-Site"},
-		"a page of anybody":                     {"GET", "/show", "adas", "", "cross-site", 403, "Sec-Fetch-Site"},
-		"a change by a page of anybody":         {"POST", "/change", "adas", "", "cross-site", 403, "Sec-Fetch-Site"},
-		"a change by the public address":        {"POST", "/change", "adas", "", "same-site", 403, "Sec-Fetch-Site"},
-		"a change that says nothing":            {"POST", "/change", "adas", "", "", 403, "Sec-Fetch-Site"},
-		"a change by an address in the window":  {"POST", "/change", "adas", "", "none", 403, "Sec-Fetch-Site"},
-		"what is recorded, by a page":           {"GET", "/copy", "adas", "", own, 200, `"ada, operator"`},
-		"what is recorded, that says nothing":   {"GET", "/copy", "adas", "", "", 403, "Sec-Fetch-Site"},
-		"a change with a token, from anywhere":  {"POST", "/change", "", "Bearer op-token", "", 200, `"operator, operator"`},
-		"the end of a session":                  {"DELETE", "/end", "adas", "", own, 200, ""},
-		"the end of a session by somebody else": {"DELETE", "/end", "adas", "", "cross-site", 403, ""},
-		"the beginning of a session":            {"POST", "/begin", "", "Bearer op-token", own, 200, "true"},
-		"a session is known by its end":         {"POST", "/begin", "adas", "", own, 200, "false"},
+		"an operator reads":                      {"GET", "/show", "adas", "", own, 200, `"ada, operator"`},
+		"an auditor reads":                       {"GET", "/show", "bobs", "", own, 200, `"bob, auditor"`},
+		"an operator changes":                    {"POST", "/change", "adas", "", own, 200, `"ada, operator"`},
+		"an auditor does not":                    {"POST", "/change", "bobs", "", own, 403, "role"},
+		"a token takes precedence":               {"GET", "/show", "adas", "Bearer au-token", own, 200, `"auditor, auditor"`},
+		"a wrong token is not ignored":           {"GET", "/show", "adas", "Bearer wrong", own, 401, "token"},
+		"an unknown one":                         {"GET", "/show", "eves", "", own, 401, "The session is over"},
+		"an entered address":                     {"GET", "/show", "adas", "", "none", 200, `"ada, operator"`},
+		"a client other than browsers":           {"GET", "/show", "adas", "", "", 200, `"ada, operator"`},
+		"a page of the public address":           {"GET", "/show", "adas", "", "same-site", 403, "Sec-Fetch-Site"},
+		"a foreign page":                         {"GET", "/show", "adas", "", "cross-site", 403, "Sec-Fetch-Site"},
+		"a change by a foreign page":             {"POST", "/change", "adas", "", "cross-site", 403, "Sec-Fetch-Site"},
+		"a change by the public address":         {"POST", "/change", "adas", "", "same-site", 403, "Sec-Fetch-Site"},
+		"a change without the header":            {"POST", "/change", "adas", "", "", 403, "Sec-Fetch-Site"},
+		"a change by an entered address":         {"POST", "/change", "adas", "", "none", 403, "Sec-Fetch-Site"},
+		"a recorded read, by a page":             {"GET", "/copy", "adas", "", own, 200, `"ada, operator"`},
+		"a recorded read without the header":     {"GET", "/copy", "adas", "", "", 403, "Sec-Fetch-Site"},
+		"a change with a token, from anywhere":   {"POST", "/change", "", "Bearer op-token", "", 200, `"operator, operator"`},
+		"the end of a session":                   {"DELETE", "/end", "adas", "", own, 200, ""},
+		"the end of a session by a foreign page": {"DELETE", "/end", "adas", "", "cross-site", 403, ""},
+		"the beginning of a session":             {"POST", "/begin", "", "Bearer op-token", own, 200, "true"},
+		"a session is known by its end":          {"POST", "/begin", "adas", "", own, 200, "false"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cookie := ""
@@ -95,7 +95,7 @@ func TestTheCookieOfAnOperatorHasTheRoleOfItsToken(t *testing.T) {
 	require.NotContains(t, s.logs.String(), "eves")
 }
 
-func TestTheCookieOfAnOperatorIsForThisHostAndItsPagesAlone(t *testing.T) {
+func TestTheAttributesOfAnOperatorsCookie(t *testing.T) {
 	s := start(t, operatorConfig())
 	cookie := func(method, path string, headers ...string) *http.Cookie {
 		t.Helper()
@@ -120,10 +120,10 @@ func TestTheCookieOfAnOperatorIsForThisHostAndItsPagesAlone(t *testing.T) {
 	require.Empty(t, ended.Value)
 	require.True(t, ended.Expires.Before(time.Now()))
 	over := cookie("GET", "/show", "Cookie", web.OperatorCookie+"=eves")
-	require.Empty(t, over.Value, "a browser would show it for ever")
+	require.Empty(t, over.Value, "the cookie is not cleared")
 }
 
-// Browsers send the cookie to every port of a host: the public address does not look at it.
+// Browsers send the cookie to every port of a host. The public address ignores it.
 func TestAServerWithoutSessionsOfOperatorsIgnoresTheirCookies(t *testing.T) {
 	config := operatorConfig()
 	config.OperatorSessions = nil

@@ -15,7 +15,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/web"
 )
 
-// perAccount are the rates of accounts, whose principals here have no plan.
+// perAccount returns a limiter for accounts, which have no plan here.
 func perAccount(t testing.TB, perSecond int) *rates.Limiter {
 	t.Helper()
 	limiter, err := rates.New(rates.Limits{Accounts: map[string]int{"": perSecond}})
@@ -23,7 +23,7 @@ func perAccount(t testing.TB, perSecond int) *rates.Limiter {
 	return limiter
 }
 
-// emptied is a limiter in whose debt an account is for so long that the test ends first.
+// emptied uses up an account's rate for longer than the test takes.
 func emptied(t testing.TB, limiter *rates.Limiter, account string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -34,7 +34,7 @@ func emptied(t testing.TB, limiter *rates.Limiter, account string) {
 	require.Eventually(t, func() bool { return !limiter.Account(account, "") }, time.Minute, time.Millisecond)
 }
 
-func TestOnlyWhatAppendsCountsForTheRates(t *testing.T) {
+func TestOnlyAppendingRequestsCountForTheRates(t *testing.T) {
 	// given an account that has used up its rate
 	limiter := perAccount(t, 1)
 	emptied(t, limiter, "acc-1")
@@ -59,11 +59,11 @@ func TestOnlyWhatAppendsCountsForTheRates(t *testing.T) {
 			require.Contains(t, got.body, "Too many requests of this account")
 		}
 	}
-	// and a wrong key is wrong, and counts for nobody
+	// and a wrong key gets 401 and does not count
 	require.Equal(t, 401, s.ask("POST", "/write", "", "X-API-Key", "wrong").StatusCode)
 }
 
-// noAddress is the rate of addresses whose share is used up.
+// noAddress is a limiter that refuses all addresses.
 type noAddress struct{ asked atomic.Pointer[netip.Addr] }
 
 func (*noAddress) Account(string, string) bool { return true }
@@ -85,10 +85,10 @@ func TestAnAddressHasARateToo(t *testing.T) {
 	got := s.ask("POST", "/open", "", "X-Forwarded-For", "192.0.2.1")
 	require.Equal(t, 429, got.StatusCode)
 	require.Contains(t, got.body, "Too many requests from this address")
-	require.Equal(t, netip.MustParseAddr("127.0.0.1"), *rates.asked.Load(), "what a client says of itself does not count")
+	require.Equal(t, netip.MustParseAddr("127.0.0.1"), *rates.asked.Load(), "a client's own header is ignored")
 }
 
-// slowKeys are looked up once the test says so.
+// slowKeys looks up keys when the test allows it.
 type slowKeys struct{ asked, answer chan struct{} }
 
 func (k slowKeys) APIKey(ctx context.Context, key string) (web.Principal, error) {
@@ -97,8 +97,8 @@ func (k slowKeys) APIKey(ctx context.Context, key string) (web.Principal, error)
 	return keys{}.APIKey(ctx, key)
 }
 
-// A request that appends costs its client nothing when it leaves at once, and the log an event for ever.
-func TestWhatAppendsDoesNotBeginWithoutItsClient(t *testing.T) {
+// A client that disconnects immediately must not cause a permanent event.
+func TestAnAppendingRequestDoesNotStartWithoutItsClient(t *testing.T) {
 	found := slowKeys{make(chan struct{}), make(chan struct{})}
 	began := make(chan struct{}, 1)
 	ended := make(chan web.Observation, 1)
@@ -120,8 +120,8 @@ func TestWhatAppendsDoesNotBeginWithoutItsClient(t *testing.T) {
 	require.NotContains(t, s.logs.String(), `"level":"ERROR"`)
 }
 
-// The provider of payments has much to say at times, and proves who it is.
-func TestWhatIsSignedIsNotHeldUp(t *testing.T) {
+// The payment provider's bursts of signed notices are not limited.
+func TestSignedRequestsAreNotLimited(t *testing.T) {
 	limiter, err := rates.New(rates.Limits{Address: 1})
 	require.NoError(t, err)
 	s := start(t, web.Config{

@@ -77,7 +77,7 @@ func TestRoutingIsAsRecorded(t *testing.T) {
 	require.Equal(t, strings.Split(string(want), "\n"), recorded)
 }
 
-// record returns the response to a request on one line, without what differs between two requests.
+// record returns the response to a request on one line, without fields that differ between requests.
 func (s *site) record(t *testing.T, method, target, headers string) string {
 	t.Helper()
 	if !strings.Contains(headers, "Host:") {

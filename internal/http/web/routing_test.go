@@ -17,7 +17,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/web"
 )
 
-// table has the paths of the interface that collide when the order is wrong.
+// table has paths of the interface that collide in a wrong order.
 var table = []string{
 	"GET /v1/ai/voice/{id}", "GET /v1/ai/voice/list", "GET /v1/ai/voice/{id}/preview", "POST /v1/ai/voice/precheck",
 	"POST /v1/ai/voice/{id}/preview/invalidate", "GET /auth/oauth/{provider}", "GET /auth/oauth/validate",
@@ -28,7 +28,7 @@ var table = []string{
 	"POST /v1/ai/speech/bytes", "GET /",
 }
 
-// named answers with the row that was hit.
+// named returns a route that replies with its row.
 func named(row string) web.Route {
 	method, path, _ := strings.Cut(row, " ")
 	handler := func(*web.Call, none) (web.Reply, error) { return web.Bytes("text/plain", []byte(row)), nil }
@@ -41,7 +41,7 @@ func named(row string) web.Route {
 	return web.Get(path, handler, web.Public())
 }
 
-// TestEveryRowIsReached walks the table in several orders: a literal path is never swallowed by a parameter.
+// TestEveryRowIsReached registers the table in several orders. A parameter never matches in place of a literal path.
 func TestEveryRowIsReached(t *testing.T) {
 	for round := range 4 {
 		rows := append([]string(nil), table...)
@@ -147,7 +147,7 @@ func TestTheAdminServerHasNoCORS(t *testing.T) {
 	require.Empty(t, a.Header.Get("Access-Control-Allow-Methods"))
 }
 
-// TestValuesSurviveTheRequest keeps what handlers were given, while the connection's buffers are used again.
+// TestValuesSurviveTheRequest keeps inputs of handlers while the connection's buffers are reused.
 func TestValuesSurviveTheRequest(t *testing.T) {
 	type in struct {
 		ID      string `path:"id"`
@@ -212,7 +212,7 @@ func TestAbsoluteRequestTargets(t *testing.T) {
 	require.Equal(t, 200, response.StatusCode)
 }
 
-// raw sends bytes and reads one response and what the connection gives after it.
+// raw sends bytes and reads one response and the rest of the connection.
 func (s *site) raw(t testing.TB, text string) (*http.Response, string) {
 	t.Helper()
 	return s.exchange(t, "GET", text)
@@ -286,7 +286,7 @@ func TestLimitsAndFiberAgreeOnTheRoute(t *testing.T) {
 		for _, method := range routedMethods {
 			want := s.RowFor(method, path+"?a=/b")
 			if method != "PURGE" && method != "QUERY" && method != "get" && want != fiberRow(method, path) {
-				t.Fatalf("%s %s: %q, and %q by Fiber", method, path, want, fiberRow(method, path)) // the others do not reach it
+				t.Fatalf("%s %s: %q, and %q by Fiber", method, path, want, fiberRow(method, path)) // others do not reach Fiber
 			}
 			if want != "" {
 				served++

@@ -18,8 +18,8 @@ import (
 	"github.com/recital-tts/recital/internal/http/web"
 )
 
-// goodCookie and the others are those of the only session; the others are to be replaced, the foreign one as that of a
-// page on another site.
+// goodCookie and the others are cookies of the only session. The others have to be replaced, the foreign one with the
+// attributes for a page on another site.
 const (
 	goodCookie    = "s-1.secret"
 	oldCookie     = "s-1.former"
@@ -28,7 +28,7 @@ const (
 
 var midnight = time.Date(2030, 1, 2, 0, 0, 0, 0, time.UTC)
 
-// browsers are the sessions that the tests' server knows.
+// browsers implements the sessions of the tests' server.
 type browsers struct {
 	mu   sync.Mutex
 	uses []web.SessionUse
@@ -59,7 +59,7 @@ func (b *browsers) lastUse() web.SessionUse {
 
 func who(c *web.Call, _ none) (web.Reply, error) { return web.JSON(c.Principal.Account), nil }
 
-// everyWay are routes of every kind of access.
+// everyWay returns routes with every kind of access.
 func everyWay() []web.Route {
 	return []web.Route{
 		web.Get("/read", who), web.Get("/change", who, web.ChangesState()), web.Get("/append", who, web.Appends()),
@@ -81,22 +81,22 @@ func TestACookieAdmits(t *testing.T) {
 		"to a read":                           {"/read", "", goodCookie, 200, `"acc-2"`},
 		"a key goes before it":                {"/read", goodKey, goodCookie, 200, `"acc-1"`},
 		"a key goes before a wrong one":       {"/read", goodKey, "wrong", 200, `"acc-1"`},
-		"a wrong key is not followed by it":   {"/read", "wrong", goodCookie, 401, "Invalid API key"},
+		"a wrong key is not ignored":          {"/read", "wrong", goodCookie, 401, "Invalid API key"},
 		"a key that cannot be looked up, too": {"/read", "key-while-down", goodCookie, 503, ""},
 		"not a wrong one":                     {"/read", "", "wrong", 401, "Invalid session"},
 		"not one that cannot be looked up":    {"/read", "", "s-1.down", 503, ""},
 		"not none": {"/read", "", "", 401,
 			"An API key is needed, in the header x-api-key, or a session, in the cookie svc-session"},
-		"not where keys alone do":     {"/key", "", goodCookie, 401, "An API key is needed, in the header x-api-key"},
-		"where it may":                {"/optional", "", goodCookie, 200, `"acc-2"`},
-		"a wrong one is nobody there": {"/optional", "", "wrong", 200, `""`},
-		"nobody is asked there":       {"/public", "", goodCookie, 200, `""`},
+		"not on routes for keys":       {"/key", "", goodCookie, 401, "An API key is needed, in the header x-api-key"},
+		"on optional routes":           {"/optional", "", goodCookie, 200, `"acc-2"`},
+		"a wrong one is ignored there": {"/optional", "", "wrong", 200, `""`},
+		"not used on public routes":    {"/public", "", goodCookie, 200, `""`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := s.ask("GET", c.path, "", "x-api-key", c.key, "Cookie", "theme=dark; svc-session="+c.cookie)
 			require.Equal(t, c.status, a.StatusCode)
 			require.Contains(t, a.body, c.body)
-			if c.key == "" && c.cookie == "wrong" { // it goes: the browser would show it for ever
+			if c.key == "" && c.cookie == "wrong" { // it is cleared, or the browser would send it forever
 				require.Len(t, a.Cookies(), 1)
 				require.Empty(t, a.Cookies()[0].Value)
 				return
@@ -110,7 +110,7 @@ func TestACookieAdmits(t *testing.T) {
 		"svc-session="+goodCookie+"; svc-session="+goodCookie).StatusCode)
 }
 
-// What changes something with a cookie must come from a page of the service, or of an allowed origin.
+// A change with a cookie must come from a page of the service or of an allowed origin.
 func TestACookieAloneChangesNothing(t *testing.T) {
 	s := start(t, web.Config{Sessions: &browsers{}, Origins: []string{friend}, Routes: everyWay()})
 	proofs := map[string]struct {
@@ -121,12 +121,12 @@ func TestACookieAloneChangesNothing(t *testing.T) {
 		"the same origin":             {[]string{"Sec-Fetch-Site", "same-origin"}, true},
 		"another subdomain":           {[]string{"Sec-Fetch-Site", "same-site"}, false},
 		"another site":                {[]string{"Sec-Fetch-Site", "cross-site"}, false},
-		"an address that was typed":   {[]string{"Sec-Fetch-Site", "none"}, false},
+		"an entered address":          {[]string{"Sec-Fetch-Site", "none"}, false},
 		"a friend":                    {[]string{"Origin", friend}, true},
 		"a friend on another site":    {[]string{"Origin", friend, "Sec-Fetch-Site", "cross-site"}, true},
 		"a friend over HTTP":          {[]string{"Origin", "http://app.example"}, false},
 		"a friend's other port":       {[]string{"Origin", friend + ":8443"}, false},
-		"who is called like a friend": {[]string{"Origin", friend + ".evil.example"}, false},
+		"a friend's name as a prefix": {[]string{"Origin", friend + ".evil.example"}, false},
 		"a stranger": {[]string{
 			"Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site",
 		}, false},
@@ -167,7 +167,7 @@ func TestTheServicesOwnOriginIsThatOfItsPublicAddress(t *testing.T) {
 	require.Equal(t, 403, write(s.url))
 }
 
-func TestWhatASessionIsUsedForIsKnown(t *testing.T) {
+func TestTheUseOfASessionIsPassedOn(t *testing.T) {
 	b := &browsers{}
 	routes := append(everyWay(), web.Get("/view", who, web.Reads(readmodel.AccountsView.View)))
 	s := start(t, web.Config{Sessions: b, Routes: routes})
@@ -202,7 +202,7 @@ func TestAnOldCookieIsReplaced(t *testing.T) {
 	}
 }
 
-func TestASocketTakesTheCookieOfAPageOfTheService(t *testing.T) {
+func TestASocketAcceptsTheCookieFromAPageOfTheService(t *testing.T) {
 	b := &browsers{}
 	s := start(t, web.Config{
 		Sessions: b, Origins: []string{friend}, Routes: []web.Route{web.Socket("/socket", authenticated, web.MaxBody(1000))},
@@ -213,13 +213,13 @@ func TestASocketTakesTheCookieOfAPageOfTheService(t *testing.T) {
 		code    int
 		says    string
 	}{
-		"of its own":           {[]string{"Origin", s.url}, " ", 0, "ready acc-2"},
-		"of a friend":          {[]string{"Origin", friend}, " ", 0, "ready acc-2"},
-		"as Firefox says it":   {[]string{"Sec-Fetch-Site", "same-origin", "Origin", s.url}, " ", 0, "ready acc-2"},
-		"not of a stranger":    {[]string{"Origin", "https://evil.example"}, " ", 1008, "pages of the service only"},
-		"not of nobody":        {nil, " ", 1008, "pages of the service only"},
-		"a key goes before it": {[]string{"Origin", "https://evil.example"}, goodKey + " ", 0, "ready acc-1"},
-		"a wrong key, too":     {[]string{"Origin", s.url}, "wrong ", 1008, "Invalid API key"},
+		"of its own":             {[]string{"Origin", s.url}, " ", 0, "ready acc-2"},
+		"of a friend":            {[]string{"Origin", friend}, " ", 0, "ready acc-2"},
+		"with Firefox's headers": {[]string{"Sec-Fetch-Site", "same-origin", "Origin", s.url}, " ", 0, "ready acc-2"},
+		"not of a stranger":      {[]string{"Origin", "https://evil.example"}, " ", 1008, "pages of the service only"},
+		"not without an origin":  {nil, " ", 1008, "pages of the service only"},
+		"a key goes before it":   {[]string{"Origin", "https://evil.example"}, goodKey + " ", 0, "ready acc-1"},
+		"a wrong key, too":       {[]string{"Origin", s.url}, "wrong ", 1008, "Invalid API key"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ws := s.dial(t, append(c.headers, "Cookie", "svc-session="+goodCookie)...)
@@ -234,7 +234,7 @@ func TestASocketTakesTheCookieOfAPageOfTheService(t *testing.T) {
 	require.Equal(t, web.SessionUse{KeepsOld: true}, b.lastUse())
 }
 
-func TestASessionThatEndsSaysSo(t *testing.T) {
+func TestAnEndedSessionIsReported(t *testing.T) {
 	r := &revocations{watched: map[string]func(){}, already: true}
 	s := start(t, web.Config{Sessions: &browsers{}, Revocations: r, Routes: []web.Route{
 		web.Get("/stream", func(*web.Call, none) (web.Reply, error) {
@@ -270,7 +270,7 @@ func TestScriptsOfAllowedOriginsMayUseTheSession(t *testing.T) {
 	}
 }
 
-func TestWrongCredentialsHaveARateThatLocksNobodyOut(t *testing.T) {
+func TestWrongCredentialsAreLimitedWithoutBlockingOthers(t *testing.T) {
 	limiter, err := rates.New(rates.Limits{Failures: 1})
 	require.NoError(t, err)
 	s := start(t, web.Config{
@@ -283,7 +283,7 @@ func TestWrongCredentialsHaveARateThatLocksNobodyOut(t *testing.T) {
 		require.Eventually(t, func() bool {
 			return s.ask("GET", "/read", "", append(wrong, "X-Forwarded-For", attacker)...).StatusCode == 429
 		}, patience, time.Microsecond)
-		// Nobody can empty the rate of another address, and the owner of a credential passes even from the same one.
+		// The rates of addresses are independent, and a valid credential passes even from the same address.
 		require.Equal(t, 401, s.ask("GET", "/read", "", append(wrong, "X-Forwarded-For", other)...).StatusCode)
 		require.Equal(t, 200, s.ask("GET", "/read", "", "x-api-key", goodKey, "X-Forwarded-For", attacker).StatusCode)
 		require.Equal(t, 200, s.ask("GET", "/read", "", "Cookie", "svc-session="+goodCookie, "X-Forwarded-For",
@@ -297,7 +297,7 @@ func TestWrongCredentialsHaveARateThatLocksNobodyOut(t *testing.T) {
 		return refused.StatusCode == 429
 	}, patience, time.Microsecond)
 	require.Equal(t, "1", refused.Header.Get("Retry-After"))
-	require.True(t, refused.Close, "the next attempt needs a connection of its own")
+	require.True(t, refused.Close, "the next attempt needs a new connection")
 	require.Contains(t, refused.body, "Too many wrong credentials from this address")
 	require.Eventually(t, func() bool {
 		ws := s.dial(t, "X-Forwarded-For", attacker)
@@ -308,7 +308,7 @@ func TestWrongCredentialsHaveARateThatLocksNobodyOut(t *testing.T) {
 	}, patience, time.Microsecond)
 }
 
-func TestBehindProxiesTheRightmostAddressThatIsNoneOfTheirsCounts(t *testing.T) {
+func TestBehindProxiesTheRightmostForeignAddressCounts(t *testing.T) {
 	address := func(c *web.Call, _ none) (web.Reply, error) { return web.JSON(c.RemoteIP() + " " + c.Country()), nil }
 	proxies := []netip.Prefix{
 		netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8"),
@@ -337,7 +337,7 @@ func TestBehindProxiesTheRightmostAddressThatIsNoneOfTheirsCounts(t *testing.T) 
 	for said, country := range map[string]string{"NL": "NL", "nl": "NL", "XX": "", "T1": "", "": "", "NLD": "", "<>": ""} {
 		require.Equal(t, `"127.0.0.1 `+country+`"`, behind.ask("GET", "/", "", "cf-ipcountry", said).body)
 	}
-	require.Equal(t, `"127.0.0.1 "`, open.ask("GET", "/", "", "cf-ipcountry", "NL").body, "who is no proxy says nothing")
+	require.Equal(t, `"127.0.0.1 "`, open.ask("GET", "/", "", "cf-ipcountry", "NL").body, "headers of other clients are ignored")
 	_, body := behind.raw(t, "GET / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 192.0.2.9\r\nX-Forwarded-For: "+
 		"192.0.2.1\r\n\r\n")
 	require.Equal(t, `"192.0.2.1 "`, body, "several lines are one list")
@@ -367,8 +367,8 @@ func TestAProxyMayHaveMoreConnectionsThanAnAddress(t *testing.T) {
 	}
 }
 
-// Nobody frames what the service answers, and browsers that have come over TLS come over TLS from then on.
-func TestWhatBrowsersMayDoWithAnyReply(t *testing.T) {
+// Replies cannot be framed, and browsers that have used TLS keep using it.
+func TestSecurityHeadersOfReplies(t *testing.T) {
 	for origin, transport := range map[string]string{
 		"https://recital.example": "max-age=31536000", "http://127.0.0.1:8080": "", "": "",
 	} {

@@ -32,7 +32,7 @@ func sockets(t testing.TB, limits web.Limits, handler web.SocketHandler, more ..
 	return start(t, cfg)
 }
 
-// echo answers every message with itself; "end" ends it.
+// echo returns every message, and ends at "end".
 func echo(_ context.Context, conn *web.Conn) error {
 	for {
 		message, err := conn.Read()
@@ -48,7 +48,7 @@ func echo(_ context.Context, conn *web.Conn) error {
 	}
 }
 
-// authenticated answers "ready" to a key and goes on as echo.
+// authenticated answers "ready" to a key and continues as echo.
 func authenticated(ctx context.Context, conn *web.Conn) error {
 	key, err := conn.Read()
 	if err != nil {
@@ -64,7 +64,7 @@ func authenticated(ctx context.Context, conn *web.Conn) error {
 	return echo(ctx, conn)
 }
 
-// dial opens a socket; headers come in pairs.
+// dial opens a socket with pairs of headers.
 func (s *site) dial(t testing.TB, headers ...string) *websocket.Conn {
 	t.Helper()
 	header := http.Header{}
@@ -80,7 +80,7 @@ func (s *site) dial(t testing.TB, headers ...string) *websocket.Conn {
 	return ws
 }
 
-// patience bounds what would otherwise wait for ever.
+// patience bounds waits that would otherwise last forever.
 const patience = time.Minute
 
 func say(t testing.TB, ws *websocket.Conn, message string) {
@@ -96,7 +96,7 @@ func hear(t testing.TB, ws *websocket.Conn) string {
 	return string(message)
 }
 
-// requireClosed reads on until the close frame.
+// requireClosed reads until the close frame and checks it.
 func requireClosed(t testing.TB, ws *websocket.Conn, code int, reason string) {
 	t.Helper()
 	require.NoError(t, ws.SetReadDeadline(time.Now().Add(patience)))
@@ -134,7 +134,7 @@ func TestASocketIsAConversation(t *testing.T) {
 	require.Contains(t, s.logs.String(), `"close_code":1000`)
 }
 
-func TestAMessageMayComeInFragments(t *testing.T) {
+func TestAMessageMayBeFragmented(t *testing.T) {
 	s := sockets(t, web.Limits{}, echo)
 	ws := s.dial(t)
 	writer, err := ws.NextWriter(websocket.TextMessage)
@@ -147,7 +147,7 @@ func TestAMessageMayComeInFragments(t *testing.T) {
 	require.Equal(t, strings.Repeat("x", 900), hear(t, ws))
 }
 
-func TestASocketTakesNoTwoDifferentKeys(t *testing.T) {
+func TestASocketRefusesTwoDifferentKeys(t *testing.T) {
 	s := sockets(t, web.Limits{}, authenticated)
 	keys := http.Header{"X-Api-Key": {goodKey, "other"}}
 	ws, _, err := (&websocket.Dialer{HandshakeTimeout: patience}).Dial("ws://"+s.addr+"/socket", keys)
@@ -193,7 +193,7 @@ func TestMessagesThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestHowAHandlerEndsIsHowTheSocketIsClosed(t *testing.T) {
+func TestTheHandlersResultClosesTheSocket(t *testing.T) {
 	for name, c := range map[string]struct {
 		end    func() error
 		last   string
@@ -242,7 +242,7 @@ func TestASocketAuthenticatesWithAKey(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ws := s.dial(t, "x-api-key", c.header, "Cookie", "svc-session="+goodKey)
-			say(t, ws, c.message+" ") // a cookie alone says nothing
+			say(t, ws, c.message+" ") // a cookie alone does not authenticate
 			if c.code != 0 {
 				requireClosed(t, ws, c.code, c.reason)
 				return
@@ -277,7 +277,7 @@ func TestTheSocketsOfAnAccountAreBounded(t *testing.T) {
 
 func TestAnIdleSocketIsClosed(t *testing.T) {
 	const short = 100 * time.Millisecond
-	t.Run("before it says who it is", func(t *testing.T) {
+	t.Run("before authentication", func(t *testing.T) {
 		s := sockets(t, web.Limits{ReadTimeout: short}, authenticated)
 		requireClosed(t, s.dial(t), 1008, "too long")
 	})
@@ -315,7 +315,7 @@ func TestTheLengthOfASocketIsBounded(t *testing.T) {
 	requireClosed(t, s.dial(t), 1008, "lasted too long")
 }
 
-// A client that is there but silent answers pings; one that does not is gone.
+// A silent client has to answer pings; otherwise the connection is closed.
 func TestPings(t *testing.T) {
 	const often = time.Second // the client has two of them to answer
 	ended := make(chan error, 1)
@@ -332,7 +332,7 @@ func TestPings(t *testing.T) {
 	require.Eventually(t, func() bool { return pings.Load() > 2 }, patience, time.Millisecond)
 	select {
 	case err := <-ended:
-		t.Fatalf("a client that answers was given up: %v", err)
+		t.Fatalf("a client that answers was disconnected: %v", err)
 	default:
 	}
 	say(t, lively, "bye")
@@ -353,7 +353,7 @@ func TestAClientsPingIsAnswered(t *testing.T) {
 	require.Equal(t, "are you there", <-pong)
 }
 
-func TestTheEndOfSomethingElseIsNotTheClients(t *testing.T) {
+func TestAnEOFInTheHandlerIsNotADisconnection(t *testing.T) {
 	s := sockets(t, web.Limits{}, func(context.Context, *web.Conn) error { return fmt.Errorf("encoding: %w", io.EOF) })
 	ws := s.dial(t)
 	_, _, err := ws.ReadMessage()
@@ -385,13 +385,13 @@ func TestTheEndOfTheClientEndsTheHandler(t *testing.T) {
 			})
 			c.leave(s.dial(t))
 			require.ErrorContains(t, <-ended, c.want)
-			require.NoError(t, s.Drain(t.Context()), "nothing is left of it")
+			require.NoError(t, s.Drain(t.Context()), "the socket still counts")
 			require.NotContains(t, s.logs.String(), "socket failed")
 		})
 	}
 }
 
-func TestAClientThatGoesBeforeTheConversationLeavesNothingBehind(t *testing.T) {
+func TestAnEarlyDisconnectionLeavesNothingBehind(t *testing.T) {
 	s := sockets(t, web.Limits{}, echo)
 	for range 50 {
 		conn, err := net.Dial("tcp", s.addr)
@@ -407,12 +407,12 @@ func TestAClientThatGoesBeforeTheConversationLeavesNothingBehind(t *testing.T) {
 	require.NoError(t, s.Drain(ctx))
 }
 
-// revocations is one that tests command.
+// revocations implements web.Revocations for tests.
 type revocations struct {
 	mu      sync.Mutex
 	watched map[string]func()
 	stopped int
-	already bool // revoked before anybody watches
+	already bool // revoked before a watch
 }
 
 // end revokes a key.
@@ -423,7 +423,7 @@ func (r *revocations) end(key string) {
 	revoked()
 }
 
-// isLeftAlone reports whether somebody has watched and nobody does.
+// isLeftAlone reports whether there was a watch and there is none now.
 func (r *revocations) isLeftAlone() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -459,7 +459,7 @@ func TestARevokedKeyEndsItsSockets(t *testing.T) {
 	require.Eventually(t, r.isLeftAlone, patience, time.Millisecond)
 }
 
-func TestDrainTellsTheSockets(t *testing.T) {
+func TestDrainNotifiesTheSockets(t *testing.T) {
 	entered := make(chan struct{})
 	s := sockets(t, web.Limits{}, func(ctx context.Context, conn *web.Conn) error {
 		close(entered)
@@ -485,7 +485,7 @@ func TestDrainTellsTheSockets(t *testing.T) {
 	require.Equal(t, 503, response.StatusCode)
 }
 
-func TestShutdownCutsSocketsThatGoOn(t *testing.T) {
+func TestShutdownCutsRunningSockets(t *testing.T) {
 	ended := make(chan error, 1)
 	s := sockets(t, web.Limits{}, func(ctx context.Context, _ *web.Conn) error {
 		<-ctx.Done()
@@ -501,7 +501,7 @@ func TestShutdownCutsSocketsThatGoOn(t *testing.T) {
 	require.Error(t, err)
 }
 
-// thirsty opens a socket that reads nothing and whose machine takes little ahead.
+// thirsty opens a socket that is not read and has small buffers.
 func (s *site) thirsty(t *testing.T) *websocket.Conn {
 	t.Helper()
 	dialer := net.Dialer{Control: func(_, _ string, c syscall.RawConn) error {
@@ -516,7 +516,7 @@ func (s *site) thirsty(t *testing.T) *websocket.Conn {
 	return ws
 }
 
-func TestASlowReaderHoldsTheHandlerBack(t *testing.T) {
+func TestASlowReaderBlocksTheHandler(t *testing.T) {
 	const messages, size = 1000, 32 << 10
 	var written atomic.Int64
 	s := sockets(t, web.Limits{}, func(_ context.Context, conn *web.Conn) error {
@@ -532,7 +532,7 @@ func TestASlowReaderHoldsTheHandlerBack(t *testing.T) {
 	stuck := int64(-1)
 	require.Eventually(t, func() bool { now := written.Load(); still := now == stuck; stuck = now; return still },
 		patience, 200*time.Millisecond)
-	require.Less(t, stuck, int64(messages/2), "what is not read is not produced")
+	require.Less(t, stuck, int64(messages/2), "the handler is not blocked")
 	for range messages {
 		require.Len(t, hear(t, ws), size)
 	}

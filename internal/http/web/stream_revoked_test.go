@@ -13,7 +13,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/web"
 )
 
-// streamingTo serves a stream to those who have a key.
+// streamingTo serves a stream to clients with a key.
 func streamingTo(t *testing.T, r web.Revocations, write web.StreamWriter) *site {
 	t.Helper()
 	return start(t, web.Config{Limits: web.Limits{WriteTimeout: time.Hour}, Revocations: r, Routes: []web.Route{
@@ -31,7 +31,7 @@ func TestARevokedKeyEndsItsStreams(t *testing.T) {
 				return err
 			}
 			<-ctx.Done()
-			return nil // even where the writer does not say so
+			return nil // even if the writer returns no error
 		},
 		"that write": func(_ context.Context, w io.Writer) error {
 			for {
@@ -62,7 +62,7 @@ func TestARevokedKeyEndsItsStreams(t *testing.T) {
 			// when its key is revoked
 			r.end("key…")
 
-			// then the writer learns why, the client sees that the body is not whole, and nobody calls it a fault
+			// then the writer gets the reason, the client sees that the body is incomplete, and no error is logged
 			require.ErrorContains(t, <-ended, "The API key was revoked")
 			all, _ := io.ReadAll(reader) // a reset, or the end
 			require.True(t, strings.HasPrefix(string(all), "HTTP/1.1 200 OK"))
@@ -75,7 +75,7 @@ func TestARevokedKeyEndsItsStreams(t *testing.T) {
 	}
 }
 
-func TestARevokedKeyEndsAStreamThatNobodyTakes(t *testing.T) {
+func TestARevokedKeyEndsAnUnreadStream(t *testing.T) {
 	r := &revocations{watched: map[string]func(){}}
 	ended := make(chan error, 1)
 	s := streamingTo(t, r, func(_ context.Context, w io.Writer) error {
@@ -97,7 +97,7 @@ func TestARevokedKeyEndsAStreamThatNobodyTakes(t *testing.T) {
 	require.Error(t, <-ended)
 }
 
-func TestAKeyThatIsRevokedBeforeItsStreamBeginsIsRefused(t *testing.T) {
+func TestAKeyThatIsRevokedBeforeItsStreamIsRefused(t *testing.T) {
 	r := &revocations{watched: map[string]func(){}, already: true}
 	s := streamingTo(t, r, func(context.Context, io.Writer) error {
 		t.Error("the writer ran")
@@ -118,5 +118,5 @@ func TestAStreamThatHasEndedIsNotWatched(t *testing.T) {
 	require.Equal(t, "audio", s.ask("GET", "/stream", "", "x-api-key", goodKey).body)
 	require.Eventually(t, r.isLeftAlone, patience, time.Millisecond)
 	require.Equal(t, 200, s.ask("GET", "/ok", "", "x-api-key", goodKey).StatusCode)
-	require.Equal(t, 1, r.stopped, "an answer that is no stream is not watched")
+	require.Equal(t, 1, r.stopped, "only streams are watched")
 }

@@ -65,10 +65,10 @@ func TestTheHeadArrivesBeforeTheFirstChunk(t *testing.T) {
 	close(release)
 	body, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
-	require.Empty(t, body, "a stream that writes nothing ends well")
+	require.Empty(t, body, "an empty stream ends cleanly")
 }
 
-func TestEveryWriteIsAChunkOfItsOwn(t *testing.T) {
+func TestEveryWriteIsAChunk(t *testing.T) {
 	large := strings.Repeat("x", 100_000)
 	s := streaming(t, web.Limits{}, func(_ context.Context, w io.Writer) error {
 		for _, piece := range []string{"a", "", "bc", large} {
@@ -112,18 +112,18 @@ func TestABrokenStreamIsCut(t *testing.T) {
 			require.Eventually(t, func() bool { return strings.Contains(s.logs.String(), `"aborted":true`) }, patience,
 				time.Millisecond)
 			require.NotContains(t, s.logs.String(), "text of bob")
-			require.Equal(t, 200, s.ask("GET", "/ok", "").StatusCode, "the server lives on")
+			require.Equal(t, 200, s.ask("GET", "/ok", "").StatusCode, "the server keeps serving")
 		})
 	}
 }
 
-func TestAWriterEndsWhenItsClientHasGone(t *testing.T) {
+func TestAWriterEndsWhenItsClientDisconnects(t *testing.T) {
 	ended := make(chan error, 1)
 	s := streaming(t, web.Limits{}, func(ctx context.Context, w io.Writer) error {
 		if _, err := io.WriteString(w, "audio"); err != nil {
 			return err
 		}
-		<-ctx.Done() // nothing is written while the client leaves
+		<-ctx.Done() // without a write during the disconnection
 		_, err := io.WriteString(w, "more")
 		ended <- err
 		return err
@@ -136,7 +136,7 @@ func TestAWriterEndsWhenItsClientHasGone(t *testing.T) {
 	require.ErrorContains(t, <-ended, "client has gone")
 	require.Eventually(t, func() bool { return strings.Contains(s.logs.String(), `"status":499`) }, patience,
 		time.Millisecond)
-	require.NotContains(t, s.logs.String(), "stream cut", "a client may leave; that is no failure of ours")
+	require.NotContains(t, s.logs.String(), "stream cut", "a disconnection is not a failure")
 }
 
 func TestAStalledReaderIsCut(t *testing.T) {
@@ -157,8 +157,8 @@ func TestAStalledReaderIsCut(t *testing.T) {
 	defer conn.Close()
 	_, err = io.WriteString(conn, "GET /stream HTTP/1.1\r\nHost: x\r\n\r\n")
 	require.NoError(t, err)
-	require.Error(t, <-ended, "the writer is blocked by the reader, and then told")
-	require.Less(t, written.Load(), int64(64<<20), "what is not read is not produced without bound")
+	require.Error(t, <-ended, "the writer gets no error")
+	require.Less(t, written.Load(), int64(64<<20), "the writer is not blocked")
 }
 
 func TestAStreamMayLastLongerThanTheHandlersDeadline(t *testing.T) {
@@ -210,7 +210,7 @@ func TestHeadDoesNotStartAStream(t *testing.T) {
 	require.True(t, strings.HasPrefix(head, "HTTP/1.1 200 OK\r\n"))
 	require.Contains(t, head, "Content-Type: audio/mpeg")
 	require.True(t, strings.HasPrefix(next, "HTTP/1.1 200 OK\r\n"),
-		"nothing stands between the head and the next answer: %q", next)
+		"bytes between the head and the next reply: %q", next)
 	require.False(t, started.Load())
 }
 
@@ -222,7 +222,7 @@ func TestAWriterCannotBeUsedAfterItsEnd(t *testing.T) {
 	require.ErrorIs(t, err, io.ErrClosedPipe)
 }
 
-func TestWhatTheHandlerStartedGoesOnInTheStream(t *testing.T) {
+func TestTheHandlersWorkContinuesInTheStream(t *testing.T) {
 	s := start(t, web.Config{Routes: []web.Route{
 		web.Get("/stream", func(c *web.Call, _ none) (web.Reply, error) {
 			started, cancel := context.WithCancel(c)
@@ -296,7 +296,7 @@ func TestShutdownWaitsForStreams(t *testing.T) {
 		_, err := io.WriteString(w, "whole")
 		return err
 	})
-	silent, err := net.Dial("tcp", s.addr) // a connection without a request holds nothing up
+	silent, err := net.Dial("tcp", s.addr) // a connection without a request does not delay the shutdown
 	require.NoError(t, err)
 	defer silent.Close()
 	body := make(chan string, 1)
@@ -349,11 +349,11 @@ func TestShutdownCutsWhatRemains(t *testing.T) {
 	require.ErrorIs(t, s.Shutdown(short), context.DeadlineExceeded)
 	require.ErrorContains(t, <-ended, "shutting down")
 	_, err = io.ReadAll(response.Body)
-	require.Error(t, err, "the client sees that the body is not whole")
+	require.Error(t, err, "the client sees that the body is incomplete")
 	require.NoError(t, s.Shutdown(context.Background()), "a second time is harmless")
 }
 
-// Clients of such a stream go on elsewhere, so the end of the service does not wait for one that has no end.
+// Clients resume such an endless stream elsewhere, so a drain does not wait for it.
 func TestAStreamThatIsResumedIsCutByADrain(t *testing.T) {
 	entered := make(chan struct{})
 	s := start(t, web.Config{Routes: []web.Route{
@@ -373,6 +373,6 @@ func TestAStreamThatIsResumedIsCutByADrain(t *testing.T) {
 	require.NoError(t, s.Drain(t.Context()))
 	body, err := io.ReadAll(response.Body)
 	require.Equal(t, "first", string(body))
-	require.ErrorIs(t, err, io.ErrUnexpectedEOF, "the client sees that it is not whole")
-	require.NotContains(t, s.logs.String(), "stream cut", "that is no failure")
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF, "the client sees that it is incomplete")
+	require.NotContains(t, s.logs.String(), "stream cut", "that is not a failure")
 }

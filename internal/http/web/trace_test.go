@@ -42,7 +42,7 @@ func TestOnlyTheHeaderOfATrustedProxyContinuesATrace(t *testing.T) {
 			}
 			require.NoError(t, exporter.Close())
 
-			// then what was matched and is no check has a span, by its route and with the id of the request
+			// then a matched route that is not a check has a span with its route and the request's id
 			spans := receiver.Spans()
 			require.Len(t, spans, 1)
 			require.Equal(t, "GET /asked/{id}", spans[0].Name)

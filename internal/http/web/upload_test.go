@@ -29,10 +29,10 @@ type uploadIn struct {
 	Files []web.File `body:"files" alias:"files[],file"`
 }
 
-// received is what a route has got.
+// received is the input of a route.
 type received struct {
 	Name    string   `json:"name"`
-	Files   []string `json:"files"` // name, type, size and whether the hash is right
+	Files   []string `json:"files"` // name, type, size and whether the hash is correct
 	Content string   `json:"content"`
 }
 
@@ -53,7 +53,7 @@ func receive(call *web.Call, in uploadIn) (web.Reply, error) {
 	return web.JSON(got), nil
 }
 
-// uploadSite is a server with a route for uploads of up to 100 MiB, and room for 1 GiB.
+// uploadSite is a server with a route for uploads of up to 100 MiB, and space for 1 GiB.
 type uploadSite struct {
 	*site
 	spool *spool.Spool
@@ -76,7 +76,7 @@ func takingUploads(t testing.TB, cfg web.Config) *uploadSite {
 	return u
 }
 
-// requireNothingHeld requires that all that uploads have claimed is free, and that no file has a name.
+// requireNothingHeld checks that uploads have released all space, and that no file has a name.
 func (u *uploadSite) requireNothingHeld() {
 	u.t.Helper()
 	require.Eventually(u.t, func() bool { return u.spool.Claimed() == 0 }, time.Minute, time.Millisecond)
@@ -89,7 +89,7 @@ type formPart struct {
 	name, file, content string
 }
 
-// formOf is a multipart body with the boundary "b".
+// formOf returns a multipart body with the boundary "b".
 func formOf(parts ...formPart) string {
 	var body strings.Builder
 	w := multipart.NewWriter(&body)
@@ -106,7 +106,7 @@ func formOf(parts ...formPart) string {
 	return body.String()
 }
 
-// uploadHead announces a form of so many bytes.
+// uploadHead returns the head of a request with a form of the given length.
 func uploadHead(length int, more ...string) string {
 	return fmt.Sprintf("POST /upload HTTP/1.1\r\nHost: x\r\nX-API-Key: %s\r\nContent-Type: multipart/form-data; "+
 		"boundary=b\r\nContent-Length: %d\r\n%s\r\n",
@@ -150,11 +150,11 @@ func TestUploadsArriveWhole(t *testing.T) {
 	announced := s.from("127.0.0.1").ask(uploadHead(len(small), "Idempotency-Key: k") + small)
 	chunked := strings.Replace(uploadHead(0, "Idempotency-Key: k"), "Content-Length: 0", "Transfer-Encoding: chunked", 1) +
 		fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(small), small)
-	require.Equal(t, bodyOf(t, announced), bodyOf(t, s.from("127.0.0.1").ask(chunked)), "a form in memory means the same")
+	require.Equal(t, bodyOf(t, announced), bodyOf(t, s.from("127.0.0.1").ask(chunked)), "a form in memory is read alike")
 }
 
-// A stranger's body is not read, nor is there room for it.
-func TestUploadsAreForThoseWhoAreKnown(t *testing.T) {
+// The body of an unauthenticated request is not read, and no space is claimed for it.
+func TestUploadsNeedAuthentication(t *testing.T) {
 	s := takingUploads(t, web.Config{})
 	for _, key := range []string{"", "X-API-Key: wrong\r\n", "X-API-Key: key-while-down\r\n"} {
 		for _, more := range []string{"", "Expect: 100-continue\r\n"} {
@@ -167,7 +167,7 @@ func TestUploadsAreForThoseWhoAreKnown(t *testing.T) {
 			require.Zero(t, s.spool.Claimed())
 		}
 	}
-	// one who sends all of it first has the answer, too
+	// a client that sends the whole body first gets the reply, too
 	p := s.from("127.0.0.1")
 	sent := make(chan error, 1)
 	go func() {
@@ -177,7 +177,7 @@ func TestUploadsAreForThoseWhoAreKnown(t *testing.T) {
 	require.NoError(t, <-sent)
 	require.Equal(t, 401, p.reply().StatusCode)
 
-	// and one who is known and asks is told to go on
+	// and an authenticated client that asks gets 100
 	form := formOf(formPart{"files", "a.wav", "RIFF"})
 	p = s.from("127.0.0.1")
 	require.Equal(t, 100, p.ask(uploadHead(len(form), "Expect: 100-continue")).StatusCode)
@@ -187,7 +187,7 @@ func TestUploadsAreForThoseWhoAreKnown(t *testing.T) {
 	require.Equal(t, 405, s.ask("HEAD", "/upload", "").StatusCode)
 }
 
-func TestWhatFollowsAnUploadIsNoRequest(t *testing.T) {
+func TestBytesAfterAnUploadAreNotARequest(t *testing.T) {
 	s := takingUploads(t, web.Config{})
 	form := formOf(formPart{"files", "a.wav", "RIFF"})
 	for name, more := range map[string]string{
@@ -209,7 +209,7 @@ func TestWhatFollowsAnUploadIsNoRequest(t *testing.T) {
 	require.Len(t, s.seen, 2)
 }
 
-// Each case is sent as far as it says, and answered without waiting for what was announced.
+// Each case is answered without waiting for the announced bytes.
 func TestHostileUploads(t *testing.T) {
 	s := takingUploads(t, web.Config{})
 	const announced = 90 * mib
@@ -250,7 +250,7 @@ func TestHostileUploads(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := s.from("127.0.0.1")
-			go func() { _, _ = io.WriteString(p, c.request) }() // it may be cut
+			go func() { _, _ = io.WriteString(p, c.request) }() // the connection may be closed
 			response := p.reply()
 			require.NotNil(t, response)
 			body := bodyOf(t, response)
@@ -263,7 +263,7 @@ func TestHostileUploads(t *testing.T) {
 	require.NotContains(t, s.logs.String(), `"level":"ERROR"`)
 }
 
-// Many uploads of one client, of which nothing comes, leave room for others, and those who are served are not hurt.
+// Many stalled uploads of one client leave space for others, and do not disturb running uploads.
 func TestUploadsHaveABudget(t *testing.T) {
 	wait := func(*web.Call, uploadIn) (web.Reply, error) { return web.Reply{}, nil }
 	form := formOf(formPart{"files", "a.wav", strings.Repeat("x", 60*mib)})
@@ -284,7 +284,7 @@ func TestUploadsHaveABudget(t *testing.T) {
 			s := takingUploads(t, web.Config{
 				Limits: c.limits, Routes: []web.Route{web.Post("/wait", wait, web.Uploads(100*mib))},
 			})
-			// given as many uploads as there is room for, a half of the first of which has come
+			// given the maximum number of uploads, with a half of the first received
 			var open []*peer
 			for i := range c.fit {
 				p := s.from(c.from(i))
@@ -294,15 +294,15 @@ func TestUploadsHaveABudget(t *testing.T) {
 			open[0].send(form[:len(form)/2])
 			left, err := os.ReadDir(s.dir)
 			require.NoError(t, err)
-			require.Empty(t, left, "what ends now leaves nothing")
-			// when more come, then they are refused
+			require.Empty(t, left, "files without content")
+			// when there are more, then they are refused
 			for i := range 20 {
 				response := s.from(c.from(c.fit + i)).ask(uploadHead(len(form)))
 				require.NotNil(t, response)
 				require.Equal(t, c.status, response.StatusCode)
 				require.Equal(t, "5", response.Header.Get("Retry-After"))
 			}
-			// and the one that was let in is served
+			// and the first one is served
 			open[0].send(form[len(form)/2:])
 			response := open[0].reply()
 			require.Equal(t, 200, response.StatusCode)
@@ -312,12 +312,12 @@ func TestUploadsHaveABudget(t *testing.T) {
 			}
 			s.requireNothingHeld()
 			again := s.from(c.from(0)).ask(uploadHead(len(form), "Expect: 100-continue"))
-			require.Equal(t, 100, again.StatusCode, "there is room again")
+			require.Equal(t, 100, again.StatusCode, "there is no space again")
 		})
 	}
 }
 
-func TestAnUploadThatIsCutGivesAllBack(t *testing.T) {
+func TestAnInterruptedUploadReleasesItsSpace(t *testing.T) {
 	s := takingUploads(t, web.Config{})
 	form := formOf(formPart{"files", "a.wav", strings.Repeat("x", 4*mib)})
 	for sent := 0; sent < len(form); sent += 1 + len(form)/10 {
@@ -387,8 +387,8 @@ func TestAHandlerOfUploadsThatPanics(t *testing.T) {
 	s.from("127.0.0.1").requireOK(askOK)
 }
 
-// An upload's client that leaves while its handler runs ends the call, and what the handler returns has no reader.
-func TestAnUploadsClientLeavesTheHandler(t *testing.T) {
+// If an upload's client disconnects while the handler runs, the call ends, and the handler's result is dropped.
+func TestADisconnectionDuringAnUploadEndsTheCall(t *testing.T) {
 	entered := make(chan struct{})
 	s := takingUploads(t, web.Config{Routes: []web.Route{
 		web.Post("/slow", func(call *web.Call, _ uploadIn) (web.Reply, error) {
@@ -406,7 +406,7 @@ func TestAnUploadsClientLeavesTheHandler(t *testing.T) {
 	s.requireNothingHeld()
 }
 
-func TestRoutesForUploadsThatNobodyCouldUse(t *testing.T) {
+func TestUnusableRoutesForUploads(t *testing.T) {
 	files, err := spool.Open(spool.Config{Dir: filepath.Join(t.TempDir(), "uploads"), Budget: mib, MaxFile: mib})
 	require.NoError(t, err)
 	for name, c := range map[string]struct {

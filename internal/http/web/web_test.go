@@ -23,8 +23,8 @@ import (
 	"github.com/recital-tts/recital/internal/http/web"
 )
 
-// TestMain looks for goroutines that were left behind. Two of fasthttp are none of ours: the clock for Date headers
-// lives as long as the process, and the cleaner of a stopped worker pool sleeps up to ten seconds before it ends.
+// TestMain checks for leaked goroutines. Two of fasthttp are ignored: the clock for Date headers, which runs until the
+// end of the process, and the cleaner of a stopped worker pool, which sleeps for up to ten seconds before it ends.
 func TestMain(m *testing.M) {
 	if addr := os.Getenv("HOLD_ADDR"); addr != "" {
 		clients, err := strconv.Atoi(os.Getenv("HOLD_CLIENTS"))
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"))
 }
 
-// goodKey is the key that the tests' authenticator knows.
+// goodKey is the key that the tests' authenticator accepts.
 const goodKey = "key-of-acc-1"
 
 type keys struct{}
@@ -111,7 +111,7 @@ func start(t testing.TB, cfg web.Config) *site {
 	return s
 }
 
-// answered is a response, read to its end.
+// answered is a completely read response.
 type answered struct {
 	*http.Response
 	body string
@@ -124,7 +124,7 @@ func (a answered) json(t testing.TB) map[string]any {
 	return value
 }
 
-// ask sends a request; headers come in pairs.
+// ask sends a request with pairs of headers.
 func (s *site) ask(method, path, body string, headers ...string) answered {
 	s.t.Helper()
 	var reader io.Reader

@@ -21,7 +21,7 @@ import (
 
 const memory = 256 << 20
 
-// asConfined as the first argument makes this test binary a confined process, which tries what the second one names.
+// asConfined as the first argument makes this test binary a confined process that tries the action named by the second.
 const asConfined = "try-confined"
 
 func TestMain(m *testing.M) {
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// forbidden are what a confined process must not be able to do.
+// forbidden returns actions that a confined process must not be able to perform.
 func forbidden() map[string]func() error {
 	return map[string]func() error{
 		"open a file":       func() error { _, err := os.Open("/etc/passwd"); return err },
@@ -65,7 +65,7 @@ func call(number uintptr, first uintptr) error {
 	return nil
 }
 
-// denied returns nil for a refusal by the other side, which was reached.
+// denied returns nil if the other side refused the connection, since it was reached then.
 func denied(err error) error {
 	if errors.Is(err, unix.ECONNREFUSED) {
 		return nil
@@ -73,7 +73,7 @@ func denied(err error) error {
 	return err
 }
 
-// try returns 0 where an attempt was refused, and 10 where it was not.
+// try returns 0 if the action was refused, and 10 if not.
 func try(what string) int {
 	if err := confine.Process(confine.Limits{Memory: memory, CPUSeconds: 1}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -93,7 +93,7 @@ func try(what string) int {
 	return 0
 }
 
-// work does what a Go program does: it starts threads, collects garbage and writes to what was open.
+// work does things that any Go program does: it starts threads, collects garbage and writes to open files.
 func work() int {
 	var threads sync.WaitGroup
 	for range 4 {
@@ -122,7 +122,7 @@ func TestAConfinedProcessCannotDoHarm(t *testing.T) {
 	}
 }
 
-// Without confinement each of these succeeds, or the test above would prove nothing.
+// Without confinement each of these actions succeeds; otherwise the test above would prove nothing.
 func TestAnUnconfinedProcessCan(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, name := range []string{
@@ -142,7 +142,7 @@ func TestAConfinedProcessWorks(t *testing.T) {
 	require.Equal(t, "worked\n", string(output))
 }
 
-func TestAConfinedProcessEndsWithItsTime(t *testing.T) {
+func TestAConfinedProcessEndsAtItsCPULimit(t *testing.T) {
 	var exit *exec.ExitError
 	require.ErrorAs(t, confined("spin").Run(), &exit)
 	require.True(t, exit.Sys().(syscall.WaitStatus).Signaled(), "%v", exit)

@@ -10,7 +10,7 @@ import (
 
 func TestARunningRecitaldIsFound(t *testing.T) {
 	dir := t.TempDir()
-	require.Zero(t, datafolder.Find(dir), "no folder of a recitald")
+	require.Zero(t, datafolder.Find(dir), "not the folder of a recitald")
 
 	f := open(t, dir)
 	require.Zero(t, datafolder.Find(dir), "it does not serve yet")

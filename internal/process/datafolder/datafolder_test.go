@@ -14,7 +14,7 @@ import (
 	"github.com/recital-tts/recital/internal/process/datafolder"
 )
 
-func TestAFolderIsMadeSoThatOthersPassThrough(t *testing.T) {
+func TestOtherUsersMayPassThroughTheFolder(t *testing.T) {
 	before := syscall.Umask(0o022)
 	t.Cleanup(func() { syscall.Umask(before) })
 	t.Chdir(t.TempDir())
@@ -34,17 +34,17 @@ func TestAFolderHasOneUser(t *testing.T) {
 	f := open(t, t.TempDir())
 	require.NoError(t, os.WriteFile(f.Path(".new-1"), nil, 0o600))
 
-	// when another one opens it, then that is refused with a readable error, and touches nothing
+	// when another recitald opens it, then it gets a readable error, and nothing is touched
 	_, err := datafolder.Open(f.Dir())
 	require.EqualError(t, err, "another recitald works in "+f.Dir()+"; stop it, or give this one a folder "+
 		"of its own with --data-dir")
 	assert.FileExists(t, f.Path(".new-1"))
 
-	// and it succeeds once the first one has closed it
+	// and it succeeds after the first one has closed the folder
 	assert.NoFileExists(t, reopen(t, f).Path(".new-1"))
 }
 
-// A process that starts children has its descriptors duplicated for a moment.
+// A child that is being started has duplicates of its parent's descriptors for a moment.
 func TestAClosedFolderIsFreeWhileAChildStarts(t *testing.T) {
 	f, err := datafolder.Open(t.TempDir())
 	require.NoError(t, err)
@@ -55,15 +55,15 @@ func TestAClosedFolderIsFreeWhileAChildStarts(t *testing.T) {
 	open(t, f.Dir())
 }
 
-func TestAFolderThatCannotBeOne(t *testing.T) {
+func TestAFileInPlaceOfTheFolderIsRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	_, err := datafolder.Open(file)
 	require.ErrorContains(t, err, "not a directory")
 }
 
-// The system takes a moment to tear a killed recitald down: a restart straight after that waits for the lock.
-func TestAStartWaitsForTheLockOfOneThatEnds(t *testing.T) {
+// The system needs a moment to clean up after a killed recitald: an immediate restart waits for the lock.
+func TestAStartWaitsForTheLockOfAnEndingProcess(t *testing.T) {
 	f, err := datafolder.Open(t.TempDir())
 	require.NoError(t, err)
 	ended := make(chan error, 1)

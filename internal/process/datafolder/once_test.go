@@ -15,7 +15,7 @@ import (
 	"github.com/recital-tts/recital/internal/process/datafolder"
 )
 
-// open is one start, in a folder that no other one has locked.
+// open opens an unlocked folder, like a start.
 func open(t *testing.T, dir string) *datafolder.Folder {
 	t.Helper()
 	f, err := datafolder.Open(dir)
@@ -24,7 +24,7 @@ func open(t *testing.T, dir string) *datafolder.Folder {
 	return f
 }
 
-// reopen is the next start.
+// reopen closes a folder and opens it again, like the next start.
 func reopen(t *testing.T, f *datafolder.Folder) *datafolder.Folder {
 	t.Helper()
 	require.NoError(t, f.Close())
@@ -54,7 +54,7 @@ func TestAFileIsMadeOnceForItsOwnerOnly(t *testing.T) {
 	assert.Equal(t, []string{"token"}, names(t, f.Dir()))
 }
 
-// A crash before the link leaves part of a temporary file, one after it the complete file with a second name.
+// A crash before the link leaves part of a temporary file; one after it leaves the complete file with a second name.
 func TestAFileIsWholeAfterACrash(t *testing.T) {
 	t.Run("before it was in place", func(t *testing.T) {
 		dir := t.TempDir()
@@ -75,7 +75,7 @@ func TestAFileIsWholeAfterACrash(t *testing.T) {
 		assert.Equal(t, "first", made)
 		assert.Equal(t, []string{"token"}, names(t, dir))
 	})
-	t.Run("of what makes the content", func(t *testing.T) {
+	t.Run("while making the content", func(t *testing.T) {
 		f := open(t, t.TempDir())
 		_, err := f.FileOnce("token", func() (string, error) { return "", errors.New("no randomness") })
 		require.ErrorContains(t, err, "making token: no randomness")
@@ -83,14 +83,14 @@ func TestAFileIsWholeAfterACrash(t *testing.T) {
 	})
 }
 
-// The lock admits one start at a time; a file is complete without it, too.
+// The lock permits one start at a time, but files are complete even without it.
 func TestTheFirstOfManyWins(t *testing.T) {
 	const starts = 16
 	f := open(t, t.TempDir())
 	var group sync.WaitGroup
 	got := make([]string, starts)
 	errs := make([]error, starts)
-	var missing sync.WaitGroup // all find the file missing before the first of them writes it
+	var missing sync.WaitGroup // all find the file missing before the first one writes it
 	missing.Add(starts)
 	for i := range starts {
 		group.Go(func() {

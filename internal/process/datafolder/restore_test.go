@@ -21,7 +21,7 @@ func TestAFolderIsNotUsedBeforeItsRestoreIsComplete(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, f.Close())
 
-	// then no recitald starts there, and no other backup is mixed in
+	// then no recitald starts there, and no other backup can be restored there
 	_, err = datafolder.Open(dir)
 	require.ErrorContains(t, err, "repeat recitalctl restore")
 	_, err = begin("b2")
@@ -41,7 +41,7 @@ func TestAFolderIsNotUsedBeforeItsRestoreIsComplete(t *testing.T) {
 	require.ErrorContains(t, err, "is not empty")
 }
 
-func TestAFileThatComesInPiecesIsTakenUpOnce(t *testing.T) {
+func TestAFileThatComesInPiecesIsImportedOnce(t *testing.T) {
 	f, err := datafolder.Open(t.TempDir())
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = f.Close() })
@@ -65,7 +65,7 @@ func TestAFileThatComesInPiecesIsTakenUpOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode())
 
-	// what fails is tried again, and what succeeded is gone
+	// after a failure it can be imported again, after a success it is gone
 	failed := errors.New("the log is away")
 	_, err = in.Take(func(io.Reader) error { return failed })
 	require.ErrorIs(t, err, failed)

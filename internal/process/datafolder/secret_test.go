@@ -33,13 +33,13 @@ func TestAConfiguredKeyIsReadAndNeverWritten(t *testing.T) {
 		content string // "-" means that there is no file
 		says    []string
 	}{
-		"digits":          {digits + "\n", nil},
-		"capital digits":  {strings.ToUpper(digits), nil},
-		"no file":         {"-", []string{"reading the signing-key", "no such file"}},
-		"an empty file":   {"", []string{"holds no key", "64 hex digits"}},
-		"a short one":     {digits[:32], []string{"holds no key", "openssl rand -hex 32"}},
-		"a long one":      {digits + "0a", []string{"holds no key"}},
-		"what is not hex": {strings.Repeat("secret!!", 8), []string{"holds no key"}},
+		"digits":         {digits + "\n", nil},
+		"capital digits": {strings.ToUpper(digits), nil},
+		"no file":        {"-", []string{"reading the signing-key", "no such file"}},
+		"an empty file":  {"", []string{"holds no key", "64 hex digits"}},
+		"a short one":    {digits[:32], []string{"holds no key", "openssl rand -hex 32"}},
+		"a long one":     {digits + "0a", []string{"holds no key"}},
+		"not hex":        {strings.Repeat("secret!!", 8), []string{"holds no key"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := open(t, t.TempDir())
@@ -53,7 +53,7 @@ func TestAConfiguredKeyIsReadAndNeverWritten(t *testing.T) {
 			key, err := f.Key("signing-key", path)
 
 			assert.Equal(t, before, names(t, folder))
-			assert.Empty(t, names(t, f.Dir()), "nothing is made beside configured files")
+			assert.Empty(t, names(t, f.Dir()), "no file is made if the key is configured")
 			if c.says == nil {
 				require.NoError(t, err)
 				require.Len(t, key, 32)
@@ -68,7 +68,7 @@ func TestAConfiguredKeyIsReadAndNeverWritten(t *testing.T) {
 	}
 }
 
-func TestASecretThatIsDrawn(t *testing.T) {
+func TestARandomSecret(t *testing.T) {
 	f := open(t, t.TempDir())
 	text, path, err := f.Secret("operator-token", "")
 	require.NoError(t, err)

@@ -20,7 +20,7 @@ var (
 	elsewhere = alert.Condition{Source: "disk", Subject: "another host:/data", Reason: alert.DiskFull}
 )
 
-// openAlerts are the alerts of conditions, by since when they are open.
+// openAlerts maps the conditions of open alerts to the times since which they hold.
 type openAlerts struct {
 	mu   sync.Mutex
 	open map[alert.Condition]time.Time
@@ -46,7 +46,7 @@ func (a *openAlerts) Known() []alert.Condition {
 	return slices.Collect(maps.Keys(a.open))
 }
 
-// run looks once a second, and returns what open alerts there were after each look.
+// run looks once a second, and returns the number of open alerts after each look.
 func run(t *testing.T, open map[alert.Condition]time.Time, script []health.Finding) (after []int, alerts *openAlerts) {
 	t.Helper()
 	alerts = &openAlerts{open: open}
@@ -70,7 +70,7 @@ func run(t *testing.T, open map[alert.Condition]time.Time, script []health.Findi
 	return after, alerts
 }
 
-func TestAConditionIsRaisedAndOverAfterSeveralLooks(t *testing.T) {
+func TestAConditionIsRaisedAndClearedAfterSeveralLooks(t *testing.T) {
 	full := health.Broken("97 % are used", "make room").Raising(diskFull, time.Time{})
 	empty, unknown := health.Sound("%d %% are used", 7), health.Broken("it cannot be seen", "mount it").ButUnknown()
 	for name, c := range map[string]struct {
@@ -78,16 +78,16 @@ func TestAConditionIsRaisedAndOverAfterSeveralLooks(t *testing.T) {
 		script []health.Finding
 		want   []int
 	}{
-		"what lasts is raised": {nil, []health.Finding{full, full, full, full}, []int{0, 0, 1, 1}},
-		"what comes and goes is not": {nil, []health.Finding{full, full, empty, full, full, empty},
+		"a lasting condition is raised": {nil, []health.Finding{full, full, full, full}, []int{0, 0, 1, 1}},
+		"one that comes and goes is not": {nil, []health.Finding{full, full, empty, full, full, empty},
 			[]int{0, 0, 0, 0, 0, 0}},
-		"nor is it over when it is open": {nil, []health.Finding{full, full, full, empty, empty, empty, full},
+		"an open one that comes and goes is not cleared": {nil, []health.Finding{full, full, full, empty, empty, empty, full},
 			[]int{0, 0, 1, 1, 1, 1, 1}},
-		"what is over is cleared": {nil, []health.Finding{full, full, full, empty, empty, empty, empty},
+		"one that has ended is cleared": {nil, []health.Finding{full, full, full, empty, empty, empty, empty},
 			[]int{0, 0, 1, 1, 1, 1, 0}},
-		"what is unknown changes nothing": {
+		"an unknown finding changes nothing": {
 			nil, []health.Finding{full, full, full, unknown, unknown, unknown, unknown, unknown}, []int{0, 0, 1, 1, 1, 1, 1, 1}},
-		"what was open before a restart is cleared, and of this check alone": {
+		"a condition from before a restart is cleared, but only of this check": {
 			map[alert.Condition]time.Time{diskFull: {}, elsewhere: {}}, []health.Finding{empty, empty, empty, empty, empty},
 			[]int{2, 2, 2, 1, 1}},
 	} {
@@ -99,7 +99,7 @@ func TestAConditionIsRaisedAndOverAfterSeveralLooks(t *testing.T) {
 	}
 }
 
-func TestAConditionHoldsSinceItWasFoundFirst(t *testing.T) {
+func TestAConditionHoldsSinceItWasFirstFound(t *testing.T) {
 	full := health.Broken("97 % are used", "make room")
 	found := full.Raising(diskFull, time.Time{})
 	_, alerts := run(t, map[alert.Condition]time.Time{}, []health.Finding{found, found, found})
@@ -147,7 +147,7 @@ func TestTheDoctorAndBalancersSeeTheSameChecks(t *testing.T) {
 		Found: "two of them", Advice: "chmod 600",
 	}, found[1])
 
-	// when one of them breaks, then its state is another one since now, and the other one's is as it was
+	// when one of them breaks, then its state changes now, and the other one's does not
 	broken = true
 	require.Equal(t, []string{"the store"}, board.Missing())
 	again := board.Examine(t.Context())

@@ -38,7 +38,7 @@ func begin(after <-chan struct{}, do func(context.Context) error) *work {
 
 func well(context.Context) error { return nil }
 
-func TestAJobIsDoneAtOnceAndThenAtIntervals(t *testing.T) {
+func TestAJobRunsImmediatelyAndThenAtIntervals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := begin(nil, well)
 		time.Sleep(150 * time.Minute)
@@ -64,12 +64,12 @@ func TestAJobWaitsUntilItMayBegin(t *testing.T) {
 	})
 }
 
-func TestAJobThatFailsIsTriedAgainAndEndsNothing(t *testing.T) {
+func TestAFailedJobIsRetriedAndTheProgramContinues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := begin(nil, func(context.Context) error { return errors.New("the log is down") })
 		ctx, cancel := context.WithTimeout(t.Context(), 90*time.Minute)
 		defer cancel()
-		require.NoError(t, w.group.Wait(ctx), "the program goes on")
+		require.NoError(t, w.group.Wait(ctx), "the program continues")
 		require.NoError(t, w.group.Stop())
 		assert.Len(t, w.done, 2)
 		assert.Equal(t, 2, bytes.Count(w.log.Bytes(),
@@ -82,6 +82,6 @@ func TestAJobIsInterruptedByStop(t *testing.T) {
 		w := begin(nil, func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
 		time.Sleep(time.Minute)
 		require.NoError(t, w.group.Stop())
-		require.Empty(t, w.log.String(), "that is no failure")
+		require.Empty(t, w.log.String(), "this is not a failure")
 	})
 }

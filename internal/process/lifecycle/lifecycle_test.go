@@ -109,7 +109,7 @@ func TestTheFirstFailureCounts(t *testing.T) {
 	})
 }
 
-func TestAProgramThatIsToEndEndsWell(t *testing.T) {
+func TestAProgramThatIsAskedToEndReportsNoError(t *testing.T) {
 	var g lifecycle.Group
 	var d diary
 	g.Add(d.part("server"))
@@ -119,7 +119,7 @@ func TestAProgramThatIsToEndEndsWell(t *testing.T) {
 	require.NoError(t, g.Stop())
 }
 
-// A server's Run returns because of Stop, as net/http's Serve does because of Shutdown: that is not a failure.
+// A server's Run returns because of Stop, as net/http's Serve does because of Shutdown. This is not a failure.
 func TestAPartMayEndBecauseOfItsStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g lifecycle.Group
@@ -137,7 +137,7 @@ func TestAPartMayEndBecauseOfItsStop(t *testing.T) {
 	})
 }
 
-func TestStopGoesOnAfterAnErrorAndNamesEach(t *testing.T) {
+func TestStopContinuesAfterErrorsAndReportsAll(t *testing.T) {
 	var g lifecycle.Group
 	stuck, torn := errors.New("stuck"), errors.New("torn")
 	g.Add(

@@ -8,7 +8,7 @@ import (
 	"github.com/recital-tts/recital/internal/process/panics"
 )
 
-func TestAPanicIsAnErrorWithoutWhatItQuotes(t *testing.T) {
+func TestAPanicBecomesAnErrorWithoutItsText(t *testing.T) {
 	for name, c := range map[string]struct {
 		do   func()
 		want string

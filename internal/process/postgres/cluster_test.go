@@ -115,7 +115,7 @@ func TestARestartKeepsTheData(t *testing.T) {
 	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
 }
 
-func TestAServerThatDiesIsStartedAgain(t *testing.T) {
+func TestADeadServerIsRestarted(t *testing.T) {
 	t.Parallel()
 	cases := map[string]string{
 		"idle": "",
@@ -146,7 +146,7 @@ func TestAServerThatDiesIsStartedAgain(t *testing.T) {
 	}
 }
 
-// New connections do not notice all of them, and neither do those that exist.
+// Neither new connections nor existing ones notice all of these faults.
 func TestAServerThatDoesNotAnswerIsReplaced(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -159,13 +159,13 @@ func TestAServerThatDoesNotAnswerIsReplaced(t *testing.T) {
 		"the folder of its socket is gone": func(t *testing.T, cluster *postgres.Cluster) {
 			require.NoError(t, os.RemoveAll(cluster.SocketFolder()))
 		},
-		"its postmaster is stopped": func(t *testing.T, cluster *postgres.Cluster) {
+		"its postmaster is suspended": func(t *testing.T, cluster *postgres.Cluster) {
 			require.NoError(t, syscall.Kill(cluster.PID(), syscall.SIGSTOP))
 		},
-		"all of its processes are stopped": func(t *testing.T, cluster *postgres.Cluster) {
+		"all of its processes are suspended": func(t *testing.T, cluster *postgres.Cluster) {
 			stop(t, append(procfs.Children(cluster.PID()), cluster.PID())...)
 		},
-		"its processes but the postmaster are stopped": func(t *testing.T, cluster *postgres.Cluster) {
+		"its processes except the postmaster are suspended": func(t *testing.T, cluster *postgres.Cluster) {
 			stop(t, procfs.Children(cluster.PID())...)
 		},
 	}
@@ -214,16 +214,16 @@ func isAlive(pid int) bool {
 }
 
 // The server's output is logged, so it must not contain values of statements.
-func TestTheLogHoldsNothingOfStatements(t *testing.T) {
+func TestTheLogContainsNoStatements(t *testing.T) {
 	t.Parallel()
-	// given a cluster with a log of everything
+	// given a cluster whose output is logged at all levels
 	var log testlog.Buffer
 	logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	cluster, err := postgres.StartCluster(t.Context(), postgres.ClusterConfig{Dir: pgtest.ClusterDir(t), Logger: logger})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, cluster.Close()) })
 
-	// when a statement fails, and one is running as its backend is killed
+	// when a statement fails, and a backend is killed while it runs another
 	require.False(t, answers(t.Context(), cluster, "select 'of a client'::int"))
 	connection, err := pgx.Connect(t.Context(), cluster.URL())
 	require.NoError(t, err)
@@ -240,7 +240,7 @@ func TestTheLogHoldsNothingOfStatements(t *testing.T) {
 	require.NoError(t, syscall.Kill(backend, syscall.SIGKILL))
 	require.Error(t, <-running)
 
-	// then the log has the crash, and no statement
+	// then the log has the crash, but no statement
 	require.Eventually(t, func() bool { return strings.Contains(log.String(), "was terminated by signal 9") }, eventually,
 		20*time.Millisecond)
 	require.Eventually(t, func() bool { return answers(t.Context(), cluster, "select 1") }, eventually,
@@ -259,10 +259,10 @@ func TestTheNextStartCopesWithAKilledRecitald(t *testing.T) {
 		config     func(*postgres.ClusterConfig)
 		sameServer bool
 	}{
-		"the server lives on and is taken over":              {sameServer: true},
-		"the server was killed too":                          {killServer: true},
-		"the server lives on, but is stopped":                {stopServer: true},
-		"the server lives on, and other settings are wanted": {config: otherSocket},
+		"the server is still running and is taken over":   {sameServer: true},
+		"the server was killed too":                       {killServer: true},
+		"the server is suspended":                         {stopServer: true},
+		"the server is still running with other settings": {config: otherSocket},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -306,7 +306,7 @@ func otherSocket(config *postgres.ClusterConfig) {
 	config.SocketDir = filepath.Join(filepath.Dir(config.Dir), "other-socket")
 }
 
-func TestAStalePidFileOfAnotherProcessIsNoObstacle(t *testing.T) {
+func TestAStalePidFileOfAnotherProcessIsIgnored(t *testing.T) {
 	t.Parallel()
 	// given a stopped cluster whose pid file contains the id of another live process of the server's user
 	dir := pgtest.ClusterDir(t)
@@ -344,7 +344,7 @@ func TestAFolderHasOneUser(t *testing.T) {
 	execute(t, cluster, "select 1")
 }
 
-func TestConcurrentFirstStartsHaveOneWinner(t *testing.T) {
+func TestOnlyOneOfSeveralFirstStartsSucceeds(t *testing.T) {
 	t.Parallel()
 	// given an empty folder, when several start there at once
 	dir := pgtest.ClusterDir(t)
@@ -392,7 +392,7 @@ func TestALongPathGetsAShortSocketFolder(t *testing.T) {
 	require.Equal(t, cluster.SocketFolder(), start(t, dir).SocketFolder())
 }
 
-func TestAFolderThatTheServersUserCannotEnter(t *testing.T) {
+func TestTheClusterIsElsewhereIfTheServersUserCannotEnterTheFolder(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
 		bintest.Missing(t, "only for root the server runs as another user")
@@ -416,13 +416,13 @@ func TestAFolderThatTheServersUserCannotEnter(t *testing.T) {
 	execute(t, cluster, "create table kept as select 1 as one")
 	require.NoError(t, cluster.Close())
 
-	// then it is elsewhere, the log has the path, and it is found again
+	// then its data is elsewhere, the log has the path, and the next start finds it
 	require.Contains(t, log.String(), elsewhere)
 	require.NoDirExists(t, filepath.Join(dir, "data"))
 	execute(t, start(t, dir), "select one from kept")
 }
 
-func TestInitdbThatWasCutShortLeavesNoCluster(t *testing.T) {
+func TestAnInterruptedInitdbIsRepeated(t *testing.T) {
 	t.Parallel()
 	// given a first start that was cancelled during initdb
 	dir := pgtest.ClusterDir(t)
@@ -441,7 +441,7 @@ func TestInitdbThatWasCutShortLeavesNoCluster(t *testing.T) {
 	cancel()
 	require.ErrorIs(t, <-outcome, context.Canceled)
 
-	// when it is started again, then the cluster is complete and nothing is left over
+	// when it is started again, then the cluster is complete and no temporary folder remains
 	execute(t, start(t, dir), "select 1")
 	remains, err := filepath.Glob(unfinished)
 	require.NoError(t, err)
@@ -497,9 +497,9 @@ func TestACtrlCInTheTerminalDoesNotReachTheServer(t *testing.T) {
 	require.NotEqual(t, syscall.Getpgrp(), group)
 }
 
-func TestAClusterIsRemovedWithTheServerThatAKilledRecitaldLeft(t *testing.T) {
+func TestRemovingAClusterStopsTheServerOfAKilledRecitald(t *testing.T) {
 	t.Parallel()
-	// given a recitald that runs a cluster, which is then not removed
+	// given a recitald that runs a cluster, which cannot be removed meanwhile
 	dir := pgtest.ClusterDir(t)
 	recitald := startProcess(t, dir)
 	server := serverOf(t, dir)
@@ -511,7 +511,7 @@ func TestAClusterIsRemovedWithTheServerThatAKilledRecitaldLeft(t *testing.T) {
 	_ = recitald.Wait()
 	require.NoError(t, postgres.RemoveCluster(dir))
 
-	// then nothing of it is left, also the second time
+	// then nothing of it remains, and removing it again is no error
 	require.NoDirExists(t, dir)
 	_, err := os.Stat(fmt.Sprintf("/proc/%d/cwd", server))
 	require.Error(t, err, "its server still runs")

@@ -10,7 +10,7 @@ import (
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
 )
 
-// Postgres knows who is connected, so nobody has to write it down.
+// The list comes from the names of the connections to Postgres.
 func TestInstancesAreListedWhileTheyAreConnected(t *testing.T) {
 	address := pgtest.URL(t)
 	reader, err := postgres.Open(t.Context(), address)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestWhatTheServerSaysIsLoggedByItsWeight(t *testing.T) {
+func TestOutputOfTheServerIsLoggedBySeverity(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 3*lineLimit)
 	cases := map[string]struct {

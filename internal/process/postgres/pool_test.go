@@ -46,10 +46,10 @@ func TestAPoolHasLimitsUnlessItsURLSetsThem(t *testing.T) {
 	}
 }
 
-func TestErrorsOfOpenKeepThePassword(t *testing.T) {
+func TestErrorsOfOpenDoNotContainThePassword(t *testing.T) {
 	t.Parallel()
 	for name, address := range map[string]string{
-		"nobody listens":  "postgres://somebody:hunter2@127.0.0.1:1/db",
+		"no listener":     "postgres://somebody:hunter2@127.0.0.1:1/db",
 		"not an address":  "postgres://somebody:hunter2@127.0.0.1:port/db",
 		"unknown setting": "postgres://somebody:hunter2@127.0.0.1:1/db?sslmode=perhaps",
 		"key and value":   "host=127.0.0.1 port=1 user=somebody password=hunter2 sslmode=perhaps",
@@ -68,7 +68,7 @@ func TestAHeldPoolDoesNotConnectBeforeItIsReleased(t *testing.T) {
 	pool, release, hold, err := postgres.NewHeldPool(t.Context(), pgtest.URL(t), "")
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
-	connect := func() error { // as who needs a connection outside of the pool does
+	connect := func() error { // a connection outside of the pool
 		connection, err := pgx.ConnectConfig(t.Context(), pool.Config().ConnConfig)
 		if err != nil {
 			return err
@@ -76,7 +76,7 @@ func TestAHeldPoolDoesNotConnectBeforeItIsReleased(t *testing.T) {
 		return connection.Close(t.Context())
 	}
 
-	// then it is away for everybody
+	// then it is away for all users
 	for range 2 {
 		require.True(t, postgres.IsAway(pool.Ping(t.Context())))
 		require.True(t, postgres.IsAway(connect()))
@@ -87,12 +87,12 @@ func TestAHeldPoolDoesNotConnectBeforeItIsReleased(t *testing.T) {
 	require.NoError(t, pool.Ping(t.Context()))
 	require.NoError(t, connect())
 
-	// and when it is held again, then it is away for those that are connected, too
+	// and when it is held again, then it is away for existing connections, too
 	hold()
 	require.True(t, postgres.IsAway(pool.Ping(t.Context())))
 }
 
-func TestWhoIsAwayMayComeBack(t *testing.T) {
+func TestErrorsThatMeanThatPostgresIsAway(t *testing.T) {
 	t.Parallel()
 	for address, away := range map[string]bool{
 		"postgres://somebody@127.0.0.1:1/db":  true,

@@ -20,7 +20,7 @@ func TestOnlyTheFormatOfThisReleaseIsAccepted(t *testing.T) {
 			`run the release that wrote it, or start with an empty one`)
 }
 
-func TestABuildBeginsWithItsVersion(t *testing.T) {
+func TestTheNameOfABuildBeginsWithTheVersion(t *testing.T) {
 	require.Regexp(t, `^`+regexp.QuoteMeta(release.Version)+`( \([0-9a-f]{12}\))?$`, release.Build())
 }
 

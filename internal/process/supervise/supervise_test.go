@@ -138,7 +138,7 @@ func TestPauses(t *testing.T) {
 			requireAbout(t, c.pauses, h.pauses(c.lives...))
 		})
 	}
-	t.Run("grow whatever the age where age proves nothing", func(t *testing.T) {
+	t.Run("grow regardless of age if the policy has no steady age", func(t *testing.T) {
 		ageless := supervise.Policy{FirstDelay: policy.FirstDelay, LongestDelay: policy.LongestDelay}
 		h := observe(t, ageless, steady, steady)
 		requireAbout(t, ms(100, 200), h.pauses(steady, steady))
@@ -152,7 +152,7 @@ func TestPauses(t *testing.T) {
 	})
 }
 
-func TestItIsReportedThatNoneCanBeKeptRunning(t *testing.T) {
+func TestRepeatedFailuresAreReported(t *testing.T) {
 	brief, broken, useful := life{length: time.Millisecond}, life{broken: true},
 		life{length: time.Millisecond, useful: true}
 	for _, c := range []struct {
@@ -170,18 +170,18 @@ func TestItIsReportedThatNoneCanBeKeptRunning(t *testing.T) {
 	}
 }
 
-func TestTheLogSaysWhatEndedAndWhy(t *testing.T) {
+func TestEndsAreLoggedWithTheirReasons(t *testing.T) {
 	h := observe(t, policy, life{broken: true}, life{length: time.Millisecond, useful: true})
 	lines := h.log.String()
 	assert.Contains(t, lines,
 		`level=ERROR msg="a child process cannot be kept running" child=singer error="starting it: no such program"`)
 	assert.Contains(t, lines, `level=WARN msg="a child process ended and is replaced" child=singer error="it died"`)
-	assert.Equal(t, 2, bytes.Count(h.log.Bytes(), []byte("\n")), "a process that is stopped is no news")
+	assert.Equal(t, 2, bytes.Count(h.log.Bytes(), []byte("\n")), "stopping a process is not logged")
 }
 
-func TestAProcessThatRunsAlreadyIsKept(t *testing.T) {
+func TestARunningProcessIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		// given a process that dies, and a good one after it
+		// given a running process that dies, and one after it that does not
 		h := &house{lives: []life{{}}, began: time.Now()}
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
@@ -192,7 +192,7 @@ func TestAProcessThatRunsAlreadyIsKept(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		stop()
 		<-ended
-		require.Len(t, h.starts, 1, "only the second one is started")
+		require.Len(t, h.starts, 1, "only the second process is started")
 		requireAbout(t, ms(100), []time.Duration{h.starts[0] - time.Second})
 		require.Equal(t, 1, h.stopped)
 	})

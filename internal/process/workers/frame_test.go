@@ -22,7 +22,7 @@ func anyFrame(r *rapid.T) workers.Frame {
 	}
 }
 
-func TestFramesComeOutAsTheyWentIn(t *testing.T) {
+func TestFramesAreReadAsTheyWereWritten(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		var pipe bytes.Buffer
 		writer := workers.NewWriter(&pipe)
@@ -42,7 +42,7 @@ func TestFramesComeOutAsTheyWentIn(t *testing.T) {
 	})
 }
 
-func TestPayloadsAreTheReadersToKeep(t *testing.T) {
+func TestPayloadsStayValidAfterTheNextRead(t *testing.T) {
 	var pipe bytes.Buffer
 	writer := workers.NewWriter(&pipe)
 	for _, payload := range []string{"first", "other"} {
@@ -67,7 +67,7 @@ func TestTheLargestFrame(t *testing.T) {
 
 	largest.Payload = append(largest.Payload, 7)
 	require.ErrorIs(t, writer.Write(largest), workers.ErrFrameTooLarge)
-	require.Zero(t, pipe.Len(), "nothing of it is sent")
+	require.Zero(t, pipe.Len(), "no part of it is sent")
 }
 
 func TestATooLargeFrameIsRefusedBeforeItIsRead(t *testing.T) {
@@ -78,7 +78,7 @@ func TestATooLargeFrameIsRefusedBeforeItIsRead(t *testing.T) {
 	}
 }
 
-func TestATruncatedFrameIsNoCleanEnd(t *testing.T) {
+func TestATruncatedFrameIsAnUnexpectedEnd(t *testing.T) {
 	var pipe bytes.Buffer
 	require.NoError(t, workers.NewWriter(&pipe).Write(workers.Frame{Kind: 1, Stream: 2, Payload: []byte("payload")}))
 	whole := pipe.Bytes()
@@ -94,12 +94,12 @@ type brokenPipe struct{}
 
 func (brokenPipe) Write([]byte) (int, error) { return 0, errBroken }
 
-func TestAWriterTellsThatThePipeIsBroken(t *testing.T) {
+func TestAWriterReportsABrokenPipe(t *testing.T) {
 	require.ErrorIs(t, workers.NewWriter(brokenPipe{}).Write(workers.Frame{Kind: 1}), errBroken)
 	require.ErrorIs(t, workers.NewWriter(brokenPipe{}).Write(workers.Frame{Payload: make([]byte, 1<<17)}), errBroken)
 }
 
-// FuzzRead checks that for any input the reader ends, and that the frames it returns are those of the input.
+// FuzzRead checks that the reader ends for any input, and that its frames encode to the same bytes.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte{1, 2, 0, 0, 0, 3, 0, 0, 0, 'a', 'b', 'c'})

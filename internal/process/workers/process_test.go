@@ -23,7 +23,7 @@ import (
 	"github.com/recital-tts/recital/internal/testing/testlog"
 )
 
-const soon = time.Minute // for what must happen, even on a slow machine
+const soon = time.Minute // bounds all waits, even on a slow machine
 
 // roles are the roles of this test binary when it is started as a worker.
 func roles() map[string]func() int {
@@ -62,7 +62,7 @@ func stuck() int {
 	select {}
 }
 
-// talks writes what fits into a pipe, and exits without waiting for a reader.
+// talks writes frames that fit into a pipe, and exits without waiting for a reader.
 func talks() int {
 	out := workers.NewWriter(os.Stdout)
 	for i := range talked {
@@ -116,7 +116,7 @@ func awaitExit(t *testing.T, p *workers.Process) {
 	case <-time.After(soon):
 		require.Fail(t, "the worker does not exit")
 	}
-	require.ErrorIs(t, syscall.Kill(p.PID(), 0), syscall.ESRCH, "not even a zombie is left")
+	require.ErrorIs(t, syscall.Kill(p.PID(), 0), syscall.ESRCH, "a zombie remains")
 }
 
 func TestAWorkerAnswersUntilItsInputIsClosed(t *testing.T) {
@@ -148,22 +148,22 @@ func TestAWorkerThatFails(t *testing.T) {
 	require.Error(t, p.In.Write(workers.Frame{}))
 }
 
-func TestWhatAWorkerPrintsIsCountedAndNeverQuoted(t *testing.T) {
+func TestOutputOfAWorkerIsCountedAndNeverQuoted(t *testing.T) {
 	var log testlog.Buffer
 	command := worker("fails")
 	command.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	awaitExit(t, start(t, command))
-	require.Contains(t, log.String(), "worker=fails lines=1 bytes=19", "all of it is counted when the worker has exited")
+	require.Contains(t, log.String(), "worker=fails lines=1 bytes=19", "all output is counted once the worker has exited")
 	require.NotContains(t, log.String(), "something is wrong")
 
 	var usual testlog.Buffer
 	command.Logger = slog.New(slog.NewTextHandler(&usual, nil))
 	awaitExit(t, start(t, command))
-	require.Empty(t, usual.String(), "C libraries print in ordinary life, too")
+	require.Empty(t, usual.String(), "C libraries also print when nothing is wrong")
 }
 
-// A release in which a library is missing does not start, and the error names the library: nothing else would.
-func TestAWorkerThatLacksALibrarySaysWhich(t *testing.T) {
+// If a library is missing, then the worker does not start, and only its output names the library.
+func TestTheErrorNamesAMissingLibrary(t *testing.T) {
 	command := worker("unloaded")
 	command.Logger = slog.New(slog.DiscardHandler)
 	p := start(t, command)
@@ -188,12 +188,12 @@ func TestAWorkerThatIsKilled(t *testing.T) {
 	p.Kill() // no effect, even on a process that has reused the id
 }
 
-func TestAWorkerThatNobodyReadsLeavesNoZombie(t *testing.T) {
+func TestAWorkerWithUnreadOutputLeavesNoZombie(t *testing.T) {
 	p := start(t, worker("talks"))
 	awaitExit(t, p)
 	require.NoError(t, p.Err())
 
-	// and its output is not lost
+	// and its output can still be read
 	for i := range talked {
 		frame, err := p.Out.Read()
 		require.NoError(t, err)
@@ -222,7 +222,7 @@ func TestAWorkerEndsWithItsParent(t *testing.T) {
 	pid, err := strconv.Atoi(strings.TrimSpace(line))
 	require.NoError(t, err)
 
-	// when that is killed
+	// when the parent is killed
 	require.NoError(t, process.Process.Kill())
 	_ = process.Wait()
 
@@ -230,7 +230,7 @@ func TestAWorkerEndsWithItsParent(t *testing.T) {
 	require.Eventually(t, func() bool { return !runs(pid) }, soon, time.Millisecond)
 }
 
-// runs is false for a zombie: the reaper of orphans may leave them for a while.
+// runs returns false for a zombie, since orphans may not be reaped immediately.
 func runs(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && !strings.Contains(string(stat), ") Z ")
@@ -243,7 +243,7 @@ func TestAWorkerHasAProcessGroupOfItsOwn(t *testing.T) {
 	require.Equal(t, p.PID(), group)
 }
 
-func TestAChildThatHoldsTheLogDoesNotHoldTheExit(t *testing.T) {
+func TestAnExitIsSeenDespiteAChildWithTheOutputOpen(t *testing.T) {
 	held := filepath.Join(t.TempDir(), "child")
 	script := "sleep 600 >/dev/null & echo $! >'" + held + "'; exit 0"
 	awaitExit(t, start(t, workers.Command{

@@ -11,11 +11,10 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// exchanges is how many requests a sign-in makes over HTTP: the page that is sent back, the token and the user info.
+// exchanges is the number of HTTP requests of a sign-in: the login page, the token and the user info.
 const exchanges = 3
 
-// BenchmarkSignIn is a sign-in at the provider for development, from its begin to the person, beside as many bare
-// requests.
+// BenchmarkSignIn compares a complete sign-in at the provider for development with as many bare requests.
 func BenchmarkSignIn(b *testing.B) {
 	d := newDesk(b, development(b))
 	bare := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -43,8 +43,8 @@ func TestAPersonSignsIn(t *testing.T) {
 	})
 }
 
-// Every way in which the provider for development can fail goes back to the redirect, with its reason.
-func TestAFailedSignInSaysWhy(t *testing.T) {
+// After each kind of failure the browser returns to the redirect, with the reason.
+func TestAFailedSignInHasAReason(t *testing.T) {
 	d := newDesk(t, development(t))
 	for fault, reason := range map[string]signin.Reason{
 		"access_denied":    signin.AccessDenied,
@@ -90,8 +90,8 @@ func TestTheReasonIsAddedToTheRedirect(t *testing.T) {
 	}
 }
 
-// What a provider says is not repeated.
-func TestTheWordsOfAProviderAreNotRepeated(t *testing.T) {
+// Texts of a provider are not repeated.
+func TestTextsOfAProviderAreNotRepeated(t *testing.T) {
 	d := newDesk(t, development(t))
 	answer := d.visit(d.begin(), "access_denied")
 	answer.Error = "<script>alert(1)</script>"
@@ -111,8 +111,9 @@ func TestAStateExpires(t *testing.T) {
 	require.ErrorIs(t, err, signin.ErrUnusable)
 }
 
-// Whoever makes a browser visit a callback with their own code signs nobody in: the state belongs to their browser.
-func TestAStateBelongsToTheBrowserThatHasBegun(t *testing.T) {
+// An attacker who makes another browser visit the callback with the attacker's code does not sign it in, since the
+// state belongs to the attacker's browser.
+func TestAStateBelongsToTheBrowserThatBeganTheSignIn(t *testing.T) {
 	d := newDesk(t, development(t))
 	answer := d.visit(d.begin(), "")
 	own := answer.Kept
@@ -128,11 +129,11 @@ func TestAStateBelongsToTheBrowserThatHasBegun(t *testing.T) {
 	_, err := d.Finish(t.Context(), answer)
 	require.NoError(t, err)
 	_, err = d.Finish(t.Context(), answer)
-	require.Equal(t, signin.InvalidAnswer, signin.ReasonOf(err), "a provider takes a code once")
+	require.Equal(t, signin.InvalidAnswer, signin.ReasonOf(err), "a provider accepts a code once")
 }
 
-// Another instance has the same key; whoever has another one can neither read nor make what browsers keep.
-func TestWhatABrowserKeepsIsSealed(t *testing.T) {
+// Instances share a key. With another key the state in browsers can be neither read nor made.
+func TestTheStateInABrowserIsSealed(t *testing.T) {
 	d := newDesk(t, development(t))
 	answer := d.visit(d.begin(), "")
 	stranger := *d.Flow
@@ -150,7 +151,7 @@ func TestWhatABrowserKeepsIsSealed(t *testing.T) {
 }
 
 // Browsers drop cookies of more than 4096 bytes.
-func TestTheLongestRedirectIsKept(t *testing.T) {
+func TestTheLongestRedirectFits(t *testing.T) {
 	d := newDesk(t, development(t))
 	longest := "https://app.example.com/in?q=" + strings.Repeat("&",
 		signin.MaxRedirect-len("https://app.example.com/in?q="))
@@ -162,13 +163,13 @@ func TestTheLongestRedirectIsKept(t *testing.T) {
 	require.Empty(t, answered.UTMSource, "there was no room for it")
 
 	b := beginning()
-	// Which takes 6 bytes each where the browser is sent.
+	// Each of these takes 6 bytes in the redirect of the browser.
 	b.Redirect = "https://app.example.com/" + strings.Repeat("ü", 1000)
 	_, err = d.Begin(t.Context(), b)
 	require.ErrorIs(t, err, signin.ErrRedirect)
 }
 
-// One provider's answer is not taken for another's (RFC 9700, 4.4).
+// An answer of one provider is not accepted for another (RFC 9700, 4.4).
 func TestTheAnswerComesFromTheProviderThatWasAsked(t *testing.T) {
 	d := newDesk(t, development(t))
 	answer := d.visit(d.begin(), "")
@@ -177,9 +178,9 @@ func TestTheAnswerComesFromTheProviderThatWasAsked(t *testing.T) {
 	require.ErrorIs(t, err, signin.ErrUnusable)
 }
 
-// A provider that says in each answer who it is (RFC 9207) says so in refusals, too; without that another one may have
-// answered.
-func TestAnAnswerSaysWhoseItIsWhereThatWasAnnounced(t *testing.T) {
+// A provider that identifies itself in each answer (RFC 9207) also does so in refusals; an answer without this may come
+// from another provider.
+func TestAnswersNameTheirIssuerIfAnnounced(t *testing.T) {
 	d := newDesk(t, development(t))
 	for _, fault := range []string{"", "access_denied"} {
 		answer := d.visit(d.begin(), fault)
@@ -191,7 +192,7 @@ func TestAnAnswerSaysWhoseItIsWhereThatWasAnnounced(t *testing.T) {
 	}
 }
 
-// A code that was stolen is worth nothing without the verifier of its sign-in.
+// A stolen code is useless without the verifier of its sign-in.
 func TestACodeBelongsToItsSignIn(t *testing.T) {
 	d := newDesk(t, development(t))
 	stolen := d.visit(d.begin(), "").Code
@@ -224,11 +225,11 @@ func TestTheProviderForDevelopmentServesLoopbackOnly(t *testing.T) {
 	require.NoError(t, err)
 	defer ln.Close()
 	other, err := standins.Listen(ln.Addr().String())
-	require.NoError(t, err, "a free port where this one is taken")
+	require.NoError(t, err, "it uses another port if this one is taken")
 	require.NoError(t, other.Close())
 }
 
-// The provider for development sends codes to nobody else.
+// The provider for development sends codes only to Recital.
 func TestTheProviderForDevelopmentKnowsItsClient(t *testing.T) {
 	d := newDesk(t, development(t))
 	for name, change := range map[string]func(url.Values){

@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// client is where the tests' relying party is: providers take a callback on loopback, which need not answer.
+// client is the address of the relying party. Providers accept a callback on loopback, where nothing needs to listen.
 const client = "http://127.0.0.1:1"
 
 // desk is a flow against real providers.
@@ -72,7 +72,7 @@ func newBrowser(t testing.TB) *http.Client {
 	return browser
 }
 
-// development is the provider for development behind two names.
+// development returns the provider for development under two names.
 func development(t testing.TB) map[string]signin.Provider {
 	t.Helper()
 	ln, err := standins.Listen("127.0.0.1:0")

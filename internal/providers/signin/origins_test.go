@@ -30,7 +30,7 @@ func TestRedirectsToAllowedOrigins(t *testing.T) {
 		"http://localhost:3000/back":                     "http://localhost:3000/back",
 		"https://xn--bcher-kva.example/":                 "https://xn--bcher-kva.example/",
 		"https://[2001:db8::1]:8443/":                    "https://[2001:db8::1]:8443/",
-		"https://api.example.com/docs":                   "https://api.example.com/docs", // ours
+		"https://api.example.com/docs":                   "https://api.example.com/docs", // Recital's own
 		"https://app.example.com/?next=https://evil.com": "https://app.example.com/?next=https://evil.com",
 	} {
 		got, ok := origins(t).Admit(redirect, home)
@@ -39,7 +39,7 @@ func TestRedirectsToAllowedOrigins(t *testing.T) {
 	}
 }
 
-// hostile are redirects that must lead nowhere, by a trick of each kind.
+// hostile are redirects that must be refused, with tricks of each kind.
 var hostile = []string{
 	// another origin
 	"https://evil.example", "https://evil.example/app.example.com", "https://evil.example?app.example.com",
@@ -59,12 +59,12 @@ var hostile = []string{
 	// no scheme
 	"//evil.example", "//app.example.com", "///evil.example", "/\\evil.example", "\\\\evil.example", "/in", "in", "?in",
 	"#in", "app.example.com", "",
-	// users
+	// users and passwords
 	"https://app.example.com@evil.example/", "https://app.example.com:pass@evil.example/",
 	"https://user@app.example.com/", "https://:@app.example.com/",
 	"https://app.example.com%40evil.example/", "https://evil.example%40app.example.com/",
 	"https://a:b@app.example.com:443/", "https://@app.example.com/",
-	// characters that readers take differently
+	// characters that parsers interpret differently
 	"https://evil.example\\@app.example.com/", "https://evil.example\\.app.example.com/",
 	"https://app.example.com\\.evil.example/", "https:\\\\app.example.com",
 	"https://app.example.com\\", "https://app.example.com/\\..\\", "https://app.example.com\t.evil.example",
@@ -87,7 +87,7 @@ var hostile = []string{
 	"https://app.example.com:99999999999/", "https://:443/", "https://%zz/",
 }
 
-func TestHostileRedirectsLeadNowhere(t *testing.T) {
+func TestHostileRedirectsAreRefused(t *testing.T) {
 	require.Greater(t, len(hostile), 40)
 	for _, redirect := range append(hostile, "https://app.example.com/"+strings.Repeat("a", 2083)) {
 		got, ok := origins(t).Admit(redirect, home)
@@ -96,7 +96,7 @@ func TestHostileRedirectsLeadNowhere(t *testing.T) {
 	}
 }
 
-// Whatever is admitted, a reader of URLs that has nothing to do with ours comes to an allowed host.
+// Any admitted redirect leads to an allowed host according to an independent parser of URLs.
 func FuzzAdmit(f *testing.F) {
 	for _, redirect := range hostile {
 		f.Add(redirect)
@@ -122,7 +122,7 @@ func FuzzAdmit(f *testing.F) {
 	})
 }
 
-func TestOriginsThatAreNone(t *testing.T) {
+func TestInvalidOrigins(t *testing.T) {
 	for _, text := range []string{
 		"", "app.example.com", "*", "https://*", "null", "https://", "https://app.example.com/path",
 		"https://app.example.com?a", "https://app.example.com#a",

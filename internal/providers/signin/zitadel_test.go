@@ -14,8 +14,7 @@ import (
 	"github.com/recital-tts/recital/internal/providers/signin/openid"
 )
 
-// zitadel is a provider that has nothing to do with ours: that of zitadel/oidc, with its example's login page and
-// users.
+// zitadel returns an independent provider: the one of zitadel/oidc, with the login page and users of its example.
 func zitadel(t *testing.T, secret string) map[string]signin.Provider {
 	t.Helper()
 	server := httptest.NewUnstartedServer(nil)

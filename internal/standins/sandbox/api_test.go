@@ -41,7 +41,7 @@ func TestARepeatedKeyGetsTheSameAnswerForADay(t *testing.T) {
 	require.NotEqual(t, one.ID, other.ID, "the key is forgotten")
 }
 
-func TestWhatIsInvalidIsNotRemembered(t *testing.T) {
+func TestAnInvalidRequestIsNotRemembered(t *testing.T) {
 	s := open(t)
 	subscribe := func(customer string) error {
 		params := &stripe.SubscriptionCreateParams{
@@ -71,13 +71,13 @@ func TestADeclinedPaymentIsRemembered(t *testing.T) {
 		return err
 	}
 	for range 2 {
-		require.ErrorContains(t, upgrade(), "declined", "the second is no attempt of its own")
+		require.ErrorContains(t, upgrade(), "declined", "the second is a repetition")
 	}
 	require.NoError(t, s.Advance(25*time.Hour))
 	require.NoError(t, upgrade())
 }
 
-func TestOneKeyMakesOneObjectAlsoAtTheSameTime(t *testing.T) {
+func TestConcurrentRequestsWithOneKeyMakeOneObject(t *testing.T) {
 	s := open(t)
 	var wg sync.WaitGroup
 	for range 8 {

@@ -69,7 +69,7 @@ func TestAnUpgradeThatCannotBePaidChangesNothing(t *testing.T) {
 	require.Equal(t, before, s.events())
 
 	_, err = s.change(sub, sandbox.PriceOf("pro"))
-	require.NoError(t, err, "only that one payment was to fail")
+	require.NoError(t, err, "only one payment was to fail")
 }
 
 // changePending changes the price when the payment succeeds, after confirmation by its owner if necessary, as Recital
@@ -83,7 +83,7 @@ func (s *shop) changePending(sub *stripe.Subscription, price string) *stripe.Sub
 	return changed
 }
 
-// asking returns a subscription with a card that asks its owner for each payment.
+// asking returns a subscription with a card that needs its owner's confirmation for each payment.
 func (s *shop) asking(price string) *stripe.Subscription {
 	sub := s.active(price, "pm_card_authenticationRequired")
 	require.NoError(s.t, s.Authenticate(s.secretOf(sub.LatestInvoice.ID), true))
@@ -200,7 +200,7 @@ func TestAScheduledChangeComesWithTheNextPeriod(t *testing.T) {
 
 	s.over(renewed)
 	released := s.reload(sub.ID)
-	require.Nil(t, released.Schedule, "it goes on by itself")
+	require.Nil(t, released.Schedule, "the schedule has ended")
 	require.Equal(t, stripe.SubscriptionStatusActive, released.Status)
 	require.Equal(t, sandbox.PriceOf("indie"), itemOf(released).Price.ID)
 }
@@ -258,7 +258,7 @@ func TestAnIncompleteSubscriptionExpires(t *testing.T) {
 	require.Error(t, s.Confirm(sub.LatestInvoice.ConfirmationSecret.ClientSecret, "pm_card_visa"))
 }
 
-func TestADecliningCardIsTriedAgainAndThenTheSubscriptionEnds(t *testing.T) {
+func TestADeclinedCardIsRetriedAndThenTheSubscriptionEnds(t *testing.T) {
 	s := open(t)
 	sub := s.active(sandbox.PriceOf("indie"), "pm_card_visa")
 	bad := s.attach("pm_card_chargeCustomerFail", sub.Customer.ID)
@@ -304,7 +304,7 @@ func (s *shop) attach(card, customer string) string {
 
 func TestMonthsCountFromTheAnchor(t *testing.T) {
 	s := open(t)
-	// The 31st of a month before a shorter one.
+	// Go to the 31st of a month before a shorter one.
 	for now := s.Now(); now.Day() != 31 || now.AddDate(0, 0, 1).Month() == time.August; now = s.Now() {
 		require.NoError(t, s.Advance(24*time.Hour))
 	}

@@ -32,7 +32,7 @@ func TestARequestMayFailBeforeItTakesEffect(t *testing.T) {
 		t.Run(do, func(t *testing.T) {
 			s := open(t)
 			require.NoError(t, s.Faults(sandbox.Fault{Do: do, Method: http.MethodPost, Path: "/v1/customers", Times: 1}))
-			require.Zero(t, s.customers(), "reading is not befallen")
+			require.Zero(t, s.customers(), "reading has no faults")
 			_, err := s.named("Ada", "key")
 			require.Error(t, err)
 			if code != 0 {
@@ -86,7 +86,7 @@ func TestARequestMayTakeLong(t *testing.T) {
 	require.GreaterOrEqual(t, time.Since(began), 50*time.Millisecond)
 }
 
-func TestWhatHangsEndsWhenAllIsToGoWellAgain(t *testing.T) {
+func TestAHangingRequestEndsWithTheFaults(t *testing.T) {
 	s := open(t)
 	require.NoError(t, s.Faults(sandbox.Fault{Do: sandbox.FaultHang}))
 	failed := make(chan error)

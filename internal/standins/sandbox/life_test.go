@@ -19,7 +19,7 @@ type life struct {
 	customer string
 }
 
-// may accepts the error of an operation that may be refused, unless it is an internal error.
+// may accepts a refusal of an operation, but no internal error.
 func (l *life) may(err error) {
 	var refused *stripe.Error
 	if errors.As(err, &refused) {
@@ -169,7 +169,7 @@ func (l *life) checkMoney(t *rapid.T) {
 		require.GreaterOrEqual(t, i.AmountDue, int64(0))
 		require.Equal(t, i.AmountDue, i.AmountPaid+i.AmountRemaining)
 		if i.Number != "" {
-			require.False(t, numbers[i.Number], "a number is that of one invoice")
+			require.False(t, numbers[i.Number], "the number of an invoice is unique")
 			numbers[i.Number] = true
 		}
 	}

@@ -36,7 +36,7 @@ func beSandbox(folder string) {
 	select {}
 }
 
-func TestWhatWasAnsweredSurvivesAKill(t *testing.T) {
+func TestAnsweredRequestsSurviveAKill(t *testing.T) {
 	folder := t.TempDir()
 	command := exec.CommandContext(t.Context(), os.Args[0])
 	command.Env = append(os.Environ(), folderVariable+"="+folder)
@@ -75,5 +75,5 @@ func TestWhatWasAnsweredSurvivesAKill(t *testing.T) {
 		require.NoError(t, err)
 		customers++
 	}
-	require.Len(t, again.events(), customers, "nothing is half done")
+	require.Len(t, again.events(), customers, "no change is partial")
 }

@@ -18,7 +18,7 @@ func (s *shop) intent(secret string) *stripe.PaymentIntent {
 	return p
 }
 
-func TestCardsPayAsTheirNumbersSay(t *testing.T) {
+func TestTheNumberOfACardDeterminesItsBehaviour(t *testing.T) {
 	for name, want := range map[string]struct {
 		card    string
 		decline stripe.DeclineCode
@@ -73,7 +73,7 @@ func TestACardMayAskItsOwnerForAConfirmation(t *testing.T) {
 	require.NoError(t, s.Authenticate(secret, true))
 	require.Equal(t, stripe.SubscriptionStatusActive, s.reload(sub.ID).Status)
 	s.over(s.reload(sub.ID))
-	require.Equal(t, stripe.SubscriptionStatusActive, s.reload(sub.ID).Status, "that was for all payments to come")
+	require.Equal(t, stripe.SubscriptionStatusActive, s.reload(sub.ID).Status, "it counts for later payments")
 }
 
 func TestACardThatAlwaysAsksCannotPayWithoutItsOwner(t *testing.T) {

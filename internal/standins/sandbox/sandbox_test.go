@@ -56,7 +56,7 @@ func openIn(t *testing.T, folder string) *shop {
 }
 
 func client(t *testing.T, url string) *stripe.Client {
-	transport := &http.Transport{DisableKeepAlives: true} // on a reused one, requests with a key would be retried
+	transport := &http.Transport{DisableKeepAlives: true} // on a reused connection, requests with a key would be retried
 	return stripe.NewClient(key, stripe.WithBackends(stripe.NewBackendsWithConfig(&stripe.BackendConfig{
 		URL: &url, MaxNetworkRetries: stripe.Int64(0), LeveledLogger: &stripe.LeveledLogger{},
 		HTTPClient: &http.Client{Transport: transport, Timeout: time.Minute},
@@ -201,5 +201,5 @@ func TestTheStateSurvivesARestart(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "Ada", found.Metadata["name"])
 	require.WithinRange(t, again.Now(), now, now.Add(time.Hour))
-	require.Equal(t, []string{"customer.created"}, again.events(), "and what was there was not made again")
+	require.Equal(t, []string{"customer.created"}, again.events(), "existing objects are not created again")
 }

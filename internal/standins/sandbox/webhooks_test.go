@@ -191,12 +191,12 @@ func TestTheSandboxIsDrivenOverHTTP(t *testing.T) {
 	}
 }
 
-func TestWebhooksOfALongTimeAllCome(t *testing.T) {
+func TestAllWebhooksOfALongTimeArrive(t *testing.T) {
 	s := open(t)
 	sub := s.active(sandbox.PriceOf("indie"), "pm_card_visa")
 	require.Eventually(t, s.settled, time.Minute, 5*time.Millisecond)
 	said := len(s.heard())
-	s.Disorder(sandbox.Disorder{Hold: true}) // they are slower than the clock
+	s.Disorder(sandbox.Disorder{Hold: true}) // sending them takes longer than advancing the clock
 	require.NoError(t, s.Advance(100*24*time.Hour))
 	var failed atomic.Bool
 	weak := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -15,7 +15,7 @@ import (
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
 )
 
-func nobody(context.Context, string) (bool, error) { return false, nil }
+func noneClosed(context.Context, string) (bool, error) { return false, nil }
 
 func export(t *testing.T, keys *pgkeys.Keyring) []byte {
 	t.Helper()
@@ -49,7 +49,7 @@ func copied(t *testing.T) (whole []byte, sealed map[string][]byte, print []byte)
 	return export(t, from), sealed, print
 }
 
-func TestACopyOfTheKeyringIsTakenUpAndWhatIsClosedStaysErased(t *testing.T) {
+func TestACopyIsImportedWithoutTheKeysOfClosedAccounts(t *testing.T) {
 	whole, sealed, print := copied(t)
 	require.NotContains(t, string(whole), string(master))
 
@@ -74,8 +74,8 @@ func TestACopyOfTheKeyringIsTakenUpAndWhatIsClosedStaysErased(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, print, again)
 
-	// but for those that were erased before and after the copy, also if an earlier copy is imported later
-	_, err = load(t, to, whole, nobody)
+	// except for accounts that were erased before or after the copy, even if an earlier copy is imported later
+	_, err = load(t, to, whole, noneClosed)
 	require.NoError(t, err)
 	for _, account := range []string{"closed", "erased"} {
 		_, err = to.Open(t.Context(), account, sealed[account], "x")
@@ -85,8 +85,8 @@ func TestACopyOfTheKeyringIsTakenUpAndWhatIsClosedStaysErased(t *testing.T) {
 	}
 }
 
-// Nothing is taken up of a copy that is cut anywhere, altered anywhere, or whose import fails.
-func TestACopyOfTheKeyringIsTakenUpAsAWholeOrNotAtAll(t *testing.T) {
+// If a copy is cut or altered anywhere, or its import fails, then nothing of it is imported.
+func TestACopyIsImportedWhollyOrNotAtAll(t *testing.T) {
 	whole, _, _ := copied(t)
 	pool := pgtest.New(t)
 	to := ring(t, pool)
@@ -102,7 +102,7 @@ func TestACopyOfTheKeyringIsTakenUpAsAWholeOrNotAtAll(t *testing.T) {
 	try := func(copied []byte) error {
 		reader, err := keyring.NewCopyReader(bytes.NewReader(copied))
 		if err == nil {
-			_, err = to.Import(t.Context(), reader, nobody)
+			_, err = to.Import(t.Context(), reader, noneClosed)
 		}
 		return err
 	}
@@ -113,9 +113,9 @@ func TestACopyOfTheKeyringIsTakenUpAsAWholeOrNotAtAll(t *testing.T) {
 	for n := range len(lines) - 1 { // any line is missing
 		require.Error(t, try(bytes.Join(append(append([][]byte{}, lines[:n]...), lines[n+1:]...), nil)))
 	}
-	require.Error(t, try(append(bytes.Clone(whole), lines[1]...)), "something follows its end")
+	require.Error(t, try(append(bytes.Clone(whole), lines[1]...)), "data after the end")
 	require.Error(t, try(bytes.Replace(whole, []byte(`"account":"open"`), []byte(`"account":"mine"`), 1)),
-		"a key is another account's")
+		"a key of another account")
 	requireNothing()
 
 	failed := errors.New("the log is away")
@@ -124,7 +124,7 @@ func TestACopyOfTheKeyringIsTakenUpAsAWholeOrNotAtAll(t *testing.T) {
 	requireNothing()
 
 	other := ring(t, pool, func(c *pgkeys.Config) { c.MasterKey = bytes.Repeat([]byte{2}, pgkeys.MasterKeySize) })
-	_, err = load(t, other, whole, nobody)
+	_, err = load(t, other, whole, noneClosed)
 	require.Equal(t, domain.Rejected, domain.CodeOf(err))
 	require.ErrorContains(t, err, "RECITAL_MASTER_KEY_FILE")
 	requireNothing()
@@ -139,7 +139,7 @@ func TestACopyOfAnotherKeyringIsRefused(t *testing.T) {
 	_, err := to.Identify(t.Context(), "k2")
 	require.NoError(t, err)
 	sealed := keyringtest.Seal(t, to, "open", "mine", "x")
-	_, err = load(t, to, whole, nobody)
+	_, err = load(t, to, whole, noneClosed)
 	require.Equal(t, domain.Rejected, domain.CodeOf(err))
 	opened, err := to.Open(t.Context(), "open", sealed, "x")
 	require.NoError(t, err)

@@ -11,7 +11,7 @@ import (
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
 )
 
-// Instances that start together draw one key.
+// Instances that start at the same time use the same key.
 func TestInstancesAgreeOnFingerprints(t *testing.T) {
 	pool := pgtest.New(t)
 	prints := make([]string, 8)
@@ -28,5 +28,5 @@ func TestInstancesAgreeOnFingerprints(t *testing.T) {
 	require.Len(t, slices.Compact(prints), 1)
 	later, err := ring(t, pool).Fingerprint(t.Context(), []byte("ada"), "identity")
 	require.NoError(t, err)
-	require.Equal(t, prints[0], string(later), "and one that starts later has it, too")
+	require.Equal(t, prints[0], string(later), "and so does one that starts later")
 }

@@ -45,7 +45,7 @@ func TestContract(t *testing.T) {
 	keyringtest.Run(t, func(t *testing.T) keyringtest.Keyring { return ring(t, pgtest.New(t)) })
 }
 
-func TestInstancesThatNeedAnAccountsFirstKeyAtOnceGetTheSame(t *testing.T) {
+func TestConcurrentInstancesGetTheSameFirstKey(t *testing.T) {
 	pool := pgtest.New(t)
 	var group sync.WaitGroup
 	sealed := make([][]byte, 12)
@@ -73,7 +73,7 @@ func TestTheKeyIsInTheDatabaseBeforeAnythingIsSealedWithIt(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "hello", string(opened))
 
-	// and neither it nor the master key is readable there
+	// and neither the key nor the master key is readable there
 	var wrapped []byte
 	require.NoError(t, pool.QueryRow(t.Context(),
 		`select wrapped_key from keyring.account_keys where account_id = 'a1'`).Scan(&wrapped))
@@ -82,10 +82,10 @@ func TestTheKeyIsInTheDatabaseBeforeAnythingIsSealedWithIt(t *testing.T) {
 		select 'a2', wrapped_key, master_key_id from keyring.account_keys where account_id = 'a1'`)
 	require.NoError(t, err)
 	_, err = ring(t, pool).Seal(t.Context(), "a2", []byte("hello"), "x")
-	require.Error(t, err, "a key that was moved to another account opens")
+	require.Error(t, err, "a key that was copied to another account is accepted")
 }
 
-func TestErasedIsErasedOnInstancesThatStartLater(t *testing.T) {
+func TestAnErasedKeyIsGoneForInstancesThatStartLater(t *testing.T) {
 	pool := pgtest.New(t)
 	sealed := keyringtest.Seal(t, ring(t, pool), "a1", "private", "x")
 	require.NoError(t, ring(t, pool).Erase(t.Context(), "a1"))
@@ -101,21 +101,21 @@ func TestErasedIsErasedOnInstancesThatStartLater(t *testing.T) {
 	require.Equal(t, 1, left)
 }
 
-func TestAnErasureElsewhereCountsHereSoon(t *testing.T) {
+func TestAnErasureByAnotherInstanceIsSeenSoon(t *testing.T) {
 	// given an instance that has cached a key
 	pool := pgtest.New(t)
 	now := time.Now()
 	here := ring(t, pool, func(c *pgkeys.Config) { c.Now = func() time.Time { return now } })
 	sealed := keyringtest.Seal(t, here, "a1", "private", "x")
 
-	// when another one erases it, then it is gone here after half a minute
+	// when another instance erases it, then it is gone here after half a minute
 	require.NoError(t, ring(t, pool).Erase(t.Context(), "a1"))
 	now = now.Add(30 * time.Second)
 	_, err := here.Open(t.Context(), "a1", sealed, "x")
 	require.ErrorIs(t, err, keyring.ErrErased)
 }
 
-func TestReadingManySealedTextsOfAnAccountAsksOnce(t *testing.T) {
+func TestReadingManySealedTextsOfAnAccountQueriesOnce(t *testing.T) {
 	pool := pgtest.New(t)
 	keys := ring(t, pool)
 	sealed := keyringtest.Seal(t, keys, "a1", "hello", "x")
@@ -142,7 +142,7 @@ func TestAnotherMasterKeyIsRefusedAtTheStart(t *testing.T) {
 	ring(t, pool, other) // tombstones do not bind the master key
 }
 
-func TestWhatItNeeds(t *testing.T) {
+func TestTheConfigurationIsChecked(t *testing.T) {
 	pool := pgtest.New(t)
 	for name, change := range map[string]func(*pgkeys.Config){
 		"no pool":              func(c *pgkeys.Config) { c.Pool = nil },

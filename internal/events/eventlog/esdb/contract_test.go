@@ -13,7 +13,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
 )
 
-// toxiproxy leaves goroutines of connections that it cut in the middle of a transfer.
+// toxiproxy leaves goroutines of connections that it cut during a transfer.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m,
 		goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*ToxicStub).Run"),

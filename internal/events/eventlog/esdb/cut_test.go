@@ -31,7 +31,7 @@ func appendInBackground(
 	return results
 }
 
-func TestAnAppendWhoseAnswerIsLostIsRepeatedAndWrittenOnce(t *testing.T) {
+func TestAnAppendWithALostResponseIsWrittenOnce(t *testing.T) {
 	n := startNetwork(t, nil)
 	log, direct := impatient(t, n.address()), n.direct()
 	ctx := within(t, patience)
@@ -42,7 +42,7 @@ func TestAnAppendWhoseAnswerIsLostIsRepeatedAndWrittenOnce(t *testing.T) {
 	second := event("second")
 	result := appendInBackground(ctx, log, "s", 0, second)
 	require.Eventually(t, func() bool { return len(streamIDs(t, direct, "s")) == 2 }, patience, 5*time.Millisecond,
-		"it is written, and its writer does not know")
+		"the append was written without a response")
 	_, err = direct.Append(ctx, "s", 1, event("another writer is faster"))
 	require.NoError(t, err)
 	n.recover()
@@ -83,7 +83,7 @@ func TestAnAppendThatWasLostMeetsTheConflictOfItsRepetition(t *testing.T) {
 	require.Equal(t, other[0].ID, streamIDs(t, direct, "s")[1])
 }
 
-func TestAnAppendOfUnknownOutcomeSaysSoWhenItsContextEnds(t *testing.T) {
+func TestTheEndOfAContextLeavesTheOutcomeOpen(t *testing.T) {
 	n := startNetwork(t, nil)
 	log := impatient(t, n.address())
 	_, err := log.Append(within(t, patience), "s", eventlog.NoStream, event("first"))
@@ -147,7 +147,7 @@ func TestASubscriptionLeavesAHalfOpenConnection(t *testing.T) {
 	require.Equal(t, next[0].ID, caught[0].ID)
 }
 
-// If another connection can be made, no call is refused, however many calls the end of a connection interrupts.
+// If another connection can be made, the end of a connection does not refuse any call.
 func TestTheEndOfAConnectionIsNoOutage(t *testing.T) {
 	const callers, ends = 32, 5
 	n := startNetwork(t, nil)

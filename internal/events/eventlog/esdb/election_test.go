@@ -89,7 +89,7 @@ func TestANodeThatHangsIsLeft(t *testing.T) {
 	require.NoError(t, stubborn(t.Context(), log, "s", eventlog.NoStream, event("x")))
 }
 
-func TestTheSilenceOfTheStoreIsKnownWithoutCalls(t *testing.T) {
+func TestAnOutageIsDetectedWithoutCalls(t *testing.T) {
 	n := startNetwork(t, nil)
 	log := open(t, esdb.Config{ConnectionString: n.address()})
 	_, err := log.Head(within(t, patience))
@@ -108,15 +108,15 @@ func TestTheSilenceOfTheStoreIsKnownWithoutCalls(t *testing.T) {
 }
 
 // The log says why a wrong connection string does not work.
-func TestWhyTheStoreCannotBeReachedIsNamed(t *testing.T) {
+func TestTheReasonOfAFailedConnectionIsLogged(t *testing.T) {
 	identity, caFile := newIdentity(t)
 	plain, secured := startNetwork(t, nil), startNetwork(t, identity)
 	for name, c := range map[string]struct{ connection, says string }{
 		"an unknown authority": {"esdb://admin:hidden@" + secured.proxy.Listen + "?tls=true", "tlsCaFile="},
 		"TLS to plain text": {"esdb://admin:hidden@" + plain.proxy.Listen + "?tls=true&tlsCAFile=" + caFile,
 			"does not speak TLS"},
-		"plain text to TLS":      {"esdb://" + secured.proxy.Listen + "?tls=false", "may want TLS"},
-		"an address of nobody's": {"esdb://" + deadAddress(t) + "?tls=false", "connection refused"},
+		"plain text to TLS": {"esdb://" + secured.proxy.Listen + "?tls=false", "may want TLS"},
+		"a dead address":    {"esdb://" + deadAddress(t) + "?tls=false", "connection refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -60,7 +60,7 @@ func TestAFullDiskIsAnOutageForWriters(t *testing.T) {
 }
 
 // Calls that may have been sent may have been executed.
-func TestOnlyWhatWasNotSentIsUnsent(t *testing.T) {
+func TestOnlyUnsentCallsAreUnsent(t *testing.T) {
 	unavailable := func(text string) error { return fmt.Errorf("wrapped: %w", status.Error(codes.Unavailable, text)) }
 	unsent := []error{
 		errUnsent,
@@ -86,7 +86,7 @@ func TestOnlyWhatWasNotSentIsUnsent(t *testing.T) {
 	}
 }
 
-// A failed dial is not a response to a call, whatever its code. A stream is not missing because gossip was not found.
+// A failed dial is never a response to a call. A stream is not missing because gossip was not found.
 func TestAFailedDialIsNoRefusal(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -106,7 +106,7 @@ func TestAFailedDialIsNoRefusal(t *testing.T) {
 		require.ErrorIs(t, err, eventlog.ErrUnavailable)
 		return
 	}
-	t.Fatal("a stream that nobody was asked for was found to be empty")
+	t.Fatal("a stream was reported as empty without a response")
 }
 
 func TestAConflictIsReadFromTheLibrarysText(t *testing.T) {
@@ -158,7 +158,7 @@ func TestAConflictWithOurOwnEarlierTryIsSuccess(t *testing.T) {
 			require.EqualValues(t, 4, conflict.Actual)
 		})
 	}
-	t.Run("not to be told", func(t *testing.T) {
+	t.Run("undecidable", func(t *testing.T) {
 		ended, cancel := context.WithCancel(ctx)
 		cancel()
 		_, err := log.landed(ended, "s", eventlog.NoStream, ours, reason)

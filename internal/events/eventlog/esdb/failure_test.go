@@ -122,7 +122,7 @@ func TestTheLogOutlivesItsNetwork(t *testing.T) {
 	}
 }
 
-// A call ends with its own context, on a connection and while one is being made, whatever the timeout of attempts.
+// A call ends with its own context, before and after the connection is made, independently of the timeout of attempts.
 func TestCallsEndWithTheirContexts(t *testing.T) {
 	for _, connection := range connections {
 		t.Run(connection.name, func(t *testing.T) {
@@ -168,7 +168,7 @@ func TestASubscriptionAloneLeavesAForgottenConnection(t *testing.T) {
 	}
 }
 
-// load is a set of writers, each on a stream of its own.
+// load is a set of writers, each with its own stream.
 type load struct {
 	t       *testing.T
 	cancel  context.CancelFunc
@@ -206,8 +206,8 @@ func (l *load) write(ctx context.Context, log eventlog.Log, stream string) {
 	}
 }
 
-// stubborn is a caller that repeats an append while it may not have been written. It has a short timeout for each
-// attempt, and a pause: without it, refused callers would leave no processor time to the node.
+// stubborn repeats an append while it may not have been written. Each attempt has a short timeout and a pause, without
+// which refused callers would leave no processor time to the node.
 func stubborn(
 	ctx context.Context, log eventlog.Log, stream string, expected eventlog.Revision, events []eventlog.Proposed,
 ) error {
@@ -229,7 +229,7 @@ func stubborn(
 func (l *load) proceed(ctx context.Context) {
 	l.t.Helper()
 	goal := l.total.Load() + 40
-	require.True(l.t, assertEventually(ctx, func() bool { return l.total.Load() >= goal }), "the writers stand still")
+	require.True(l.t, assertEventually(ctx, func() bool { return l.total.Load() >= goal }), "the writers make no progress")
 }
 
 func (l *load) stop() map[string][]uuid.UUID {

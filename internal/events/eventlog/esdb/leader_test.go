@@ -111,7 +111,7 @@ func (m *member) pass(client grpc.ServerStream) error {
 	}
 }
 
-// passing passes encoded messages through.
+// passing is a codec that passes encoded messages through.
 type passing struct{}
 
 func (passing) Name() string { return "proto" }
@@ -177,7 +177,7 @@ func TestTheLogFollowsTheLeader(t *testing.T) {
 
 // The named leader may not serve. Then another one is found as soon as there is one.
 func TestALeaderThatDoesNotServeIsNotWaitedFor(t *testing.T) {
-	// given a cluster whose leader has resigned, and no other is known
+	// given a cluster without a known leader
 	socket := nodetest.Start(t)
 	first, second := startMember(t, socket), startMember(t, socket)
 	resigned := startMember(t, socket)

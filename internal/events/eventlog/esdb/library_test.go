@@ -139,7 +139,7 @@ func answering(t *testing.T, code codes.Code, text string, trailer ...string) *C
 }
 
 // Errors that waiting cannot fix are returned immediately, with advice.
-func TestWhatTheUserMayNotIsNamed(t *testing.T) {
+func TestMissingRightsAreReported(t *testing.T) {
 	t.Run("reading $all", func(t *testing.T) {
 		log := answering(t, codes.PermissionDenied, "Access Denied", "exception", "access-denied")
 		_, err := log.Head(t.Context())

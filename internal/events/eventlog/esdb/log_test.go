@@ -36,7 +36,7 @@ func TestHeadLeavesOutSystemEvents(t *testing.T) {
 	require.Equal(t, eventlog.Start(), head(), "an empty log")
 
 	system(40)
-	require.Equal(t, eventlog.Start(), head(), "a log that only the server wrote to")
+	require.Equal(t, eventlog.Start(), head(), "a log with only system events")
 
 	ours, err := log.Append(ctx, "s", eventlog.NoStream, event("ours"))
 	require.NoError(t, err)
@@ -120,7 +120,7 @@ func TestOpenRefusesWhatItCannotUse(t *testing.T) {
 	}
 }
 
-// Logs and errors never contain event data, whatever error the event store returns.
+// Logs and errors never contain event data, even for errors of the event store.
 func TestLogsAndErrorsHoldNoEventData(t *testing.T) {
 	const secret = "jane@example.org"
 	node := startRestartable(t)

@@ -79,7 +79,7 @@ func (n *network) down() {
 	n.node = nil
 }
 
-// cut closes the connections; further ones are refused until join.
+// cut closes the connections and refuses new ones until join.
 func (n *network) cut()  { n.proxy.Stop() }
 func (n *network) join() { require.NoError(n.t, n.proxy.Start()) }
 

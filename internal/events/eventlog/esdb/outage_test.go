@@ -178,7 +178,7 @@ func TestRestartsLoseNothingAndRepeatNothing(t *testing.T) {
 		require.Equal(t, acknowledged[w], streamIDs(t, log, name))
 		require.Equal(t, acknowledged[w], delivered[name])
 	}
-	require.Positive(t, reader.Interruptions, "the reader was told")
+	require.Positive(t, reader.Interruptions, "the reader was not interrupted")
 }
 
 // assertEventually polls without failing a test, for goroutines that are not the test's own.

@@ -13,12 +13,12 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Watermill's suite leaves messages unread, whose senders then wait for ever.
+	// Watermill's suite leaves messages unread, so their senders wait forever.
 	const suite = "github.com/ThreeDotsLabs/watermill/internal/subscriber.(*multiplier).Subscribe"
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction(suite+".func2"), goleak.IgnoreAnyFunction(suite+".func3"))
 }
 
-// patience bounds waits of tests; it only matters when a test fails.
+// patience bounds waits of tests; it only matters if a test fails.
 const patience = 60 * time.Second
 
 func openLog(t testing.TB, socket string) *esdb.Client {
@@ -30,7 +30,7 @@ func openLog(t testing.TB, socket string) *esdb.Client {
 	return log
 }
 
-// The tests' own events.
+// These are the tests' events.
 type (
 	opened struct {
 		ID    string
@@ -54,7 +54,7 @@ func registry(t testing.TB) *eventlog.Registry {
 	return r
 }
 
-// write appends events to a stream of their own.
+// write appends events to a new stream.
 func write(t testing.TB, log eventlog.Log, events ...any) eventlog.Position {
 	t.Helper()
 	meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: time.Unix(1_790_000_000, 0)}

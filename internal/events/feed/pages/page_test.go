@@ -19,7 +19,7 @@ func delivered(n uint64) eventlog.Delivery {
 
 func undecoded(r eventlog.Recorded) eventlog.Decoded { return eventlog.Decoded{Recorded: r} }
 
-// cut runs a pager over deliveries that are all there, and gives the pages.
+// cut runs a pager over deliveries that are all available and returns the pages.
 func cut(limits Limits, deliveries ...eventlog.Delivery) []Page {
 	source := make(chan eventlog.Delivery, len(deliveries)+1)
 	for _, d := range deliveries {
@@ -86,7 +86,7 @@ func TestPagesStayWithinTheirLimits(t *testing.T) {
 
 func TestPagesTogetherAreTheLog(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		// given deliveries, some of them again after an interruption
+		// given deliveries, some of them repeated after an interruption
 		var deliveries []eventlog.Delivery
 		next := uint64(1)
 		for range rapid.IntRange(1, 50).Draw(r, "deliveries") {
@@ -115,28 +115,28 @@ func TestPagesTogetherAreTheLog(t *testing.T) {
 			}
 		}
 
-		// then the pages hold each event once, in order, except what a repeated first delivery made of it
+		// then the pages have each event once, in order
 		require.True(r, slices.IsSorted(got))
 		require.Len(r, slices.Compact(slices.Clone(got)), len(got))
 		require.Equal(r, next, got[len(got)-1])
 	})
 }
 
-// A page that nobody takes grows with what comes, up to the limits and no further.
+// A page that is not taken grows up to the limits.
 func TestThePageIsReadAheadUpToItsLimits(t *testing.T) {
-	// given a pager whose pages nobody takes
+	// given a pager without a receiver
 	source, out := make(chan eventlog.Delivery), make(chan Page)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	p := &pager{limits: Limits{Events: 5}.withDefaults(), decode: undecoded, deliveries: source, pages: out}
 	go p.run(ctx)
 
-	// when events come one by one
+	// when events arrive one by one
 	for i := range uint64(5) {
 		source <- delivered(i + 1)
 	}
 
-	// then it takes no sixth one, and the page has them all
+	// then it accepts no sixth one, and the page has all five
 	select {
 	case source <- delivered(6):
 		t.Fatal("the pager holds more than a page")
@@ -145,9 +145,9 @@ func TestThePageIsReadAheadUpToItsLimits(t *testing.T) {
 	}
 }
 
-// Until the subscription has caught up, a page is not taken because no event is there for a moment.
+// Until the subscription has caught up, a brief lack of events does not end a page.
 func TestPagesAreLargeUntilTheSubscriptionHasCaughtUp(t *testing.T) {
-	// given a pager whose pages are wanted, and events that come one by one
+	// given a pager with a receiver, and events that arrive one by one
 	source, out := make(chan eventlog.Delivery), make(chan Page)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -172,7 +172,7 @@ func TestPagesAreLargeUntilTheSubscriptionHasCaughtUp(t *testing.T) {
 	require.Len(t, (<-taken).Events, 1)
 }
 
-// A subscription that never says that it has caught up holds no event back for long.
+// Even if a subscription never reports that it has caught up, events are not delayed for long.
 func TestAPageIsTakenWhenItIsOldEnough(t *testing.T) {
 	source, out := make(chan eventlog.Delivery, 1), make(chan Page)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -2,5 +2,5 @@
 
 package pages
 
-// raceDetected says that everything is many times slower, which the time limits of Watermill's suite do not allow for.
+// raceDetected reports that the test runs many times slower, which exceeds the time limits of Watermill's suite.
 const raceDetected = true

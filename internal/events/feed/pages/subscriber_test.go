@@ -22,7 +22,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
 )
 
-// publisher appends messages to the stream of their topic, whoever else does.
+// publisher appends messages to the stream of their topic, even with other publishers.
 type publisher struct {
 	log eventlog.Log
 
@@ -56,7 +56,7 @@ func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 			return nil
 		case errors.As(err, &lost):
 			expected = lost.Actual
-		case !errors.Is(err, eventlog.ErrUnavailable): // else it may have been written: the identical append shows which
+		case !errors.Is(err, eventlog.ErrUnavailable): // otherwise it may have been written, which the identical append shows
 			return err
 		}
 	}
@@ -64,7 +64,7 @@ func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 
 func (*publisher) Close() error { return nil }
 
-// nodes gives each test of Watermill's suite a node of its own, because a subscriber reads the whole log.
+// nodes starts a node for each test of Watermill's suite, because a subscriber reads the whole log.
 type nodes struct {
 	t    *testing.T
 	mu   sync.Mutex
@@ -81,7 +81,7 @@ func (n *nodes) log(test string) eventlog.Log {
 	return n.logs[name]
 }
 
-// pubSub is what Watermill's suite is to test.
+// pubSub returns the publisher and the subscriber that Watermill's suite tests.
 func pubSub(t *testing.T, log eventlog.Log) (message.Publisher, message.Subscriber) {
 	subscriber, err := NewSubscriber(Config{Log: log, Limits: Limits{Events: 1}})
 	require.NoError(t, err)
@@ -106,7 +106,7 @@ func TestWatermillsOwnSuite(t *testing.T) {
 	tests.TestPubSub(t, features(), (&nodes{t: t, logs: map[string]eventlog.Log{}}).pubSub, nil)
 }
 
-// STRESS_TEST_COUNT is how many of Watermill's suites run at once; its default is 10.
+// STRESS_TEST_COUNT is the number of Watermill's suites that run concurrently, by default 10.
 func TestSoakWatermillsStressSuite(t *testing.T) {
 	if os.Getenv("RECITAL_SOAK") == "" {
 		t.Skip("make soak runs it")
@@ -114,8 +114,8 @@ func TestSoakWatermillsStressSuite(t *testing.T) {
 	tests.TestPubSubStressTest(t, features(), (&nodes{t: t, logs: map[string]eventlog.Log{}}).pubSub, nil)
 }
 
-// This is the suite's TestReconnect, whose own bookkeeping races with what it tests: it compares what it received with
-// a list that another goroutine of it still appends to.
+// This replaces the suite's TestReconnect, which has a race: it compares the received messages with a list to which
+// another goroutine still appends.
 func TestASubscriptionOutlivesRestartsOfTheNode(t *testing.T) {
 	const count, publishers, topic = 3000, 20, "topic"
 	dir := nodetest.Dir(t)
@@ -223,7 +223,7 @@ func TestASubscriptionStartsAfterAPosition(t *testing.T) {
 	require.ErrorIs(t, err, ErrClosed)
 }
 
-// brittle is a log whose subscriptions end after a few deliveries, which a log's should not.
+// brittle is a log with subscriptions that end after a few deliveries.
 type brittle struct{ eventlog.Log }
 
 type broken struct {
@@ -255,8 +255,8 @@ func (b brittle) Subscribe(ctx context.Context, after eventlog.Position) eventlo
 
 func (b *broken) Deliveries() <-chan eventlog.Delivery { return b.deliveries }
 
-func TestASubscriptionThatEndsIsTakenUpAgain(t *testing.T) {
-	// given a log that breaks off
+func TestAnEndedSubscriptionIsReplaced(t *testing.T) {
+	// given a log with subscriptions that end
 	log := openLog(t, nodetest.Start(t))
 	for i := range 8 {
 		write(t, log, closed{ID: fmt.Sprint(i)})
@@ -266,7 +266,7 @@ func TestASubscriptionThatEndsIsTakenUpAgain(t *testing.T) {
 	messages, err := s.Subscribe(t.Context(), TopicAll)
 	require.NoError(t, err)
 
-	// then the subscriber goes on after what was acknowledged
+	// then the subscriber resumes after the acknowledged messages
 	for i := range 8 {
 		select {
 		case m := <-messages:

@@ -14,7 +14,7 @@ type benchRow struct {
 	ExpiresAt  time.Time `col:"expires_at"`
 }
 
-// BenchmarkRows collects what a page of events becomes: rows that are put, added to and deleted.
+// BenchmarkRows collects the row operations of a page of events: put, add and delete.
 func BenchmarkRows(b *testing.B) {
 	t := Of[benchRow]("reservations")
 	characters := t.Fields("characters")

@@ -22,7 +22,7 @@ type songRow struct {
 	Plays  int64     `col:"plays"`
 }
 
-// songs is a table with rankings whose ranges are so short that few rows make many of them.
+// songs returns a table with rankings that have very short ranges.
 func songs() (Typed[songRow], []Ranking) {
 	t := Of[songRow]("songs")
 	facets := []string{"genre", "live"}
@@ -43,7 +43,7 @@ func drawSong(r *rapid.T) songRow {
 	}
 }
 
-func TestARankingCountsWhatIsInItsRanges(t *testing.T) {
+func TestARankingCountsTheRowsOfItsRanges(t *testing.T) {
 	table, rankings := songs()
 	plays, length, genre := table.Fields("plays"), table.Fields("length"), table.Fields("genre")
 	all := []*Table{table.Table}
@@ -84,8 +84,7 @@ func TestARankingCountsWhatIsInItsRanges(t *testing.T) {
 	})
 }
 
-// requireCounted compares the lines of a ranking with a plain count of the rows in its ranges, none of which is too
-// long.
+// requireCounted compares a ranking with a count of the rows in its ranges, and checks the lengths of ranges.
 func requireCounted(r require.TestingT, pool *pgxpool.Pool, ranking Ranking) {
 	by, facets := columnList("", ranking.by), columnList("", ranking.facets)
 	var wrong, longest int64

@@ -15,7 +15,7 @@ import (
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
 )
 
-// everythingRow has a column of every type, nullable and not, names that are words of SQL, and a key of two columns.
+// everythingRow has a column of every type, nullable and not, SQL keywords as names, and a key of two columns.
 type everythingRow struct {
 	Group string          `col:"group,key"`
 	Order int64           `col:"order,key"`
@@ -54,11 +54,11 @@ func (r everythingRow) stored() []any {
 	return row
 }
 
-// operation is one call on Rows, and what it does to a row by itself.
+// operation is a call on Rows with its effect on a row.
 type operation struct {
 	text string
 	on   func(r *Rows, t Typed[everythingRow])
-	one  func(row []any) []any // of a row that exists, nil for one that does not
+	one  func(row []any) []any // the row is nil if it does not exist
 	key  string
 }
 
@@ -155,7 +155,7 @@ func TestCoalescedPagesEqualTheOperationsOneByOne(t *testing.T) {
 		require.NoError(r, err)
 		model := map[string][]any{}
 
-		// when operations come in pages
+		// when operations are written in pages
 		pages := rapid.SliceOfN(rapid.SliceOfN(operations, 0, 12), 1, 5).Draw(r, "pages")
 		for _, page := range pages {
 			rows := NewRows([]*Table{table.Table})
@@ -172,7 +172,7 @@ func TestCoalescedPagesEqualTheOperationsOneByOne(t *testing.T) {
 			flush(r, t, pool, writer, rows)
 		}
 
-		// then the table holds what they give one by one
+		// then the table equals the result of single operations
 		require.Equal(r, model, stored(r, t, pool))
 	})
 }
@@ -219,7 +219,7 @@ func stored(r require.TestingT, t testing.TB, pool *pgxpool.Pool) map[string][]a
 
 type name string
 
-func TestWhatColumnsTake(t *testing.T) {
+func TestTypesOfColumns(t *testing.T) {
 	at := time.Date(2026, 11, 21, 1, 2, 3, 456_789_123, time.FixedZone("", 3600))
 	id, given := uuid.New(), "x"
 	type row struct {
@@ -258,7 +258,7 @@ func TestWhatColumnsTake(t *testing.T) {
 	}, rows.tables[table.Table].ordered[0].values)
 }
 
-func TestMistakesInRowsAreRemembered(t *testing.T) {
+func TestMistakesInRowsAreReported(t *testing.T) {
 	type row struct {
 		ID       string          `col:"id,key"`
 		Total    int64           `col:"total"`

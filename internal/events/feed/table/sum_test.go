@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// tallyRow counts two things for each name and day.
+// tallyRow has two counts for each name and day.
 type tallyRow struct {
 	Name  string    `col:"name,key"`
 	Day   time.Time `col:"day,key,date"`
@@ -55,7 +55,7 @@ func TestSumsOfPagesEqualTheSumOfAll(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBeSummed(t *testing.T) {
+func TestInvalidSums(t *testing.T) {
 	type row struct {
 		Key    string `col:"key,key"`
 		Text   string `col:"text"`

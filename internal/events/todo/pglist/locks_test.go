@@ -26,7 +26,7 @@ func TestOneInstanceLeads(t *testing.T) {
 	first, second := pglist.NewLeaderLocks(pool), pglist.NewLeaderLocks(pool)
 	defer func() { require.NoError(t, second.Close()) }()
 
-	// when the first one asks first, then it leads and goes on leading, in that process alone
+	// when the first one asks first, then it leads and keeps leading, in that process only
 	require.True(t, leads(t, first, "expiry"))
 	require.False(t, leads(t, second, "expiry"))
 	require.True(t, leads(t, first, "expiry"))
@@ -51,7 +51,7 @@ func TestTheLockOfALostConnectionIsFree(t *testing.T) {
 		where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`)
 	require.NoError(t, err)
 
-	// then the other one leads, and the first one notices and can lead again later
+	// then the other one leads, and the first one notices that and can lead again later
 	require.Eventually(t, func() bool { return leads(t, second, "expiry") }, patience, time.Millisecond)
 	require.Eventually(t, func() bool {
 		held, err := first.TryAcquire(t.Context(), "expiry")

@@ -18,7 +18,7 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// list is a view with items that are due a minute after the other, the first one at noon.
+// list returns a view with items that are due at intervals of a minute, starting at noon.
 func list(t *testing.T, items int, causeType string) (*pglist.View, *pgxpool.Pool, []todo.Item) {
 	t.Helper()
 	pool := pgtest.Empty(t)
@@ -73,7 +73,7 @@ func TestDue(t *testing.T) {
 	}
 }
 
-// firstAfter returns when the first of the items after a time is due, the zero time if there is none.
+// firstAfter returns the due time of the first item after a time, the zero time if there is none.
 func firstAfter(by time.Time, items []todo.Item) time.Time {
 	for _, item := range items {
 		if item.Due.After(by) {
@@ -122,7 +122,7 @@ func TestBacklogsOfSeveralLists(t *testing.T) {
 	require.Equal(t, []pglist.Backlog{{Items: 3, Oldest: noon}, {}, {Items: 9, Oldest: all[1].Due.Add(-time.Hour)}},
 		backlogs)
 
-	// each by its own time
+	// each list has its own time
 	backlogs, err = pglist.Backlogs(t.Context(), lists, []time.Time{{}, all[2].Due, all[2].Due})
 	require.NoError(t, err)
 	require.Zero(t, backlogs[0].Items)

@@ -19,7 +19,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/web/bind"
 )
 
-// request is what a test sends, in plain maps.
+// request is a request in plain maps.
 type request struct {
 	path, header, cookie map[string]string
 	query                url.Values
@@ -117,7 +117,7 @@ func TestQueries(t *testing.T) {
 			[]string{`greater_than ["query","page"]`}},
 		"given bytes that are not UTF-8, then string_unicode": {"language=%ff", inputs{Page: 1},
 			[]string{`string_unicode ["query","language"]`}},
-		"given a NUL, then what is wrong": {"language=a%00", inputs{Page: 1},
+		"given a NUL, then value_error": {"language=a%00", inputs{Page: 1},
 			[]string{`value_error ["query","language"]`}},
 		"given a bad item of a list, then its place": {"owner=me&owner=%ff", inputs{Page: 1},
 			[]string{`string_unicode ["query","owner",1]`}},
@@ -136,8 +136,8 @@ func TestQueries(t *testing.T) {
 	}
 }
 
-// A voice is a text, or an object that holds it.
-func TestAnObjectMayStandForATextInIt(t *testing.T) {
+// A voice is a text, or an object that contains it.
+func TestAnObjectMayReplaceItsText(t *testing.T) {
 	type request struct {
 		Voice string `body:"voice" required:"true" maxlen:"4" member:"id"`
 		Plain string `body:"plain"`
@@ -165,7 +165,7 @@ func TestAnObjectMayStandForATextInIt(t *testing.T) {
 	}
 }
 
-// speech is a body as the speech routes take it.
+// speech is a body like that of the speech routes.
 type speech struct {
 	Text   string   `body:"text" required:"true" minlen:"1" maxlen:"10"`
 	Format string   `body:"format" alias:"response_format" default:"mp3" literal:"mp3,wav,ulaw" synonyms:"mulaw=ulaw"`
@@ -216,9 +216,9 @@ func TestBodies(t *testing.T) {
 			with(func(s *speech) { s.Format = "wav" }), nil},
 		"given a name and its alias, then the name": {json,
 			`{"text":"hello","response_format":"wav","format":"ulaw"}`, with(func(s *speech) { s.Format = "ulaw" }), nil},
-		"given a synonym, then what it stands for": {json, `{"text":"hello","format":"mulaw"}`,
+		"given a synonym, then its value": {json, `{"text":"hello","format":"mulaw"}`,
 			with(func(s *speech) { s.Format = "ulaw" }), nil},
-		"given a format that is none": {json, `{"text":"hello","format":"ogg"}`, speech{},
+		"given an unknown format": {json, `{"text":"hello","format":"ogg"}`, speech{},
 			[]string{`literal_error ["body","format"]`}},
 		"given ten emojis, then they fit": {json, `{"text":"🎉🎉🎉🎉🎉🎉🎉🎉🎉🎉"}`,
 			with(func(s *speech) { s.Text = strings.Repeat("🎉", 10) }), nil},
@@ -232,7 +232,7 @@ func TestBodies(t *testing.T) {
 			[]string{`string_unicode ["body","text"]`}},
 		"given a NUL": {json, `{"text":"a\u0000"}`, speech{},
 			[]string{`value_error ["body","text"]`}},
-		"given NaN, which is no JSON": {json, `{"text":"hello","speed":NaN}`, speech{},
+		"given NaN, which is not JSON": {json, `{"text":"hello","speed":NaN}`, speech{},
 			[]string{`json_invalid ["body",24]`}},
 		"given a wrong list and a wrong item": {json, `{"text":"hello","tags":["a",1]}`, speech{},
 			[]string{`string_type ["body","tags",1]`}},
@@ -317,10 +317,10 @@ func TestMultipart(t *testing.T) {
 		want  upload
 		wrong []string
 	}{
-		"given all, then all": {[]part{
+		"given all fields, then all": {[]part{
 			{"audio", "RIFF", &wav}, {"text", "hi", nil}, {"file_field", "1", &wav}, {"file_field", "2", &wav},
 		}, upload{Text: "hi", Audio: file("RIFF"), Files: []bind.File{file("1"), file("2")}}, nil},
-		"given nothing, then what is required": {nil, upload{}, []string{
+		"given no fields, then the required ones": {nil, upload{}, []string{
 			`missing ["body","text"]`, `missing ["body","audio"]`,
 		}},
 		"given a text for a file": {[]part{{"audio", "RIFF", nil}, {"text", "hi", nil}}, upload{},
@@ -344,7 +344,7 @@ func TestMultipart(t *testing.T) {
 }
 
 // Python's client of version 1 sends its forms like this.
-func TestAFormThatIsCalledMixed(t *testing.T) {
+func TestAFormWithTypeMixed(t *testing.T) {
 	wav := "a.wav"
 	contentType, body := multipartBody(t, part{"audio", "RIFF", &wav}, part{"text", "hi", nil})
 	var got upload
@@ -442,7 +442,7 @@ func TestURLsAreNormalisedAsABrowserReadsThem(t *testing.T) {
 	}
 }
 
-// size is read from its text.
+// size implements encoding.TextUnmarshaler.
 type size struct{ Width, Height int }
 
 func (s *size) UnmarshalText(text []byte) error {
@@ -452,7 +452,7 @@ func (s *size) UnmarshalText(text []byte) error {
 	return nil
 }
 
-func TestTypesThatReadThemselvesFromTexts(t *testing.T) {
+func TestTextUnmarshalers(t *testing.T) {
 	type inputs struct {
 		Size  size  `query:"size" default:"1x1" maxlen:"6"`
 		Other *size `body:"other"`
@@ -500,7 +500,7 @@ func TestSeveralValuesOfASet(t *testing.T) {
 	}
 }
 
-func TestAnInputIsRequiredUnlessAnotherIsThere(t *testing.T) {
+func TestAnInputIsRequiredUnlessAnotherIsGiven(t *testing.T) {
 	type inputs struct {
 		Code  string `query:"code" required:"true" unless:"error"`
 		State string `query:"state" required:"true"`
@@ -555,13 +555,13 @@ func TestWrongTagsAreErrorsAtStart(t *testing.T) {
 		"not exported": struct {
 			f string `query:"f"`
 		}{},
-		"a type that is none": struct {
+		"an invalid type": struct {
 			F complex128 `query:"f"`
 		}{},
 		"bounds on a text": struct {
 			F string `query:"f" ge:"1"`
 		}{},
-		"a bound that is none": struct {
+		"an invalid bound": struct {
 			F int `query:"f" ge:"one"`
 		}{},
 		"a length of a number": struct {

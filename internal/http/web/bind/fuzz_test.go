@@ -13,7 +13,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/web/bind"
 )
 
-// mirror is what the fuzz target binds, with tags for encoding/json beside ours.
+// mirror is the target of the fuzz test, with tags for encoding/json in addition to ours.
 type mirror struct {
 	Text  string         `body:"text" required:"true" maxlen:"20"`
 	Speed float64        `body:"speed" default:"1" le:"2"`
@@ -84,7 +84,7 @@ func checkAgainstJSON(t *testing.T, got mirror, contentType string, body []byte)
 	if media, _, _ := strings.Cut(contentType, ";"); media != "application/json" {
 		return
 	}
-	// A map keeps keys apart as they are written; decoding into a struct would fold their case.
+	// A map distinguishes keys by case. Decoding into a struct would fold their case.
 	var members map[string]json.RawMessage
 	if json.Unmarshal(body, &members) != nil {
 		return
@@ -100,7 +100,8 @@ func checkAgainstJSON(t *testing.T, got mirror, contentType string, body []byte)
 	}
 }
 
-// same wants what encoding/json makes of a member, if it can: the binder also accepts what must be converted.
+// same checks that a member has the value of encoding/json if that can decode it. The binder also accepts values that
+// need a conversion.
 func same[T any](t *testing.T, member json.RawMessage, got T) {
 	var want T
 	if len(member) > 0 && string(member) != "null" && json.Unmarshal(member, &want) == nil {

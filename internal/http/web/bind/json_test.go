@@ -11,7 +11,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/web/bind"
 )
 
-// The words are those of CPython's json module, and so are the offsets, except within strings, numbers and words.
+// Messages and offsets are those of CPython's json module, except for offsets within strings, numbers and words.
 func TestSyntaxErrorsAreThoseOfPython(t *testing.T) {
 	const value, name, colon, comma = "Expecting value", "Expecting property name enclosed in double quotes",
 		"Expecting ':' delimiter", "Expecting ',' delimiter"
@@ -87,7 +87,7 @@ func TestTextThatIsNotUnicodeIsMarked(t *testing.T) {
 	}
 }
 
-// FuzzText wants every text that is not marked to be the one that was encoded.
+// FuzzText checks that every unmarked text equals the encoded one.
 func FuzzText(f *testing.F) {
 	for _, seed := range []string{"plain", "ä🎉", `\ud800`, "\xff", `\\\ud83c\udf89`} {
 		f.Add(seed, `\ud83c\udf89\`)

@@ -99,8 +99,8 @@ type pydanticCase struct {
 	Errors []bind.Item     `json:"errors"`
 }
 
-// TestSameAnswersAsPydantic binds every field type to every value of the table that pydantic answered
-// (testdata/generate.py) and wants the same value or the same errors.
+// TestSameAnswersAsPydantic binds every field type to every value of the table with pydantic's answers
+// (testdata/generate.py) and checks for the same value or the same errors.
 func TestSameAnswersAsPydantic(t *testing.T) {
 	raw, err := os.ReadFile("testdata/pydantic.json")
 	require.NoError(t, err)
@@ -133,7 +133,7 @@ func (c pydanticCase) check(t *testing.T) {
 	}
 }
 
-// refusesNonFinite names our other difference: pydantic lets NaN and infinities into a float without bounds.
+// refusesNonFinite reports our other difference: pydantic accepts NaN and infinities for a float without bounds.
 func (c pydanticCase) refusesNonFinite() bool {
 	value := string(c.Value)
 	return c.Field == "float" && (value == `"nan"` || strings.HasSuffix(value, `inf"`)) || c.Field == "float_ge" &&
@@ -196,7 +196,7 @@ var routes = map[string]any{
 	}{},
 }
 
-// TestSameAnswersAsFastAPI binds requests that FastAPI answered (testdata/generate.py) and wants the same errors.
+// TestSameAnswersAsFastAPI binds requests with FastAPI's answers (testdata/generate.py) and checks for the same errors.
 func TestSameAnswersAsFastAPI(t *testing.T) {
 	raw, err := os.ReadFile("testdata/fastapi.json")
 	require.NoError(t, err)
@@ -213,7 +213,7 @@ func TestSameAnswersAsFastAPI(t *testing.T) {
 	require.Greater(t, len(golden.Cases), 40)
 	for _, c := range golden.Cases {
 		if c.Body == "id=x&id=&rating=up" {
-			continue // to FastAPI the last value, to us none: an empty text of a form is never a value
+			continue // FastAPI takes the last value; here an empty text of a form is never a value
 		}
 		t.Run(c.Route+"/"+c.ContentType+"/"+c.Body, func(t *testing.T) {
 			r := request{contentType: c.ContentType, body: c.Body, forms: c.Route == "form" || c.Route == "upload"}

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzURL checks that a normalised URL means the same to every reader: net/url parses it, sees the host that was
-// normalised, and normalising it again changes nothing. A check of a redirect's host depends on that.
+// FuzzURL checks that a normalised URL is unambiguous: net/url parses it with the same host, and normalising it again
+// does not change it. The check of a redirect's host depends on that.
 func FuzzURL(f *testing.F) {
 	for _, seed := range []string{
 		"http://a", `http:\\a\@b`, "https://u:p@[::1]:80/x?y#z", " HTTP:a..b ", "http://ä.de",
@@ -29,7 +29,7 @@ func FuzzURL(f *testing.F) {
 		require.Equal(t, normal, again)
 		parsed, err := url.Parse(normal)
 		if err != nil {
-			return // such as a bad escape in the path: whoever parses it refuses it
+			return // such as a bad escape in the path, which every parser refuses
 		}
 		authority := normal[strings.Index(normal, "://")+3:]
 		authority = authority[:strings.IndexAny(authority, "/?#")]

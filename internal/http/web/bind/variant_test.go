@@ -62,7 +62,7 @@ func TestAVariantHasItsSourceFieldsAndTags(t *testing.T) {
 	require.Equal(t, []any{"body", "title"}, items[0].Loc)
 }
 
-func TestFieldsSayWhatTheirTagsDo(t *testing.T) {
+func TestFieldsDescribeTheirTags(t *testing.T) {
 	plan, err := variants().Variant("form").Compile(reflect.TypeFor[song]())
 	require.NoError(t, err)
 	fields := plan.Fields()
@@ -80,10 +80,10 @@ func TestFieldsSayWhatTheirTagsDo(t *testing.T) {
 
 func TestWrongVariants(t *testing.T) {
 	for name, in := range map[string]any{
-		"a variant that there is not": struct {
+		"an unknown variant": struct {
 			F string `in:"f" for:"form,letter"`
 		}{},
-		"a tag of one that there is not": struct {
+		"a tag of an unknown variant": struct {
 			F string `in:"f" letter.default:"x"`
 		}{},
 		"a source of a variant": struct {

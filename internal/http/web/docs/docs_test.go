@@ -25,7 +25,7 @@ type state struct {
 
 func fine(*web.Call, struct{}) (web.Reply, error) { return web.JSON(state{true}), nil }
 
-// serve runs a server with one route of its own; webtest describes it.
+// serve runs a server with one route, which webtest describes.
 func serve(t *testing.T) string {
 	t.Helper()
 	return webtest.Serve(t, web.Config{Routes: []web.Route{web.Get("/fine", fine, web.Public(), web.Returns[state]())}})
@@ -54,7 +54,7 @@ var paths = map[string]string{
 	"/docs/assets/favicon-32x32.png":    "image/png",
 }
 
-func TestTheAddressAloneLeadsToThePage(t *testing.T) {
+func TestTheAddressRedirectsToThePage(t *testing.T) {
 	response, body := get(t, http.MethodGet, serve(t)+"/")
 	require.Equal(t, http.StatusOK, response.StatusCode)
 	require.Equal(t, "/docs", response.Request.URL.Path)
@@ -77,7 +77,7 @@ func TestTheDescriptionListsTheRoutesAndItself(t *testing.T) {
 	}
 }
 
-func TestFilesComeInTheEncodingThatTheClientTakes(t *testing.T) {
+func TestFilesHaveAnAcceptedEncoding(t *testing.T) {
 	address := serve(t)
 	for path, mediaType := range paths {
 		plain, want := get(t, http.MethodGet, address+path, "Accept-Encoding", "identity")
@@ -104,7 +104,7 @@ func TestFilesComeInTheEncodingThatTheClientTakes(t *testing.T) {
 	}
 }
 
-func TestWhatTheClientHasIsNotSentAgain(t *testing.T) {
+func TestCachedFilesAreNotSentAgain(t *testing.T) {
 	address := serve(t)
 	for path := range paths {
 		response, _ := get(t, http.MethodGet, address+path)
@@ -127,7 +127,7 @@ func TestScriptsOfOtherOriginsMayReadTheDescription(t *testing.T) {
 	require.Equal(t, "*", response.Header.Get("Access-Control-Allow-Origin"))
 }
 
-func TestThePageLoadsItsOwnPartsOnly(t *testing.T) {
+func TestThePageLoadsOnlyItsOwnParts(t *testing.T) {
 	address := serve(t)
 	response, page := get(t, http.MethodGet, address+"/docs")
 	policy := response.Header.Get("Content-Security-Policy")
@@ -153,7 +153,7 @@ func TestOtherFilesAreNotServed(t *testing.T) {
 	}
 }
 
-// The page of a service that has a public address may be opened at another one.
+// The page of a service with a public address may be opened at another address.
 func TestThePageMayAskThePublicAddress(t *testing.T) {
 	address := webtest.ServeAs(t, docs.Public("https://recital.example/base/"), web.Config{})
 	response, _ := get(t, http.MethodGet, address+"/docs")

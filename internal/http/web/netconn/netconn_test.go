@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// poor is a listener that sometimes finds no file for a connection.
+// poor is a listener that sometimes runs out of files.
 type poor struct {
 	net.Listener
 	short int
@@ -26,8 +26,8 @@ func (p *poor) Accept() (net.Conn, error) {
 	return p.Listener.Accept()
 }
 
-// When the process has no file left, the quietest connections give theirs, and the server goes on.
-func TestAcceptOutlivesAWantOfFiles(t *testing.T) {
+// When the process runs out of files, the quietest connections are closed, and the server continues.
+func TestAcceptSurvivesALackOfFiles(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	inner := &poor{Listener: ln}
@@ -54,8 +54,8 @@ func TestAcceptOutlivesAWantOfFiles(t *testing.T) {
 	require.Equal(t, 1, l.Open())
 }
 
-// A body has the grace, and then as long as what has come of it takes at the minimum rate.
-func TestABodyMustComeAtTheMinimumRate(t *testing.T) {
+// A body has a grace period, and then the time that its received bytes take at the minimum rate.
+func TestABodyMustArriveAtTheMinimumRate(t *testing.T) {
 	begun := time.Now()
 	limits := Limits{Grace: 15 * time.Second, Longest: time.Hour, Rate: 32 << 10}
 	for bytes, seconds := range map[int]int{0: 15, 100: 15, 32 << 10: 16, 10 << 20: 15 + 320, 1 << 30: 3600} {
@@ -64,8 +64,8 @@ func TestABodyMustComeAtTheMinimumRate(t *testing.T) {
 	}
 }
 
-// A peer that takes four times what it must is served, although the kernel wakes the writer only when a large part of a
-// full buffer was taken; one that takes nothing is not.
+// A peer that reads at four times the minimum rate is served, although the kernel wakes the writer only when a large
+// part of a full buffer was read. A peer that does not read is not.
 func TestASlowPeerIsServedAndAStalledOneIsNot(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it reads slowly for ten seconds")

@@ -84,7 +84,7 @@ func write(t *testing.T, routes ...web.Route) map[string]any {
 	return document
 }
 
-// at goes down into a document.
+// at returns the value at a path of a document.
 func at(t *testing.T, value any, path ...string) any {
 	t.Helper()
 	for _, name := range path {
@@ -132,7 +132,7 @@ func TestInputsBecomeParametersAndABody(t *testing.T) {
 	require.Equal(t, "https://songs.example", document["servers"].([]any)[0].(map[string]any)["url"])
 }
 
-// A client that writes null into a form sends the text.
+// In a form, null would be sent as a text.
 func TestFormsHaveNoNull(t *testing.T) {
 	type setting struct {
 		Name string   `body:"name"`
@@ -195,7 +195,7 @@ func TestHeadersAreDescribedWhereTheyAreSet(t *testing.T) {
 	}`, encoded(t, at(t, document, "paths", "/v1/song", "get", "responses", "200", "headers")))
 }
 
-// statuses of an operation, with what is refused by the row alone.
+// The statuses of an operation include those of the row's refusals.
 func TestRefusalsFollowFromTheRow(t *testing.T) {
 	type echo struct {
 		Body []byte `raw:"body"`
@@ -272,12 +272,12 @@ func TestOperationIDs(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeDescribed(t *testing.T) {
+func TestInvalidDescriptions(t *testing.T) {
 	for name, c := range map[string]struct {
 		routes []web.Route
 		why    string
 	}{
-		"a reply that nobody declared": {
+		"an undeclared reply": {
 			[]web.Route{web.Get("/a", answer[struct{}]), web.Post("/b", answer[struct{}])},
 			"GET /a: no reply is declared",
 		},
@@ -285,11 +285,11 @@ func TestWhatCannotBeDescribed(t *testing.T) {
 			[]web.Route{web.Get("/a", answer[struct{}], web.ReturnsNothing(204, web.Sends("x-new")))},
 			"the header x-new is not described",
 		},
-		"what is no header": {
+		"an invalid header": {
 			[]web.Route{web.Get("/a", answer[struct{}], web.ReturnsNothing(204, web.SendsHeaders[songRequest]()))},
 			"is no header",
 		},
-		"a type that is no JSON": {
+		"a type without JSON": {
 			[]web.Route{web.Get("/a", answer[struct{}], web.Returns[chan int]())}, "chan int has no schema",
 		},
 		"one name for two types": {
@@ -303,7 +303,7 @@ func TestWhatCannotBeDescribed(t *testing.T) {
 			},
 			"the operation id getA is that of /a, too",
 		},
-		"a status that nobody knows": {
+		"an unknown status": {
 			[]web.Route{web.Get("/a", answer[struct{}], web.ReturnsNothing(299))}, "the status 299 is unknown",
 		},
 	} {

@@ -22,22 +22,22 @@ func TestABudgetIsDividedAmongAddresses(t *testing.T) {
 	_, err = b.Take(three, 1)
 	require.ErrorIs(t, err, ErrFull)
 
-	// when a part is given back, it can be had again
+	// when a part is released, it can be taken again
 	first.Shrink(5)
-	first.Shrink(6) // is no way to get more
+	first.Shrink(6) // does not grow
 	_, err = b.Take(three, 2)
 	require.ErrorIs(t, err, ErrFull)
 	_, err = b.Take(three, 1)
 	require.NoError(t, err)
 
-	// and releasing twice gives back once
+	// and a second release has no effect
 	first.Release()
 	first.Release()
 	_, err = b.Take(three, 5)
 	require.NoError(t, err)
 	_, err = b.Take(two, 1)
 	require.ErrorIs(t, err, ErrFull)
-	require.Len(t, b.held, 2, "who holds nothing is not remembered")
+	require.Len(t, b.held, 2, "addresses without a share are removed")
 }
 
 func TestPeers(t *testing.T) {

@@ -138,7 +138,7 @@ func TestTestBinariesShareAServerThatStopsWithTheLastOfThem(t *testing.T) {
 	third.end()
 }
 
-func TestTheServerIsAsStrictAsTheRealOne(t *testing.T) {
+func TestTheServerHasTheRealOnesSettings(t *testing.T) {
 	pool := pgtest.New(t)
 	for setting, want := range map[string]string{
 		"synchronous_commit": "on", "TimeZone": "UTC", "application_name": "recitald",

@@ -27,7 +27,7 @@ func TestSpansArriveWithTheirParents(t *testing.T) {
 	require.NoError(t, err)
 	tracer := exporter.Tracer()
 
-	// when a request has parts, one of which fails, and one is done for it elsewhere
+	// when a request has two parts, one of which fails, while the other one runs elsewhere
 	ctx, request := tracer.Request(t.Context(), "GET /v1/account", parent+"01")
 	inner, part := tracing.Start(ctx, "append")
 	part.Set("recital.stream", "account")
@@ -36,14 +36,14 @@ func TestSpansArriveWithTheirParents(t *testing.T) {
 	elsewhere.End(nil)
 	part.End(fmt.Errorf("appending for ada@example.com: %w", context.Canceled))
 	request.End(nil)
-	// and another is not sampled
+	// and another request is not sampled
 	ctx, unsampled := tracer.Request(t.Context(), "POST /v1/ai/speech", parent+"00")
 	_, none := tracing.Start(ctx, "append")
 	none.End(nil)
 	unsampled.End(nil)
 	require.NoError(t, exporter.Close())
 
-	// then all of the first are there, below the caller's span, and their errors' kinds, and nothing of the other
+	// then the receiver gets all spans of the first, below the caller's span, with kinds of errors, and none of the other
 	spans := receiver.Spans()
 	require.Len(t, spans, 3)
 	root := spans[2]
@@ -59,7 +59,7 @@ func TestSpansArriveWithTheirParents(t *testing.T) {
 	require.Contains(t, receiver.Text(), "service.name")
 }
 
-func TestAReceiverThatIsAwayHurtsNobody(t *testing.T) {
+func TestAMissingReceiverDoesNoHarm(t *testing.T) {
 	var log bytes.Buffer
 	exporter, err := otlp.Open(t.Context(), otlp.Config{
 		Endpoint: "http://127.0.0.1:1", Logger: slog.New(slog.NewTextHandler(&log, nil)),
@@ -75,12 +75,12 @@ func TestAReceiverThatIsAwayHurtsNobody(t *testing.T) {
 	case err := <-ended:
 		require.NoError(t, err)
 	case <-time.After(time.Minute):
-		t.Fatal("it never ends")
+		t.Fatal("the exporter does not close")
 	}
 	require.LessOrEqual(t, bytes.Count(log.Bytes(), []byte("traces are not taken")), 1)
 }
 
-func TestWhatIsNoEndpoint(t *testing.T) {
+func TestInvalidEndpoints(t *testing.T) {
 	for _, endpoint := range []string{
 		"", "127.0.0.1:4318", "grpc://collector:4317", "http://", "https://me:hidden@collector",
 		"http://collector?key=hidden",

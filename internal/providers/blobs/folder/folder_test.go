@@ -109,20 +109,20 @@ func TestACrashLeavesNoHalfBlobAndTheNextStartCleansUp(t *testing.T) {
 	put(t, store, "goes on")
 }
 
-func TestWhatAnInstanceLeftThatNeverCameBackIsRemovedInTheEnd(t *testing.T) {
+func TestTemporaryFilesOfVanishedInstancesAreEventuallyRemoved(t *testing.T) {
 	dir := t.TempDir()
 	open(t, dir, "a")
 	left := filepath.Join(dir, "incoming", "0011223344556677-1234")
 	require.NoError(t, os.WriteFile(left, []byte("left"), 0o600))
 	open(t, dir, "a")
-	require.FileExists(t, left, "it may still be written to")
+	require.FileExists(t, left, "its instance may still be writing it")
 	yesterday := time.Now().Add(-25 * time.Hour)
 	require.NoError(t, os.Chtimes(left, yesterday, yesterday))
 	open(t, dir, "a")
 	require.NoFileExists(t, left)
 }
 
-func TestNobodyElseMayReadBlobs(t *testing.T) {
+func TestBlobsAreReadableOnlyByTheirOwner(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "blobs")
 	put(t, open(t, dir, "a"), "private")
 	require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -155,7 +155,7 @@ func TestFilesThatAreNoBlobsAreLeftAlone(t *testing.T) {
 	require.Equal(t, []blobs.Address{blob.Address}, listed)
 }
 
-func TestAFullDiskCostsTheBlobAlone(t *testing.T) {
+func TestAFullDiskCostsOnlyTheNewBlob(t *testing.T) {
 	// given a disk with little space
 	dir := smallDisk(t)
 	store := open(t, dir, "a")
@@ -164,7 +164,7 @@ func TestAFullDiskCostsTheBlobAlone(t *testing.T) {
 	// when a blob does not fit
 	_, err := store.Put(t.Context(), blobs.NewAddress(owner), io.LimitReader(zeros{}, 4<<20), 4<<20)
 
-	// then the store fails, nothing of it remains, and what fits can still be stored
+	// then the store fails, no part of the blob remains, and a smaller one can still be stored
 	require.ErrorIs(t, err, syscall.ENOSPC)
 	require.Equal(t, domain.Unavailable, domain.CodeOf(err))
 	require.Len(t, files(t, dir), 1)
@@ -177,12 +177,12 @@ func TestAFullDiskCostsTheBlobAlone(t *testing.T) {
 	require.Equal(t, "was there before", string(content))
 }
 
-func TestADiskThatFailsIsTheStoresTrouble(t *testing.T) {
+func TestAFailingDiskMakesTheStoreUnavailable(t *testing.T) {
 	dir := t.TempDir()
 	store := open(t, dir, "a")
 	blob := put(t, store, "one")
 
-	// given a folder in place of the blob's file: reading it fails
+	// given a folder in place of the blob's file, so that reading fails
 	path := files(t, dir)[0]
 	require.Equal(t, string(blob.Address), filepath.Base(path))
 	require.NoError(t, os.Remove(path))
@@ -211,7 +211,7 @@ func TestADiskThatFailsIsTheStoresTrouble(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeAFolderIsRefused(t *testing.T) {
+func TestAnIncompleteConfigurationIsRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	good := folder.Config{Dir: t.TempDir(), Instance: "a", Logger: slog.New(slog.DiscardHandler)}

@@ -43,7 +43,7 @@ func poison(t *testing.T, proxy *toxiproxy.Proxy, kind, stream, attributes strin
 	require.NoError(t, err)
 }
 
-func TestAStoreInTroubleLosesNothingThatItHadAndComesBack(t *testing.T) {
+func TestAStoreRecoversFromFaultsWithoutLosses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -54,11 +54,11 @@ func TestAStoreInTroubleLosesNothingThatItHadAndComesBack(t *testing.T) {
 			proxy.Stop()
 			return func() { require.NoError(t, proxy.Start()) }
 		},
-		"it takes connections and is silent": func(t *testing.T, proxy *toxiproxy.Proxy) func() {
+		"it accepts connections and does not answer": func(t *testing.T, proxy *toxiproxy.Proxy) func() {
 			poison(t, proxy, "timeout", "upstream", `{"timeout": 0}`)
 			return func() { proxy.Toxics.ResetToxics(t.Context()) }
 		},
-		"it is cut in the middle": func(t *testing.T, proxy *toxiproxy.Proxy) func() {
+		"its connections are cut in the middle": func(t *testing.T, proxy *toxiproxy.Proxy) func() {
 			poison(t, proxy, "limit_data", "upstream", `{"bytes": 100000}`)
 			return func() { proxy.Toxics.ResetToxics(t.Context()) }
 		},
@@ -71,7 +71,7 @@ func TestAStoreInTroubleLosesNothingThatItHadAndComesBack(t *testing.T) {
 			direct.Location, _ = s3.ParseURL(s3test.URL(server.Address(), "tests"))
 			kept := put(t, store, long)
 
-			// given a store in trouble, then blobs are not kept, and not half
+			// given a faulty connection, then blobs are not stored, not even partly
 			over := trouble(t, proxy)
 			for _, content := range []string{strings.Repeat("x", 200_000), long} {
 				_, err := store.Put(t.Context(), blobs.NewAddress(owner), strings.NewReader(content), int64(len(content)))
@@ -82,7 +82,7 @@ func TestAStoreInTroubleLosesNothingThatItHadAndComesBack(t *testing.T) {
 				require.Equal(t, kept.Address, blob.Address)
 			}
 
-			// when it is over, then all is as it was
+			// when the fault is over, then earlier blobs are there and new ones are stored
 			over()
 			require.Eventually(t, func() bool {
 				_, err := store.Stat(t.Context(), kept.Address)
@@ -94,7 +94,7 @@ func TestAStoreInTroubleLosesNothingThatItHadAndComesBack(t *testing.T) {
 	}
 }
 
-func TestADownloadThatIsCutGoesOnWhereItWas(t *testing.T) {
+func TestAnInterruptedDownloadIsResumed(t *testing.T) {
 	proxy, config := proxied(t, s3test.Start(t))
 	store := open(t, config)
 	content := make([]byte, 1_000_000)
@@ -121,7 +121,7 @@ func TestAStoreThatIsAwayAtTheStartMayComeLater(t *testing.T) {
 	}, patience, 10*time.Millisecond)
 }
 
-func TestABucketThatCannotBeUsedIsSaidAtTheStart(t *testing.T) {
+func TestAnUnusableBucketIsReportedAtTheStart(t *testing.T) {
 	server := s3test.Start(t)
 	for code, change := range map[string]func(*s3.Config){
 		"NoSuchBucket":          func(c *s3.Config) { c.Location.Bucket = "nowhere" },
@@ -140,7 +140,7 @@ func TestABucketThatCannotBeUsedIsSaidAtTheStart(t *testing.T) {
 // dieVariable makes the test binary a process that puts a blob and is killed.
 const dieVariable = "RECITAL_TEST_S3_WRITER"
 
-func TestAWriterThatIsKilledLeavesWholeBlobsAndWhatTheSweepRemoves(t *testing.T) {
+func TestAKilledWriterLeavesOnlyWholeBlobsAndUploadsToSweep(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
@@ -152,7 +152,7 @@ func TestAWriterThatIsKilledLeavesWholeBlobsAndWhatTheSweepRemoves(t *testing.T)
 	young := config
 	young.Now = nil
 	left := 0
-	for at := 0; at <= size; at += 4 << 20 { // before the first request, after one part and two, and at the end
+	for at := 0; at <= size; at += 4 << 20 { // before the first request, after one part, after two, and at the end
 		crash := exec.Command(os.Args[0], "-test.run=TestWriter")
 		crash.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %d", dieVariable, server.Address(), config.Folder, at))
 		output, err := crash.CombinedOutput()
@@ -164,7 +164,7 @@ func TestAWriterThatIsKilledLeavesWholeBlobsAndWhatTheSweepRemoves(t *testing.T)
 		}
 		left += len(unfinished(t, server))
 
-		// then nobody takes it away at once, as it might be under way, and the sweep does after a day
+		// then an unfinished upload is left for a day, as it might be in progress, and then swept
 		aborted, err := open(t, young).Sweep(t.Context())
 		require.NoError(t, err)
 		require.Zero(t, aborted)
@@ -182,7 +182,7 @@ func TestWriter(t *testing.T) {
 	var address, folder string
 	var after int64
 	if n, _ := fmt.Sscan(os.Getenv(dieVariable), &address, &folder, &after); n != 3 {
-		t.Skip("for TestAWriterThatIsKilledLeavesWholeBlobsAndWhatTheSweepRemoves")
+		t.Skip("for TestAKilledWriterLeavesOnlyWholeBlobsAndUploadsToSweep")
 	}
 	config := at(t, address)
 	config.Folder = folder
@@ -205,7 +205,7 @@ func (killer) Read([]byte) (int, error) {
 	select {}
 }
 
-// unfinished returns the uploads in parts that the server knows.
+// unfinished returns the server's unfinished multipart uploads.
 func unfinished(t *testing.T, server *s3test.Server) (ids []string) {
 	t.Helper()
 	transport, err := minio.DefaultTransport(false)

@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// front is a server between the store and its client. What it does with a request is for the test.
+// front is a server between the store and its client. The test decides how it handles requests.
 type front struct {
 	address string
 	lock    sync.Mutex
-	seen    []string // what the requests were
+	seen    []string // kinds of requests
 }
 
-// handle answers a request; forward has the server behind answer it.
+// handle answers a request; forward passes it on to the store.
 type handle func(w http.ResponseWriter, r *http.Request, forward func(http.ResponseWriter))
 
 func newFront(t *testing.T, behind string, do handle) *front {
@@ -45,7 +45,7 @@ func (f *front) note(r *http.Request) {
 	f.seen = append(f.seen, kindOf(r))
 }
 
-// requests returns what was asked since the last time.
+// requests returns the requests since the last call.
 func (f *front) requests() []string {
 	f.lock.Lock()
 	defer f.lock.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/recital-tts/recital/internal/providers/blobs/s3test"
 )
 
-// TestMain ignores what toxiproxy leaves behind: a connection that is cut with data on its way may keep goroutines.
+// TestMain ignores goroutines that toxiproxy may leave when a connection is cut with data on its way.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*NoopToxic).Pipe"),
 		goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/stream.(*ChanWriter).Write"))
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 
 const (
 	owner blobs.Owner = "clip-0123456789abcdef"
-	// patience bounds what is waited for on a machine that is busy; nothing is timed.
+	// patience bounds all waits, also on a busy machine.
 	patience = time.Minute
 )
 

@@ -45,8 +45,8 @@ func TestASmallBlobIsOneRequest(t *testing.T) {
 	}
 }
 
-func TestACompletionWhoseReplyWasLostIsOne(t *testing.T) {
-	// given a store that carries out the first completion, whose reply is lost, and knows no such upload from then on
+func TestACompletionWithALostReplyCounts(t *testing.T) {
+	// given a store that carries out the first completion but loses its reply, and does not know the upload afterwards
 	var completions atomic.Int32
 	f := newFront(t, s3test.Start(t).Address(),
 		func(w http.ResponseWriter, r *http.Request, forward func(http.ResponseWriter)) {
@@ -64,7 +64,7 @@ func TestACompletionWhoseReplyWasLostIsOne(t *testing.T) {
 	store := open(t, at(t, f.address))
 	f.requests()
 
-	// then the blob is kept, and found by looking for it
+	// then the upload succeeds, because the blob is found
 	content := strings.Repeat("long ", 2<<20)
 	blob := put(t, store, content)
 	require.Equal(t, []string{"begin", "part", "part", "complete", "complete", "abort", "head"}, f.requests())
@@ -77,10 +77,10 @@ func (d discarded) Header() http.Header         { return d.header }
 func (d discarded) Write(p []byte) (int, error) { return len(p), nil }
 func (d discarded) WriteHeader(int)             {}
 
-// An answer of a store may quote what it was sent.
+// An answer of a store may quote the request.
 const said = "zyzzogeton-said-by-the-store"
 
-func TestNothingThatAStoreSaysReachesErrorsOrTheLog(t *testing.T) {
+func TestErrorsAndTheLogDoNotQuoteTheStore(t *testing.T) {
 	xml := func(code string) string {
 		return "<Error><Code>" + code + "</Code><Message>" + said + "</Message><Key>" + said + "</Key><RequestId>" + said +
 			"</RequestId></Error>"
@@ -95,7 +95,7 @@ func TestNothingThatAStoreSaysReachesErrorsOrTheLog(t *testing.T) {
 			fmt.Fprint(w, said)
 		},
 		"a page of HTML": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>"+said) },
-		"a way elsewhere": func(w http.ResponseWriter, r *http.Request) {
+		"a redirect": func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://192.0.2.1/"+said, http.StatusTemporaryRedirect)
 		},
 	} {
@@ -152,7 +152,7 @@ func requireHarmless(t *testing.T, text string) {
 	}
 }
 
-// The memory of uploads is bounded however many there are.
+// The memory for uploads is bounded, regardless of their number.
 func TestAStoreThatStallsHoldsFewUploads(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")

@@ -30,8 +30,8 @@ func (v *vault) stores(b testing.TB) map[string]blobs.Store {
 	return map[string]blobs.Store{"folder": v.plain, "s3": remote}
 }
 
-// BenchmarkPut measures how fast a clip of a minute (mp3) and of ten (wav) are stored, from the draft's key to the
-// disk.
+// BenchmarkPut measures how fast clips of one minute (MP3) and of ten (WAV) are stored, including the creation of their
+// keys.
 func BenchmarkPut(b *testing.B) {
 	v := newVault(b)
 	for name, store := range v.stores(b) {
@@ -61,8 +61,7 @@ func BenchmarkPut(b *testing.B) {
 	}
 }
 
-// BenchmarkRange measures how fast parts of a blob of 32 MiB are read: its beginning, a part in its middle, and all of
-// it.
+// BenchmarkRange measures how fast the beginning, a middle part and all of a blob of 32 MiB are read.
 func BenchmarkRange(b *testing.B) {
 	v := newVault(b)
 	const size = 32 << 20
@@ -96,7 +95,7 @@ func timed(do func()) time.Duration {
 	return time.Since(begun)
 }
 
-// drain reads what Open has returned, as it is read to be sent to a client.
+// drain reads the blob that Open returned, as for sending it to a client.
 func drain(b *testing.B, length int64) func(io.ReadCloser, error) {
 	return func(reader io.ReadCloser, err error) {
 		require.NoError(b, err)

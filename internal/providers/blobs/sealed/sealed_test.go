@@ -72,7 +72,7 @@ func (v *vault) put(t tester, account string, content []byte) blobs.Address {
 	return blob.Address
 }
 
-// read returns what could be read of a range, and how that ended.
+// read returns the bytes of a range that could be read, and the error that ended it.
 func (v *vault) read(account string, address blobs.Address, offset, length int64) ([]byte, error) {
 	reader, err := v.Open(context.Background(), account, address, offset, length)
 	if err != nil {
@@ -82,7 +82,7 @@ func (v *vault) read(account string, address blobs.Address, offset, length int64
 	return content, errors.Join(err, reader.Close())
 }
 
-// raw returns what the store below holds.
+// raw returns the sealed blob in the underlying store.
 func (v *vault) raw(t tester, address blobs.Address) []byte {
 	t.Helper()
 	reader, err := v.plain.Open(context.Background(), address, 0, 1<<40)
@@ -92,21 +92,21 @@ func (v *vault) raw(t tester, address blobs.Address) []byte {
 	return content
 }
 
-// forge replaces what the store below holds.
+// forge replaces the sealed blob in the underlying store.
 func (v *vault) forge(t tester, address blobs.Address, content []byte) {
 	t.Helper()
 	_, err := v.plain.Put(context.Background(), address, bytes.NewReader(content), int64(len(content)))
 	require.NoError(t, err)
 }
 
-// noise returns bytes without a pattern: no part of them equals another.
+// noise returns random bytes, so that no two parts are equal.
 func noise(size int) []byte {
 	content := make([]byte, size)
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(content)
 	return content
 }
 
-func TestRangesAreThoseOfTheContent(t *testing.T) {
+func TestRangesMatchTheContent(t *testing.T) {
 	v := newVault(t)
 	rapid.Check(t, func(t *rapid.T) {
 		near := func(name string, most int) int {
@@ -138,7 +138,7 @@ func TestHugeRanges(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, content[offset:], got)
 	}
-	for _, offset := range []int64{frame + 2, 2 * frame, 1 << 40, math.MaxInt64} { // may be those of a blob that was cut
+	for _, offset := range []int64{frame + 2, 2 * frame, 1 << 40, math.MaxInt64} { // beyond the end
 		got, err := v.read("a1", address, offset, 1)
 		require.Error(t, err, offset)
 		require.Empty(t, got)
@@ -149,12 +149,12 @@ func TestHugeRanges(t *testing.T) {
 	}
 }
 
-func TestNothingIsInClear(t *testing.T) {
+func TestContentIsNotReadable(t *testing.T) {
 	v := newVault(t)
 	secret := []byte(strings.Repeat("what was said ", 10_000))
 	first, second := v.raw(t, v.put(t, "a1", secret)), v.raw(t, v.put(t, "a1", secret))
 	require.NotContains(t, string(first), "what was said")
-	require.NotEqual(t, first[header:], second[header:], "nobody learns that two blobs are the same")
+	require.NotEqual(t, first[header:], second[header:], "equal contents are sealed differently")
 }
 
 func TestClosingAnAccountMakesCopiesUnreadable(t *testing.T) {
@@ -175,7 +175,7 @@ func TestClosingAnAccountMakesCopiesUnreadable(t *testing.T) {
 	require.Equal(t, content, got)
 }
 
-func TestAKeyringThatIsAwayIsNoBrokenBlob(t *testing.T) {
+func TestAnUnavailableKeyringIsNotABrokenBlob(t *testing.T) {
 	v := newVault(t)
 	address := v.put(t, "a1", []byte("sound"))
 	cold, err := pgkeys.New(pgkeys.Config{
@@ -189,7 +189,7 @@ func TestAKeyringThatIsAwayIsNoBrokenBlob(t *testing.T) {
 	require.False(t, keyring.Gone(err))
 }
 
-func TestWhatIsNotThereIsNotFound(t *testing.T) {
+func TestAMissingBlobIsNotFound(t *testing.T) {
 	v := newVault(t)
 	_, err := v.Open(t.Context(), "a1", blobs.NewAddress(owner), 0, 1)
 	require.ErrorIs(t, err, blobs.ErrNotFound)
@@ -197,7 +197,7 @@ func TestWhatIsNotThereIsNotFound(t *testing.T) {
 	require.ErrorIs(t, err, blobs.ErrAddress)
 }
 
-func TestWhatBreaksOffIsNotKept(t *testing.T) {
+func TestAnInterruptedBlobIsNotKept(t *testing.T) {
 	v := newVault(t)
 	broken := errors.New("the source broke")
 	envelope, err := v.Envelope(t.Context(), "a1", blobs.NewAddress(owner))
@@ -212,7 +212,7 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// An attacker who can write to the store gets no other bytes played than those that were saved there.
+// An attacker who can write to the store cannot make Recital play other bytes than the ones saved.
 func TestForgedBlobsAreRefused(t *testing.T) {
 	v := newVault(t)
 	content := noise(3*frame + 100)
@@ -258,7 +258,7 @@ func TestForgedBlobsAreRefused(t *testing.T) {
 		got, err := v.read("a1", address, 0, 10*frame)
 		require.Error(t, err, name)
 		require.NotErrorIs(t, err, blobs.ErrNotFound, name)
-		require.True(t, bytes.HasPrefix(content, got), "%s: other bytes", name)
+		require.True(t, bytes.HasPrefix(content, got), "%s: the bytes read differ", name)
 	}
 	v.forge(t, address, good)
 	got, err := v.read("a1", address, 0, 10*frame)
@@ -266,7 +266,7 @@ func TestForgedBlobsAreRefused(t *testing.T) {
 	require.Equal(t, content, got)
 }
 
-// FuzzNothingElseIsRead changes a sealed blob, and reads a range of it: what is read is the content, or an error.
+// FuzzNothingElseIsRead changes a sealed blob and reads a range of it: the result is the content, or an error.
 func FuzzNothingElseIsRead(f *testing.F) {
 	v := newVault(f)
 	content := noise(2*frame + 77)
@@ -286,7 +286,7 @@ func FuzzNothingElseIsRead(f *testing.F) {
 		}
 		if err == nil && size > 0 {
 			end := min(uint64(offset)+uint64(size), uint64(len(content)))
-			require.EqualValues(t, end-uint64(offset), len(got), "all that was there, without an error")
+			require.EqualValues(t, end-uint64(offset), len(got), "the whole range, unless there is an error")
 		}
 	})
 }
@@ -302,7 +302,7 @@ func (c *counted) Open(ctx context.Context, address blobs.Address, offset, lengt
 	return c.Store.Open(ctx, address, offset, length)
 }
 
-// A player asks for one part after the other, and each request of a store in the cloud takes its time.
+// A player requests one part after another, and each request to a store in the cloud takes time.
 func TestTheHeaderOfABlobIsReadOnce(t *testing.T) {
 	v := newVault(t)
 	content := noise(3 * frame)
@@ -317,7 +317,7 @@ func TestTheHeaderOfABlobIsReadOnce(t *testing.T) {
 		require.Equal(t, opened, store.opened)
 	}
 
-	// then it is of no use without the account's key, and a blob that is gone is not found
+	// then another account still cannot read the blob, and a deleted blob is not found
 	_, err := v.read("a2", address, frame, 1)
 	require.Error(t, err)
 	require.NoError(t, v.keys.Erase(t.Context(), "a1"))

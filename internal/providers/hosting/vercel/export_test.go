@@ -2,5 +2,5 @@ package vercel
 
 import "net/http"
 
-// Through sends requests another way.
+// Through sends requests through another transport.
 func (p *Platform) Through(transport http.RoundTripper) { p.client.Transport = transport }

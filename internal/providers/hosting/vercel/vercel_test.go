@@ -73,8 +73,8 @@ func TestAVariableIsSetReplacedAndRemoved(t *testing.T) {
 	}
 }
 
-// A name is one part of a path, whatever is in it.
-func TestNamesLeadNowhereElse(t *testing.T) {
+// A name is escaped, so that it is always one part of a path.
+func TestNamesAreEscapedInPaths(t *testing.T) {
 	var asked []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked = append(asked, r.URL.EscapedPath()+"?"+r.URL.RawQuery)
@@ -108,7 +108,7 @@ func TestPagesOfProjectsAreBounded(t *testing.T) {
 	require.Equal(t, 10, asked)
 }
 
-// What the platform answers, and what that means: nothing of the answer is in the error.
+// Answers of the platform are mapped to errors, which do not quote them.
 func TestAnswersOfThePlatform(t *testing.T) {
 	const quoted = "bob@example.com hosted-secret"
 	for name, c := range map[string]struct {
@@ -128,7 +128,7 @@ func TestAnswersOfThePlatform(t *testing.T) {
 		"no id":          {200, `{"created":{}}`, hosting.ErrUnavailable},
 		"a part that failed": {200,
 			`{"created":{},"failed":[{"error":{"code":"ENV_CONFLICT","message":"` + quoted + `"}}]}`, hosting.ErrRejected},
-		"more than could be an answer": {200, `{"created":{"id":"` + strings.Repeat("x", 17<<20) + `"}}`,
+		"too long an answer": {200, `{"created":{"id":"` + strings.Repeat("x", 17<<20) + `"}}`,
 			hosting.ErrUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -34,7 +34,7 @@ func closed(t *testing.T) string {
 	return "smtp://" + listener.Addr().String()
 }
 
-func TestAMailServerKeepsTheContract(t *testing.T) {
+func TestContract(t *testing.T) {
 	t.Parallel()
 	noticestest.Run(t, func(t *testing.T, timeout time.Duration) (*noticestest.Server, notices.Sender) {
 		shared := noticestest.NewServer(t)
@@ -56,7 +56,7 @@ func (r *refusing) Data(reader io.Reader) error {
 	return r.data
 }
 
-func TestWhatARefusalMeansDependsOnTheStep(t *testing.T) {
+func TestTheMeaningOfARefusalDependsOnTheStep(t *testing.T) {
 	t.Parallel()
 	permanent := &server.SMTPError{Code: 554, Message: "no"}
 	temporary := &server.SMTPError{Code: 452, Message: "full"}
@@ -64,12 +64,12 @@ func TestWhatARefusalMeansDependsOnTheStep(t *testing.T) {
 		mail, data error
 		want       error
 	}{
-		"the sender for good":      {permanent, nil, notices.ErrUnavailable},
-		"the sender for now":       {temporary, nil, notices.ErrLater},
-		"the message for good":     {nil, permanent, notices.ErrRefused},
-		"the message for now":      {nil, temporary, notices.ErrLater},
-		"the message after a bang": {nil, errors.New("boom"), notices.ErrRefused}, // the server says 554
-		"nothing":                  {nil, nil, nil},
+		"the sender for good":                 {permanent, nil, notices.ErrUnavailable},
+		"the sender for now":                  {temporary, nil, notices.ErrLater},
+		"the message for good":                {nil, permanent, notices.ErrRefused},
+		"the message for now":                 {nil, temporary, notices.ErrLater},
+		"the message, with an internal error": {nil, errors.New("boom"), notices.ErrRefused}, // the server replies with 554
+		"nothing":                             {nil, nil, nil},
 	} {
 		shared := noticestest.NewServer(t)
 		url := noticestest.ServeMail(t, func() server.Session {
@@ -87,7 +87,7 @@ func TestTheServerIsChecked(t *testing.T) {
 	require.NoError(t, sender(t, url, time.Minute).Check(t.Context()))
 	require.ErrorIs(t, sender(t, closed(t), time.Minute).Check(t.Context()), notices.ErrUnavailable)
 
-	// a server that takes the connection and says nothing does not answer
+	// a server that accepts the connection without a greeting counts as unavailable
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = silent.Close() })
@@ -95,7 +95,7 @@ func TestTheServerIsChecked(t *testing.T) {
 		notices.ErrUnavailable)
 }
 
-func TestWithoutTLSNothingLeavesTheMachine(t *testing.T) {
+func TestWithoutTLSOnlyLoopbackIsUsed(t *testing.T) {
 	t.Parallel()
 	shared := noticestest.NewServer(t)
 	url := noticestest.ServeMail(t, func() server.Session { return &noticestest.MailSession{Server: shared} })

@@ -1,4 +1,4 @@
 package webhook
 
-// Signature is signature.
+// Signature returns the signature of a webhook.
 var Signature = signature

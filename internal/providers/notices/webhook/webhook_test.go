@@ -60,12 +60,12 @@ func sender(t *testing.T, url string, timeout time.Duration) *webhook.Sender {
 	return s
 }
 
-func TestAReceiverKeepsTheContract(t *testing.T) {
+func TestContract(t *testing.T) {
 	t.Parallel()
 	noticestest.Run(t, func(t *testing.T, timeout time.Duration) (*noticestest.Server, notices.Sender) {
 		server := httptest.NewServer(nil)
 		t.Cleanup(server.Close)
-		shared := noticestest.NewServer(t) // its end comes first, so that what hangs ends
+		shared := noticestest.NewServer(t) // it is closed first, to end requests that hang
 		server.Config.Handler = receive(t, shared)
 		return shared, sender(t, server.URL, timeout)
 	}, func(t *testing.T) notices.Sender {
@@ -76,8 +76,8 @@ func TestAReceiverKeepsTheContract(t *testing.T) {
 	})
 }
 
-// The example is that of the specification.
-func TestTheSignatureIsThatOfTheSpecification(t *testing.T) {
+// The example comes from the specification.
+func TestTheSignatureOfTheSpecificationsExample(t *testing.T) {
 	t.Parallel()
 	key, err := webhook.Key(secret)
 	require.NoError(t, err)

@@ -17,8 +17,8 @@ import (
 	"github.com/stripe/stripe-go/v84"
 )
 
-// requestChecker is a running stripe-mock. It knows the description of the API, and nothing else: requests that it
-// refuses would be refused by Stripe; its answers mean nothing.
+// requestChecker is a running stripe-mock. It only knows the description of the API: Stripe would refuse the requests
+// that it refuses; its answers mean nothing.
 type requestChecker struct {
 	command *exec.Cmd
 	ended   chan struct{}
@@ -26,8 +26,8 @@ type requestChecker struct {
 	client  *http.Client
 }
 
-// startMock builds stripe-mock, at the version in deploy/tools.mod, and starts it. It is for TestMain. Stop must
-// follow.
+// startMock builds stripe-mock at the version in deploy/tools.mod and starts it, for TestMain. The caller must call
+// Stop.
 func startMock() (*requestChecker, error) {
 	path, err := build()
 	if err != nil {
@@ -37,7 +37,7 @@ func startMock() (*requestChecker, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Without an address for HTTPS it listens on a port of its own, to all networks.
+	// Without an address for HTTPS it would listen on a default port in all networks.
 	command := exec.Command(path, "-http-addr", address, "-https-addr", "127.0.0.1:0")
 	m := &requestChecker{
 		command: command, ended: make(chan struct{}), url: "http://" + address,
@@ -59,7 +59,7 @@ func startMock() (*requestChecker, error) {
 	return m, nil
 }
 
-// build returns the path of stripe-mock, which the go command keeps.
+// build builds stripe-mock and returns its path in the cache of the go command.
 func build() (string, error) {
 	module, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {
@@ -111,8 +111,8 @@ func (m *requestChecker) Stop() {
 	m.client.CloseIdleConnections()
 }
 
-// Checked returns the address of a server that answers like the one at url, and has every request checked. The test
-// fails for one that is not a request of the API.
+// Checked returns the address of a server that forwards requests to url and checks each one. The test fails if one is
+// not valid for the API.
 func (m *requestChecker) Checked(t testing.TB, url string) string {
 	client := &http.Client{Transport: &http.Transport{}}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -136,7 +136,7 @@ func (m *requestChecker) Checked(t testing.TB, url string) string {
 func (m *requestChecker) ask(
 	ctx context.Context, method, path string, header http.Header, body []byte,
 ) (status int, answer []byte, err error) {
-	// It is older than the library, so that it does not know its version.
+	// stripe-mock is older than the library and does not know its version.
 	body = bytes.Replace(body, []byte("api_version="+stripe.APIVersion), []byte("api_version=2025-09-30.clover"), 1)
 	request, err := http.NewRequestWithContext(ctx, method, m.url+path, bytes.NewReader(body))
 	if err != nil {
@@ -152,7 +152,7 @@ func (m *requestChecker) ask(
 	return response.StatusCode, answer, err
 }
 
-// forward answers as the server at url does, and cuts the connection where that does not answer.
+// forward answers like the server at url, and cuts the connection if that does not answer.
 func forward(w http.ResponseWriter, r *http.Request, client *http.Client, url string, body []byte) {
 	request, err := http.NewRequestWithContext(r.Context(), r.Method, url+r.URL.RequestURI(), bytes.NewReader(body))
 	if err != nil {

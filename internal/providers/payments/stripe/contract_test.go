@@ -16,10 +16,10 @@ import (
 
 const key = "sk_test_1"
 
-// openSandbox runs a provider of the test's own.
+// openSandbox starts a sandbox for the test.
 func openSandbox(t *testing.T) *sandbox.Sandbox {
 	t.Helper()
-	// Acknowledges its webhooks.
+	// It acknowledges webhooks.
 	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(receiver.Close)
 	s, err := sandbox.Open(sandbox.Config{
@@ -31,7 +31,7 @@ func openSandbox(t *testing.T) *sandbox.Sandbox {
 	return s
 }
 
-// openGateway returns a gateway to a provider whose clock it shares. All that it asks is checked.
+// openGateway returns a gateway to a sandbox that shares its clock. All requests are checked.
 func openGateway(t *testing.T, s *sandbox.Sandbox) *stripe.Gateway {
 	t.Helper()
 	g, err := stripe.New(stripe.Config{Key: key, URL: mock.Checked(t, s.URL()), Now: s.Now})
@@ -47,7 +47,7 @@ func monthly(plan, name string, amount int64, millis string) payments.Price {
 	}
 }
 
-func TestTheGatewayKeepsItsContractAndAsksForNothingThatStripeDoesNotKnow(t *testing.T) {
+func TestContractWithValidRequests(t *testing.T) {
 	contract(t, func(t *testing.T) world {
 		s := openSandbox(t)
 		return world{

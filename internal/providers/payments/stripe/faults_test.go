@@ -22,12 +22,12 @@ import (
 	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
 
-// fault is a way in which a request that changes something may go wrong.
+// fault is a way in which a changing request may fail.
 type fault struct {
 	name     string
 	forwards bool // the provider carries it out
-	answers  bool // with a failure, which it gives again for the same key; else the connection is cut
-	leaves   bool // the caller does, so that the library does not repeat it
+	answers  bool // with a failure, repeated for the same key; otherwise the connection is cut
+	leaves   bool // the caller gives up, so that the library does not repeat it
 }
 
 func faults() []fault {
@@ -41,9 +41,9 @@ func faults() []fault {
 	}
 }
 
-// turns returns the requests of a change that have a fault, if it is repeated later: the first, and how many it is to
-// the next. Each request is cut, left and answered with a failure in each run: before and after it was carried out, and
-// repeated at once and later, in turns that begin by chance.
+// turns returns the requests of a change that fail, if the change is repeated later: the first one, and the distance to
+// the next. In each run each request has each kind of failure; whether that is before or after its execution, and
+// whether it is repeated at once or later, alternates from a random beginning.
 func (f fault) turns(later time.Duration, turn int) (first, step int) {
 	if f.forwards {
 		turn++
@@ -54,7 +54,7 @@ func (f fault) turns(later time.Duration, turn int) (first, step int) {
 	return turn % 2, 2
 }
 
-// line is the way to a provider, on which the nth change goes wrong.
+// line is a connection to a provider on which the nth changing request fails.
 type line struct {
 	to string
 
@@ -63,8 +63,8 @@ type line struct {
 	nth     int
 	changes int
 	leave   func()          // ends the caller's context
-	wrong   bool            // a change has gone wrong
-	failed  map[string]bool // keys for which the failure is given again
+	wrong   bool            // a request has failed
+	failed  map[string]bool // keys for which the failure is repeated
 }
 
 // lineTo starts a line and returns its address.
@@ -75,14 +75,14 @@ func lineTo(t *testing.T, to string) (*line, string) {
 	return l, server.URL
 }
 
-// breakAt has the nth change from now on go wrong, once.
+// breakAt makes the nth changing request from now on fail, once.
 func (l *line) breakAt(nth int, f fault, leave func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.fault, l.nth, l.changes, l.wrong, l.leave = f, nth, 0, false, leave
 }
 
-// mended ends the fault and reports whether it has happened.
+// mended ends the fault and reports whether it has occurred.
 func (l *line) mended() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -90,7 +90,7 @@ func (l *line) mended() bool {
 	return l.wrong
 }
 
-// goesWrong reports whether a request does.
+// goesWrong reports whether a request is to fail.
 func (l *line) goesWrong(r *http.Request) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -103,7 +103,7 @@ func (l *line) goesWrong(r *http.Request) bool {
 	return wrong
 }
 
-// hasFailed reports whether a key has had a failure.
+// hasFailed reports whether a request with this key has failed.
 func (l *line) hasFailed(key string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -168,7 +168,7 @@ func (l *line) forward(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(request)
 }
 
-// change is what is done to a customer who has subscribed at the price indie, with what must have come of it.
+// change is a change to a customer who has subscribed at the price indie, with a check of its result.
 type change struct {
 	do func(ctx context.Context, s *sandbox.Sandbox, g *stripe.Gateway, a payments.Attempt, customer,
 		subscription string) error
@@ -192,7 +192,7 @@ func changes(t *testing.T) map[string]change {
 			return err
 		}, func(t *testing.T, before, after payments.Billing) {
 			assert.Equal(t, sandbox.PriceOf("pro"), after.Subscriptions[0].Price)
-			assert.Len(t, after.Invoices, len(before.Invoices)+1, "the difference was charged once")
+			assert.Len(t, after.Invoices, len(before.Invoices)+1, "the difference is charged once")
 		}},
 		"schedule": {func(ctx context.Context, s *sandbox.Sandbox, g *stripe.Gateway, a payments.Attempt, _,
 			subscription string) error {
@@ -226,7 +226,7 @@ func changes(t *testing.T) map[string]change {
 			if err != nil {
 				return err
 			}
-			_ = s.Confirm(secret, "pm_card_mastercard") // it was confirmed by an attempt before
+			_ = s.Confirm(secret, "pm_card_mastercard") // an earlier attempt has confirmed it
 			_, err = g.ReplaceCard(ctx, a, customer, methodOf(t, s, customer))
 			return err
 		}, func(t *testing.T, _, after payments.Billing) { assert.Equal(t, "mastercard", after.Card.Brand) }},
@@ -266,7 +266,7 @@ func changes(t *testing.T) map[string]change {
 		"collect": {func(ctx context.Context, s *sandbox.Sandbox, g *stripe.Gateway, a payments.Attempt, customer,
 			_ string) error {
 			if owed[customer] == "" {
-				owed[customer] = addItem(t, s, customer, 77) // no card pays it: it names no subscription
+				owed[customer] = addItem(t, s, customer, 77) // no card pays it, as it belongs to no subscription
 				require.NoError(t, s.Advance(2*time.Hour))
 			}
 			return g.Collect(ctx, a, customer)
@@ -292,7 +292,7 @@ func changes(t *testing.T) map[string]change {
 	}
 }
 
-// addItem adds an item that nothing goes wrong with, and returns its id.
+// addItem adds an item without a fault, and returns its id.
 func addItem(t *testing.T, s *sandbox.Sandbox, customer string, amount int64) string {
 	t.Helper()
 	id, err := openGateway(t, s).AddInvoiceItem(t.Context(), payments.Attempt{ID: uuid.NewString(), First: s.Now()},
@@ -302,7 +302,7 @@ func addItem(t *testing.T, s *sandbox.Sandbox, customer string, amount int64) st
 	return id
 }
 
-// methodOf returns the payment method that was set up last.
+// methodOf returns the payment method of the last set-up.
 func methodOf(t *testing.T, s *sandbox.Sandbox, customer string) string {
 	t.Helper()
 	var last string
@@ -315,20 +315,20 @@ func methodOf(t *testing.T, s *sandbox.Sandbox, customer string) string {
 	return last
 }
 
-// Whatever goes wrong at whichever request of a change: repeating the attempt makes it, and makes it once, also when
-// the provider has forgotten the keys.
+// Whatever goes wrong at any request of a change: repeating the attempt makes the change exactly once, even when the
+// provider has forgotten the idempotency keys.
 func TestAChangeIsMadeOnceWhateverGoesWrong(t *testing.T) {
 	turn := rand.IntN(2)
 	for _, f := range faults() {
 		if testing.Short() && !f.forwards && !f.answers {
-			continue // nothing has come to the provider
+			continue // the provider has received nothing
 		}
 		for _, later := range []time.Duration{0, 25 * time.Hour} {
 			switch {
 			case !f.answers && !f.leaves && later > 0:
-				continue // the library has repeated it by itself
+				continue // the library repeats it by itself
 			case f.leaves && !f.forwards:
-				continue // leaving before a request leaves what leaving after the one before it leaves
+				continue // the same as giving up after the previous request
 			}
 			t.Run(f.name+", repeated after "+later.String(), func(t *testing.T) {
 				t.Parallel()
@@ -343,7 +343,7 @@ func TestAChangeIsMadeOnceWhateverGoesWrong(t *testing.T) {
 	}
 }
 
-// tryOnce has the nth request of a change go wrong. It reports whether there is one.
+// tryOnce makes the nth request of a change fail, and reports whether there is one.
 func tryOnce(t *testing.T, s *sandbox.Sandbox, f fault, nth int, later time.Duration, name string, c change) bool {
 	t.Helper()
 	l, address := lineTo(t, s.URL())
@@ -358,7 +358,7 @@ func tryOnce(t *testing.T, s *sandbox.Sandbox, f fault, nth int, later time.Dura
 	operation := payments.WithCaller(t.Context(), payments.Caller{Account: "a", Waiting: true})
 	ctx, leave := context.WithCancel(operation)
 	defer leave()
-	_, err = g.Excerpt(ctx, customer, true) // is remembered
+	_, err = g.Excerpt(ctx, customer, true) // it is cached
 	require.NoError(t, err)
 	l.breakAt(nth, f, leave)
 	if err := c.do(ctx, s, g, a, customer, subscription); err != nil {
@@ -406,7 +406,7 @@ func subscribed(t *testing.T, s *sandbox.Sandbox, g *stripe.Gateway) (customer, 
 	return customer, made.ID
 }
 
-// A customer that was created without an answer is found by what stands in its metadata.
+// If the answer to the creation of a customer is lost, then the customer is found by its metadata.
 func TestACustomerIsCreatedOnceWhateverGoesWrong(t *testing.T) {
 	for _, f := range faults() {
 		t.Run(f.name, func(t *testing.T) {
@@ -443,7 +443,7 @@ func TestACustomerIsCreatedOnceWhateverGoesWrong(t *testing.T) {
 	}
 }
 
-// While the provider is away, it is not asked again and again; when it is back, it is.
+// While the provider is away, requests fail fast; when it is back, they are sent again.
 func TestAnOutageIsNoticed(t *testing.T) {
 	var mu sync.Mutex
 	var asked int
@@ -476,7 +476,7 @@ func TestAnOutageIsNoticed(t *testing.T) {
 	before := count()
 	_, err = g.AccountOf(t.Context(), "cus_1")
 	require.ErrorIs(t, err, payments.ErrUnavailable)
-	assert.LessOrEqual(t, count(), before+1, "at most the one that looks whether it is back")
+	assert.LessOrEqual(t, count(), before+1, "at most one request probes the provider")
 	mu.Lock()
 	down = false
 	mu.Unlock()
@@ -486,8 +486,8 @@ func TestAnOutageIsNoticed(t *testing.T) {
 	}, time.Minute, 10*time.Millisecond)
 }
 
-// What an error says may reach clients and logs.
-func TestErrorsSayNothingOfWhatWasSentOrAnswered(t *testing.T) {
+// Texts of errors may reach clients and logs.
+func TestErrorsDoNotQuoteRequestsOrAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
 		status int
 		body   string
@@ -530,13 +530,13 @@ func TestErrorsSayNothingOfWhatWasSentOrAnswered(t *testing.T) {
 			_, err = g.Billing(t.Context(), "cus_hidden")
 			require.ErrorIs(t, err, c.kind)
 			assert.NotContains(t, err.Error(), "hidden")
-			assert.NotContains(t, err.Error(), "stolen", "the client need not know")
+			assert.NotContains(t, err.Error(), "stolen", "the reason is not for the client")
 			if strings.HasPrefix(c.body, `{"error"`) {
-				assert.Contains(t, err.Error(), "req_1", "an operator finds it by the provider's id")
+				assert.Contains(t, err.Error(), "req_1", "operators need the provider's id of the request")
 			}
 		})
 	}
-	t.Run("nobody there", func(t *testing.T) {
+	t.Run("no listener", func(t *testing.T) {
 		g, err := stripe.New(stripe.Config{Key: "sk_live_hidden", URL: "http://127.0.0.1:1"})
 		require.NoError(t, err)
 		_, err = g.Billing(t.Context(), "cus_hidden")
@@ -546,8 +546,8 @@ func TestErrorsSayNothingOfWhatWasSentOrAnswered(t *testing.T) {
 	})
 }
 
-// An answer that does not come is not awaited for ever, and what was asked is asked again.
-func TestAnAnswerThatDoesNotComeIsNotAwaitedForEver(t *testing.T) {
+// A request that is not answered times out and is repeated.
+func TestAnUnansweredRequestTimesOut(t *testing.T) {
 	s := openSandbox(t)
 	for _, committed := range []bool{false, true} {
 		g, err := stripe.New(stripe.Config{
@@ -559,7 +559,7 @@ func TestAnAnswerThatDoesNotComeIsNotAwaitedForEver(t *testing.T) {
 		customer, subscription := subscribed(t, s, patient)
 		before, err := patient.Billing(t.Context(), customer)
 		require.NoError(t, err)
-		// as often as the library asks by itself
+		// as often as the library sends the request
 		require.NoError(t, s.Faults(sandbox.Fault{
 			Do: sandbox.FaultHang, Committed: committed, Method: http.MethodPost, Times: 3, Delay: sandbox.Span(time.Minute),
 		}))
@@ -577,7 +577,7 @@ func TestAnAnswerThatDoesNotComeIsNotAwaitedForEver(t *testing.T) {
 	}
 }
 
-// Whoever is deleted at the provider is not unknown.
+// Customers can be read after their deletion at the provider.
 func TestADeletedCustomerIsRead(t *testing.T) {
 	s := openSandbox(t)
 	g := openGateway(t, s)
@@ -606,10 +606,10 @@ func TestADeletedCustomerIsRead(t *testing.T) {
 	}
 }
 
-// Two may bill the same use while the subscription renews, of which one sees the draft of the new invoice and the other
-// does not, and each looks before the other has added its item.
-func TestAnItemIsAddedOnceByTwoWhoSeeDifferentDrafts(t *testing.T) {
-	for name, renews := range map[string]bool{"who is late saw no draft": true, "who is late saw a draft": false} {
+// Two instances may bill the same usage during a renewal, when one of them sees the draft of the new invoice and the
+// other does not, and each looks before the other has added its item.
+func TestAnItemIsAddedOnceByTwoInstancesThatSeeDifferentDrafts(t *testing.T) {
+	for name, renews := range map[string]bool{"the later one saw no draft": true, "the later one saw a draft": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := openSandbox(t)

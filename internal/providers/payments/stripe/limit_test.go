@@ -27,7 +27,7 @@ func openAt(t *testing.T, conf stripe.Config) *stripe.Gateway {
 	return g
 }
 
-// pauseOf returns what an error says about the time of another try.
+// pauseOf returns the time until another attempt, according to the error.
 func pauseOf(t *testing.T, err error) time.Duration {
 	t.Helper()
 	var resting interface{ RetryAfter() time.Duration }
@@ -52,7 +52,7 @@ func TestARequestThatCameTooFastIsRepeated(t *testing.T) {
 	assert.Len(t, after.Invoices, len(before.Invoices)+1)
 }
 
-// However often the provider refuses because too many requests come, it is asked as soon as it takes them again.
+// The circuit stays closed when the provider refuses requests because of its rate limit.
 func TestTooManyRequestsAreNoOutage(t *testing.T) {
 	s := openSandbox(t)
 	g := openAt(t, stripe.Config{URL: s.URL(), Now: s.Now, Pause: time.Hour})
@@ -62,7 +62,7 @@ func TestTooManyRequestsAreNoOutage(t *testing.T) {
 		_, err := g.Prices(ctx)
 		cancel()
 		require.ErrorIs(t, err, payments.ErrUnavailable)
-		require.Contains(t, err.Error(), "status 429", "the provider was asked")
+		require.Contains(t, err.Error(), "status 429", "the provider has answered")
 	}
 	require.NoError(t, s.Faults())
 	_, err := g.Prices(t.Context())
@@ -89,8 +89,8 @@ func TestAPauseThatTheProviderAsksForIsKept(t *testing.T) {
 	assert.Equal(t, "mine", account)
 }
 
-// Where the pause is longer than the caller has time, the caller gets to know it, whoever has answered in its place.
-func TestAPauseThatIsTooLongIsSaid(t *testing.T) {
+// If the pause is longer than the caller's time, the error contains it, even for an answer that is not Stripe's.
+func TestAPauseThatIsTooLongIsReported(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "60")
 		http.Error(w, "hidden", http.StatusTooManyRequests)
@@ -106,8 +106,8 @@ func TestAPauseThatIsTooLongIsSaid(t *testing.T) {
 	}
 }
 
-// While the circuit is open, callers get to know for how long.
-func TestAnOutageSaysHowLongItIsLeftAlone(t *testing.T) {
+// While the circuit is open, errors contain its remaining time.
+func TestAnOpenCircuitReportsItsRemainingTime(t *testing.T) {
 	s := openSandbox(t)
 	g := openAt(t, stripe.Config{URL: s.URL(), Now: s.Now, Pause: time.Minute})
 	require.NoError(t, s.Faults(sandbox.Fault{Do: sandbox.FaultRefuse}))

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// spy is a test that notes its errors.
+// spy is a test that counts its errors.
 type spy struct {
 	testing.TB
 	mu     sync.Mutex
@@ -30,9 +30,9 @@ func (s *spy) noted() int {
 	return s.errors
 }
 
-// The check of requests would be worth nothing if it let everything pass. It does not look at expansions, nor into
-// lists: there the library's types and the sandbox do.
-func TestStripeMockRefusesWhatStripeDoesNotKnow(t *testing.T) {
+// stripe-mock must refuse wrong requests, or the check would prove nothing. It does not check expansions or elements of
+// lists; the library's types and the sandbox do that.
+func TestStripeMockRefusesInvalidRequests(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(server.Close)
 	for _, c := range []struct {

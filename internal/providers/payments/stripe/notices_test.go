@@ -50,8 +50,8 @@ func TestANoticeIsVerified(t *testing.T) {
 		{"only a time", notice, fmt.Sprintf("t=%d", now.Unix()), false},
 		{"no signature", notice, "", false},
 		{"no body", "", signed("", "whsec_new", now), false},
-		{"what is no event", `{"object":"list"}`, signed(`{"object":"list"}`, "whsec_new", now), false},
-		{"what is no JSON", `}`, signed(`}`, "whsec_new", now), false},
+		{"not an event", `{"object":"list"}`, signed(`{"object":"list"}`, "whsec_new", now), false},
+		{"not JSON", `}`, signed(`}`, "whsec_new", now), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			event, err := notices.Verify([]byte(c.body), c.signature, now)
@@ -86,7 +86,7 @@ func TestTheCustomerOfANoticeIsFoundInIt(t *testing.T) {
 	}
 }
 
-// A new account's endpoint has the newest version, and one that was made long ago an old one.
+// The endpoint of a new account uses the newest version of the API, and an old endpoint an old one.
 func TestANoticeOfAnyVersionIsTaken(t *testing.T) {
 	notices, err := stripe.NewNotices("whsec")
 	require.NoError(t, err)
@@ -103,7 +103,7 @@ func TestANoticeOfAnyVersionIsTaken(t *testing.T) {
 	}
 }
 
-func TestANoticeOfAnAbsurdTimeIsOfThatOfItsSignature(t *testing.T) {
+func TestANoticeWithAnAbsurdTimeGetsTheSignaturesTime(t *testing.T) {
 	notices, err := stripe.NewNotices("whsec")
 	require.NoError(t, err)
 	now := time.Unix(1_790_000_100, 0)

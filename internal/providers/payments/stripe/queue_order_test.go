@@ -14,7 +14,7 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// passage notes the order in which requests pass a queue, in a bubble of synctest.
+// passage records the order in which requests pass a queue, in a synctest bubble.
 type passage struct {
 	*queue
 	t *testing.T
@@ -36,7 +36,7 @@ func (p *passage) order() []string {
 	return slices.Clone(p.passed)
 }
 
-// send has a request wait, and returns when it waits or has passed.
+// send sends a request into the queue, and returns when it waits or has passed.
 func (p *passage) send(ctx context.Context, method, name string) {
 	p.t.Helper()
 	r, err := http.NewRequestWithContext(ctx, method, "http://provider.example", nil)
@@ -53,7 +53,7 @@ func (p *passage) person(account string) context.Context {
 	return payments.WithCaller(p.t.Context(), payments.Caller{Account: account, Waiting: true})
 }
 
-func TestRequestsPassInTheOrderOfWhoWaits(t *testing.T) {
+func TestTheOrderOfTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &passage{queue: newQueue(2), t: t}
 		p.send(t.Context(), http.MethodGet, "first")
@@ -68,8 +68,8 @@ func TestRequestsPassInTheOrderOfWhoWaits(t *testing.T) {
 	})
 }
 
-// While more and more people come, what is done in the background gets on.
-func TestTheBackgroundGetsOn(t *testing.T) {
+// Background requests make progress even while more and more requests of users arrive.
+func TestBackgroundRequestsMakeProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &passage{queue: newQueue(20), t: t}
 		for range 10 { // more than pass at once

@@ -16,7 +16,7 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments/stripe"
 )
 
-// counter is a provider that notes what it is asked for.
+// counter is a provider that records its requests.
 type counter struct {
 	mu    sync.Mutex
 	asked []string
@@ -54,11 +54,11 @@ func TestARequestThatWouldWaitTooLongIsRefused(t *testing.T) {
 		assert.Equal(t, time.Second, pauseOf(t, err))
 	}
 	_, err = g.AccountOf(t.Context(), "second")
-	require.NoError(t, err, "nothing of that was an outage")
+	require.NoError(t, err, "the refusals were not an outage")
 	assert.Equal(t, []string{"first", "second"}, c.all())
 }
 
-// Waiting is no part of an attempt's time.
+// The time of an attempt does not include waiting.
 func TestAnAttemptBeginsAfterItsWait(t *testing.T) {
 	c, address := startCounter(t)
 	g := openAt(t, stripe.Config{URL: address, Rate: 2, Timeout: 400 * time.Millisecond})

@@ -10,7 +10,7 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments/stripe"
 )
 
-// All that a setup asks is what Stripe knows. That it is idempotent, also after a kill, is tested with recitalctl.
+// All requests of the set-up are valid for Stripe. Tests of recitalctl cover that it is idempotent, also after a kill.
 func TestAnAccountIsSetUp(t *testing.T) {
 	t.Parallel()
 	g := openGateway(t, openSandbox(t))

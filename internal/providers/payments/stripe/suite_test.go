@@ -15,17 +15,17 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// provider is what stands behind a gateway: its clock can be advanced, and its customers act.
+// provider is the payment provider behind a gateway. Tests can advance its clock and act as its customers.
 type provider interface {
 	Now() time.Time
 	Advance(d time.Duration) error
-	// Confirm pays, or registers a card, as the card's owner does in a browser.
+	// Confirm pays or registers a card, like its owner in a browser.
 	Confirm(clientSecret, card string) error
-	// Authenticate answers what the bank has asked the card's owner.
+	// Authenticate answers the bank's question to the card's owner.
 	Authenticate(clientSecret string, approved bool) error
-	// FailNextPayment has the customer's next payment declined.
+	// FailNextPayment makes the customer's next payment fail.
 	FailNextPayment(customer string) error
-	// Refund pays an amount of an invoice back; 0 is all of it.
+	// Refund refunds an amount of an invoice; 0 means all of it.
 	Refund(invoice string, amount int64) error
 	Dispute(invoice string) (id string, err error)
 	CloseDispute(id string, won bool) error
@@ -33,18 +33,18 @@ type provider interface {
 	EmailOf(customer string) (string, error)
 }
 
-// world is a gateway with the provider behind it, and what is on sale there.
+// world is a gateway with the provider behind it, and its prices, coupon and test cards.
 type world struct {
 	payments.Gateway
 	provider
 	Cheap, Dear, Dearest payments.Price
 	Coupon               string // 20 % off for 3 months
 	Visa                 string // a card that pays
-	Declined             string // a card that can be registered, and does not pay
+	Declined             string // a card that can be registered but not charged
 	Asking               string // a card whose bank asks its owner at each payment
 }
 
-// contract checks that a gateway does what package payments promises.
+// contract checks that a gateway behaves as package payments documents.
 func contract(t *testing.T, open func(t *testing.T) world) {
 	for name, check := range map[string]func(*shop){
 		"prices":                           checkPrices,
@@ -76,7 +76,7 @@ func contract(t *testing.T, open func(t *testing.T) world) {
 		"a card for what is owed":          checkCardForDebt,
 		"a card for characters":            checkCardForItems,
 		"events":                           checkEvents,
-		"what is not there":                checkNothing,
+		"missing objects":                  checkNothing,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -91,12 +91,12 @@ type shop struct {
 	*testing.T
 }
 
-// attempt is one that begins now.
+// attempt returns an attempt that begins now.
 func (s *shop) attempt() payments.Attempt {
 	return payments.Attempt{ID: uuid.NewString(), First: s.Now()}
 }
 
-// twice has an attempt repeated at once, after an hour, and when the provider has forgotten it: it must come to the
+// twice repeats an attempt at once, after an hour, and after the provider has forgotten it. The results must be the
 // same.
 func twice[T any](s *shop, do func(a payments.Attempt) (T, error), same func(first, again T)) T {
 	s.Helper()
@@ -152,7 +152,7 @@ func (s *shop) only(customer string) payments.Subscription {
 	return b.Subscriptions[0]
 }
 
-// charged returns what was paid by a customer.
+// charged returns the sum that a customer has paid.
 func (s *shop) charged(customer string) (sum int64) {
 	s.Helper()
 	for _, i := range s.billing(customer).Invoices {
@@ -242,7 +242,7 @@ func checkSubscribing(s *shop) {
 		paid, err := s.Subscribe(s.Context(), a, want)
 		require.NoError(s, err)
 		assert.Equal(s, made.ID, paid.ID, "after %s", later)
-		assert.Equal(s, "active", paid.Status, "what is, and not what was")
+		assert.Equal(s, "active", paid.Status, "the current status")
 	}
 	b := s.billing(customer)
 	require.Len(s, b.Subscriptions, 1)
@@ -261,7 +261,7 @@ func checkSubscribing(s *shop) {
 
 	paid, err := s.FirstPayment(s.Context(), made.ID)
 	require.NoError(s, err)
-	assert.Empty(s, paid.ClientSecret, "there is nothing to pay any more")
+	assert.Empty(s, paid.ClientSecret, "there is nothing left to pay")
 }
 
 func checkExcerpt(s *shop) {
@@ -312,11 +312,11 @@ func checkUpgrade(s *shop) {
 	assert.Equal(s, before.PeriodEnd, changed.PeriodEnd, "the period stays")
 	difference := (s.Dear.Amount - s.Cheap.Amount) / 2
 	assert.InDelta(s, s.Cheap.Amount+difference, s.charged(customer), 5, "the difference was charged, once")
-	assert.InDelta(s, preview.AmountDue, s.charged(customer)-s.Cheap.Amount, 5, "as the preview has said")
+	assert.InDelta(s, preview.AmountDue, s.charged(customer)-s.Cheap.Amount, 5, "as in the preview")
 	assert.Equal(s, s.Dear.Currency, preview.Currency)
 	require.Len(s, preview.Lines, 2)
 	assert.Equal(s, preview.AmountDue, preview.Lines[0].Amount+preview.Lines[1].Amount)
-	assert.Negative(s, min(preview.Lines[0].Amount, preview.Lines[1].Amount), "the time that is not used comes back")
+	assert.Negative(s, min(preview.Lines[0].Amount, preview.Lines[1].Amount), "unused time is credited")
 }
 
 func checkDeclinedUpgrade(s *shop) {
@@ -326,7 +326,7 @@ func checkDeclinedUpgrade(s *shop) {
 	require.NoError(s, s.FailNextPayment(customer))
 	_, err = s.ChangePrice(s.Context(), s.attempt(), payments.PriceChange{Subscription: subscription, Price: s.Dearest.ID})
 	require.ErrorIs(s, err, payments.ErrDeclined)
-	assert.Equal(s, before, s.only(customer), "nothing has changed, and what is scheduled stays so")
+	assert.Equal(s, before, s.only(customer), "nothing has changed, including the scheduled change")
 	assert.Equal(s, s.Dear.Amount, s.charged(customer))
 	changed, err := s.ChangePrice(s.Context(), s.attempt(),
 		payments.PriceChange{Subscription: subscription, Price: s.Dearest.ID})
@@ -335,7 +335,7 @@ func checkDeclinedUpgrade(s *shop) {
 	assert.Nil(s, changed.Scheduled)
 }
 
-// asking returns a subscription that is paid with a card whose bank asks at each payment.
+// asking returns a subscription that is paid with a card that needs confirmation for each payment.
 func (s *shop) asking(price payments.Price) (customer, subscription string) {
 	customer = s.customer()
 	made, err := s.Subscribe(s.Context(), s.attempt(), payments.NewSubscription{Customer: customer, Price: price.ID})
@@ -347,7 +347,7 @@ func (s *shop) asking(price payments.Price) (customer, subscription string) {
 	return customer, made.ID
 }
 
-// pendingAt requires that a subscription is as it was, with a change that is to be confirmed, and returns its secret.
+// pendingAt requires that a subscription is unchanged except for a change to be confirmed, and returns its secret.
 func (s *shop) pendingAt(before, now payments.Subscription, price string) (secret string) {
 	require.NotNil(s, now.Pending)
 	assert.Equal(s, price, now.Pending.Price)
@@ -376,7 +376,7 @@ func checkPendingUpgrade(s *shop) {
 
 	// its owner confirms it, and its secret is still known after that
 	require.Error(s, s.Authenticate(secret, false))
-	assert.Equal(s, pending, s.only(customer), "who refuses can change its mind")
+	assert.Equal(s, pending, s.only(customer), "it can be confirmed after a refusal")
 	require.NoError(s, s.Confirm(secret, s.Visa))
 	made := s.only(customer)
 	assert.Equal(s, s.Dearest.ID, made.Price)
@@ -411,7 +411,7 @@ func checkPendingUpgradeEnds(s *shop) {
 	assert.Equal(s, before, s.only(customer))
 	assert.Equal(s, s.Cheap.Amount, s.charged(customer))
 
-	// and a card that is declined leaves none behind
+	// and a declined card leaves no pending upgrade
 	require.NoError(s, s.FailNextPayment(customer))
 	_, err = s.ChangePrice(s.Context(), s.attempt(), payments.PriceChange{Subscription: subscription, Price: s.Dear.ID})
 	require.ErrorIs(s, err, payments.ErrDeclined)
@@ -419,7 +419,7 @@ func checkPendingUpgradeEnds(s *shop) {
 	assert.Equal(s, before, s.only(customer))
 }
 
-// A new card pays what is owed, and an upgrade that its owner has not confirmed is not.
+// A new card pays debts, but not an upgrade that its owner has not confirmed.
 func checkCardBesidePendingUpgrade(s *shop) {
 	customer, subscription := s.asking(s.Cheap)
 	pending, err := s.ChangePrice(s.Context(), s.attempt(),
@@ -496,7 +496,7 @@ func checkCancellation(s *shop) {
 		}, func(first, again payments.Subscription) { assert.Equal(s, first, again) })
 	}
 	assert.True(s, set(true).CancelAtPeriodEnd)
-	assert.Equal(s, before, set(false), "it goes on as before")
+	assert.Equal(s, before, set(false), "it continues as before")
 	cancelled := set(true)
 	assert.Equal(s, "active", cancelled.Status)
 	require.NoError(s, s.Advance(before.PeriodEnd.Add(time.Hour).Sub(s.Now())))
@@ -562,14 +562,14 @@ func checkCards(s *shop) {
 	assert.Equal(s, &card, s.billing(customer).Card)
 
 	_, err = s.ChangePrice(s.Context(), s.attempt(), payments.PriceChange{Subscription: subscription, Price: s.Dear.ID})
-	require.ErrorIs(s, err, payments.ErrDeclined, "the new card pays, or does not")
+	require.ErrorIs(s, err, payments.ErrDeclined, "the new card is charged")
 	_, err = s.ReplaceCard(s.Context(), s.attempt(), customer, first.PaymentMethod)
 	require.NoError(s, err)
 	_, err = s.ChangePrice(s.Context(), s.attempt(), payments.PriceChange{Subscription: subscription, Price: s.Dear.ID})
 	require.NoError(s, err)
 }
 
-// registered returns the payment method that an event says to be the customer's last.
+// registered returns the payment method of the customer's latest event.
 func (s *shop) registered(customer string) (method string) {
 	s.Helper()
 	for e, err := range s.Events(s.Context(), time.Unix(0, 0)) {
@@ -582,7 +582,7 @@ func (s *shop) registered(customer string) (method string) {
 	return method
 }
 
-// A change that was scheduled is paid with the card of the time when it takes effect.
+// A scheduled change is paid with the card at the time when it takes effect.
 func checkCardBesideSchedule(s *shop) {
 	customer, subscription := s.subscribed(s.Dear)
 	old := s.billing(customer).Card
@@ -603,7 +603,7 @@ func checkCardBesideSchedule(s *shop) {
 	b := s.billing(customer)
 	assert.Equal(s, s.Cheap.ID, b.Subscriptions[0].Price)
 	assert.Equal(s, &replaced, b.Card)
-	assert.Equal(s, "past_due", b.Subscriptions[0].Status, "the new card was asked, which does not pay")
+	assert.Equal(s, "past_due", b.Subscriptions[0].Status, "the new card was charged, and declined")
 }
 
 func checkCardsOfOthers(s *shop) {
@@ -629,7 +629,7 @@ func checkInvoiceItems(s *shop) {
 	assert.Equal(s, []int64{item.Amount, s.Cheap.Amount}, s.due(customer), "inside a period it has an invoice of its own")
 	assert.Equal(s, s.Cheap.Amount+item.Amount, s.charged(customer), "which the card has paid")
 
-	// while the invoice of the renewal is a draft, it is put on that one
+	// while the invoice of the renewal is a draft, the item is added to it
 	item.Usage = "usage-" + uuid.NewString()
 	require.NoError(s, s.Advance(s.only(customer).PeriodEnd.Add(time.Minute).Sub(s.Now())))
 	twice(s, add, same)
@@ -637,7 +637,7 @@ func checkInvoiceItems(s *shop) {
 	assert.Equal(s, 2*s.Cheap.Amount+2*item.Amount, s.charged(customer))
 }
 
-// What is too little for an invoice waits for the next one, or for more.
+// An item that is too small for an invoice waits for the next invoice, or for more items.
 func checkSmallItems(s *shop) {
 	customer, subscription := s.subscribed(s.Cheap)
 	add := func() string {
@@ -657,7 +657,7 @@ func checkSmallItems(s *shop) {
 	require.Len(s, waiting(), 1)
 	owed, currency, err := s.Owed(s.Context(), customer)
 	require.NoError(s, err)
-	assert.Zero(s, owed, "what waits is not on the balance")
+	assert.Zero(s, owed, "a waiting item is not on the balance")
 	assert.Equal(s, "usd", currency)
 	assert.Equal(s, payments.AddedItem{ID: first, Usage: waiting()[0].Usage, Characters: 6000, Amount: 30,
 		Currency: "usd"}, waiting()[0])
@@ -668,7 +668,7 @@ func checkSmallItems(s *shop) {
 	add()
 	require.NoError(s, s.Advance(s.only(customer).PeriodEnd.Add(2*time.Hour).Sub(s.Now())))
 	assert.Empty(s, waiting())
-	assert.Equal(s, s.Cheap.Amount+30, s.due(customer)[0], "the renewal takes what waits")
+	assert.Equal(s, s.Cheap.Amount+30, s.due(customer)[0], "the renewal includes the waiting item")
 	last := add()
 	for range 2 {
 		require.NoError(s, s.DropItem(s.Context(), last))
@@ -679,7 +679,7 @@ func checkSmallItems(s *shop) {
 	assert.Equal(s, s.Cheap.Amount, s.due(customer)[0])
 }
 
-// An item that waits is on the first invoice of the next subscription, and void with it if nobody pays.
+// A waiting item is on the first invoice of the next subscription, and is voided with it if that is not paid.
 func checkVoidItems(s *shop) {
 	customer, subscription := s.subscribed(s.Cheap)
 	item := payments.InvoiceItem{
@@ -726,7 +726,7 @@ func checkBillAfterEnd(s *shop) {
 		"which the card has paid, though it is only the subscription's")
 }
 
-// What a customer owes at the end is paid at once, or never.
+// Debts at the end of a customer are paid at once, or never.
 func checkEndOfCustomer(s *shop) {
 	customer, subscription := s.subscribed(s.Cheap)
 	bill := func() {
@@ -752,7 +752,7 @@ func checkEndOfCustomer(s *shop) {
 	_, err := s.Subscribe(s.Context(), s.attempt(), payments.NewSubscription{Customer: customer, Price: s.Dear.ID})
 	require.NoError(s, err)
 	require.NoError(s, s.SettleInvoices(s.Context(), s.attempt(), customer))
-	assert.Equal(s, "open", s.billing(customer).Invoices[0].Status, "what was never bought is not owed")
+	assert.Equal(s, "open", s.billing(customer).Invoices[0].Status, "an incomplete subscription is not a debt")
 
 	twice(s, func(a payments.Attempt) (struct{}, error) {
 		return struct{}{}, s.DeleteCustomer(s.Context(), a, customer)
@@ -828,7 +828,7 @@ func checkCardForDebt(s *shop) {
 	assert.Equal(s, 2*s.Cheap.Amount, s.charged(customer))
 }
 
-// The card that pays is the customer's, so that there is one after the subscription, and pays what is owed.
+// The card belongs to the customer, so it stays after the subscription and pays debts.
 func checkCardForItems(s *shop) {
 	customer, subscription := s.subscribed(s.Cheap)
 	collect := func() {
@@ -876,7 +876,7 @@ func checkEvents(s *shop) {
 		owner, err := s.CustomerOf(s.Context(), e)
 		require.NoError(s, err, "%+v", e)
 		assert.Equal(s, customer, owner, "%+v", e)
-		e.Customer = "" // as where the event does not say it
+		e.Customer = "" // as in events without a customer
 		owner, err = s.CustomerOf(s.Context(), e)
 		require.NoError(s, err, "%+v", e)
 		assert.Contains(s, []string{customer, ""}, owner, "%+v", e)
@@ -925,7 +925,7 @@ func checkNothing(s *shop) {
 	}
 	owner, err := s.CustomerOf(s.Context(), payments.Event{Type: "product.updated", Object: "prod_1"})
 	require.NoError(s, err)
-	assert.Empty(s, owner, "a product belongs to nobody")
+	assert.Empty(s, owner, "a product belongs to no customer")
 }
 
 // withMock runs tests with a stripe-mock in mock, for TestMain.

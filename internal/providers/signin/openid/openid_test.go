@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// issuer is a provider that answers as a test wants it to.
+// issuer returns a provider with the answers of a test.
 func issuer(t *testing.T, handler func(base string) http.HandlerFunc) *openid.Provider {
 	t.Helper()
 	server := httptest.NewUnstartedServer(nil)
@@ -34,7 +34,7 @@ func issuer(t *testing.T, handler func(base string) http.HandlerFunc) *openid.Pr
 	return provider
 }
 
-// document is a discovery document that names endpoints of a base.
+// document returns a discovery document with endpoints below a base.
 func document(base string, change map[string]string) string {
 	d := map[string]string{
 		"issuer": base, "authorization_endpoint": base + "/authorize", "token_endpoint": base + "/token",
@@ -59,7 +59,7 @@ func says(text string) http.HandlerFunc {
 
 const marker = "words-of-the-provider"
 
-// requireFailure checks the reason of an error, and that the error says nothing in the provider's words.
+// requireFailure checks the reason of an error, and that it does not quote the provider.
 func requireFailure(t *testing.T, reason signin.Reason, err error) {
 	t.Helper()
 	var failure *signin.Failure
@@ -68,14 +68,14 @@ func requireFailure(t *testing.T, reason signin.Reason, err error) {
 	require.NotContains(t, err.Error(), marker)
 }
 
-func TestAnIssuerThatIsNotToBeBelieved(t *testing.T) {
+func TestInvalidAnswersOfAnIssuer(t *testing.T) {
 	elsewhere := httptest.NewServer(says("{}"))
 	defer elsewhere.Close()
 	for name, c := range map[string]struct {
 		reason  signin.Reason
 		handler func(base string) http.HandlerFunc
 	}{
-		"sends more than can be": {signin.Unavailable, func(base string) http.HandlerFunc {
+		"sends too much": {signin.Unavailable, func(base string) http.HandlerFunc {
 			return says(document(base, map[string]string{"x": strings.Repeat(" ", 2<<20)}))
 		}},
 		"sends no JSON": {signin.Unavailable, func(string) http.HandlerFunc { return says(marker) }},
@@ -90,13 +90,13 @@ func TestAnIssuerThatIsNotToBeBelieved(t *testing.T) {
 		"names no token endpoint": {signin.ServerError, func(base string) http.HandlerFunc {
 			return says(document(base, map[string]string{"token_endpoint": ""}))
 		}},
-		"names an endpoint in clear": {signin.ServerError, func(base string) http.HandlerFunc {
+		"names an endpoint without TLS": {signin.ServerError, func(base string) http.HandlerFunc {
 			return says(document(base, map[string]string{"token_endpoint": "http://idp.example/" + marker}))
 		}},
 		"names a page that is a script": {signin.ServerError, func(base string) http.HandlerFunc {
 			return says(document(base, map[string]string{"authorization_endpoint": "javascript:" + marker}))
 		}},
-		"names user info in clear": {signin.ServerError, func(base string) http.HandlerFunc {
+		"names user info without TLS": {signin.ServerError, func(base string) http.HandlerFunc {
 			return says(document(base, map[string]string{"userinfo_endpoint": "http://idp.example/" + marker}))
 		}},
 		"names keys in a file": {signin.ServerError, func(base string) http.HandlerFunc {
@@ -110,8 +110,8 @@ func TestAnIssuerThatIsNotToBeBelieved(t *testing.T) {
 	}
 }
 
-// What the token endpoint says may quote codes and secrets.
-func TestATokenEndpointThatIsNotToBeBelieved(t *testing.T) {
+// Answers of the token endpoint may quote codes and secrets.
+func TestInvalidAnswersOfATokenEndpoint(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason signin.Reason
 		answer http.HandlerFunc
@@ -138,7 +138,7 @@ func TestATokenEndpointThatIsNotToBeBelieved(t *testing.T) {
 			http.RedirectHandler("http://127.0.0.1:1/"+marker, http.StatusTemporaryRedirect).ServeHTTP},
 		"hangs up": {signin.Unavailable,
 			func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }},
-		"sends more than can be": {signin.ServerError, says(`{"access_token":"a","x":"` + strings.Repeat("x", 2<<20) + `"}`)},
+		"sends too much": {signin.ServerError, says(`{"access_token":"a","x":"` + strings.Repeat("x", 2<<20) + `"}`)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			provider := issuer(t, func(base string) http.HandlerFunc {
@@ -158,7 +158,7 @@ func TestATokenEndpointThatIsNotToBeBelieved(t *testing.T) {
 	}
 }
 
-// The issuer is asked once, by however many sign-ins at the same time and afterwards.
+// The discovery document is requested once, regardless of the number of sign-ins.
 func TestAnIssuerIsAskedOnce(t *testing.T) {
 	var asked atomic.Int64
 	provider := issuer(t, func(base string) http.HandlerFunc {
@@ -180,7 +180,7 @@ func TestAnIssuerIsAskedOnce(t *testing.T) {
 	require.Equal(t, int64(1), asked.Load())
 }
 
-func TestIssuersThatAreNone(t *testing.T) {
+func TestInvalidIssuers(t *testing.T) {
 	for _, issuer := range []string{
 		"", "idp.example", "http://idp.example", "https://", "https://user@idp.example", "https://idp.example?a=b",
 		"ftp://idp.example", "https://idp.example#a",

@@ -30,7 +30,7 @@ func TestParametersAreReadByTheirNames(t *testing.T) {
 	require.NoError(t, f.Unread())
 }
 
-func TestWhatCannotBeReadIsAProblem(t *testing.T) {
+func TestInvalidParametersAreReported(t *testing.T) {
 	for name, want := range map[string]struct {
 		query string
 		read  func(*form.Form)

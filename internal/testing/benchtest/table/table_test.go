@@ -16,7 +16,7 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// rows runs a command and returns the columns of the table that is printed for its output.
+// rows runs a command and returns the rows of the table for its output.
 func rows(t *testing.T, output, targets string) (table [][]string, code int) {
 	t.Helper()
 	parsed, err := parseTargets(targets)
@@ -33,7 +33,7 @@ func rows(t *testing.T, output, targets string) (table [][]string, code int) {
 }
 
 func TestEachTargetIsComparedWithTheFigureFurthestFromIt(t *testing.T) {
-	// given what benchmarks report, as go test prints it
+	// given results of benchmarks in go test's format
 	compare := func(ours, bare float64) string {
 		return testing.Benchmark(func(b *testing.B) {
 			benchtest.Compare(b, "p50-ms", ours, bare)
@@ -75,7 +75,7 @@ func TestEachTargetIsComparedWithTheFigureFurthestFromIt(t *testing.T) {
 	}, table)
 }
 
-func TestWhatFailsIsShownAndFails(t *testing.T) {
+func TestFailuresAreShownAndFailTheRun(t *testing.T) {
 	table, code := rows(t, `cat <<'END'
 pkg: `+module+`first
 --- FAIL: BenchmarkBroken/one-2

@@ -51,7 +51,7 @@ func description(t testing.TB) []byte {
 	return written
 }
 
-// server answers every request but one alike, and describes itself as if it were right.
+// server answers every request with answer, except the one for the description.
 func server(t *testing.T, answer http.HandlerFunc) string {
 	t.Helper()
 	described := description(t)
@@ -68,12 +68,12 @@ func server(t *testing.T, answer http.HandlerFunc) string {
 	return s.URL
 }
 
-// tests run a function as the tests of a package.
+// tests runs a function like the tests of a package.
 type tests func()
 
 func (t tests) Run() int { t(); return 0 }
 
-// ask sends a request under the eyes of the checker, and gives the exit code and what is wrong.
+// ask sends a request through the checker and returns the exit code and the error.
 func ask(t *testing.T, method, address string) (code int, err error) {
 	t.Helper()
 	code = openapitest.Checked(tests(func() {
@@ -105,7 +105,7 @@ func TestRepliesAreChecked(t *testing.T) {
 		status int
 		header http.Header
 		body   string
-		wrong  string // "" for a reply as described
+		wrong  string // "" if the reply is as described
 	}{
 		"as described": {path: "/songs/1", body: good},
 		"with all keys": {path: "/songs/1",
@@ -114,7 +114,7 @@ func TestRepliesAreChecked(t *testing.T) {
 		"a literal before an id":  {path: "/songs/list", body: good, wrong: "array"},
 		"HEAD":                    {path: "/songs/1", method: "HEAD", body: ""},
 		"OPTIONS":                 {path: "/songs/1", method: "OPTIONS", status: 204, header: http.Header{}},
-		"nothing to see":          {path: "/elsewhere", status: 404, body: `{"detail":"Not Found"}`},
+		"no such path":            {path: "/elsewhere", status: 404, body: `{"detail":"Not Found"}`},
 		"no key":                  {path: "/songs/1", body: `{"pace":null,"verse":1,"next":null}`, wrong: "title"},
 		"an undescribed key":      {path: "/songs/1", body: `{"title":"H","secret":1}`, wrong: "secret"},
 		"an undescribed key deep": {path: "/songs/1", body: `{"title":"H","next":{"title":"H","secret":1}}`, wrong: "secret"},
@@ -178,12 +178,12 @@ func TestRepliesAreChecked(t *testing.T) {
 				return
 			}
 			require.ErrorContains(t, err, c.wrong)
-			require.NotZero(t, code, "the tests fail, even if they expect that requests do")
+			require.NotZero(t, code, "the tests must fail, even if they expect failing requests")
 		})
 	}
 }
 
-// Audio is passed on as it comes: a client that waits for the rest before it reads would never get the first of it.
+// Audio is forwarded as it arrives. Otherwise a server that waits for the client would block.
 func TestAudioIsNotHeldBack(t *testing.T) {
 	more := make(chan struct{})
 	address := server(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -209,9 +209,9 @@ func TestAudioIsNotHeldBack(t *testing.T) {
 	require.Zero(t, code)
 }
 
-func TestClientsWithTransportsOfTheirOwn(t *testing.T) {
+func TestClientsWithTheirOwnTransports(t *testing.T) {
 	address := server(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
-	require.IsType(t, &http.Transport{}, openapitest.Through(&http.Transport{}), "nothing is checked outside of Checked")
+	require.IsType(t, &http.Transport{}, openapitest.Through(&http.Transport{}), "without Checked there are no checks")
 	code := openapitest.Checked(tests(func() {
 		client := &http.Client{Transport: openapitest.Through(&http.Transport{})}
 		defer client.CloseIdleConnections()
@@ -221,7 +221,7 @@ func TestClientsWithTransportsOfTheirOwn(t *testing.T) {
 	require.NotZero(t, code)
 }
 
-// Another server may come to the address of one that has ended, and may be one that describes nothing.
+// Another server may reuse the address of an ended one, and may have no description.
 func TestADescriptionThatHasChanged(t *testing.T) {
 	var changed, gone atomic.Bool
 	old, now := description(t), []byte(strings.ReplaceAll(string(description(t)), `"/songs/{id}"`, `"/hits/{id}"`))
@@ -256,7 +256,7 @@ func TestADescriptionThatHasChanged(t *testing.T) {
 	require.Zero(t, code)
 }
 
-func TestAServerThatDescribesNothingIsNotChecked(t *testing.T) {
+func TestAServerWithoutADescriptionIsNotChecked(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
 	defer s.Close()
 	code, err := ask(t, http.MethodGet, s.URL+"/anything")
@@ -269,7 +269,7 @@ func TestAWrongDescription(t *testing.T) {
 		"no JSON":             `{`,
 		"no version":          `{"openapi": "3.1.0", "info": {"title": "t"}, "paths": {}}`,
 		"a dangling name":     strings.ReplaceAll(string(description(t)), `"Song":`, `"Sing":`),
-		"no such kind":        strings.ReplaceAll(string(description(t)), `"integer"`, `"int"`),
+		"unknown kind":        strings.ReplaceAll(string(description(t)), `"integer"`, `"int"`),
 		"an absent parameter": `{"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": {"/a/{b}": {"get": {"responses": {"default": {"description": "d"}}}}}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
