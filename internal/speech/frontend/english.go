@@ -25,17 +25,15 @@ func newEnglish(american bool, names ...string) *locale {
 		on(Time, `(\d{1,2}):(\d{2})(?::(\d{2}))?(?:\s?([aApP])(?:\.\s?[mM]\.?|[mM]))?`, sayTime),
 		on(Time, `(\d{1,2})(?:\.(\d{2}))?()\s?([aApP])(?:\.\s?[mM]\.|[mM])`, sayTime),
 		on(Date, month+`[\s-](\d{1,2})`+suffix+`(?:[-–](\d{1,2})\b)?(?:(?:,?\s|-)(\d{4}))?`, sayMonthDay),
-		on(Date, month+`,?\s(\d{4})`, sayMonthYear),
 		on(Range, coin+`(`+numeral+`)[-–][$£€]?(`+numeral+`)(?:\s?(`+l.scalePattern()+`)\b)?`, sayPrices),
 		on(Date, `['’]?(\d{1,3})0s`, sayDecade),
 		on(Unit, `(\d+(?:\.\d+)?)["″]`, sayInches),
-		on(Unit, `(\d{1,2}) in`, sayInchesMore),
 	}, []rule{
 		on(Version, `\d{1,3}(?:\.\d+){2,3}|[vV]()(\d{1,3}(?:\.\d+){0,3})`, sayVersion),
 		on(Version, `(`+programs+`) (\d+(?:\.\d+)+)`, sayVersion),
 		unlessAfter(oneOf("-–0123456789"), on(Range, `(`+numeral+`)([-–—]\s?)(`+numeral+`)`, sayRange)),
 		on(Number, `(\d{4})(?:\s[A-Z]\.?|\s[A-Z][a-z]+){1,3}\s(?:`+streets+`)\b`, sayHouse),
-		on(Number, `(`+numeral+`)([KMB])`, sayShortScale),
+		on(Number, `(`+numeral+`)([kKMB])`, sayShortScale),
 		on(Number, `\d{4}`, sayNumbered), on(Date, `\d{4}`, sayYear),
 		unlessAfter(oneOf("."), on(Number, `\.\d+`, sayDecimals)),
 		on(Abbreviation, `(?:[A-Za-z]\.){2,6}[A-Za-z]`, sayLetters), on(Abbreviation, `US`, sayUS),
@@ -78,7 +76,7 @@ func isYear(c *context, written string) bool {
 		return true
 	case before == "was" || before == "is":
 		return c.isAbout("year")
-	case c.isAfter("year"):
+	case c.isAfter("year"), startsUpper(before) && c.locale.tables.monthOf[strings.ToLower(before)] > 0:
 		return !strings.HasPrefix(c.after, "%")
 	}
 	return written >= "1900" && (c.after == "" || strings.ContainsRune(".,;:)?!\n'", first)) && !isDigit(nextRune(c.after))
@@ -107,16 +105,19 @@ func sayHouse(c *context) (string, bool) {
 // paired says a number of three or four digits by its pairs.
 func (l *locale) paired(digits string) string {
 	head, tail := digits[:len(digits)-2], digits[len(digits)-2:]
-	if digits[0] == '0' || tail == "00" {
+	switch {
+	case digits[0] == '0':
 		return l.integer(digits)
+	case tail == "00":
+		return l.year(number(digits))
 	}
 	return l.integer(head) + l.minutes(tail)
 }
 
 // sayZIP says an American postal code after its state.
 func sayZIP(c *context) (string, bool) {
-	before := c.before()
-	return c.locale.digits(c.groups[0]), startsCapitals(before) && len(before) == 2
+	before, isCapital := c.before(), strings.HasSuffix(c.text[:c.at], "D.C. ")
+	return c.locale.digits(c.groups[0]), isCapital || startsCapitals(before) && len(before) == 2
 }
 
 // sayDecimals says a number without a whole part, which may end a name: "beta.1".
@@ -147,12 +148,12 @@ func sayDecade(c *context) (string, bool) {
 func sayRange(c *context) (string, bool) {
 	from, to := c.groups[1], c.groups[3]
 	isYears := len(from) == 4 && plausibleYear(from) && (len(to) == 2 || len(to) == 4 && plausibleYear(to))
-	between, hasUnit := " "+c.locale.tables.words["to"]+" ", c.hasUnit()
+	between, hasUnit := " "+c.locale.tables.words["to"]+" ", c.locale.unitFollows(c.after)
 	if c.before() == "between" {
 		between = " and "
 	}
 	switch {
-	case strings.HasPrefix(c.after, "-") && !hasUnit:
+	case !hasUnit && (strings.HasPrefix(c.after, "-") || isSerial(from, c.groups[2], to)):
 		return "", false
 	case isYears && !hasUnit:
 		return c.locale.yearOf(from) + between + c.locale.yearOf(to), true
@@ -161,10 +162,12 @@ func sayRange(c *context) (string, bool) {
 	return c.amount(from, 0) + between, true
 }
 
-// hasUnit reports whether a unit follows the match.
-func (c *context) hasUnit() bool {
-	unit := strings.TrimLeft(c.after[:min(len(c.after), 8)], " -")
-	return c.locale.units[cmp.Or(firstWord(unit), string(firstOf(unit)))].one != ""
+// unitFollows reports whether a text begins with a unit.
+func (l *locale) unitFollows(text string) bool {
+	text = strings.TrimLeft(text[:min(len(text), 8)], " -")
+	symbol := cmp.Or(firstWord(text), string(firstOf(text)))
+	isShort := strings.HasPrefix(text, symbol+".") && l.units[symbol+"."].one != ""
+	return isShort || l.units[symbol].one != ""
 }
 
 // yearOf says a year of four or two digits.
@@ -196,12 +199,6 @@ func sayMonthDay(c *context) (string, bool) {
 		spoken += ", " + c.locale.yearOf(year)
 	}
 	return spoken, last == "" || isDay(last)
-}
-
-func sayMonthYear(c *context) (string, bool) {
-	name, year := c.groups[1], c.groups[3]
-	isMonth := plausibleYear(year) && !c.locale.tables.sets["no month"][name]
-	return c.locale.tables.said[strings.ToLower(name)] + " " + c.locale.yearOf(year), isMonth
 }
 
 func sayTime(c *context) (string, bool) {
@@ -257,7 +254,7 @@ func (l *locale) minutes(digits string) string {
 // isAdjective reports whether an amount is part of a noun phrase: "a 5 kg bag".
 func (c *context) isAdjective() bool {
 	sets := c.locale.tables.sets
-	return sets["articles"][c.before()] && strings.HasPrefix(c.after, " ") && startsLower(c.next()) &&
+	return sets["articles"][c.before()] && strings.HasPrefix(c.after, " ") && c.next() != "" &&
 		!sets["little"][c.next()]
 }
 
@@ -287,12 +284,6 @@ func sayInches(c *context) (string, bool) {
 	}
 	endsQuotation := quotes%2 == 1 && !strings.HasSuffix(c.groups[0], "″")
 	return c.quantity(c.groups[1], c.locale.units["in."]), !endsQuotation
-}
-
-// sayInchesMore says the inches of "6 ft 2 in".
-func sayInchesMore(c *context) (string, bool) {
-	head := strings.TrimSuffix(c.text[:c.at], " ")
-	return c.quantity(c.groups[1], c.locale.units["in."]), strings.HasSuffix(strings.TrimSuffix(head, "."), " ft")
 }
 
 // sayShortScale says "1.5M users" and "3K views", only before a counted noun or with decimals, because "4K" and the

@@ -65,7 +65,7 @@ func (t *tables) isGermanOrdinal(after string) bool {
 }
 
 // orderedFollows matches the text after the first of two ordinal numbers.
-var orderedFollows = regexp.MustCompile(`^\s?(?:bis|und|oder)(?:\szum)?\s\d{1,3}\.\s`)
+var orderedFollows = regexp.MustCompile(`^\s?(?:bis|und|oder|i|oraz|lub|albo)(?:\szum)?\s\d{1,3}\.\s`)
 
 // nounAfterAdjective returns the noun after the match, possibly after an adjective, or another word if there is none.
 func (c *context) nounAfterAdjective() string {
@@ -109,7 +109,7 @@ func (t *tables) caseAfter(word string) int {
 }
 
 func sayGermanDate(c *context) (string, bool) {
-	if c.isAfter("part") {
+	if c.isAfter("part") || len(c.groups[1]) == 1 && c.groups[2][0] == '0' && c.groups[3] == "" { // "Raum 2.01."
 		return "", false
 	}
 	spoken, ok := sayDated(c, c.groups[1], c.groups[2], c.groups[3]+c.groups[4], "")

@@ -24,14 +24,6 @@ func (c *context) fraction() (whole, top, bottom string, ok bool) {
 	return whole, top, bottom, !isWord(c.previous()) && c.previous() != '/' && !strings.HasPrefix(c.after, "/")
 }
 
-// sayEmergency says the number of an emergency service digit by digit.
-func sayEmergency(c *context) (string, bool) {
-	if !c.isAfter("dial") {
-		return "", false
-	}
-	return c.locale.digits(c.groups[0]), true
-}
-
 // difference is the pattern of a subtraction, which looks like a range but is equal to something, or a division.
 const difference = `(\d+)(\s?[-–−]\s?| [/:] )(\d+)\s?=`
 
@@ -59,7 +51,13 @@ func sayRatio(c *context) (string, bool) {
 	if c.previous() == ':' || strings.HasPrefix(c.after, ":") {
 		return "", false
 	}
-	l, second := c.locale, c.locale.integer(c.groups[2])
+	l, second := c.locale, c.amount(c.groups[2], 0)
+	switch first, last := number(c.groups[1]), c.groups[2]; {
+	case c.isAfter("verse"):
+		return l.integer(c.groups[1]) + " " + second, true
+	case l.tables.isEnglish() && len(last) == 2 && first > 24 && number(last) < 60 && first+number(last) != 100:
+		return l.integer(c.groups[1]) + l.minutes(last), true // of a race
+	}
 	if kase := l.tables.words["ratio case"]; kase != "" {
 		second = c.amountIn(c.groups[2], 'm', kase[0])
 	}
@@ -74,7 +72,8 @@ func notationRules(numeral string) []rule {
 		on(Symbol, `\^(-?\d+|[a-z])`, sayPower),
 		on(Number, `(`+numeral+`)[eE]([-+]?\d{1,3})`, sayScientific),
 		on(Number, `(`+numeral+`|[A-Za-zα-ω]|[b-df-hj-np-tv-zα-ω]{2,3})(⁻?[⁰¹²³⁴-⁹]+)`, sayRaised),
-		on(Symbol, `(?:[A-Z][a-z]?){1,4}[₀-₉][A-Za-z₀-₉]{0,12}`, sayFormula),
+		on(Symbol, `[A-Za-z]{1,8}[₀-₉][A-Za-z₀-₉]{0,12}`, sayFormula),
+		on(Range, `(\d+):([1-9]\d{0,2}(?:[.,]\d{3})*[.,]\d00)`, sayRatio), // before times
 	}
 }
 
@@ -99,7 +98,7 @@ func sayRaised(c *context) (string, bool) {
 	return base + l.power(power), power != "1"
 }
 
-// sayFormula says "CO₂" letter by letter.
+// sayFormula spells "CO₂", and reads "log₂".
 func sayFormula(c *context) (string, bool) {
 	parts := formulaParts.FindAllString(c.groups[0], -1)
 	for i, part := range parts {

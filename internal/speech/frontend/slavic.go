@@ -40,7 +40,7 @@ type declension struct {
 type noun struct {
 	gender byte // m, f or n; p for men, x where there is only a plural
 	// flags has ! if ordinal numbers stand before it, y if only years' do, r if it is the name of rulers, and M if it is
-	// the name of a month
+	// the name of a month, and D if it is that of a day of the week
 	flags string
 	forms map[string]string
 }
@@ -364,7 +364,7 @@ func (c *context) declined(name string) string {
 	if noun == nil {
 		return name
 	}
-	if i := strings.IndexAny(c.governed(), "dp"); i >= 0 {
+	if i := strings.IndexAny(c.governed(), map[bool]string{true: "ag", false: "dp"}[noun.flags == "D"]); i >= 0 {
 		kase = c.governed()[i]
 	}
 	return noun.forms["s"+string(kase)]

@@ -20,7 +20,9 @@ func newSlavic(name string) *locale {
 		}
 	}
 	t.words["units alone"] = alternatives(slices.Collect(maps.Keys(l.units)))
-	l.isOrdinal = func(after string) bool { return t.isNumbered(firstWord(after)) }
+	l.isOrdinal = func(after string) bool {
+		return t.isNumbered(firstWord(after)) || orderedFollows.MatchString(" "+after[:min(len(after), 20)])
+	}
 	l.clocked = func(c *context, hour, minute string) string { return c.clockIn(hour, minute, 'n') }
 	years, century := alternatives(t.flagged("y")), alternatives(t.keys("century"))
 	joiners, numeral := alternatives(strings.Fields(t.words["joiners"])), t.numeral()
@@ -29,6 +31,7 @@ func newSlavic(name string) *locale {
 	units := withSpaces(t.words["units alone"])
 	l.rules = append(l.tabledRules([]rule{
 		on(Date, `(\d{1,2})()\s([IVX]{1,4})()\s(\d{4})`+t.yearEnd(), sayTabledDate),
+		on(Date, `(\d{1,2})\.(0[1-9]|1[0-2])`, sayShortDate),
 		on(Date, `(\d{1,2})()\s(?:`+joiners+`)\s\d{1,2}\s`+l.monthPattern(), sayFirst),
 		on(Date, `(\d{4})()\s(?:`+joiners+`)\s\d{4}\s(?:`+years+`)`, sayFirst),
 		on(Date, `((?i:`+alternatives(t.flagged("M"))+`))\s(\d{4})`+t.yearEnd(), sayMonthInYear),
@@ -369,7 +372,10 @@ func (c *context) fractionIn(whole, over, under string, kase byte) (string, bool
 	if unit := l.units[c.groups[4]]; unit.noun != nil {
 		of = " " + unit.say(3, unit.noun.forms["sg"])
 	}
+	isHouse := startsUpper(c.before()) && c.next() == "" && whole == ""
 	switch {
+	case isHouse:
+		return l.integer(over) + " " + l.tables.words["over"] + " " + l.integer(under), true
 	case top == 0 || bottom < 2 || bottom > 100 || top >= bottom:
 		return l.integer(over) + " " + l.integer(under) + of, whole == "" && max(len(over), len(under)) < 4
 	case whole == "" && top == 1 && bottom == 2 && t.words["half m"] != "" && of != "":
@@ -424,6 +430,7 @@ func sayPolishOrdinal(c *context) (string, bool) {
 		return "", false
 	}
 	if startsLower(c.next()) {
+		c.after = strings.TrimPrefix(c.after, strings.TrimRight(orderedFollows.FindString(c.after[:min(len(c.after), 20)]), " "))
 		if r, ok := c.orderedBy(n, c.nounAfter(), c.governed()); ok {
 			return c.locale.ordered(n, r), true
 		}

@@ -42,7 +42,7 @@ func sayMarks(c *context) (string, bool) {
 // isPer reports whether the position follows an amount.
 func (s *scanner) isPer() bool {
 	kind := s.kindBefore()
-	return kind == Money || kind == Unit || kind == Number
+	return kind == Money || kind == Unit || kind == Number || kind == Range
 }
 
 // kindBefore returns the kind of the span that ends at the position.

@@ -59,7 +59,7 @@ type measure struct {
 
 // abbreviation is an abbreviation's long form, which may have another one for women after a stroke. The conditions are
 // letters: t if no sentence ends with it, 1, X, N, D, Y and R if a number, one that may be Roman, a name, a date, a
-// year or a name of rulers must follow, and A if no name may, # and U if a number or a name must precede it, W if no
+// year or a name of rulers must follow, l if a word in lower case must, A if no name may, # and U if a number or a name must precede it, W if no
 // punctuation may, I if no initial may, w and m if another day of the week or month must be joined to it, = if it may
 // lack its full stop, and a full stop if it must have one. The first row with true conditions is taken.
 type abbreviation struct{ long, conditions string }
@@ -146,7 +146,7 @@ func newTables(numbers, emoji string, names ...string) *locale {
 	}
 	for name, full := range t.said {
 		if name != strings.ToLower(full) {
-			l.learnShort(name, abbreviation{full, "tY"})
+			l.learnShort(name, abbreviation{full, "=tY"})
 			if startsUpper(full) {
 				name = capital(name)
 			}
@@ -235,10 +235,11 @@ func (l *locale) learnWeekday(day string, names, words []string) {
 	days[strings.ToLower(day)] = true
 	for _, name := range slices.Concat(names, words) {
 		days[strings.ToLower(name)] = true
-		l.learnShort(name, abbreviation{day, "=w"})
+		l.learnShort(name, abbreviation{day, "=wc"})
 	}
 	for _, name := range names {
-		l.learnShort(name, abbreviation{day, "tD"})
+		l.learnShort(name, abbreviation{day, "tDc"})
+		l.learnShort(name, abbreviation{day, "tlc"})
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 func (l *locale) tabledDateRules() []rule {
 	t, month := l.tables, l.monthPattern()
 	of := `\s?(?:(?:` + cmp.Or(t.words["of dates"], t.words["of"]) + `)\s)?`
-	clock := alternatives([]string{"h", cmp.Or(t.words["o'clock"], "h")})
+	clock := alternatives(strings.Fields("h " + t.words["o'clock"]))
 	day := `(\d{1,2})` + l.suffixPattern()
 	return []rule{
 		on(Date, `(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(T\d{2}:\d{2})?(?::\d{2}(?:\.\d+)?)?(Z)?`, sayISODate),
@@ -122,7 +122,7 @@ func (c *context) dayOf(digits string) string {
 		return l.ordered(n, reading{gender: l.tables.words["day gender"][0], kase: c.dayCase()})
 	case l.tables.hasCapitals():
 		return l.ordinal(n) + c.dayEnding()
-	case l.tables.isEnglish() && c.before() == "the":
+	case l.tables.isEnglish() && c.isAfter("before ordinal"):
 		return l.ordinal(n)
 	case l.tables.isEnglish():
 		return "the " + l.ordinal(n)
@@ -156,11 +156,30 @@ func sayShortDate(c *context) (string, bool) {
 		day, month = month, day
 	}
 	isFraction := number(day) <= 12 && number(c.groups[1]) < number(c.groups[2])
-	isDate := c.isAfter("day") || c.isAfter("weekday") || !isFraction && c.isAfter("before day")
-	if !isDate || strings.HasPrefix(c.after, "/") || c.hasUnit() {
+	isSpan := c.isInSpanOf(dateSpan)
+	isDate := c.isAfter("day") || c.isAfter("weekday") || !isFraction && (isSpan || c.isAfter("before day"))
+	if !isDate || strings.HasPrefix(c.after, "/") || c.locale.unitFollows(c.after) {
 		return "", false
 	}
 	return sayDated(c, day, month, "", "")
+}
+
+// span matches the other end of a span, before and after a position.
+type span [2]*regexp.Regexp
+
+func spanOf(form string) span {
+	return span{regexp.MustCompile(`(?:^|[^\d/])` + form + `\s?[-–]\s?$`), regexp.MustCompile(`^\s?[-–]\s?` + form + `(?:[^\d/]|$)`)}
+}
+
+var (
+	dateSpan  = spanOf(`\d{1,2}/\d{1,2}`)
+	clockSpan = spanOf(`\d{1,2}\.[0-5]\d`)
+)
+
+// isInSpanOf reports whether a dash joins the match to another text of its form.
+func (c *context) isInSpanOf(s span) bool {
+	const longest = 10
+	return s[0].MatchString(c.text[max(0, c.at-longest):c.at]) || s[1].MatchString(c.after[:min(len(c.after), longest)])
 }
 
 // sayTabledDayMonth says a day, or two, before the name of a month, which may be abbreviated before a year or with a
@@ -203,7 +222,7 @@ func sayTabledTime(c *context) (string, bool) {
 	if second == "" {
 		return c.tabledClock(hour, minute, len(c.groups) > 4 && c.groups[4] != ""), true
 	}
-	if and := t.words["and seconds"]; and != "" {
+	if and := t.words["and seconds"]; and != "" && c.groups[4] != "h" {
 		seconds := c.quantity(strconv.FormatInt(number(second), 10), c.locale.units["s"])
 		return sayClock(c, hour, minute) + " " + and + " " + seconds, true
 	}
@@ -221,7 +240,7 @@ func (c *context) withSeconds(digits ...string) string {
 // sayHours says "14h30" and "14 h".
 func sayHours(c *context) (string, bool) {
 	if strings.ContainsRune(":,.", c.previous()) || number(c.groups[1]) > 24 || number(c.groups[2]) > 59 ||
-		c.locale.tables.declines() || strings.ContainsRune("'’", firstOf(c.after)) {
+		c.locale.tables.declines() || c.locale.tables.isEnglish() || strings.ContainsRune("'’", firstOf(c.after)) {
 		return "", false
 	}
 	return c.tabledClock(c.groups[1], c.groups[2], true), true
@@ -231,11 +250,13 @@ var percentFollows = regexp.MustCompile(`^\s?%`)
 
 // sayDottedTime says "ore 14.30".
 func sayDottedTime(c *context) (string, bool) {
-	isClock := c.isAfter("clock") || c.groups[3] != "" || c.governed() != "" && !percentFollows.MatchString(c.after)
+	isClock := c.isAfter("clock") || c.groups[3] != "" || c.governed() != "" && !percentFollows.MatchString(c.after) ||
+		c.locale.tables.words["decimal"] == "," && c.isInSpanOf(clockSpan)
 	goesOn := strings.HasPrefix(c.after, ".") && isDigit(nextRune(c.after))
 	if c.locale.tables.isEnglish() || !isClock || goesOn || number(c.groups[1]) > 24 || number(c.groups[2]) > 59 {
 		return "", false
 	}
+	c.dropStop(c.groups[3])
 	return c.tabledClock(c.groups[1], c.groups[2], false), true
 }
 

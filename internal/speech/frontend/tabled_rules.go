@@ -39,12 +39,11 @@ func (l *locale) tabledRules(beforeDates, beforeNumbers []rule) []rule {
 			on(Number, `[1-9]\d{0,2}(?:\.\d{3}){3,}(?:,\d+)?`, sayTabledNumber),
 			on(Version, `\d{1,3}(?:\.\d+){3}|\d{1,2}(?:\.\d{1,2}){2}`, sayVersion),
 			on(Version, `[vV](\d+(?:\.\d+){1,3})`, sayVersion),
-			on(Number, `\d{3}`, sayEmergency),
 			on(Number, `(?:(?:`+t.grouped+`)\b|`+t.plain+`)`, sayTabledNumber),
-			on(Number, `['’](\d00?)`, sayTabledDecade),
+			unlessAfter(isWord, on(Number, `['’](\d00|\d\d)`, sayTemplate("{1}"))), // of a year
 			on(Roman, `([IVXLC]{1,7})(`+suffix+`)?`, sayTabledRoman),
 			on(Abbreviation, `(?i:`+cmp.Or(alternatives(t.bare), noText)+`)\.?`, sayBare),
-			on(Abbreviation, `((?:\pL\.){2,6})|\pL{1,7}\.(?:[ \x{a0}\x{202f}]?-?\pL{1,4}(?:-\pL)?\.){0,3}`, sayLongForm),
+			on(Abbreviation, `((?:\pL\.){2,6})|\pL{1,12}\.(?:[ \x{a0}\x{202f}]?-?\pL{1,4}(?:-\pL)?\.){0,3}`, sayLongForm),
 		}, symbolRules())
 }
 
@@ -59,18 +58,19 @@ func (l *locale) tabledAmountRules() []rule {
 	names := slices.DeleteFunc(slices.Collect(maps.Keys(t.scales)), isLetter)
 	suffix, numeral := l.suffixPattern(), t.numeral()
 	price, of := `(`+alternatives(first)+`)\s?(\.\d+|`+numeral+`)(?:,[-–—])?`, `\s?(`+unit+`)`
-	stroke, sign := `(?:(\d{1,3})\s)?(\d{1,4})/(\d{1,4})`+suffix, `(?:(\d{1,4})\s?)?([½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])()`
+	stroke, sign := `(?:(\d{1,3})[\s-])?(\d{1,4})/(\d{1,4})`+suffix, `(?:(\d{1,4})\s?)?([½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])()`
 	return []rule{
+		on(Number, `([A-Z]{2})(\d{2}(?:[ \x{a0}]?\d{4}){3,7}(?:[ \x{a0}]?\d{1,4})?)`, sayTemplate("$1 {2 digits}")), // an IBAN
 		on(Phone, `(?:\+\d{1,3}|\(\d{1,4}\)|\d{2,5}|8)(?:[ ./\x{a0}\x{202f}-]{1,2}\(?\d{1,9}\)?\d{0,4}){1,6}|\d{9,11}`,
 			sayTabledPhone),
-		on(Money, price+`\s?(`+scale+`)`, sayTabledMoney), on(Money, price+`()`, sayTabledMoney),
+		on(Money, price+`[\s-]?(`+scale+`)`, sayTabledMoney), on(Money, price+`()`, sayTabledMoney),
 		on(Money, `()(`+numeral+`)(?:,[-–—])?(?:\s?(`+scale+`))?[\s\x{a0}\x{202f}]?(`+coin+`)`, sayTabledMoney),
 		unlessAfter(oneOf("/"), on(Fraction, stroke+of, sayTabledFraction)), on(Fraction, sign+of, sayTabledFraction),
 		unlessAfter(oneOf("/"), on(Fraction, stroke+`()`, sayTabledFraction)), on(Fraction, sign+`()`, sayTabledFraction),
 		on(Range, `[-–—]\s?| [-–—]\s`, sayDash),
-		on(Number, `(`+numeral+`)\s?[xх×]\s?`, sayTabledTimes),
-		on(Unit, `(`+numeral+`)[ \x{a0}\x{202f}-]?(?:(`+cmp.Or(alternatives(names), noText)+`)\s?)?(`+unit+`)`,
-			sayTabledUnit),
+		on(Number, `(`+numeral+`)?\s?[xх×]\s?`, sayTabledTimes),
+		unlessAfter(isDigit, on(Unit, `(\.\d+|`+numeral+`)[ \x{a0}\x{202f}-]?(?:(`+
+			cmp.Or(alternatives(names), noText)+`)\s?)?(`+unit+`)`, sayTabledUnit)),
 		on(Number, `(`+numeral+`)\s?(`+scale+`)`, sayScaled),
 		on(Unit, cmp.Or(t.words["units alone"], `km|kg|min|m[²³]?|qm|h|l|g|t|s|kWh`), sayUnitAlone),
 	}
@@ -107,11 +107,13 @@ func sayTabledNumber(c *context) (string, bool) {
 	if strings.HasPrefix(c.after, "@") {
 		return "", false
 	}
-	if c.locale.tables.declines() {
+	switch l := c.locale; {
+	case len(written) == 3 && c.isAfter("dial"):
+		return l.digits(written), true
+	case l.tables.declines():
 		return sayDeclined(c)
-	}
-	if c.locale.inHundreds(written) && c.countsHundreds() {
-		return c.locale.yearNumber(written), true
+	case l.inHundreds(written) && c.countsHundreds():
+		return l.yearNumber(written), true
 	}
 	return c.amount(written, c.counted(written)), true
 }
@@ -129,11 +131,6 @@ func sayOver(c *context) (string, bool) {
 	follows := n > 0 && c.plain == c.at && (c.spans[n-1].Kind == Time || c.spans[n-1].Kind == Unit) &&
 		!c.locale.tables.isEnglish() && !c.locale.tables.declines()
 	return " " + c.locale.tables.words["over"] + " ", follows && isDigit(firstOf(c.after))
-}
-
-// sayTabledDecade says "'90" without its apostrophe.
-func sayTabledDecade(c *context) (string, bool) {
-	return c.locale.integer(c.groups[1]), !isWord(c.previous())
 }
 
 // sayTabledOrdinal says an ordinal number by its suffix. A degree sign is one before a noun or in a date alone.
@@ -305,16 +302,25 @@ func (c *context) dropStop(symbol string) {
 	}
 }
 
-// sayTabledTimes says "3 x 4" and "3x".
+// sizes matches the other numbers of a size, up to its unit.
+var sizes = regexp.MustCompile(`^[\d.,]+(?:\s?[xх×]\s?[\d.,]+)*`)
+
+// sayTabledTimes reads the sign of "3 x 4" and "3x", or of a size: "3 x 4 cm", "3 cm x 4 cm".
 func sayTabledTimes(c *context) (string, bool) {
-	t := c.locale.tables
-	if isDigit(firstOf(c.after)) {
-		return c.amount(c.groups[1], 0) + " " + c.locale.names["symbol"]["×"] + " ", true
+	t, sign := c.locale.tables, c.locale.names["symbol"]["×"]
+	others := sizes.FindString(c.after[:min(len(c.after), 40)])
+	if others != "" && c.locale.unitFollows(c.after[len(others):]) {
+		sign = cmp.Or(t.words["by"], sign)
 	}
-	c.size = len(strings.TrimRight(c.groups[0], " \n\t"))
-	if t.words["fold"] == "" {
+	switch {
+	case c.groups[1] == "":
+		return " " + sign + " ", others != "" && c.kindBefore() == Unit
+	case isDigit(firstOf(strings.TrimLeft(c.after, "R$€£¥ "))):
+		return c.amount(c.groups[1], 0) + " " + sign + " ", true
+	case t.words["fold"] == "", strings.ContainsRune("+−=^<>", firstOf(strings.TrimLeft(c.after, " "))): // "2x + 1"
 		return "", false
 	}
+	c.size = len(strings.TrimRight(c.groups[0], " \n\t"))
 	return c.amount(c.groups[1], t.words["fold gender"][0]) + t.words["fold"], !strings.Contains(c.groups[0][:c.size], " ")
 }
 
@@ -333,7 +339,8 @@ func sayTabledFraction(c *context) (string, bool) {
 	case top == "1" && bottom == "2":
 		return c.half(whole), true
 	case !known || top[0] == '0':
-		return l.integer(top) + " " + l.tables.words["over"] + " " + l.integer(bottom), whole == ""
+		unit := strings.TrimRight(" "+l.units[c.groups[4]].many, " ")
+		return l.integer(top) + " " + l.tables.words["over"] + " " + l.integer(bottom) + unit, whole == ""
 	}
 	spoken := c.count(top, 'm') + " " + parts[1]
 	if top == "1" {
@@ -428,7 +435,7 @@ func sayTabledRoman(c *context) (string, bool) {
 		return c.locale.spell(c.locale.counting, n), true
 	case t.sets["century"][before]:
 		return c.ordinalUpTo(t.words["last century"], n, 'm'), true
-	case t.isEnglish() && numeral == "I" && startsLower(next):
+	case t.isEnglish() && numeral == "I" && startsLower(next) && !t.sets["reigned"][next]:
 		return "", false
 	case t.sets["name"][before] && startsUpper(c.before()):
 		return c.ordinalUpTo(t.words["last name"], n, 'm') + c.stop(c.groups[0], c.after), true
