@@ -21,7 +21,6 @@ func newEnglish(american bool, names ...string) *locale {
 		on(Number, `\d{5}(?:-\d{4})?`, sayZIP),
 		on(Phone, `\d{3}-(?:\d{2}-\d{4}|\d{3}-\d{4}-\d{1,4})|0\d{2,4} \d{3,4} \d{3,4}`, sayPhone),
 		on(Phone, `(?:\+\d{1,3}[ .-]?|1[ .-])?(?:\(\d{2,4}\)[ .-]?|\d{3}[ .-])?\d{3}[ .-]\d{4}`, sayPhone),
-		on(Phone, `\+\d{1,3}(?:[ .-]?\(?\d{2,8}\)?){2,5}`, sayPhone),
 		on(Time, `(\d{1,2}):(\d{2})(?::(\d{2}))?(?:\s?([aApP])(?:\.\s?[mM]\.?|[mM]))?`, sayTime),
 		on(Time, `(\d{1,2})(?:\.(\d{2}))?()\s?([aApP])(?:\.\s?[mM]\.|[mM])`, sayTime),
 		on(Date, month+`[\s-](\d{1,2})`+suffix+`(?:[-–](\d{1,2})\b)?(?:(?:,?\s|-)(\d{4}))?`, sayMonthDay),
@@ -68,7 +67,7 @@ func sayYear(c *context) (string, bool) {
 
 // isYear reports whether a number of four digits is a year.
 func isYear(c *context, written string) bool {
-	before, first := c.before(), firstOf(c.after)
+	before, first, sets := c.before(), firstOf(c.after), c.locale.tables.sets
 	switch {
 	case !plausibleYear(written):
 		return false
@@ -76,7 +75,7 @@ func isYear(c *context, written string) bool {
 		return true
 	case before == "was" || before == "is":
 		return c.isAbout("year")
-	case c.isAfter("year"), startsUpper(before) && c.locale.tables.monthOf[strings.ToLower(before)] > 0:
+	case c.isAfter("year"), sets["month"][strings.ToLower(before)] && !sets["no month"][before]:
 		return !strings.HasPrefix(c.after, "%")
 	}
 	return written >= "1900" && (c.after == "" || strings.ContainsRune(".,;:)?!\n'", first)) && !isDigit(nextRune(c.after))

@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 )
 
 // newGerman makes the locale of German. In addition to the tables it has ordinal numbers with a full stop, with endings
@@ -15,14 +14,9 @@ func newGerman() *locale {
 	l.isOrdinal = l.tables.isGermanOrdinal
 	l.rules = l.tabledRules([]rule{
 		on(Date, `(\d{1,2})\.\s?(\d{1,2})\.(?:\s?(\d{4})\b|(\d{2})\b)?`, sayGermanDate),
-		on(Date, `(\d{2,4})(er\pL*)`, sayGermanDecade),
-		on(Number, `(\d{1,4})()\s?-?%-?(ig\pL*)`, sayGermanCompound),
-		on(Number, `(\d{1,4})-?(mal|fach\pL*|jährig\pL*|tägig\pL*|stündig\pL*|minütig\pL*|prozentig\pL*|teilig\pL*|`+
-			`stellig\pL*|stöckig\pL*|köpfig\pL*|seitig\pL*|Jährig\pL*)`, sayGermanCompound),
 		on(Roman, `([IVXLC]{1,7})\.?`, sayGermanRoman),
 	}, []rule{
 		on(Ordinal, `(\d{1,3})\.`, sayGermanOrdinal),
-		on(Number, `(\d{1,4})-`, sayGermanHyphen),
 	})
 	return l
 }
@@ -116,11 +110,6 @@ func sayGermanDate(c *context) (string, bool) {
 	return spoken + c.stop(c.groups[0], c.after), ok
 }
 
-// sayGermanDecade says "1990er" and "60ern".
-func sayGermanDecade(c *context) (string, bool) {
-	return c.locale.yearNumber(c.groups[1]) + c.groups[2], true
-}
-
 // dayEnding returns the ending of the number of a day: "der dritte", "am dritten", "Berlin, dritter Oktober".
 func (c *context) dayEnding() string {
 	before := c.before()
@@ -212,26 +201,6 @@ func sayGermanOrdinal(c *context) (string, bool) {
 		ending, ok = c.strongEnding(cmp.Or(c.locale.tables.genderOf(noun), 'm')), true
 	}
 	return c.locale.ordinal(number(c.groups[1])) + ending + c.stop(c.groups[0], c.after), ok
-}
-
-// sayGermanCompound says "5-jährig" and "3fach" as one word.
-func sayGermanCompound(c *context) (string, bool) {
-	spoken := c.count(c.groups[1], 'n')
-	if len(c.groups) > 3 {
-		return spoken + "prozent" + c.groups[3], true
-	}
-	if startsUpper(c.groups[2]) {
-		return capital(spoken) + strings.ToLower(c.groups[2]), true
-	}
-	return spoken + c.groups[2], true
-}
-
-// sayGermanHyphen says the number of "3-Zimmer-Wohnung".
-func sayGermanHyphen(c *context) (string, bool) {
-	if !unicode.IsLetter(firstOf(c.after)) {
-		return "", false
-	}
-	return c.locale.spell("%spellout-cardinal-masculine", number(c.groups[1])) + "-", true
 }
 
 // sayGermanRoman says "Ludwig XIV." as "Ludwig der Vierzehnte".

@@ -72,7 +72,7 @@ func notationRules(numeral string) []rule {
 		on(Symbol, `\^(-?\d+|[a-z])`, sayPower),
 		on(Number, `(`+numeral+`)[eE]([-+]?\d{1,3})`, sayScientific),
 		on(Number, `(`+numeral+`|[A-Za-zα-ω]|[b-df-hj-np-tv-zα-ω]{2,3})(⁻?[⁰¹²³⁴-⁹]+)`, sayRaised),
-		on(Symbol, `[A-Za-z]{1,8}[₀-₉][A-Za-z₀-₉]{0,12}`, sayFormula),
+		on(Symbol, `(?:(?:[A-Z][a-z]?){1,4}|[a-z]{1,3})[₀-₉][A-Za-z₀-₉]{0,12}`, sayFormula),
 		on(Range, `(\d+):([1-9]\d{0,2}(?:[.,]\d{3})*[.,]\d00)`, sayRatio), // before times
 	}
 }

@@ -87,7 +87,7 @@ func (c *context) isInSpan(after string, names map[string]bool) bool {
 func isSerial(from, hyphen, to string) bool {
 	isPadded := func(digits string) bool { return len(digits) > 1 && digits[0] == '0' }
 	isShortened := len(to) == 2 && len(from) == 4 && to > from[2:] // "1914-18"
-	return hyphen == "-" && len(from) > 1 && len(to) > 1 && max(len(from), len(to)) > 2 && (isPadded(from) ||
+	return hyphen == "-" && number(to) >= 0 && len(from) > 1 && len(to) > 1 && max(len(from), len(to)) > 2 && (isPadded(from) ||
 		isPadded(to) || plausibleYear(from) && len(from) == 4 && number(to) < number(from) && !isShortened)
 }
 
