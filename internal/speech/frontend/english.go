@@ -47,14 +47,14 @@ func newEnglish(american bool, names ...string) *locale {
 // of digits, days are ordinal numbers, and units are singular in adjectives.
 func (t *tables) isEnglish() bool { return t.words["numbered"] == "pairs" }
 
-// sayNumbered says the number of a room, a flight or the like by its pairs of digits: "Flight 1175", "UA 1175".
+// sayNumbered reads the number of a room, a flight or the like by its pairs of digits: "Flight 1175", "UA 1175".
 func sayNumbered(c *context) (string, bool) {
 	before := c.before()
 	isCode := len(before) == 2 && startsCapitals(before) && strings.HasSuffix(c.text[:c.at], before+" ")
 	if !isCode && !c.isAfter("numbered") || c.groups[0][0] == '0' || strings.HasPrefix(c.after, "@") {
 		return "", false
 	}
-	return c.locale.paired(c.groups[0]), true
+	return c.locale.year(number(c.groups[0])), true
 }
 
 // sayYear says a number as a year where the words around it or its form say that it is one.
@@ -98,19 +98,7 @@ const streets = `St|Ave|Rd|Blvd|Dr|Ln|Hwy|Pkwy|Expy|Ct|Street|Avenue|Road|Boulev
 func sayHouse(c *context) (string, bool) {
 	digits := c.groups[1]
 	c.size = len(digits)
-	return c.locale.paired(digits), true
-}
-
-// paired says a number of three or four digits by its pairs.
-func (l *locale) paired(digits string) string {
-	head, tail := digits[:len(digits)-2], digits[len(digits)-2:]
-	switch {
-	case digits[0] == '0':
-		return l.integer(digits)
-	case tail == "00":
-		return l.year(number(digits))
-	}
-	return l.integer(head) + l.minutes(tail)
+	return c.locale.year(number(digits)), true
 }
 
 // sayZIP says an American postal code after its state.

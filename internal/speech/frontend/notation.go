@@ -41,7 +41,7 @@ func sayDifference(c *context) (string, bool) {
 func sayModel(c *context) (string, bool) {
 	l, first := c.locale, c.locale.integer(c.groups[1])
 	if l.tables.isEnglish() {
-		first = l.paired(c.groups[1])
+		first = l.integer(c.groups[1][:1]) + l.minutes(c.groups[1][1:])
 	}
 	words := append([]string{first, l.integer(c.groups[2])}, strings.Split(c.groups[3], "")...)
 	return strings.Join(words, " "), !l.tables.sets["label"][c.before()] && c.before() != "pp"

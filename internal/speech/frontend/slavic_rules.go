@@ -331,11 +331,7 @@ func (c *context) unitName(m measure, written string, kase byte) string {
 	return m.say(count, t.form(m.noun, n, kase))
 }
 
-// beginsNumbered reports whether what looks like a unit is an abbreviation: "5 т.е.", "ul. Długa 12 m. 5".
-func (c *context) beginsNumbered() bool {
-	return c.locale.tables.declines() && notUnit.MatchString(c.after)
-}
-
+// notUnit matches the rest of an abbreviation that begins like a unit: "5 т.е.", "ul. Długa 12 m. 5".
 var notUnit = regexp.MustCompile(`^(?:\d|\.\pL|\. \d)`)
 
 // sayRangeIn says two numbers in the gender and case of the second one.

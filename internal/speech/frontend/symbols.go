@@ -39,12 +39,6 @@ func sayMarks(c *context) (string, bool) {
 	return "", true
 }
 
-// isPer reports whether the position follows an amount.
-func (s *scanner) isPer() bool {
-	kind := s.kindBefore()
-	return kind == Money || kind == Unit || kind == Number || kind == Range
-}
-
 // kindBefore returns the kind of the span that ends at the position.
 func (s *scanner) kindBefore() Kind {
 	if len(s.spans) == 0 || s.plain != s.at {

@@ -266,7 +266,7 @@ func (c *context) sum(written string, m measure) string {
 
 func sayTabledUnit(c *context) (string, bool) {
 	symbol := c.groups[3]
-	if strings.ContainsRune("'’", firstOf(c.after)) || c.beginsNumbered() || c.beginsShort(symbol) ||
+	if strings.ContainsRune("'’", firstOf(c.after)) || c.locale.tables.declines() && notUnit.MatchString(c.after) || c.beginsShort(symbol) ||
 		c.isInitial(c.groups[1], symbol) {
 		return "", false
 	}
@@ -437,10 +437,9 @@ func sayTabledRoman(c *context) (string, bool) {
 		return c.ordinalUpTo(t.words["last century"], n, 'm'), true
 	case t.isEnglish() && numeral == "I" && startsLower(next) && !t.sets["reigned"][next]:
 		return "", false
-	case t.sets["name"][before] && startsUpper(c.before()):
-		return c.ordinalUpTo(t.words["last name"], n, 'm') + c.stop(c.groups[0], c.after), true
-	case t.sets["queen"][before] && startsUpper(c.before()):
-		return c.ordinalUpTo(t.words["last name"], n, 'f') + c.stop(c.groups[0], c.after), true
+	case (t.sets["name"][before] || t.sets["queen"][before]) && startsUpper(c.before()):
+		gender = map[bool]byte{true: 'f', false: 'm'}[t.sets["queen"][before]]
+		return c.ordinalUpTo(t.words["last name"], n, gender) + c.stop(c.groups[0], c.after), true
 	}
 	return "", false
 }

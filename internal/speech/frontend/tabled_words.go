@@ -49,7 +49,7 @@ func sayDash(c *context) (string, bool) {
 	if isSpan(from, to, sets["weekday"]) || isSpan(from, to, sets["month"]) {
 		return " " + c.locale.tables.words["to"] + " ", true
 	}
-	previous, isAmount := c.previous(), c.isAmountBefore()
+	previous, isAmount := c.previous(), slices.Contains([]Kind{Time, Date, Money}, c.kindBefore())
 	endsSentence := previous == '.' && c.groups[0][0] == ' ' && c.kindBefore() != Time
 	begins := isDigit(firstOf(strings.TrimLeft(c.after, "$£€'’"))) || c.kindBefore() == Date && startsUpper(to) &&
 		c.locale.tables.monthOf[strings.ToLower(to)] > 0
@@ -95,12 +95,6 @@ func isSpan(from, to string, names map[string]bool) bool {
 	return names[strings.ToLower(from)] && names[strings.ToLower(to)] && startsUpper(from) == startsUpper(to)
 }
 
-// isAmountBefore reports whether the position follows a time, a date or an amount of money.
-func (c *context) isAmountBefore() bool {
-	kind := c.kindBefore()
-	return kind == Time || kind == Date || kind == Money
-}
-
 // score matches the digits on both sides of a dash.
 var score = regexp.MustCompile(`^(\d{1,2})[-–](\d{1,2})$`)
 
@@ -122,7 +116,7 @@ func (c *context) isScore() bool {
 func sayPer(c *context) (string, bool) {
 	words, next := c.locale.tables.words, c.next()
 	isName := len(next) == 1 && startsUpper(next) || strings.ContainsFunc(next, isDigit) // "12/A"
-	isPer := c.isPer() && unicode.IsLetter(firstOf(c.after)) && !isName
+	isPer := slices.Contains([]Kind{Money, Unit, Number, Range}, c.kindBefore()) && unicode.IsLetter(firstOf(c.after)) && !isName
 	long := words["per "+next]
 	if isPer && long != "" {
 		c.size += len(next)
