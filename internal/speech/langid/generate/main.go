@@ -168,7 +168,9 @@ func addWords(grams map[string][]entry, names map[string]bool, text, code string
 	for line := range strings.Lines(few) {
 		if words, is := strings.CutPrefix(line, code+"\t"); is {
 			for word := range langid.Words(words) {
-				scores[word] = likely
+				if score, known := scores[word]; !known || score > likely {
+					scores[word] = likely
+				}
 			}
 		}
 	}
