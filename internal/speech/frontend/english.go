@@ -43,8 +43,8 @@ func newEnglish(american bool, names ...string) *locale {
 	return l
 }
 
-// isEnglish reports whether the language is English, in which years and numbers that are names are said by their pairs
-// of digits, days are ordinal numbers, and units are singular in adjectives.
+// isEnglish reports whether the language is English, in which years and numbers of names are read in pairs of digits,
+// days are ordinal numbers, and units are singular in adjectives.
 func (t *tables) isEnglish() bool { return t.words["numbered"] == "pairs" }
 
 // sayNumbered reads the number of a room, a flight or the like by its pairs of digits: "Flight 1175", "UA 1175".
@@ -57,7 +57,7 @@ func sayNumbered(c *context) (string, bool) {
 	return c.locale.year(number(c.groups[0])), true
 }
 
-// sayYear says a number as a year where the words around it or its form say that it is one.
+// sayYear reads a number as a year if its form or the words around it show that it is one.
 func sayYear(c *context) (string, bool) {
 	if strings.HasPrefix(c.after, "@") || followsDecimals(c.after) || !isYear(c, c.groups[0]) {
 		return "", false
@@ -94,23 +94,23 @@ func (c *context) isAbout(word string) bool {
 // streets are words with which the name of a street ends.
 const streets = `St|Ave|Rd|Blvd|Dr|Ln|Hwy|Pkwy|Expy|Ct|Street|Avenue|Road|Boulevard|Drive|Lane|Highway|Court|Way|Place`
 
-// sayHouse says the number of a house by its pairs of digits: "1428 Elm St.".
+// sayHouse reads the number of a house in pairs of digits: "1428 Elm St.".
 func sayHouse(c *context) (string, bool) {
 	digits := c.groups[1]
 	c.size = len(digits)
 	return c.locale.year(number(digits)), true
 }
 
-// sayZIP says an American postal code after its state.
+// sayZIP reads an American postal code after its state.
 func sayZIP(c *context) (string, bool) {
 	before, isCapital := c.before(), strings.HasSuffix(c.text[:c.at], "D.C. ")
 	return c.locale.digits(c.groups[0]), isCapital || startsCapitals(before) && len(before) == 2
 }
 
-// sayDecimals says a number without a whole part, which may end a name: "beta.1".
+// sayDecimals reads a number without a whole part, which may end a name: "beta.1".
 func sayDecimals(c *context) (string, bool) { return c.pad(c.amount(c.groups[0], 0), c.size), true }
 
-// saySerial says the number of a name in capital letters: "COVID-19", "F-16".
+// saySerial reads the number after a name in capital letters: "COVID-19", "F-16".
 func saySerial(c *context) (string, bool) {
 	return " " + c.locale.integer(c.groups[0][1:]), startsCapitals(c.before()) && isUpper(c.previous())
 }
@@ -118,7 +118,7 @@ func saySerial(c *context) (string, bool) {
 // programs are names after which the number of a version follows.
 const programs = `Python|Go|Java|Ruby|PHP|Node|Windows|Android|iOS|macOS|Ubuntu|Debian|Version`
 
-// sayDecade says "1990s" as "nineteen nineties". The group is the number without its last digit.
+// sayDecade reads "1990s" as "nineteen nineties". The group is the number without its last digit.
 func sayDecade(c *context) (string, bool) {
 	digits := c.groups[1] + "0"
 	spoken := c.locale.integer(digits)
@@ -131,7 +131,7 @@ func sayDecade(c *context) (string, bool) {
 	return spoken + "s", digits[0] != '0'
 }
 
-// sayRange says the first of two numbers and the dash, or two years.
+// sayRange reads the first of two numbers and the dash, or a range of years.
 func sayRange(c *context) (string, bool) {
 	from, to := c.groups[1], c.groups[3]
 	isYears := len(from) == 4 && plausibleYear(from) && (len(to) == 2 || len(to) == 4 && plausibleYear(to))
@@ -157,7 +157,7 @@ func (l *locale) unitFollows(text string) bool {
 	return isShort || l.units[symbol].one != ""
 }
 
-// yearOf says a year of four or two digits.
+// yearOf spells a year of four or two digits.
 func (l *locale) yearOf(digits string) string {
 	if len(digits) == 2 && digits < "10" {
 		return strings.TrimLeft(l.minutes(digits), " ")
@@ -203,7 +203,7 @@ func sayTime(c *context) (string, bool) {
 	return c.locale.clock(hour, minute), true
 }
 
-// hourOf says a time of half a day.
+// hourOf spells a time on the twelve-hour clock.
 func (l *locale) hourOf(hour, minute string) string {
 	if hour = strings.TrimLeft(hour, "0"); hour == "" {
 		hour = "12"
@@ -211,7 +211,7 @@ func (l *locale) hourOf(hour, minute string) string {
 	return l.integer(hour) + l.minutes(minute)
 }
 
-// halfFollows matches the end of a span of time with the half of the day, which is said once: "9:00-10:30 am".
+// halfFollows matches the end of a span of time with the half of the day, which is read once: "9:00-10:30 am".
 var halfFollows = regexp.MustCompile(`^\s?[-–]\s?\d{1,2}:\d{2}\s?[aApP](?:\.\s?)?[mM]`)
 
 func (l *locale) clock(hour, minute string) string {
@@ -226,7 +226,7 @@ func (l *locale) clock(hour, minute string) string {
 	}
 }
 
-// minutes says the minutes after an hour, with a space before them; the full hour has none.
+// minutes spells the minutes after an hour, with a space before them, and returns "" for a full hour.
 func (l *locale) minutes(digits string) string {
 	switch n := number(digits); {
 	case n <= 0:
@@ -261,7 +261,7 @@ func (c *context) isInitial(amount, symbol string) bool {
 	return symbol != "V" && symbol != "W" || c.isAdjective() || amount == "1" || startsUpper(c.next())
 }
 
-// sayInches says the size of a screen, as a quotation mark after a number is most often meant.
+// sayInches reads a quotation mark after a number as inches, unless it ends a quotation.
 func sayInches(c *context) (string, bool) {
 	quotes := strings.Count(c.text[c.plain:c.at], `"`)
 	for _, s := range c.spans[max(0, len(c.spans)-20):] {
@@ -273,8 +273,8 @@ func sayInches(c *context) (string, bool) {
 	return c.quantity(c.groups[1], c.locale.units["in."]), !endsQuotation
 }
 
-// sayShortScale says "1.5M users" and "3K views", only before a counted noun or with decimals, because "4K" and the
-// like are names, too.
+// sayShortScale reads "1.5M users" and "3K views". It requires a counted noun or decimals, because "4K" and the like
+// are names, too.
 func sayShortScale(c *context) (string, bool) {
 	t := c.locale.tables
 	counts := strings.Contains(c.groups[1], ".") || startsLower(c.next()) && strings.HasPrefix(c.after, " ") &&
@@ -282,7 +282,7 @@ func sayShortScale(c *context) (string, bool) {
 	return c.scaled(c.groups[1], c.groups[2], ""), counts
 }
 
-// sayPrices says an amount of money from and to, of which both may have hundredths.
+// sayPrices reads a range of amounts of money, both of which may have hundredths.
 func sayPrices(c *context) (string, bool) {
 	from, to, scale, m := c.groups[2], c.groups[3], c.groups[4], c.singular(c.locale.units[c.groups[1]])
 	switch {
@@ -294,12 +294,12 @@ func sayPrices(c *context) (string, bool) {
 	return c.amount(from, 0) + " to " + c.amount(to, 0) + " " + m.many, m.one != ""
 }
 
-// sayLetters says letters with full stops between them, without the last one.
+// sayLetters reads initials without their full stops: "U.S".
 func sayLetters(c *context) (string, bool) {
 	return strings.ReplaceAll(c.groups[0], ".", " "), !strings.HasPrefix(c.after, ".")
 }
 
-// sayUS says the name of the country, unless the words beside it are in capitals, too.
+// sayUS reads "US" as the name of the country, unless a neighbouring word is in capitals, too.
 func sayUS(c *context) (string, bool) {
 	if after, ok := strings.CutPrefix(c.after, ". "); ok && startsUpper(after) {
 		c.size++

@@ -185,7 +185,7 @@ func (c *context) strongEnding(gender byte) string {
 	return endings[gender][c.caseBefore()]
 }
 
-// sayGermanOrdinal says a number with a full stop as an ordinal number where the words around it show one.
+// sayGermanOrdinal reads a number with a full stop as an ordinal number if the words around it require one.
 func sayGermanOrdinal(c *context) (string, bool) {
 	if isWord(firstOf(c.after)) || strings.ContainsRune(".,", c.previous()) {
 		return "", false
@@ -203,7 +203,7 @@ func sayGermanOrdinal(c *context) (string, bool) {
 	return c.locale.ordinal(number(c.groups[1])) + ending + c.stop(c.groups[0], c.after), ok
 }
 
-// sayGermanRoman says "Ludwig XIV." as "Ludwig der Vierzehnte".
+// sayGermanRoman reads "Ludwig XIV." as "Ludwig der Vierzehnte".
 func sayGermanRoman(c *context) (string, bool) {
 	n, before, t := roman(c.groups[1]), c.before(), c.locale.tables
 	lower := strings.ToLower(before)
@@ -224,7 +224,7 @@ func sayGermanRoman(c *context) (string, bool) {
 	return spoken + c.stop(c.groups[0], c.after), true
 }
 
-// germanRegnal says an ordinal number after a determiner: of a name ("Karl der Fünfte"), or of a noun ("im zweiten
+// germanRegnal spells an ordinal number after a determiner: of a name ("Karl der Fünfte"), or of a noun ("im zweiten
 // Weltkrieg").
 func (c *context) germanRegnal(n int64) string {
 	next := c.next()

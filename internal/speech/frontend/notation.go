@@ -27,7 +27,7 @@ func (c *context) fraction() (whole, top, bottom string, ok bool) {
 // difference is the pattern of a subtraction, which looks like a range but is equal to something, or a division.
 const difference = `(\d+)(\s?[-–−]\s?| [/:] )(\d+)\s?=`
 
-// sayDifference says a subtraction or division.
+// sayDifference reads a subtraction or division.
 func sayDifference(c *context) (string, bool) {
 	c.size = len(c.groups[1]) + len(c.groups[2]) + len(c.groups[3])
 	sign := c.locale.names["sign"]["-"]
@@ -37,7 +37,7 @@ func sayDifference(c *context) (string, bool) {
 	return c.locale.integer(c.groups[1]) + " " + sign + " " + c.locale.integer(c.groups[3]), true
 }
 
-// sayModel says "737-800" without a preposition, and as it is usual in English.
+// sayModel reads "737-800" without a preposition, and in English as "seven thirty-seven eight hundred".
 func sayModel(c *context) (string, bool) {
 	l, first := c.locale, c.locale.integer(c.groups[1])
 	if l.tables.isEnglish() {
@@ -77,7 +77,7 @@ func notationRules(numeral string) []rule {
 	}
 }
 
-// sayRaised says a number or letters with an exponent. Letters may be a unit alone: "in m²".
+// sayRaised reads a number or letters with an exponent. Letters may be a unit alone: "in m²".
 func sayRaised(c *context) (string, bool) {
 	l, base := c.locale, c.groups[1]
 	power := strings.NewReplacer("⁻", "-", "⁰", "0", "¹", "1", "²", "2", "³", "3", "⁴", "4", "⁵", "5", "⁶", "6", "⁷", "7",
@@ -111,13 +111,13 @@ func sayFormula(c *context) (string, bool) {
 
 var formulaParts = regexp.MustCompile(`[A-Z][a-z]*|[a-z]+|[₀-₉]+`)
 
-// sayScientific says "1.5e-3".
+// sayScientific reads "1.5e-3".
 func sayScientific(c *context) (string, bool) {
 	ten := " " + c.locale.names["symbol"]["×"] + " " + c.locale.integer("10")
 	return c.amount(c.groups[1], 0) + ten + c.locale.power(strings.TrimPrefix(c.groups[2], "+")), true
 }
 
-// sayPower says an exponent.
+// sayPower reads an exponent.
 func sayPower(c *context) (string, bool) {
 	return c.locale.power(c.groups[1]), isWord(c.previous())
 }
@@ -136,7 +136,7 @@ func (l *locale) power(power string) string {
 	return " " + words["power"] + " " + minus + power
 }
 
-// sayPhone says a telephone number digit by digit, in its groups.
+// sayPhone reads a telephone number digit by digit, in its groups.
 func sayPhone(c *context) (string, bool) {
 	if isDigit(c.previous()) || c.previous() == '-' || strings.HasPrefix(c.after, "-") {
 		return "", false
@@ -148,7 +148,7 @@ func sayPhone(c *context) (string, bool) {
 	return spoken, true
 }
 
-// sayVersion says the number of a version, which may follow the name of a program or the letter V.
+// sayVersion reads a version number, which may follow the name of a program or the letter V.
 func sayVersion(c *context) (string, bool) {
 	written, spoken := c.groups[len(c.groups)-1], ""
 	switch {

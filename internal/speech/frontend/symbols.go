@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// saySign says a sign before a number, and leaves the number.
+// saySign reads a sign before a number, and leaves the number.
 func saySign(c *context) (string, bool) {
 	sign := c.groups[1]
 	previous := c.previous()
@@ -68,7 +68,7 @@ var comparisons = map[string]string{
 	"!=": "≠", "!==": "≠", "==": "=", "===": "=", "<=": "≤", ">=": "≥", "->": "→", "=>": "→",
 }
 
-// sayComparison says the signs of programs in ASCII like those that they stand for.
+// sayComparison reads a sign of programs in ASCII like the mathematical one.
 func sayComparison(c *context) (string, bool) {
 	sign := c.locale.names["symbol"][comparisons[c.groups[0]]]
 	return c.pad(sign, c.size), !strings.HasPrefix(c.after, "=") && !strings.HasPrefix(c.after, ">")

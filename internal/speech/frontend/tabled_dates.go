@@ -55,7 +55,7 @@ func sayISODate(c *context) (string, bool) {
 	return spoken, ok && !isMixed
 }
 
-// sayDated says a date; it fails if the numbers are none. The year may be missing, and the month may be a Roman one.
+// sayDated spells a date, or fails if the numbers are none. The year may be missing, and the month may be Roman.
 func sayDated(c *context, day, month, year, word string) (string, bool) {
 	n, t := max(number(month), roman(month)), c.locale.tables
 	if n < 1 || n > 12 || !isDay(day) {
@@ -91,13 +91,13 @@ func (c *context) inYear(spoken, year, word string) string {
 	}
 }
 
-// inHundreds reports whether a language says a number of four digits in hundreds, as a year or a count.
+// inHundreds reports whether a language reads a number of four digits in hundreds, as a year or a count.
 func (l *locale) inHundreds(written string) bool {
 	return l.tables.words["hundred"] != "" && len(written) == 4 && written >= "1100" && written < "2000" &&
 		strings.Trim(written, "0123456789") == ""
 }
 
-// yearNumber says the number of a year: "negentienhonderdvijf".
+// yearNumber spells a year: "negentienhonderdvijf".
 func (l *locale) yearNumber(written string) string {
 	n := number(written)
 	switch {
@@ -113,8 +113,8 @@ func (l *locale) yearNumber(written string) string {
 	}
 }
 
-// dayOf says the number of a day, which is an ordinal number in German and English. In other languages, the first may
-// be one.
+// dayOf spells the number of a day, which is an ordinal number in German and English, and in other languages may be one
+// for the first.
 func (c *context) dayOf(digits string) string {
 	l := c.locale
 	switch n := number(digits); {
@@ -149,7 +149,7 @@ func sayTabledDate(c *context) (string, bool) {
 	return spoken, ok
 }
 
-// sayShortDate says a day and a month after a word that shows that they are a date.
+// sayShortDate reads a day and a month after a word that introduces a date, or in a span of two dates.
 func sayShortDate(c *context) (string, bool) {
 	day, month := c.groups[1], c.groups[2]
 	if c.locale.american {
@@ -168,7 +168,8 @@ func sayShortDate(c *context) (string, bool) {
 type span [2]*regexp.Regexp
 
 func spanOf(form string) span {
-	return span{regexp.MustCompile(`(?:^|[^\d/])` + form + `\s?[-–]\s?$`), regexp.MustCompile(`^\s?[-–]\s?` + form + `(?:[^\d/]|$)`)}
+	const dash, border = `\s?[-–]\s?`, `(?:^|[^\d/]|$)`
+	return span{regexp.MustCompile(border + form + dash + `$`), regexp.MustCompile(`^` + dash + form + border)}
 }
 
 var (
@@ -182,7 +183,7 @@ func (c *context) isInSpanOf(s span) bool {
 	return s[0].MatchString(c.text[max(0, c.at-longest):c.at]) || s[1].MatchString(c.after[:min(len(c.after), longest)])
 }
 
-// sayTabledDayMonth says a day, or two, before the name of a month, which may be abbreviated before a year or with a
+// sayTabledDayMonth reads a day, or two, before the name of a month, which may be abbreviated before a year or with a
 // full stop.
 func sayTabledDayMonth(c *context) (string, bool) {
 	day, last, name := c.groups[1], c.groups[2], strings.ToLower(c.groups[3])
@@ -229,7 +230,7 @@ func sayTabledTime(c *context) (string, bool) {
 	return c.withSeconds(hour, minute, second), true
 }
 
-// withSeconds says hours, minutes and seconds with their units.
+// withSeconds spells hours, minutes and seconds with their units.
 func (c *context) withSeconds(digits ...string) string {
 	for i, symbol := range strings.Fields(cmp.Or(c.locale.tables.words["clock"], "h min s")) {
 		digits[i] = c.quantity(strconv.FormatInt(number(digits[i]), 10), c.locale.units[symbol])
@@ -237,7 +238,7 @@ func (c *context) withSeconds(digits ...string) string {
 	return strings.Join(digits, " ")
 }
 
-// sayHours says "14h30" and "14 h".
+// sayHours reads "14h30" and "14 h".
 func sayHours(c *context) (string, bool) {
 	if strings.ContainsRune(":,.", c.previous()) || number(c.groups[1]) > 24 || number(c.groups[2]) > 59 ||
 		c.locale.tables.declines() || c.locale.tables.isEnglish() || strings.ContainsRune("'’", firstOf(c.after)) {
@@ -248,7 +249,7 @@ func sayHours(c *context) (string, bool) {
 
 var percentFollows = regexp.MustCompile(`^\s?%`)
 
-// sayDottedTime says "ore 14.30".
+// sayDottedTime reads "ore 14.30" and "9.00-13.00".
 func sayDottedTime(c *context) (string, bool) {
 	isClock := c.isAfter("clock") || c.groups[3] != "" || c.governed() != "" && !percentFollows.MatchString(c.after) ||
 		c.locale.tables.words["decimal"] == "," && c.isInSpanOf(clockSpan)
@@ -262,7 +263,7 @@ func sayDottedTime(c *context) (string, bool) {
 
 func sayClock(c *context, hour, minute string) string { return c.tabledClock(hour, minute, false) }
 
-// tabledClock says a time, with the word for hours where the language or the text has it.
+// tabledClock spells a time, with the word for hours if the language or the text has it.
 func (c *context) tabledClock(hour, minute string, withUnit bool) string {
 	t := c.locale.tables
 	if t.declines() {
@@ -279,7 +280,7 @@ func (c *context) tabledClock(hour, minute string, withUnit bool) string {
 	return spoken + " " + strings.TrimLeft(t.words["and minutes"]+" ", " ") + c.locale.spell(c.locale.counting, n)
 }
 
-// saySeason says "2025/26" without the stroke.
+// saySeason reads "2025/26" without the stroke.
 func saySeason(c *context) (string, bool) {
 	first, last := c.groups[1], c.groups[2]
 	follows := (number(first)+1)%100 == number(last[len(last)-2:])

@@ -60,7 +60,8 @@ func (l *locale) tabledAmountRules() []rule {
 	price, of := `(`+alternatives(first)+`)\s?(\.\d+|`+numeral+`)(?:,[-–—])?`, `\s?(`+unit+`)`
 	stroke, sign := `(?:(\d{1,3})[\s-])?(\d{1,4})/(\d{1,4})`+suffix, `(?:(\d{1,4})\s?)?([½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])()`
 	return []rule{
-		on(Number, `([A-Z]{2})(\d{2}(?:[ \x{a0}]?\d{4}){3,7}(?:[ \x{a0}]?\d{1,4})?)`, sayTemplate("$1 {2 digits}")), // an IBAN
+		on(Number, `([A-Z]{2})(\d{2}(?:[ \x{a0}]?\d{4}){3,7}(?:[ \x{a0}]?\d{1,4})?)`, // an IBAN
+			sayTemplate("$1 {2 digits}")),
 		on(Phone, `(?:\+\d{1,3}|\(\d{1,4}\)|\d{2,5}|8)(?:[ ./\x{a0}\x{202f}-]{1,2}\(?\d{1,9}\)?\d{0,4}){1,6}|\d{9,11}`,
 			sayTabledPhone),
 		on(Money, price+`[\s-]?(`+scale+`)`, sayTabledMoney), on(Money, price+`()`, sayTabledMoney),
@@ -118,14 +119,14 @@ func sayTabledNumber(c *context) (string, bool) {
 	return c.amount(written, c.counted(written)), true
 }
 
-// countsHundreds reports whether a number of four digits is said in hundreds here, which is for years alone in German:
-// "1987 wurde", "im Jahr 1987".
+// countsHundreds reports whether a number of four digits is read in hundreds here. In German, only years are: "1987
+// wurde", "im Jahr 1987".
 func (c *context) countsHundreds() bool {
 	t, before := c.locale.tables, strings.ToLower(c.before())
 	return !t.hasCapitals() || !startsUpper(c.next()) || t.sets["before year"][before] || t.monthOf[before] > 0
 }
 
-// sayOver says the stroke of "24 h/24".
+// sayOver reads the stroke of "24 h/24".
 func sayOver(c *context) (string, bool) {
 	n := len(c.spans)
 	follows := n > 0 && c.plain == c.at && (c.spans[n-1].Kind == Time || c.spans[n-1].Kind == Unit) &&
@@ -133,7 +134,7 @@ func sayOver(c *context) (string, bool) {
 	return " " + c.locale.tables.words["over"] + " ", follows && isDigit(firstOf(c.after))
 }
 
-// sayTabledOrdinal says an ordinal number by its suffix. A degree sign is one before a noun or in a date alone.
+// sayTabledOrdinal reads an ordinal number by its suffix. A degree sign is one before a noun or in a date only.
 func sayTabledOrdinal(c *context) (string, bool) {
 	t := c.locale.tables
 	whole, _, mark := t.amountOf(c.groups[1])
@@ -181,7 +182,7 @@ func sayTabledPhone(c *context) (string, bool) {
 	return sayPhone(c)
 }
 
-// phoneOfNumbers says the groups of a telephone number as numbers of up to three digits.
+// phoneOfNumbers spells the groups of a telephone number as numbers of up to three digits.
 func (l *locale) phoneOfNumbers(written string) string {
 	var groups []string
 	for _, group := range strings.FieldsFunc(written, func(r rune) bool { return !isDigit(r) }) {
@@ -214,7 +215,7 @@ func sayTabledMoney(c *context) (string, bool) {
 	return c.sum(c.groups[2], m) + c.stop(symbol, c.after), true
 }
 
-// scaled says an amount of millions or the like of something, which may be "".
+// scaled spells an amount of millions or the like of a noun, which may be "".
 func (c *context) scaled(written, scale, noun string) string {
 	t := c.locale.tables
 	m := t.scales[scale]
@@ -231,7 +232,7 @@ func (c *context) scaled(written, scale, noun string) string {
 	}
 }
 
-// sayScaled says an abbreviated million or the like.
+// sayScaled reads an abbreviated million or the like.
 func sayScaled(c *context) (string, bool) {
 	if len(c.groups[2]) == 1 || !c.locale.tables.sets["scale"][c.groups[2]] {
 		return "", false
@@ -240,7 +241,7 @@ func sayScaled(c *context) (string, bool) {
 	return c.scaled(c.groups[1], c.groups[2], "") + c.stop(c.groups[2], c.after), true
 }
 
-// sum says money with its hundredths.
+// sum spells an amount of money with its hundredths.
 func (c *context) sum(written string, m measure) string {
 	t := c.locale.tables
 	whole, cents, _ := t.amountOf(written)
@@ -266,8 +267,8 @@ func (c *context) sum(written string, m measure) string {
 
 func sayTabledUnit(c *context) (string, bool) {
 	symbol := c.groups[3]
-	if strings.ContainsRune("'’", firstOf(c.after)) || c.locale.tables.declines() && notUnit.MatchString(c.after) || c.beginsShort(symbol) ||
-		c.isInitial(c.groups[1], symbol) {
+	if strings.ContainsRune("'’", firstOf(c.after)) || c.beginsShort(symbol) || c.isInitial(c.groups[1], symbol) ||
+		c.locale.tables.declines() && notUnit.MatchString(c.after) {
 		return "", false
 	}
 	c.dropStop(symbol)
@@ -324,7 +325,7 @@ func sayTabledTimes(c *context) (string, bool) {
 	return c.amount(c.groups[1], t.words["fold gender"][0]) + t.words["fold"], !strings.Contains(c.groups[0][:c.size], " ")
 }
 
-// sayTabledFraction says a fraction, which may follow a whole number or stand before a unit.
+// sayTabledFraction reads a fraction, which may follow a whole number or precede a unit.
 func sayTabledFraction(c *context) (string, bool) {
 	l := c.locale
 	whole, top, bottom, ok := c.fraction()
@@ -362,7 +363,7 @@ func sayTabledFraction(c *context) (string, bool) {
 	return spoken, true
 }
 
-// half says a half, alone or after a whole number, in the gender of its noun.
+// half spells a half, alone or after a whole number, in the gender of its noun.
 func (c *context) half(whole string) string {
 	t := c.locale.tables
 	unit, hasUnit := c.locale.units[c.groups[4]]
@@ -398,7 +399,7 @@ func (c *context) half(whole string) string {
 	return cmp.Or(t.words[fmt.Sprint(form, c.caseBefore())], t.words[form], t.words["half m"]) + name
 }
 
-// beforeFraction says a whole number before a fraction, in which masculine numbers keep their full form.
+// beforeFraction spells a whole number before a fraction, in which masculine numbers keep their full form.
 func (c *context) beforeFraction(whole string, gender byte) string {
 	if gender != 'f' {
 		gender = 0
@@ -406,7 +407,7 @@ func (c *context) beforeFraction(whole string, gender byte) string {
 	return c.count(whole, gender)
 }
 
-// sayBare says an abbreviation that needs no full stop.
+// sayBare reads an abbreviation that may lack its full stop.
 func sayBare(c *context) (string, bool) {
 	written := strings.TrimSuffix(c.groups[0], ".")
 	long, ok := c.longForm(written, c.after)
@@ -416,8 +417,8 @@ func sayBare(c *context) (string, bool) {
 	return long, true
 }
 
-// sayTabledRoman says a Roman numeral as an ordinal number where it has a suffix or counts a noun after it, and by the
-// word before it, a part, a century or a name, else.
+// sayTabledRoman reads a Roman numeral as an ordinal number if it has a suffix or a numbered noun follows. Otherwise it
+// depends on the word before it, which has to be a part, a century or a name.
 func sayTabledRoman(c *context) (string, bool) {
 	t := c.locale.tables
 	numeral, suffix := c.groups[1], c.groups[2]
@@ -444,7 +445,7 @@ func sayTabledRoman(c *context) (string, bool) {
 	return "", false
 }
 
-// ordinalUpTo says an ordinal number up to a last one, and larger ones as cardinal numbers.
+// ordinalUpTo spells an ordinal number up to a last one, and a larger number as a cardinal one.
 func (c *context) ordinalUpTo(last string, n int64, gender byte) string {
 	if article := c.locale.tables.words["before name"]; article != "" {
 		spoken := c.locale.ordinal(n)

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// sayUnitAlone says the unit that an amount is for: "3 € pro kg", "3 €/kg".
+// sayUnitAlone reads the unit after "per" or a stroke: "3 € pro kg", "3 €/kg".
 func sayUnitAlone(c *context) (string, bool) {
 	n := len(c.spans)
 	word := c.locale.tables.words["per"]
@@ -40,7 +40,7 @@ func sayTemplate(template string) func(*context) (string, bool) {
 	}
 }
 
-// sayDash says a dash between two amounts as "bis". In numbers with more dashes than one, they are silent.
+// sayDash reads a dash between two amounts as "to". The dashes of a number with several are silent.
 func sayDash(c *context) (string, bool) {
 	if c.locale.tables.declines() { // which say both amounts together
 		return "", false
@@ -87,8 +87,9 @@ func (c *context) isInSpan(after string, names map[string]bool) bool {
 func isSerial(from, hyphen, to string) bool {
 	isPadded := func(digits string) bool { return len(digits) > 1 && digits[0] == '0' }
 	isShortened := len(to) == 2 && len(from) == 4 && to > from[2:] // "1914-18"
-	return hyphen == "-" && number(to) >= 0 && len(from) > 1 && len(to) > 1 && max(len(from), len(to)) > 2 && (isPadded(from) ||
-		isPadded(to) || plausibleYear(from) && len(from) == 4 && number(to) < number(from) && !isShortened)
+	falls := len(from) == 4 && plausibleYear(from) && number(to) < number(from) && !isShortened
+	return hyphen == "-" && number(to) >= 0 && min(len(from), len(to)) > 1 && max(len(from), len(to)) > 2 &&
+		(isPadded(from) || isPadded(to) || falls)
 }
 
 func isSpan(from, to string, names map[string]bool) bool {
@@ -112,11 +113,12 @@ func (c *context) isScore() bool {
 	return goals != nil && (number(goals[1]) >= number(goals[2]) || slices.ContainsFunc(around, isScoreWord))
 }
 
-// sayPer says the stroke between an amount and its unit, which is not a path.
+// sayPer reads the stroke between an amount and its unit, which is no path.
 func sayPer(c *context) (string, bool) {
 	words, next := c.locale.tables.words, c.next()
 	isName := len(next) == 1 && startsUpper(next) || strings.ContainsFunc(next, isDigit) // "12/A"
-	isPer := slices.Contains([]Kind{Money, Unit, Number, Range}, c.kindBefore()) && unicode.IsLetter(firstOf(c.after)) && !isName
+	isPer := slices.Contains([]Kind{Money, Unit, Number, Range}, c.kindBefore()) && !isName &&
+		unicode.IsLetter(firstOf(c.after))
 	long := words["per "+next]
 	if isPer && long != "" {
 		c.size += len(next)
@@ -133,7 +135,7 @@ func capital(word string) string {
 	return string(unicode.ToUpper(r)) + word[size:]
 }
 
-// sayLongForm says the longest abbreviation at the position: "z. B." may be followed by "u. a.".
+// sayLongForm reads the longest abbreviation at the position: "z. B." may be followed by "u. a.".
 func sayLongForm(c *context) (string, bool) {
 	for written := c.groups[0]; ; {
 		key := strings.Map(func(r rune) rune {

@@ -31,7 +31,7 @@ func (r *reader) readSign() bool {
 	return sign != ""
 }
 
-// readAmount reads a number whose unit is written before it.
+// readAmount reads a number after its unit.
 func (r *reader) readAmount(unit string) bool {
 	n, size := parseNumber(r.text[r.at+1:])
 	end := r.at + 1 + size
@@ -68,7 +68,7 @@ func (r *reader) readCounted() bool {
 	return true
 }
 
-// counterAt returns the longest counter of the list at a position, or else that of the dictionary, and its end.
+// counterAt returns the longest counter of the list at a position, or else the counter of the dictionary, and its end.
 func (r *reader) counterAt(at int) (c counter, end int, found bool) {
 	all := counters()
 	if i, is := slices.BinarySearch(r.starts, at); is && i < len(r.morphemes) && r.morphemes[i].Class == Counter {

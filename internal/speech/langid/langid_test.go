@@ -130,7 +130,7 @@ func TestEveryTextHasALanguageAndItsFirst300LettersDecide(t *testing.T) {
 	})
 }
 
-// BenchmarkDetect detects the language of a text as long as is looked at.
+// BenchmarkDetect detects the language of a text that is longer than the sample.
 func BenchmarkDetect(b *testing.B) {
 	text := strings.Repeat("Das Wetter wird morgen kalt und windig. ", 125)
 	for b.Loop() {

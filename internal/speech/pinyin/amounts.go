@@ -11,7 +11,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/frontend"
 )
 
-// form is a way to write an amount, and how it is said in Chinese letters. In what is said, $1 is the first group as a
+// form is a written form of an amount, and its spoken form in Chinese letters, in which $1 is the first group as a
 // number, #1 digit by digit, and @1 as it is written.
 type form struct {
 	kind    frontend.Kind
@@ -68,14 +68,14 @@ func on(kind frontend.Kind, pattern, said string) form {
 	return form{kind: kind, pattern: regexp.MustCompile("^(?:" + pattern + ")"), said: said}
 }
 
-// names are how units and symbols are said.
+// names has the spoken forms of units and symbols.
 var names = map[string]string{
 	"km²": "平方公里", "km/h": "公里每小时", "m²": "平方米", "m³": "立方米", "km": "公里", "kg": "公斤", "cm": "厘米", "mm": "毫米",
 	"mg": "毫克", "ml": "毫升", "mL": "毫升", "℃": "摄氏度", "°C": "摄氏度", "°": "度", "m": "米", "g": "克", "L": "升", "l": "升",
 	"+": "加", "＋": "加", "×": "乘", "÷": "除以", "=": "等于", "＝": "等于",
 }
 
-// Amount is a number or what goes with one, in a text.
+// Amount is a number, a date, a time, a unit or a sign in a text.
 type Amount struct {
 	Size     int // in bytes
 	Kind     frontend.Kind
@@ -155,7 +155,7 @@ func endsWith(text, ends string) bool {
 	})
 }
 
-// dialled are words after which a number is said digit by digit.
+// dialled has the words after which a number is read digit by digit.
 const dialled = "拨打|电话|热线|手机|号码|电话：|手机：|热线：|电话:|手机:|邮编|邮编：|密码|密码："
 
 // say returns the amount in Chinese letters.
@@ -179,7 +179,7 @@ func (m match) say() string {
 
 var verb = regexp.MustCompile(`[$#@]\d`)
 
-// group says a group by its verb.
+// group returns the spoken form of a group by its verb.
 func (m match) group(verb byte, written string) string {
 	switch {
 	case verb == '@':
@@ -205,7 +205,7 @@ func (m match) isCount() bool {
 	return follows && !strings.HasSuffix(m.before, "第")
 }
 
-// syllables returns the amount in Pinyin. What follows may change the tone of its last syllable.
+// syllables returns the amount in Pinyin. The text after it may change the tone of its last syllable.
 func (m match) syllables() string {
 	said, next := m.say(), firstOf(m.after)
 	if strings.HasSuffix(said, "一") && said != "一" {
@@ -240,7 +240,7 @@ func clock(hour, minute string) string {
 	}
 }
 
-// digits says digits one by one. In the numbers of telephones, one is 幺.
+// digits returns the names of digits. In telephone numbers, one is 幺.
 func digits(written string, isDialled bool) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -253,10 +253,10 @@ func digits(written string, isDialled bool) string {
 	}, written)
 }
 
-// maxDigits is the number of digits of a number that is not said digit by digit.
+// maxDigits is the maximum number of digits of a number that is not read digit by digit.
 const maxDigits = 16
 
-// number says a number that may have separators of thousands and decimals.
+// number spells a number, which may have separators of thousands and decimals.
 func number(written string) string {
 	whole, decimals, hasDecimals := strings.Cut(strings.ReplaceAll(written, ",", ""), ".")
 	said := digits(whole, false)
@@ -272,7 +272,7 @@ func number(written string) string {
 	return said
 }
 
-// cardinal says a number by its powers of ten, with a zero where powers are left out.
+// cardinal spells a number by its powers of ten, with a zero for omitted powers.
 func cardinal(n int64) string {
 	for _, power := range []struct {
 		value int64
