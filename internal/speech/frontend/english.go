@@ -3,6 +3,7 @@ package frontend
 import (
 	"cmp"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -21,7 +22,7 @@ func newEnglish(american bool, names ...string) *locale {
 		on(Number, `\d{5}(?:-\d{4})?`, sayZIP),
 		on(Phone, `\d{3}-(?:\d{2}-\d{4}|\d{3}-\d{4}-\d{1,4})|0\d{2,4} \d{3,4} \d{3,4}`, sayPhone),
 		on(Phone, `(?:\+\d{1,3}[ .-]?|1[ .-])?(?:\(\d{2,4}\)[ .-]?|\d{3}[ .-])?\d{3}[ .-]\d{4}`, sayPhone),
-		on(Time, `(\d{1,2}):(\d{2})(?::(\d{2}))?(?:\s?([aApP])(?:\.\s?[mM]\.?|[mM]))?`, sayTime),
+		on(Time, `(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d{1,3})?))?(?:\s?([aApP])(?:\.\s?[mM]\.?|[mM]))?`, sayTime),
 		on(Time, `(\d{1,2})(?:\.(\d{2}))?()\s?([aApP])(?:\.\s?[mM]\.|[mM])`, sayTime),
 		on(Date, month+`[\s-](\d{1,2})`+suffix+`(?:[-–](\d{1,2})\b)?(?:(?:,?\s|-)(\d{4}))?`, sayMonthDay),
 		on(Range, coin+`(`+numeral+`)[-–][$£€]?(`+numeral+`)(?:\s?(`+l.scalePattern()+`)\b)?`, sayPrices),
@@ -59,7 +60,7 @@ func sayNumbered(c *context) (string, bool) {
 
 // sayYear reads a number as a year if its form or the words around it show that it is one.
 func sayYear(c *context) (string, bool) {
-	if strings.HasPrefix(c.after, "@") || followsDecimals(c.after) || !isYear(c, c.groups[0]) {
+	if strings.HasPrefix(c.after, "@") || strings.HasPrefix(c.after, ".") && isDigit(nextRune(c.after)) || !isYear(c, c.groups[0]) {
 		return "", false
 	}
 	return c.locale.year(number(c.groups[0])), true
@@ -73,22 +74,15 @@ func isYear(c *context, written string) bool {
 		return false
 	case strings.HasSuffix(strings.TrimRight(c.text[:c.at], " "), "©"):
 		return true
+	case slices.Contains([]string{", ", " and ", ", and "}, c.text[c.plain:c.at]) &&
+		len(c.spans) > 0 && c.spans[len(c.spans)-1].Kind == Date:
+		return c.next() == "" || sets["little"][c.next()]
 	case before == "was" || before == "is":
-		return c.isAbout("year")
+		return strings.Contains(c.text[max(0, c.at-20):c.at], "year ")
 	case c.isAfter("year"), sets["month"][strings.ToLower(before)] && !sets["no month"][before]:
 		return !strings.HasPrefix(c.after, "%")
 	}
 	return written >= "1900" && (c.after == "" || strings.ContainsRune(".,;:)?!\n'", first)) && !isDigit(nextRune(c.after))
-}
-
-// followsDecimals reports whether a text continues with digits of a number.
-func followsDecimals(text string) bool {
-	return strings.HasPrefix(text, ".") && isDigit(nextRune(text))
-}
-
-// isAbout reports whether a word is among those shortly before the position.
-func (c *context) isAbout(word string) bool {
-	return strings.Contains(c.text[max(0, c.at-20):c.at], word+" ")
 }
 
 // streets are words with which the name of a street ends.

@@ -368,9 +368,8 @@ func (c *context) fractionIn(whole, over, under string, kase byte) (string, bool
 	if unit := l.units[c.groups[4]]; unit.noun != nil {
 		of = " " + unit.say(3, unit.noun.forms["sg"])
 	}
-	isHouse := startsUpper(c.before()) && c.next() == "" && whole == ""
 	switch {
-	case isHouse:
+	case startsUpper(c.before()) && c.next() == "" && whole == "": // a house
 		return l.integer(over) + " " + l.tables.words["over"] + " " + l.integer(under), true
 	case top == 0 || bottom < 2 || bottom > 100 || top >= bottom:
 		return l.integer(over) + " " + l.integer(under) + of, whole == "" && max(len(over), len(under)) < 4

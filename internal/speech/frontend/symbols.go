@@ -29,7 +29,8 @@ func saySilentLink(c *context) (string, bool) {
 func sayMarks(c *context) (string, bool) {
 	previous, next := c.previous(), firstOf(c.after)
 	switch mark := c.groups[0]; {
-	case mark == "*" && (isDigit(previous) && isDigit(next) || previous == ' ' && next == ' '):
+	case mark == "*" && (isDigit(previous) && isDigit(next) || previous == ' ' && next == ' ' &&
+		(len(c.before()) == 1 || isDigit(firstOf(c.before())))):
 		return c.pad(c.locale.names["symbol"][mark], 1), c.locale.speller != nil
 	case mark[0] == '_' && isWord(previous) && isWord(next):
 		return " ", true

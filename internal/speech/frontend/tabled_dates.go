@@ -11,7 +11,7 @@ import (
 
 func (l *locale) tabledDateRules() []rule {
 	t, month := l.tables, l.monthPattern()
-	of := `\s?(?:(?:` + cmp.Or(t.words["of dates"], t.words["of"]) + `)\s)?`
+	of := `[\s-]?(?:(?:` + cmp.Or(t.words["of dates"], t.words["of"]) + `)\s)?`
 	clock := alternatives(strings.Fields("h " + t.words["o'clock"]))
 	day := `(\d{1,2})` + l.suffixPattern()
 	return []rule{
@@ -19,7 +19,7 @@ func (l *locale) tabledDateRules() []rule {
 		on(Date, `(\d{1,2})([/.-])(\d{1,2})([/.-])(\d{4}|\d{2})`+t.yearEnd(), sayTabledDate),
 		unlessAfter(oneOf("/"), on(Date, `(\d{1,2})/(\d{1,2})`, sayShortDate)),
 		on(Date, day+`(?:\s?[-–]\s?`+day+`)?`+of+month+`(?:`+of+`(\d{4})`+t.yearEnd()+`)?`, sayTabledDayMonth),
-		on(Time, `(\d{1,2}):(\d{2})(?::(\d{2}))?(?:\s?(`+clock+`)\b)?`, sayTabledTime),
+		on(Time, `(\d{1,2}):(\d{2})(?::(\d{2}(?:[.,]\d{1,3})?))?(?:\s?(`+clock+`)\b)?`, sayTabledTime),
 		on(Time, `(\d{1,2})\s?(?:`+cmp.Or(t.words["clock unit"], "[hH]")+`)(?:\s?(\d{2}))?(?:\s?min)?`, sayHours),
 		on(Time, `(\d{1,2})\.(\d{2})(?:\s?(`+clock+`)\b)?`, sayDottedTime),
 		on(Range, `(\d+):(\d+)`, sayRatio),
@@ -156,8 +156,7 @@ func sayShortDate(c *context) (string, bool) {
 		day, month = month, day
 	}
 	isFraction := number(day) <= 12 && number(c.groups[1]) < number(c.groups[2])
-	isSpan := c.isInSpanOf(dateSpan)
-	isDate := c.isAfter("day") || c.isAfter("weekday") || !isFraction && (isSpan || c.isAfter("before day"))
+	isDate := c.isAfter("day") || c.isAfter("weekday") || !isFraction && (c.isInSpanOf(dateSpan) || c.isAfter("before day"))
 	if !isDate || strings.HasPrefix(c.after, "/") || c.locale.unitFollows(c.after) {
 		return "", false
 	}
@@ -224,7 +223,7 @@ func sayTabledTime(c *context) (string, bool) {
 		return c.tabledClock(hour, minute, len(c.groups) > 4 && c.groups[4] != ""), true
 	}
 	if and := t.words["and seconds"]; and != "" && c.groups[4] != "h" {
-		seconds := c.quantity(strconv.FormatInt(number(second), 10), c.locale.units["s"])
+		seconds := c.quantity(unpadded(second), c.locale.units["s"])
 		return sayClock(c, hour, minute) + " " + and + " " + seconds, true
 	}
 	return c.withSeconds(hour, minute, second), true
@@ -233,10 +232,13 @@ func sayTabledTime(c *context) (string, bool) {
 // withSeconds spells hours, minutes and seconds with their units.
 func (c *context) withSeconds(digits ...string) string {
 	for i, symbol := range strings.Fields(cmp.Or(c.locale.tables.words["clock"], "h min s")) {
-		digits[i] = c.quantity(strconv.FormatInt(number(digits[i]), 10), c.locale.units[symbol])
+		digits[i] = c.quantity(unpadded(digits[i]), c.locale.units[symbol])
 	}
 	return strings.Join(digits, " ")
 }
+
+// unpadded returns a part of a time without the zero before it.
+func unpadded(digits string) string { return cmp.Or(strings.TrimPrefix(digits, "0"), "0") }
 
 // sayHours reads "14h30" and "14 h".
 func sayHours(c *context) (string, bool) {

@@ -296,7 +296,7 @@ func (c *context) beginsShort(symbol string) bool {
 func (c *context) dropStop(symbol string) {
 	tail, ok := strings.CutPrefix(c.after, ".")
 	next := strings.TrimLeft(tail[:min(len(tail), 4)], " \u00a0")
-	goesOn := next != "" && (startsLower(next) || strings.ContainsRune(",;:)", firstOf(next)))
+	goesOn := next != "" && (startsLower(next) || strings.ContainsRune(",;:)0123456789", firstOf(next)))
 	if ok && goesOn && unicode.IsLetter(lastOf(symbol)) {
 		c.size++
 		c.after = tail
@@ -425,7 +425,10 @@ func sayTabledRoman(c *context) (string, bool) {
 	n, before, next := roman(numeral), strings.ToLower(c.title()), c.next()
 	gender := t.genderOf(strings.ToLower(next))
 	switch {
-	case n == 0 || numeral == "L" || numeral == "C" || strings.ContainsRune("'’", firstOf(c.after)) ||
+	case t.isEnglish() && len(numeral) == 1 && strings.HasPrefix(c.after, ". ") && startsUpper(c.after[2:]) &&
+		!t.sets["starter"][firstWord(c.after[2:])]: // an initial
+		return "", false
+	case n == 0 || numeral == "L" || numeral == "C" || strings.ContainsRune("'’", firstOf(c.after)) && !t.isEnglish() ||
 		isWord(c.previous()) || t.isEnglish() && suffix != "" && (len(numeral) == 1 || startsUpper(suffix)): // "Ind"
 		return "", false
 	case suffix != "":
