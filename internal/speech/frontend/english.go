@@ -60,10 +60,8 @@ func sayNumbered(c *context) (string, bool) {
 
 // sayYear reads a number as a year if its form or the words around it show that it is one.
 func sayYear(c *context) (string, bool) {
-	if strings.HasPrefix(c.after, "@") || strings.HasPrefix(c.after, ".") && isDigit(nextRune(c.after)) || !isYear(c, c.groups[0]) {
-		return "", false
-	}
-	return c.locale.year(number(c.groups[0])), true
+	continues := strings.HasPrefix(c.after, "@") || strings.HasPrefix(c.after, ".") && isDigit(nextRune(c.after))
+	return c.locale.year(number(c.groups[0])), !continues && isYear(c, c.groups[0])
 }
 
 // isYear reports whether a number of four digits is a year.

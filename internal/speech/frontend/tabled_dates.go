@@ -156,7 +156,8 @@ func sayShortDate(c *context) (string, bool) {
 		day, month = month, day
 	}
 	isFraction := number(day) <= 12 && number(c.groups[1]) < number(c.groups[2])
-	isDate := c.isAfter("day") || c.isAfter("weekday") || !isFraction && (c.isInSpanOf(dateSpan) || c.isAfter("before day"))
+	isDate := c.isAfter("day") || c.isAfter("weekday") ||
+		!isFraction && (c.isInSpanOf(dateSpan) || c.isAfter("before day"))
 	if !isDate || strings.HasPrefix(c.after, "/") || c.locale.unitFollows(c.after) {
 		return "", false
 	}
