@@ -20,7 +20,7 @@ const (
 	MaxLexiconSpoken = 200
 )
 
-// maxPronounced bounds what is said of a segment in bytes; a segment of which more is said is cut.
+// maxPronounced is the maximum size of the spoken form of a segment, in bytes. A segment with a longer one is cut.
 const maxPronounced = 2 << 10
 
 // Pronunciation is how a word or phrase is spoken.
@@ -31,7 +31,7 @@ type Pronunciation struct {
 	Language string // a code as clients write it; "" for every language
 }
 
-// PronunciationError is what is wrong with a pronunciation.
+// PronunciationError describes the problem of a pronunciation.
 type PronunciationError struct {
 	Field   string // word, spoken, ipa or language
 	Problem string
@@ -113,7 +113,7 @@ func (p Pronunciation) speaks(engine string) bool {
 // Lexicon is a list of pronunciations, for all texts of an account. It is immutable.
 type Lexicon struct {
 	words map[string][]Pronunciation // by the folded word
-	// lengths are those of the words that begin with a folded character, in code points, the longest first.
+	// lengths has the lengths in code points of the words that begin with a folded character, the longest first.
 	lengths map[rune][]int
 }
 
@@ -182,8 +182,8 @@ func (l *Lexicon) find(text, language string, given []Reading) (found []Reading)
 	return found
 }
 
-// composed returns the code points of a text in the normal form of words, the byte offset of each, or of the letter
-// with marks that it is part of, and that of the end.
+// composed returns the code points of a text in the normal form of words, and their byte offsets with the offset of the
+// end. A mark has the offset of its letter.
 func composed(text string) (runes []rune, offsets []int) {
 	runes, offsets = make([]rune, 0, len(text)), make([]int, 0, len(text)+1)
 	var letters norm.Iter
@@ -286,9 +286,9 @@ func oneCased(word string) string {
 	}, word)
 }
 
-// Pronounce returns segments, whose language is that of their markup or else the one given, in which the words of the
-// lexicon are said as it has them. What a respelling has more than its word counts among the characters. A segment of
-// which much is said is cut.
+// Pronounce returns the segments with the pronunciations of the lexicon. language is the language of segments without
+// markup. The characters by which a respelling is longer than its word are added to the segment's. A segment with a
+// long spoken form is cut.
 func (l *Lexicon) Pronounce(segments []Segment, language string) []Segment {
 	if l == nil {
 		return segments
@@ -322,7 +322,7 @@ func (l *Lexicon) pronounce(s Segment, language string) []Segment {
 	return s.cutWhereLong()
 }
 
-// cutWhereLong cuts a segment before readings, so that not too much is said of each piece.
+// cutWhereLong cuts a segment before readings into pieces with a spoken form of at most maxPronounced bytes.
 func (s Segment) cutWhereLong() (pieces []Segment) {
 	for {
 		size := 0
@@ -356,7 +356,7 @@ func (s Segment) cutBefore(reading int) (first, rest Segment) {
 	return first, rest
 }
 
-// moreOf returns by how many characters what is said of a segment's readings is longer than their texts.
+// moreOf returns the number of characters to bill in addition to the originals of a segment's readings.
 func moreOf(s Segment) (sum int) {
 	for _, r := range s.markup.readings {
 		sum += r.more(s.Text)

@@ -22,7 +22,7 @@ const maxReadings = 64
 // Markup is a text that steers its speech.
 type Markup = ssml.Document
 
-// MarkupError is what is wrong with markup, and where.
+// MarkupError describes a problem of markup, and its place.
 type MarkupError = ssml.Error
 
 // ParseMarkup parses a text that is a document of SSML; it returns nil for any other text. The language is an engine
@@ -44,8 +44,8 @@ func ParseMarkup(text, language string) (*Markup, error) {
 	return &document, nil
 }
 
-// settle returns the language of a document. What is detected is in doubt where the document has phonemes, and the
-// language none: then it is English.
+// settle returns the language of a document. A detected language in Latin letters without a table of phonemes is
+// doubtful in a document with phonemes, which is then English.
 func settle(document *Markup, language string) string {
 	isTold := language != "" && language != AutoLanguage
 	language = languageOf(document.Text, language)
@@ -63,8 +63,8 @@ func wrongMarkup(err error) error {
 	return fmt.Errorf("%w: %w", domain.Refuse(domain.Invalid, "The markup is wrong: "+err.Error()), err)
 }
 
-// Cast returns the voices that markup names. A system voice may have its name in the place of its id. speaking returns
-// one by its id. Errors: *MarkupError for one that is refused; those of speaking that are no refusals.
+// Cast returns the voices that markup names. A system voice may be named by its name in place of its id. speaking
+// returns a voice by its id. Errors: *MarkupError for a refused voice, and any other error of speaking.
 func Cast(m *Markup, speaking func(id string) (Voice, error)) (map[string]Voice, error) {
 	if m == nil || len(m.Voices) == 0 {
 		return nil, nil
@@ -97,9 +97,9 @@ func whyNot(err error) string {
 	return strings.ToLower(refusal.Message[:1]) + refusal.Message[1:]
 }
 
-// markup is what a document says about a segment.
+// markup holds the instructions of a document for a segment.
 type markup struct {
-	text     string // what the engine gets: the segment's, with spaces for the ends of lines
+	text     string // for the engine: the segment's text, with spaces for the ends of lines
 	readings []Reading
 	style    ssml.Style
 	hasPause bool
@@ -168,7 +168,7 @@ func (st *Stream) pause() []byte {
 	}
 	pcm := st.chain.Flush()
 	st.samples += len(pcm) / 2
-	n := min(left, st.SampleRate()) // a second at once
+	n := min(left, st.SampleRate()) // a second at a time
 	st.quiet += n
 	return append(pcm, make([]byte, 2*n)...)
 }
@@ -188,7 +188,7 @@ func (st *Stream) newChain() *mastering.Chain {
 	return mastering.New(st.SampleRate(), settings)
 }
 
-// steered is the engine for a text with markup, whose segments may be in several languages.
+// steered is the engine for a text with markup, which may have segments in several languages.
 type steered struct {
 	speaker *Speaker
 	request Request
@@ -242,7 +242,7 @@ func (p passageOfMarkup) pauseAfter(speed float64) (has bool, seconds float64) {
 	return false, 0
 }
 
-// passagesOf groups runs. What cannot be spoken is joined with what is before it, or else with what follows.
+// passagesOf groups runs. A run that cannot be spoken joins the passage before it, or else the next one.
 func passagesOf(runs []ssml.Run) []passageOfMarkup {
 	lead := passageOfMarkup{style: ssml.Style{Rate: 1, Range: 1}}
 	first := slices.IndexFunc(runs, isSaid)
@@ -310,13 +310,13 @@ func (p passageOfMarkup) segments(start int, first bool) []Segment {
 	return out
 }
 
-// more returns the characters that are billed in addition to those of the part of a text that is read.
+// more returns the number of characters to bill in addition to the original of the reading in a text.
 func (r Reading) more(text string) int {
 	return ssml.Run{Text: text[r.Start:r.End], Alias: r.Alias, IPA: r.IPA}.Characters() -
 		utf8.RuneCountInString(text[r.Start:r.End])
 }
 
-// cut returns the ends of segments in the written text, for those of what is said, and the readings.
+// cut returns the ends of segments in the written text for segments of the spoken form, and the readings.
 func (p passageOfMarkup) cut(segments []Segment) (ends []int, readings []Reading) {
 	written, said := 0, 0 // bytes before the run
 	for _, r := range p.runs {
@@ -341,5 +341,5 @@ func (p passageOfMarkup) cut(segments []Segment) (ends []int, readings []Reading
 
 func saidOf(r ssml.Run) string { return cmp.Or(r.Alias, r.IPA, oneLine(r.Text)) }
 
-// oneLine makes ends of lines spaces, which they are in markup: p and s say where units end.
+// oneLine replaces the ends of lines by spaces, because the elements p and s divide the text of markup.
 func oneLine(text string) string { return strings.ReplaceAll(text, "\n", " ") }

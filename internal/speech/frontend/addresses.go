@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// sayURL says an address without its scheme and the punctuation of the sentence after it.
+// sayURL reads an address without its scheme and the punctuation of the sentence after it.
 func sayURL(c *context) (string, bool) {
 	address := c.groups[0]
 	if i := strings.IndexFunc(c.after, endsAddress); i >= 0 {
@@ -29,7 +29,7 @@ func endsAddress(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRun
 
 func sayAddress(c *context) (string, bool) { return spellAddress(c.locale, c.groups[0]), true }
 
-// spellAddress says words as such, short numbers as numbers, and punctuation by its name.
+// spellAddress reads words as such, short numbers as numbers, and punctuation by its name.
 func spellAddress(l *locale, address string) string {
 	var words []string
 	for address != "" {
@@ -49,7 +49,7 @@ func spellAddress(l *locale, address string) string {
 	return strings.Join(words, " ")
 }
 
-// maxShortNumber is the number of digits that are said as one number within an address.
+// maxShortNumber is the maximum number of digits of an address that are read as one number.
 const maxShortNumber = 4
 
 func (l *locale) shortNumber(digits string) string {
@@ -59,7 +59,7 @@ func (l *locale) shortNumber(digits string) string {
 	return l.integer(digits)
 }
 
-// sayHashtag says "#ThrowbackThursday" in words.
+// sayHashtag reads "#ThrowbackThursday" as words.
 func sayHashtag(c *context) (string, bool) {
 	if isWord(c.previous()) {
 		return "", false

@@ -3,6 +3,7 @@ package frontend
 import (
 	"cmp"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -21,21 +22,18 @@ func newEnglish(american bool, names ...string) *locale {
 		on(Number, `\d{5}(?:-\d{4})?`, sayZIP),
 		on(Phone, `\d{3}-(?:\d{2}-\d{4}|\d{3}-\d{4}-\d{1,4})|0\d{2,4} \d{3,4} \d{3,4}`, sayPhone),
 		on(Phone, `(?:\+\d{1,3}[ .-]?|1[ .-])?(?:\(\d{2,4}\)[ .-]?|\d{3}[ .-])?\d{3}[ .-]\d{4}`, sayPhone),
-		on(Phone, `\+\d{1,3}(?:[ .-]?\(?\d{2,8}\)?){2,5}`, sayPhone),
-		on(Time, `(\d{1,2}):(\d{2})(?::(\d{2}))?(?:\s?([aApP])(?:\.\s?[mM]\.?|[mM]))?`, sayTime),
+		on(Time, `(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d{1,3})?))?(?:\s?([aApP])(?:\.\s?[mM]\.?|[mM]))?`, sayTime),
 		on(Time, `(\d{1,2})(?:\.(\d{2}))?()\s?([aApP])(?:\.\s?[mM]\.|[mM])`, sayTime),
 		on(Date, month+`[\s-](\d{1,2})`+suffix+`(?:[-–](\d{1,2})\b)?(?:(?:,?\s|-)(\d{4}))?`, sayMonthDay),
-		on(Date, month+`,?\s(\d{4})`, sayMonthYear),
 		on(Range, coin+`(`+numeral+`)[-–][$£€]?(`+numeral+`)(?:\s?(`+l.scalePattern()+`)\b)?`, sayPrices),
 		on(Date, `['’]?(\d{1,3})0s`, sayDecade),
 		on(Unit, `(\d+(?:\.\d+)?)["″]`, sayInches),
-		on(Unit, `(\d{1,2}) in`, sayInchesMore),
 	}, []rule{
 		on(Version, `\d{1,3}(?:\.\d+){2,3}|[vV]()(\d{1,3}(?:\.\d+){0,3})`, sayVersion),
 		on(Version, `(`+programs+`) (\d+(?:\.\d+)+)`, sayVersion),
 		unlessAfter(oneOf("-–0123456789"), on(Range, `(`+numeral+`)([-–—]\s?)(`+numeral+`)`, sayRange)),
 		on(Number, `(\d{4})(?:\s[A-Z]\.?|\s[A-Z][a-z]+){1,3}\s(?:`+streets+`)\b`, sayHouse),
-		on(Number, `(`+numeral+`)([KMB])`, sayShortScale),
+		on(Number, `(`+numeral+`)([kKMB])`, sayShortScale),
 		on(Number, `\d{4}`, sayNumbered), on(Date, `\d{4}`, sayYear),
 		unlessAfter(oneOf("."), on(Number, `\.\d+`, sayDecimals)),
 		on(Abbreviation, `(?:[A-Za-z]\.){2,6}[A-Za-z]`, sayLetters), on(Abbreviation, `US`, sayUS),
@@ -46,83 +44,65 @@ func newEnglish(american bool, names ...string) *locale {
 	return l
 }
 
-// isEnglish reports whether the language is English, in which years and numbers that are names are said by their pairs
-// of digits, days are ordinal numbers, and units are singular in adjectives.
+// isEnglish reports whether the language is English, in which years and numbers of names are read in pairs of digits,
+// days are ordinal numbers, and units are singular in adjectives.
 func (t *tables) isEnglish() bool { return t.words["numbered"] == "pairs" }
 
-// sayNumbered says the number of a room, a flight or the like by its pairs of digits: "Flight 1175", "UA 1175".
+// sayNumbered reads the number of a room, a flight or the like by its pairs of digits: "Flight 1175", "UA 1175".
 func sayNumbered(c *context) (string, bool) {
 	before := c.before()
 	isCode := len(before) == 2 && startsCapitals(before) && strings.HasSuffix(c.text[:c.at], before+" ")
 	if !isCode && !c.isAfter("numbered") || c.groups[0][0] == '0' || strings.HasPrefix(c.after, "@") {
 		return "", false
 	}
-	return c.locale.paired(c.groups[0]), true
+	return c.locale.year(number(c.groups[0])), true
 }
 
-// sayYear says a number as a year where the words around it or its form say that it is one.
+// sayYear reads a number as a year if its form or the words around it show that it is one.
 func sayYear(c *context) (string, bool) {
-	if strings.HasPrefix(c.after, "@") || followsDecimals(c.after) || !isYear(c, c.groups[0]) {
-		return "", false
-	}
-	return c.locale.year(number(c.groups[0])), true
+	continues := strings.HasPrefix(c.after, "@") || strings.HasPrefix(c.after, ".") && isDigit(nextRune(c.after))
+	return c.locale.year(number(c.groups[0])), !continues && isYear(c, c.groups[0])
 }
 
 // isYear reports whether a number of four digits is a year.
 func isYear(c *context, written string) bool {
-	before, first := c.before(), firstOf(c.after)
+	before, first, sets := c.before(), firstOf(c.after), c.locale.tables.sets
 	switch {
 	case !plausibleYear(written):
 		return false
 	case strings.HasSuffix(strings.TrimRight(c.text[:c.at], " "), "©"):
 		return true
+	case slices.Contains([]string{", ", " and ", ", and "}, c.text[c.plain:c.at]) &&
+		len(c.spans) > 0 && c.spans[len(c.spans)-1].Kind == Date:
+		return c.next() == "" || sets["little"][c.next()]
 	case before == "was" || before == "is":
-		return c.isAbout("year")
-	case c.isAfter("year"):
+		return strings.Contains(c.text[max(0, c.at-20):c.at], "year ")
+	case c.isAfter("year"), sets["month"][strings.ToLower(before)] && !sets["no month"][before]:
 		return !strings.HasPrefix(c.after, "%")
 	}
 	return written >= "1900" && (c.after == "" || strings.ContainsRune(".,;:)?!\n'", first)) && !isDigit(nextRune(c.after))
 }
 
-// followsDecimals reports whether a text continues with digits of a number.
-func followsDecimals(text string) bool {
-	return strings.HasPrefix(text, ".") && isDigit(nextRune(text))
-}
-
-// isAbout reports whether a word is among those shortly before the position.
-func (c *context) isAbout(word string) bool {
-	return strings.Contains(c.text[max(0, c.at-20):c.at], word+" ")
-}
-
 // streets are words with which the name of a street ends.
 const streets = `St|Ave|Rd|Blvd|Dr|Ln|Hwy|Pkwy|Expy|Ct|Street|Avenue|Road|Boulevard|Drive|Lane|Highway|Court|Way|Place`
 
-// sayHouse says the number of a house by its pairs of digits: "1428 Elm St.".
+// sayHouse reads the number of a house in pairs of digits: "1428 Elm St.".
 func sayHouse(c *context) (string, bool) {
 	digits := c.groups[1]
 	c.size = len(digits)
-	return c.locale.paired(digits), true
+	return c.locale.year(number(digits)), true
 }
 
-// paired says a number of three or four digits by its pairs.
-func (l *locale) paired(digits string) string {
-	head, tail := digits[:len(digits)-2], digits[len(digits)-2:]
-	if digits[0] == '0' || tail == "00" {
-		return l.integer(digits)
-	}
-	return l.integer(head) + l.minutes(tail)
-}
-
-// sayZIP says an American postal code after its state.
+// sayZIP reads an American postal code after its state.
 func sayZIP(c *context) (string, bool) {
-	before := c.before()
-	return c.locale.digits(c.groups[0]), startsCapitals(before) && len(before) == 2
+	before, isCapital := c.before(), strings.HasSuffix(c.text[:c.at], "D.C. ")
+	return c.locale.digits(c.groups[0]), isCapital || startsCapitals(before) && len(before) == 2
 }
 
-// sayDecimals says a number without a whole part, which may end a name: "beta.1".
+// sayDecimals reads a number without a whole part, which may end a name: "beta.1".
 func sayDecimals(c *context) (string, bool) { return c.pad(c.amount(c.groups[0], 0), c.size), true }
 
-// saySerial says the number of a name in capital letters: "COVID-19", "F-16".
+// saySerial reads the number after a name in capital letters: "COVID-19", "F-16".
 func saySerial(c *context) (string, bool) {
 	return " " + c.locale.integer(c.groups[0][1:]), startsCapitals(c.before()) && isUpper(c.previous())
 }
@@ -130,7 +110,7 @@ func saySerial(c *context) (string, bool) {
 // programs are names after which the number of a version follows.
 const programs = `Python|Go|Java|Ruby|PHP|Node|Windows|Android|iOS|macOS|Ubuntu|Debian|Version`
 
-// sayDecade says "1990s" as "nineteen nineties". The group is the number without its last digit.
+// sayDecade reads "1990s" as "nineteen nineties". The group is the number without its last digit.
 func sayDecade(c *context) (string, bool) {
 	digits := c.groups[1] + "0"
 	spoken := c.locale.integer(digits)
@@ -143,16 +123,16 @@ func sayDecade(c *context) (string, bool) {
 	return spoken + "s", digits[0] != '0'
 }
 
-// sayRange says the first of two numbers and the dash, or two years.
+// sayRange reads the first of two numbers and the dash, or a range of years.
 func sayRange(c *context) (string, bool) {
 	from, to := c.groups[1], c.groups[3]
 	isYears := len(from) == 4 && plausibleYear(from) && (len(to) == 2 || len(to) == 4 && plausibleYear(to))
-	between, hasUnit := " "+c.locale.tables.words["to"]+" ", c.hasUnit()
+	between, hasUnit := " "+c.locale.tables.words["to"]+" ", c.locale.unitFollows(c.after)
 	if c.before() == "between" {
 		between = " and "
 	}
 	switch {
-	case strings.HasPrefix(c.after, "-") && !hasUnit:
+	case !hasUnit && (strings.HasPrefix(c.after, "-") || isSerial(from, c.groups[2], to)):
 		return "", false
 	case isYears && !hasUnit:
 		return c.locale.yearOf(from) + between + c.locale.yearOf(to), true
@@ -161,13 +141,15 @@ func sayRange(c *context) (string, bool) {
 	return c.amount(from, 0) + between, true
 }
 
-// hasUnit reports whether a unit follows the match.
-func (c *context) hasUnit() bool {
-	unit := strings.TrimLeft(c.after[:min(len(c.after), 8)], " -")
-	return c.locale.units[cmp.Or(firstWord(unit), string(firstOf(unit)))].one != ""
+// unitFollows reports whether a text begins with a unit.
+func (l *locale) unitFollows(text string) bool {
+	text = strings.TrimLeft(text[:min(len(text), 8)], " -")
+	symbol := cmp.Or(firstWord(text), string(firstOf(text)))
+	isShort := strings.HasPrefix(text, symbol+".") && l.units[symbol+"."].one != ""
+	return isShort || l.units[symbol].one != ""
 }
 
-// yearOf says a year of four or two digits.
+// yearOf spells a year of four or two digits.
 func (l *locale) yearOf(digits string) string {
 	if len(digits) == 2 && digits < "10" {
 		return strings.TrimLeft(l.minutes(digits), " ")
@@ -198,12 +180,6 @@ func sayMonthDay(c *context) (string, bool) {
 	return spoken, last == "" || isDay(last)
 }
 
-func sayMonthYear(c *context) (string, bool) {
-	name, year := c.groups[1], c.groups[3]
-	isMonth := plausibleYear(year) && !c.locale.tables.sets["no month"][name]
-	return c.locale.tables.said[strings.ToLower(name)] + " " + c.locale.yearOf(year), isMonth
-}
-
 func sayTime(c *context) (string, bool) {
 	hour, minute, second, half := c.groups[1], c.groups[2], c.groups[3], c.groups[4]
 	switch {
@@ -219,7 +195,7 @@ func sayTime(c *context) (string, bool) {
 	return c.locale.clock(hour, minute), true
 }
 
-// hourOf says a time of half a day.
+// hourOf spells a time on the twelve-hour clock.
 func (l *locale) hourOf(hour, minute string) string {
 	if hour = strings.TrimLeft(hour, "0"); hour == "" {
 		hour = "12"
@@ -227,7 +203,7 @@ func (l *locale) hourOf(hour, minute string) string {
 	return l.integer(hour) + l.minutes(minute)
 }
 
-// halfFollows matches the end of a span of time with the half of the day, which is said once: "9:00-10:30 am".
+// halfFollows matches the end of a span of time with the half of the day, which is read once: "9:00-10:30 am".
 var halfFollows = regexp.MustCompile(`^\s?[-–]\s?\d{1,2}:\d{2}\s?[aApP](?:\.\s?)?[mM]`)
 
 func (l *locale) clock(hour, minute string) string {
@@ -242,7 +218,7 @@ func (l *locale) clock(hour, minute string) string {
 	}
 }
 
-// minutes says the minutes after an hour, with a space before them; the full hour has none.
+// minutes spells the minutes after an hour, with a space before them, and returns "" for a full hour.
 func (l *locale) minutes(digits string) string {
 	switch n := number(digits); {
 	case n <= 0:
@@ -257,7 +233,7 @@ func (l *locale) minutes(digits string) string {
 // isAdjective reports whether an amount is part of a noun phrase: "a 5 kg bag".
 func (c *context) isAdjective() bool {
 	sets := c.locale.tables.sets
-	return sets["articles"][c.before()] && strings.HasPrefix(c.after, " ") && startsLower(c.next()) &&
+	return sets["articles"][c.before()] && strings.HasPrefix(c.after, " ") && c.next() != "" &&
 		!sets["little"][c.next()]
 }
 
@@ -277,7 +253,7 @@ func (c *context) isInitial(amount, symbol string) bool {
 	return symbol != "V" && symbol != "W" || c.isAdjective() || amount == "1" || startsUpper(c.next())
 }
 
-// sayInches says the size of a screen, as a quotation mark after a number is most often meant.
+// sayInches reads a quotation mark after a number as inches, unless it ends a quotation.
 func sayInches(c *context) (string, bool) {
 	quotes := strings.Count(c.text[c.plain:c.at], `"`)
 	for _, s := range c.spans[max(0, len(c.spans)-20):] {
@@ -289,14 +265,8 @@ func sayInches(c *context) (string, bool) {
 	return c.quantity(c.groups[1], c.locale.units["in."]), !endsQuotation
 }
 
-// sayInchesMore says the inches of "6 ft 2 in".
-func sayInchesMore(c *context) (string, bool) {
-	head := strings.TrimSuffix(c.text[:c.at], " ")
-	return c.quantity(c.groups[1], c.locale.units["in."]), strings.HasSuffix(strings.TrimSuffix(head, "."), " ft")
-}
-
-// sayShortScale says "1.5M users" and "3K views", only before a counted noun or with decimals, because "4K" and the
-// like are names, too.
+// sayShortScale reads "1.5M users" and "3K views". It requires a counted noun or decimals, because "4K" and the like
+// are names, too.
 func sayShortScale(c *context) (string, bool) {
 	t := c.locale.tables
 	counts := strings.Contains(c.groups[1], ".") || startsLower(c.next()) && strings.HasPrefix(c.after, " ") &&
@@ -304,7 +274,7 @@ func sayShortScale(c *context) (string, bool) {
 	return c.scaled(c.groups[1], c.groups[2], ""), counts
 }
 
-// sayPrices says an amount of money from and to, of which both may have hundredths.
+// sayPrices reads a range of amounts of money, both of which may have hundredths.
 func sayPrices(c *context) (string, bool) {
 	from, to, scale, m := c.groups[2], c.groups[3], c.groups[4], c.singular(c.locale.units[c.groups[1]])
 	switch {
@@ -316,12 +286,12 @@ func sayPrices(c *context) (string, bool) {
 	return c.amount(from, 0) + " to " + c.amount(to, 0) + " " + m.many, m.one != ""
 }
 
-// sayLetters says letters with full stops between them, without the last one.
+// sayLetters reads initials without their full stops: "U.S".
 func sayLetters(c *context) (string, bool) {
 	return strings.ReplaceAll(c.groups[0], ".", " "), !strings.HasPrefix(c.after, ".")
 }
 
-// sayUS says the name of the country, unless the words beside it are in capitals, too.
+// sayUS reads "US" as the name of the country, unless a neighbouring word is in capitals, too.
 func sayUS(c *context) (string, bool) {
 	if after, ok := strings.CutPrefix(c.after, ". "); ok && startsUpper(after) {
 		c.size++

@@ -27,7 +27,7 @@ type filter struct {
 }
 
 const (
-	// maxStates is the number of states that a filter keeps: 2 kB each. The texts of the tests need about 150.
+	// maxStates is the number of states that a filter keeps: 2 kB each. The English tests need about 1,100.
 	maxStates = 2000
 	// maxSteps is the number of characters that a filter looks at.
 	maxSteps = 24

@@ -41,9 +41,9 @@ const (
 	Hashtag      Kind = "hashtag"
 	Symbol       Kind = "symbol"
 	Heteronym    Kind = "heteronym"
-	Syllable     Kind = "syllable" // of a language whose letters are spelled for the engine
+	Syllable     Kind = "syllable" // spelled for the engine, letter by letter
 	Letter       Kind = "letter"   // which is written as several characters
-	Word         Kind = "word"     // of a language whose words are spelled for the engine
+	Word         Kind = "word"     // spelled for the engine, as a whole
 	Given        Kind = "given"    // with a spoken form given by the caller
 	Phonemes     Kind = "phonemes" // with a spoken form in the International Phonetic Alphabet
 )

@@ -75,7 +75,7 @@ func requireOriginal(t testing.TB, text string, spans []frontend.Span) {
 	require.Equal(t, text, original.String())
 }
 
-// Any text keeps its original, and something is said where something can be.
+// Any text keeps its original, and the spoken form of a speakable text is not empty.
 func FuzzSpans(f *testing.F) {
 	for _, name := range tables() {
 		for i, p := range readPairs(f, name) {

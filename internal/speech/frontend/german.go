@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 )
 
 // newGerman makes the locale of German. In addition to the tables it has ordinal numbers with a full stop, with endings
@@ -15,14 +14,9 @@ func newGerman() *locale {
 	l.isOrdinal = l.tables.isGermanOrdinal
 	l.rules = l.tabledRules([]rule{
 		on(Date, `(\d{1,2})\.\s?(\d{1,2})\.(?:\s?(\d{4})\b|(\d{2})\b)?`, sayGermanDate),
-		on(Date, `(\d{2,4})(er\pL*)`, sayGermanDecade),
-		on(Number, `(\d{1,4})()\s?-?%-?(ig\pL*)`, sayGermanCompound),
-		on(Number, `(\d{1,4})-?(mal|fach\pL*|jährig\pL*|tägig\pL*|stündig\pL*|minütig\pL*|prozentig\pL*|teilig\pL*|`+
-			`stellig\pL*|stöckig\pL*|köpfig\pL*|seitig\pL*|Jährig\pL*)`, sayGermanCompound),
 		on(Roman, `([IVXLC]{1,7})\.?`, sayGermanRoman),
 	}, []rule{
 		on(Ordinal, `(\d{1,3})\.`, sayGermanOrdinal),
-		on(Number, `(\d{1,4})-`, sayGermanHyphen),
 	})
 	return l
 }
@@ -65,7 +59,7 @@ func (t *tables) isGermanOrdinal(after string) bool {
 }
 
 // orderedFollows matches the text after the first of two ordinal numbers.
-var orderedFollows = regexp.MustCompile(`^\s?(?:bis|und|oder)(?:\szum)?\s\d{1,3}\.\s`)
+var orderedFollows = regexp.MustCompile(`^\s?(?:bis|und|oder|i|oraz|lub|albo)(?:\szum)?\s\d{1,3}\.\s`)
 
 // nounAfterAdjective returns the noun after the match, possibly after an adjective, or another word if there is none.
 func (c *context) nounAfterAdjective() string {
@@ -109,16 +103,11 @@ func (t *tables) caseAfter(word string) int {
 }
 
 func sayGermanDate(c *context) (string, bool) {
-	if c.isAfter("part") {
+	if c.isAfter("part") || len(c.groups[1]) == 1 && c.groups[2][0] == '0' && c.groups[3] == "" { // "Raum 2.01."
 		return "", false
 	}
 	spoken, ok := sayDated(c, c.groups[1], c.groups[2], c.groups[3]+c.groups[4], "")
 	return spoken + c.stop(c.groups[0], c.after), ok
-}
-
-// sayGermanDecade says "1990er" and "60ern".
-func sayGermanDecade(c *context) (string, bool) {
-	return c.locale.yearNumber(c.groups[1]) + c.groups[2], true
 }
 
 // dayEnding returns the ending of the number of a day: "der dritte", "am dritten", "Berlin, dritter Oktober".
@@ -196,7 +185,7 @@ func (c *context) strongEnding(gender byte) string {
 	return endings[gender][c.caseBefore()]
 }
 
-// sayGermanOrdinal says a number with a full stop as an ordinal number where the words around it show one.
+// sayGermanOrdinal reads a number with a full stop as an ordinal number if the words around it require one.
 func sayGermanOrdinal(c *context) (string, bool) {
 	if isWord(firstOf(c.after)) || strings.ContainsRune(".,", c.previous()) {
 		return "", false
@@ -214,27 +203,7 @@ func sayGermanOrdinal(c *context) (string, bool) {
 	return c.locale.ordinal(number(c.groups[1])) + ending + c.stop(c.groups[0], c.after), ok
 }
 
-// sayGermanCompound says "5-jährig" and "3fach" as one word.
-func sayGermanCompound(c *context) (string, bool) {
-	spoken := c.count(c.groups[1], 'n')
-	if len(c.groups) > 3 {
-		return spoken + "prozent" + c.groups[3], true
-	}
-	if startsUpper(c.groups[2]) {
-		return capital(spoken) + strings.ToLower(c.groups[2]), true
-	}
-	return spoken + c.groups[2], true
-}
-
-// sayGermanHyphen says the number of "3-Zimmer-Wohnung".
-func sayGermanHyphen(c *context) (string, bool) {
-	if !unicode.IsLetter(firstOf(c.after)) {
-		return "", false
-	}
-	return c.locale.spell("%spellout-cardinal-masculine", number(c.groups[1])) + "-", true
-}
-
-// sayGermanRoman says "Ludwig XIV." as "Ludwig der Vierzehnte".
+// sayGermanRoman reads "Ludwig XIV." as "Ludwig der Vierzehnte".
 func sayGermanRoman(c *context) (string, bool) {
 	n, before, t := roman(c.groups[1]), c.before(), c.locale.tables
 	lower := strings.ToLower(before)
@@ -255,7 +224,7 @@ func sayGermanRoman(c *context) (string, bool) {
 	return spoken + c.stop(c.groups[0], c.after), true
 }
 
-// germanRegnal says an ordinal number after a determiner: of a name ("Karl der Fünfte"), or of a noun ("im zweiten
+// germanRegnal spells an ordinal number after a determiner: of a name ("Karl der Fünfte"), or of a noun ("im zweiten
 // Weltkrieg").
 func (c *context) germanRegnal(n int64) string {
 	next := c.next()

@@ -129,7 +129,7 @@ const (
 	regionalZ    = '\U0001f1ff'
 )
 
-// matchEmoji matches an emoji. The same one is said once, however often it is repeated.
+// matchEmoji matches an emoji. A repeated emoji is silent.
 func (s *scanner) matchEmoji(first rune) (found, bool) {
 	isFlag := isRegional(first)
 	if s.locale.speller == nil && !isFlag { // emoji have no names, and the joiner is a letter's in Sinhala
@@ -138,7 +138,7 @@ func (s *scanner) matchEmoji(first rune) (found, bool) {
 	if !isModifier(first) && !isPicture(first) {
 		return found{}, false
 	}
-	if s.row == maxRow { // the rest of a long row is not said
+	if s.row == maxRow { // the rest of a long row is silent
 		rest := s.text[s.at:s.until()]
 		return found{size: len(rest) - len(strings.TrimLeftFunc(rest, isPartOfEmoji)), kind: Emoji}, true
 	}
@@ -220,7 +220,7 @@ func (s *scanner) pad(spoken string, size int) string {
 	return spoken + s.gapAfter(size)
 }
 
-// gapAfter returns a space if a word or an amount follows at once.
+// gapAfter returns a space if a word or an amount follows without one.
 func (s *scanner) gapAfter(size int) string {
 	if r, _ := utf8.DecodeRuneInString(s.text[s.at+size:]); isWord(r) || unicode.Is(unicode.Sc, r) {
 		return " "

@@ -38,7 +38,7 @@ type locale struct {
 	names    map[string]map[string]string                 // of characters, by "mark", "sign" and "symbol"; see tables
 	tables   *tables                                      // nil if the language has none
 	ordinals string                                       // the set of rules for ordinal numbers
-	clocked  func(c *context, hour, minute string) string // says a time of the day
+	clocked  func(c *context, hour, minute string) string // spells a time of the day
 	// isOrdinal reports by the following text whether a number with a full stop is an ordinal number; may be nil
 	isOrdinal func(after string) bool
 
@@ -110,7 +110,8 @@ const attributes = `(?:\s+[a-z-]+="[^"<>\n]*")*\s*/?>`
 func symbolRules() []rule {
 	return []rule{
 		on(Hashtag, `[#@](\pL[\pL\d_]*)`, sayHashtag),
-		on(Symbol, `([#~<>±≈§№−-])\s?[$£€]?\d[\w,.]*`, saySign),
+		on(Symbol, `([#~<>±≈§№−-])\s?[$£€]?\d[\w,.º°ª]*`, saySign),
+		unlessAfter(isWord, on(Emoji, `[:;]'?-?(?:[()]+\B|[DP]\b)`, silent)),
 		unlessAfter(oneOf("!<=>-"), on(Symbol, `!==?|===?|[<>]=|[=-]>`, sayComparison)),
 		on(Symbol, `[&+=≠≤≥×÷*/→™®©√∞]`, saySymbol),
 	}

@@ -24,18 +24,10 @@ func (c *context) fraction() (whole, top, bottom string, ok bool) {
 	return whole, top, bottom, !isWord(c.previous()) && c.previous() != '/' && !strings.HasPrefix(c.after, "/")
 }
 
-// sayEmergency says the number of an emergency service digit by digit.
-func sayEmergency(c *context) (string, bool) {
-	if !c.isAfter("dial") {
-		return "", false
-	}
-	return c.locale.digits(c.groups[0]), true
-}
-
 // difference is the pattern of a subtraction, which looks like a range but is equal to something, or a division.
 const difference = `(\d+)(\s?[-–−]\s?| [/:] )(\d+)\s?=`
 
-// sayDifference says a subtraction or division.
+// sayDifference reads a subtraction or division.
 func sayDifference(c *context) (string, bool) {
 	c.size = len(c.groups[1]) + len(c.groups[2]) + len(c.groups[3])
 	sign := c.locale.names["sign"]["-"]
@@ -45,11 +37,11 @@ func sayDifference(c *context) (string, bool) {
 	return c.locale.integer(c.groups[1]) + " " + sign + " " + c.locale.integer(c.groups[3]), true
 }
 
-// sayModel says "737-800" without a preposition, and as it is usual in English.
+// sayModel reads "737-800" without a preposition, and in English as "seven thirty-seven eight hundred".
 func sayModel(c *context) (string, bool) {
 	l, first := c.locale, c.locale.integer(c.groups[1])
 	if l.tables.isEnglish() {
-		first = l.paired(c.groups[1])
+		first = l.integer(c.groups[1][:1]) + l.minutes(c.groups[1][1:])
 	}
 	words := append([]string{first, l.integer(c.groups[2])}, strings.Split(c.groups[3], "")...)
 	return strings.Join(words, " "), !l.tables.sets["label"][c.before()] && c.before() != "pp"
@@ -59,7 +51,13 @@ func sayRatio(c *context) (string, bool) {
 	if c.previous() == ':' || strings.HasPrefix(c.after, ":") {
 		return "", false
 	}
-	l, second := c.locale, c.locale.integer(c.groups[2])
+	l, second := c.locale, c.amount(c.groups[2], 0)
+	switch first, last := number(c.groups[1]), c.groups[2]; {
+	case c.isAfter("verse"):
+		return l.integer(c.groups[1]) + " " + second, true
+	case l.tables.isEnglish() && len(last) == 2 && first > 24 && number(last) < 60 && first+number(last) != 100:
+		return l.integer(c.groups[1]) + l.minutes(last), true // of a race
+	}
 	if kase := l.tables.words["ratio case"]; kase != "" {
 		second = c.amountIn(c.groups[2], 'm', kase[0])
 	}
@@ -74,11 +72,12 @@ func notationRules(numeral string) []rule {
 		on(Symbol, `\^(-?\d+|[a-z])`, sayPower),
 		on(Number, `(`+numeral+`)[eE]([-+]?\d{1,3})`, sayScientific),
 		on(Number, `(`+numeral+`|[A-Za-zα-ω]|[b-df-hj-np-tv-zα-ω]{2,3})(⁻?[⁰¹²³⁴-⁹]+)`, sayRaised),
-		on(Symbol, `(?:[A-Z][a-z]?){1,4}[₀-₉][A-Za-z₀-₉]{0,12}`, sayFormula),
+		on(Symbol, `(?:(?:[A-Z][a-z]?){1,4}|[a-z]{1,3})[₀-₉][A-Za-z₀-₉]{0,12}`, sayFormula),
+		on(Range, `(\d+):([1-9]\d{0,2}(?:[.,]\d{3})*[.,]\d00)`, sayRatio), // before times
 	}
 }
 
-// sayRaised says a number or letters with an exponent. Letters may be a unit alone: "in m²".
+// sayRaised reads a number or letters with an exponent. Letters may be a unit alone: "in m²".
 func sayRaised(c *context) (string, bool) {
 	l, base := c.locale, c.groups[1]
 	power := strings.NewReplacer("⁻", "-", "⁰", "0", "¹", "1", "²", "2", "³", "3", "⁴", "4", "⁵", "5", "⁶", "6", "⁷", "7",
@@ -99,7 +98,7 @@ func sayRaised(c *context) (string, bool) {
 	return base + l.power(power), power != "1"
 }
 
-// sayFormula says "CO₂" letter by letter.
+// sayFormula spells "CO₂", and reads "log₂".
 func sayFormula(c *context) (string, bool) {
 	parts := formulaParts.FindAllString(c.groups[0], -1)
 	for i, part := range parts {
@@ -112,13 +111,13 @@ func sayFormula(c *context) (string, bool) {
 
 var formulaParts = regexp.MustCompile(`[A-Z][a-z]*|[a-z]+|[₀-₉]+`)
 
-// sayScientific says "1.5e-3".
+// sayScientific reads "1.5e-3".
 func sayScientific(c *context) (string, bool) {
 	ten := " " + c.locale.names["symbol"]["×"] + " " + c.locale.integer("10")
 	return c.amount(c.groups[1], 0) + ten + c.locale.power(strings.TrimPrefix(c.groups[2], "+")), true
 }
 
-// sayPower says an exponent.
+// sayPower reads an exponent.
 func sayPower(c *context) (string, bool) {
 	return c.locale.power(c.groups[1]), isWord(c.previous())
 }
@@ -137,7 +136,7 @@ func (l *locale) power(power string) string {
 	return " " + words["power"] + " " + minus + power
 }
 
-// sayPhone says a telephone number digit by digit, in its groups.
+// sayPhone reads a telephone number digit by digit, in its groups.
 func sayPhone(c *context) (string, bool) {
 	if isDigit(c.previous()) || c.previous() == '-' || strings.HasPrefix(c.after, "-") {
 		return "", false
@@ -149,7 +148,7 @@ func sayPhone(c *context) (string, bool) {
 	return spoken, true
 }
 
-// sayVersion says the number of a version, which may follow the name of a program or the letter V.
+// sayVersion reads a version number, which may follow the name of a program or the letter V.
 func sayVersion(c *context) (string, bool) {
 	written, spoken := c.groups[len(c.groups)-1], ""
 	switch {

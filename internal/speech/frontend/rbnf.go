@@ -39,7 +39,7 @@ func parseRules(content string) speller {
 	return s
 }
 
-// learn adds a rule to those of a name.
+// learn adds a rule to a named set.
 func (s speller) learn(name, base, text string) {
 	if rule, ok := parseRule(base, text); ok {
 		s[name] = append(s[name], rule)

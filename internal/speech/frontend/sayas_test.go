@@ -35,7 +35,7 @@ func TestGivenReadingsTakeThePlaceOfRules(t *testing.T) {
 	require.Equal(t, "It costs five dollars at the consortium five, in nineteen ninety.", frontend.Spoken(spans))
 }
 
-// Any text is said as anything in any language without a panic, and silently only where it is refused.
+// Any text is read as any class in any language without a panic, and its spoken form is empty only if it is refused.
 func FuzzSayAs(f *testing.F) {
 	f.Add("1.234,5", "")
 	f.Add("-", "")

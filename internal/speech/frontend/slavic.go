@@ -8,16 +8,17 @@ import (
 	"unicode/utf8"
 )
 
-// declension has what is known of the nouns of a language whose nouns and numbers have cases, Polish or Russian. A case
-// is a letter: nominative, genitive, dative, accusative, instrumental, or prepositional, which Polish calls locative.
-// The rows of its table are of these kinds, too, and units have the name of a noun and a template, see declinable:
+// declension holds the nouns and cases of Polish or Russian. A case is a letter: nominative, genitive, dative,
+// accusative, instrumental, or prepositional, which Polish calls locative. Tables of these languages have rows of more
+// kinds, and units have the name of a noun and a template, see declinable:
 //
 //	declined          a gender with flags, and the forms of a noun
-//	paradigm          a pattern and the forms that follow from what it matches, see paradigm
-//	guess, suffix     endings of nouns, and those that are written after ordinal numbers, and what they may be
-//	correct           part of the name of rules for numbers, and what is to be replaced by what in what they spell
+//	paradigm          a pattern and the forms that follow from a match, see paradigm
+//	guess             endings of nouns, and their possible readings
+//	suffix            endings that are written after ordinal numbers, and their possible readings
+//	correct           part of the name of rules for numbers, and a text and its replacement in their output
 //
-// Rows of other kinds have words and what is said of each:
+// Rows of other kinds have words and their values:
 //
 //	case              a case, and how the names of the rules for numbers in it end
 //	prep, clock       prepositions, and the cases that they govern, the likeliest first, and govern before an hour
@@ -39,15 +40,15 @@ type declension struct {
 // noun has the forms of a noun by s or x for singular and plural, and case.
 type noun struct {
 	gender byte // m, f or n; p for men, x where there is only a plural
-	// flags has ! if ordinal numbers stand before it, y if only years' do, r if it is the name of rulers, and M if it is
-	// the name of a month
+	// flags has ! if ordinal numbers stand before it, y if only years do, r if it is the name of rulers, M if it is a
+	// month, and D if it is a day of the week
 	flags string
 	forms map[string]string
 }
 
-// paradigm has the forms of the nouns for which a pattern matches "s", the gender with flags, and the nominative,
-// genitive and prepositional, or "x", the gender with flags, the nominative and genitive of the plural, and the
-// prepositional. The forms are written as "sd=$1u", with parts of what the pattern matches.
+// paradigm holds the other forms of the nouns that match a pattern, written as "sd=$1u" with groups of the match. The
+// pattern is matched against "s", the gender with flags, and the nominative, genitive and prepositional, and against
+// "x", the gender with flags, the nominative and genitive of the plural, and the prepositional.
 type paradigm struct {
 	pattern *regexp.Regexp
 	cells   string
@@ -61,8 +62,8 @@ type reading struct {
 	noun   *noun // nil if it is guessed
 }
 
-// declinable has the noun of a unit or a currency, and that of a hundredth. In the template, "_" is the noun. Texts
-// with strokes between them are for one, few, many, and a part of it.
+// declinable holds the nouns of a unit or a currency and of its hundredth. In the template, "_" is the noun, and texts
+// divided by strokes are for one, few, many, and a part.
 type declinable struct {
 	noun, part *noun
 	template   string
@@ -364,7 +365,7 @@ func (c *context) declined(name string) string {
 	if noun == nil {
 		return name
 	}
-	if i := strings.IndexAny(c.governed(), "dp"); i >= 0 {
+	if i := strings.IndexAny(c.governed(), map[bool]string{true: "ag", false: "dp"}[noun.flags == "D"]); i >= 0 {
 		kase = c.governed()[i]
 	}
 	return noun.forms["s"+string(kase)]

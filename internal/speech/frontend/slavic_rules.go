@@ -20,7 +20,9 @@ func newSlavic(name string) *locale {
 		}
 	}
 	t.words["units alone"] = alternatives(slices.Collect(maps.Keys(l.units)))
-	l.isOrdinal = func(after string) bool { return t.isNumbered(firstWord(after)) }
+	l.isOrdinal = func(after string) bool {
+		return t.isNumbered(firstWord(after)) || orderedFollows.MatchString(" "+after[:min(len(after), 20)])
+	}
 	l.clocked = func(c *context, hour, minute string) string { return c.clockIn(hour, minute, 'n') }
 	years, century := alternatives(t.flagged("y")), alternatives(t.keys("century"))
 	joiners, numeral := alternatives(strings.Fields(t.words["joiners"])), t.numeral()
@@ -29,6 +31,7 @@ func newSlavic(name string) *locale {
 	units := withSpaces(t.words["units alone"])
 	l.rules = append(l.tabledRules([]rule{
 		on(Date, `(\d{1,2})()\s([IVX]{1,4})()\s(\d{4})`+t.yearEnd(), sayTabledDate),
+		on(Date, `(\d{1,2})\.(0[1-9]|1[0-2])`, sayShortDate),
 		on(Date, `(\d{1,2})()\s(?:`+joiners+`)\s\d{1,2}\s`+l.monthPattern(), sayFirst),
 		on(Date, `(\d{4})()\s(?:`+joiners+`)\s\d{4}\s(?:`+years+`)`, sayFirst),
 		on(Date, `((?i:`+alternatives(t.flagged("M"))+`))\s(\d{4})`+t.yearEnd(), sayMonthInYear),
@@ -73,7 +76,7 @@ func (c *context) yearSaid(word string) string {
 	return " " + word
 }
 
-// sayFirst says the first day of "с 3 по 5 мая", and the first year of "с 1990 по 1995 год".
+// sayFirst reads the first day of "с 3 по 5 мая", and the first year of "с 1990 по 1995 год".
 func sayFirst(c *context) (string, bool) {
 	written := c.groups[1]
 	if c.size = len(written); c.size == 4 {
@@ -86,7 +89,7 @@ func sayMonthInYear(c *context) (string, bool) {
 	return c.inYear(c.groups[1], c.groups[2], c.groups[3]) + c.stop(c.groups[0], c.after), plausibleYear(c.groups[2])
 }
 
-// sayInYear says "в 1990 г." and "в 1941–1945 гг.".
+// sayInYear reads "в 1990 г." and "в 1941–1945 гг.".
 func sayInYear(c *context) (string, bool) {
 	t, first, last, word := c.locale.tables, c.groups[1], c.groups[2], c.groups[3]
 	isYear := len(first) == 4 && plausibleYear(first) || eraFollows.MatchString(c.after[:min(len(c.after), 20)])
@@ -111,7 +114,7 @@ func sayInYear(c *context) (string, bool) {
 // eraFollows matches the abbreviation of an era.
 var eraFollows = regexp.MustCompile(`^\s(?:до\s)?н\.|^\s(?:p\.\s?)?n\.\s?e\.`)
 
-// sayYears says "1941–1945".
+// sayYears reads "1941–1945".
 func sayYears(c *context) (string, bool) {
 	first, last, word := c.groups[1], c.groups[2], c.groups[3]
 	if !plausibleYear(first) || !plausibleYear(last) || first >= last {
@@ -130,7 +133,7 @@ func sayYears(c *context) (string, bool) {
 	return say(first, kase) + l.tables.spaced("to") + say(last, kase) + word, true
 }
 
-// clockIn says a time. Hours are ordinal numbers in Polish.
+// clockIn spells a time in a case. Hours are ordinal numbers in Polish.
 func (c *context) clockIn(hour, minute string, kase byte) string {
 	l, h, m := c.locale, number(hour), number(minute)
 	zero := " "
@@ -151,7 +154,7 @@ func (c *context) clockIn(hour, minute string, kase byte) string {
 	}
 }
 
-// sayPolishHour says "godz. 20" in the case of the preposition before it, and "godz. 8-16" as hours from and to.
+// sayPolishHour reads "godz. 20" in the case of the preposition before it, and "godz. 8-16" as a range.
 func sayPolishHour(c *context) (string, bool) {
 	hours, kase := c.locale.tables.nouns["godzina"], c.clockCase('n')
 	if hours == nil || number(c.groups[1]) > 24 {
@@ -168,7 +171,7 @@ func sayPolishHour(c *context) (string, bool) {
 	return name, true
 }
 
-// sayRoman says "XIX век" and "Пётр I" by the noun beside the number.
+// sayRoman reads "XIX век" and "Пётр I" in the form that the noun beside the number requires.
 func sayRoman(c *context) (string, bool) {
 	t, n := c.locale.tables, roman(c.groups[1])
 	if n == 0 || n >= 50 {
@@ -185,7 +188,7 @@ func sayRoman(c *context) (string, bool) {
 	return c.ruler(n, r), ok && c.title() != ""
 }
 
-// sayRomans says "XVIII–XIX вв.".
+// sayRomans reads "XVIII–XIX вв.".
 func sayRomans(c *context) (string, bool) {
 	t, first, last := c.locale.tables, roman(c.groups[1]), roman(c.groups[3])
 	r, name := reading{gender: 'm', kase: c.kase('g')}, " "+c.groups[5]
@@ -201,7 +204,7 @@ func sayRomans(c *context) (string, bool) {
 	return c.locale.ordered(first, r) + c.groups[2] + c.locale.ordered(last, r) + name, first > 0 && last > 0
 }
 
-// ruler says the number after a noun, which is part of the name if that is a ruler's.
+// ruler spells the number after a noun, with a capital after the name of a ruler.
 func (c *context) ruler(n int64, r reading) string {
 	if r.noun == nil || r.noun.flags != "r" {
 		return c.locale.ordered(n, r)
@@ -212,7 +215,7 @@ func (c *context) ruler(n int64, r reading) string {
 	return capital(c.locale.ordered(n, r))
 }
 
-// sayDeclined says a number that agrees with the noun after it, or a year.
+// sayDeclined reads a year, or a number in the gender and case of the noun after it.
 func sayDeclined(c *context) (string, bool) {
 	written := c.groups[0]
 	if isDigit(nextRune(c.after)) && c.after[0] == '.' {
@@ -269,7 +272,7 @@ func (t *tables) wholeNumber(written string) (int64, bool) {
 	return n, true
 }
 
-// amountIn says a number, which may have decimals or zeros before it, in a case.
+// amountIn spells a number, which may have decimals or leading zeros, in a case.
 func (c *context) amountIn(written string, gender, kase byte) string {
 	l, t := c.locale, c.locale.tables
 	if n, ok := t.wholeNumber(written); ok {
@@ -309,7 +312,7 @@ func decimalForm(forms string, n int64, kase byte) string {
 	return strings.Fields(forms)[i]
 }
 
-// quantityIn says an amount with its unit in a case.
+// quantityIn spells an amount with its unit in a case.
 func (c *context) quantityIn(written string, m measure, kase byte) string {
 	return c.amountIn(written, m.noun.gender, kase) + " " + c.unitName(m, written, kase)
 }
@@ -328,14 +331,10 @@ func (c *context) unitName(m measure, written string, kase byte) string {
 	return m.say(count, t.form(m.noun, n, kase))
 }
 
-// beginsNumbered reports whether what looks like a unit is an abbreviation: "5 т.е.", "ul. Długa 12 m. 5".
-func (c *context) beginsNumbered() bool {
-	return c.locale.tables.declines() && notUnit.MatchString(c.after)
-}
-
+// notUnit matches the rest of an abbreviation that begins like a unit: "5 т.е.", "ul. Długa 12 m. 5".
 var notUnit = regexp.MustCompile(`^(?:\d|\.\pL|\. \d)`)
 
-// sayRangeIn says two numbers in the gender and case of the second one.
+// sayRangeIn reads two numbers in the gender and case of the second one.
 func sayRangeIn(c *context) (string, bool) {
 	from, to := c.groups[1], c.groups[2]
 	if strings.ContainsRune("-–.:", c.previous()) ||
@@ -363,13 +362,15 @@ func sayRangeIn(c *context) (string, bool) {
 	return c.amountIn(from, gender, kase) + between + c.amountIn(to, gender, second) + name, true
 }
 
-// fractionIn says a fraction, which may follow a whole number, in a case.
+// fractionIn spells a fraction, which may follow a whole number, in a case.
 func (c *context) fractionIn(whole, over, under string, kase byte) (string, bool) {
 	l, t, top, bottom, of := c.locale, c.locale.tables, number(over), number(under), ""
 	if unit := l.units[c.groups[4]]; unit.noun != nil {
 		of = " " + unit.say(3, unit.noun.forms["sg"])
 	}
 	switch {
+	case startsUpper(c.before()) && c.next() == "" && whole == "": // a house
+		return l.integer(over) + " " + l.tables.words["over"] + " " + l.integer(under), true
 	case top == 0 || bottom < 2 || bottom > 100 || top >= bottom:
 		return l.integer(over) + " " + l.integer(under) + of, whole == "" && max(len(over), len(under)) < 4
 	case whole == "" && top == 1 && bottom == 2 && t.words["half m"] != "" && of != "":
@@ -389,7 +390,7 @@ func (c *context) fractionIn(whole, over, under string, kase byte) (string, bool
 	return whole + l.cardinal(top, 'f', kase) + " " + l.ordered(bottom, r) + of, true
 }
 
-// sayEnding says "5-го" as an ordinal number, and "5-ти" as a cardinal one.
+// sayEnding reads "5-го" as an ordinal number, and "5-ти" as a cardinal one.
 func sayEnding(c *context) (string, bool) {
 	l, t, n, suffix := c.locale, c.locale.tables, number(c.groups[1]), c.groups[2]
 	round := n%10 == 0 && n >= 20
@@ -411,19 +412,21 @@ func sayEnding(c *context) (string, bool) {
 	return spoken, true
 }
 
-// sayCompound says "5-летний" as one word.
+// sayCompound reads "5-летний" as one word.
 func sayCompound(c *context) (string, bool) {
 	spoken := c.locale.spell("%compound", number(c.groups[1]))
 	return spoken + c.groups[2], spoken != ""
 }
 
-// sayPolishOrdinal says "3." as an ordinal number where a noun after or before it asks for one.
+// sayPolishOrdinal reads "3." as an ordinal number if a noun after or before it requires one.
 func sayPolishOrdinal(c *context) (string, bool) {
 	n := number(c.groups[1])
 	if c.locale.tables.isRussian() || isDigit(c.previous()) || isWord(firstOf(c.after)) {
 		return "", false
 	}
 	if startsLower(c.next()) {
+		between := orderedFollows.FindString(c.after[:min(len(c.after), 20)])
+		c.after = strings.TrimPrefix(c.after, strings.TrimRight(between, " "))
 		if r, ok := c.orderedBy(n, c.nounAfter(), c.governed()); ok {
 			return c.locale.ordered(n, r), true
 		}

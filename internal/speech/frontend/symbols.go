@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// saySign says a sign before a number, and leaves the number.
+// saySign reads a sign before a number, and leaves the number.
 func saySign(c *context) (string, bool) {
 	sign := c.groups[1]
 	previous := c.previous()
@@ -29,7 +29,8 @@ func saySilentLink(c *context) (string, bool) {
 func sayMarks(c *context) (string, bool) {
 	previous, next := c.previous(), firstOf(c.after)
 	switch mark := c.groups[0]; {
-	case mark == "*" && (isDigit(previous) && isDigit(next) || previous == ' ' && next == ' '):
+	case mark == "*" && (isDigit(previous) && isDigit(next) || previous == ' ' && next == ' ' &&
+		(len(c.before()) == 1 || isDigit(firstOf(c.before())))):
 		return c.pad(c.locale.names["symbol"][mark], 1), c.locale.speller != nil
 	case mark[0] == '_' && isWord(previous) && isWord(next):
 		return " ", true
@@ -37,12 +38,6 @@ func sayMarks(c *context) (string, bool) {
 		return "", false
 	}
 	return "", true
-}
-
-// isPer reports whether the position follows an amount.
-func (s *scanner) isPer() bool {
-	kind := s.kindBefore()
-	return kind == Money || kind == Unit || kind == Number
 }
 
 // kindBefore returns the kind of the span that ends at the position.
@@ -74,7 +69,7 @@ var comparisons = map[string]string{
 	"!=": "≠", "!==": "≠", "==": "=", "===": "=", "<=": "≤", ">=": "≥", "->": "→", "=>": "→",
 }
 
-// sayComparison says the signs of programs in ASCII like those that they stand for.
+// sayComparison reads a sign of programs in ASCII like the mathematical one.
 func sayComparison(c *context) (string, bool) {
 	sign := c.locale.names["symbol"][comparisons[c.groups[0]]]
 	return c.pad(sign, c.size), !strings.HasPrefix(c.after, "=") && !strings.HasPrefix(c.after, ">")

@@ -28,8 +28,8 @@ var files embed.FS
 //	part                a denominator, and the name of one and of several such parts
 //	unit, money, scale  a symbol, its gender, one, many, and a hundredth, one and many
 //	short               an abbreviation, its long form and its conditions
-//	spell               a set of rules of numbers, a base and a text, which are added to those of the CLDR
-//	rule                a kind, a pattern, in which {N} is a number, and what is said of it, see sayTemplate
+//	spell               a set of rules of numbers, a base and a text, in addition to the rules of the CLDR
+//	rule                a kind, a pattern in which {N} is a number, and its spoken form, see sayTemplate
 type tables struct {
 	words    map[string]string
 	sets     map[string]map[string]bool
@@ -58,10 +58,16 @@ type measure struct {
 }
 
 // abbreviation is an abbreviation's long form, which may have another one for women after a stroke. The conditions are
-// letters: t if no sentence ends with it, 1, X, N, D, Y and R if a number, one that may be Roman, a name, a date, a
-// year or a name of rulers must follow, and A if no name may, # and U if a number or a name must precede it, W if no
-// punctuation may, I if no initial may, w and m if another day of the week or month must be joined to it, = if it may
-// lack its full stop, and a full stop if it must have one. The first row with true conditions is taken.
+// letters. The first row with true conditions is taken.
+//
+//	t           no sentence ends with it
+//	1 X Y       a number, a number that may be Roman, or a year must follow
+//	N R A       a name must follow, or the name of a ruler, or no name may
+//	D l         a date, or a word in lower case must follow
+//	w m         another day of the week or month must be joined to it
+//	# U W I     a number, or a name must precede it, or no punctuation, or no initial may
+//	= .         it may lack its full stop, or must have one
+//	c           the long form is declined
 type abbreviation struct{ long, conditions string }
 
 // rows yields the lines of a table, each with n fields.
@@ -146,7 +152,7 @@ func newTables(numbers, emoji string, names ...string) *locale {
 	}
 	for name, full := range t.said {
 		if name != strings.ToLower(full) {
-			l.learnShort(name, abbreviation{full, "tY"})
+			l.learnShort(name, abbreviation{full, "=tY"})
 			if startsUpper(full) {
 				name = capital(name)
 			}
@@ -235,10 +241,11 @@ func (l *locale) learnWeekday(day string, names, words []string) {
 	days[strings.ToLower(day)] = true
 	for _, name := range slices.Concat(names, words) {
 		days[strings.ToLower(name)] = true
-		l.learnShort(name, abbreviation{day, "=w"})
+		l.learnShort(name, abbreviation{day, "=wc"})
 	}
 	for _, name := range names {
-		l.learnShort(name, abbreviation{day, "tD"})
+		l.learnShort(name, abbreviation{day, "tDc"})
+		l.learnShort(name, abbreviation{day, "tlc"})
 	}
 }
 
@@ -353,7 +360,7 @@ func (t *tables) amountOf(written string) (whole, decimals string, mark rune) {
 	return strings.Map(onlyDigit, whole), decimals, rune(sign[0])
 }
 
-// amount says a number of things of a gender: 'm', 'f', or 0 for a number alone.
+// amount spells a number of things of a gender: 'm', 'f', or 0 for a number alone.
 func (c *context) amount(written string, gender byte) string {
 	l := c.locale
 	whole, decimals, mark := l.tables.amountOf(written)
@@ -372,7 +379,7 @@ func (c *context) amount(written string, gender byte) string {
 	}
 }
 
-// count says a whole number of things of a gender. In Italian and German, only 1 depends on it.
+// count spells a whole number of things of a gender. In Italian and German, only 1 depends on it.
 func (c *context) count(digits string, gender byte) string {
 	l := c.locale
 	n := number(digits)
@@ -415,7 +422,7 @@ func isImpure(word string) bool {
 	return word[0] == 'z' || word[0] == 'x' || slices.Contains([]string{"gn", "ps", "pn"}, word[:2])
 }
 
-// maxDecimals is the number of digits after the decimal mark that are said as one number, without the zeros before it.
+// maxDecimals is the maximum number of decimals, without leading zeros, that are read as one number.
 const maxDecimals = 3
 
 func (l *locale) decimals(digits string) string {
@@ -426,7 +433,7 @@ func (l *locale) decimals(digits string) string {
 	return strings.TrimLeft(l.digits(digits[:len(digits)-len(rest)])+" ", " ") + l.integer(rest)
 }
 
-// quantity says an amount with its unit.
+// quantity spells an amount with its unit.
 func (c *context) quantity(written string, m measure) string {
 	if m.noun != nil {
 		return c.quantityIn(written, m, c.kase('n'))

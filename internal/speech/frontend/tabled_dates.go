@@ -11,15 +11,15 @@ import (
 
 func (l *locale) tabledDateRules() []rule {
 	t, month := l.tables, l.monthPattern()
-	of := `\s?(?:(?:` + cmp.Or(t.words["of dates"], t.words["of"]) + `)\s)?`
-	clock := alternatives([]string{"h", cmp.Or(t.words["o'clock"], "h")})
+	of := `[\s-]?(?:(?:` + cmp.Or(t.words["of dates"], t.words["of"]) + `)\s)?`
+	clock := alternatives(strings.Fields("h " + t.words["o'clock"]))
 	day := `(\d{1,2})` + l.suffixPattern()
 	return []rule{
 		on(Date, `(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(T\d{2}:\d{2})?(?::\d{2}(?:\.\d+)?)?(Z)?`, sayISODate),
 		on(Date, `(\d{1,2})([/.-])(\d{1,2})([/.-])(\d{4}|\d{2})`+t.yearEnd(), sayTabledDate),
 		unlessAfter(oneOf("/"), on(Date, `(\d{1,2})/(\d{1,2})`, sayShortDate)),
 		on(Date, day+`(?:\s?[-–]\s?`+day+`)?`+of+month+`(?:`+of+`(\d{4})`+t.yearEnd()+`)?`, sayTabledDayMonth),
-		on(Time, `(\d{1,2}):(\d{2})(?::(\d{2}))?(?:\s?(`+clock+`)\b)?`, sayTabledTime),
+		on(Time, `(\d{1,2}):(\d{2})(?::(\d{2}(?:[.,]\d{1,3})?))?(?:\s?(`+clock+`)\b)?`, sayTabledTime),
 		on(Time, `(\d{1,2})\s?(?:`+cmp.Or(t.words["clock unit"], "[hH]")+`)(?:\s?(\d{2}))?(?:\s?min)?`, sayHours),
 		on(Time, `(\d{1,2})\.(\d{2})(?:\s?(`+clock+`)\b)?`, sayDottedTime),
 		on(Range, `(\d+):(\d+)`, sayRatio),
@@ -55,7 +55,7 @@ func sayISODate(c *context) (string, bool) {
 	return spoken, ok && !isMixed
 }
 
-// sayDated says a date; it fails if the numbers are none. The year may be missing, and the month may be a Roman one.
+// sayDated spells a date, or fails if the numbers are none. The year may be missing, and the month may be Roman.
 func sayDated(c *context, day, month, year, word string) (string, bool) {
 	n, t := max(number(month), roman(month)), c.locale.tables
 	if n < 1 || n > 12 || !isDay(day) {
@@ -91,13 +91,13 @@ func (c *context) inYear(spoken, year, word string) string {
 	}
 }
 
-// inHundreds reports whether a language says a number of four digits in hundreds, as a year or a count.
+// inHundreds reports whether a language reads a number of four digits in hundreds, as a year or a count.
 func (l *locale) inHundreds(written string) bool {
 	return l.tables.words["hundred"] != "" && len(written) == 4 && written >= "1100" && written < "2000" &&
 		strings.Trim(written, "0123456789") == ""
 }
 
-// yearNumber says the number of a year: "negentienhonderdvijf".
+// yearNumber spells a year: "negentienhonderdvijf".
 func (l *locale) yearNumber(written string) string {
 	n := number(written)
 	switch {
@@ -113,8 +113,8 @@ func (l *locale) yearNumber(written string) string {
 	}
 }
 
-// dayOf says the number of a day, which is an ordinal number in German and English. In other languages, the first may
-// be one.
+// dayOf spells the number of a day, which is an ordinal number in German and English, and in other languages may be one
+// for the first.
 func (c *context) dayOf(digits string) string {
 	l := c.locale
 	switch n := number(digits); {
@@ -122,7 +122,7 @@ func (c *context) dayOf(digits string) string {
 		return l.ordered(n, reading{gender: l.tables.words["day gender"][0], kase: c.dayCase()})
 	case l.tables.hasCapitals():
 		return l.ordinal(n) + c.dayEnding()
-	case l.tables.isEnglish() && c.before() == "the":
+	case l.tables.isEnglish() && c.isAfter("before ordinal"):
 		return l.ordinal(n)
 	case l.tables.isEnglish():
 		return "the " + l.ordinal(n)
@@ -149,21 +149,41 @@ func sayTabledDate(c *context) (string, bool) {
 	return spoken, ok
 }
 
-// sayShortDate says a day and a month after a word that shows that they are a date.
+// sayShortDate reads a day and a month after a word that introduces a date, or in a span of two dates.
 func sayShortDate(c *context) (string, bool) {
 	day, month := c.groups[1], c.groups[2]
 	if c.locale.american {
 		day, month = month, day
 	}
 	isFraction := number(day) <= 12 && number(c.groups[1]) < number(c.groups[2])
-	isDate := c.isAfter("day") || c.isAfter("weekday") || !isFraction && c.isAfter("before day")
-	if !isDate || strings.HasPrefix(c.after, "/") || c.hasUnit() {
+	isDate := c.isAfter("day") || c.isAfter("weekday") ||
+		!isFraction && (c.isInSpanOf(dateSpan) || c.isAfter("before day"))
+	if !isDate || strings.HasPrefix(c.after, "/") || c.locale.unitFollows(c.after) {
 		return "", false
 	}
 	return sayDated(c, day, month, "", "")
 }
 
-// sayTabledDayMonth says a day, or two, before the name of a month, which may be abbreviated before a year or with a
+// span matches the other end of a span, before and after a position.
+type span [2]*regexp.Regexp
+
+func spanOf(form string) span {
+	const dash, border = `\s?[-–]\s?`, `(?:^|[^\d/]|$)`
+	return span{regexp.MustCompile(border + form + dash + `$`), regexp.MustCompile(`^` + dash + form + border)}
+}
+
+var (
+	dateSpan  = spanOf(`\d{1,2}/\d{1,2}`)
+	clockSpan = spanOf(`\d{1,2}\.[0-5]\d`)
+)
+
+// isInSpanOf reports whether a dash joins the match to another text of its form.
+func (c *context) isInSpanOf(s span) bool {
+	const longest = 10
+	return s[0].MatchString(c.text[max(0, c.at-longest):c.at]) || s[1].MatchString(c.after[:min(len(c.after), longest)])
+}
+
+// sayTabledDayMonth reads a day, or two, before the name of a month, which may be abbreviated before a year or with a
 // full stop.
 func sayTabledDayMonth(c *context) (string, bool) {
 	day, last, name := c.groups[1], c.groups[2], strings.ToLower(c.groups[3])
@@ -203,25 +223,28 @@ func sayTabledTime(c *context) (string, bool) {
 	if second == "" {
 		return c.tabledClock(hour, minute, len(c.groups) > 4 && c.groups[4] != ""), true
 	}
-	if and := t.words["and seconds"]; and != "" {
-		seconds := c.quantity(strconv.FormatInt(number(second), 10), c.locale.units["s"])
+	if and := t.words["and seconds"]; and != "" && c.groups[4] != "h" {
+		seconds := c.quantity(unpadded(second), c.locale.units["s"])
 		return sayClock(c, hour, minute) + " " + and + " " + seconds, true
 	}
 	return c.withSeconds(hour, minute, second), true
 }
 
-// withSeconds says hours, minutes and seconds with their units.
+// withSeconds spells hours, minutes and seconds with their units.
 func (c *context) withSeconds(digits ...string) string {
 	for i, symbol := range strings.Fields(cmp.Or(c.locale.tables.words["clock"], "h min s")) {
-		digits[i] = c.quantity(strconv.FormatInt(number(digits[i]), 10), c.locale.units[symbol])
+		digits[i] = c.quantity(unpadded(digits[i]), c.locale.units[symbol])
 	}
 	return strings.Join(digits, " ")
 }
 
-// sayHours says "14h30" and "14 h".
+// unpadded returns a part of a time without the zero before it.
+func unpadded(digits string) string { return cmp.Or(strings.TrimPrefix(digits, "0"), "0") }
+
+// sayHours reads "14h30" and "14 h".
 func sayHours(c *context) (string, bool) {
 	if strings.ContainsRune(":,.", c.previous()) || number(c.groups[1]) > 24 || number(c.groups[2]) > 59 ||
-		c.locale.tables.declines() || strings.ContainsRune("'’", firstOf(c.after)) {
+		c.locale.tables.declines() || c.locale.tables.isEnglish() || strings.ContainsRune("'’", firstOf(c.after)) {
 		return "", false
 	}
 	return c.tabledClock(c.groups[1], c.groups[2], true), true
@@ -229,19 +252,21 @@ func sayHours(c *context) (string, bool) {
 
 var percentFollows = regexp.MustCompile(`^\s?%`)
 
-// sayDottedTime says "ore 14.30".
+// sayDottedTime reads "ore 14.30" and "9.00-13.00".
 func sayDottedTime(c *context) (string, bool) {
-	isClock := c.isAfter("clock") || c.groups[3] != "" || c.governed() != "" && !percentFollows.MatchString(c.after)
+	isClock := c.isAfter("clock") || c.groups[3] != "" || c.governed() != "" && !percentFollows.MatchString(c.after) ||
+		c.locale.tables.words["decimal"] == "," && c.isInSpanOf(clockSpan)
 	goesOn := strings.HasPrefix(c.after, ".") && isDigit(nextRune(c.after))
 	if c.locale.tables.isEnglish() || !isClock || goesOn || number(c.groups[1]) > 24 || number(c.groups[2]) > 59 {
 		return "", false
 	}
+	c.dropStop(c.groups[3])
 	return c.tabledClock(c.groups[1], c.groups[2], false), true
 }
 
 func sayClock(c *context, hour, minute string) string { return c.tabledClock(hour, minute, false) }
 
-// tabledClock says a time, with the word for hours where the language or the text has it.
+// tabledClock spells a time, with the word for hours if the language or the text has it.
 func (c *context) tabledClock(hour, minute string, withUnit bool) string {
 	t := c.locale.tables
 	if t.declines() {
@@ -258,7 +283,7 @@ func (c *context) tabledClock(hour, minute string, withUnit bool) string {
 	return spoken + " " + strings.TrimLeft(t.words["and minutes"]+" ", " ") + c.locale.spell(c.locale.counting, n)
 }
 
-// saySeason says "2025/26" without the stroke.
+// saySeason reads "2025/26" without the stroke.
 func saySeason(c *context) (string, bool) {
 	first, last := c.groups[1], c.groups[2]
 	follows := (number(first)+1)%100 == number(last[len(last)-2:])

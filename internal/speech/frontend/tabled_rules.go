@@ -39,12 +39,11 @@ func (l *locale) tabledRules(beforeDates, beforeNumbers []rule) []rule {
 			on(Number, `[1-9]\d{0,2}(?:\.\d{3}){3,}(?:,\d+)?`, sayTabledNumber),
 			on(Version, `\d{1,3}(?:\.\d+){3}|\d{1,2}(?:\.\d{1,2}){2}`, sayVersion),
 			on(Version, `[vV](\d+(?:\.\d+){1,3})`, sayVersion),
-			on(Number, `\d{3}`, sayEmergency),
 			on(Number, `(?:(?:`+t.grouped+`)\b|`+t.plain+`)`, sayTabledNumber),
-			on(Number, `['’](\d00?)`, sayTabledDecade),
+			unlessAfter(isWord, on(Number, `['’](\d00|\d\d)`, sayTemplate("{1}"))), // of a year
 			on(Roman, `([IVXLC]{1,7})(`+suffix+`)?`, sayTabledRoman),
 			on(Abbreviation, `(?i:`+cmp.Or(alternatives(t.bare), noText)+`)\.?`, sayBare),
-			on(Abbreviation, `((?:\pL\.){2,6})|\pL{1,7}\.(?:[ \x{a0}\x{202f}]?-?\pL{1,4}(?:-\pL)?\.){0,3}`, sayLongForm),
+			on(Abbreviation, `((?:\pL\.){2,6})|\pL{1,12}\.(?:[ \x{a0}\x{202f}]?-?\pL{1,4}(?:-\pL)?\.){0,3}`, sayLongForm),
 		}, symbolRules())
 }
 
@@ -59,18 +58,20 @@ func (l *locale) tabledAmountRules() []rule {
 	names := slices.DeleteFunc(slices.Collect(maps.Keys(t.scales)), isLetter)
 	suffix, numeral := l.suffixPattern(), t.numeral()
 	price, of := `(`+alternatives(first)+`)\s?(\.\d+|`+numeral+`)(?:,[-–—])?`, `\s?(`+unit+`)`
-	stroke, sign := `(?:(\d{1,3})\s)?(\d{1,4})/(\d{1,4})`+suffix, `(?:(\d{1,4})\s?)?([½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])()`
+	stroke, sign := `(?:(\d{1,3})[\s-])?(\d{1,4})/(\d{1,4})`+suffix, `(?:(\d{1,4})\s?)?([½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])()`
 	return []rule{
+		on(Number, `([A-Z]{2})(\d{2}(?:[ \x{a0}]?\d{4}){3,7}(?:[ \x{a0}]?\d{1,4})?)`, // an IBAN
+			sayTemplate("$1 {2 digits}")),
 		on(Phone, `(?:\+\d{1,3}|\(\d{1,4}\)|\d{2,5}|8)(?:[ ./\x{a0}\x{202f}-]{1,2}\(?\d{1,9}\)?\d{0,4}){1,6}|\d{9,11}`,
 			sayTabledPhone),
-		on(Money, price+`\s?(`+scale+`)`, sayTabledMoney), on(Money, price+`()`, sayTabledMoney),
+		on(Money, price+`[\s-]?(`+scale+`)`, sayTabledMoney), on(Money, price+`()`, sayTabledMoney),
 		on(Money, `()(`+numeral+`)(?:,[-–—])?(?:\s?(`+scale+`))?[\s\x{a0}\x{202f}]?(`+coin+`)`, sayTabledMoney),
 		unlessAfter(oneOf("/"), on(Fraction, stroke+of, sayTabledFraction)), on(Fraction, sign+of, sayTabledFraction),
 		unlessAfter(oneOf("/"), on(Fraction, stroke+`()`, sayTabledFraction)), on(Fraction, sign+`()`, sayTabledFraction),
 		on(Range, `[-–—]\s?| [-–—]\s`, sayDash),
-		on(Number, `(`+numeral+`)\s?[xх×]\s?`, sayTabledTimes),
-		on(Unit, `(`+numeral+`)[ \x{a0}\x{202f}-]?(?:(`+cmp.Or(alternatives(names), noText)+`)\s?)?(`+unit+`)`,
-			sayTabledUnit),
+		on(Number, `(`+numeral+`)?\s?[xх×]\s?`, sayTabledTimes),
+		unlessAfter(isDigit, on(Unit, `(\.\d+|`+numeral+`)[ \x{a0}\x{202f}-]?(?:(`+
+			cmp.Or(alternatives(names), noText)+`)\s?)?(`+unit+`)`, sayTabledUnit)),
 		on(Number, `(`+numeral+`)\s?(`+scale+`)`, sayScaled),
 		on(Unit, cmp.Or(t.words["units alone"], `km|kg|min|m[²³]?|qm|h|l|g|t|s|kWh`), sayUnitAlone),
 	}
@@ -107,23 +108,25 @@ func sayTabledNumber(c *context) (string, bool) {
 	if strings.HasPrefix(c.after, "@") {
 		return "", false
 	}
-	if c.locale.tables.declines() {
+	switch l := c.locale; {
+	case len(written) == 3 && c.isAfter("dial"):
+		return l.digits(written), true
+	case l.tables.declines():
 		return sayDeclined(c)
-	}
-	if c.locale.inHundreds(written) && c.countsHundreds() {
-		return c.locale.yearNumber(written), true
+	case l.inHundreds(written) && c.countsHundreds():
+		return l.yearNumber(written), true
 	}
 	return c.amount(written, c.counted(written)), true
 }
 
-// countsHundreds reports whether a number of four digits is said in hundreds here, which is for years alone in German:
-// "1987 wurde", "im Jahr 1987".
+// countsHundreds reports whether a number of four digits is read in hundreds here. In German, only years are: "1987
+// wurde", "im Jahr 1987".
 func (c *context) countsHundreds() bool {
 	t, before := c.locale.tables, strings.ToLower(c.before())
 	return !t.hasCapitals() || !startsUpper(c.next()) || t.sets["before year"][before] || t.monthOf[before] > 0
 }
 
-// sayOver says the stroke of "24 h/24".
+// sayOver reads the stroke of "24 h/24".
 func sayOver(c *context) (string, bool) {
 	n := len(c.spans)
 	follows := n > 0 && c.plain == c.at && (c.spans[n-1].Kind == Time || c.spans[n-1].Kind == Unit) &&
@@ -131,12 +134,7 @@ func sayOver(c *context) (string, bool) {
 	return " " + c.locale.tables.words["over"] + " ", follows && isDigit(firstOf(c.after))
 }
 
-// sayTabledDecade says "'90" without its apostrophe.
-func sayTabledDecade(c *context) (string, bool) {
-	return c.locale.integer(c.groups[1]), !isWord(c.previous())
-}
-
-// sayTabledOrdinal says an ordinal number by its suffix. A degree sign is one before a noun or in a date alone.
+// sayTabledOrdinal reads an ordinal number by its suffix. A degree sign is one before a noun or in a date only.
 func sayTabledOrdinal(c *context) (string, bool) {
 	t := c.locale.tables
 	whole, _, mark := t.amountOf(c.groups[1])
@@ -184,7 +182,7 @@ func sayTabledPhone(c *context) (string, bool) {
 	return sayPhone(c)
 }
 
-// phoneOfNumbers says the groups of a telephone number as numbers of up to three digits.
+// phoneOfNumbers spells the groups of a telephone number as numbers of up to three digits.
 func (l *locale) phoneOfNumbers(written string) string {
 	var groups []string
 	for _, group := range strings.FieldsFunc(written, func(r rune) bool { return !isDigit(r) }) {
@@ -217,7 +215,7 @@ func sayTabledMoney(c *context) (string, bool) {
 	return c.sum(c.groups[2], m) + c.stop(symbol, c.after), true
 }
 
-// scaled says an amount of millions or the like of something, which may be "".
+// scaled spells an amount of millions or the like of a noun, which may be "".
 func (c *context) scaled(written, scale, noun string) string {
 	t := c.locale.tables
 	m := t.scales[scale]
@@ -234,7 +232,7 @@ func (c *context) scaled(written, scale, noun string) string {
 	}
 }
 
-// sayScaled says an abbreviated million or the like.
+// sayScaled reads an abbreviated million or the like.
 func sayScaled(c *context) (string, bool) {
 	if len(c.groups[2]) == 1 || !c.locale.tables.sets["scale"][c.groups[2]] {
 		return "", false
@@ -243,7 +241,7 @@ func sayScaled(c *context) (string, bool) {
 	return c.scaled(c.groups[1], c.groups[2], "") + c.stop(c.groups[2], c.after), true
 }
 
-// sum says money with its hundredths.
+// sum spells an amount of money with its hundredths.
 func (c *context) sum(written string, m measure) string {
 	t := c.locale.tables
 	whole, cents, _ := t.amountOf(written)
@@ -269,8 +267,8 @@ func (c *context) sum(written string, m measure) string {
 
 func sayTabledUnit(c *context) (string, bool) {
 	symbol := c.groups[3]
-	if strings.ContainsRune("'’", firstOf(c.after)) || c.beginsNumbered() || c.beginsShort(symbol) ||
-		c.isInitial(c.groups[1], symbol) {
+	if strings.ContainsRune("'’", firstOf(c.after)) || c.beginsShort(symbol) || c.isInitial(c.groups[1], symbol) ||
+		c.locale.tables.declines() && notUnit.MatchString(c.after) {
 		return "", false
 	}
 	c.dropStop(symbol)
@@ -298,27 +296,36 @@ func (c *context) beginsShort(symbol string) bool {
 func (c *context) dropStop(symbol string) {
 	tail, ok := strings.CutPrefix(c.after, ".")
 	next := strings.TrimLeft(tail[:min(len(tail), 4)], " \u00a0")
-	goesOn := next != "" && (startsLower(next) || strings.ContainsRune(",;:)", firstOf(next)))
+	goesOn := next != "" && (startsLower(next) || strings.ContainsRune(",;:)0123456789", firstOf(next)))
 	if ok && goesOn && unicode.IsLetter(lastOf(symbol)) {
 		c.size++
 		c.after = tail
 	}
 }
 
-// sayTabledTimes says "3 x 4" and "3x".
+// sizes matches the other numbers of a size, up to its unit.
+var sizes = regexp.MustCompile(`^[\d.,]+(?:\s?[xх×]\s?[\d.,]+)*`)
+
+// sayTabledTimes reads the sign of "3 x 4" and "3x", or of a size: "3 x 4 cm", "3 cm x 4 cm".
 func sayTabledTimes(c *context) (string, bool) {
-	t := c.locale.tables
-	if isDigit(firstOf(c.after)) {
-		return c.amount(c.groups[1], 0) + " " + c.locale.names["symbol"]["×"] + " ", true
+	t, sign := c.locale.tables, c.locale.names["symbol"]["×"]
+	others := sizes.FindString(c.after[:min(len(c.after), 40)])
+	if others != "" && c.locale.unitFollows(c.after[len(others):]) {
+		sign = cmp.Or(t.words["by"], sign)
 	}
-	c.size = len(strings.TrimRight(c.groups[0], " \n\t"))
-	if t.words["fold"] == "" {
+	switch {
+	case c.groups[1] == "":
+		return " " + sign + " ", others != "" && c.kindBefore() == Unit
+	case isDigit(firstOf(strings.TrimLeft(c.after, "R$€£¥ "))):
+		return c.amount(c.groups[1], 0) + " " + sign + " ", true
+	case t.words["fold"] == "", strings.ContainsRune("+−=^<>", firstOf(strings.TrimLeft(c.after, " "))): // "2x + 1"
 		return "", false
 	}
+	c.size = len(strings.TrimRight(c.groups[0], " \n\t"))
 	return c.amount(c.groups[1], t.words["fold gender"][0]) + t.words["fold"], !strings.Contains(c.groups[0][:c.size], " ")
 }
 
-// sayTabledFraction says a fraction, which may follow a whole number or stand before a unit.
+// sayTabledFraction reads a fraction, which may follow a whole number or precede a unit.
 func sayTabledFraction(c *context) (string, bool) {
 	l := c.locale
 	whole, top, bottom, ok := c.fraction()
@@ -333,7 +340,8 @@ func sayTabledFraction(c *context) (string, bool) {
 	case top == "1" && bottom == "2":
 		return c.half(whole), true
 	case !known || top[0] == '0':
-		return l.integer(top) + " " + l.tables.words["over"] + " " + l.integer(bottom), whole == ""
+		unit := strings.TrimRight(" "+l.units[c.groups[4]].many, " ")
+		return l.integer(top) + " " + l.tables.words["over"] + " " + l.integer(bottom) + unit, whole == ""
 	}
 	spoken := c.count(top, 'm') + " " + parts[1]
 	if top == "1" {
@@ -355,7 +363,7 @@ func sayTabledFraction(c *context) (string, bool) {
 	return spoken, true
 }
 
-// half says a half, alone or after a whole number, in the gender of its noun.
+// half spells a half, alone or after a whole number, in the gender of its noun.
 func (c *context) half(whole string) string {
 	t := c.locale.tables
 	unit, hasUnit := c.locale.units[c.groups[4]]
@@ -391,7 +399,7 @@ func (c *context) half(whole string) string {
 	return cmp.Or(t.words[fmt.Sprint(form, c.caseBefore())], t.words[form], t.words["half m"]) + name
 }
 
-// beforeFraction says a whole number before a fraction, in which masculine numbers keep their full form.
+// beforeFraction spells a whole number before a fraction, in which masculine numbers keep their full form.
 func (c *context) beforeFraction(whole string, gender byte) string {
 	if gender != 'f' {
 		gender = 0
@@ -399,7 +407,7 @@ func (c *context) beforeFraction(whole string, gender byte) string {
 	return c.count(whole, gender)
 }
 
-// sayBare says an abbreviation that needs no full stop.
+// sayBare reads an abbreviation that may lack its full stop.
 func sayBare(c *context) (string, bool) {
 	written := strings.TrimSuffix(c.groups[0], ".")
 	long, ok := c.longForm(written, c.after)
@@ -409,15 +417,18 @@ func sayBare(c *context) (string, bool) {
 	return long, true
 }
 
-// sayTabledRoman says a Roman numeral as an ordinal number where it has a suffix or counts a noun after it, and by the
-// word before it, a part, a century or a name, else.
+// sayTabledRoman reads a Roman numeral as an ordinal number if it has a suffix or a numbered noun follows. Otherwise it
+// depends on the word before it, which has to be a part, a century or a name.
 func sayTabledRoman(c *context) (string, bool) {
 	t := c.locale.tables
 	numeral, suffix := c.groups[1], c.groups[2]
 	n, before, next := roman(numeral), strings.ToLower(c.title()), c.next()
 	gender := t.genderOf(strings.ToLower(next))
 	switch {
-	case n == 0 || numeral == "L" || numeral == "C" || strings.ContainsRune("'’", firstOf(c.after)) ||
+	case t.isEnglish() && len(numeral) == 1 && strings.HasPrefix(c.after, ". ") && startsUpper(c.after[2:]) &&
+		!t.sets["starter"][firstWord(c.after[2:])]: // an initial
+		return "", false
+	case n == 0 || numeral == "L" || numeral == "C" || strings.ContainsRune("'’", firstOf(c.after)) && !t.isEnglish() ||
 		isWord(c.previous()) || t.isEnglish() && suffix != "" && (len(numeral) == 1 || startsUpper(suffix)): // "Ind"
 		return "", false
 	case suffix != "":
@@ -428,17 +439,16 @@ func sayTabledRoman(c *context) (string, bool) {
 		return c.locale.spell(c.locale.counting, n), true
 	case t.sets["century"][before]:
 		return c.ordinalUpTo(t.words["last century"], n, 'm'), true
-	case t.isEnglish() && numeral == "I" && startsLower(next):
+	case t.isEnglish() && numeral == "I" && startsLower(next) && !t.sets["reigned"][next]:
 		return "", false
-	case t.sets["name"][before] && startsUpper(c.before()):
-		return c.ordinalUpTo(t.words["last name"], n, 'm') + c.stop(c.groups[0], c.after), true
-	case t.sets["queen"][before] && startsUpper(c.before()):
-		return c.ordinalUpTo(t.words["last name"], n, 'f') + c.stop(c.groups[0], c.after), true
+	case (t.sets["name"][before] || t.sets["queen"][before]) && startsUpper(c.before()):
+		gender = map[bool]byte{true: 'f', false: 'm'}[t.sets["queen"][before]]
+		return c.ordinalUpTo(t.words["last name"], n, gender) + c.stop(c.groups[0], c.after), true
 	}
 	return "", false
 }
 
-// ordinalUpTo says an ordinal number up to a last one, and larger ones as cardinal numbers.
+// ordinalUpTo spells an ordinal number up to a last one, and a larger number as a cardinal one.
 func (c *context) ordinalUpTo(last string, n int64, gender byte) string {
 	if article := c.locale.tables.words["before name"]; article != "" {
 		spoken := c.locale.ordinal(n)

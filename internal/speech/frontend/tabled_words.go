@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// sayUnitAlone says the unit that an amount is for: "3 € pro kg", "3 €/kg".
+// sayUnitAlone reads the unit after "per" or a stroke: "3 € pro kg", "3 €/kg".
 func sayUnitAlone(c *context) (string, bool) {
 	n := len(c.spans)
 	word := c.locale.tables.words["per"]
@@ -20,13 +20,15 @@ func sayUnitAlone(c *context) (string, bool) {
 // placeholder matches a placeholder of a template.
 var placeholder = regexp.MustCompile(`\$\d|\{\d(?: [^}]+)?\}`)
 
-// sayTemplate says a text in which "$1" is the first group as written, "{1}" its number, and "{1 kg}" that number of a
-// unit.
+// sayTemplate returns a text in which "$1" is the first group as written, "{1}" its number, "{1 kg}" that number of a
+// unit, and "{1 digits}" its digits.
 func sayTemplate(template string) func(*context) (string, bool) {
 	return func(c *context) (string, bool) {
 		spoken := placeholder.ReplaceAllStringFunc(template, func(part string) string {
 			written := c.groups[part[1]-'0']
 			switch _, unit, isUnit := strings.Cut(strings.TrimSuffix(part, "}"), " "); {
+			case unit == "digits":
+				return c.locale.digits(written)
 			case isUnit:
 				return c.quantity(written, c.locale.units[unit])
 			case part[0] == '{':
@@ -38,7 +40,7 @@ func sayTemplate(template string) func(*context) (string, bool) {
 	}
 }
 
-// sayDash says a dash between two amounts as "bis". In numbers with more dashes than one, they are silent.
+// sayDash reads a dash between two amounts as "to". The dashes of a number with several are silent.
 func sayDash(c *context) (string, bool) {
 	if c.locale.tables.declines() { // which say both amounts together
 		return "", false
@@ -47,25 +49,30 @@ func sayDash(c *context) (string, bool) {
 	if isSpan(from, to, sets["weekday"]) || isSpan(from, to, sets["month"]) {
 		return " " + c.locale.tables.words["to"] + " ", true
 	}
-	previous, isAmount := c.previous(), c.isAmountBefore()
+	previous, isAmount := c.previous(), slices.Contains([]Kind{Time, Date, Money}, c.kindBefore())
 	endsSentence := previous == '.' && c.groups[0][0] == ' ' && c.kindBefore() != Time
-	if !isDigit(firstOf(strings.TrimLeft(c.after, "$£€'’"))) || endsSentence ||
+	begins := isDigit(firstOf(strings.TrimLeft(c.after, "$£€'’"))) || c.kindBefore() == Date && startsUpper(to) &&
+		c.locale.tables.monthOf[strings.ToLower(to)] > 0
+	if !begins || endsSentence ||
 		!isDigit(previous) && !strings.ContainsRune(".%€", previous) && !isAmount {
 		return "", false
 	}
 	head := c.text[max(0, c.at-20):c.at]
 	token := head[strings.LastIndexByte(head, ' ')+1:] + chunkOf(c.text[c.at:][:min(len(c.text)-c.at, 20)])
 	isName := unicode.IsLetter(firstOf(strings.TrimLeft(token, `"'“([{`))) && !isAmount // "CC0-1"
-	if strings.Count(token, "-") > 1 || isName || c.isScore() {
+	if strings.Count(token, "-") > 1 || isName || c.isScore() || isSerial(from, c.groups[0], to) {
 		return " ", true
 	}
 	return " " + c.locale.tables.words["to"] + " ", true
 }
 
+// joins is a pattern of the words of several languages between the two ends of a span.
+const joins = `(?:to|and|bis|und|au|à|et|al|a|y|e|t/m|en|do|i|по|и)`
+
 // spanBefore and spanAfter match the other end of a span.
 var (
-	spanBefore = regexp.MustCompile(`(\pL+)\.?\s?[-–—&/]\s?$`)
-	spanAfter  = regexp.MustCompile(`^\s?[-–—&/]\s?(\pL+)`)
+	spanBefore = regexp.MustCompile(`(\pL+)\.?(?:\s?[-–—&/]\s?|\s` + joins + `\s)$`)
+	spanAfter  = regexp.MustCompile(`^\.?(?:\s?[-–—&/]\s?|\s` + joins + `\s)(\pL+)`)
 )
 
 // isInSpan reports whether the match begins or ends a span of days of the week or of months.
@@ -76,14 +83,17 @@ func (c *context) isInSpan(after string, names map[string]bool) bool {
 	return from != nil && isSpan(from[1], name, names) || to != nil && isSpan(name, to[1], names)
 }
 
-func isSpan(from, to string, names map[string]bool) bool {
-	return names[strings.ToLower(from)] && names[strings.ToLower(to)] && startsUpper(from) == startsUpper(to)
+// isSerial reports whether a hyphen is within the number of a document or the like: "2024-0815", "00-949".
+func isSerial(from, hyphen, to string) bool {
+	isPadded := func(digits string) bool { return len(digits) > 1 && digits[0] == '0' }
+	isShortened := len(to) == 2 && len(from) == 4 && to > from[2:] // "1914-18"
+	falls := len(from) == 4 && plausibleYear(from) && number(to) < number(from) && !isShortened
+	return hyphen == "-" && number(to) >= 0 && min(len(from), len(to)) > 1 && max(len(from), len(to)) > 2 &&
+		(isPadded(from) || isPadded(to) || falls)
 }
 
-// isAmountBefore reports whether the position follows a time, a date or an amount of money.
-func (c *context) isAmountBefore() bool {
-	kind := c.kindBefore()
-	return kind == Time || kind == Date || kind == Money
+func isSpan(from, to string, names map[string]bool) bool {
+	return names[strings.ToLower(from)] && names[strings.ToLower(to)] && startsUpper(from) == startsUpper(to)
 }
 
 // score matches the digits on both sides of a dash.
@@ -103,11 +113,12 @@ func (c *context) isScore() bool {
 	return goals != nil && (number(goals[1]) >= number(goals[2]) || slices.ContainsFunc(around, isScoreWord))
 }
 
-// sayPer says the stroke between an amount and its unit, which is not a path.
+// sayPer reads the stroke between an amount and its unit, which is no path.
 func sayPer(c *context) (string, bool) {
 	words, next := c.locale.tables.words, c.next()
 	isName := len(next) == 1 && startsUpper(next) || strings.ContainsFunc(next, isDigit) // "12/A"
-	isPer := c.isPer() && unicode.IsLetter(firstOf(c.after)) && !isName
+	isPer := slices.Contains([]Kind{Money, Unit, Number, Range}, c.kindBefore()) && !isName &&
+		unicode.IsLetter(firstOf(c.after))
 	long := words["per "+next]
 	if isPer && long != "" {
 		c.size += len(next)
@@ -124,7 +135,7 @@ func capital(word string) string {
 	return string(unicode.ToUpper(r)) + word[size:]
 }
 
-// sayLongForm says the longest abbreviation at the position: "z. B." may be followed by "u. a.".
+// sayLongForm reads the longest abbreviation at the position: "z. B." may be followed by "u. a.".
 func sayLongForm(c *context) (string, bool) {
 	for written := c.groups[0]; ; {
 		key := strings.Map(func(r rune) rune {
@@ -209,14 +220,18 @@ func (c *context) holds(condition rune, after string) bool {
 	case 'X':
 		return isDigit(firstOf(next)) || roman(firstWord(next)) > 0
 	case 'N':
-		and, tail, _ := strings.Cut(next, " ") // "M. et Mme", "Pça. da Sé"
-		joins := and == c.locale.tables.words["and"] || c.locale.tables.sets["particle"][and]
-		return unicode.IsUpper(firstOf(next)) || joins && startsUpper(tail)
+		t, word := c.locale.tables, firstWord(next)
+		for ; word != "" && (word == t.words["and"] || t.sets["particle"][word]); word = firstWord(next) {
+			next = strings.TrimLeft(next[len(word):], " '’") // "M. et Mme", "av. de l'Opéra"
+		}
+		return startsUpper(next)
 	case 'Y':
 		return len(firstWord(next)) == 4 && plausibleYear(firstWord(next))
 	case 'R':
 		name := strings.ToLower(firstWord(next))
 		return c.locale.tables.sets["name"][name] || c.locale.tables.sets["queen"][name]
+	case 'l':
+		return startsLower(next)
 	case '#':
 		return isDigit(firstOf(c.before()))
 	case 'U':

@@ -19,7 +19,7 @@ func TestNoLineCostsMuch(t *testing.T) {
 			text := strings.ToValidUTF8(line[:len(line)/4], "")
 			bytes, states := frontend.Work(text, language)
 			require.LessOrEqual(t, bytes, 60*len(text), "%s in %s", name, language)
-			require.Less(t, states, 1000, "%s in %s", name, language)
+			require.Less(t, states, 1500, "%s in %s", name, language)
 			twice, _ := frontend.Work(text+text, language)
 			require.LessOrEqual(t, twice, 2*bytes+bytes/4, "%s in %s", name, language)
 		}
@@ -37,7 +37,7 @@ func TestNoLineCostsMoreThanProse(t *testing.T) {
 	}
 }
 
-// A list of numbers is read by rules at first, and what is more than a number always is.
+// The beginning of a list of numbers is read by rules, and so is everything in it that is not only digits.
 func TestTheRestOfALongListIsLeft(t *testing.T) {
 	text := strings.Repeat("7 ", 100) + "$5 8 9 kg 10 apples"
 	spoken := frontend.Spoken(frontend.Spans(text, "en-us"))
@@ -45,7 +45,7 @@ func TestTheRestOfALongListIsLeft(t *testing.T) {
 	require.True(t, strings.HasSuffix(spoken, " 7 7 seven five dollars 8 nine kilograms ten apples"), spoken)
 }
 
-// The filter is only there to be quick: what it leaves out does not match.
+// The filter only saves time: a rule that it omits does not match.
 func TestTheFilterMissesNoRule(t *testing.T) {
 	for _, name := range []string{"spoken.tsv", "german.tsv"} {
 		for _, p := range readPairs(t, name) {

@@ -31,7 +31,7 @@ func (r *reader) readSign() bool {
 	return sign != ""
 }
 
-// readAmount reads a number whose unit is written before it.
+// readAmount reads a number after its unit.
 func (r *reader) readAmount(unit string) bool {
 	n, size := parseNumber(r.text[r.at+1:])
 	end := r.at + 1 + size
@@ -68,7 +68,7 @@ func (r *reader) readCounted() bool {
 	return true
 }
 
-// counterAt returns the longest counter of the list at a position, or else that of the dictionary, and its end.
+// counterAt returns the longest counter of the list at a position, or else the counter of the dictionary, and its end.
 func (r *reader) counterAt(at int) (c counter, end int, found bool) {
 	all := counters()
 	if i, is := slices.BinarySearch(r.starts, at); is && i < len(r.morphemes) && r.morphemes[i].Class == Counter {
@@ -191,7 +191,12 @@ func (r *reader) readSeparated() bool {
 	case isDay(parts[0], parts[1]) && (parts[1] > 12 || r.weekdayAt(r.at+size) != ""):
 		return r.addCounted(parts, "月", "日")
 	}
-	r.addNumber(r.at+size, spell(parts[1]).String()+"ブンノ"+spell(parts[0]).String())
+	top, bottom := spell(parts[0]).String(), spell(parts[1]).String()
+	if parts[0] > parts[1] { // of a blood pressure
+		r.addNumber(r.at+size, top+" "+bottom)
+	} else {
+		r.addNumber(r.at+size, bottom+"ブンノ"+top)
+	}
 	return true
 }
 
@@ -225,6 +230,7 @@ func (r *reader) addCounted(values []int64, units ...string) bool {
 		case units[i] == "分" && value == 0:
 			r.out[len(r.out)-1].Original += string(r.written[r.at:end])
 			r.at = end
+			r.readRange()
 			return true
 		case spoken == "イチニチ":
 			spoken = "ツイタチ"

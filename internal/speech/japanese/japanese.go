@@ -62,7 +62,7 @@ type reader struct {
 	last      Class // of the last morpheme
 }
 
-// split has the text analysed. It reports whether the morphemes are those of the text.
+// split analyses the text, and reports whether the morphemes add up to it.
 func (r *reader) split(analyse func(string) []Morpheme) bool {
 	r.text = narrow(r.written)
 	for _, m := range analyse(string(r.text)) {

@@ -101,7 +101,7 @@ func TestWhatCannotBeAnalysedIsLeftAsItIs(t *testing.T) {
 	}
 }
 
-// anything is an analyser whose morphemes are of any class.
+// anything is an analyser that returns morphemes of all classes.
 func anything(text string) []japanese.Morpheme {
 	all := letters(text)
 	for i, m := range all {
@@ -114,7 +114,7 @@ func anything(text string) []japanese.Morpheme {
 	return all
 }
 
-// Whatever is written and found in it, the originals are the text, and what is spoken can be.
+// For any text and analysis, the originals are the text, and the spoken form is speakable.
 func FuzzRead(f *testing.F) {
 	for _, text := range []string{"3月1日（月）", "1,234.5.6万円", "090-1234-5678", "10:00:05", "2026/11/25", "1/2", "3〜5人",
 		"-5度", "¥500", "二三日", "一億〇千百十万", "９分の１目間分", "00-0-", "1:00目", "千万億兆京", "1/1（日）"} {

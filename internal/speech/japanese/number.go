@@ -42,7 +42,7 @@ type myriad struct {
 	sign  rune
 	value int64
 	name  string
-	kind  string // of counters, as which it changes what is before it
+	kind  string // of counters, which change the end of the number before them in the same way
 }
 
 func myriads() []myriad {
@@ -129,7 +129,7 @@ func digitsIn(text []rune) int {
 	return n
 }
 
-// decimalsIn returns what follows the points of a decimal fraction or a version.
+// decimalsIn returns the digits after each point of a decimal fraction or a version.
 func decimalsIn(text []rune) (parts []string) {
 	for len(text) > 1 && strings.ContainsRune(".．", text[0]) {
 		n := digitsIn(text[1:])
@@ -142,7 +142,7 @@ func decimalsIn(text []rune) (parts []string) {
 	return parts
 }
 
-// fraction returns a decimal fraction whose integer is size long: レイテンゴ, イッテンニ, イッテンニーテンサン.
+// fraction returns a decimal fraction with an integer of size characters: レイテンゴ, イッテンニ, イッテンニーテンサン.
 func fraction(digits string, decimals []string, size int) (number, int) {
 	value, _ := strconv.ParseInt(digits, 10, 64)
 	n := spell(value)

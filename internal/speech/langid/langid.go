@@ -80,9 +80,9 @@ func Codes() []string {
 	return codes
 }
 
-// Detect returns the language of a text by its words in a script, by ISO 639-1: in doubt the language of most texts in
-// the script, and nothing where all of them are in one. Words that were there before are passed over, and what follows
-// the first 300 letters. The same text has the same answer always.
+// Detect returns the language of a text by its words in a script, by ISO 639-1. In doubt it returns the language of
+// most texts in the script, and "" for a script without languages to tell apart. It counts each word once, up to 300
+// letters in all. The same text always has the same result.
 func Detect(text string, script *unicode.RangeTable) string {
 	scores, told := start(script)
 	left := sample
@@ -160,7 +160,7 @@ func count(scores *[len(languages)]int, letters []rune, told uint64) {
 	}
 }
 
-// head returns the beginning of a text in which the sample mostly is, so that the rest of a long one costs nothing.
+// head returns the beginning of a text, which mostly contains the sample, so that the rest of a long text is free.
 func head(text string) string {
 	left := runes
 	for i := range text {

@@ -11,7 +11,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/frontend"
 )
 
-// form is a way to write an amount, and how it is said in Chinese letters. In what is said, $1 is the first group as a
+// form is a written form of an amount, and its spoken form in Chinese letters, in which $1 is the first group as a
 // number, #1 digit by digit, and @1 as it is written.
 type form struct {
 	kind    frontend.Kind
@@ -31,6 +31,10 @@ const (
 var forms = []form{
 	on(frontend.Date, `(\d{4})[-/.]0?([1-9]|1[0-2])[-/.]0?([1-9]|[12]\d|3[01])`, "#1年$2月$3日"),
 	on(frontend.Range, `(\d{4})[-–—~～至到](\d{4})年`, "#1到#2"),
+	on(frontend.Range, `(\d{4})[-–—~～至到](\d{4})(赛季|学年|财年)`, "#1到#2@3"),
+	on(frontend.Number, `(\d{3,4})(室|次列车|次航班)`, "#1@2"),
+	on(frontend.Range, `(\d{2,3})/(\d{2,3})\s?mmHg`, "$1，$2毫米汞柱"),
+	on(frontend.Number, `(\d{1,4})[xX](\d{1,4})`, "$1乘$2"),
 	on(frontend.Date, `(\d{4})年`, "#1"),
 	on(frontend.Phone, `\+(\d{1,3})[ -](\d{2,4}[ -]?\d{3,4}[ -]?\d{4})`, "加#1，#2"),
 	on(frontend.Phone, `(1[3-9]\d{9}|1[3-9]\d[ -]\d{4}[ -]\d{4}|0\d{2,3}-\d{7,8}|[48]00-(?:\d{3}-\d{4}|\d{4}-\d{3}))`,
@@ -38,7 +42,8 @@ var forms = []form{
 	{frontend.Time, regexp.MustCompile(`^([01]?\d|2[0-4]):([0-5]\d)(?:` + until + `([01]?\d|2[0-4]):([0-5]\d))?`), "",
 		"比分|比例|比|:"},
 	on(frontend.Range, `(\d+)[:：](\d+)`, "$1比$2"),
-	on(frontend.Fraction, `(\d{1,3})/(\d{1,3})`, "$2分之$1"),
+	{frontend.Fraction, regexp.MustCompile(`^(\d{1,3})/(\d{1,3})`), "$2分之$1", "血压|血压："},
+	on(frontend.Range, `(\d{2,3})/(\d{2,3})`, "$1，$2"),
 	on(frontend.Money, `[¥￥]\s?`+amount+scale, "$1@2元"),
 	on(frontend.Money, `(?:US)?\$\s?`+amount+scale, "$1@2美元"),
 	on(frontend.Money, `€\s?`+amount+scale, "$1@2欧元"),
@@ -52,8 +57,10 @@ var forms = []form{
 	on(frontend.Number, amount+`\s?[-−]\s?`+amount+`\s?([=＝])`, "$1减$2@3"),
 	on(frontend.Range, amount+unit+`?`+until+amount+unit, "$1@2到$3@4"),
 	on(frontend.Range, amount+until+amount, "$1到$2"),
+	on(frontend.Range, `-(\d{1,2})([日号])`, "到$1@2"),
 	on(frontend.Number, `[-−]`+amount, "负$1"),
 	on(frontend.Version, `[vV](\d+)\.(\d+)(?:\.(\d+))?`, "$1点$2点$3"),
+	on(frontend.Version, `(\d+)\.(\d+)\.(\d+)\.(\d+)`, "$1点$2点$3点$4"),
 	on(frontend.Version, `(\d+)\.(\d+)\.(\d+)`, "$1点$2点$3"),
 	on(frontend.Unit, amount+unit, "$1@2"),
 	on(frontend.Number, amount, "$1"),
@@ -68,14 +75,14 @@ func on(kind frontend.Kind, pattern, said string) form {
 	return form{kind: kind, pattern: regexp.MustCompile("^(?:" + pattern + ")"), said: said}
 }
 
-// names are how units and symbols are said.
+// names has the spoken forms of units and symbols.
 var names = map[string]string{
 	"km²": "平方公里", "km/h": "公里每小时", "m²": "平方米", "m³": "立方米", "km": "公里", "kg": "公斤", "cm": "厘米", "mm": "毫米",
 	"mg": "毫克", "ml": "毫升", "mL": "毫升", "℃": "摄氏度", "°C": "摄氏度", "°": "度", "m": "米", "g": "克", "L": "升", "l": "升",
 	"+": "加", "＋": "加", "×": "乘", "÷": "除以", "=": "等于", "＝": "等于",
 }
 
-// Amount is a number or what goes with one, in a text.
+// Amount is a number, a date, a time, a unit or a sign in a text.
 type Amount struct {
 	Size     int // in bytes
 	Kind     frontend.Kind
@@ -155,7 +162,7 @@ func endsWith(text, ends string) bool {
 	})
 }
 
-// dialled are words after which a number is said digit by digit.
+// dialled has the words after which a number is read digit by digit.
 const dialled = "拨打|电话|热线|手机|号码|电话：|手机：|热线：|电话:|手机:|邮编|邮编：|密码|密码："
 
 // say returns the amount in Chinese letters.
@@ -179,7 +186,7 @@ func (m match) say() string {
 
 var verb = regexp.MustCompile(`[$#@]\d`)
 
-// group says a group by its verb.
+// group returns the spoken form of a group by its verb.
 func (m match) group(verb byte, written string) string {
 	switch {
 	case verb == '@':
@@ -205,7 +212,7 @@ func (m match) isCount() bool {
 	return follows && !strings.HasSuffix(m.before, "第")
 }
 
-// syllables returns the amount in Pinyin. What follows may change the tone of its last syllable.
+// syllables returns the amount in Pinyin. The text after it may change the tone of its last syllable.
 func (m match) syllables() string {
 	said, next := m.say(), firstOf(m.after)
 	if strings.HasSuffix(said, "一") && said != "一" {
@@ -240,7 +247,7 @@ func clock(hour, minute string) string {
 	}
 }
 
-// digits says digits one by one. In the numbers of telephones, one is 幺.
+// digits returns the names of digits. In telephone numbers, one is 幺.
 func digits(written string, isDialled bool) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -253,10 +260,10 @@ func digits(written string, isDialled bool) string {
 	}, written)
 }
 
-// maxDigits is the number of digits of a number that is not said digit by digit.
+// maxDigits is the maximum number of digits of a number that is not read digit by digit.
 const maxDigits = 16
 
-// number says a number that may have separators of thousands and decimals.
+// number spells a number, which may have separators of thousands and decimals.
 func number(written string) string {
 	whole, decimals, hasDecimals := strings.Cut(strings.ReplaceAll(written, ",", ""), ".")
 	said := digits(whole, false)
@@ -272,7 +279,7 @@ func number(written string) string {
 	return said
 }
 
-// cardinal says a number by its powers of ten, with a zero where powers are left out.
+// cardinal spells a number by its powers of ten, with a zero for omitted powers.
 func cardinal(n int64) string {
 	for _, power := range []struct {
 		value int64

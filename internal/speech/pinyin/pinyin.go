@@ -81,8 +81,8 @@ func Spell(text []rune) []string {
 	return syllables
 }
 
-// spell reads Chinese letters with nothing between them. It finds the words from the end: best is how many letters at
-// most are not covered by a word, in what begins at each position, and step is the length of what is read first there.
+// spell reads a run of Chinese letters. It divides it into words from the end, so that the fewest letters are outside
+// words: best is their number in the rest from each position, and step is the length of its first word or letter.
 func (r readings) spell(text []rune, syllables []string) {
 	best, step := make([]int, len(text)+1), make([]int, len(text))
 	for at := len(text) - 1; at >= 0; at-- {
@@ -102,9 +102,9 @@ func (r readings) spell(text []rune, syllables []string) {
 	}
 }
 
-// changeTones applies what the neighbours of a syllable do to its tone (Chao, A Grammar of Spoken Chinese, 1.3.4): 不 is
-// in the second tone before a fourth, 一 in the second before a fourth and in the fourth before others, but not as a
-// numeral, and of two third tones the first becomes a second.
+// changeTones applies tone sandhi (Chao, A Grammar of Spoken Chinese, 1.3.4): 不 is in the second tone before a fourth,
+// 一 in the second before a fourth and in the fourth before others, but not as a numeral, and the first of two third
+// tones becomes a second.
 func changeTones(text []rune, syllables []string) {
 	for i := range text {
 		before, next := toneAt(syllables, i-1), toneAt(syllables, i+1)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// builder makes an element of its attributes, whose names are between spaces.
+// builder makes an element of its attributes. The names of these are separated by spaces.
 type builder struct {
 	attributes string
 	apply      func(p *parser, e *element, attributes map[string]string) error

@@ -57,7 +57,7 @@ type element struct {
 	at    int
 	run   Run // as which its text is spoken
 	ends  Boundary
-	whole bool // it contains nothing but text
+	whole bool // it contains only text
 	runs  int  // before it
 }
 
@@ -165,7 +165,7 @@ func (p *parser) place(name string) error {
 	return nil
 }
 
-// attributes returns an element's attributes by their names, those of XML's own with "xml:".
+// attributes returns an element's attributes by their names, which in the namespace of XML begin with "xml:".
 func (p *parser) attributes(t xml.StartElement, known string) (map[string]string, error) {
 	found := make(map[string]string, len(t.Attr))
 	for _, a := range t.Attr {
@@ -213,7 +213,7 @@ func (p *parser) last() *Run {
 	return nil
 }
 
-// bound ends what is before here.
+// bound ends the last run at a boundary.
 func (p *parser) bound(by Boundary) {
 	if last := p.last(); last != nil {
 		last.Ends = max(last.Ends, by)
@@ -249,7 +249,7 @@ func (r Run) continues(next Run) bool {
 	return r.Style == next.Style && r.element == next.element && !r.HasPause && r.Ends == NoBoundary
 }
 
-// pause adds a pause after what is before here.
+// pause adds a pause after the last run.
 func (p *parser) pause(length time.Duration) error {
 	if p.pauses += length; p.pauses > MaxPauses {
 		return p.fail("<break> makes the pauses longer than 60 seconds together")

@@ -58,8 +58,8 @@ func (d Document) Characters() (sum int) {
 // soundsFree is the number of sounds that a character of a text may have without being billed.
 const soundsFree = 2
 
-// Characters returns the number of characters to bill: those of the text or its alias, and the sounds of its phonemes
-// beyond two for each character.
+// Characters returns the number of characters to bill: the length of the alias if it is longer than the text, or else
+// the length of the text, with the sounds of its phonemes beyond two for each character.
 func (r Run) Characters() int {
 	n := utf8.RuneCountInString(r.Text)
 	return max(n, utf8.RuneCountInString(r.Alias), n+ipa.Sounds(r.IPA)-soundsFree*n)
@@ -70,8 +70,8 @@ func (d Document) HasPhonemes() bool {
 	return slices.ContainsFunc(d.Runs, func(r Run) bool { return r.IPA != "" })
 }
 
-// CheckPhonemes checks the phonemes of the document, which is in an engine language where it names none. check reports
-// what is wrong with phonemes: an *ipa.Error. Errors: *Error.
+// CheckPhonemes checks the phonemes of the document. language is the engine language of parts that name none. check
+// returns an *ipa.Error for wrong phonemes. Errors: *Error.
 func (d Document) CheckPhonemes(language string, check func(language, phonemes string) error) error {
 	for _, r := range d.Runs {
 		var wrong *ipa.Error
@@ -99,7 +99,7 @@ type Run struct {
 	Text   string
 	Alias  string // spoken in place of the text; "" for none
 	IPA    string // the phonemes of the text; "" for none
-	Class  Class  // what the text is; "" if that is to be found out
+	Class  Class  // of the text; "" to detect it
 	Format string // of a date: the order of "d", "m" and "y"; "" for the language's own
 	Style  Style
 
@@ -114,7 +114,7 @@ type Run struct {
 	phonemesStep int
 }
 
-// Class is what a text is said to be.
+// Class is the class of a text by the attribute interpret-as.
 type Class string
 
 // The classes of say-as.
@@ -142,8 +142,8 @@ const (
 
 // Style is how a text is delivered, relative to how it would be without markup.
 type Style struct {
-	Voice    string  // the name of a voice; "" for that of the request
-	Language string  // an engine language; "" for that of the request
+	Voice    string  // a voice's name; "" for the voice of the request
+	Language string  // an engine language; "" for the language of the request
 	Rate     float64 // a factor; 0.25 to 2
 	Pitch    float64 // semitones; -12 to 12
 	Volume   float64 // decibels; -12 to 12
@@ -152,7 +152,7 @@ type Style struct {
 
 func ownStyle() Style { return Style{Rate: 1, Range: 1} }
 
-// Error is what is wrong with a document, in words for its author.
+// Error describes a problem of a document to its author.
 type Error struct {
 	Line, Column int // from 1; columns are code points
 	Problem      string

@@ -21,7 +21,7 @@ func languages(code string) (string, bool) {
 	return engine, known
 }
 
-// testdata/documents.tsv has the cases: what they are, the document, and its runs or the error. In documents, \n is a
+// testdata/documents.tsv has the cases: a description, the document, and its runs or the error. In documents, \n is a
 // new line.
 func TestDocumentsAreParsed(t *testing.T) {
 	for _, fields := range documents(t) {
@@ -70,8 +70,8 @@ func documents(t testing.TB) (cases [][]string) {
 	return cases
 }
 
-// describe returns the runs of a document: their texts, what is said about them in brackets, and what follows in
-// braces.
+// describe returns the runs of a document: their texts, their properties in brackets, and the boundary or pause after
+// them in braces.
 func describe(d ssml.Document) string {
 	var out strings.Builder
 	for _, r := range d.Runs {
@@ -122,7 +122,7 @@ func TestOnlyTheElementSpeakBeginsADocument(t *testing.T) {
 	}
 }
 
-// Whatever the markup, the text is what is outside of it.
+// The text of a document is everything outside its markup.
 func TestTheTextIsKept(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		markup, text := drawContent(t, 0)

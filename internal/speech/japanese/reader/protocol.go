@@ -26,7 +26,7 @@ var (
 	errReadings = errors.New("the readings are not those of the text")
 )
 
-// Serve reads the texts that arrive, until in ends. The error returned is that of in or out.
+// Serve reads the texts that arrive, until in ends. It returns the error of in or out.
 func Serve(in io.Reader, out io.Writer, read func(text string) []japanese.Reading) error {
 	texts, answers := workers.NewReader(in), workers.NewWriter(out)
 	if err := answers.Write(workers.Frame{Kind: kindHello}); err != nil {

@@ -198,7 +198,7 @@ func (r *Reader) await(kind byte, within time.Duration) ([]byte, error) {
 	return payload, nil
 }
 
-// end ends the process at once, and adds the reason of its exit to an error.
+// end kills the process, and adds the reason of its exit to an error.
 func (r *Reader) end(err error) error {
 	r.process.Kill()
 	<-r.process.Done()

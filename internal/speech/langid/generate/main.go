@@ -1,7 +1,7 @@
 // Command generate writes ngrams.bin from the language models of the Go module github.com/pemistahl/lingua-go v1.4.0
 // (Apache License 2.0, see NOTICE), the words of the sentences of Common Voice (CC0; server/data of
 // github.com/mozilla/voice-web at e0bfbc4be9eb6a97f7dd92eb938200f09f04ba96, of each language in a file CODE.txt without
-// wiki.*, europarl*, *cities* and *Foreign*), and words.tsv, of what it has little:
+// wiki.*, europarl*, *cities* and *Foreign*), and the everyday words in words.tsv:
 //
 //	cd "$(mktemp -d)" && go mod init models && go get github.com/pemistahl/lingua-go@v1.4.0
 //	go run ./internal/speech/langid/generate \
@@ -168,7 +168,9 @@ func addWords(grams map[string][]entry, names map[string]bool, text, code string
 	for line := range strings.Lines(few) {
 		if words, is := strings.CutPrefix(line, code+"\t"); is {
 			for word := range langid.Words(words) {
-				scores[word] = likely
+				if score, known := scores[word]; !known || score > likely {
+					scores[word] = likely
+				}
 			}
 		}
 	}
