@@ -77,7 +77,7 @@ func TestAReceiverThatIsAwayHurtsNobody(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatal("it never ends")
 	}
-	require.LessOrEqual(t, bytes.Count(log.Bytes(), []byte("traces are not taken")), 1)
+	require.LessOrEqual(t, bytes.Count(log.Bytes(), []byte("the receiver does not accept traces")), 1)
 }
 
 func TestWhatIsNoEndpoint(t *testing.T) {
