@@ -20,8 +20,7 @@ const (
 	breakSentence
 )
 
-// maxClusterRunes is the length at which a grapheme cluster is cut nevertheless: the number of marks on a letter is
-// unlimited.
+// maxClusterRunes is the maximum length of an atom. Unicode does not limit the number of marks on a letter.
 const maxClusterRunes = 32
 
 // atom is a grapheme cluster, or part of a very long one, with the kind of break after it.
@@ -58,7 +57,7 @@ func appendCluster(atoms []atom, cluster string, at int) []atom {
 			a.weight = max(a.weight, runeWeight(r))
 			size += n
 		}
-		a.weight = max(a.weight, runes) // so that weight bounds the characters, too
+		a.weight = max(a.weight, runes) // a weight bounds the number of characters, too
 		at += size
 		a.end = at
 		atoms = append(atoms, a)
@@ -88,10 +87,10 @@ func isSymbol(r rune) bool {
 	return unicode.IsSymbol(r) || strings.ContainsRune("@#%&*/\\_§¶‰", r)
 }
 
-// findBreaks marks the atoms after which the text can be cut. White space belongs to what precedes it.
+// findBreaks marks the atoms after which the text can be cut. White space belongs to the atom before it.
 func findBreaks(text string, atoms []atom) {
-	strength := breakNone // of the preceding punctuation
-	lines, line := 0, 0   // the ends of lines since the last word, and the atom that begins the line
+	strength := breakNone // of the punctuation before the atom
+	lines, line := 0, 0   // line ends since the last word, and the first atom of the line
 	for i := range atoms {
 		a := &atoms[i]
 		next := followingRune(atoms, i)
@@ -111,7 +110,7 @@ func findBreaks(text string, atoms []atom) {
 			}
 			a.after = max(strength, breakSpace)
 			if strength == breakNone && (isOpening(next) || isLoneDash(atoms, i+1)) || next == '=' && lines == 1 {
-				a.after = breakNone // the pause depends on what comes next
+				a.after = breakNone // the pause depends on the next word
 			}
 			strength, lines = breakNone, 0
 		case isSentenceMark(a.first):
@@ -165,8 +164,8 @@ func isCloser(r rune) bool {
 	return r == '"' || r == '\'' || unicode.In(r, unicode.Pe, unicode.Pf)
 }
 
-// endsSentence reports whether a full stop ends the sentence before it: not after an abbreviation or an initial, and
-// not when the text continues in lower case.
+// endsSentence reports whether a full stop ends a sentence. After an abbreviation or an initial, or before lower case,
+// it does not.
 func endsSentence(before string, after []atom) bool {
 	next := rune(0)
 	for _, a := range after {
@@ -179,18 +178,19 @@ func endsSentence(before string, after []atom) bool {
 		!isRussianTown(before)
 }
 
-// isRussianTown reports whether a full stop is that of "г." before the name of a town, not after the number of a year.
+// isRussianTown reports whether a full stop belongs to "г." before the name of a town, rather than after a year's
+// number.
 func isRussianTown(before string) bool {
 	earlier, ok := strings.CutSuffix(before, "г")
 	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(earlier, " \u00a0"))
 	return ok && lastWord(before) == "г" && !unicode.IsNumber(last)
 }
 
-// maxFollowing is the number of letters of the longest word that is looked at after a full stop.
+// maxFollowing is the maximum number of letters of a word that is examined after a full stop.
 const maxFollowing = 16
 
-// isGerman reports whether a full stop is that of a German ordinal number ("am 3. Oktober"), of the first letter of an
-// abbreviation ("z. B."), or of an abbreviation before a noun or a number.
+// isGerman reports whether a full stop belongs to a German ordinal number ("am 3. Oktober"), to the first letter of an
+// abbreviation ("z. B."), or to an abbreviation before a noun or a number.
 func isGerman(before string, after []atom) bool {
 	word := lastWord(before)
 	following, dotted := followingWord(after)
@@ -210,7 +210,7 @@ func isGerman(before string, after []atom) bool {
 }
 
 // followingWord returns the next word after a full stop and white space, and whether it is a letter with a full stop.
-// A word that is longer than maxFollowing is "".
+// For a word longer than maxFollowing it returns "".
 func followingWord(after []atom) (word string, dotted bool) {
 	for i, a := range after {
 		switch {
@@ -227,7 +227,7 @@ func followingWord(after []atom) (word string, dotted bool) {
 
 const maxAbbreviation = 12 // bytes
 
-// lastWord returns the run without white space at the end of the text, or "" if it is longer than an abbreviation.
+// lastWord returns the last word of the text with its punctuation, or "" if it is too long for an abbreviation.
 func lastWord(text string) string {
 	short := text[max(len(text)-maxAbbreviation, 0):]
 	if i := strings.LastIndexFunc(short, func(r rune) bool {

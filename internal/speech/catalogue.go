@@ -11,37 +11,38 @@ import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// Installed is what makes a voice one that an operator has installed, or for which such a voice speaks.
+// Installed describes the installed voice that speaks for a voice: an installed voice itself, a system voice or a
+// clone.
 type Installed struct {
-	ID        string   `json:"id"`        // of the voice that the operator has installed
-	Languages []string `json:"languages"` // engine languages that it speaks; another voice takes its place in others
-	Gain      float64  `json:"gain"`      // dB, to the loudness of all voices
-	Moved     *Moved   `json:"moved"`     // what makes a clone of the voice; nil for the voice itself
-	Base      *Base    `json:"-"`         // nil for a voice of which no clones are made
+	ID        string   `json:"id"`        // of the installed voice
+	Languages []string `json:"languages"` // engine languages that it speaks; in others, another voice takes its place
+	Gain      float64  `json:"gain"`      // dB, brings it to the loudness of all voices
+	Moved     *Moved   `json:"moved"`     // turns the voice into its clone; nil for the voice itself
+	Base      *Base    `json:"-"`         // nil if it cannot be cloned
 }
 
-// Base is what clones are made by of an installed voice.
+// Base holds the data for cloning an installed voice.
 type Base struct {
 	Package string // its SHA-256
-	Sound   []byte // what was measured of it: acoustics.Statistics in JSON
+	Sound   []byte // its measurements: acoustics.Statistics in JSON
 }
 
 // InstalledEngines has the engines of installed voices.
 type InstalledEngines interface {
-	// Engine returns the engine of a voice, and whether it runs here: for a clone, from the package of which that is made.
+	// Engine returns the engine of a voice and whether it runs here. A clone uses the package that it was made from.
 	Engine(of Installed) (Engine, bool)
-	// Admit takes a place of a voice that runs here for the listener of a context, until that ends. It does not wait: if
-	// no place is free, it returns false, and another voice speaks.
+	// Admit takes a place of a voice that runs here for the listener in ctx, until ctx ends. It does not wait: if no place
+	// is free, it returns false, and another voice speaks.
 	Admit(ctx context.Context, id string) bool
-	// Substituted is called for each stream in which another voice speaks in the place of one of them.
+	// Substituted counts a stream in which another voice replaces an installed one.
 	Substituted()
 }
 
-// Catalogue has the voices that every account may speak with: the system voices, and those that operators have
-// installed. A nil one has the system voices. It is safe for concurrent use.
+// Catalogue holds the voices that are available to every account: the system voices and the installed ones. A nil
+// Catalogue holds the system voices. It is safe for concurrent use.
 type Catalogue struct{ installed atomic.Pointer[[]Voice] }
 
-// Install replaces the installed voices. One with the id of a system voice takes that one's place.
+// Install replaces the installed voices. An installed voice replaces the system voice with the same id.
 func (c *Catalogue) Install(voices []Voice) { c.installed.Store(&voices) }
 
 // Voices returns the voices in the order in which they are listed.
@@ -77,7 +78,7 @@ func (c *Catalogue) Lookup(id string) (Voice, bool) {
 	return lookup(c.Voices(), id)
 }
 
-// Find is Lookup for an id that a client sent. Errors: domain.NotFound.
+// Find is Lookup for an id from a client. Errors: domain.NotFound.
 func (c *Catalogue) Find(id string) (Voice, error) {
 	voice, found := c.Lookup(id)
 	if !found {
@@ -86,14 +87,13 @@ func (c *Catalogue) Find(id string) (Voice, error) {
 	return voice, nil
 }
 
-// Listener is for whom an engine speaks: the client of one stream.
+// Listener is the client of one stream.
 type Listener struct{ Account string } // "" for none
 
 // listenerKey is the key of the listener in a context.
 type listenerKey struct{}
 
-// ListenerOf returns the listener for whom an engine speaks; nil if there is none. The listener's places end with the
-// context.
+// ListenerOf returns the listener in a context, or nil. The listener's places are released when the context ends.
 func ListenerOf(ctx context.Context) *Listener {
 	listener, _ := ctx.Value(listenerKey{}).(*Listener)
 	return listener
@@ -123,12 +123,12 @@ func (s *Speaker) installedEngine(r Request) (Engine, bool) {
 	if of.Moved != nil {
 		engine = moving{engine, *of.Moved}
 	}
-	// Han is read as Pinyin and kana, which such a voice knows, too.
+	// Han is read as Pinyin or kana, which an installed voice knows, too.
 	isRead := r.Language == mandarin || r.Language == kana
 	return spoken{Engine: engine, manyLanguages: isRead, japanese: s.engine.japanese}, true
 }
 
-// substitution returns the warning about a voice in whose place another one speaks, or "".
+// substitution returns the warning that another voice replaces the requested one, or "".
 func (s *Speaker) substitution(r Request) string {
 	if r.Voice.Installed == nil || s.installed == nil {
 		return ""
@@ -143,8 +143,8 @@ func (s *Speaker) substitution(r Request) string {
 	return "voice: it is not ready here, and another one speaks in its place"
 }
 
-// admit takes the places of the voices of a request, if voices that are not installed may speak in theirs, and returns
-// the request with those that speak, and the warning about it, or "".
+// admit takes places for the installed voices of a request that permits substitutes. It returns the request with the
+// voices that will speak, and a warning if one was replaced, or "".
 func (s *Speaker) admit(ctx context.Context, r Request) (Request, string) {
 	if !r.Substitutes || s.installed == nil {
 		return r, ""
@@ -164,8 +164,8 @@ func (s *Speaker) admit(ctx context.Context, r Request) (Request, string) {
 	return r, "voice: it speaks as much as it can at the moment, and another one speaks in its place"
 }
 
-// Admitted waits until the installed voice that speaks first has a place, and returns ErrEngineBusy (wrapped) if it has
-// none in time. Next returns all other errors. Admitted must be called before Next.
+// Admitted waits until the first installed voice has a place, and returns ErrEngineBusy (wrapped) if it gets none in
+// time. Other errors are left to Next. Admitted must be called before Next.
 func (st *Stream) Admitted(ctx context.Context) error {
 	cast := slices.AppendSeq([]Voice{st.request.Voice}, maps.Values(st.request.Cast))
 	if st.ahead == nil || !slices.ContainsFunc(cast, func(v Voice) bool { return v.Installed != nil }) {
@@ -178,15 +178,16 @@ func (st *Stream) Admitted(ctx context.Context) error {
 	return nil
 }
 
-// admission takes the places of a stream.
+// admission takes the places that a stream needs.
 type admission struct {
 	speaker *Speaker
 	ctx     context.Context
 	found   map[string]bool // whether an installed voice has a place for the stream
-	lacks   bool            // one has none
+	lacks   bool            // an installed voice has none
 }
 
-// admit returns the voice that speaks for a voice of a request. Only a system voice and a clone may speak themselves.
+// admit returns the voice to use for a voice of a request. Only a system voice and a clone can speak without the
+// installed voice.
 func (a *admission) admit(r Request, voice Voice) Voice {
 	r.Voice = voice
 	alone, can := voice.alone()
@@ -206,7 +207,7 @@ func (a *admission) admit(r Request, voice Voice) Voice {
 	return alone
 }
 
-// alone returns a system voice or a clone as it speaks without an installed voice, and whether the voice is one.
+// alone returns a system voice or clone without its installed voice, and false for any other voice.
 func (v Voice) alone() (Voice, bool) {
 	if v.Timbre != nil {
 		v.Installed = nil

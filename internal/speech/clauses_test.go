@@ -12,7 +12,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/frontend"
 )
 
-// clausesIn shows what an engine is to say, with the pauses in milliseconds and a star after questions.
+// clausesIn returns the text for an engine, with the pauses in milliseconds and a star after questions.
 func clausesIn(text string) string {
 	said, found := clausesOf(frontend.Spans(text, "en-us"))
 	var out []string
@@ -50,7 +50,7 @@ func TestClauses(t *testing.T) {
 	}
 }
 
-// What yes or no answers rises at its end; what who, what and their like answer does not.
+// Yes-or-no questions rise at their end; questions with who, what and the like do not.
 func TestQuestions(t *testing.T) {
 	for text, want := range map[string]bool{
 		"Will you come?": true, "And will you come, too?": true, "Do you know what it is?": true, "Ready?": true,

@@ -19,8 +19,8 @@ type scriptLanguage struct {
 	weight   int // of one letter; higher if a letter stands for more sound than a Latin one
 }
 
-// scripts maps a script to the engine language of most of its texts. Each engine language reads Latin words within
-// its text, mostly as English, while English spells foreign scripts out: so the others weigh more.
+// scripts maps a script to the engine language of most of its texts. Other scripts weigh more than Latin, because their
+// engine languages read Latin words within a text, mostly as English, while English spells foreign scripts out.
 var scripts = sync.OnceValue(func() []scriptLanguage {
 	return []scriptLanguage{
 		{unicode.Latin, latin, 1},
@@ -35,8 +35,8 @@ var scripts = sync.OnceValue(func() []scriptLanguage {
 })
 
 // DetectLanguage detects the engine language of a text: from the script of most of its first 2,000 code points, and if
-// that is Latin, Cyrillic or Arabic, from the first 300 letters in it (see langid). In doubt it is English. A text has
-// the same language always.
+// that is Latin, Cyrillic or Arabic, from the first 300 letters in it (see langid). In doubt it is English. The same
+// text always has the same language.
 func DetectLanguage(text string) string {
 	most := ScriptLanguage(text)
 	for _, s := range scripts() {
@@ -49,7 +49,7 @@ func DetectLanguage(text string) string {
 	return most
 }
 
-// languageOf returns the language of a text: the one that is asked for, or else the one that is detected.
+// languageOf returns the requested language of a text, or else the detected one.
 func languageOf(text, language string) string {
 	if language == "" || language == AutoLanguage {
 		return DetectLanguage(text)
@@ -57,8 +57,8 @@ func languageOf(text, language string) string {
 	return language
 }
 
-// ScriptLanguage returns the engine language in which most texts in the script of most of a text's first 2,000 code
-// points are; it is English if there is no letter.
+// ScriptLanguage returns the engine language of most texts in the script that prevails in a text's first 2,000 code
+// points. Without letters, it is English.
 func ScriptLanguage(text string) string {
 	table := scripts()
 	weights := make(map[string]int, 4)

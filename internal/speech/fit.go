@@ -10,15 +10,15 @@ import (
 )
 
 // The paces between which speech is fitted to a length, relative to the voice's own. The engines' speeds end at
-// MaxSpeed; the last quarter is done by leaving out periods.
+// MaxSpeed; beyond that, periods of the voice are left out.
 const (
 	minPace = MinSpeed
 	maxPace = 2.5
 )
 
 // fit fits a stream to a requested length. All segments are synthesised once to measure them, then again at the
-// resulting speed, and the small remaining difference is removed by stretching each segment. So audio starts when the
-// whole text has been measured, and its length is exact if the pace is possible.
+// resulting speed, and the small remaining difference is removed by stretching each segment. Audio starts once the
+// whole text has been measured. Its length is exact if the pace is possible.
 type fit struct {
 	stream   *Stream
 	measured chan struct{} // closed when the fields below are set
@@ -59,7 +59,7 @@ func (f *fit) measure() {
 
 // lengthOf returns the number of samples of a segment at speed 1.
 func (f *fit) lengthOf(index int) (int, error) {
-	if f.stream.segments[index].Text == "" { // a pause of markup before all text
+	if f.stream.segments[index].Text == "" { // a pause of markup before any text
 		return 0, nil
 	}
 	samples, err := f.stream.countSamples(f.stream.ctx, f.stream.job(index, false))
@@ -89,8 +89,8 @@ func (f *fit) speak(ctx context.Context, job Job, index int) (Utterance, error) 
 	return f.stream.speakFor(ctx, job, f.pace*f.stream.rateOf(index), f.ends[index]-start)
 }
 
-// speakAtSpeed synthesises a segment so that its length is that at speed 1, divided by its speed. The engines' own
-// speeds are up to 30 % off, depending on the text.
+// speakAtSpeed synthesises a segment with its length at speed 1, divided by its speed. The engines' own speeds are up
+// to 30 % off, depending on the text.
 func (st *Stream) speakAtSpeed(ctx context.Context, job Job) (Utterance, error) {
 	samples, err := st.countSamples(ctx, job)
 	if err != nil {
@@ -106,7 +106,7 @@ func (st *Stream) countSamples(ctx context.Context, job Job) (int, error) {
 	return len(pcm) / 2, err
 }
 
-// speakFor synthesises a job at about a pace, so that it lasts a number of samples.
+// speakFor synthesises a job near a pace, and stretches it to a number of samples.
 func (st *Stream) speakFor(ctx context.Context, job Job, pace float64, samples int) (Utterance, error) {
 	job.Speed = clamp(pace, SlowSpeed, MaxSpeed)
 	pcm, marks, err := Synthesise(ctx, st.engine, job)
@@ -122,7 +122,7 @@ type recorded struct {
 	marks []Mark
 }
 
-// recordedPiece is the number of bytes of a recorded utterance that are returned at once.
+// recordedPiece is the maximum number of bytes that Next returns of a recorded utterance.
 const recordedPiece = 8 << 10
 
 // Next implements Utterance.

@@ -10,15 +10,14 @@ import (
 	"github.com/recital-tts/recital/internal/speech/pinyin"
 )
 
-// Engine languages of Chinese. The engine reads letters of the first as English; it reads Pinyin with tones in the
-// second.
+// Engine languages of Chinese. In the first, the engine reads letters as English; in the second, as Pinyin with tones.
 const (
 	mandarin = "cmn"
 	spelled  = "cmn-latn-pinyin"
 )
 
-// inTheirLanguages cuts plain spans where a run begins in a script that the language is not written in: that is
-// spoken in the language of its script. Chinese is spelled in Pinyin.
+// inTheirLanguages cuts plain spans at runs of a foreign script, which are spoken in the language of that script.
+// Chinese is spelled in Pinyin.
 func inTheirLanguages(spans []frontend.Span, language string) []frontend.Span {
 	isForeign := isWrittenInLatin(language) && slices.ContainsFunc(spans, hasOtherScripts)
 	if language != mandarin && language != kana && !isForeign {
@@ -50,7 +49,7 @@ func isWrittenInLatin(language string) bool {
 	return true
 }
 
-// appendRuns appends a plain span in pieces of one language each.
+// appendRuns appends a plain span, cut into pieces of one language each.
 func appendRuns(out []frontend.Span, s frontend.Span) []frontend.Span {
 	text, from := s.Original, 0
 	for at := 0; at < len(text); {
@@ -90,8 +89,8 @@ func plain(text, language string) frontend.Span {
 	return frontend.Span{Original: text, Spoken: text, Kind: frontend.Plain, Language: language}
 }
 
-// runAt returns the language of the run that begins at a place, and its size: "" and the size of what is not the start
-// of one. A letter of an alphabet alone is no run, but a symbol.
+// runAt returns the size and the language of the foreign run at the start of a text, or "" and the size of the text to
+// skip. A single letter of an alphabet is a symbol, not a run.
 func runAt(text string, language string) (size int, of string) {
 	r, first := utf8.DecodeRuneInString(text)
 	of = scriptLanguageOf(r)
@@ -123,7 +122,7 @@ func lone(size, letters int, of, language string) (int, string) {
 	return size, of
 }
 
-// scriptLanguageOf returns the language of a letter's script, "" for what is no letter.
+// scriptLanguageOf returns the language of a letter's script, or "" for other characters.
 func scriptLanguageOf(r rune) string {
 	if !unicode.IsLetter(r) && r != '〇' {
 		return ""
@@ -139,8 +138,8 @@ func scriptLanguageOf(r rune) string {
 	return ""
 }
 
-// amountAt returns the span of a number or the like at a place in a Chinese text, or of an address in one or a Japanese
-// one.
+// amountAt returns the span of a number, amount or address at a position of a Chinese text, or of an address in a
+// Japanese one.
 func amountAt(text string, at int, language string) (frontend.Span, bool) {
 	if language != mandarin && language != kana {
 		return frontend.Span{}, false
@@ -152,7 +151,7 @@ func amountAt(text string, at int, language string) (frontend.Span, bool) {
 	return frontend.Span{Original: text[at : at+a.Size], Spoken: a.Syllable, Kind: a.Kind, Language: spelled}, ok
 }
 
-// addressAt returns the span of an address or a path at a place. It is said in English.
+// addressAt returns the span of an address or a path at a position. It is spoken in English.
 func addressAt(text string, at int) (frontend.Span, bool) {
 	before, _ := utf8.DecodeLastRuneInString(text[:at])
 	if isBorder(rune(text[at])) || at > 0 && !isBorder(before) {
@@ -169,7 +168,7 @@ func addressAt(text string, at int) (frontend.Span, bool) {
 	return s, s.Kind == frontend.Email || s.Kind == frontend.URL || s.Kind == frontend.Path
 }
 
-// isBorder reports whether a character is outside of an address.
+// isBorder reports whether a character cannot be part of an address.
 func isBorder(r rune) bool { return r <= ' ' || r >= utf8.RuneSelf }
 
 // appendSpelled appends a span for each letter of a Chinese text, with its syllable.
@@ -185,8 +184,8 @@ func appendSpelled(out []frontend.Span, text string, syllables []string) []front
 	return out
 }
 
-// phrasesByLanguage cuts phrases where the language of the spans changes. Without a place for more phrases, all is said
-// in the job's language.
+// phrasesByLanguage cuts phrases where the language of the spans changes. If there would be too many, the whole text is
+// spoken in the job's language.
 func phrasesByLanguage(phrases []Phrase, spans []frontend.Span, language string) []Phrase {
 	runs := languageRuns(spans, language)
 	if len(runs) == 0 || len(runs) == 1 && runs[0].Language == "" {
@@ -228,8 +227,8 @@ func phrasesByLanguage(phrases []Phrase, spans []frontend.Span, language string)
 	return whole
 }
 
-// languageRuns returns the lengths of what is spoken in one language, "" for the job's own. What has no letters or
-// digits belongs to what is before it.
+// languageRuns returns the runs of the spoken text in one language each, "" for the job's own. Spans without letters or
+// digits belong to the run before them.
 func languageRuns(spans []frontend.Span, language string) (runs []Phrase) {
 	for _, s := range spans {
 		of := s.Language

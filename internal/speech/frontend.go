@@ -14,11 +14,11 @@ import (
 	"github.com/recital-tts/recital/internal/speech/frontend"
 )
 
-// maxSpoken is the number of bytes of spoken text that every engine takes in a job. No segment comes near it.
+// maxSpoken is the number of bytes of spoken text that every engine accepts in a job. No segment comes near it.
 const maxSpoken = 8 << 10
 
-// WithFrontEnd returns an engine that says the spoken form of a job's text. Marks keep their places in the text as it
-// is written. Without a reader, Japanese is left as it is written.
+// WithFrontEnd returns an engine that speaks the spoken form of a job's text. Marks keep their positions in the written
+// text. Without a reader, Japanese is left as it is written.
 func WithFrontEnd(engine Engine, japanese JapaneseReader) Engine { return newSpoken(engine, japanese) }
 
 func newSpoken(engine Engine, japanese JapaneseReader) spoken {
@@ -29,7 +29,7 @@ func newSpoken(engine Engine, japanese JapaneseReader) spoken {
 // spoken is an engine behind the front end.
 type spoken struct {
 	Engine
-	manyLanguages bool           // it speaks the runs of a text in their languages
+	manyLanguages bool           // it speaks each run of a text in its own language
 	japanese      JapaneseReader // nil if there is none
 }
 
@@ -63,8 +63,8 @@ func (s spoken) Speak(ctx context.Context, job Job) (_ Utterance, err error) {
 	return &writtenUtterance{utterance, writtenPlaces(spans)}, nil
 }
 
-// pause gives a job the pauses of what is spoken. Where the sentence goes on in the next segment, it does not sound as
-// if it ended.
+// pause sets the pauses of a job's clauses. A sentence that continues in the next segment ends with a comma, so that it
+// does not sound finished.
 func pause(job *Job, spans []frontend.Span) {
 	text, found := clausesOf(spans)
 	if text == "" || len(found) == 0 {
@@ -87,7 +87,7 @@ func (s spoken) spansOf(ctx context.Context, text, language string, given ...fro
 	return spans
 }
 
-// readFlags spells the names of flags in Chinese and Japanese, as their texts are.
+// readFlags spells the names of flags in Chinese and Japanese like the text around them.
 func (s spoken) readFlags(ctx context.Context, spans []frontend.Span) {
 	for i, span := range spans {
 		if span.Kind == frontend.Emoji && (span.Language == mandarin || span.Language == kana) {
@@ -96,7 +96,7 @@ func (s spoken) readFlags(ctx context.Context, spans []frontend.Span) {
 	}
 }
 
-// given returns the readings of a job, which are themselves texts to be read.
+// given returns the readings of a job in their spoken form.
 func (s spoken) given(ctx context.Context, job Job) (given []frontend.Reading) {
 	for _, r := range job.Readings {
 		reading := frontend.Reading{Start: r.Start, End: r.End, Language: r.Language}
@@ -115,7 +115,7 @@ func (s spoken) given(ctx context.Context, job Job) (given []frontend.Reading) {
 	return given
 }
 
-// apart separates a word from those beside it.
+// apart separates a word from its neighbours by spaces.
 func apart(word, before, after string) string {
 	if r, _ := utf8.DecodeLastRuneInString(before); before != "" && !unicode.IsSpace(r) {
 		word = " " + word
@@ -128,7 +128,7 @@ func apart(word, before, after string) string {
 	return word
 }
 
-// soundsOf returns where the spoken text of spans is in phonemes.
+// soundsOf returns the parts of the spoken text that are phonemes.
 func soundsOf(spans []frontend.Span) (sounds []Sound) {
 	at := 0
 	for _, s := range spans {
@@ -141,10 +141,10 @@ func soundsOf(spans []frontend.Span) (sounds []Sound) {
 	return sounds
 }
 
-// writtenUtterance is an utterance whose marks have their places in the text as it is written.
+// writtenUtterance is an utterance with marks at positions of the written text.
 type writtenUtterance struct {
 	Utterance
-	written []int // for each code point that is spoken, and for the end
+	written []int // for each code point of the spoken text, and for its end
 }
 
 // Marks implements Utterance.
@@ -159,7 +159,7 @@ func (u *writtenUtterance) Marks() []Mark {
 }
 
 // writtenPlaces returns the code point of the written text for each code point of the spoken one, and for its end. A
-// space belongs to what follows.
+// space has the position of the character after it.
 func writtenPlaces(spans []frontend.Span) []int {
 	var places []int
 	at := 0
@@ -178,8 +178,8 @@ func writtenPlaces(spans []frontend.Span) []int {
 	return places
 }
 
-// placesOfWords distributes the words that are said evenly over what is speakable of a span that begins at a code
-// point: "fifty" of "50%" is the number, "percent" is the symbol.
+// placesOfWords distributes the spoken words evenly over the speakable tokens of a span that begins at a code point: in
+// "50%", "fifty" is the number and "percent" the symbol.
 func placesOfWords(s frontend.Span, at int) []int {
 	var starts []int
 	for _, t := range tokenize(s.Original) {
@@ -219,8 +219,8 @@ func moveSpaces(places []int, spoken string) {
 	}
 }
 
-// spokenPhrases returns phrases with their lengths in the spoken text. What is spoken otherwise is not divided; a
-// phrase of which nothing is left is dropped.
+// spokenPhrases returns phrases with their lengths in the spoken text. Only plain spans are divided. An empty phrase is
+// dropped.
 func spokenPhrases(phrases []Phrase, spans []frontend.Span) []Phrase {
 	var out []Phrase
 	written, spoken, done := 0, 0, 0 // code points up to the next span, and of the phrases before

@@ -13,7 +13,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/japanese"
 )
 
-// reader is an engine that notes its jobs and marks each word after a tenth of a second.
+// reader is an engine that records its jobs and marks each word after a tenth of a second.
 type reader struct{ jobs []speech.Job }
 
 func (*reader) SampleRate() int { return 1000 }
@@ -45,7 +45,7 @@ func (r *reading) Next(context.Context) ([]byte, error) {
 func (r *reading) Marks() []speech.Mark { return r.marks }
 func (r *reading) Close()               {}
 
-// The caller's text is said in words, while the timings and the count are those of what was written.
+// The engine gets the text in words, while the timings and the count refer to the written text.
 func TestWhatIsSpokenKeepsThePlacesOfWhatIsWritten(t *testing.T) {
 	const text = "It is $5.50 now"
 	engine := &reader{}
@@ -76,7 +76,7 @@ func TestPhrasesCoverWhatIsSpoken(t *testing.T) {
 		engine.jobs[0].Phrases)
 }
 
-// Marks alone are silent, and the text of other languages is left as it is.
+// Marks on their own are silent, and text in other languages is not changed.
 func TestMarksOfMarkdownAreSilent(t *testing.T) {
 	engine := &reader{}
 	_, err := speech.WithFrontEnd(engine, nil).Speak(t.Context(), speech.Job{Text: "**", Language: "en-us"})
@@ -87,12 +87,12 @@ func TestMarksOfMarkdownAreSilent(t *testing.T) {
 	require.Equal(t, "5 kg", engine.jobs[1].Text)
 }
 
-// overwhelmed is a reader that panics with what it reads.
+// overwhelmed is a reader that panics with the text.
 type overwhelmed struct{}
 
 func (overwhelmed) Read(_ context.Context, text string) ([]japanese.Reading, error) { panic(text) }
 
-// One text with which the front end panics fails alone, and is not quoted.
+// A panic of the front end fails only its own text, and does not quote it.
 func TestAFaultOfTheFrontEndFailsOneText(t *testing.T) {
 	speaker := speech.NewSpeaker(&reader{}).WithJapanese(overwhelmed{})
 	say := func(text, language string) error {

@@ -12,16 +12,16 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio"
 )
 
-// The engines, as the table of gains names them.
+// The names of the engines in the table of gains.
 const (
 	FirstEngine  = "espeak-ng"
 	SecondEngine = "flite"
 )
 
-// SlowSpeed is the slowest speed of the engines' own; slower speech is stretched from that.
+// SlowSpeed is the engines' slowest speed. Slower speech is stretched.
 const SlowSpeed = 0.5
 
-// EngineAt returns the name of an engine at a speed, as the table of gains has it.
+// EngineAt returns the name of an engine at a speed in the table of gains.
 func EngineAt(engine string, speed float64) string {
 	if speed == 1 {
 		return engine
@@ -30,8 +30,7 @@ func EngineAt(engine string, speed float64) string {
 }
 
 // gainTable is written by make loudness. A row has an engine, a language, and the gain in decibels that brings each of
-// Voices to the loudness loudness.Target: an engine is quieter in some languages and at some speeds than in others, and
-// voices differ.
+// Voices to loudness.Target. The loudness depends on the language, the speed and the voice.
 //
 //go:embed gains.tsv
 var gainTable string
@@ -42,7 +41,7 @@ type gainRow struct {
 	gains            []float64
 }
 
-// gainRows parses the table once. It panics if the table is damaged, which a test would notice.
+// gainRows parses the table once. It panics if the table is damaged, which a test detects.
 var gainRows = sync.OnceValue(func() (rows []gainRow) {
 	for line := range strings.Lines(gainTable) {
 		fields := strings.Fields(line)
@@ -75,8 +74,8 @@ func gainOf(engine, language string, voice Voice) float64 {
 	return gainsOf(engine, language)[max(i, 0)]
 }
 
-// languageGain returns how much quieter the first engine is in a language than in American English, as a mean of all
-// voices. A cloned voice has the loudness of the others in American English.
+// languageGain returns how many dB quieter the first engine is in a language than in American English, as a mean of all
+// voices. Cloned voices are measured in American English.
 func languageGain(language string) float64 {
 	difference, english := 0.0, gainsOf(FirstEngine, "en-us")
 	for i, gain := range gainsOf(FirstEngine, language) {
@@ -88,13 +87,13 @@ func languageGain(language string) float64 {
 // isAudible reports whether samples contain sound.
 func isAudible(pcm []byte) bool { return audio.TrailingSilence(pcm) < len(pcm)/2 }
 
-// stretchedIsLouder is by how many dB speech is louder that is stretched to half its speed, as a mean of the languages
-// that the loudness report is about.
+// stretchedIsLouder is the gain in dB of speech that is stretched to half its speed, as a mean of the languages in the
+// loudness report.
 const stretchedIsLouder = 0.34
 
-// speedGain returns what makes a voice as loud at a speed as at 1, in dB: a part of what does so at the engine's
-// slowest or fastest, and below its slowest less for what is stretched. A language that was not measured there is taken
-// for English.
+// speedGain returns the gain in dB that makes a voice as loud at a speed as at speed 1. It is interpolated from the
+// engine's slowest or fastest speed, and below the slowest reduced for the stretching. A language that was not measured
+// uses the gains of English.
 func speedGain(engine, language string, voice Voice, speed float64) float64 {
 	if speed == 1 {
 		return 0

@@ -8,7 +8,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 )
 
-// An installed voice of Mandarin or Japanese is given Pinyin or kana, as espeak-ng is.
+// An installed voice of Mandarin or Japanese gets Pinyin or kana, like espeak-ng.
 func TestAnInstalledVoiceIsGivenWhatIsRead(t *testing.T) {
 	for _, c := range []struct{ language, text, spoken string }{
 		{"cmn", "银行。", " yin2 hang2。"}, {"ja", "東京へ行く。", " トーキョー エ イク。"},

@@ -8,17 +8,18 @@ import (
 	"github.com/recital-tts/recital/internal/speech/japanese"
 )
 
-// kana is the engine language of Japanese. The engine reads kana in it, and of other letters their names.
+// kana is the engine language of Japanese. In it, the engine reads kana, and spells other letters by their names.
 const kana = "ja"
 
-// JapaneseReader finds out how Japanese is read. It is safe for concurrent use.
+// JapaneseReader determines the reading of Japanese. It is safe for concurrent use.
 type JapaneseReader interface {
-	// Read returns the readings of a text of the length of a segment. Their originals, concatenated, are the text.
+	// Read returns the readings of a text, which is at most as long as a segment. Their originals, concatenated, are the
+	// text.
 	Read(ctx context.Context, text string) ([]japanese.Reading, error)
 }
 
-// inKana spells plain spans of Japanese in kana, a span for each word. What cannot be read is left to the engine as it
-// is written: the reader counts and logs it.
+// inKana spells plain spans of Japanese in kana, a span for each word. Text that the reader fails on is left as it is
+// written. The reader counts and logs such failures.
 func (s spoken) inKana(ctx context.Context, spans []frontend.Span) []frontend.Span {
 	if s.japanese == nil || !slices.ContainsFunc(spans, isToBeRead) {
 		return spans

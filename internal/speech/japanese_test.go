@@ -32,7 +32,7 @@ func toTokyo() readings {
 	}
 }
 
-// The words are said in kana, while the timings are measured and the count is that of what was written.
+// The engine gets the words in kana, while the timings and the count refer to the written text.
 func TestJapaneseIsSpokenInKana(t *testing.T) {
 	for _, language := range []string{"ja", speech.AutoLanguage} {
 		const text = "東京へ行く。"
@@ -56,7 +56,7 @@ func TestJapaneseIsSpokenInKana(t *testing.T) {
 	}
 }
 
-// Each word belongs to a phrase of the text as it is written.
+// Each word belongs to a phrase of the written text.
 func TestPhrasesCoverJapaneseInKana(t *testing.T) {
 	engine := &reader{}
 	job := speech.Job{Text: "東京へ行く。", Language: "ja", Phrases: []speech.Phrase{{Runes: 3}, {Runes: 3}}}

@@ -70,8 +70,7 @@ func languageAlias(code string) (engine string, ok bool) {
 	return "", false
 }
 
-// StandIn returns what a client that has asked for a language is told because another one is spoken in its place, or
-// "".
+// StandIn returns the warning for a client that another language is spoken in place of the requested one, or "".
 func StandIn(code string) string {
 	if primarySubtag(code) == "gl" {
 		return "language: Galician is spoken as Spanish"
@@ -109,8 +108,8 @@ func IsEngineLanguage(code string) bool {
 	return slices.Contains(EngineLanguages(), code)
 }
 
-// EngineLanguages returns the languages of espeak-ng 1.51, by its own codes in alphabetical order: those with measured
-// gains.
+// EngineLanguages returns the languages of espeak-ng 1.51 in alphabetical order of its own codes. All of them have
+// measured gains.
 func EngineLanguages() []string {
 	var languages []string
 	for _, row := range gainRows() {

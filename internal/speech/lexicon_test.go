@@ -62,7 +62,7 @@ func TestALexiconSaysWholeWords(t *testing.T) {
 	require.Equal(t, "Das poison", engine.jobs[0].Text)
 }
 
-// What an element of markup says of a text is stronger, and the rest is pronounced.
+// An element of markup takes precedence over the lexicon, which applies to the rest.
 func TestMarkupIsStrongerThanALexicon(t *testing.T) {
 	document, err := speech.ParseMarkup(`<speak>Nguyen <sub alias="Noo yen">Nguyen</sub> Nguyen</speak>`, "en-us")
 	require.NoError(t, err)
@@ -74,7 +74,7 @@ func TestMarkupIsStrongerThanALexicon(t *testing.T) {
 	require.Equal(t, 20+2*12+1, w.characters)
 }
 
-// Whoever has short words spoken as long ones pays for these, and no engine gets too much at once.
+// A client pays for the long pronunciations of short words, and no engine gets too much text in one job.
 func TestWhatALexiconAddsIsBilled(t *testing.T) {
 	l := lexicon(t, speech.Pronunciation{Word: "x", Spoken: strings.TrimSpace(strings.Repeat("much ", 40))})
 	r, engine := request(strings.TrimSpace(strings.Repeat("x ", 500))), &reader{}
@@ -111,7 +111,7 @@ func TestAWrongPronunciationIsNamed(t *testing.T) {
 	require.Equal(t, speech.Pronunciation{Word: "New York", Spoken: "é", Language: "pt-br"}, p)
 }
 
-// Whatever is in the list and the text, the words are those of the text, and the jobs are texts that engines take.
+// For any lexicon and text, the words are the text's, and the jobs are within the engines' limits.
 func TestALexiconLosesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.StringOfN(rapid.RuneFrom([]rune("aA b'.é长ß1İ\u0301")), 1, 6, -1)

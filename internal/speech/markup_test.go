@@ -25,7 +25,7 @@ func markedUp(t require.TestingT, markup string) speech.Request {
 	return r
 }
 
-// heardEngine keeps the jobs that reach an engine.
+// heardEngine records the jobs of an engine.
 type heardEngine struct {
 	speech.Engine
 	mu   sync.Mutex
@@ -39,7 +39,7 @@ func (e *heardEngine) Speak(ctx context.Context, job speech.Job) (speech.Utteran
 	return e.Engine.Speak(ctx, job)
 }
 
-// spokenBy returns what reaches the engine of a text, in the order of the text.
+// spokenBy returns the engine's jobs for a text, in the order of the text.
 func spokenBy(t *testing.T, engine speech.Engine, r speech.Request) string {
 	t.Helper()
 	heard := &heardEngine{Engine: engine}
@@ -73,7 +73,7 @@ func TestMarkupSteersWhatIsSaid(t *testing.T) {
 	}
 }
 
-// A pause is as long as it was asked for, whatever the speed, and stands among the word times.
+// A pause has the requested length at any speed, and is part of the word times.
 func TestPausesLastAsLongAsAskedFor(t *testing.T) {
 	pool := openPool(t, 2)
 	rate := pool.SampleRate()
@@ -96,7 +96,7 @@ func TestPausesLastAsLongAsAskedFor(t *testing.T) {
 		require.Equal(t, without+10*rate, samples(`<speak>Hello <break time="0s"/>world.<break time="10s"/></speak>`, speed))
 	}
 
-	// and the words after it are later by as much
+	// and the words after it are later by the same time
 	times := speak(t, pool, markedUp(t, `<speak>Hello<break time="2s"/>world.</speak>`)).timings
 	before := speak(t, pool, markedUp(t, `<speak>Hello<break time="0s"/>world.</speak>`)).timings
 	require.InDelta(t, startOf(t, before, "world")+2, startOf(t, times, "world"), 0.002)
@@ -113,7 +113,7 @@ func startOf(t *testing.T, timings []speech.Timing, word string) float64 {
 	return 0
 }
 
-// With a length, all of the audio lasts as long, and the pauses as long as they were asked for.
+// With a length, the audio as a whole has that length, and the pauses have their requested lengths.
 func TestALengthIncludesThePauses(t *testing.T) {
 	pool := openPool(t, 2)
 	r := markedUp(t, `<speak>Hello there, <prosody rate="80%">my dear</prosody> world.<break time="2s"/>Again.</speak>`)
@@ -156,7 +156,7 @@ func TestPartsAreSpokenInTheirLanguages(t *testing.T) {
 		[]string{heard.jobs[0].Language, heard.jobs[1].Language, heard.jobs[2].Language})
 }
 
-// Whatever the markup, the words are those of the text, once and in order, and what is said reaches the engine.
+// For any markup, the words are the text's, once and in order, and the spoken text reaches the engine.
 func TestAnyMarkupIsSpoken(t *testing.T) {
 	pool := openPool(t, 2)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -178,7 +178,7 @@ func TestAnyMarkupIsSpoken(t *testing.T) {
 	})
 }
 
-// A dialogue is one text: each part has its voice, and sounds as it does alone.
+// A dialogue is one text: each part has its voice, and sounds the same as on its own.
 func TestEachPartOfADialogueHasItsVoice(t *testing.T) {
 	zeke, _ := speech.LookupVoice("zeke")
 	r, engine := markedUp(t, `<speak>One. <voice name="Zeke">Two.</voice> <voice name="gone">Three.</voice></speak>`),
@@ -205,7 +205,7 @@ func TestEachPartOfADialogueHasItsVoice(t *testing.T) {
 	require.EqualError(t, wrong, "line 1, column 45: the voice of <voice>: there is no such voice")
 }
 
-// A word does not say which language it is in, and its phonemes have to be spoken.
+// The language of a single word is unknown, and its phonemes have to be spoken nevertheless.
 func TestPhonemesOfAWordAreEnglishInDoubt(t *testing.T) {
 	const word = `<speak><phoneme alphabet="ipa" ph="təˈmeɪtoʊ">kiitos</phoneme></speak>`
 	require.Equal(t, "fi", speech.DetectLanguage("kiitos"))

@@ -11,7 +11,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/resample"
 )
 
-// Moved is what makes a clone of an installed voice: numbers alone.
+// Moved holds the parameters of a clone of an installed voice. They are all numbers.
 type Moved struct {
 	Package   string    `json:"package"`   // the SHA-256 of the voice's package
 	Pitch     float64   `json:"pitch"`     // a factor on the pitch, and on the formants, a whole number of 1/PitchSteps
@@ -19,16 +19,16 @@ type Moved struct {
 	Equaliser []float64 `json:"equaliser"` // dB, at the bands of package mastering; none means flat
 }
 
-// Limits of what is moved.
+// Limits of Moved.
 const (
 	PitchSteps = 400 // less than a twentieth of a semitone each
-	// MaxMovedPitch is a fifth of an octave, and MinMovedPitch as much below: a voice that is moved further has another
-	// length of the vocal tract.
+	// MaxMovedPitch is a fifth of an octave up, and MinMovedPitch the same down. A voice that is moved further sounds like
+	// another length of the vocal tract.
 	MaxMovedPitch = 1.15
 	MinMovedPitch = 1 / MaxMovedPitch
 )
 
-// IsClone reports whether it makes a clone of an installed voice, within the limits.
+// IsClone reports whether i describes a valid clone of an installed voice.
 func (i Installed) IsClone() bool {
 	m := i.Moved
 	if i.ID == "" || m == nil || m.Package == "" {
@@ -39,8 +39,8 @@ func (i Installed) IsClone() bool {
 		within(m.Pace, MinTimbrePace, MaxTimbrePace)
 }
 
-// moving is the engine of an installed voice for a clone of it. The voice speaks slower by as much as its pitch is to
-// rise, and its samples are then played faster, so that words last as long as they should.
+// moving is the engine of an installed voice for a clone of it. The voice speaks slower by the factor of its pitch, and
+// its samples are played faster by the same factor, so that words keep their length.
 type moving struct {
 	Engine
 	moved Moved

@@ -12,7 +12,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/enginetest"
 )
 
-// installed are installed voices, each of which speaks as a system voice does.
+// installed are installed voices that speak like system voices.
 type installed struct {
 	engine speech.Engine
 	voices map[string]string // ids of system voices by packages
@@ -38,7 +38,7 @@ func (v voiced) Speak(ctx context.Context, job speech.Job) (speech.Utterance, er
 	return v.Engine.Speak(ctx, job)
 }
 
-// cloneOf is a clone of an installed voice, which speaks as zeke where that is not.
+// cloneOf returns a clone of an installed voice that speaks as zeke where that is missing.
 func cloneOf(pack string, pitch, pace float64) speech.Voice {
 	return speech.Voice{
 		ID: "0123456789abcdef", Variant: "m3", Timbre: &speech.Timbre{PitchLow: 80, PitchHigh: 120, Formants: 1, Pace: 1},
@@ -58,7 +58,7 @@ func readAll(t *testing.T, speaker *speech.Speaker, r speech.Request) (w whole, 
 	return w, warning
 }
 
-// A clone of an installed voice is that voice at another pitch and pace, and its words are where their times are.
+// A clone of an installed voice is that voice at another pitch and pace, and its word times are correct.
 func TestACloneMovesAnInstalledVoice(t *testing.T) {
 	pool := openPool(t, 2)
 	speaker := speech.NewSpeaker(pool).WithInstalled(installed{pool, map[string]string{"1": "leah"}})
@@ -88,7 +88,7 @@ func TestACloneMovesAnInstalledVoice(t *testing.T) {
 	require.InEpsilon(t, len(slow.pcm)/2, len(ask(1.1, 1.1, 2).pcm), 0.01, "speeds are relative to the clone's pace")
 }
 
-// Where the package is not, or does not speak the language, the clone is what it is without one, and clients are told.
+// Where the package is missing or does not speak the language, the clone speaks without it, and clients are warned.
 func TestACloneWithoutItsInstalledVoice(t *testing.T) {
 	pool := openPool(t, 2)
 	speaker := speech.NewSpeaker(pool).WithInstalled(installed{pool, map[string]string{"1": "leah"}})

@@ -1,14 +1,13 @@
 package speech
 
-// Passage is a piece of speech with the times of its words, which are relative to its start and cover it without
-// gaps.
+// Passage is a piece of speech with the times of its words. They are relative to its start and have no gaps.
 type Passage struct {
 	PCM     []byte
 	Timings []Timing
 	Length  int64 // milliseconds
 }
 
-// Extend appends the timings of the passage that follows.
+// Extend appends the timings of the next passage.
 func (p *Passage) Extend(next Passage) {
 	for _, t := range next.Timings {
 		t.Start = toSeconds(p.Length + toMilliseconds(t.Start))

@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever the times of a part, its pieces are the whole of its audio and of its text, none is too long, and the
-// times of each begin at 0 and cover it.
+// For any times of a part, its passages have all of its audio and text, none is too long, and the times of each begin
+// at 0 and cover it.
 func TestPartsAreCutIntoPieces(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const rate = 22050

@@ -9,8 +9,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/frontend"
 )
 
-// Pauses after what is spoken, in seconds at speed 1, by what ends there. All engines have the same ones:
-// docs/speech-parameters.md shows the table.
+// Pauses in seconds at speed 1. They are the same for all engines: docs/speech-parameters.md shows the table.
 const (
 	commaPause     = 0.14
 	bracketPause   = 0.14 // before an opening and after a closing bracket
@@ -18,7 +17,7 @@ const (
 	colonPause     = 0.22
 	dashPause      = 0.22
 	sentencePause  = 0.25
-	linePause      = 0.3 // an item of a list, and any other line that is not broken within a sentence
+	linePause      = 0.3 // after a list item, or any other line that is not broken within a sentence
 	paragraphPause = 0.5
 	headingPause   = 0.6
 )
@@ -30,11 +29,11 @@ const maxClauses = 128
 type clause struct {
 	runes    int
 	pause    float64 // seconds at speed 1
-	question bool    // one that yes or no answers
+	question bool    // a yes-or-no question
 }
 
-// clauses cuts what is spoken where there are pauses. It also returns the text with other marks in it, one for one, so
-// that an engine neither adds pauses of its own nor ends a sentence where there is none.
+// clausesOf cuts the spoken text at its pauses. It also returns the text with punctuation marks replaced one for one,
+// so that an engine neither adds pauses of its own nor ends a sentence in the wrong place.
 func clausesOf(spans []frontend.Span) (text string, found []clause) {
 	c := newClauses(spans)
 	for c.at < len(c.atoms) {
@@ -58,26 +57,26 @@ type clauses struct {
 	text  string
 	said  []rune // the text for the engine
 	atoms []atom
-	runes []int // code points before each atom, and of all
+	runes []int // code points before each atom, and in all
 	found []clause
 
-	ends                 []int // bytes of full stops that end abbreviations and sentences
-	headings, underlines []int // bytes at which a heading begins, and at which one is underlined
+	ends                 []int // offsets of full stops that end both an abbreviation and a sentence
+	headings, underlines []int // offsets of headings, and of the underlines of headings
 	sounds               [][2]int
 
-	at       int     // the atom that is looked at
-	from     int     // the first of the clause
-	sentence int     // the first of the sentence
-	words    bool    // something of the clause is spoken
-	pause    float64 // of the marks since the last word
+	at       int     // the current atom
+	from     int     // the first atom of the clause
+	sentence int     // the first atom of the sentence
+	words    bool    // the clause has a spoken word
+	pause    float64 // of the marks after the last word
 	mark     rune    // the last of these
-	spaced   bool    // white space or a mark that needs none came after them
-	lines    int     // ends of lines since the last word
-	line     int     // the atom that begins the line
-	heading  bool    // the line is one
+	spaced   bool    // white space, or a mark that needs none, followed
+	lines    int     // line ends after the last word
+	line     int     // the first atom of the line
+	heading  bool    // the line is a heading
 	asked    bool    // the sentence ends with a question mark
 	bracket  int     // the atom of the last closing bracket
-	inner    int     // brackets that are open within a word
+	inner    int     // open brackets within a word
 }
 
 func newClauses(spans []frontend.Span) *clauses {
@@ -108,7 +107,7 @@ func newClauses(spans []frontend.Span) *clauses {
 	return c
 }
 
-// step looks at the next atom.
+// step processes the next atom.
 func (c *clauses) step() {
 	a := c.atoms[c.at]
 	r := a.first
@@ -146,14 +145,14 @@ func (c *clauses) isSound(at int) bool {
 	return len(c.sounds) > 0 && c.sounds[0][0] <= at
 }
 
-// underline makes the line before a heading if it is underlined.
+// underline marks the line before an underline as a heading.
 func (c *clauses) underline(at int) {
 	for len(c.underlines) > 0 && c.underlines[0] <= at {
 		c.heading, c.underlines = true, c.underlines[1:]
 	}
 }
 
-// note takes a mark after the words.
+// note records a mark after the last word.
 func (c *clauses) note(pause float64, mark rune, spaced bool) {
 	if pause >= c.pause {
 		c.pause, c.mark = pause, mark
@@ -171,7 +170,7 @@ func (c *clauses) space(r rune) {
 	}
 }
 
-// stop takes a mark that ends a sentence, or a full stop that does not.
+// stop processes a mark that ends a sentence, or a full stop that does not.
 func (c *clauses) stop(r rune) {
 	after := c.atoms[c.at+1:]
 	if r == '.' && !slices.Contains(c.ends, c.atoms[c.at].start) && !endsSentence(c.text[:c.atoms[c.at].start], after) {
@@ -185,7 +184,7 @@ func (c *clauses) stop(r rune) {
 	c.note(sentencePause, r, isWideMark(r))
 }
 
-// open takes an opening bracket. There is a pause before it, but not within a word.
+// open processes an opening bracket. There is a pause before it, except within a word.
 func (c *clauses) open() {
 	if c.words && !c.spaced {
 		c.inner++
@@ -211,7 +210,7 @@ func (c *clauses) close(r rune) {
 	c.replace(c.at, ' ')
 }
 
-// word takes an atom that is spoken, before which the clause ends if there is a pause.
+// word processes an atom that is spoken. The clause before it ends if there is a pause.
 func (c *clauses) word() {
 	c.cut()
 	for len(c.headings) > 0 && c.headings[0] <= c.atoms[c.at].start {
@@ -234,7 +233,7 @@ func (c *clauses) cut() {
 	}
 }
 
-// end ends the clause before an atom. A line that is broken within a sentence goes on.
+// end ends the clause before an atom. A line that is broken within a sentence does not end a clause.
 func (c *clauses) end(at int, last bool) {
 	pause := c.pause
 	if pause > 0 && !c.spaced && !last {
@@ -262,7 +261,7 @@ func (c *clauses) end(at int, last bool) {
 	c.from, c.words, c.pause = at, false, 0
 }
 
-// linePause returns the pause of the ends of lines before an atom.
+// linePause returns the pause of the line ends before an atom.
 func (c *clauses) linePause(at int) float64 {
 	switch {
 	case c.heading:
@@ -289,7 +288,7 @@ func (c *clauses) wordsOf(from, to int) []string {
 	return words[:min(len(words), 3)]
 }
 
-// isHyphen reports whether a hyphen is a dash: with white space around it, or two of them.
+// isHyphen reports whether a hyphen is used as a dash: two in a row, or one with white space around it.
 func (c *clauses) isHyphen() bool {
 	before, after := ' ', followingRune(c.atoms, c.at)
 	if c.at > 0 {
@@ -301,7 +300,7 @@ func (c *clauses) isHyphen() bool {
 	return c.words && unicode.IsSpace(before) && unicode.IsSpace(after)
 }
 
-// isRange reports whether a dash joins what is on both sides of it: "3–4", "Bern–Basel".
+// isRange reports whether a dash joins the words on its two sides: "3–4", "Bern–Basel".
 func (c *clauses) isRange() bool {
 	return c.atoms[c.at].first == '–' && c.at > 0 && !unicode.IsSpace(c.atoms[c.at-1].first) &&
 		!unicode.IsSpace(followingRune(c.atoms, c.at))
@@ -317,10 +316,10 @@ func isOpening(r rune) bool { return strings.ContainsRune("([{（［｛〔【", 
 
 func isClosing(r rune) bool { return strings.ContainsRune(")]}）］｝〕】", r) }
 
-// isLookedThrough reports whether a pause is not decided at a character that is not spoken.
+// isLookedThrough reports whether a character that is not spoken has no effect on pauses.
 func isLookedThrough(r rune) bool { return unicode.Is(unicode.Cf, r) || unicode.IsMark(r) }
 
-// markPause returns the pause of a mark that isClauseMark knows.
+// markPause returns the pause of a clause mark.
 func markPause(r rune) float64 {
 	switch {
 	case strings.ContainsRune(",،、，､፣", r):
@@ -333,16 +332,16 @@ func markPause(r rune) float64 {
 	return colonPause
 }
 
-// brokenLine is the number of characters from which a line without a mark at its end may be broken within a sentence.
+// brokenLine is the minimum number of characters of a line that is broken within a sentence.
 const brokenLine = 40
 
-// isBroken reports whether a line, which has no mark at its end, is broken within a sentence: it is long, and goes on
-// in lower case.
+// isBroken reports whether a line without a mark at its end is broken within a sentence: it is long, and the next line
+// begins in lower case.
 func isBroken(line, after []atom) bool {
 	return len(line) >= brokenLine && len(after) > 0 && unicode.IsLower(after[0].first)
 }
 
-// isYesOrNo reports whether an English question begins like one that yes or no answers.
+// isYesOrNo reports whether an English question begins like a yes-or-no question.
 func isYesOrNo(words []string) bool {
 	for _, word := range words {
 		word = strings.ToLower(word)
@@ -361,8 +360,8 @@ func isYesOrNo(words []string) bool {
 	return true
 }
 
-// pausedPhrases cuts phrases, or the voice's own way if there are none, where clauses end, and gives them the pauses of
-// these. The engine adds none itself.
+// pausedPhrases cuts phrases at the ends of clauses and sets their pauses. Without phrases it cuts the voice's own way
+// of speaking.
 func pausedPhrases(phrases []Phrase, found []clause, runes int) []Phrase {
 	if len(phrases) == 0 {
 		phrases = []Phrase{OwnPhrase(runes)}

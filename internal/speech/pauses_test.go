@@ -12,7 +12,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/enginetest"
 )
 
-// pauses are the milliseconds at speed 1 that docs/speech-parameters.md tells clients.
+// pauses are the milliseconds at speed 1 in docs/speech-parameters.md.
 func pauses() map[string]float64 {
 	return map[string]float64{
 		"one meal, one hour":           140,
@@ -37,7 +37,7 @@ func pauses() map[string]float64 {
 	}
 }
 
-// The pauses of all engines and ways are those of the table, and scale with the speed.
+// All engines and ways of speaking have the pauses of the table, which scale with the speed.
 func TestPausesAreThoseOfTheTable(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -87,8 +87,8 @@ func longestSilence(pcm []byte, rate int) float64 {
 	return float64(longest) * 1000 / float64(rate)
 }
 
-// Where a sentence does not end, there is no pause: after abbreviations, in a line that is broken, and where a long
-// sentence is cut into segments.
+// There is no pause within a sentence: after abbreviations, at a broken line, and between the segments of a long
+// sentence.
 func TestNoPauseWithinAClause(t *testing.T) {
 	speaker := speech.NewSpeaker(openPool(t, 2)).WithSecondEngine(openFlite(t, 2))
 	long := "we will all remember how many lonely animals were living near our old house in that warm and rainy " +
@@ -108,7 +108,7 @@ func TestNoPauseWithinAClause(t *testing.T) {
 	}
 }
 
-// The second engine's pitch rises at the end of a question that yes or no answers, and falls at others.
+// The second engine's pitch rises at the end of a yes-or-no question, and falls at the end of others.
 func TestQuestionsRise(t *testing.T) {
 	speaker := speech.NewSpeaker(openPool(t, 1)).WithSecondEngine(openFlite(t, 1))
 	for _, voice := range speech.Voices() {

@@ -11,7 +11,7 @@ const maxPhrases = 64
 // maxDrawnPitch bounds the deviations of pitch in semitones.
 const maxDrawnPitch = 6
 
-// The effect of a deviation by one step of the sampler's standard deviation at temperature 1.
+// The effects of a deviation by one standard deviation of the sampler at temperature 1.
 const (
 	pitchStep = 0.45 // semitones
 	rangeStep = 0.12 // of the logarithm
@@ -21,7 +21,7 @@ const (
 	gapStep   = 0.01 // seconds; slower words are spaced out, faster ones are not moved closer
 )
 
-// phrasesOf returns how a segment is spoken; nil means the voice's own way.
+// phrasesOf returns the phrases of a segment; nil means the voice's own way.
 func (m manner) phrasesOf(text string, seed int64) []Phrase {
 	if m.isOwn() {
 		return nil
@@ -62,7 +62,7 @@ func (m manner) vary(piece Segment, by deviation) Phrase {
 // round keeps the engines' jobs short.
 func round(value float64) float64 { return math.Round(value*1000) / 1000 }
 
-// cutPhrases cuts a segment after breaks of at least this kind.
+// cutPhrases cuts a segment after breaks of at least one kind.
 func cutPhrases(text string, after breakKind) []Segment {
 	var ends []int
 	for _, a := range scanAtoms(text) {

@@ -2,17 +2,17 @@ package speech
 
 import "math"
 
-// Prosody is how a text is to be spoken. The zero value is the voice's own way, in which every text has one
+// Prosody is the requested way of speaking. The zero value is the voice's own way, in which every text has one
 // rendering. Nil and empty fields are not requested.
 //
 // Temperature, TopP, TopK, Quality and Solver request delivery that varies from phrase to phrase, and so does
 // Conversational: each phrase's pitch, intonation, pace, loudness and pauses are then drawn (see sampler). The values
-// depend on the seed, the parameters and the text, and on nothing else.
+// depend only on the seed, the parameters and the text.
 type Prosody struct {
 	Conversational bool     // in conversational style: livelier, a little faster, with shorter pauses
 	Temperature    *float64 // how far phrases deviate; above 0, 1 when other fields request variation
 	TopP           *float64 // only the most likely deviations that together have this probability; 0 to 1, 0.8 by default
-	TopK           *int     // only so many of the most likely deviations; 0 means all
+	TopK           *int     // only the k most likely deviations; 0 means all
 	Expressive     *float64 // how wide intonation and its variation are: 0 is monotone, 1 the voice's own, 2 the maximum
 	// How finely delivery varies: 0 by segments, 1 by sentences, 2 and more by clauses (the default).
 	Quality *int
@@ -35,7 +35,7 @@ const (
 	calmRate            = 0.97
 )
 
-// manner is a prosody with everything derived from it.
+// manner holds the parameters derived from a Prosody.
 type manner struct {
 	width       float64   // a factor on the intonation's range
 	rate, pause float64   // factors
@@ -92,8 +92,8 @@ func phraseBreak(quality int) breakKind {
 	}
 }
 
-// solverMemory returns the number of draws that make up a deviation: as a solver of higher order uses more points, a
-// phrase follows the ones before it more closely. Other names mean euler.
+// solverMemory returns the number of draws that make up a deviation: like a solver of higher order, which uses more
+// points, a phrase then follows the ones before it more closely. Other names mean euler.
 func solverMemory(solver string) int {
 	switch solver {
 	case "midpoint", "heun":
@@ -105,7 +105,7 @@ func solverMemory(solver string) int {
 	}
 }
 
-// isOwn reports whether only the voice's own way is requested.
+// isOwn reports whether the voice's own way is requested.
 func (m manner) isOwn() bool {
 	return !m.varies && m.width == 1 && m.rate == 1 && m.pause == 1
 }

@@ -5,20 +5,20 @@ import (
 	"hash/crc32"
 )
 
-// repetition makes one utterance of a segment's, whose worker died, and of a second one by another worker: equal jobs
-// give equal samples, so the second goes on where the first has stopped.
+// repetition joins the utterance of a segment after its worker died with a second one by another worker. Equal jobs
+// give equal samples, so the second continues where the first stopped.
 type repetition struct {
 	returned int    // bytes of samples
-	sum      uint32 // of them
-	again    int    // bytes that the second utterance has yet to repeat
-	sumAgain uint32 // of those that it has repeated
+	sum      uint32 // checksum of these
+	again    int    // bytes left to repeat by the second utterance
+	sumAgain uint32 // checksum of the repeated bytes
 }
 
-// begin expects the second utterance.
+// begin prepares for the second utterance.
 func (r *repetition) begin() { r.again, r.sumAgain = r.returned, 0 }
 
-// pass returns what is new of an utterance's next samples. A second utterance that is another one, or ends before what
-// is new, cannot go on: the error is ErrEngineFailed (wrapped).
+// pass returns the part of an utterance's next samples that is new. If the second utterance differs from the first, the
+// error is ErrEngineFailed (wrapped).
 func (r *repetition) pass(pcm []byte) (fresh []byte, err error) {
 	n := min(r.again, len(pcm))
 	r.again, r.sumAgain = r.again-n, crc32.Update(r.sumAgain, crc32.IEEETable, pcm[:n])
@@ -30,7 +30,7 @@ func (r *repetition) pass(pcm []byte) (fresh []byte, err error) {
 	return fresh, nil
 }
 
-// end is called at the end of an utterance.
+// end returns ErrEngineFailed (wrapped) if the second utterance ended before the first one did.
 func (r *repetition) end() error {
 	if r.again > 0 {
 		return errOtherwise()

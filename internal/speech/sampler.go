@@ -42,7 +42,7 @@ func newSampler(m manner, seed int64, text string) *sampler {
 	return s
 }
 
-// ladder returns the rungs sorted by probability, of equals the higher first; topK 0 means all.
+// ladder returns the topK most likely rungs (all if 0), sorted by probability. Of two equal ones the higher is first.
 func ladder(temperature float64, topK int) []rung {
 	var out []rung
 	for i := range rungs + 1 {
@@ -74,7 +74,7 @@ func nucleus(ladder []rung, topP float64) []rung {
 	return ladder
 }
 
-// next returns the mean of the last draws, as many as memory allows.
+// next returns the mean of the last draws, up to the number in memory.
 func (s *sampler) next() deviation {
 	s.last = append(s.last, deviation{s.draw(), s.draw(), s.draw(), s.draw(), s.draw()})
 	if len(s.last) > s.memory {

@@ -25,12 +25,11 @@ const (
 const MaxSegmentCharacters = 400
 
 // Split splits a text into segments: after sentences, if these are too long after clauses, then between words, then
-// between grapheme clusters. The first one is short, so that its audio can start while others wait for a worker;
-// later ones contain as many sentences as fit. Text that cannot be spoken (white space, symbols) is joined with a
-// neighbour.
+// between grapheme clusters. The first one is short, so that its audio can start while others wait for a worker; later
+// ones contain as many sentences as fit. Unspeakable text (white space, symbols) is joined with a neighbour.
 func Split(text string) []Segment { return split(text, true) }
 
-// split splits a text, or what follows the first part of one.
+// split splits a text, or the rest of one if first is false.
 func split(text string, first bool) []Segment {
 	if text == "" {
 		return nil
@@ -90,7 +89,7 @@ func newSegment(text string, start int) Segment {
 	return Segment{Text: text, Start: start, Characters: utf8.RuneCountInString(text)}
 }
 
-// joinUnspeakable joins segments that cannot be spoken with the one before, or else the one after, if they fit.
+// joinUnspeakable joins unspeakable segments with the one before, or else the one after, if they fit.
 func joinUnspeakable(segments []Segment) []Segment {
 	joined := segments[:0]
 	for _, s := range segments {

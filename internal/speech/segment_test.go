@@ -126,7 +126,7 @@ func requireSplit(t require.TestingT, text string, segments []speech.Segment) {
 	require.Equal(t, utf8.RuneCountInString(text), characters)
 }
 
-// anyText draws texts that are rich in what matters to segmentation and timing, not always UTF-8.
+// anyText draws texts rich in characters that matter to segmentation and timing, sometimes not valid UTF-8.
 func anyText() *rapid.Generator[string] {
 	part := rapid.OneOf(
 		rapid.SampledFrom([]string{

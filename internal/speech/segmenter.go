@@ -6,16 +6,15 @@ import (
 )
 
 // window is the number of bytes of a growing text that are examined for one segment. A segment has at most about 1,600,
-// because its weight bounds its characters, and so has the one that may be joined with it; the rest is for looking
-// ahead from a full stop over white space and quotes. If more text is waiting, the position to cut is searched as if
-// the text ended with the window.
+// because its weight bounds its characters, and so has one that is joined with it. The rest serves to look ahead from a
+// full stop over white space and quotes. Longer text is cut as if it ended with the window.
 const window = 4 << 10
 
 // Segmenter splits a growing text into segments, much as Split splits a complete one. The cuts depend on the text
 // alone and not on the pieces in which it arrived: a segment is returned once no further text can move its end.
 type Segmenter struct {
 	text  string // not returned yet
-	begun bool   // a segment was returned since the beginning or the last Flush
+	begun bool   // a segment was returned since the start or the last Flush
 }
 
 // Add appends to the text.
@@ -36,8 +35,8 @@ func (s *Segmenter) Next() (Segment, bool) {
 	return s.take(n), true
 }
 
-// Flush returns the next segment of the text so far, as if the text ended there, and false if there is none left. It
-// must be called until it returns false; the next segment is then a first one again.
+// Flush returns the next segment as if the text ended here, and false if none is left. It must be called until it
+// returns false. The next segment is then a first one again.
 func (s *Segmenter) Flush() (Segment, bool) {
 	if s.text == "" {
 		s.begun = false
@@ -56,8 +55,8 @@ func (s *Segmenter) take(n int) Segment {
 	return segment
 }
 
-// cut returns the end of the next segment, in bytes, and whether that is certain. Text that cannot be spoken is
-// joined with what follows, if it fits: what precedes it may have been spoken already.
+// cut returns the end of the next segment, in bytes, and whether that is certain. Unspeakable text is joined with the
+// text after it, if it fits, because the text before it may have been spoken already.
 func (s *Segmenter) cut(ended bool) (n int, certain bool) {
 	text := s.text
 	if len(text) > window {
@@ -94,8 +93,8 @@ func cutsAt(atoms []atom, first bool) bool {
 	return first && (last == breakSentence || last == breakClause && weight >= firstSegmentClause)
 }
 
-// settled returns the number of leading atoms that no further text changes: neither themselves nor the break after
-// them. The last cluster may grow, and a full stop depends on what follows the white space.
+// settled returns the number of leading atoms that no further text can change, including the breaks after them. The
+// last cluster may grow, and a full stop depends on the text after the white space.
 func settled(atoms []atom) int {
 	n := max(len(atoms)-1, 0)
 	if i := undecided(atoms); i >= 0 {
@@ -126,8 +125,8 @@ func wholeRunes(text string) string {
 	return text
 }
 
-// undecided returns the full stop after a number or a single letter for which the word that follows decides, if that
-// is not complete, and -1 if there is none: "am 3. Okt", "z. B".
+// undecided returns the index of a full stop after a number or a single letter if the next word, which decides about
+// it, is incomplete ("am 3. Okt", "z. B"), and otherwise -1.
 func undecided(atoms []atom) int {
 	i := len(atoms) - 1
 	for i >= 0 && unicode.IsLetter(atoms[i].first) && len(atoms)-i <= maxFollowing {

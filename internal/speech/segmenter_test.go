@@ -100,7 +100,7 @@ func TestATextWithoutAnEndIsCutAllTheSame(t *testing.T) {
 	}
 }
 
-// growing draws texts from what matters to segmentation.
+// growing draws texts of characters that matter to segmentation.
 var growing = rapid.Custom(func(t *rapid.T) string {
 	least := rapid.SampledFrom([]int{0, 40, 200}).Draw(t, "least") // drawn lists are short, and segments are not
 	parts := rapid.SliceOfN(rapid.SampledFrom([]string{
@@ -133,7 +133,7 @@ func cutUp(t *rapid.T, text string) (pieces []string) {
 	return pieces
 }
 
-// Ordinary prose that arrives in pieces is split as Split splits it as a whole.
+// Ordinary prose in pieces is split like the whole text by Split.
 func TestProseIsCutAsSplitCutsIt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var prose strings.Builder

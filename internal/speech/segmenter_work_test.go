@@ -12,8 +12,7 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// A text that cannot be spoken costs about as much as one that can, in whatever pieces it arrives. The work is counted
-// in bytes that were allocated.
+// An unspeakable text costs about as much as a speakable one, in any pieces. The work is measured in allocated bytes.
 func TestUnspeakableTextIsNoExtraWork(t *testing.T) {
 	const length = 4000
 	for name, piece := range map[string]int{"at once": length, "in tiny pieces": 1} {
@@ -35,7 +34,7 @@ func segmenting(text string, piece int) (bytes float64) {
 	return float64(after.TotalAlloc - before.TotalAlloc)
 }
 
-// segmentInPieces cuts a text of one-byte pieces, as a script does, until its end.
+// segmentInPieces segments a text that arrives byte by byte.
 func segmentInPieces(text string, piece int) (segments int) {
 	var s speech.Segmenter
 	for from := 0; from < len(text); from += piece {
@@ -50,7 +49,7 @@ func segmentInPieces(text string, piece int) (segments int) {
 	return segments
 }
 
-// BenchmarkTinyPieces measures a text that arrives character by character, words beside exclamation marks.
+// BenchmarkTinyPieces compares words with exclamation marks that arrive character by character.
 func BenchmarkTinyPieces(b *testing.B) {
 	const length = 4000
 	var words, marks int64

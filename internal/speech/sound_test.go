@@ -19,10 +19,10 @@ import (
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
 )
 
-// fullScale is the highest sample there is.
+// fullScale is the highest possible sample.
 const fullScale = 32767
 
-// report is a text in the languages that are tested, some of which are louder than others.
+// report is a text in the tested languages, some of which are louder than others.
 func report(language string) string {
 	return map[string]string{
 		"en-us": "The weather will be cold and windy, with some rain in the north! Will you call me back tomorrow " +
@@ -60,7 +60,7 @@ func settings() map[string]speech.Request {
 	}
 }
 
-// level is an engine that notes the highest of its samples.
+// level is an engine that records its highest sample.
 type level struct {
 	speech.Engine
 	highest atomic.Int64
@@ -131,7 +131,7 @@ func eachCase(visit func(what string, r speech.Request)) {
 	}
 }
 
-// No voice is clipped, in any language and any way of speaking: neither by its engine, nor by what amplifies it, nor by
+// No voice is clipped, in any language and any way of speaking: neither by its engine, nor by the amplification, nor by
 // the conversion to another rate.
 func TestNoSampleIsClipped(t *testing.T) {
 	if testing.Short() {
@@ -194,7 +194,7 @@ func TestAllSpeedsAreEquallyLoud(t *testing.T) {
 	}
 }
 
-// What a voice of its own has beside its engine: how loud it is, and its spectrum.
+// The properties of a clone besides its engine: its loudness and its spectrum.
 func TestTheTimbreOfAVoiceIsHeard(t *testing.T) {
 	speaker := speech.NewSpeaker(openPool(t, 1))
 	loud := func(gain, boost float64) float64 {

@@ -13,16 +13,16 @@ import (
 	"github.com/recital-tts/recital/internal/speech/mastering"
 )
 
-// silenceOfNothing is the length of a segment that cannot be spoken, in seconds.
+// silenceOfNothing is the length of an unspeakable segment, in seconds.
 const silenceOfNothing = 0.1
 
-// faintest is the sample below which speech fades into its pauses, 44 dB below full scale.
+// faintest is the sample value below which speech fades into its pauses, 44 dB below full scale.
 const faintest = 200
 
-// faintOf returns the sample of an engine that becomes the faintest.
+// faintOf returns the sample value of an engine that the gain turns into faintest.
 func faintOf(s mastering.Settings) int { return int(faintest / math.Pow(10, s.Gain/20)) }
 
-// Request is a text to be spoken.
+// Request describes the speech of one text.
 type Request struct {
 	Text     string
 	Voice    Voice
@@ -30,17 +30,17 @@ type Request struct {
 	Speed    float64 // MinSpeed to MaxSpeed; 0 means 1
 	Model    string  // "" means ModelAurora
 	Prosody  Prosody
-	Seed     int64   // of what Prosody leaves open: the same request and seed result in the same samples
-	Length   float64 // seconds that the audio should last, in place of Speed; 0 means the natural length
-	// Markup steers the speech of its text, which takes the place of Text; nil for none.
+	Seed     int64   // of random deviations: the same request and seed give the same samples
+	Length   float64 // requested seconds of audio, replaces Speed; 0 means the natural length
+	// Markup is a text with markup, which replaces Text; nil for none.
 	Markup *Markup
-	// Cast are the voices that the markup names, by these names. What is not in it is spoken by Voice.
+	// Cast has the voices by their names in the markup. Voice speaks the parts without one of these names.
 	Cast map[string]Voice
-	// Lexicon has words that are spoken in another way; nil for none.
+	// Lexicon has the pronunciations of words; nil for none.
 	Lexicon *Lexicon
-	Account string // with which others share installed voices; "" for none
-	// Substitutes permits that a system voice speaks itself where the installed voice that speaks for it has no place,
-	// and a clone of an installed voice by its timbre. Warning tells it.
+	Account string // shares its places of installed voices among its streams; "" for none
+	// Substitutes permits a system voice to speak itself if its installed voice has no place, and a clone of an installed
+	// voice to speak by its timbre. Warning then returns a warning.
 	Substitutes bool
 }
 
@@ -48,10 +48,10 @@ type Request struct {
 type Piece struct {
 	PCM        []byte // signed 16-bit little-endian, one channel
 	SegmentEnd bool
-	// Of a piece that ends a segment: the code points of the segment, and the positions of its words in the audio of
-	// the whole stream. The stream's timings begin and end with the empty text, those of its segments do not.
+	// In a piece that ends a segment: the code points of the segment, and the positions of its words in the audio of the
+	// whole stream. The timings of a stream begin and end with the empty text; the timings of its segments do not.
 	Characters int
-	Silent     bool // the engine could say nothing of the segment
+	Silent     bool // the segment had no sound
 	Timings    []Timing
 }
 
@@ -59,14 +59,14 @@ type Piece struct {
 type Speaker struct {
 	engine spoken
 	second Engine // nil if there is none
-	// of voices that operators have installed; nil if there are none
+	// nil if there are none
 	installed InstalledEngines
 }
 
 // NewSpeaker returns a Speaker that uses an engine behind the front end.
 func NewSpeaker(engine Engine) *Speaker { return &Speaker{engine: newSpoken(engine, nil)} }
 
-// WithJapanese returns a speaker that has Japanese read.
+// WithJapanese returns a speaker that uses a reader for Japanese.
 func (s *Speaker) WithJapanese(reader JapaneseReader) *Speaker {
 	with := *s
 	with.engine = newSpoken(s.engine.Engine, reader)
@@ -81,7 +81,7 @@ func (s *Speaker) WithSecondEngine(second Engine) *Speaker {
 	return &with
 }
 
-// Speak starts a stream. The synthesis of the first segment starts at once; everything is cancelled when ctx ends.
+// Speak starts a stream. The synthesis of the first segment starts immediately. Everything is cancelled when ctx ends.
 // The caller must close the stream.
 func (s *Speaker) Speak(ctx context.Context, r Request) *Stream {
 	if r.Speed == 0 {
@@ -142,7 +142,7 @@ func (s *Speaker) usesSecond(r Request) bool {
 	return s.second != nil && r.Voice.Timbre == nil && usesSecondEngine(r.Model, r.Language)
 }
 
-// masteringOf returns the settings with which a voice is as loud as all others.
+// masteringOf returns the settings that make a voice as loud as all others.
 func (s *Speaker) masteringOf(r Request) mastering.Settings {
 	if _, found := s.installedEngine(r); found {
 		settings := mastering.Settings{Gain: r.Voice.Installed.Gain}
@@ -171,8 +171,8 @@ func (s *Speaker) masteringAtOwnSpeed(r Request) mastering.Settings {
 	}
 }
 
-// Stream is the speech of a text in order. At most one segment is requested ahead of the one that is being read, so a
-// slow reader occupies no worker and little memory. It is read by one goroutine at a time.
+// Stream is the speech of a text in order. At most one segment is synthesised ahead of the current one, so a slow
+// reader occupies no worker and little memory. It is read by one goroutine at a time.
 type Stream struct {
 	engine   Engine
 	request  Request
@@ -185,21 +185,21 @@ type Stream struct {
 	ownFaint    int       // the same at speed 1
 	fit         *fit      // nil unless a length was requested
 	audition    *audition // nil if the text is surely spoken
-	// the warning about another voice that speaks
+	// the warning that another voice speaks
 	substitution string
 	ctx          context.Context
 	cancel       context.CancelFunc
 	jobs         sync.WaitGroup
 
-	index   int      // of the segment that is being read
+	index   int      // of the current segment
 	current *attempt // of that segment
-	ahead   *attempt // of the segment that is requested in advance
+	ahead   *attempt // of the next segment, requested in advance
 	retried bool     // current is the second attempt
 	said    repetition
-	samples int   // returned of the current segment
-	heard   bool  // the engine has said something of it
-	quiet   int   // samples returned of the pause after it
-	offset  int   // samples of the segments before
+	samples int   // returned so far from the current segment
+	heard   bool  // the segment had sound
+	quiet   int   // samples returned of the pause after the segment
+	offset  int   // samples of the earlier segments
 	err     error // the reason why reading cannot continue
 }
 
@@ -215,8 +215,8 @@ func (st *Stream) Characters() (sum int64) {
 }
 
 // Next waits for the next piece. It returns io.EOF at the end, and ErrEngineFailed (wrapped) if a segment cannot be
-// synthesised: if its worker died, another one has tried to go on where it stopped. The end of ctx, unlike other
-// errors, does not end the stream.
+// synthesised: if its worker died, another one has tried to continue where it stopped. Other errors end the stream; the
+// end of ctx does not.
 func (st *Stream) Next(ctx context.Context) (Piece, error) {
 	for {
 		if st.err != nil {
@@ -246,7 +246,7 @@ func (st *Stream) Next(ctx context.Context) (Piece, error) {
 	}
 }
 
-// retry asks for the current segment again. If nothing of it was returned, it may come out otherwise.
+// retry requests the current segment again. If no samples were returned yet, the repetition may differ.
 func (st *Stream) retry() {
 	st.current.close()
 	if st.said.begin(); st.samples == 0 {
@@ -256,8 +256,8 @@ func (st *Stream) retry() {
 	st.current, st.retried = st.attempt(st.index, true), true
 }
 
-// Close cancels what was not read and waits until the engine has been notified. It may be called more than once, but
-// not while Next runs.
+// Close cancels the rest of the stream and waits until the engine has been notified. It may be called more than once,
+// but not while Next runs.
 func (st *Stream) Close() {
 	st.cancel()
 	st.jobs.Wait()
@@ -289,12 +289,12 @@ func (st *Stream) read(ctx context.Context) ([]byte, error) {
 	return st.said.pass(pcm)
 }
 
-// headStart is how long the current segment has the processors for itself if it has no samples: much longer than most
-// voices need for their first ones, and short beside what a slow voice needs for a segment.
+// headStart is the time for which the current segment has the processors to itself until its first samples. It is much
+// longer than most voices need for these, and short compared with a slow voice's time for a segment.
 const headStart = 200 * time.Millisecond
 
-// next reads the utterance of the current segment, and requests the next segment as soon as there are samples, or at
-// the end of the head start: before that it would only delay them.
+// next reads the utterance of the current segment. It requests the next segment once there are samples, or at the end
+// of the head start. Earlier, that request would only delay the samples.
 func (st *Stream) next(ctx context.Context, utterance Utterance) (pcm []byte, err error) {
 	if st.ahead != nil || st.index == len(st.segments)-1 {
 		return utterance.Next(ctx)
@@ -340,8 +340,8 @@ func (st *Stream) endSegment() Piece {
 	return piece
 }
 
-// timings omits the silences at both ends of a segment, except at the ends of the stream. So a pause of
-// markup is between two elements.
+// timings returns the timings of a segment without the silences at its ends, except at the ends of the stream. A pause
+// of markup thus lies between two elements.
 func (st *Stream) timings(text string, marks []Mark) []Timing {
 	spans := placeTokens(tokenize(text), marks, st.samples)
 	timings := timeSpans(spans, st.samples+st.quiet, st.offset, st.SampleRate())
@@ -392,7 +392,7 @@ func (st *Stream) attempt(index int, careful bool) *attempt {
 }
 
 func (st *Stream) job(index int, careful bool) Job {
-	text := string([]rune(st.segments[index].Text)) // bytes that are not valid UTF-8 become U+FFFD, one for one
+	text := string([]rune(st.segments[index].Text)) // each invalid UTF-8 byte becomes U+FFFD
 	m := st.segments[index].markup
 	if m != nil {
 		text = m.text
@@ -440,7 +440,7 @@ func (a *attempt) close() {
 type Part struct {
 	Segment Segment
 	First   bool // it overtakes later segments of others
-	Last    bool // nothing follows, so that no pause is added
+	Last    bool // the end of the text: no pause is added
 }
 
 // SpeakPart starts the speech of a part. The text of r is ignored, and its language must be an engine language. Times

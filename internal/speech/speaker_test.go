@@ -116,8 +116,7 @@ func TestAnyTextIsSpoken(t *testing.T) {
 	})
 }
 
-// Each word is placed where the engine speaks it: words of the same text at other speeds keep their share of the
-// audio.
+// Each word has its place in the audio: words of the same text at other speeds keep their share of it.
 func TestWordTimesFollowTheSpeed(t *testing.T) {
 	pool := openPool(t, 1)
 	normal := speak(t, pool, request(story))
@@ -180,7 +179,7 @@ func failOnce(failure error) func(speech.Job) error {
 	}
 }
 
-// changing is an engine that says something else the second time.
+// changing is an engine that speaks something else the second time.
 type changing struct {
 	speech.Engine
 	other string
@@ -226,7 +225,7 @@ func TestAtMostOneSegmentIsAskedForAhead(t *testing.T) {
 	require.Equal(t, segments, g.asked.Load())
 }
 
-// awaited is an engine of which the samples of the first segment come after what a test does.
+// awaited is an engine that delays the samples of the first segment until the test releases them.
 type awaited struct {
 	speech.Engine
 	before func(context.Context) error

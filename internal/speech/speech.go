@@ -21,36 +21,34 @@ type Job struct {
 	First     bool    // the first segment of a stream: it overtakes later segments of others
 	NoPause   bool    // no pause follows: the stream ends here, or its sentence continues in the next segment
 	Continues bool    // the sentence continues in the next segment
-	Phonemes  bool    // Marks has the phonemes, too, of engines that know them
-	Careful   bool    // an engine has died of this job before: find out what it can synthesise first
-	// Faint is the sample below which what a phrase fades out with is a part of its pause; 0 leaves it to the engine.
+	Phonemes  bool    // Marks includes phonemes, if the engine reports them
+	Careful   bool    // an engine died of this job: first find out which parts it can synthesise
+	// Faint is the sample value below which the end of a phrase counts as its pause; 0 leaves it to the engine.
 	Faint int
 
-	// Phrases describe how the parts of the text are spoken, in order; none means all of it in the voice's own way.
-	// Each phrase ends as a clause does. Their code points add up to the text's.
+	// Phrases describe how the parts of the text are spoken, in order. Without any, the voice speaks in its own way. Each
+	// phrase ends like a clause. Their code points add up to the text's.
 	Phrases []Phrase
-	// Readings are the parts of the text that are spoken otherwise than they are written, in order. Only the front end
-	// knows them.
+	// Readings are the parts of the text with a given reading, in order. They are used only by the front end.
 	Readings []Reading
-	// Sounds are the parts of the text that are in the International Phonetic Alphabet, in order. The front end makes
-	// them.
+	// Sounds are the parts of the text that are in the International Phonetic Alphabet, in order. The front end sets them.
 	Sounds []Sound
 }
 
-// Sound is a part of a job's text that is spoken as phonemes, in words.
+// Sound is a part of a job's text that consists of phonemes.
 type Sound struct {
 	Start int `json:"start"` // code points of the text before it
 	Runes int `json:"runes"` // code points
 }
 
-// Reading is how a part of a job's text is to be read: as another text, as phonemes, or as what its class says.
+// Reading is the reading of a part of a job's text: another text, phonemes, or a class that decides.
 type Reading struct {
 	Start, End int // byte offsets
 	Alias      string
 	IPA        string // phonemes
 	Class      ssml.Class
 	Format     string // see ssml.Run
-	Language   string // an engine language of what is said; "" for the job's
+	Language   string // an engine language of the spoken text; "" means the job's
 }
 
 // Pace returns the job's speed relative to the engine's own.
@@ -61,7 +59,7 @@ func (j Job) Pace() float64 {
 	return j.Speed * j.Voice.Timbre.Pace
 }
 
-// Phrase is how a part of a job's text is spoken. The engine approximates it as closely as it can.
+// Phrase describes the delivery of a part of a job's text. The engine approximates it as closely as it can.
 type Phrase struct {
 	Runes int     `json:"runes"` // code points of the text
 	Pitch float64 `json:"pitch"` // semitones above the voice's own; -MaxPitch to MaxPitch
@@ -69,11 +67,11 @@ type Phrase struct {
 	Rate  float64 `json:"rate"`  // a factor on the job's speed; MinRate to MaxRate
 	Gain  float64 `json:"gain"`  // loudness in decibels above the voice's own; -MaxGain to MaxGain
 	Gap   float64 `json:"gap"`   // seconds of silence between its words, in addition to the usual; 0 to MaxGap
-	// Seconds of silence after it at speed 1, at most MaxPause; OwnPause means that of its punctuation.
+	// Seconds of silence after it at speed 1, at most MaxPause; OwnPause means the pause of its punctuation.
 	Pause float64 `json:"pause"`
-	// A factor on the pauses of the table for its punctuation, 0 for 1. The front end makes Pause of it.
+	// A factor on the usual pause of its punctuation, from which the front end computes Pause; 0 means 1.
 	Pauses   float64 `json:"-"`
-	Question bool    `json:"question,omitempty"` // it ends a question that yes or no answers
+	Question bool    `json:"question,omitempty"` // it ends a yes-or-no question
 	Language string  `json:"language,omitempty"` // an engine language; "" means the job's. An engine may know only one.
 }
 
@@ -103,7 +101,7 @@ func (p Phrase) Valid() bool {
 		(p.Pause == OwnPause || within(p.Pause, 0, MaxPause))
 }
 
-// within is false for NaN.
+// within reports whether a value is between two limits. It is false for NaN.
 func within(value, least, most float64) bool { return value >= least && value <= most }
 
 // Limits of Job.Speed.
@@ -126,10 +124,10 @@ type Utterance interface {
 	// Next returns the next samples as they arrive (signed 16-bit little-endian, one channel), and io.EOF at the end.
 	// If the worker died, it returns ErrEngineFailed (wrapped).
 	Next(ctx context.Context) ([]byte, error)
-	// Marks returns the positions at which words start and the engine falls silent, in order; it is complete once
-	// Next has returned io.EOF.
+	// Marks returns the positions at which words start and pauses begin, in order. It is complete once Next has returned
+	// io.EOF.
 	Marks() []Mark
-	// Close cancels what was not read.
+	// Close cancels the rest of the job.
 	Close()
 }
 
@@ -156,12 +154,12 @@ func ignoreEOF(err error) error {
 	return err
 }
 
-// Mark is the sample at which the engine starts a word of the job's text, or falls silent, or starts a phoneme.
+// Mark is the sample at which a word of the job's text, a pause or a phoneme starts.
 type Mark struct {
 	Rune    int    // index of the word's first character in the job's text, in code points, as the engine reports it
 	Sample  int    // samples since the start of the job
-	Silence bool   // the word before ends here and a pause begins; Rune is meaningless
-	Phoneme string // a phoneme starts here, which the engine names so, and no word; Rune is meaningless
+	Silence bool   // a pause begins here; Rune is meaningless
+	Phoneme string // the engine's name of the phoneme that starts here; Rune is meaningless
 }
 
 // Timing is one element of the caller's text (a word, white space or punctuation) with its position in the audio. A
@@ -175,14 +173,14 @@ type Timing struct {
 
 // Errors of engines, in the form that clients see.
 var (
-	// ErrEngineFailed means that an engine's worker died, stalled or broke its protocol in the middle of a job. The
-	// job's own text may be the cause, so a retry helps only sometimes.
+	// ErrEngineFailed means that an engine's worker died, stalled or broke its protocol in the middle of a job. The job's
+	// text may be the cause, so a retry does not always help.
 	ErrEngineFailed = domain.Refuse(domain.Unavailable, "The speech engine failed")
 	// ErrRefused means that the engine does not accept the job as it is; a retry never helps.
 	ErrRefused = domain.Refuse(domain.Invalid, "The speech engine refuses the text")
-	// ErrTooMuchAudio means that one segment became more audio than is held in memory.
+	// ErrTooMuchAudio means that the audio of one segment exceeded the memory limit.
 	ErrTooMuchAudio = domain.Refuse(domain.Invalid, "A segment of the text gives more audio than is permitted")
-	// ErrEngineBusy means that an installed voice speaks as many streams as this machine carries.
+	// ErrEngineBusy means that an installed voice already speaks as many streams as this machine can handle.
 	ErrEngineBusy = domain.Refuse(domain.Unavailable, "The voice speaks as much as it can at the moment")
 	// ErrEngineClosed means that the engine is shut down.
 	ErrEngineClosed = domain.Refuse(domain.Unavailable, "The speech engine is shut down")

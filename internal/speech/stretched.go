@@ -6,11 +6,11 @@ import (
 	"github.com/recital-tts/recital/internal/speech/stretch"
 )
 
-// shortestStill is the length in seconds from which samples that are all 0 are a pause, which an engine has added.
+// shortestStill is the length in seconds from which a run of zeros is a pause that an engine has added.
 const shortestStill = 0.02
 
-// stretchTo stretches an utterance to a number of samples. Engines say words faster or slower than they were asked to,
-// but their pauses are as long as they should be, but for a factor: words and pauses are stretched apart.
+// stretchTo stretches an utterance to a number of samples. Engines speak words faster or slower than requested, while
+// their pauses are exact but for a factor. Words and pauses are therefore stretched separately.
 func stretchTo(samples int, pcm []byte, marks []Mark, rate int, pauses float64) *recorded {
 	if len(pcm) == 0 {
 		return &recorded{pcm: make([]byte, 2*samples)}
@@ -64,7 +64,7 @@ type stretched struct {
 	factor, pauses float64 // on words and on pauses
 	out            []byte
 	read           int
-	end            float64 // samples of the output for what was read
+	end            float64 // samples of the output so far
 	ends           []joint
 }
 
@@ -87,7 +87,7 @@ func (s *stretched) join(samples int, factor float64) {
 	s.fill(int(math.Round(s.end)))
 }
 
-// fill adds what is missing of a number of samples, as silence.
+// fill pads the output with silence to a number of samples.
 func (s *stretched) fill(samples int) {
 	if missing := 2*samples - len(s.out); missing > 0 {
 		s.out = append(s.out, make([]byte, missing)...)

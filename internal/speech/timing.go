@@ -63,8 +63,8 @@ func placeTokens(tokens []token, marks []Mark, samples int) []span {
 // placeMarks assigns the word marks to the tokens and returns the samples at which the engine falls silent.
 //
 // espeak-ng reports one mark for some pairs of words ("of the"), several inside a number, the position of the space
-// before some words, and in Chinese and Japanese the same position more than once. So a mark belongs to the token at
-// its position, or else to the next one that is spoken; the first mark of a token counts; marks that go back are
+// before some words, and in Chinese and Japanese the same position more than once. A mark therefore belongs to the
+// token at its position, or else to the next spoken one. The first mark of a token counts. Marks that go back are
 // ignored.
 func placeMarks(spans []span, marks []Mark, samples int) (silences []int) {
 	current, passed := 0, 0 // the token at a position, and the code points before it
@@ -114,10 +114,10 @@ func firstBetween(values []int, from, until int) int {
 	return until
 }
 
-// placeGroup places a marked token and the unmarked ones after it: words share the time until the silence in
-// proportion to their length, and the following pause belongs to what comes after the last word.
+// placeGroup places a marked token and the unmarked ones after it. Words share the time until the silence in proportion
+// to their length; the pause belongs to the tokens after the last word.
 func placeGroup(group []span, silence, until int) {
-	words, letters := 1, 0 // words: tokens up to the last that shares
+	words, letters := 1, 0 // tokens up to the last word, and letters in words
 	for i, s := range group {
 		if i == 0 || s.kind == tokenWord {
 			words = i + 1

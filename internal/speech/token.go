@@ -106,8 +106,8 @@ func isDotted(word string) bool {
 // isSpaceless reports whether a character is of a script that has no spaces between words and spells syllables.
 func isSpaceless(r rune) bool { return unicode.In(r, unicode.Thai, unicode.Lao, unicode.Myanmar) }
 
-// The vowels of Thai and Lao that are written before and after the consonant they follow, and the characters that
-// join consonants in Burmese (Unicode 15, chapter 16).
+// The vowels of Thai and Lao that are written before and after their consonant, and the characters that join consonants
+// in Burmese (Unicode 15, chapter 16).
 const (
 	leadingVowels  = "เแโใไເແໂໃໄ"
 	trailingVowels = "ะาำๅະາຳ"

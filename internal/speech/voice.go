@@ -8,17 +8,17 @@ import (
 	"github.com/recital-tts/recital/internal/speech/mastering"
 )
 
-// Voice is an allow-listed variant of the engine: a system voice as it is, or the base of a voice that was made from
+// Voice is an allow-listed variant of the engine: a system voice, or the base of a voice that was cloned from
 // recordings.
 type Voice struct {
 	ID          string // as clients send it, such as "leah"
 	Name        string
 	Gender      string // F, M or U
 	Description string
-	Variant     string  // of espeak-ng, such as "f2"; never anything that a client sent
+	Variant     string  // of espeak-ng, such as "f2"; never a client's input
 	Timbre      *Timbre // nil for a system voice
-	// Of a voice that an operator has installed, or for which one speaks, or of a clone that is made of one; else nil. The
-	// Variant is then that of the voice that speaks in its place, and so is the Timbre.
+	// The installed voice that speaks for this one, or that this clone was made from; else nil. Variant and Timbre then
+	// describe the voice that replaces it.
 	Installed *Installed
 }
 
@@ -55,13 +55,13 @@ func IsVariant(variant string) bool {
 	return slices.ContainsFunc(Voices(), func(v Voice) bool { return v.Variant == variant })
 }
 
-// SystemVoices are the voices that every account may speak with.
+// SystemVoices resolves the system voices, which are available to every account.
 type SystemVoices struct{}
 
-// Speaking is FindVoice: these voices are everybody's.
+// Speaking implements the port of voices by FindVoice, for any account.
 func (SystemVoices) Speaking(_ context.Context, _, id string) (Voice, error) { return FindVoice(id) }
 
-// FindVoice is LookupVoice for an id that a client sent. Errors: domain.NotFound.
+// FindVoice is LookupVoice for an id from a client. Errors: domain.NotFound.
 func FindVoice(id string) (Voice, error) {
 	voice, found := LookupVoice(id)
 	if !found {
@@ -70,16 +70,16 @@ func FindVoice(id string) (Voice, error) {
 	return voice, nil
 }
 
-// Timbre is what makes another voice of a system voice's variant: numbers alone, so that nothing that a client sent
-// reaches an engine.
+// Timbre holds the parameters that turn a system voice's variant into another voice. They are all numbers, so that no
+// input of a client reaches an engine.
 type Timbre struct {
 	PitchLow  float64 `json:"pitch_low"`  // Hz, the lower end of the engine's neutral intonation
 	PitchHigh float64 `json:"pitch_high"` // Hz, its upper end
 	Formants  float64 `json:"formants"`   // a factor on the frequencies of the variant's formants
-	Breath    float64 `json:"breath"`     // of noise in the voice: 0 none, 1 the most
+	Breath    float64 `json:"breath"`     // noise in the voice: 0 is none, 1 the maximum
 	Pace      float64 `json:"pace"`       // a factor on the speed
 
-	// What happens to the samples after the engine.
+	// Applied to the engine's samples.
 	Gain      float64   `json:"gain"`      // dB
 	Equaliser []float64 `json:"equaliser"` // dB, at the bands of package mastering; none means flat
 }

@@ -7,10 +7,10 @@ import (
 	"unicode"
 )
 
-// NothingToSay is the warning about a text that the engine cannot say at all.
+// NothingToSay is the warning about a text without anything that the engine can speak.
 const NothingToSay = "text: there is nothing in it that can be spoken"
 
-// audition finds out whether the engine can say anything of a text, before the stream is read.
+// audition determines whether any of a text can be spoken, before the stream is read.
 type audition struct {
 	stream *Stream
 	over   chan struct{} // closed when silent is set
@@ -32,7 +32,7 @@ func (a *audition) listen() {
 	a.silent = true
 }
 
-// sounds reports whether a job has any audible sample. It reads no further than the first.
+// sounds reports whether a job has an audible sample. It stops reading at the first one.
 func (st *Stream) sounds(job Job) (bool, error) {
 	utterance, err := st.engine.Speak(st.ctx, job)
 	if err != nil {
@@ -47,8 +47,8 @@ func (st *Stream) sounds(job Job) (bool, error) {
 	}
 }
 
-// Warning waits until it is known whether the stream can be as requested. If it cannot, Warning returns the reasons, as
-// a sentence for the client; otherwise it returns "".
+// Warning waits until it is known whether the stream will be as requested. It returns the reasons why it will not, as a
+// sentence for the client, or "".
 func (st *Stream) Warning(ctx context.Context) (string, error) {
 	var warnings []string
 	if st.substitution != "" {
@@ -85,9 +85,9 @@ func await(ctx context.Context, done <-chan struct{}) error {
 	}
 }
 
-// isSurelySpoken reports whether an engine says something of a text in any language. It may be wrong about texts
-// without letters: there are engines and languages that say digits and symbols, and others that do not. The second
-// engine only knows the letters of English.
+// isSurelySpoken reports whether a part of a text is spoken in every language. It may be false for a text without
+// letters that is spoken, because only some languages read digits and symbols. The second engine knows only the letters
+// of English.
 func isSurelySpoken(text string, bySecond bool) bool {
 	table := scripts()
 	return strings.ContainsFunc(text, func(r rune) bool {

@@ -10,8 +10,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 )
 
-// hush returns the warning about a text, and reads the stream: each segment says whether it was silent, which is that
-// it has no sound.
+// hush returns the warning about a text, and checks that each segment of the stream reports whether it was silent.
 func hush(t *testing.T, speaker *speech.Speaker, r speech.Request) (warning string, silent, segments int) {
 	t.Helper()
 	st := speaker.Speak(t.Context(), r)
@@ -81,7 +80,7 @@ func TestATextThatIsSpoken(t *testing.T) {
 	}
 }
 
-// One that is surely spoken is not listened to before it is: that would cost time.
+// A text that is surely spoken is not synthesised in advance, which would cost time.
 func TestWordsAreSynthesisedOnce(t *testing.T) {
 	g := &gate{Engine: openPool(t, 1)}
 	for _, text := range []string{"Hello", "Привет", "今天", "über"} {

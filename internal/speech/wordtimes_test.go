@@ -20,7 +20,7 @@ func elements(w whole, text string) (out []speech.Timing) {
 	return out
 }
 
-// said are the words and their minimum and maximum durations, in seconds.
+// said are words with their minimum and maximum durations, in seconds.
 type said struct {
 	text        string
 	least, most float64
@@ -103,7 +103,7 @@ func TestWordTimesOfWhatIsWrittenShorterThanSaid(t *testing.T) {
 	}
 }
 
-// A word starts where it is spoken: cut out of the audio, what precedes it is as long as the same text without it.
+// A word starts where it is spoken: the audio before it is as long as the same text without it.
 func TestWordsStartWhereTheTextBeforeThemEnds(t *testing.T) {
 	pool := openPool(t, 1)
 	for before, word := range map[string]string{

@@ -8,20 +8,20 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// cache holds the credentials that were used last. Unknown ones are not held: one of them may be created at any moment.
+// cache holds the most recently used credentials, except unknown ones, which may be created at any moment.
 type cache struct {
 	entries  *simplelru.LRU[string, entry]  // by key
-	readFrom map[string]map[string]struct{} // by stream: the keys of the entries that it decides on
+	readFrom map[string]map[string]struct{} // by stream: the keys of the entries that depend on it
 }
 
-// entry is a valid credential according to the streams that decide on it.
+// entry is a valid credential, with the streams that it depends on.
 type entry struct {
 	Verified
 	key  string    // in the cache: the name of the credential's own stream
 	read []version // all streams with events that may end or change the credential
 }
 
-// version is a stream as far as it was read.
+// version is a stream with the revision up to which it was read.
 type version struct {
 	stream   string
 	revision eventlog.Revision
@@ -36,7 +36,7 @@ func (e entry) revisionOf(stream string) eventlog.Revision {
 	return e.read[i].revision
 }
 
-// newerThan reports whether a stream of the entry was read further than for another one.
+// newerThan reports whether a stream was read further for the entry than for another one.
 func (e entry) newerThan(other entry) bool {
 	return slices.ContainsFunc(e.read, func(v version) bool { return v.revision > other.revisionOf(v.stream) })
 }
@@ -51,7 +51,7 @@ func (c *cache) holds(key string) bool { return c.entries.Contains(key) }
 
 func (c *cache) get(key string) (entry, bool) { return c.entries.Get(key) }
 
-// put adds an entry, unless a newer one is there.
+// put adds an entry, unless the cache has a newer one.
 func (c *cache) put(e entry) {
 	if known, ok := c.entries.Peek(e.key); ok && known.newerThan(e) {
 		return
@@ -65,7 +65,7 @@ func (c *cache) put(e entry) {
 	}
 }
 
-// removeOlder removes the entries for which a stream was read only to before a revision.
+// removeOlder removes the entries for which a stream was not read up to a revision.
 func (c *cache) removeOlder(stream string, than eventlog.Revision) {
 	for key := range c.readFrom[stream] {
 		if e, ok := c.entries.Peek(key); ok && e.revisionOf(stream) < than {
@@ -83,10 +83,10 @@ func (c *cache) unlist(e entry) {
 	}
 }
 
-// counts are of all look-ups.
+// counts counts all look-ups.
 type counts struct{ hits, misses uint64 }
 
-// Stats are figures for operators.
+// Stats are the figures for operators.
 type Stats struct {
 	Hits, Misses uint64 // look-ups that were answered from the cache, and others
 	Cached       int    // credentials
@@ -94,7 +94,7 @@ type Stats struct {
 	Live         bool   // the cache is used
 }
 
-// Stats returns the figures of now.
+// Stats returns the current figures.
 func (w *Watcher) Stats() Stats {
 	live := w.fresh.following()
 	w.mu.Lock()

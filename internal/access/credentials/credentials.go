@@ -1,8 +1,8 @@
-// Package credentials looks credentials up and ensures that a revoked one is refused immediately, on every instance. A
+// Package credentials looks up credentials and ensures that a revoked one is refused immediately, on every instance. A
 // Watcher follows the log with one subscription. It caches the credentials in use, so that most requests read neither
-// the log nor Postgres, and drops a cached credential at any event in a stream that decides on it. The cache is used
-// only while it is proven to lag the log by no more than a moment; otherwise the streams are read. The WebSockets and
-// streams of a credential end with it.
+// the log nor Postgres, and drops a cached credential at any event in a stream that it depends on. The cache is used
+// only while it provably lags the log by at most a moment. Otherwise the streams are read. The WebSockets and streams
+// of a credential end with it.
 //
 // A credential is an API key or the session of a browser. The cache, the proof and the watches serve credentials of any
 // kind: a kind has a look-up, which returns the streams that it has read, and events that end the credential.
@@ -43,8 +43,8 @@ type Config struct {
 	Sessions Sessions
 	Logger   *slog.Logger
 
-	// Unconfirmed reports whether an event of a stream is skipped that may have revoked a credential. None is admitted
-	// until an operator has confirmed that it did not. After a change of the answer Recheck is called. Nil means never.
+	// Unconfirmed reports whether an event of a stream is skipped that may have revoked a credential. No credential is
+	// admitted until an operator has confirmed that it did not. Recheck must be called after a change. Nil means never.
 	Unconfirmed func(stream string) bool
 
 	// Observe is called with each event of the log since the Watcher's start, in order, so that others need no
@@ -56,13 +56,13 @@ type Config struct {
 	Wait  time.Duration // for a proof that the subscription is not behind; default 100 ms
 
 	Outage time.Duration // time for which reads continue without the log, from the last known head; default none
-	Idle   time.Duration // after which a session that is not used is unknown; default 168 h
+	Idle   time.Duration // time after which an unused session ends; default 168 h
 	Silent time.Duration // time after which a log counts as silent for reads that may continue without it; default 1 s
 }
 
-// Accounts reads from the log what decides on an API key.
+// Accounts reads the events that decide on an API key.
 type Accounts interface {
-	// KeyAccount returns the account that a key's own stream names, "" for a key that was never issued.
+	// KeyAccount returns the account in a key's own stream, or "" for a key that was never issued.
 	KeyAccount(ctx context.Context, hash string) (account string, err error)
 	State(ctx context.Context, account string) (account.State, eventlog.Revision, error)
 }
@@ -72,7 +72,7 @@ type Sessions interface {
 	State(ctx context.Context, id string) (session.State, eventlog.Revision, error)
 }
 
-// Watcher looks credentials up and follows their revocation. New makes it, and Run must run.
+// Watcher looks up credentials and follows their revocation. Run must be running.
 type Watcher struct {
 	cfg   Config
 	fresh *freshness
@@ -86,7 +86,7 @@ type Watcher struct {
 	silent   time.Time // when a look-up found the log silent; zero if a later one was answered
 }
 
-// New returns a Watcher that begins at a head of the log.
+// New returns a Watcher that begins at Config.After.
 func New(cfg Config) *Watcher {
 	cfg.Size = cmp.Or(cfg.Size, 16_384)
 	cfg.Lease = max(cmp.Or(cfg.Lease, 100*time.Millisecond), 0)
@@ -105,7 +105,7 @@ func New(cfg Config) *Watcher {
 	}
 }
 
-// Run follows the log until ctx ends, or until the log refuses to be followed.
+// Run follows the log until ctx ends or the log refuses the subscription.
 func (w *Watcher) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var proving sync.WaitGroup
@@ -137,7 +137,7 @@ func (w *Watcher) take(d eventlog.Delivery) {
 	}
 }
 
-// note handles an event. Few are of an account or a session, and no other is decoded.
+// note handles an event. Only the few events of accounts and sessions are decoded.
 func (w *Watcher) note(event eventlog.Recorded) {
 	id, ofAccount := strings.CutPrefix(event.Stream, account.StreamPrefix)
 	if !ofAccount {
@@ -187,12 +187,12 @@ func unreadable(err error) bool { return err != nil && !errors.Is(err, eventlog.
 // during its revocation ends, too: a request is authenticated a moment before it begins to watch.
 const rememberedRevocations = 4096
 
-// watches are what ends with credentials.
+// watches are the WebSockets and streams that end with credentials.
 type watches struct {
 	of      map[string]map[*watch]struct{} // by account
 	open    int
-	revoked *simplelru.LRU[Credential, struct{}] // the last ones
-	// by account, the last ones: sessions that were opened until then have ended
+	revoked *simplelru.LRU[Credential, struct{}] // the most recent ones
+	// the most recent ones, by account: sessions opened until then have ended
 	until *simplelru.LRU[string, time.Time]
 }
 
@@ -202,7 +202,7 @@ type watch struct {
 	revoked    func()
 }
 
-// openedBy reports whether it is of a session that was opened by a time.
+// openedBy reports whether it belongs to a session that was opened by a time.
 func (w *watch) openedBy(t time.Time) bool {
 	return w.credential.Kind == Session && !w.opened.After(t)
 }
@@ -216,7 +216,7 @@ func newWatches() *watches {
 	return &watches{of: map[string]map[*watch]struct{}{}, revoked: recent, until: until}
 }
 
-// Watch calls revoked once when a credential is revoked, at once where it was revoked a moment ago. It must not block.
+// Watch calls revoked once when a credential is revoked, or immediately if it was just revoked. revoked must not block.
 // opened is the time at which a session was opened. stop ends the watch and may be called again.
 func (w *Watcher) Watch(c Credential, opened time.Time, revoked func()) (stop func()) {
 	watching := &watch{credential: c, opened: opened, revoked: revoked}
@@ -254,7 +254,7 @@ func (w *Watcher) revokeAll(account string) {
 	notify(ended)
 }
 
-// Recheck ends what credentials have opened that a skipped event may have revoked.
+// Recheck ends the WebSockets and streams of credentials that a skipped event may have revoked.
 func (w *Watcher) Recheck() {
 	w.mu.Lock()
 	var ended []*watch
@@ -286,7 +286,7 @@ func (w *Watcher) revokeSession(id string) {
 	notify(ended)
 }
 
-// revive forgets a revocation: a new key has the masked form of the revoked one.
+// revive forgets a revocation, because a new key has the masked form of the revoked one.
 func (w *Watcher) revive(c Credential) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -320,7 +320,7 @@ func (w *watches) remove(watching *watch) {
 	w.open--
 }
 
-// ended reports whether the credential to watch has ended already.
+// ended reports whether the watched credential has already ended.
 func (w *watches) ended(watching *watch) bool {
 	until, some := w.until.Get(watching.credential.Account)
 	return w.revoked.Contains(watching.credential) || some && watching.openedBy(until)

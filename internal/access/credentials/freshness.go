@@ -16,10 +16,10 @@ import (
 // it.
 type freshness struct {
 	log   eventlog.Log
-	lease time.Duration // for which a proof holds
+	lease time.Duration // validity of a proof
 	wait  time.Duration // for a proof
 
-	ask chan struct{} // has room for one: a proof is needed
+	ask chan struct{} // has room for one: requests a proof
 
 	mu      sync.Mutex
 	live    bool              // caught up since it was last interrupted
@@ -34,7 +34,7 @@ func newFreshness(log eventlog.Log, start eventlog.Position, lease, wait time.Du
 	return &freshness{log: log, lease: lease, wait: wait, reached: start, ask: make(chan struct{}, 1)}
 }
 
-// current reports whether no event from before a lease ago is missing. It waits for a proof if one is possible.
+// current reports whether all events older than a lease have been delivered. It waits for a proof if one is possible.
 func (f *freshness) current(ctx context.Context) bool {
 	arrival := time.Now()
 	return f.provenAt(arrival) || f.await(ctx, arrival.Add(-f.lease))
@@ -114,7 +114,7 @@ func (f *freshness) run(ctx context.Context) {
 
 var errPutBack = errors.New("the log's head is before what the subscription has delivered")
 
-// prove returns once everything has been delivered that was in the log when it began.
+// prove waits until all events in the log at its start have been delivered.
 func (f *freshness) prove(ctx context.Context) (begun time.Time, err error) {
 	ctx, cancel := context.WithTimeout(ctx, f.wait)
 	defer cancel()

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// copyFormat is the version of the form of a copy: lines of JSON, a header, a key each, and an end.
+// copyFormat is the version of the format of a copy: lines of JSON with a header, the keys, and an end.
 const copyFormat = 1
 
 // maxCopyLine is the maximum length of a line of a copy in bytes: several times the length of a key's line.
@@ -18,19 +18,19 @@ const maxCopyLine = 16 << 10
 // ErrCopy means that a copy of a keyring is cut off, or damaged, or of a later release.
 var ErrCopy = errors.New("the copy of the keyring is not whole, or of a format that this release does not know")
 
-// CopiedKey is an account's key in a copy, as the store holds it: wrapped with the master key.
+// CopiedKey is an account's key in a copy, as in the store: wrapped with the master key.
 type CopiedKey struct {
 	Account string     `json:"account"`
 	Wrapped []byte     `json:"wrapped,omitempty"` // empty: erased
-	Master  string     `json:"master"`            // which master key wrapped it
+	Master  string     `json:"master"`            // id of the master key
 	Created time.Time  `json:"created"`
 	Erased  *time.Time `json:"erased,omitempty"`
 }
 
 // Imported counts what an import found.
 type Imported struct {
-	Keys   int // of accounts, tombstones included
-	Erased int // of them, keys in the copy that belong to closed accounts
+	Keys   int // of accounts, including tombstones
+	Erased int // of these, keys in the copy that belong to closed accounts
 }
 
 // copyLine is any line of a copy.
@@ -59,7 +59,7 @@ func (c *CopyWriter) Write(key CopiedKey) error {
 	return c.line(copyLine{CopiedKey: &key})
 }
 
-// End writes the last line, without which no reader takes the copy for whole.
+// End writes the last line, which marks the copy as complete.
 func (c *CopyWriter) End() error { return c.line(copyLine{Keys: &c.keys}) }
 
 func (c *CopyWriter) line(line copyLine) error {
@@ -77,7 +77,7 @@ type CopyReader struct {
 	ended bool
 }
 
-// NewCopyReader reads the beginning of a copy. Errors: ErrCopy, and those of r.
+// NewCopyReader reads the beginning of a copy. Errors: ErrCopy, and r's.
 func NewCopyReader(r io.Reader) (*CopyReader, error) {
 	c := &CopyReader{lines: bufio.NewScanner(r)}
 	c.lines.Buffer(nil, maxCopyLine)
@@ -92,8 +92,7 @@ func NewCopyReader(r io.Reader) (*CopyReader, error) {
 	return c, nil
 }
 
-// Next returns the next key; io.EOF after the last one of a copy that is whole. Errors: ErrCopy, and those of the
-// reader.
+// Next returns the next key, or io.EOF at the end of a complete copy. Errors: ErrCopy, and the reader's.
 func (c *CopyReader) Next() (CopiedKey, error) {
 	if c.ended {
 		return CopiedKey{}, io.EOF

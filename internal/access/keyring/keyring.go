@@ -13,15 +13,15 @@ import (
 // Keyring seals and opens data. Every call ends with its context. Errors, besides the context's and
 // domain.Unavailable, are those below; none contains plaintext or key material.
 type Keyring interface {
-	// Seal encrypts data for an account. The account's key is created at first use, and is durable before anything is
-	// sealed with it. The purpose (for example "clip/<id>") is authenticated: data sealed for one cannot be opened
-	// for another. Errors: ErrErased.
+	// Seal encrypts data for an account. The account's key is created at first use, and is durable before it seals any
+	// data. The purpose (for example "clip/<id>") is authenticated: data sealed for one cannot be opened for another.
+	// Errors: ErrErased.
 	Seal(ctx context.Context, account string, plaintext []byte, use string) ([]byte, error)
 
 	Opener
 
-	// Erase destroys an account's key permanently: no other is ever created. Erasing again, or an account that never
-	// had a key, succeeds. Other instances may open data a little longer if they have cached the key (see the
+	// Erase destroys an account's key permanently: no other is ever created. It also succeeds for an erased account, or
+	// one that never had a key. Other instances may open data a little longer if they have cached the key (see the
 	// adapter).
 	Erase(ctx context.Context, account string) error
 }
@@ -36,7 +36,7 @@ type Opener interface {
 // cannot be found by trial.
 type Fingerprinter interface {
 	// Fingerprint returns an HMAC-SHA256 of data under a key of the keyring's own, which belongs to no account and is
-	// never erased. Fingerprints for different uses have nothing in common.
+	// never erased. Fingerprints for different uses are unrelated.
 	Fingerprint(ctx context.Context, data []byte, use string) ([]byte, error)
 }
 
@@ -44,7 +44,7 @@ type Fingerprinter interface {
 var (
 	// ErrErased means that the account's key was destroyed.
 	ErrErased = errors.New("the account's key was erased")
-	// ErrNoKey means that data was sealed for the account and its key does not exist: the keyring was lost.
+	// ErrNoKey means that data was sealed for the account but its key does not exist, because the keyring was lost.
 	ErrNoKey = errors.New("the account has no key")
 	// ErrUnreadable means that the data was altered, or sealed for another account, purpose or key.
 	ErrUnreadable = errors.New("the sealed data cannot be opened")

@@ -21,14 +21,14 @@ const (
 // minToken is the minimum length of a token, in characters: 128 bits in hex.
 const minToken = 32
 
-// Token admits callers whose token has its hash.
+// Token admits callers with a token of this hash.
 type Token struct {
-	Name string // of the person, or the role of a file's only token
+	Name string // of the person, or the role for a file with a single token
 	Role string
 	Hash [sha256.Size]byte
 }
 
-// Single returns the token of a role whose file contains nothing else: its name is the role.
+// Single returns the token of a role from a file with a single token. Its name is the role.
 func Single(role, token string) Token {
 	return Token{Name: role, Role: role, Hash: sha256.Sum256([]byte(token))}
 }

@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// SessionLength is how long the session of an operator's browser lasts.
+// SessionLength is the length of an operator's browser session.
 const SessionLength = time.Hour
 
-// Sessions makes and checks the cookies of the browsers of operators and auditors. A cookie names a token's holder and
-// its own end, and is authenticated with a key that all instances share: each of them accepts it, also after a restart,
-// and none has a list. It is worth nothing once its token has been withdrawn or replaced.
+// Sessions makes and checks the cookies of the browsers of operators and auditors. A cookie contains a token's holder
+// and its own expiry, and is authenticated with a key that all instances share. Each instance accepts it, also after a
+// restart, without a list. It is invalid once its token has been withdrawn or replaced.
 type Sessions struct {
 	key    []byte
 	tokens []Token
@@ -25,7 +25,7 @@ type Sessions struct {
 // NewSessions returns the sessions of the holders of tokens.
 func NewSessions(key []byte, tokens []Token) *Sessions { return &Sessions{key, tokens} }
 
-// Session is one that a cookie has shown.
+// Session is the session of a cookie.
 type Session struct {
 	Token   Token // of the holder
 	Expires time.Time
@@ -42,7 +42,7 @@ func (s *Sessions) Begin(holder string, now time.Time) (cookie string, expires t
 	return strings.Join([]string{holder, end, s.authenticate(token, end)}, separator), expires, true
 }
 
-// Find returns the session of a cookie, and false for one that is over, or was never begun.
+// Find returns the session of a cookie, or false if it has ended or was never begun.
 func (s *Sessions) Find(cookie string, now time.Time) (Session, bool) {
 	fields := strings.Split(cookie, separator)
 	if len(fields) != 3 {
@@ -57,7 +57,7 @@ func (s *Sessions) Find(cookie string, now time.Time) (Session, bool) {
 	return Session{token, expires}, err == nil && now.Before(expires)
 }
 
-// separator is in no name.
+// separator does not occur in names.
 const separator = "~"
 
 func (s *Sessions) tokenOf(holder string) (Token, bool) {

@@ -119,7 +119,7 @@ func (s *sweep) known(shard string) (map[blobs.Address]Blob, error) {
 	}
 }
 
-// removeLeftovers removes the unfinished files of a killed run. Its finished files are taken over by present.
+// removeLeftovers removes the unfinished files of a killed run. Finished files are reused by present.
 func (s *sweep) removeLeftovers(shard string, known map[blobs.Address]Blob, listed []Blob) error {
 	entries, err := os.ReadDir(s.run.folder.path("blobs/" + shard))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -150,7 +150,7 @@ func (s *sweep) present(blob Blob, known map[blobs.Address]Blob) error {
 	}
 	part, err := s.run.folder.store(blob, s.fetch)
 	if errors.Is(err, blobs.ErrNotFound) {
-		return nil // it was deleted since it was listed
+		return nil // deleted after it was listed
 	}
 	if err != nil {
 		return err
@@ -177,7 +177,7 @@ func (s *sweep) keepIn(blob Blob, copied bool) error {
 	return encodeLine(s.to, blob)
 }
 
-// store copies a blob, unless a run that was killed has done so.
+// store copies a blob, unless a killed run has already copied it.
 func (f *Folder) store(blob Blob, fetch Fetch) (Part, error) {
 	name := blob.part().File
 	if found, err := f.found(name, blob.Size); err == nil {
@@ -197,14 +197,14 @@ func (f *Folder) store(blob Blob, fetch Fetch) (Part, error) {
 		return Part{}, fmt.Errorf("copying a blob: %w", err)
 	}
 	if out.size != blob.Size {
-		return Part{}, fmt.Errorf("copying a blob: %d bytes came instead of %d", out.size, blob.Size)
+		return Part{}, fmt.Errorf("copying a blob: %d bytes arrived instead of %d", out.size, blob.Size)
 	}
 	return out.finish()
 }
 
 var errOther = errors.New("the file has another size")
 
-// found describes a file that has its final name, and so is complete.
+// found describes a file with its final name, which is therefore complete.
 func (f *Folder) found(name string, size int64) (Part, error) {
 	file, err := os.Open(f.path(name))
 	if err != nil {

@@ -18,10 +18,10 @@ import (
 	"github.com/recital-tts/recital/internal/providers/blobs"
 )
 
-// unfinished is the suffix of files that are being written.
+// unfinished is the suffix of unfinished files.
 const unfinished = ".unfinished"
 
-// file is a file that is being written. It gets its name when it is complete, on disk, and read back.
+// file is an unfinished file. It gets its name when it is complete, on disk, and verified.
 type file struct {
 	folder *Folder
 	name   string
@@ -92,7 +92,7 @@ func (w *file) discard() {
 	}
 }
 
-// ErrDamaged means that a file of a backup differs from what was written.
+// ErrDamaged means that a file of a backup differs from the written one.
 var ErrDamaged = errors.New("is not as it was written")
 
 // compare reads a file and compares it with its description.
@@ -106,7 +106,7 @@ func compare(r io.Reader, part Part) error {
 	case size < part.Bytes:
 		return fmt.Errorf("%w: it has %d bytes instead of %d", ErrDamaged, size, part.Bytes)
 	case size > part.Bytes || hex.EncodeToString(sum.Sum(nil)) != part.SHA256:
-		return fmt.Errorf("%w: its SHA-256 is another one", ErrDamaged)
+		return fmt.Errorf("%w: its SHA-256 differs", ErrDamaged)
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ func shardName(n int) string { return fmt.Sprintf("%02x", n) }
 
 func shardOf(address blobs.Address) string { return address.Name()[:2] }
 
-// listing sorts a store's list, which is in any order, into shards.
+// listing sorts a store's unordered list into shards.
 type listing struct {
 	folder *Folder
 	files  map[string]*os.File

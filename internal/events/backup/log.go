@@ -34,7 +34,7 @@ func (r *Run) WriteLog(from *logcopy.Reader, after func(eventlog.Recorded)) erro
 	}
 }
 
-// admit refuses another log, or another epoch of it, in which the last events of the backup may never have happened.
+// admit refuses another log, or another epoch of the same log, which may lack the last events of the backup.
 func (r *Run) admit(id eventlog.Identity) error {
 	if r.draft.Run == 1 && len(r.draft.Log) == 0 {
 		r.draft.LogID, r.draft.Epoch = id.LogID, id.Epoch

@@ -12,7 +12,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// LoggedHead is a head as the log has it.
+// LoggedHead is a head in the log.
 type LoggedHead struct {
 	audit.Head
 	Revision uint64            `json:"revision"` // in the stream of heads
@@ -43,8 +43,7 @@ type Config struct {
 // ErrNewer means that a head names a list of streams that this release does not know.
 var ErrNewer = errors.New("a newer release has signed a head; check the log with that release")
 
-// Verifier checks a log against heads. Its memory does not grow with the log, and its time only in proportion. It is
-// not safe for concurrent use.
+// Verifier checks a log against heads, with bounded memory, in linear time. It is not safe for concurrent use.
 type Verifier struct {
 	config    Config
 	hasher    Hasher
@@ -243,7 +242,7 @@ func (v *Verifier) End(until eventlog.Position) (Report, error) {
 	return v.Progress(), nil
 }
 
-// unmet reports that the log ends before heads that speak of more.
+// unmet reports that the log ends before heads that cover more events.
 func (v *Verifier) unmet(t *track, refuse func(LoggedHead, string) error, upTo func(LoggedHead) bool) error {
 	last, unmet, err := t.rest(refuse, upTo)
 	if err != nil || unmet == 0 || t.Differs {

@@ -23,7 +23,7 @@ import (
 
 // Config configures a Notifier. Wait is needed.
 type Config struct {
-	// Wait returns when reads show the log up to a position, as far as they ever will by themselves.
+	// Wait waits until reads show the log up to a position, except for read models that have stopped.
 	Wait func(ctx context.Context, position eventlog.Position) error
 
 	Streams        int           // maximum number of open streams; default 4096
@@ -44,7 +44,7 @@ type Change struct {
 	Position eventlog.Position // at which reads show it
 }
 
-// pending are the last changes of parts.
+// pending has the last change of each part.
 type pending map[Part]eventlog.Position
 
 // Notifier notifies the clients of this instance of changes. New makes it, and Run must run.
@@ -58,7 +58,7 @@ type Notifier struct {
 	recent    *simplelru.LRU[subject, eventlog.Position]
 	streams   map[string]map[*Stream]struct{} // by account
 	open      int
-	marked    map[*Stream]struct{} // those with new changes
+	marked    map[*Stream]struct{} // streams with new changes
 }
 
 // New returns a Notifier.
@@ -123,8 +123,8 @@ func (n *Notifier) Run(ctx context.Context) error {
 	}
 }
 
-// deliver delivers all changes so far, once reads show them. Changes that come meanwhile are for the next round, so a
-// part that changes all the time is delivered, too.
+// deliver delivers all changes so far, once reads show them. Changes in the meantime are left to the next round, so
+// that a part that changes continuously is delivered, too.
 func (n *Notifier) deliver(ctx context.Context) error {
 	streams, until := n.beginRound()
 	if err := n.cfg.Wait(ctx, until); ctx.Err() != nil {
@@ -157,8 +157,8 @@ func (n *Notifier) Open() int {
 	return n.open
 }
 
-// Listen opens a stream of the changes of an account after a position, in the form of eventlog.Position.String. Where
-// the changes since are not known, or there is no position, the first change is Reset. Errors: ErrAccountStreams,
+// Listen opens a stream of the changes of an account after a position, in the form of eventlog.Position.String. If the
+// changes since then are unknown, or there is no position, the first change is Reset. Errors: ErrAccountStreams,
 // ErrStreams.
 func (n *Notifier) Listen(account, after string) (*Stream, error) {
 	n.mu.Lock()
@@ -181,8 +181,8 @@ func (n *Notifier) Listen(account, after string) (*Stream, error) {
 	return s, nil
 }
 
-// resume adds the changes after a position. If that is past the last event, it comes from an instance that was ahead of
-// this one, or from a log that was put back since, and the changes are not known.
+// resume adds the changes after a position. A position past the last event comes from an instance that was ahead of
+// this one, or from a log that was restored since, so the changes are unknown.
 func (n *Notifier) resume(s *Stream, after string) {
 	position, err := eventlog.ParsePosition(after)
 	if err != nil || position.Compare(n.forgotten) < 0 || position.Compare(n.seen) > 0 {
@@ -210,11 +210,11 @@ func (n *Notifier) close(s *Stream) {
 	n.open--
 }
 
-// Stream has the changes for one client. One goroutine uses it at a time, but for Close.
+// Stream has the changes for one client. Except for Close, it is used by one goroutine at a time.
 type Stream struct {
 	of      *Notifier
 	account string
-	ready   chan struct{} // has room for one: there are changes that are due
+	ready   chan struct{} // has room for one: there are due changes
 
 	// Each change passes through these, from left to right. They are guarded by the Notifier's mutex.
 	fresh, awaited, due pending // seen in the log; awaited by a round; shown by reads

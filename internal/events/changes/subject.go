@@ -27,9 +27,9 @@ const (
 	Keys     Part = "keys" // API keys, and where they are set at the hosting platform
 	Sessions Part = "sessions"
 	Usage    Part = "usage"  // characters and credit
-	Voices   Part = "voices" // their states, and stars
+	Voices   Part = "voices" // their states and stars
 
-	// Reset stands for all parts: what has changed since a position is not known.
+	// Reset stands for all parts, because the changes since a position are unknown.
 	Reset Part = "reset"
 )
 
@@ -42,8 +42,8 @@ type subject struct {
 	part    Part
 }
 
-// streams are the streams whose events change something that clients read. Their accounts are in their names or, where
-// owned is set, in each event.
+// streams are the streams with events that change something that clients read. The account is in the stream's name or,
+// where owned is set, in each event.
 var streams = []struct {
 	prefix string
 	part   Part
@@ -60,7 +60,7 @@ var streams = []struct {
 	{hosting.StreamPrefix, Keys, false},
 }
 
-// subjectOf returns what an event changes, and false for an event that changes nothing that clients read.
+// subjectOf returns the subject that an event changes, or false if it changes nothing that clients read.
 func subjectOf(event eventlog.Recorded) (subject, bool) {
 	if strings.HasSuffix(event.Type, "-snapshot-taken") {
 		return subject{}, false
@@ -82,7 +82,7 @@ func subjectOf(event eventlog.Recorded) (subject, bool) {
 	return subject{}, false
 }
 
-// ownerOf returns the account that an event names, "" for none.
+// ownerOf returns the account in an event, or "".
 func ownerOf(event eventlog.Recorded) string {
 	var data struct {
 		Account string `json:"account"`

@@ -20,7 +20,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// serverVersion is the version of EventStoreDB that the node behaves like. Clients expect three integers.
+// serverVersion is the version of EventStoreDB that the node emulates. Clients expect three integers.
 const serverVersion = "24.6.0"
 
 // featuresService serves event_store.client.server_features.ServerFeatures, which clients call when they connect.
@@ -197,8 +197,8 @@ func accessDenied() error {
 	}
 }
 
-// diskFull refuses an append of which nothing was written. EventStoreDB has no such exception. The code is gRPC's for a
-// file system without space.
+// diskFull returns the refusal of an append that was not written. EventStoreDB has no such exception. The code is
+// gRPC's for a file system without space.
 func diskFull() error {
 	return status.Error(codes.ResourceExhausted, "The disk of the event store is full; nothing was written")
 }

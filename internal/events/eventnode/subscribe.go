@@ -12,7 +12,7 @@ import (
 )
 
 // A subscription reads the store at its own pace, and sleeps when it has read everything. The committer only wakes it.
-// So a slow subscriber needs one page of memory, and does not delay others.
+// A slow subscriber thus needs one page of memory, and does not delay others.
 
 // subscribeAll sends the events after a position until the client ends the call.
 func (r *reader) subscribeAll(options *streams.ReadReq_Options_AllOptions) error {
@@ -195,8 +195,8 @@ type filter func(record) bool
 // defaultWindow is the search window if the client sets none. It is the page size of EventStoreDB.
 const defaultWindow = 32
 
-// parseFilter parses the filter of a read of $all. Regular expressions have the syntax of RE2, while EventStoreDB has
-// that of .NET.
+// parseFilter parses the filter of a read of $all. Regular expressions have the syntax of RE2, while EventStoreDB's
+// have the syntax of .NET.
 func parseFilter(options *streams.ReadReq_Options_FilterOptions) (filter, error) {
 	if options == nil {
 		return nil, nil

@@ -25,7 +25,7 @@ type catalogue struct {
 	parkings    map[GenerationID]*parking
 }
 
-// readCatalogue reads the revision first: what changes meanwhile shows as another revision later.
+// readCatalogue reads the revision first, so that a concurrent change is detected later by its revision.
 func readCatalogue(ctx context.Context, db *pgxpool.Pool, projections []Projection) (catalogue, error) {
 	c := catalogue{parkings: map[GenerationID]*parking{}}
 	var err error
@@ -53,8 +53,8 @@ func readCatalogue(ctx context.Context, db *pgxpool.Pool, projections []Projecti
 	return c, c.readParkings(ctx, db, ours, names, versions)
 }
 
-// fits returns an error when a generation does not have the tables that a projection declares. A generation without any
-// was retired meanwhile.
+// fits returns an error if a generation does not have the tables that a projection declares. A generation without
+// tables was retired meanwhile.
 func (c catalogue) fits(p Projection, g generation) error {
 	actual, found := c.tables[tableSchema(g.name, g.version, g.number)]
 	if !found {
@@ -63,7 +63,7 @@ func (c catalogue) fits(p Projection, g generation) error {
 	return p.describe().compare(actual)
 }
 
-// readParkings reads which events and streams the generations leave out.
+// readParkings reads the events and streams that the generations skip.
 func (c *catalogue) readParkings(ctx context.Context, db *pgxpool.Pool, condition string, arguments ...any) error {
 	rows, err := db.Query(ctx, "select name, version, generation, event_id, stream, state, "+
 		"reason from feed.parked where "+condition,
@@ -97,7 +97,7 @@ func catalogueRevision(ctx context.Context, db *pgxpool.Pool) (int64, error) {
 	return revision, nil
 }
 
-// changeCatalogue makes every instance read the catalogue anew.
+// changeCatalogue makes every instance read the catalogue again.
 func changeCatalogue(ctx context.Context, tx pgx.Tx) error {
 	_, err := tx.Exec(ctx, "update feed.catalogue set revision = revision + 1")
 	return err
@@ -114,13 +114,13 @@ func inTransaction(ctx context.Context, db *pgxpool.Pool, do func(pgx.Tx) error)
 	return pgx.BeginTxFunc(ctx, db, pgx.TxOptions{}, do)
 }
 
-// inRelaxedTransaction does not wait for the disk: rows and checkpoint that a crash of Postgres loses are replayed from
-// the log together.
+// inRelaxedTransaction runs a transaction that does not wait for the disk. If a crash of Postgres loses its rows and
+// checkpoint, both are replayed from the log.
 func inRelaxedTransaction(ctx context.Context, db *pgxpool.Pool, do func(pgx.Tx) error) error {
 	return pgx.BeginTxFunc(ctx, db, pgx.TxOptions{BeginQuery: "begin; set local synchronous_commit = off"}, do)
 }
 
-// rejected returns the server's answer to a statement, or nil when err is of another kind.
+// rejected returns the server's answer to a statement, or nil for any other error.
 func rejected(err error) *pgconn.PgError {
 	var answer *pgconn.PgError
 	if errors.As(err, &answer) {
@@ -164,7 +164,7 @@ const (
 func persist(ctx context.Context, logger *slog.Logger, what string, operation func() error) error {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval, pauses.MaxInterval = firstRetry, lastRetry
-	level := slog.LevelWarn // of the first failure; others are for who looks for them
+	level := slog.LevelWarn // of the first failure; later ones are logged at debug level
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		err := operation()
 		if err != nil && !transient(err) {

@@ -12,8 +12,8 @@ import (
 	"github.com/recital-tts/recital/internal/events/readmodel"
 )
 
-// description is the canonical description of a read model's tables, in lines that are sorted. It decides whether a
-// generation fits a projection: two descriptions are equal exactly when the tables are of the same structure.
+// description is the canonical description of a read model's tables, in sorted lines. It decides whether a generation
+// fits a projection: two descriptions are equal exactly if the tables have the same structure.
 type description []string
 
 // describe returns the description of the tables that the projection declares.
@@ -90,7 +90,7 @@ func describeSchemas(ctx context.Context, db queryer, schemas ...string) (map[st
 	return all, err
 }
 
-// compare returns nil when the tables of a generation, as they are in the database, have the description d.
+// compare returns nil if the actual tables of a generation have the description d.
 func (d description) compare(actual description) error {
 	if slices.Equal(d, actual) {
 		return nil
@@ -109,7 +109,7 @@ func (d description) compare(actual description) error {
 	return errors.New(strings.Join(differences, "; "))
 }
 
-// checkTables returns an error when the tables of a generation are not those that the projection declares.
+// checkTables returns an error if the tables of a generation differ from the projection's declaration.
 func checkTables(ctx context.Context, tx pgx.Tx, p Projection, number int) error {
 	schema := tableSchema(p.Name, p.Version, number)
 	all, err := describeSchemas(ctx, tx, schema)
@@ -133,7 +133,7 @@ join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
 where n.nspname = $1 and c.relname = any($2) and c.relkind = 'v'
 order by c.relname, a.attnum`
 
-// checkViews returns an error when the views in the database do not have the columns that the projection declares.
+// checkViews returns an error if the columns of the views in the database differ from the projection's declaration.
 func checkViews(ctx context.Context, tx pgx.Tx, p Projection) error {
 	names := make([]string, len(p.Views))
 	for i, v := range p.Views {

@@ -15,10 +15,10 @@ import (
 	"github.com/recital-tts/recital/internal/events/readmodel"
 )
 
-// setUpLock keeps two instances from changing the same schemas at once. The number only has to be the same everywhere.
+// setUpLock keeps two instances from changing the same schemas concurrently. The number is arbitrary.
 const setUpLock = 7_368_201
 
-// generation is a generation of a read model, as the database has it.
+// generation is a generation of a read model in the database.
 type generation struct {
 	name        string
 	version     int
@@ -36,7 +36,7 @@ func scanGeneration(row pgx.CollectableRow) (generation, error) {
 	return g, err
 }
 
-// inSetUp runs a transaction that may change schemas. Others of its kind wait.
+// inSetUp runs a transaction that may change schemas. Only one of these runs at a time.
 func inSetUp(ctx context.Context, db *pgxpool.Pool, do func(pgx.Tx) error) error {
 	return inTransaction(ctx, db, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1)", setUpLock); err != nil {
@@ -132,12 +132,12 @@ func createCheckpoints(ctx context.Context, tx pgx.Tx, name string, version int)
 	return err
 }
 
-// viewChange is how views are put in place.
+// viewChange is the way in which views are replaced.
 type viewChange bool
 
 const (
-	sameViews  viewChange = false // of the same columns: replaced in place, which readers do not notice
-	otherViews viewChange = true  // of other columns: made anew
+	sameViews  viewChange = false // with the same columns: replaced in place, which does not affect readers
+	otherViews viewChange = true  // with other columns: dropped and created
 )
 
 // putViews points the views of the projection's version to a generation.
@@ -148,9 +148,9 @@ func putViews(ctx context.Context, tx pgx.Tx, p Projection, number int, change v
 	return execTogether(ctx, tx, viewStatements(p, number, change))
 }
 
-// viewStatements returns the statements that point the views of the projection's version to a generation. The lock's
-// wait is shorter than the time after which Postgres looks for deadlocks (1 s), so that this transaction fails rather
-// than a reader, and readers do not queue behind it for long.
+// viewStatements returns the statements that point the views of the projection's version to a generation. The timeout
+// of the lock is shorter than Postgres' deadlock timeout (1 s), so that this transaction fails rather than a reader,
+// and readers do not queue behind it for long.
 func viewStatements(p Projection, number int, change viewChange) []string {
 	views := readmodel.Schema(p.Version)
 	statements := []string{
@@ -168,7 +168,7 @@ func viewStatements(p Projection, number int, change viewChange) []string {
 	return statements
 }
 
-// noteViews notes which views a generation has.
+// noteViews records the views of a generation.
 func noteViews(ctx context.Context, tx pgx.Tx, p Projection, number int) error {
 	_, err := tx.Exec(ctx, `
 		update feed.generations set views_digest = $4
@@ -176,7 +176,7 @@ func noteViews(ctx context.Context, tx pgx.Tx, p Projection, number int) error {
 	return err
 }
 
-// giveWay makes a transaction fail rather than make others queue behind it.
+// giveWay limits the wait for locks, so that a transaction fails before others queue behind it for long.
 const giveWay = "set local lock_timeout = '200ms'"
 
 // quote makes a qualified SQL name.
@@ -202,7 +202,7 @@ func execAll(ctx context.Context, tx pgx.Tx, statements ...string) error {
 	return nil
 }
 
-// execTogether executes statements in one round trip, so that no lock waits for this process while it is held.
+// execTogether executes statements in one round trip, so that locks are not held during further ones.
 func execTogether(ctx context.Context, tx pgx.Tx, statements []string) error {
 	_, err := tx.Exec(ctx, strings.Join(statements, ";\n"))
 	return err

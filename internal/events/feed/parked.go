@@ -50,7 +50,7 @@ func (p *Projector) Skipped(ctx context.Context, event uuid.UUID) error {
 	})
 }
 
-// FindParked returns where the log has an event that generations could not handle. Errors: ErrNotParked.
+// FindParked returns the place in the log of an event that generations could not handle. Errors: ErrNotParked.
 func (p *Projector) FindParked(ctx context.Context, event uuid.UUID) (Parked, error) {
 	found, err := p.listParked(ctx, "event_id = $1 limit 1", event)
 	if err == nil && len(found) == 0 {
@@ -103,7 +103,7 @@ func (p *Projector) RetryParked(ctx context.Context, id GenerationID, event uuid
 	}
 	handled, err := p.retryStream(ctx, projection, parked)
 	if handled > 0 {
-		// Until they notice, instances park later events of the stream.
+		// Until they read the catalogue again, instances park later events of the stream.
 		err = errors.Join(err, p.operate(ctx, "telling of events that are handled", func(pgx.Tx) error { return nil }))
 	}
 	return handled, err
@@ -199,7 +199,7 @@ func (p *Projector) parked(ctx context.Context, id GenerationID, event uuid.UUID
 	return found[0], nil
 }
 
-// waiting lists what waits in the stream of a parked event.
+// waiting lists the events that wait in the stream of a parked event.
 func (p *Projector) waiting(ctx context.Context, of Parked) ([]Parked, error) {
 	return p.listParked(ctx, thisGeneration+" and stream = $4 and state = 'parked' order by "+
 		"commit_position, prepare_position",
@@ -224,22 +224,21 @@ func forget(ctx context.Context, tx pgx.Tx, parked Parked) (found bool, err erro
 	return tag.RowsAffected() > 0, err
 }
 
-// holdParkings blocks commits of pages until the end of the transaction, and makes pages that were made with the former
-// parkings fail.
+// holdParkings blocks commits of pages until the end of the transaction, and makes pages with the former parkings fail.
 func holdParkings(ctx context.Context, tx pgx.Tx, id GenerationID) error {
 	_, err := tx.Exec(ctx, "update feed.checkpoints set parkings = parkings + 1 where "+thisGeneration, id.Name,
 		id.Version, id.Number)
 	return err
 }
 
-// maxParked is the maximum number of a generation's events that wait for an operator. With more of them the handler is
+// maxParked is the maximum number of a generation's events that wait for an operator. If there are more, the handler is
 // broken rather than an event, and the generation stops.
 const maxParked = 1000
 
-// parking holds the events that a generation leaves out if the projection permits it: poison events and all later
-// events of their streams, so that the order within a stream is kept when they are handled later.
+// parking holds the events that a generation skips if the projection permits it: poison events and all later events of
+// their streams, which are handled later in the order of the stream.
 type parking struct {
-	blocked   string    // why the generation stands still; empty when it does not
+	blocked   string    // the reason why the generation has stopped, or ""
 	blockedBy uuid.UUID // the event
 	streams   map[string]bool
 	waiting   int
@@ -259,13 +258,13 @@ func (p *parking) note(event Parked) {
 	}
 }
 
-// parkedEvent is an event that a page leaves out, and why.
+// parkedEvent is an event that a page skips, with the reason.
 type parkedEvent struct {
 	event  eventlog.Recorded
 	reason string
 }
 
-// with returns the parking after more events.
+// with returns the parking with more events.
 func (p *parking) with(events []parkedEvent) *parking {
 	if len(events) == 0 {
 		return p
@@ -296,8 +295,8 @@ func queueParked(batch *pgx.Batch, m *member, events []parkedEvent) {
 	}
 }
 
-// block notes that a generation stands before an event, until an operator retries or skips it, or an instance that has
-// not tried it does.
+// block records that a generation has stopped before an event, until an operator retries or skips it, or another
+// instance tries it.
 func block(ctx context.Context, db *pgxpool.Pool, m *member, e parkedEvent) error {
 	_, err := db.Exec(ctx, parkStatement, parkArguments(m, e, ParkedBlocking)...)
 	return err
@@ -314,21 +313,21 @@ func unblock(ctx context.Context, tx pgx.Tx, m *member) error {
 	return changeCatalogue(ctx, tx)
 }
 
-// behind returns the reason of an event that waits only for an earlier one.
+// behind returns the reason for an event that waits only for an earlier one.
 func behind(stream string) string {
 	return fmt.Sprintf("an earlier event of stream %s waits", stream)
 }
 
-// Alert is a generation that a person should look at.
+// Alert is a problem of a generation that needs an operator.
 type Alert struct {
 	Generation GenerationID
 	Reason     alert.Reason
-	Event      uuid.UUID         // id of the event that it is about; zero if there is none
-	Position   eventlog.Position // of the event, or where the checkpoint was; zero if neither is known
+	Event      uuid.UUID         // id of the event concerned; zero if there is none
+	Position   eventlog.Position // of the event, or else of the checkpoint; zero if neither is known
 	Detail     string            // what happened, without personal data
 }
 
-// GenerationName names a generation in alerts.
+// GenerationName returns the name of a generation in alerts.
 func GenerationName(name string, version, number int) string {
 	return fmt.Sprintf("%s_v%d_g%d", name, version, number)
 }

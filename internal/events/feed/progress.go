@@ -15,7 +15,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/readmodel"
 )
 
-// ErrStopped is the answer for a projection that stopped before the position that is waited for.
+// ErrStopped is returned for a projection that has stopped before the awaited position.
 var ErrStopped = errors.New("the projection is stopped")
 
 // State is the state of a projection in this instance.
@@ -26,7 +26,7 @@ const (
 	StateStarting State = "starting" // its read model is being set up
 	StateRunning  State = "running"  // this instance feeds it
 	StateStandby  State = "standby"  // another instance feeds it
-	StateStopped  State = "stopped"  // it met an event that it cannot handle, see Status.Reason
+	StateStopped  State = "stopped"  // before an event that it cannot handle, see Status.Reason
 )
 
 // Status is the state of a projection.
@@ -37,17 +37,17 @@ type Status struct {
 	State      State
 	Reason     string            // why it stopped
 	Position   eventlog.Position // of the last event whose rows are committed, as far as this instance knows
-	Committed  time.Time         // when this instance committed last; zero before
+	Committed  time.Time         // the time of this instance's last commit; zero if there is none
 }
 
-// progress is the position of a projection, with those who wait for it.
+// progress is the position of a projection, with its waiters.
 type progress struct {
 	model  readmodel.Model
-	follow func() // has the checkpoint read soon, when another instance may have moved it
+	follow func() // requests an early read of the checkpoint, which another instance may have moved
 
 	mu       sync.Mutex
 	status   Status
-	furthest eventlog.Position // that was ever seen committed; a crash of Postgres may take status.Position back
+	furthest eventlog.Position // ever seen committed; a crash of Postgres may move status.Position back
 	waiters  map[*waiter]bool
 }
 
@@ -58,7 +58,7 @@ func newProgress(p Projection, follow func()) *progress {
 	}
 }
 
-// advance notes a committed position and wakes those who waited for it.
+// advance records a committed position and wakes its waiters.
 func (p *progress) advance(position eventlog.Position, at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -66,15 +66,15 @@ func (p *progress) advance(position eventlog.Position, at time.Time) {
 	p.reach(position)
 }
 
-// observe notes the position that the checkpoint has, moved by whomever. It may be lower than before: commits that
-// Postgres lost in a crash, or a rebuild.
+// observe records the position of the checkpoint, moved by any instance. It may be lower than before, because of
+// commits that Postgres lost in a crash, or a rebuild.
 func (p *progress) observe(position eventlog.Position) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.reach(position)
 }
 
-// see notes that a read has shown a position, which another instance may have committed.
+// see records that a read has shown a position, which another instance may have committed.
 func (p *progress) see(position eventlog.Position) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -83,14 +83,14 @@ func (p *progress) see(position eventlog.Position) {
 	}
 }
 
-// known returns the furthest position that was seen committed: no read may show less.
+// known returns the furthest position ever seen committed. Reads must not show less.
 func (p *progress) known() eventlog.Position {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.furthest
 }
 
-// forget discards the shown position: the read model is built again from another log, or another past of this one.
+// forget discards the shown position, because the read model is rebuilt from another log or epoch.
 func (p *progress) forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -109,7 +109,7 @@ func (p *progress) reach(position eventlog.Position) {
 	}
 }
 
-// enter notes what this instance does with the projection from now on.
+// enter sets the state of the projection in this instance.
 func (p *progress) enter(state State, reason string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -145,7 +145,7 @@ func (p *progress) waitedFor() bool {
 	return len(p.waiters) > 0
 }
 
-// wait returns when the position is committed. Errors: ErrStopped, or the context's.
+// wait waits until the position is committed. Errors: ErrStopped, or the context's.
 func (p *progress) wait(ctx context.Context, position eventlog.Position) error {
 	w, err := p.join(position)
 	if w == nil {
@@ -177,7 +177,7 @@ func (p *progress) join(position eventlog.Position) (*waiter, error) {
 	return w, nil
 }
 
-// outcome returns why a waiter was woken: its position was reached, unless the projection stopped.
+// outcome returns nil for a woken waiter if its position is reached, or ErrStopped.
 func (p *progress) outcome(position eventlog.Position) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -223,7 +223,7 @@ const overviewQuery = `
 	) s on true
 	order by g.name, g.version, g.generation`
 
-// overviewRow is a generation with what its state follows from.
+// overviewRow is a generation with the values that determine its state.
 type overviewRow struct {
 	Generation
 	fed     bool
@@ -269,7 +269,7 @@ func (p *Projector) Overview(ctx context.Context) (Overview, error) {
 	return overview, nil
 }
 
-// small is the size, in bytes, up to which rows are counted: Postgres' own figures may be late by ten seconds.
+// small is the size in bytes up to which rows are counted, because Postgres' estimates may be ten seconds old.
 const small = 1 << 20
 
 func (p *Projector) countSmall(ctx context.Context, g *Generation) error {
@@ -290,7 +290,7 @@ func (p *Projector) countSmall(ctx context.Context, g *Generation) error {
 	return err
 }
 
-// undefinedTable is Postgres' code for a table that is not there.
+// undefinedTable is Postgres' code for a missing table.
 const undefinedTable = "42P01"
 
 func scanOverview(row pgx.CollectableRow) (overviewRow, error) {

@@ -17,13 +17,12 @@ type Projection struct {
 	Tables []*table.Table
 	Views  []readmodel.View
 
-	// Streams are the streams of the events that Handle is called with. An event of theirs of an unknown type stops the
-	// projection, because it may need it; one of another stream does not.
+	// Streams are the streams whose events are passed to Handle. An event of an unknown type in one of them stops the
+	// projection, which may need it.
 	Streams eventlog.Streams
 
-	// Handle turns one event into row operations; it only writes, and ignores the events that it does not know. An
-	// error or a panic makes the event poison: it stops this projection alone. Error texts must not quote the event's
-	// data.
+	// Handle turns one event into row operations. It only writes, and ignores events that it does not know. An error or a
+	// panic makes the event poison: it stops this projection alone. Error texts must not quote the event's data.
 	Handle func(event eventlog.Decoded, rows *table.Rows) error
 
 	// Park lets the projection continue without a poison event and later events of its stream, until an operator retries
@@ -31,7 +30,8 @@ type Projection struct {
 	Park bool
 }
 
-// star is a column list that is not explicit: it would change its meaning with the table, under prepared statements.
+// star matches a column list that is not explicit. It would change its meaning with the table, under prepared
+// statements.
 var star = regexp.MustCompile(`(?i)(select|,)\s*(distinct\s+)?\*|\.\s*\*`)
 
 func (p Projection) check() error {
@@ -81,7 +81,7 @@ func (p Projection) checkTables() error {
 	return nil
 }
 
-// checkAll refuses two projections or two views of one name.
+// checkAll returns an error for two projections or two views with the same name.
 func checkAll(projections []Projection) error {
 	if len(projections) == 0 {
 		return errors.New("there is no projection")

@@ -35,27 +35,27 @@ type Config struct {
 	Log         eventlog.Log
 	Registry    *eventlog.Registry
 	Pool        *pgxpool.Pool
-	Identity    eventlog.Identity // a checkpoint of another log or epoch makes its read model be built again
+	Identity    eventlog.Identity // a read model with a checkpoint of another log or epoch is rebuilt
 	Projections []Projection
 
 	Limits pages.Limits  // of a page
-	Lease  time.Duration // until a standby takes over from an instance that died; 0 means 3 s
+	Lease  time.Duration // time until a standby takes over from a dead instance; 0 means 3 s
 	// the same after a restart, so that a restarted instance need not wait for its own lease; may be empty
 	Instance string
 
 	Logger *slog.Logger            // nil discards
-	Alert  func(Alert)             // is called when a person should look at a generation, must not block; nil discards
-	OnPage func(PageStats)         // is called after each commit, must not block; may be nil
+	Alert  func(Alert)             // called for problems that need an operator, must not block; nil discards
+	OnPage func(PageStats)         // called after each commit, must not block; may be nil
 	fault  func(step string) error // tests fail or crash the loop here
 }
 
 // PageStats describes a committed page.
 type PageStats struct {
 	Generations []GenerationID
-	Changed     []readmodel.Model // of the generations with written or deleted rows
+	Changed     []readmodel.Model // models with written or deleted rows
 	Events      int
 	Foreign     int           // events of foreign streams, which are skipped
-	Rows        int           // written or deleted, of all generations
+	Rows        int           // written or deleted, in all generations
 	Took        time.Duration // from the page's arrival to its commit
 	Delay       time.Duration // from the last event's record in the log to its commit, by two clocks
 	At          time.Time
@@ -98,24 +98,23 @@ func (c *Config) validate() error {
 	return nil
 }
 
-// Projector feeds the generations of its projections: the live ones, those that are being built, and those that are
-// kept for a rollback.
+// Projector feeds the generations of its projections: live ones, new ones, and those kept for a rollback.
 type Projector struct {
 	config      Config
 	logger      *slog.Logger
 	checkpoints *checkpoints
-	models      []*progress   // of each projection: the position that its views show
-	hasten      chan struct{} // somebody waits for a position that another instance commits
+	models      []*progress   // of each projection: the position of its views
+	hasten      chan struct{} // a caller waits for a position that another instance commits
 	attention   chan struct{} // this instance has changed the catalogue
 	caughtUp    chan struct{}
 	started     atomic.Bool
-	statements  sync.Map     // of the queries that were read
+	statements  sync.Map     // of the executed queries
 	deadline    readDeadline // of reads
 
 	mu      sync.Mutex
-	members []*member                  // of the present session, changed as a whole
+	members []*member                  // of the current session, replaced as a whole
 	stopped map[GenerationID]uuid.UUID // the event that stopped a generation here
-	past    map[GenerationID]time.Time // since when a generation seems to be past the log's head
+	past    map[GenerationID]time.Time // when a generation was first seen past the log's head
 }
 
 // NewProjector checks the configuration and the projections.
@@ -142,9 +141,9 @@ func NewProjector(config Config) (*Projector, error) {
 	return p, nil
 }
 
-// Run creates what read models are missing and feeds them until ctx ends, then returns nil. It lives through outages of
-// the log and of Postgres. It returns an error when it cannot start, for example because the tables of a projection
-// changed without a new version. It can be called once.
+// Run creates missing read models and feeds them until ctx ends, then returns nil. It survives outages of the log and
+// of Postgres. It returns an error if it cannot start, for example because the tables of a projection changed without a
+// new version. It can be called once.
 func (p *Projector) Run(ctx context.Context) error {
 	if p.started.Swap(true) {
 		return errors.New("the projector has been started before")
@@ -177,7 +176,7 @@ func (p *Projector) setUp(ctx context.Context) error {
 	return nil
 }
 
-// betweenSessions keeps projectors that fence each other out from doing it all the time.
+// betweenSessions is the pause between sessions. It slows down projectors that fence each other out.
 const betweenSessions = 100 * time.Millisecond
 
 func (p *Projector) runSessions(ctx context.Context) error {
@@ -200,8 +199,8 @@ func (p *Projector) runSessions(ctx context.Context) error {
 }
 
 // claim takes all generations and the available leases. Only the first session reclaims leases from before a restart. A
-// generation that an event blocked is left alone if the event stopped it here. Otherwise it is tried, because the
-// instance in which it stopped may have another release.
+// blocked generation is not claimed if its event stopped it in this instance. Otherwise it is tried, because the
+// instance in which it stopped may run another release.
 func (p *Projector) claim(ctx context.Context, first bool) (*session, error) {
 	var c catalogue
 	skips := p.config.Registry.SkipsVersion()
@@ -260,7 +259,7 @@ func (p *Projector) lacksGenerations(c catalogue) bool {
 	})
 }
 
-// take makes members of the generations whose tables this binary knows.
+// take returns members for the generations with tables that this binary knows.
 func (p *Projector) take(c catalogue) []*member {
 	var members []*member
 	for _, g := range c.generations {
@@ -289,7 +288,7 @@ func (p *Projector) take(c catalogue) []*member {
 	return members
 }
 
-// present returns the members of the present session.
+// present returns the members of the current session.
 func (p *Projector) present() []*member {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -335,7 +334,7 @@ func (s *session) claimOne(ctx context.Context, m *member, first bool) (bool, er
 
 const giveBackTimeout = 2 * time.Second
 
-// giveBack releases leases. Otherwise they run out.
+// giveBack releases leases. If that fails, they expire.
 func (p *Projector) giveBack(ctx context.Context, members []*member) {
 	if p.fault("releasing") != nil {
 		return
@@ -382,7 +381,7 @@ func (p *Projector) followSoon() {
 	}
 }
 
-// announceCaughtUp closes caughtUp when every projection has reached the log's head as of the start, or stopped.
+// announceCaughtUp closes caughtUp when every projection has reached the log's head at the start, or has stopped.
 func (p *Projector) announceCaughtUp(ctx context.Context) {
 	var head eventlog.Position
 	err := persist(ctx, p.logger, "reading the log's head", func() (err error) {
@@ -400,12 +399,12 @@ func (p *Projector) announceCaughtUp(ctx context.Context) {
 	close(p.caughtUp)
 }
 
-// CaughtUp is closed when every projection, fed by any instance, has reached the log's head as of the beginning of Run.
-// Stopped projections do not count.
+// CaughtUp returns a channel that is closed when every projection, fed by any instance, has reached the log's head at
+// the start of Run. Stopped projections do not count.
 func (p *Projector) CaughtUp() <-chan struct{} { return p.caughtUp }
 
-// Requires returns an error when readers use a view that no projection of this projector has. It is called at the start
-// with all views that readers declare.
+// Requires returns an error if no projection of this projector has one of the views. It is called at the start with all
+// views of readers.
 func (p *Projector) Requires(views ...readmodel.View) error {
 	for _, view := range views {
 		has := func(v readmodel.View) bool { return v.Model == view.Model && v.Name == view.Name }
@@ -416,7 +415,7 @@ func (p *Projector) Requires(views ...readmodel.View) error {
 	return nil
 }
 
-// RequiresModels is Requires for those who only wait for read models.
+// RequiresModels is Requires for callers that only wait for read models.
 func (p *Projector) RequiresModels(models ...readmodel.Model) error {
 	for _, model := range models {
 		if !slices.ContainsFunc(p.models, func(m *progress) bool { return m.model == model }) {
@@ -426,8 +425,8 @@ func (p *Projector) RequiresModels(models ...readmodel.Model) error {
 	return nil
 }
 
-// chosen returns the progress of the models, or of all when none is given. A model that is unknown is a mistake in the
-// program, which RequiresModels finds at the start; here it panics, so that no caller takes it for a slow read model.
+// chosen returns the progress of the models, or of all if none is given. It panics on an unknown model, which
+// RequiresModels detects at the start, so that it is not mistaken for a slow read model.
 func (p *Projector) chosen(models []readmodel.Model) []*progress {
 	if len(models) == 0 {
 		return p.models
@@ -444,9 +443,9 @@ func (p *Projector) chosen(models []readmodel.Model) []*progress {
 	return chosen
 }
 
-// Wait returns when the read models (all, when none is given) have committed the position, in whichever instance. When
-// one is stopped it still waits for the others, and then returns ErrStopped. It ends with ctx. It panics if there is no
-// projection of a model.
+// Wait waits until the read models (all, if none is given) have committed the position, in any instance. If one has
+// stopped, it waits for the others and returns ErrStopped. It ends with ctx. It panics if there is no projection of a
+// model.
 func (p *Projector) Wait(ctx context.Context, position eventlog.Position, models ...readmodel.Model) error {
 	ctx, span := tracing.Start(ctx, "wait for read models")
 	if span.Recorded() {
@@ -471,8 +470,8 @@ func (p *Projector) wait(ctx context.Context, position eventlog.Position, models
 	return stopped
 }
 
-// Reached returns the position that all of the read models have committed. Without models it is the position of all
-// that are not stopped. It panics if there is no projection of a model.
+// Reached returns the position that all of the read models have committed, or, without models, the position of all that
+// have not stopped. It panics if there is no projection of a model.
 func (p *Projector) Reached(models ...readmodel.Model) eventlog.Position {
 	var reached eventlog.Position
 	first := true
@@ -497,8 +496,7 @@ func (p *Projector) Status() []Status {
 	return all
 }
 
-// Lag is the age of the oldest event of ours that Reached has not passed; zero when there is none. It reads the log's
-// head.
+// Lag returns the age of our oldest event after Reached, or zero if there is none. It reads the log's head.
 func (p *Projector) Lag(ctx context.Context) (time.Duration, error) {
 	reached := p.Reached()
 	head, err := p.config.Log.Head(ctx)

@@ -14,19 +14,19 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// Promote makes the generations live, all in one transaction: readers see the old ones until it commits and the new
-// ones from then on, which are at least as far. Number 0 is the newest generation, if it is newer than the live one.
-// The one that was live before is fed on, for Rollback, until it is retired.
+// Promote makes the generations live, all in one transaction: readers see the old ones until it commits and then the
+// new ones, which are at least as far. Number 0 is the newest generation, if it is newer than the live one. The
+// previously live one is still fed, for Rollback, until it is retired.
 //
-// Errors: ErrNoGeneration; domain.Conflict for one that is still behind the live one, or behind the log's head where
-// the live one is not of this log; domain.Invalid for one of another version than this binary's.
+// Errors: ErrNoGeneration; domain.Conflict for a generation that is still behind the live one, or behind the log's head
+// if the live one is not of this log; domain.Invalid for a version other than this binary's.
 func (p *Projector) Promote(ctx context.Context, ids []GenerationID) ([]GenerationID, error) {
 	return p.promote(ctx, "promoting", ids, byDefault{
 		`not live and generation > coalesce((select generation from feed.generations live
 			where live.name = $1 and live.version = $2 and live.live), 0) order by generation desc`, "build one first"})
 }
 
-// Rollback makes the generation live that was live before the last promotion.
+// Rollback makes the generation from before the last promotion live again.
 //
 // Errors: the errors of Promote.
 func (p *Projector) Rollback(ctx context.Context, id GenerationID) (GenerationID, error) {
@@ -38,10 +38,10 @@ func (p *Projector) Rollback(ctx context.Context, id GenerationID) (GenerationID
 	return ids[0], nil
 }
 
-// byDefault chooses the generation that an operation is for when it is not named.
+// byDefault selects the generation of an operation that does not name one.
 type byDefault struct {
 	condition string
-	otherwise string // why there may be none
+	otherwise string // the reason if there is none
 }
 
 func (p *Projector) promote(
@@ -102,7 +102,7 @@ func candidate(ctx context.Context, tx pgx.Tx, p Projection, number int, choose 
 	return g, err
 }
 
-// swap makes a generation live instead of the one that is, and returns the statements that point the views to it.
+// swap replaces the live generation by another one, and returns the statements that point the views to it.
 func (p *Projector) swap(
 	ctx context.Context, tx pgx.Tx, projection Projection, g generation,
 ) (views []string, err error) {
@@ -130,7 +130,7 @@ func (p *Projector) swap(
 	return viewStatements(projection, g.number, change), noteViews(ctx, tx, projection, g.number)
 }
 
-// hold keeps both generations where they are until the end of the transaction, if the candidate is not behind.
+// hold keeps both generations at their positions until the end of the transaction, if the candidate is not behind.
 func (p *Projector) hold(ctx context.Context, tx pgx.Tx, live, candidate generation) error {
 	least, err := p.leastForPromotion(ctx, tx, live)
 	if err != nil {
@@ -162,7 +162,7 @@ func (p *Projector) hold(ctx context.Context, tx pgx.Tx, live, candidate generat
 }
 
 // leastForPromotion returns the minimum position of a candidate in addition to the live generation's: the log's head if
-// the live one is not of this log, because only that tells the position that reads should have.
+// the live one is not of this log, because its position then has no meaning.
 func (p *Projector) leastForPromotion(ctx context.Context, tx pgx.Tx, live generation) (eventlog.Position, error) {
 	var ofThisLog bool
 	err := tx.QueryRow(ctx, `

@@ -22,8 +22,8 @@ import (
 	"github.com/recital-tts/recital/internal/events/readmodel"
 )
 
-// ErrBehind is returned for read models that show less than they have shown before: Postgres has lost its last commits,
-// which are read again from the log, or the read model is built again because it is of another log or epoch.
+// ErrBehind is returned for read models that show less than before: Postgres has lost its last commits, which are read
+// again from the log, or the read model belonged to another log or epoch and is being rebuilt.
 var ErrBehind = domain.Refuse(domain.Unavailable, "The read models are behind what they have shown before")
 
 const (
@@ -33,8 +33,8 @@ const (
 
 // Read runs a query of read models, calls row with each row, and returns the position in the log that the rows show, in
 // the form of the header x-recital-position. They show at least what this instance knew to be committed when Read was
-// called: the position that it has shown, and the one that Wait has confirmed. The texts of queries are few, and differ
-// in their arguments, so that each is prepared once. It panics if there is no projection of a model.
+// called: the position that it has shown, and the one that Wait has confirmed. Queries must differ only in their
+// arguments, so that the few texts are prepared once. It panics if there is no projection of a model.
 //
 // Errors: ErrBehind; domain.Unavailable if Postgres does not respond; errors of the query and of row.
 func (p *Projector) Read(
@@ -65,18 +65,18 @@ func (p *Projector) Read(
 	}
 }
 
-// readDeadline ends reads. Those that begin within the same tenth of a second share one context, so that a read needs
-// no timer of its own.
+// readDeadline ends reads. Reads that begin within the same tenth of a second share one context, so that none needs a
+// timer of its own.
 type readDeadline struct {
 	mu     sync.Mutex
 	ctx    context.Context    // nil before the first read
 	end    context.CancelFunc // not called: reads have the context until its deadline
-	shared time.Time          // until when it is handed out
+	shared time.Time          // end of the time in which it is shared
 }
 
 const deadlineShared = 100 * time.Millisecond
 
-// now returns a context that ends in readPatience, or up to deadlineShared later.
+// now returns a context that ends after readPatience, or up to deadlineShared later.
 func (d *readDeadline) now() context.Context {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -115,9 +115,8 @@ func (p *Projector) statement(models []readmodel.Model, query string) *statement
 	return s
 }
 
-// withPositions returns the query with, before its columns, the position of each model as commit and prepare (NULL
-// where its live generation is not of this log) and whether there is a row. It selects one row where the query selects
-// none.
+// withPositions returns the query with additional first columns: the position of each model as commit and prepare (NULL
+// if its live generation is not of this log), and whether there is a row. It selects one row if the query selects none.
 func withPositions(models []*progress, log eventlog.Identity, query string) string {
 	var columns, joins strings.Builder
 	for i, p := range models {
@@ -150,11 +149,11 @@ func (r reading) behind(shown []eventlog.Position) bool {
 // nowhere is the position of a read model that is not of this log.
 var nowhere = eventlog.Position{Commit: math.MaxUint64, Prepare: math.MaxUint64}
 
-// once runs the query, and returns the positions of the models, which are of the same snapshot. It calls row only where
-// they are not behind.
+// once runs the query, and returns the positions of the models in the same snapshot. It calls row only if they are not
+// behind.
 //
-// The query has the deadline on its connection, because pgx' watching a context makes a tenth of the objects of a small
-// read. A caller who leaves meanwhile is noticed after the answer.
+// The deadline is set on the connection, because pgx' watching of a context causes a tenth of the allocations of a
+// small read. The end of ctx is therefore noticed only after the answer.
 func (r reading) once(ctx, deadline context.Context, db *pgxpool.Pool) (shown []eventlog.Position, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -170,14 +169,14 @@ func (r reading) once(ctx, deadline context.Context, db *pgxpool.Pool) (shown []
 		return nil, err
 	}
 	defer func() {
-		if !conn.Conn().IsClosed() { // a closed one is given up by pgx, with a deadline of its own
+		if !conn.Conn().IsClosed() { // pgx closes it with a deadline of its own
 			_ = socket.SetDeadline(time.Time{})
 		}
 	}()
 	return r.on(conn.Conn())
 }
 
-// on runs the query on a connection, until the connection's deadline.
+// on runs the query on a connection until the connection's deadline.
 func (r reading) on(conn *pgx.Conn) (shown []eventlog.Position, err error) {
 	rows, err := conn.Query(context.Background(), r.sql, r.arguments...)
 	if err != nil {
@@ -203,7 +202,7 @@ func (r reading) on(conn *pgx.Conn) (shown []eventlog.Position, err error) {
 	return shown, rows.Err()
 }
 
-// positions scans the positions of a row, and notes that they were shown.
+// positions scans the positions of a row, and records that they were shown.
 func (r reading) positions(rows pgx.Rows) ([]eventlog.Position, error) {
 	numbers := make([]pgtype.Int8, 2*len(r.progress))
 	types, columns, values := rows.Conn().TypeMap(), rows.FieldDescriptions(), rows.RawValues()
@@ -259,8 +258,8 @@ func (q queried) Values() ([]any, error) {
 // RawValues implements pgx.CollectableRow.
 func (q queried) RawValues() [][]byte { return q.CollectableRow.RawValues()[q.skip:] }
 
-// plans are how the columns of a statement are scanned on a connection. To pgx each query is a new one, and to plan its
-// scans takes longer than the scans.
+// plans caches the scan plans for the columns of a statement on a connection. pgx plans each query again, which takes
+// longer than its scans.
 type plans struct {
 	types   *pgtype.Map // of the connection
 	columns []plan
@@ -285,7 +284,7 @@ func plansOf(conn *pgx.Conn, sql string) *plans {
 	return made
 }
 
-// plan returns the plan of scanning a column.
+// plan returns the plan for scanning a column.
 func (p *plans) plan(number int, field pgconn.FieldDescription, into any) pgtype.ScanPlan {
 	for len(p.columns) <= number {
 		p.columns = append(p.columns, plan{})

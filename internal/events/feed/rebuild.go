@@ -14,10 +14,10 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// Rebuild begins a new generation of each named read model (all of this binary, if none is named), or continues the one
-// that is already being built. The instances feed it in addition to the live one. Generations that begin together share
-// one pass over the log. With promote a generation becomes live as soon as it has caught up. The work outlives this
-// call and this instance. Overview shows its progress, Retire ends it.
+// Rebuild begins a new generation of each named read model (all of this binary, if none is named), or continues an
+// unfinished one. The instances feed it in addition to the live one. Generations that begin together share one pass
+// over the log. With promote a generation becomes live as soon as it has caught up. The work outlives this call and
+// this instance. Overview shows its progress, Retire ends it.
 //
 // Errors: ErrNoGeneration for an unknown name.
 func (p *Projector) Rebuild(ctx context.Context, names []string, promote bool) ([]GenerationID, error) {
@@ -57,7 +57,7 @@ func (p *Projector) named(names []string) ([]Projection, error) {
 	return found, nil
 }
 
-// begin returns the generation that was never live, or creates one.
+// begin returns the generation that was never live, or else creates one.
 func (p *Projector) begin(ctx context.Context, tx pgx.Tx, projection Projection, promote bool) (GenerationID, error) {
 	id := GenerationID{Name: projection.Name, Version: projection.Version}
 	g, err := oneGeneration(ctx, tx, "name = $1 and version = $2 and live_since is null order by generation desc", id.Name,
@@ -78,7 +78,7 @@ func (p *Projector) begin(ctx context.Context, tx pgx.Tx, projection Projection,
 	return id, nil
 }
 
-// nextNumber is never the number of a generation that stands. A retired one's number may come again.
+// nextNumber returns a number that no existing generation has. A retired one's number may be reused.
 func nextNumber(ctx context.Context, tx pgx.Tx, id GenerationID) (number int, err error) {
 	err = tx.QueryRow(ctx, "select coalesce(max(generation), 0) + 1 from feed.generations where "+
 		"name = $1 and version = $2",
@@ -86,11 +86,11 @@ func nextNumber(ctx context.Context, tx pgx.Tx, id GenerationID) (number int, er
 	return number, err
 }
 
-// Retire drops a generation with its tables: one that is kept for a rollback, or one that is being built, which ends
-// the rebuild. A live one is dropped, with its views, only when it is of another version than this binary's and no
-// instance feeds it: after an upgrade.
+// Retire drops a generation with its tables: one kept for a rollback, or an unfinished one, which ends the rebuild. A
+// live generation is dropped, with its views, only if it has a version other than this binary's and no instance feeds
+// it, as after an upgrade.
 //
-// Errors: ErrNoGeneration; domain.Conflict for one that is in use; domain.Invalid without a number.
+// Errors: ErrNoGeneration; domain.Conflict for a generation in use; domain.Invalid without a number.
 func (p *Projector) Retire(ctx context.Context, id GenerationID) error {
 	if id.Number < 1 {
 		return domain.Refuse(domain.Invalid, "Name the generation to retire by its number")
@@ -133,45 +133,45 @@ func retire(ctx context.Context, tx pgx.Tx, id GenerationID, ourVersion bool) er
 	return err
 }
 
-// GenerationState is the state of a generation, whichever instance feeds it.
+// GenerationState is the state of a generation, fed by any instance.
 type GenerationState string
 
 // The states of a generation.
 const (
-	GenerationBuilding GenerationState = "building" // it is behind the live one of its version, and catching up
-	GenerationCurrent  GenerationState = "current"  // it has caught up and is being fed
-	GenerationStopped  GenerationState = "stopped"  // it met an event that it cannot handle, see Parked
-	GenerationUnfed    GenerationState = "unfed"    // no instance of its version runs
+	GenerationBuilding GenerationState = "building" // behind the live one of its version, and catching up
+	GenerationCurrent  GenerationState = "current"  // caught up and being fed
+	GenerationStopped  GenerationState = "stopped"  // before an event that it cannot handle, see Parked
+	GenerationUnfed    GenerationState = "unfed"    // without a running instance of its version
 )
 
-// Generation is one generation of a read model, as operators see it.
+// Generation is one generation of a read model, for operators.
 type Generation struct {
 	Name     string
 	Version  int
 	Number   int
-	Live     bool // the views of its version show it
-	Promote  bool // is to become live as soon as it has caught up
+	Live     bool // shown by the views of its version
+	Promote  bool // becomes live as soon as it has caught up
 	State    GenerationState
 	Reason   string            // why it stopped
-	Instance string            // that feeds it; "" for none
+	Instance string            // that feeds it, or ""
 	Position eventlog.Position // of the last event whose rows are committed
 	Events   int64             // read since the generation was last empty
-	Lag      time.Duration     // age of the oldest event of ours that it has not read; zero when there is none
-	Rows     int64             // of all its tables; from 1 MiB on as Postgres estimates
-	Bytes    int64             // of all its tables, with their indexes
-	Parked   int               // events that wait for an operator, the one that blocks it included
+	Lag      time.Duration     // age of our oldest unread event; zero if there is none
+	Rows     int64             // of all its tables; from 1 MiB on, Postgres' estimate
+	Bytes    int64             // of all its tables and their indexes
+	Parked   int               // events that wait for an operator, including the one that blocks it
 	MovedAt  time.Time         // when its checkpoint last moved
 	Created  time.Time
 }
 
-// Overview is all generations, in the order of name, version and number, and the head of the log at that moment.
+// Overview has all generations, ordered by name, version and number, and the head of the log at the same time.
 type Overview struct {
 	Generations []Generation
 	Head        eventlog.Position
 	At          time.Time
 }
 
-// GenerationID names a generation. Number 0 means the one that the operation is for by default.
+// GenerationID identifies a generation. Number 0 means the operation's default.
 type GenerationID struct {
 	Name    string
 	Version int // 0 means the version of this binary
@@ -184,7 +184,7 @@ type ParkedState string
 // The states of a parked event.
 const (
 	ParkedBlocking ParkedState = "blocking" // the generation stopped before it
-	ParkedWaiting  ParkedState = "parked"   // the generation continued without it and later events of its stream
+	ParkedWaiting  ParkedState = "parked"   // the generation continued without it and without later events of its stream
 )
 
 // Parked is an event that a generation could not handle.
@@ -196,7 +196,7 @@ type Parked struct {
 	Revision uint64
 	Position eventlog.Position
 	State    ParkedState
-	Reason   string // holds no personal data
+	Reason   string // without personal data
 	At       time.Time
 }
 
@@ -206,11 +206,11 @@ var (
 	ErrNotParked    = domain.Refuse(domain.NotFound, "There is no such parked event")
 )
 
-// operationTimeout bounds an operator's change, with its tries.
+// operationTimeout bounds an operator's change, including retries.
 const operationTimeout = 15 * time.Second
 
-// operate changes the catalogue in one transaction, tries again while readers or writers are in the way, and has this
-// instance take note at once.
+// operate changes the catalogue in one transaction, retries while readers or writers block it, and makes this instance
+// read the change immediately.
 func (p *Projector) operate(ctx context.Context, what string, do func(pgx.Tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
@@ -236,7 +236,7 @@ func (p *Projector) operate(ctx context.Context, what string, do func(pgx.Tx) er
 	return nil
 }
 
-// refused keeps a refusal from being tried again.
+// refused marks a refusal as permanent, so that it is not retried.
 func refused(err error) error {
 	if domain.CodeOf(err) != "" {
 		return &permanentError{err}

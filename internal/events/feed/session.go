@@ -28,16 +28,16 @@ import (
 // pages, a page is committed after its checkpoints have moved, and a poison event is parked or stops its member. The
 // leases and the rows of the checkpoints follow.
 
-// session is a time in which a projector feeds the same projections without a break. Anything that contradicts its
-// state (a lost lease, a checkpoint that moved by itself, a lease that fell free) ends it; the next one starts from the
-// checkpoints as they are.
+// session is a period in which a projector feeds the same projections without a break. Anything that contradicts its
+// state (a lost lease, a checkpoint moved by another projector, a lease that became free) ends it. The next session
+// starts from the checkpoints in the database.
 type session struct {
 	*Projector
 	revision  int64     // of the catalogue
 	skips     int       // the version of the skipped events
 	claimed   []*member // fed by this instance
-	followed  []*member // fed by another instance, as it seems
-	foreign   []string  // read models that are not of this log, for which a generation was begun
+	followed  []*member // apparently fed by another instance
+	foreign   []string  // read models of another log, with a new generation begun
 	lookAgain bool      // a generation seems to be past the log's head
 	end       context.CancelCauseFunc
 
@@ -45,7 +45,7 @@ type session struct {
 	groups []*group
 }
 
-// group is the members that stand at one position. They have one handler, and commit a page in one transaction.
+// group is the set of members at one position. They have one handler, and commit a page in one transaction.
 type group struct {
 	session *session
 	handler *message.Handler
@@ -60,7 +60,7 @@ type member struct {
 	number     int  // of the generation
 	live       bool // the views show it
 	promote    bool // is to become live as soon as it has caught up
-	replaced   bool // it is not of this log, and another generation is to take its place
+	replaced   bool // it belongs to another log, and a new generation will replace it
 	writers    []*table.Writer
 	position   eventlog.Position // committed; it changes under the lock of the member's group
 	parking    *parking          // changes like position
@@ -91,8 +91,8 @@ var (
 	errStopped = errors.New("the member has stopped")
 )
 
-// run feeds the claimed generations until ctx ends or the session must. It returns errChanged when the next session can
-// begin at once.
+// run feeds the claimed generations until ctx or the session ends. It returns errChanged if the next session can begin
+// immediately.
 func (s *session) run(ctx context.Context) error {
 	ctx, s.end = context.WithCancelCause(ctx)
 	defer s.end(nil)
@@ -108,14 +108,14 @@ func (s *session) run(ctx context.Context) error {
 			return err
 		}
 	}
-	<-ctx.Done() // projections that all stopped are no reason to end
+	<-ctx.Done() // do not end the session just because all projections have stopped
 	if errors.Is(context.Cause(ctx), errChanged) {
 		return errChanged
 	}
 	return nil
 }
 
-// byPosition groups the claimed projections that stand at one position.
+// byPosition groups the claimed projections by position.
 func (s *session) byPosition() []*group {
 	members := slices.Clone(s.claimed)
 	slices.SortStableFunc(members, func(a, b *member) int { return a.position.Compare(b.position) })
@@ -172,7 +172,7 @@ func (g *group) name() string {
 	return strings.Join(names, "+")
 }
 
-// position returns where the group stands. It is false if all its members have stopped or joined another group.
+// position returns the position of the group, or false if all its members have stopped or joined another group.
 func (g *group) position() (eventlog.Position, bool) {
 	if len(g.members) == 0 {
 		return eventlog.Position{}, false
@@ -180,8 +180,8 @@ func (g *group) position() (eventlog.Position, bool) {
 	return g.members[0].position, true
 }
 
-// handle is the Watermill handler. When it returns nil, and so acknowledges, the page is committed. A page that reaches
-// the group ahead is handled up to there, and the members join that group.
+// handle is the Watermill handler. It returns nil, which acknowledges the page, once the page is committed. A page that
+// reaches the group ahead is handled up to there, and the members join that group.
 func (g *group) handle(msg *message.Message) error {
 	page, ok := pages.From(msg.Context())
 	if !ok {
@@ -204,8 +204,8 @@ func (g *group) handle(msg *message.Message) error {
 	return err
 }
 
-// holdAhead returns the nearest group that is further than g and that a page up to the position last reaches, nil if
-// there is none. It is locked, so that it stays where it is until the members have joined it.
+// holdAhead returns the nearest group ahead of g that a page up to the position last reaches, or nil. It is locked, so
+// that it does not move until the members have joined it.
 func (s *session) holdAhead(g *group, last eventlog.Position) *group {
 	ahead := s.nextAhead(g, last)
 	if ahead == nil {
@@ -248,7 +248,7 @@ func (s *session) join(g, ahead *group) {
 	g.handler.Stop()
 }
 
-// advance applies the part of a page that is new to the members.
+// advance applies the part of a page after the members' position.
 func (g *group) advance(ctx context.Context, page pages.Page) error {
 	position, alive := g.position()
 	if !alive {
@@ -265,9 +265,9 @@ func (g *group) advance(ctx context.Context, page pages.Page) error {
 	return err
 }
 
-// apply writes the events for the members in one transaction, with the rows that were made ahead, if any. If an event
-// makes that fail, each member continues by itself. A member that still fails handles one half of the events after the
-// other, down to the poison event, which it parks if permitted; otherwise it stops there, and the error is errStopped.
+// apply writes the events for the members in one transaction, with the rows computed ahead, if any. If an event makes
+// that fail, each member continues separately. A member that still fails handles the events by halves, down to the
+// poison event, which it parks if permitted. Otherwise it stops there, and the error is errStopped.
 func (g *group) apply(ctx context.Context, members []*member, events []eventlog.Decoded, made []pageRows) error {
 	err := g.write(ctx, members, events, made)
 	if err == nil || transient(err) || errors.Is(err, errMoved) {
@@ -290,8 +290,8 @@ func (g *group) apply(ctx context.Context, members []*member, events []eventlog.
 	return g.poisoned(ctx, members[0], events[0], err)
 }
 
-// write turns the events into rows, unless they are made already, and commits them with the members' checkpoints, which
-// all stand at one position. It repeats transient failures. When it returns nil the members stand at the last event.
+// write turns the events into rows, unless that was done ahead, and commits them with the checkpoints of the members,
+// which are all at one position. It retries transient failures. If it returns nil, the members are at the last event.
 func (g *group) write(ctx context.Context, members []*member, events []eventlog.Decoded, made []pageRows) error {
 	p := newPageWrite(members, events)
 	if p.rows = made; made == nil {
@@ -303,15 +303,15 @@ func (g *group) write(ctx context.Context, members []*member, events []eventlog.
 	return g.writePage(ctx, p)
 }
 
-// rowsAhead are the rows of a page that was read ahead, for members with the same parkings as then.
+// rowsAhead are the rows of a page that was read ahead, valid for members with unchanged parkings.
 type rowsAhead struct {
 	members  []*member
 	parkings []*parking
 	rows     []pageRows
 }
 
-// ahead turns a page into rows while the previous page is committed. A member that fails here fails again when the page
-// is handled.
+// ahead turns a page into rows while the previous page is committed. Failures are ignored, because they recur when the
+// page is handled.
 func (g *group) ahead(events []eventlog.Decoded) any {
 	g.session.mu.Lock()
 	made := rowsAhead{members: g.members, parkings: parkingsOf(g.members)}
@@ -323,7 +323,7 @@ func (g *group) ahead(events []eventlog.Decoded) any {
 	return made
 }
 
-// madeOf returns the rows that were made of a page ahead, or nil if the members would make others now.
+// madeOf returns the rows of a page that were computed ahead, or nil if they are not valid for the members.
 func (g *group) madeOf(page pages.Page) []pageRows {
 	made, ok := page.Ahead.(rowsAhead)
 	if !ok || !slices.Equal(made.members, g.members) || !slices.Equal(made.parkings, parkingsOf(g.members)) {
@@ -341,7 +341,7 @@ func parkingsOf(members []*member) []*parking {
 	return parkings
 }
 
-// turnedInto returns the rows that the events become for each member.
+// turnedInto returns the rows of the events for each member.
 func turnedInto(events []eventlog.Decoded, members []*member, parkings []*parking) ([]pageRows, error) {
 	all := make([]pageRows, len(members))
 	for i, m := range members {
@@ -353,7 +353,7 @@ func turnedInto(events []eventlog.Decoded, members []*member, parkings []*parkin
 	return all, nil
 }
 
-// writePage commits a page, and repeats transient failures.
+// writePage commits a page, and retries transient failures.
 func (g *group) writePage(ctx context.Context, p *pageWrite) error {
 	err := persist(ctx, g.session.logger, "committing a page", func() error { return g.commit(ctx, p) })
 	if errors.Is(err, errMoved) {
@@ -410,8 +410,8 @@ func (p *pageWrite) changed() (models []readmodel.Model) {
 	return models
 }
 
-// commit is one attempt. The checkpoints move first: that takes their row locks and fences out another projector before
-// any row of a read model changes.
+// commit makes one attempt to commit a page. The checkpoints move first, which takes their row locks and fences out
+// other projectors before any row of a read model changes.
 func (g *group) commit(ctx context.Context, p *pageWrite) error {
 	err := inRelaxedTransaction(ctx, g.session.checkpoints.db, func(tx pgx.Tx) error {
 		if err := g.session.fault("begun"); err != nil {
@@ -450,13 +450,13 @@ func send(ctx context.Context, tx pgx.Tx, batch *pgx.Batch, checkpoints int) err
 	return results.Close()
 }
 
-// pageRows is the result of a page for one member: the rows to write, and the events to leave out.
+// pageRows is the result of a page for one member: the rows to write, and the events to skip.
 type pageRows struct {
 	*table.Rows
 	parked []parkedEvent
 }
 
-// turnedInto returns the rows that the events become without those that are left out.
+// turnedInto returns the rows of the events, without the skipped ones.
 func (m *member) turnedInto(events []eventlog.Decoded, parking *parking) (pageRows, error) {
 	page := pageRows{Rows: table.NewRows(m.projection.Tables)}
 	for _, event := range events {
@@ -479,7 +479,7 @@ func (m *member) turnedInto(events []eventlog.Decoded, parking *parking) (pageRo
 	return page, nil
 }
 
-// handle calls the projection's handler with one event. A panic is an error of the event.
+// handle calls the projection's handler with one event. A panic counts as an error of the event.
 func (m *member) handle(event eventlog.Decoded, rows *table.Rows) (err error) {
 	if event, ok := event.Event.(unreadable); ok {
 		return event.err
@@ -492,10 +492,10 @@ func (m *member) handle(event eventlog.Decoded, rows *table.Rows) (err error) {
 	return m.projection.Handle(event, rows)
 }
 
-// unreadable stands for the value of an event that stops whichever generation does not leave it out.
+// unreadable is the value of an event that stops any generation that does not skip it.
 type unreadable struct{ err error }
 
-// moved notes a committed page.
+// moved records a committed page.
 func (s *session) moved(p *pageWrite) {
 	now := time.Now()
 	s.mu.Lock()
@@ -526,8 +526,8 @@ func (s *session) moved(p *pageWrite) {
 	})
 }
 
-// explain reads the checkpoints after a compare-and-set missed. They may stand where the page ends: then its commit has
-// succeeded, although the answer was lost. Otherwise the session ends, and the next one starts from where they are.
+// explain reads the checkpoints after a failed compare-and-set. If they are at the page's end, its commit succeeded and
+// only the answer was lost. Otherwise the session ends, and the next one starts from the checkpoints.
 func (s *session) explain(ctx context.Context, p *pageWrite) error {
 	rows, err := s.readCheckpoints(ctx, p.members)
 	if err != nil {
@@ -549,7 +549,7 @@ func (s *session) readCheckpoints(ctx context.Context, members []*member) (rows 
 	return rows, err
 }
 
-// restart ends the session because checkpoints have moved by themselves.
+// restart ends the session because checkpoints were moved by another projector or by a crash of Postgres.
 func (s *session) restart(ctx context.Context, rows []checkpoint, expected eventlog.Position) {
 	for _, row := range rows {
 		switch {
@@ -567,9 +567,9 @@ func (s *session) restart(ctx context.Context, rows []checkpoint, expected event
 	s.end(errMoved)
 }
 
-// poisoned parks a poison event, or stops the member before it with errStopped. An event that a newer release may have
-// written is not parked: that release, which may already run, continues from there. If the generation was retired, and
-// its tables are gone, the session ends without blaming an event.
+// poisoned parks a poison event, or stops the member before it with errStopped. An event from a newer release is not
+// parked: that release, which may already run, continues from there. If the generation was retired, and its tables are
+// gone, the session ends without blaming an event.
 func (g *group) poisoned(ctx context.Context, m *member, event eventlog.Decoded, cause error) error {
 	rows, err := g.session.readCheckpoints(ctx, []*member{m})
 	if err != nil {
@@ -604,12 +604,12 @@ func alertAt(m *member, event eventlog.Recorded, reason alert.Reason, detail str
 	return Alert{Generation: m.id(), Reason: reason, Event: event.ID, Position: event.Position, Detail: detail}
 }
 
-// stop takes a member out of its group, returns its lease, and returns errStopped. The member stays out until an
+// stop removes a member from its group, releases its lease, and returns errStopped. The member stays out until an
 // operator or a release resolves the event.
 func (s *session) stop(ctx context.Context, g *group, m *member, e parkedEvent, a Alert) error {
 	e.reason = a.Detail
 	s.stopAt(m.id(), e.event.ID)
-	// A session that ends meanwhile waits for this, so that the next one sees what stands in the way.
+	// A session that ends meanwhile waits for this, so that the next one sees the blocking event.
 	noting, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
 	defer cancel()
 	err := persist(noting, s.logger, "noting what stopped a projection",
@@ -617,7 +617,7 @@ func (s *session) stop(ctx context.Context, g *group, m *member, e parkedEvent, 
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err != nil { // it stops all the same, though operators do not see the event in their list
+	if err != nil { // it stops nevertheless, without the event in the operators' list
 		s.logger.ErrorContext(ctx, "what stopped a projection could not be noted", "projection", m.projection.Name, "error",
 			withoutValues(err))
 	}
@@ -640,7 +640,7 @@ func (s *session) leave(ctx context.Context, g *group, m *member, a Alert) {
 	}
 }
 
-// keepLeases renews the leases while no pages do, and so also notices lost commits and lost leases on a quiet log.
+// keepLeases renews the leases when no pages do, and so also detects lost commits and lost leases on a quiet log.
 func (s *session) keepLeases(ctx context.Context) {
 	for pause(ctx, s.checkpoints.lease/3) == nil {
 		for _, g := range s.groups {
@@ -678,7 +678,7 @@ const (
 	followFast   = 20 * time.Millisecond // while a caller waits for a position
 )
 
-// follow watches the projections that another instance feeds: their positions, and whether their leases fall free.
+// follow watches the projections that another instance feeds: their positions, and whether their leases become free.
 func (s *session) follow(ctx context.Context) {
 	if len(s.followed) == 0 {
 		return
@@ -687,7 +687,7 @@ func (s *session) follow(ctx context.Context) {
 	}
 }
 
-// idle waits for the next look, which a caller who waits for a position may hasten.
+// idle waits for the next look, which a caller that waits for a position may hasten.
 func (s *session) idle(ctx context.Context) error {
 	if slices.ContainsFunc(s.followed, func(m *member) bool { return m.progress.waitedFor() }) {
 		return pause(ctx, followFast)
@@ -730,8 +730,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// checkpoints reads and moves the rows of feed.checkpoints on behalf of one run of a projector. All leases end by the
-// clock of Postgres, which may jump: one that ends later than any can end by now is from before a jump, and free.
+// checkpoints reads and moves the rows of feed.checkpoints for one run of a projector. All leases end by the clock of
+// Postgres, which may jump. A lease that ends later than possible is from before a jump, and is free.
 type checkpoints struct {
 	db       *pgxpool.Pool
 	log      eventlog.Identity
@@ -740,12 +740,12 @@ type checkpoints struct {
 	lease    time.Duration
 }
 
-// checkpoint is a row, seen by this run.
+// checkpoint is a row from the view of this run.
 type checkpoint struct {
 	id       GenerationID
 	position eventlog.Position
 	ours     bool // this run holds the lease
-	free     bool // no run does
+	free     bool // no run holds the lease
 }
 
 // rowKeys are the keys of the members' rows, as three arrays.
@@ -768,8 +768,8 @@ const moveCheckpoints = `
 	where ` + sameRow + ` and c.parkings = m.parkings and c.commit_position = $8 and c.prepare_position = $9
 	  and c.holder = $10 and c.log_id = $11 and c.epoch = $12`
 
-// queueMove queues the compare-and-set of the members' rows, which all stand at from. As many rows must be affected as
-// there are members; otherwise the answer is errMoved.
+// queueMove queues the compare-and-set of the members' rows, which are all at from. If it affects fewer rows than there
+// are members, the result is errMoved.
 func (c *checkpoints) queueMove(batch *pgx.Batch, members []*member, from, to eventlog.Position, events int) {
 	names, versions, generations := rowKeys(members)
 	parkings := make([]int64, len(members))
@@ -835,8 +835,8 @@ const (
 	pastTheEnd        // the position is past the log's head
 )
 
-// claim takes the lease of a member's row if it is free, ours, or may be reclaimed after a restart. A generation that
-// is not of this log is emptied, to be built again from the start, unless it is live: then it is not claimed.
+// claim takes the lease of a member's row if it is free, ours, or may be reclaimed after a restart. A generation of
+// another log is emptied and rebuilt from the start, unless it is live: then it is not claimed.
 func (c *checkpoints) claim(
 	ctx context.Context, m *member, reclaim bool, head headReader,
 ) (claimed checkpoint, from origin, err error) {

@@ -15,11 +15,11 @@ import (
 // logLooks is the number of looks at the catalogue for one look at the log's head.
 const logLooks = 10
 
-// watch looks at what others may change under a session: the catalogue, and the log itself.
+// watch detects external changes under a session: of the catalogue and of the log itself.
 func (s *session) watch(ctx context.Context) {
 	tick := time.NewTicker(s.checkpoints.lease / 3)
 	defer tick.Stop()
-	level := slog.LevelWarn // of the first failure; others are for who looks for them
+	level := slog.LevelWarn // of the first failure; later ones are logged at debug level
 	for n := 1; ; n++ {
 		err := s.lookAround(ctx, n%logLooks == 0)
 		switch {
@@ -57,8 +57,8 @@ func (s *session) lookAround(ctx context.Context, atLog bool) error {
 	return s.promoteReady(ctx)
 }
 
-// compareWithLog ends the session when a read model is past the log's head. Then the log was put back to an earlier
-// state, or the head comes from a lagging node: the next sessions look again.
+// compareWithLog ends the session if a read model is past the log's head. Either the log was restored to an earlier
+// state, or the head comes from a lagging node, so the next sessions check again.
 func (s *session) compareWithLog(ctx context.Context) error {
 	var furthest eventlog.Position
 	for _, position := range s.positions() {
@@ -73,7 +73,7 @@ func (s *session) compareWithLog(ctx context.Context) error {
 	return err
 }
 
-// promoteReady promotes generations that were built for that and have caught up.
+// promoteReady promotes generations that were built to be promoted and have caught up.
 func (s *session) promoteReady(ctx context.Context) error {
 	var ready []GenerationID
 	for _, m := range s.claimed {
@@ -119,8 +119,8 @@ func (s *session) positions() map[*member]eventlog.Position {
 	return positions
 }
 
-// nobodysEpoch is the epoch of a checkpoint with a position of no log: epochs begin at 1.
-const nobodysEpoch = 0
+// noEpoch is the epoch of a checkpoint that belongs to no log: epochs begin at 1.
+const noEpoch = 0
 
 // replace builds another generation to replace a live one that is not of this log, when it has caught up. The live one
 // is kept unchanged until then. A position past the log's head must persist for a lease, because the head may come from
@@ -148,12 +148,12 @@ func (s *session) replace(ctx context.Context, m *member, from origin) error {
 	return err
 }
 
-// beginReplacement disowns the checkpoint, so that no other instance takes its position for one of this log, and begins
-// a generation, unless both was done before. It reports whether it did.
+// beginReplacement invalidates the checkpoint, so that no other instance mistakes its position for one of this log, and
+// begins a generation. It returns false if both was done before.
 func (s *session) beginReplacement(ctx context.Context, tx pgx.Tx, m *member) (began bool, err error) {
 	disowned, err := tx.Exec(ctx, `
 		update feed.checkpoints set epoch = $4, holder = null, lease_until = '-infinity'
-		where `+thisGeneration+` and epoch <> $4`, m.projection.Name, m.projection.Version, m.number, nobodysEpoch)
+		where `+thisGeneration+` and epoch <> $4`, m.projection.Name, m.projection.Version, m.number, noEpoch)
 	if err != nil {
 		return false, err
 	}
@@ -184,7 +184,7 @@ func (p *Projector) clearPast(id GenerationID) {
 	delete(p.past, id)
 }
 
-// lookAgainSoon ends a session in which a generation seems to be past the log's head.
+// lookAgainSoon ends a session with a generation that seems to be past the log's head.
 func (s *session) lookAgainSoon(ctx context.Context) {
 	if s.lookAgain && pause(ctx, s.checkpoints.lease/3) == nil {
 		s.end(errChanged)

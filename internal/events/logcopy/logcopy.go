@@ -18,7 +18,7 @@ const ContentType = "application/vnd.recital.log"
 // Header precedes the events in a stream of records.
 type Header struct {
 	Identity eventlog.Identity // of the log
-	After    eventlog.Position // the events are those after this position
+	After    eventlog.Position // the events begin after this position
 	Until    eventlog.Position // up to this one; a stream that follows the log continues after it
 }
 
@@ -28,11 +28,11 @@ var (
 	ErrCut = errors.New("the copy of the log is cut off")
 	// ErrDamaged means that the stream has invalid content.
 	ErrDamaged = errors.New("the copy of the log is damaged")
-	// ErrFormat means that a later release wrote the stream.
+	// ErrFormat means that a later release has written the stream.
 	ErrFormat = errors.New("the copy of the log is of a format that this release does not know")
 )
 
-// ForeignError means that a log holds another event than the one that is to be copied to its place.
+// ForeignError means that a log has a different event in the place of a copied one.
 type ForeignError struct {
 	Found  eventlog.Recorded
 	Wanted *eventlog.Recorded // nil if the log holds more events than are copied
@@ -50,9 +50,9 @@ func name(event eventlog.Recorded) string {
 	return fmt.Sprintf("event %d of stream %q (%s, position %s)", event.Revision, event.Stream, event.ID, event.Position)
 }
 
-// Read yields the events of the log after a position, up to and including until, or up to the log's head as it is when
-// the reading begins if until is the start or past it. System events are left out. After a non-nil error nothing more
-// is yielded. It waits for a log that is away, and holds a bounded number of events.
+// Read yields the events of the log after a position, up to and including until, or up to the log's current head if
+// until is the start or past the head. System events are omitted. A non-nil error is the last element. Read waits for a
+// log that is away, and keeps a bounded number of events.
 func Read(ctx context.Context, log eventlog.Log, after, until eventlog.Position) iter.Seq2[eventlog.Recorded, error] {
 	return func(yield func(eventlog.Recorded, error) bool) {
 		head, err := log.Head(ctx)
@@ -77,8 +77,7 @@ func Read(ctx context.Context, log eventlog.Log, after, until eventlog.Position)
 	}
 }
 
-// Follow yields the events of the log after a position, and those that are written later, until ctx ends or the log
-// refuses.
+// Follow yields the events of the log after a position, including later ones, until ctx ends or the log refuses.
 func Follow(ctx context.Context, log eventlog.Log, after eventlog.Position) iter.Seq2[eventlog.Recorded, error] {
 	return func(yield func(eventlog.Recorded, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -93,8 +92,8 @@ func Follow(ctx context.Context, log eventlog.Log, after eventlog.Position) iter
 	}
 }
 
-// Compare checks that a log holds exactly the events, in their order; whatever a copy keeps is
-// compared. progress is that of Append. Errors: a ForeignError, and those of events and of the log.
+// Compare checks that a log has exactly the events, in their order, by all that a copy keeps. progress is as for
+// Append. Errors: a ForeignError, and errors of events and of the log.
 func Compare(ctx context.Context, log eventlog.Log, events iter.Seq2[eventlog.Recorded, error],
 	progress func(same uint64, last eventlog.Position)) error {
 	present, stop := iter.Pull2(Read(ctx, log, eventlog.Start(), eventlog.Start()))
@@ -121,19 +120,18 @@ func Compare(ctx context.Context, log eventlog.Log, events iter.Seq2[eventlog.Re
 	return nil
 }
 
-// A batch is one append, well below what any event store takes.
+// The limits of a batch, which is one append. They are well below any event store's.
 const (
 	batchEvents = 512
 	batchBytes  = 256 << 10
 )
 
-// Append copies all events of a log, in order, into one that is empty or has the first of them already, so that a copy
-// that was interrupted is resumed by repeating it. What is there is compared with what is copied. progress, if not nil,
-// is called with the number of events that are known to be in the log, and the position of the last one in the log that
-// they come from.
+// Append copies all events of a log, in order, into one that is empty or already has the first of them, so that
+// repeating an interrupted copy resumes it. Existing events are compared with the copied ones. progress, if not nil, is
+// called with the number of events that are known to be in the log, and the source position of the last one.
 //
-// Errors: a ForeignError if the log holds something else; an eventlog.ConflictError if something else is appended
-// meanwhile; those of events and of the log.
+// Errors: a ForeignError if the log has other events; an eventlog.ConflictError if other events are appended meanwhile;
+// errors of events and of the log.
 func Append(ctx context.Context, log eventlog.Log, events iter.Seq2[eventlog.Recorded, error],
 	progress func(copied uint64, last eventlog.Position)) error {
 	present, stop := iter.Pull2(Read(ctx, log, eventlog.Start(), eventlog.Start()))
@@ -178,7 +176,7 @@ type copying struct {
 	last     eventlog.Recorded // of the batch
 }
 
-// compare returns false if the log has no more events.
+// compare compares the log's next event with the wanted one. It returns false if the log has no more events.
 func (c *copying) compare(present func() (eventlog.Recorded, error, bool), wanted eventlog.Recorded) (bool, error) {
 	found, err, more := present()
 	if err != nil || !more {
@@ -221,7 +219,7 @@ func (c *copying) flush() error {
 	return nil
 }
 
-// known counts events that are in the log.
+// known counts events that are known to be in the log.
 func (c *copying) known(count uint64, last eventlog.Position) {
 	c.copied += count
 	if c.progress != nil {
@@ -229,7 +227,7 @@ func (c *copying) known(count uint64, last eventlog.Position) {
 	}
 }
 
-// Same compares all that a copy keeps.
+// Same reports whether two events are equal in all that a copy keeps.
 func Same(a, b eventlog.Recorded) bool {
 	return a.ID == b.ID && a.Stream == b.Stream && a.Revision == b.Revision && a.Type == b.Type && a.Binary == b.Binary &&
 		bytes.Equal(a.Data, b.Data) && bytes.Equal(a.Metadata, b.Metadata)

@@ -20,7 +20,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// A record is the protocol's own form of an event. Those with types of the event store itself ("$…"), which are never
+// record is an event in the protocol's own form. Records with types of the event store itself ("$…"), which are never
 // copied, frame the events.
 type record = streams.ReadResp_ReadEvent_RecordedEvent
 
@@ -88,12 +88,12 @@ func eventOf(r *record) (eventlog.Recorded, error) {
 	}, nil
 }
 
-// ticks counts from the Unix epoch. In nanoseconds it would not hold all times.
+// ticks returns the time in ticks since the Unix epoch. Nanoseconds could not represent all times.
 func ticks(t time.Time) int64 {
 	return t.Unix()*int64(time.Second/tick) + int64(t.Nanosecond())/int64(tick)
 }
 
-// maxRecord is the largest record in bytes: more than any event store takes as one event.
+// maxRecord is the maximum size of a record in bytes: more than any event store accepts for one event.
 const maxRecord = 32 << 20
 
 // Reader reads a stream of records. Its input may be hostile.
@@ -102,10 +102,10 @@ type Reader struct {
 	header Header
 	count  uint64
 	last   eventlog.Position
-	err    error // of Next, from then on
+	err    error // of Next; final
 }
 
-// NewReader reads the header of a stream. Errors: ErrCut, ErrDamaged, ErrFormat, and those of r.
+// NewReader reads the header of a stream. Errors: ErrCut, ErrDamaged, ErrFormat, and r's.
 func NewReader(r io.Reader) (*Reader, error) {
 	reader := &Reader{from: bufio.NewReaderSize(source{r}, 64<<10)}
 	first, err := reader.record()
@@ -123,8 +123,8 @@ func NewReader(r io.Reader) (*Reader, error) {
 // Header returns the header of the stream.
 func (r *Reader) Header() Header { return r.header }
 
-// Next returns the next event; io.EOF after the last one of a stream that is whole. Other errors: ErrCut, ErrDamaged,
-// and those of the underlying reader.
+// Next returns the next event, or io.EOF at the end of a complete stream. Other errors: ErrCut, ErrDamaged, and the
+// underlying reader's.
 func (r *Reader) Next() (eventlog.Recorded, error) {
 	for r.err == nil {
 		next, err := r.record()
@@ -145,7 +145,7 @@ func (r *Reader) Next() (eventlog.Recorded, error) {
 	return eventlog.Recorded{}, r.err
 }
 
-// Events yields the events that Next returns. An error other than io.EOF is yielded last.
+// Events yields the events of Next. An error other than io.EOF is the last element.
 func (r *Reader) Events() iter.Seq2[eventlog.Recorded, error] {
 	return func(yield func(eventlog.Recorded, error) bool) {
 		for {
@@ -217,7 +217,7 @@ func headerOf(first *record) (Header, error) {
 	return Header{Identity: eventlog.Identity{LogID: said.LogID, Epoch: said.Epoch}, After: after, Until: until}, nil
 }
 
-// readError distinguishes an error of the underlying reader from one of its content.
+// readError marks an error of the underlying reader, as opposed to its content.
 type readError struct{ err error }
 
 func (e *readError) Error() string { return e.err.Error() }
@@ -272,12 +272,12 @@ func (w *Writer) Write(event eventlog.Recorded) error {
 	return w.record(recordOf(event))
 }
 
-// Idle shows the reader that the stream is alive while there is no event.
+// Idle tells the reader that the stream is alive while there is no event.
 func (w *Writer) Idle() error {
 	return w.record(&record{Metadata: map[string]string{typeKey: idleType}})
 }
 
-// End writes the last record, which says that the stream is whole. It does not close the underlying writer.
+// End writes the last record, which marks the stream as complete. It does not close the underlying writer.
 func (w *Writer) End() error { return w.frame(endType, end{Count: w.count, Position: w.last.String()}) }
 
 func (w *Writer) frame(kind string, content any) error {

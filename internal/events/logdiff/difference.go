@@ -12,10 +12,10 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// Report is what a comparison has found.
+// Report is the result of a comparison.
 type Report struct {
 	Compared    uint64       `json:"compared"` // events of the copy
-	Later       uint64       `json:"later"`    // events of the log that are later than the copy
+	Later       uint64       `json:"later"`    // events of the log after the copy
 	Differences []Difference `json:"differences"`
 	More        uint64       `json:"more,omitempty"` // differences that are not listed
 }
@@ -25,10 +25,10 @@ func (r Report) clone() Report {
 	return r
 }
 
-// Same reports whether the log has all that the copy has, in its order, and nothing between.
+// Same reports whether the log begins with exactly the events of the copy, in the same order.
 func (r Report) Same() bool { return len(r.Differences) == 0 }
 
-// Kind is what was done to an event.
+// Kind is the kind of a difference.
 type Kind string
 
 // The kinds of differences.
@@ -39,15 +39,15 @@ const (
 	Moved   Kind = "moved"
 )
 
-// Difference is an event that is not as the copy has it.
+// Difference is an event that differs between the copy and the log.
 type Difference struct {
 	Kind   Kind     `json:"kind"`
-	Fields []string `json:"fields,omitempty"` // that were changed, of one that was moved, too
-	Copy   *Event   `json:"copy,omitempty"`   // as the copy has it; nil if it was added
-	Log    *Event   `json:"log,omitempty"`    // as the log has it; nil if it was removed
+	Fields []string `json:"fields,omitempty"` // changed fields, also of a moved event
+	Copy   *Event   `json:"copy,omitempty"`   // in the copy; nil if it was added
+	Log    *Event   `json:"log,omitempty"`    // in the log; nil if it was removed
 }
 
-// event is the event as the copy has it, if it has it.
+// event returns the event of the copy, or else of the log.
 func (d Difference) event() Event {
 	if d.Copy != nil {
 		return *d.Copy
@@ -55,7 +55,7 @@ func (d Difference) event() Event {
 	return *d.Log
 }
 
-// move makes one difference of the removal and the addition of an event.
+// move combines the removal and the addition of an event into one difference.
 func (d *Difference) move(other Difference) {
 	if d.Copy == nil {
 		d.Copy = other.Copy
@@ -65,7 +65,7 @@ func (d *Difference) move(other Difference) {
 	d.Kind, d.Fields = Moved, changes(*d.Copy, *d.Log)
 }
 
-// String returns the difference as a sentence without its end.
+// String returns the difference as a sentence without a full stop.
 func (d Difference) String() string {
 	switch d.Kind {
 	case Removed:
@@ -91,7 +91,7 @@ type Event struct {
 	Stream   string            `json:"stream"`
 	Revision uint64            `json:"revision"`
 	Type     string            `json:"type"`
-	Binary   bool              `json:"binary,omitempty"` // declared to be no JSON
+	Binary   bool              `json:"binary,omitempty"` // not declared as JSON
 	Data     chain.Hash        `json:"data_sha256"`
 	Metadata chain.Hash        `json:"metadata_sha256"`
 }
@@ -103,7 +103,7 @@ func eventOf(e eventlog.Recorded) Event {
 	}
 }
 
-// String returns which event it is.
+// String identifies the event.
 func (e Event) String() string {
 	return fmt.Sprintf("Event %s (revision %d of %s, type %s)", e.ID, e.Revision, e.Stream, e.Type)
 }

@@ -1,8 +1,8 @@
-// Package logdiff compares a log with a copy that was made of it earlier, event by event, and names the events that
-// were changed, removed, added or moved since.
+// Package logdiff compares a log with an earlier copy of it, event by event, and reports the events that were changed,
+// removed, added or moved since.
 //
 // It reads both once, side by side, and identifies events by their ids. Where the two differ, it reads ahead to the
-// nearest event that both have. Positions are reported, not compared: a restored log has others.
+// nearest event that both have. Positions are reported but not compared, because a restored log has other ones.
 package logdiff
 
 import (
@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// window is the maximum number of events that are read ahead, in the copy and in the log. More than that may be
-	// removed in a row; where more than that was added in a row, all that follows in the copy counts as removed.
+	// window is the maximum number of events that are read ahead, in the copy and in the log. More consecutive events may
+	// be removed. If more were added, the rest of the copy counts as removed.
 	window = 20_000
-	// maxDifferences bounds the list of differences, in which moved events are looked up; further ones are only counted.
+	// maxDifferences bounds the list of differences, in which moved events are looked up. Further ones are only counted.
 	maxDifferences = 1000
 )
 
@@ -31,12 +31,12 @@ type Comparison struct {
 	copy, log queue
 	copyEnded bool
 	logEnded  bool
-	searched  int // number of events from both heads on among which no id is in both
+	searched  int // number of events from both heads without a common id
 	at        Checkpoint
 	elsewhere map[uuid.UUID]int // differences that are removals or additions
 }
 
-// Checkpoint is the state of a comparison. It is trusted, and must be kept where only the person who compares can
+// Checkpoint is the state of a comparison. It is trusted, and must be stored where only the person who compares can
 // write.
 type Checkpoint struct {
 	Copy   string            `json:"copy"`            // name of the copy
@@ -46,9 +46,8 @@ type Checkpoint struct {
 	Report Report            `json:"report"`
 }
 
-// New returns a comparison with a copy; open yields the copy's events after a position. It continues at a checkpoint of
-// a comparison with the same copy, which may have grown since. Without one it starts at the beginning. Close must
-// follow.
+// New returns a comparison with a copy. open yields the copy's events after a position. The comparison continues at a
+// checkpoint for the same copy, which may have grown since, or starts at the beginning. The caller must close it.
 func New(
 	name string, open func(after eventlog.Position) iter.Seq2[eventlog.Recorded, error], from *Checkpoint,
 ) (*Comparison, error) {
@@ -117,14 +116,14 @@ func (c *Comparison) pull() (e eventlog.Recorded, more bool, err error) {
 	return e, more, err
 }
 
-// End returns the report. It is called once all events of the log were added.
+// End returns the report. It is called after all events of the log were added.
 func (c *Comparison) End() (Report, error) {
 	c.logEnded = true
 	err := c.align()
 	return c.at.Report.clone(), err
 }
 
-// align compares the events that were read, as far as it is known which belong together.
+// align compares the queued events, as far as their correspondence is known.
 func (c *Comparison) align() error {
 	for c.log.len() > 0 || c.logEnded {
 		if err := c.read(1); err != nil {
@@ -158,8 +157,8 @@ func (c *Comparison) read(n int) error {
 	return nil
 }
 
-// search reads ahead to the nearest event that both have, and lists the differences before it. It returns false when
-// more events of the log have to be added first.
+// search reads ahead to the nearest common event, and lists the differences before it. It returns false if more events
+// of the log have to be added first.
 func (c *Comparison) search() (bool, error) {
 	for n := c.searched; n < window; n++ {
 		if n >= c.log.len() && !c.logEnded {
@@ -190,7 +189,7 @@ func (c *Comparison) search() (bool, error) {
 	return true, nil
 }
 
-// compare compares an event that both have.
+// compare compares a common event.
 func (c *Comparison) compare(copied, logged Event) {
 	c.searched = 0
 	c.passCopy(copied)
@@ -207,8 +206,8 @@ type revision struct {
 	number uint64
 }
 
-// part lists unmatched events of the copy and of the log. Those at the same place of the same stream are one event that
-// was changed.
+// part lists unmatched events of the copy and of the log. Two at the same place of the same stream are one changed
+// event.
 func (c *Comparison) part(copied, logged int) {
 	c.searched = 0
 	places := make(map[revision]Event, logged)
@@ -243,14 +242,14 @@ func (c *Comparison) part(copied, logged int) {
 
 func (c *Comparison) passCopy(e Event) { c.at.Read = e.Position }
 
-// passLog moves on in the log. Events that are later than the copy are read again when the copy has grown.
+// passLog advances in the log. Events after the copy are read again when the copy has grown.
 func (c *Comparison) passLog(e Event) {
 	if !c.at.Ended {
 		c.at.After = e.Position
 	}
 }
 
-// later counts an event of the log that was written after the end of the copy.
+// later counts an event of the log after the end of the copy.
 func (c *Comparison) later(e Event) {
 	c.at.Ended = true
 	if _, missed := c.elsewhere[e.ID]; missed {
@@ -260,7 +259,7 @@ func (c *Comparison) later(e Event) {
 	c.at.Report.Later++
 }
 
-// miss lists a removal or an addition. Both together are one event that was moved.
+// miss lists a removal or an addition. Both together are one moved event.
 func (c *Comparison) miss(d Difference) {
 	i, known := c.elsewhere[d.event().ID]
 	if !known || c.at.Report.Differences[i].Kind == d.Kind {
@@ -295,7 +294,7 @@ type queue struct {
 
 func (q *queue) len() int { return len(q.events) }
 
-// head returns the event that is n events behind the first.
+// head returns the event at index n.
 func (q *queue) head(n int) Event { return q.events[n] }
 
 func (q *queue) push(e Event) {
@@ -319,7 +318,7 @@ func (q *queue) pop() Event {
 	return e
 }
 
-// find returns the index at which the queue has the event with index n of another queue, if it is at most n.
+// find returns the index in the queue of the event with index n of another queue, if it is at most n.
 func (q *queue) find(other queue, n int) (at int, found bool) {
 	if n >= other.len() {
 		return 0, false

@@ -11,29 +11,29 @@ import (
 // Account is the read model of accounts: their entitlements, their API keys and their owners' profiles.
 var Account = Model{Name: "account", Version: 1}
 
-// AccountRow is an account that was not closed.
+// AccountRow is an open account.
 type AccountRow struct {
 	Account     string    `col:"account_id,key"`
 	OpenedAt    time.Time `col:"opened_at"`
-	OpenedOn    plan.Type `col:"opened_on"`    // the plan before there was a subscription
-	PeriodsFrom time.Time `col:"periods_from"` // where the months of that count from
+	OpenedOn    plan.Type `col:"opened_on"`    // the plan before any subscription
+	PeriodsFrom time.Time `col:"periods_from"` // start of its months
 
 	Plan          plan.Type  `col:"plan"` // see Entitlement
 	EntitledFrom  time.Time  `col:"entitled_from"`
 	EntitledUntil *time.Time `col:"entitled_until"`
 	NextPlan      *plan.Type `col:"next_plan"`
 	Anchor        *time.Time `col:"anchor"`
-	Followed      int64      `col:"followed"`   // revision in the subscription's stream; -1 before there was any
+	Followed      int64      `col:"followed"`   // revision in the subscription's stream; -1 before any
 	Subscribed    bool       `col:"subscribed"` // there is a row in AccountSubscriptionsView
 
-	// Of the period that a closed account left, which began at PeriodsFrom.
+	// Of the period of a closed account that continues, which began at PeriodsFrom.
 	FreePeriodEnd  *time.Time `col:"free_period_end"`
-	FreePeriodUsed *int64     `col:"free_period_characters"` // used in it; NULL: none was left
+	FreePeriodUsed *int64     `col:"free_period_characters"` // used in it; NULL: there is no such period
 	AcceptedTOS    bool       `col:"accepted_tos"`
-	WantsEmail     *bool      `col:"wants_email"` // NULL: the owner has not said it
+	WantsEmail     *bool      `col:"wants_email"` // NULL: the owner has made no choice
 	Operator       bool       `col:"operator"`
 
-	// Number of places that its voices take in the plan, by type.
+	// Number of the plan's places that its voices occupy, by type.
 	InstantVoices      int64 `col:"instant_voices"`
 	ProfessionalVoices int64 `col:"professional_voices"`
 }
@@ -46,8 +46,8 @@ func (r AccountRow) Entitlement() plan.Entitlement {
 	return entitlement(r.Plan, r.EntitledFrom, r.EntitledUntil, r.NextPlan, r.Anchor)
 }
 
-// EntitlementRow is an entitlement of an account after its opening, in force until the next one starts. One that
-// changed the running period has replaced its predecessor.
+// EntitlementRow is an entitlement of an account after its opening, valid until the next one starts. If it changed the
+// current period, it has replaced its predecessor.
 type EntitlementRow struct {
 	Account string     `col:"account_id,key"`
 	From    time.Time  `col:"entitled_from,key"`
@@ -79,7 +79,7 @@ func entitlement(on plan.Type, from time.Time, until *time.Time, next *plan.Type
 	return e
 }
 
-// AccountSubscriptionRow is a subscription at the payment provider, perhaps one that has ended.
+// AccountSubscriptionRow is a subscription at the payment provider, possibly ended.
 type AccountSubscriptionRow struct {
 	Account           string    `col:"account_id,key"`
 	Subscription      string    `col:"subscription_id,key"`
@@ -91,7 +91,7 @@ type AccountSubscriptionRow struct {
 // AccountSubscriptionsView shows all subscriptions.
 var AccountSubscriptionsView = Show(Account, table.Of[AccountSubscriptionRow]("account_subscriptions"))
 
-// DueEntitlementRow is an entitlement that a subscription gives, and that its account has perhaps not followed.
+// DueEntitlementRow is an entitlement from a subscription that its account may not have followed yet.
 type DueEntitlementRow struct {
 	Account  string    `col:"account_id,key"`
 	Revision int64     `col:"revision,key"` // in the subscription's stream
@@ -109,8 +109,8 @@ var ToDoEntitleView = ToDoFrom(Account, "todo_entitle",
 	`select d.cause as item, '`+account.StreamPrefix+`' || d.account_id as stream, d.since as due_at, d.cause
 	from due_entitlements d join accounts a on a.account_id = d.account_id and a.followed < d.revision`)
 
-// ProfileRow is the owner of an account, as far as an identity provider has described one. It is sealed for NameUse,
-// EmailUse and PictureUse.
+// ProfileRow is the profile of an account's owner from an identity provider. It is sealed for NameUse, EmailUse and
+// PictureUse.
 type ProfileRow struct {
 	Account   string `col:"account_id,key"`
 	Name      []byte `col:"name"`
@@ -148,6 +148,6 @@ var APIKeysView = Show(Account,
 // Closings is the read model of closed accounts whose erasure is not complete.
 var Closings = Model{Name: "closings", Version: 1}
 
-// ToDoCloseAccountView lists these accounts. An item is the account; its cause is the event that closed it or, when it
-// is to be erased again, the event that it was erased.
+// ToDoCloseAccountView lists these accounts. An item is the account; its cause is the event that closed it or, if it is
+// to be erased again, the event of its erasure.
 var ToDoCloseAccountView = NewToDo(Closings, "todo_close_account")

@@ -16,7 +16,7 @@ type AlertRow struct {
 	Subject string    `col:"subject"`
 	Reason  string    `col:"reason"`
 	Since   time.Time `col:"since"`
-	Lasting bool      `col:"lasting"` // it is of a condition, which clears it
+	Lasting bool      `col:"lasting"` // cleared by the end of its condition
 }
 
 // AlertsView shows the open alerts.

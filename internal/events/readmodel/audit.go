@@ -6,19 +6,19 @@ import (
 	"github.com/recital-tts/recital/internal/events/feed/table"
 )
 
-// Audit is the read model of what auditors look for: who did what, when and from where.
+// Audit is the read model of the audit trail: who did what, when and from where.
 var Audit = Model{Name: "audit", Version: 1}
 
-// AuditRow is an event that auditors look for.
+// AuditRow is an event in the audit trail.
 type AuditRow struct {
 	Commit       uint64          `col:"log_commit,key"` // its position in the log
 	Prepare      uint64          `col:"log_prepare,key"`
 	At           time.Time       `col:"at"`         // of the command
 	Area         string          `col:"area"`       // AuditSessions, AuditBilling, …
 	Kind         string          `col:"kind"`       // type of the event
-	Account      *string         `col:"account_id"` // NULL: it is about none, or the event does not name it
+	Account      *string         `col:"account_id"` // NULL: it concerns none, or the event does not name it
 	Session      *string         `col:"session_id"`
-	Sentence     string          `col:"said"` // without personal data: it is kept as it is when the account is erased
+	Sentence     string          `col:"said"` // without personal data: it is kept when the account is erased
 	ActorKind    string          `col:"actor_kind"`
 	ActorName    string          `col:"actor_name"`
 	ActorRole    string          `col:"actor_role"`
@@ -34,8 +34,7 @@ type AuditRow struct {
 	Personal     []PersonalField `col:"personal,null,json"`
 }
 
-// AuditView shows all entries. It has an index for each filter, in the order of the pages: by time, and by position
-// where times are equal.
+// AuditView shows all entries. It has an index for each filter, in the order of the pages: by time, then by position.
 var AuditView = Show(Audit, table.Of[AuditRow]("audit_entries").
 	Index("entries_of_area", auditOrder("area")...).
 	Index("entries_of_kind", auditOrder("kind", "area")...).
@@ -53,16 +52,16 @@ type PersonalField struct {
 	Sealed  []byte `json:"sealed"`
 }
 
-// AuditAddress is the name of the PersonalField for the address that a command came from.
+// AuditAddress is the name of the PersonalField for the address of a command's client.
 const AuditAddress = "address"
 
 // The areas of entries.
 const (
-	AuditSessions = "sessions" // who comes in: sessions, sign-ins, keys, accounts, operators, reads of personal data
+	AuditSessions = "sessions" // access: sessions, sign-ins, keys, accounts, operators, reads of personal data
 	AuditBilling  = "billing"  // subscriptions, payments, periods, credit
 	AuditActivity = "activity" // voices, stars, clips, and variables at the hosting platform
 
-	// AuditOperators is the area of the service itself: what operators changed and copied. Its list includes all that
-	// operators and auditors did in other areas.
+	// AuditOperators is the area of the service itself: changes and copies by operators. Its list includes all acts of
+	// operators and auditors in other areas.
 	AuditOperators = "operators"
 )

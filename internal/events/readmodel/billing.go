@@ -11,7 +11,7 @@ import (
 // from it.
 var Billing = Model{Name: "billing", Version: 1}
 
-// SubscriptionRow is a subscription. Those that have ended stay.
+// SubscriptionRow is a subscription, including ended ones.
 type SubscriptionRow struct {
 	Subscription   string     `col:"subscription_id,key"`
 	Account        string     `col:"account_id"`
@@ -25,7 +25,7 @@ type SubscriptionRow struct {
 	ScheduledPrice *string    `col:"scheduled_price"` // of a change that takes effect later; NULL: none
 	ScheduledPlan  *string    `col:"scheduled_plan"`
 	ScheduledFrom  *time.Time `col:"scheduled_from"`
-	PendingPrice   *string    `col:"pending_price"` // of a change that is to be confirmed; NULL: none
+	PendingPrice   *string    `col:"pending_price"` // of an unconfirmed change; NULL: none
 	PendingPlan    *string    `col:"pending_plan"`
 	PendingUntil   *time.Time `col:"pending_until"`
 	EndedAt        *time.Time `col:"ended_at"` // NULL: it has not ended
@@ -74,7 +74,7 @@ type InvoiceRow struct {
 var InvoicesView = Show(Billing,
 	table.Of[InvoiceRow]("invoices").Index("invoices_of_account", "account_id", "created_at"))
 
-// RefundRow is the total that was paid back of an invoice.
+// RefundRow is the total refund of an invoice.
 type RefundRow struct {
 	Invoice string `col:"invoice_id,key"`
 	Account string `col:"account_id"`
@@ -95,7 +95,7 @@ type DisputeRow struct {
 // DisputesView shows all disputes.
 var DisputesView = Show(Billing, table.Of[DisputeRow]("disputes").Index("disputes_of_account", "account_id"))
 
-// CardUse and InvoiceUse are what sealed columns are sealed for.
+// CardUse and InvoiceUse are the purposes for which columns are sealed.
 const (
 	CardUse    = subscription.SealedForCard
 	InvoiceUse = subscription.SealedForInvoice
@@ -106,29 +106,29 @@ const (
 var ToDoCompleteRequestView = NewToDo(Billing, "todo_complete_request")
 
 // ToDoDunningView lists the subscriptions with a missing payment, due when the grace ends. The cause is the event that
-// recorded it.
+// recorded that.
 var ToDoDunningView = NewToDo(Billing, "todo_dunning")
 
-// ToDoCollectView lists the payments and ends of subscriptions after which other debts were not seen to. An item is the
-// id of the event that recorded the payment, or the end.
+// ToDoCollectView lists the payments and ends of subscriptions after which other debts have not been collected. An item
+// is the id of the event that recorded the payment, or the end.
 var ToDoCollectView = NewToDo(Billing, "todo_collect")
 
-// ToDoEndDisputedView lists the lost disputes that end subscriptions which are still running. An item is the id of the
+// ToDoEndDisputedView lists the lost disputes that end subscriptions that are still running. An item is the id of the
 // event that recorded the loss.
 var ToDoEndDisputedView = NewToDo(Billing, "todo_end_disputed")
 
 // Notices is the read model of the payment provider's notices.
 var Notices = Model{Name: "notices", Version: 1}
 
-// ToDoPaymentView lists the notices that were not handled. An item is the provider's id of the event; its cause is our
-// event that recorded it.
+// ToDoPaymentView lists the unhandled notices. An item is the provider's id of the event; its cause is our event that
+// recorded it.
 var ToDoPaymentView = NewToDo(Notices, "todo_payment")
 
 // Catalogue is the read model of prices.
 var Catalogue = Model{Name: "catalogue", Version: 1}
 
-// PriceRow is a price that was ever on sale: subscriptions keep those that were withdrawn. Amounts are in minor units
-// of the currency.
+// PriceRow is a price that was ever on sale. Subscriptions keep withdrawn prices. Amounts are in minor units of the
+// currency.
 type PriceRow struct {
 	Price         string `col:"price_id,key"`
 	Name          string `col:"name"` // of the product

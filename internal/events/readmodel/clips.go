@@ -11,7 +11,7 @@ import (
 // accounts. Version 3 adds numbers by media type.
 var Clips = Model{Name: "clips", Version: 3}
 
-// ClipRow is a clip that was not deleted.
+// ClipRow is an existing clip.
 type ClipRow struct {
 	Clip       string    `col:"clip_id,key"`
 	Account    string    `col:"account_id"`
@@ -34,7 +34,7 @@ func (r ClipRow) ContentUse() string { return clip.SealedFor(r.Clip) }
 var ClipsView = Show(Clips, table.Of[ClipRow]("clips").Index("clips_by_blob", "blob"))
 
 // ClipsByTimeView, ClipsByLengthView and ClipsByVoiceView show the ranges of an account's clips in an order, and count
-// the clips of each language, debug and media type in them: see table.Ranking. The clip at which a range begins may be
+// the clips of each language, debug and media type in them: see table.Ranking. The first clip of a range may be
 // deleted.
 var (
 	ClipsByTimeView   = rankClips("clips_by_time", "saved_at", "clip_id")
@@ -47,7 +47,7 @@ func rankClips(name string, by ...string) RankingView {
 	return ShowRanking(Clips, ClipsView.Ranked(name, "account_id", by, facets), "clips")
 }
 
-// ToDoEraseClipsView lists the closed accounts that have clips, those included that a request saves which was still
+// ToDoEraseClipsView lists the closed accounts that have clips, including clips saved by a request that was still
 // running. An item is the account; its cause is the event that closed it.
 var ToDoEraseClipsView = NewToDo(Clips, "todo_erase_clips").
 	Where(`exists (select from clips where clips.account_id = todo_erase_clips.item)`)

@@ -12,14 +12,14 @@ import (
 // reservations.
 var Usage = Model{Name: "usage", Version: 1}
 
-// UsagePeriodRow is a period with a use or a grant, in characters that were settled.
+// UsagePeriodRow is a period with a use or a grant, in settled characters.
 type UsagePeriodRow struct {
 	Account       string    `col:"account_id,key"`
 	Start         time.Time `col:"period_start,key"`
 	End           time.Time `col:"period_end"`
 	Plan          plan.Type `col:"plan"`
 	Limit         *int64    `col:"character_limit"`       // NULL: there is none
-	Characters    int64     `col:"characters"`            // by API key, or brought in from a closed account
+	Characters    int64     `col:"characters"`            // by API key, or from a closed account
 	Playground    int64     `col:"playground_characters"` // by session
 	CreditGranted int64     `col:"credit_granted"`
 	CreditCarried int64     `col:"credit_carried"` // into a later period
@@ -52,7 +52,7 @@ type DailyUsageRow struct {
 // DailyUsageView shows all days.
 var DailyUsageView = Show(Usage, table.Of[DailyUsageRow]("daily_usage"))
 
-// UsageByKey is the read model of what accounts use by each of their API keys.
+// UsageByKey is the read model of accounts' usage by API key.
 var UsageByKey = Model{Name: "usage_by_key", Version: 1}
 
 // KeyUsageRow is a key's usage on a day (UTC), in characters settled on that day. Days without usage have no row.
@@ -63,7 +63,7 @@ type KeyUsageRow struct {
 	Characters int64     `col:"characters"`
 }
 
-// KeyUsageView shows all days of all keys, revoked ones as well.
+// KeyUsageView shows all days of all keys, including revoked ones.
 var KeyUsageView = Show(UsageByKey, table.Of[KeyUsageRow]("key_usage"))
 
 // ReservationRow is a reservation that is neither settled nor expired.
@@ -85,8 +85,8 @@ var OpenReservationsView = Show(Usage, table.Of[ReservationRow]("open_reservatio
 var ToDoExpiryView = ToDoFrom(Usage, "todo_expiry",
 	`select reservation_id as item, stream, expires_at as due_at, reservation_id as cause from open_reservations`)
 
-// PeriodToDoRow is a period with something to be done. The tables of these rows are small, while there is a period for
-// each account and month.
+// PeriodToDoRow is a period with pending work. Unlike the table of all periods of all accounts, the tables of these
+// rows are small.
 type PeriodToDoRow struct {
 	Account string    `col:"account_id,key"`
 	Start   time.Time `col:"period_start,key"`
@@ -97,7 +97,7 @@ type PeriodToDoRow struct {
 
 // The tables behind the to-do lists of periods. Their items are streams of periods.
 var (
-	// CreditPeriods holds the periods with credit that was not carried into another one.
+	// CreditPeriods holds the periods with credit that was not carried forward.
 	CreditPeriods = table.Of[PeriodToDoRow]("credit_periods").Index("credit_periods_due", "due_at")
 	// MeteredPeriods holds the periods of metered plans that are not closed.
 	MeteredPeriods = table.Of[PeriodToDoRow]("metered_periods").Index("metered_periods_due", "due_at")

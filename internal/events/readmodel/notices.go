@@ -6,7 +6,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/feed/table"
 )
 
-// Outgoing is the read model of notices that are to be sent.
+// Outgoing is the read model of unsent notices.
 var Outgoing = Model{Name: "outgoing_notices", Version: 1}
 
 // DueNoticeRow is a notice without an outcome on a channel.
@@ -30,7 +30,7 @@ type (
 	}
 )
 
-// NoticeLimitRow is an hour in which a recipient has reached the limit of a channel.
+// NoticeLimitRow is an hour in which a recipient reached the limit of a channel.
 type NoticeLimitRow struct {
 	Channel string `col:"channel,key"`
 	Stream  string `col:"stream,key"`
@@ -45,8 +45,8 @@ var (
 )
 
 // ToDoMailNoticeView lists the notices to send by e-mail. An item is a notice, and the cause is the event that it
-// reports. Accounts without an address, accounts that want no e-mail, and notices that are so old that they date from a
-// time when notices were off are left out.
+// reports. Accounts without an address, accounts that want no e-mail, and notices from a time when notices were off are
+// omitted.
 var ToDoMailNoticeView = ToDoFrom(Outgoing, "todo_mail_notice", dueNotices("mail")+` and (d.account_id = ''
 	or exists (select from notice_recipients r where r.account_id = d.account_id)
 		and not exists (select from notice_refusals r where r.account_id = d.account_id))`)

@@ -21,7 +21,7 @@ func (m Model) String() string { return fmt.Sprintf("%s version %d", m.Name, m.V
 // Schema returns the schema of the views of a version.
 func Schema(version int) string { return fmt.Sprintf("read_v%d", version) }
 
-// View is what readers select from. It shows the live generation of its read model.
+// View is a view for readers. It shows the live generation of its read model.
 type View struct {
 	Model   Model
 	Name    string
@@ -54,7 +54,7 @@ func show(m Model, name string, columns []table.Column) View {
 	return View{Model: m, Name: name, Columns: columns, Select: "select " + strings.Join(list, ", ") + " from " + name}
 }
 
-// Where returns a view of the rows that meet a condition.
+// Where returns a view of the rows that satisfy a condition.
 func (v ViewOf[R]) Where(condition string) ViewOf[R] {
 	v.Select += " where " + condition
 	return v
@@ -104,12 +104,12 @@ type ToDoRow struct {
 // ToDo is a to-do list.
 type ToDo = ViewOf[ToDoRow]
 
-// NewToDo returns the to-do list of a name, with a table of its own.
+// NewToDo returns a to-do list with a table of its own.
 func NewToDo(m Model, name string) ToDo {
 	return Show(m, table.Of[ToDoRow](name).Index(name+"_due", "due_at"))
 }
 
-// ToDoFrom returns the to-do list of a name that a query of other tables makes up.
+// ToDoFrom returns a to-do list from a query of other tables.
 func ToDoFrom(m Model, name, query string) ToDo {
 	return ToDo{View: View{Model: m, Name: name, Columns: table.Of[ToDoRow](name).Columns(), Select: query}}
 }

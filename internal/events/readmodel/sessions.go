@@ -10,7 +10,7 @@ import (
 // Sessions is the read model of browser sessions.
 var Sessions = Model{Name: "sessions", Version: 1}
 
-// SessionRow is a session that was not ended by itself. It may have expired, or have been idle for too long.
+// SessionRow is a session that was not ended individually. It may have expired, or have been idle for too long.
 type SessionRow struct {
 	Session   string    `col:"session_id,key"`
 	Account   string    `col:"account_id"`
@@ -26,7 +26,8 @@ type SessionRow struct {
 // DeviceUse returns the purpose for which the device is sealed.
 func (r SessionRow) DeviceUse() string { return session.DeviceSealedFor(r.Session) }
 
-// RevocationRow is the last time at which an account ended all of its sessions. Their rows stay until they expire.
+// RevocationRow is the last time at which an account ended all of its sessions. The sessions' rows stay until they
+// expire.
 type RevocationRow struct {
 	Account string    `col:"account_id,key"`
 	Until   time.Time `col:"opened_until"`
@@ -35,7 +36,7 @@ type RevocationRow struct {
 // Revocations is a table without a view of its own.
 var Revocations = table.Of[RevocationRow]("revocations")
 
-// SessionsView shows the sessions that were not ended, neither by themselves nor with all others of their account.
+// SessionsView shows the sessions that were ended neither individually nor with all others of their account.
 var SessionsView = Show(Sessions, table.Of[SessionRow]("sessions").
 	Index("sessions_of_account", "account_id", "opened_at").
 	Index("sessions_due", "expires_at")).

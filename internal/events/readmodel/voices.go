@@ -10,7 +10,7 @@ import (
 // Voices is the read model of accounts' voices, of stars, and of pending work on voices.
 var Voices = Model{Name: "voices", Version: 1}
 
-// VoiceRow is an account's voice that was not deleted.
+// VoiceRow is an existing voice of an account.
 type VoiceRow struct {
 	Voice     string      `col:"voice_id,key"`
 	Account   string      `col:"account_id"`

@@ -8,7 +8,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
-// failures remembers the items that failed or were postponed: how often, and when they are tried again.
+// failures remembers the items that failed or were postponed, with their attempts and the time of the next one.
 type failures struct {
 	limits Limits
 	items  map[key]*failing
@@ -26,7 +26,7 @@ func newFailures(limits Limits) *failures {
 	return &failures{limits: limits, items: map[key]*failing{}}
 }
 
-// add counts a failed attempt. It returns nil if too many items fail already to remember one more.
+// add counts a failed attempt. It returns nil if too many items are already remembered.
 func (fs *failures) add(item Item, now time.Time) *failing {
 	f := fs.remember(item)
 	if f == nil {
@@ -40,8 +40,7 @@ func (fs *failures) add(item Item, now time.Time) *failing {
 	return f
 }
 
-// postpone lets an item rest that has not failed. It returns an error if too many items rest already to remember one
-// more.
+// postpone makes an item wait without a failure. It returns an error if too many items are already remembered.
 func (fs *failures) postpone(item Item, again time.Time) error {
 	f := fs.remember(item)
 	if f == nil {
@@ -51,7 +50,7 @@ func (fs *failures) postpone(item Item, again time.Time) error {
 	return nil
 }
 
-// delay has an item that is remembered not be tried before a time, as long as it is being tried, or after that at once.
+// delay sets the earliest time of the next attempt of a remembered item.
 func (fs *failures) delay(item Item, again time.Time) {
 	if f, known := fs.items[item.key()]; known {
 		f.again = again
@@ -77,7 +76,7 @@ func (fs *failures) giveUp(f *failing, now time.Time) {
 	f.again = now.Add(fs.limits.Rest)
 }
 
-// resting returns the items that are not to be tried yet.
+// resting returns the items that must not be tried yet.
 func (fs *failures) resting(now time.Time) []Item {
 	var resting []Item
 	for _, f := range fs.items {
@@ -88,8 +87,8 @@ func (fs *failures) resting(now time.Time) []Item {
 	return resting
 }
 
-// forgetDone forgets the items that were to be tried again and are no longer listed. If the list was cut off, it does
-// not show which items are due later than its last one.
+// forgetDone forgets the items that could be tried again and are no longer listed. A list that was cut off does not
+// show items that are due later than its last one.
 func (fs *failures) forgetDone(listed []Item, by, now time.Time, cut bool) {
 	if len(fs.items) == 0 {
 		return
@@ -108,7 +107,7 @@ func (fs *failures) forgetDone(listed []Item, by, now time.Time, cut bool) {
 	}
 }
 
-// wait returns the time until an item that is due by a time is tried again.
+// wait returns the time until the first item that is due by a time is tried again.
 func (fs *failures) wait(by, now time.Time) time.Duration {
 	wait := time.Duration(math.MaxInt64)
 	for _, f := range fs.items {

@@ -1,25 +1,24 @@
 // Package todo implements the workers of to-do lists.
 //
-// A process is something that has to happen some time after an event: a reservation that was not settled expires, a
-// subscription is fetched again after a webhook. It has two halves. A projection lists what is due, in a view that is
-// built from the log like any other. A worker carries each item out and appends the outcome, which names its cause and
-// removes the item from the list.
+// A process is work that follows an event after some time: an unsettled reservation expires, a subscription is fetched
+// again after a webhook. It has two halves. A projection lists the due items, in a view that is built from the log like
+// any other. A worker carries out each item and appends the outcome, which names its cause and removes the item from
+// the list.
 //
 // Only the log records whether an item is done. The list may be late, lost or rebuilt, and several workers may read it
-// at once, so an item may be carried out again at any time. Process.Do must tolerate that: it decides on the stream's
-// state and appends at the revision that it read, under an id that CommandID derives from the cause. A repetition is
-// then either the identical append or a decision that changes nothing.
+// concurrently, so an item may be carried out again at any time. Process.Do must tolerate that: it decides on the
+// stream's state and appends at the revision that it read, under an id that CommandID derives from the cause. A
+// repetition is then either the identical append or a decision that changes nothing.
 //
 // A Worker starts when the read models have caught up, and sleeps until the next item is due or the read model of its
 // list has changed (Notifier). It reads the list again only when the list shows the previous outcomes, so that items
-// are not repeated needlessly. An item that takes long does not keep those that are listed later waiting, as long as
-// fewer than Limits.Concurrency do.
+// are not repeated needlessly. Slow items do not delay later ones, unless there are Limits.Concurrency of them.
 //
-// An item that fails is tried again after a pause that doubles, and is given up after Limits.Attempts: an alert is
-// raised, and the item is tried only every Limits.Rest, so that it is done without further intervention once the cause
-// of the failure is removed. An outage of the log, of Postgres or of anything else that items need pauses the whole
-// process and does not count as an attempt. Attempts are counted in memory: after a restart the count begins anew, and
-// giving an item up again raises no second alert.
+// A failed item is retried after a pause that doubles, and is given up after Limits.Attempts: an alert is raised, and
+// the item is retried only every Limits.Rest, so that it succeeds without further intervention once the cause of the
+// failure is removed. An outage of the log, of Postgres or of another dependency pauses the whole process and does not
+// count as an attempt. Attempts are counted in memory: after a restart the count starts over, and giving up an item
+// again raises no second alert.
 //
 // One of several instances works a process (Config.IsLeader). That avoids duplicate work, but correctness does not
 // depend on it: the other instances take over what has been due for longer than Limits.Takeover.
@@ -40,15 +39,15 @@ import (
 	"github.com/recital-tts/recital/internal/events/readmodel"
 )
 
-// Item is something to be done.
+// Item is one piece of work.
 type Item struct {
 	ID     string    // unique in its list; never personal data, because logs and alerts show it
-	Stream string    // that the outcome belongs to
-	Due    time.Time // when it is to be done
+	Stream string    // of the outcome
+	Due    time.Time // the time from which it is to be done
 	Cause  uuid.UUID // id of the event, or of the command, that led to it
 }
 
-// key distinguishes an item from a later one of the same id.
+// key distinguishes an item from a later one with the same id.
 type key struct {
 	id    string
 	cause uuid.UUID
@@ -56,16 +55,16 @@ type key struct {
 
 func (i Item) key() key { return key{i.ID, i.Cause} }
 
-// CommandID is the id of the command that carries an item out: the same in every instance and at every repetition. It
-// is a UUIDv5 (RFC 9562, 5.5) with the cause as the namespace.
+// CommandID returns the id of the command that carries out an item: the same in every instance and for every
+// repetition. It is a UUIDv5 (RFC 9562, 5.5) with the cause as the namespace.
 func CommandID(process, item string, cause uuid.UUID) uuid.UUID {
 	return uuid.NewSHA1(cause, []byte(process+" "+item))
 }
 
 // List is a projection of due items.
 type List interface {
-	// Due returns the items that are due by a time, the longest due first, without those in except, and when the first
-	// item after that time will be due, the zero time if there is none.
+	// Due returns the items that are due by a time, the longest due first, without those in except. It also returns the
+	// due time of the first later item, or zero if there is none.
 	Due(ctx context.Context, by time.Time, except []Item, limit int) (items []Item, next time.Time, err error)
 }
 
@@ -74,20 +73,20 @@ type Process struct {
 	Name string // of its metrics, alerts and commands; lower case letters, digits and underscores
 	List List
 
-	// Do carries an item out and returns the log position of the outcome or, if nothing was left to be done, of the
-	// state that shows so. It may be called again for an item that is done. An error of code domain.Unavailable means
-	// that something all items need does not answer; with a *NotYetError the item rests; any other error, a panic, and
-	// exceeding Limits.Timeout count as a failed attempt of the item. Error texts contain no personal data.
+	// Do carries out an item and returns the log position of the outcome or, if the item was already done, of the state
+	// that shows it. It may be called again for a completed item. An error with code domain.Unavailable means that a
+	// dependency of all items does not answer. With a *NotYetError the item waits. Any other error, a panic, and exceeding
+	// Limits.Timeout count as a failed attempt of the item. Error texts contain no personal data.
 	Do func(ctx context.Context, item Item) (eventlog.Position, error)
 }
 
-// NotYetError is Process.Do's answer for an item whose time has not come, whatever the list shows. It is no failure.
+// NotYetError is returned by Process.Do for an item that is not due yet, whatever the list shows. It is not a failure.
 type NotYetError struct{ After time.Duration }
 
 // Error returns the pause of the item.
 func (e *NotYetError) Error() string { return fmt.Sprintf("the item is due in %v", e.After) }
 
-// GivenUp is an item that failed too often.
+// GivenUp is an item with too many failed attempts.
 type GivenUp struct {
 	Process  string
 	Item     Item
@@ -103,12 +102,12 @@ type Config struct {
 
 	// Ready is closed when the list shows everything that was in the log at the start.
 	Ready <-chan struct{}
-	// Now is the clock by which items are due; nil means time.Now. Pauses and failures keep real time.
+	// Now is the clock for due items; nil means time.Now. Pauses and failures use real time.
 	Now func() time.Time
 	// Shown waits until the list shows the outcomes up to a position.
 	Shown func(ctx context.Context, position eventlog.Position) error
-	// GiveUp raises the alert of an item that is given up. It is called again after a restart, and after an error,
-	// which pauses the process: the alert must be raised once.
+	// GiveUp raises the alert for an item that is given up. It must raise the alert only once, because it is called again
+	// after a restart and after an error, which pauses the process.
 	GiveUp func(ctx context.Context, item GivenUp) error
 
 	IsLeader func(ctx context.Context) (bool, error) // reports whether this instance leads the process; nil: always
@@ -121,19 +120,19 @@ type Config struct {
 
 // Limits are the limits of a Worker. A zero field means its default.
 type Limits struct {
-	Batch       int           // items read at once: 200
-	Concurrency int           // items carried out at once: 8
+	Batch       int           // items per read: 200
+	Concurrency int           // concurrently carried out items: 8
 	Timeout     time.Duration // of one attempt: 30 s
 
 	Attempts     int           // after which an item is given up: 10
 	FirstPause   time.Duration // after the first failure of an item; each further one doubles it, plus or minus half: 1 s
 	LongestPause time.Duration // upper bound of the doubling: 5 min
-	Rest         time.Duration // between the attempts of an item that was given up: 1 h
-	MaxFailing   int           // failing items that are remembered; with more, the process pauses as in an outage: 1,000
+	Rest         time.Duration // between the attempts of a given-up item: 1 h
+	MaxFailing   int           // remembered failing items; with more, the process pauses as in an outage: 1,000
 	OutagePause  time.Duration // the longest pause of the process in an outage: 30 s
 
 	Poll time.Duration // the longest sleep of a worker: 5 s
-	// how long an item must have been due before an instance that does not lead carries it out: 30 s
+	// time after which an instance that does not lead carries out a due item: 30 s
 	Takeover time.Duration
 }
 
@@ -214,7 +213,7 @@ type Metrics struct {
 	givenUp  *prometheus.GaugeVec
 }
 
-// NewMetrics returns the metrics of no workers yet.
+// NewMetrics returns Metrics without workers.
 func NewMetrics() *Metrics {
 	process := []string{"process"}
 	counter := func(name, help string) *prometheus.CounterVec {
@@ -246,7 +245,7 @@ func (m *Metrics) Collect(figures chan<- prometheus.Metric) {
 	}
 }
 
-// watch shows the figures of a process at zero.
+// watch initialises the figures of a process to zero.
 func (m *Metrics) watch(p Process) {
 	m.attempts.WithLabelValues(p.Name)
 	m.failures.WithLabelValues(p.Name)

@@ -19,7 +19,7 @@ import (
 	"github.com/recital-tts/recital/internal/process/panics"
 )
 
-// minSleep keeps a worker that is notified all the time from reading its list all the time.
+// minSleep limits how often a worker with many notifications reads its list.
 const minSleep = 50 * time.Millisecond
 
 // Worker carries out the items of one process.
@@ -32,13 +32,13 @@ type Worker struct {
 	outage   *backoff.ExponentialBackOff // pauses of the whole process
 	paused   bool                        // for an outage, which is logged once
 	failures *failures
-	begun    map[key]Item // is being carried out
-	ended    chan attempt // of those; has room for all
-	trouble  error        // why the process has to pause
+	begun    map[key]Item // items that are being carried out
+	ended    chan attempt // of these items; has room for all
+	trouble  error        // the reason for a pause of the process
 	pauses   int          // for outages, so far
 
-	done     map[key]bool      // the items that have an outcome since the list was read
-	lastDone eventlog.Position // where in the log the last outcome is
+	done     map[key]bool      // items with an outcome since the list was read
+	lastDone eventlog.Position // position of the last outcome
 	unshown  bool              // the list may not show lastDone yet
 }
 
@@ -61,8 +61,8 @@ func NewWorker(config Config) (*Worker, error) {
 	}, nil
 }
 
-// Run works until ctx ends, through outages, and then returns nil. It waits for the items that are being carried out,
-// whose context ends, too. It can be called once.
+// Run works until ctx ends, through outages, and then returns nil. It cancels the running items and waits for them. It
+// can be called once.
 func (w *Worker) Run(ctx context.Context) error {
 	if w.started.Swap(true) {
 		return errors.New("the to-do worker has been started before")
@@ -121,8 +121,8 @@ func (w *Worker) round(ctx context.Context) (time.Duration, error) {
 	}
 }
 
-// due returns the items that have been due for a while and are not being carried out, once the list shows all outcomes,
-// and when the next one after these will be due.
+// due waits until the list shows all outcomes. It returns the items that have been overdue for a time and are not being
+// carried out, and the due time of the next one.
 func (w *Worker) due(ctx context.Context, overdue time.Duration) (items []Item, next time.Time, err error) {
 	if err := w.awaitList(ctx); err != nil {
 		return nil, next, err
@@ -153,7 +153,7 @@ func (w *Worker) awaitList(ctx context.Context) error {
 	return nil
 }
 
-// until returns the time until the next item, or one that rests, is carried out.
+// until returns the time until the next item, or a waiting one, is to be carried out.
 func (w *Worker) until(next time.Time, overdue time.Duration) time.Duration {
 	by := w.config.Now().Add(-overdue)
 	wait := min(w.limits.Poll, w.failures.wait(by, time.Now()))
@@ -163,7 +163,7 @@ func (w *Worker) until(next time.Time, overdue time.Duration) time.Duration {
 	return wait
 }
 
-// sleep ends early when the worker is notified, and when an attempt has ended.
+// sleep waits, at most until the worker is notified or an attempt ends.
 func (w *Worker) sleep(ctx context.Context, wait time.Duration) {
 	timer := time.NewTimer(max(wait, minSleep))
 	defer timer.Stop()
@@ -192,7 +192,7 @@ func (w *Worker) pause(ctx context.Context, cause error) {
 	pause(ctx, wait)
 }
 
-// levelOf returns the level at which a failure is logged: that of what was logged before is for who looks for it.
+// levelOf returns the log level of a failure. Repeated failures have a lower one.
 func levelOf(again bool) slog.Level {
 	if again {
 		return slog.LevelDebug
@@ -200,7 +200,7 @@ func levelOf(again bool) slog.Level {
 	return slog.LevelWarn
 }
 
-// pause reports whether it ended before ctx did.
+// pause waits, and returns false if ctx ends first.
 func pause(ctx context.Context, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -218,8 +218,8 @@ type Notifier struct {
 	listeners map[readmodel.Model][]chan struct{}
 }
 
-// Notify wakes the workers that sleep, of lists of these read models. A worker that is busy reads its list once more
-// afterwards. Notify never blocks.
+// Notify wakes the sleeping workers with lists of these read models. A busy worker reads its list once more afterwards.
+// Notify never blocks.
 func (n *Notifier) Notify(changed ...readmodel.Model) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -247,21 +247,21 @@ func (n *Notifier) listen(model readmodel.Model) <-chan struct{} {
 	return listener
 }
 
-// errLingers is the failure of an item that stays on the list although it has an outcome: it keeps the item from being
-// carried out all the time.
+// errLingers is the failure of an item that stays on the list although it has an outcome. As a failure, it is not
+// carried out again immediately.
 var errLingers = errors.New("the item has an outcome and is still on the list")
 
 // attempt is the result of trying an item.
 type attempt struct {
 	item     Item
-	pauses   int // of the process, before it was begun
+	pauses   int // of the process before the attempt
 	at       time.Time
 	position eventlog.Position
 	err      error
 }
 
-// begin begins to carry items out. Where too many are being carried out, it waits until one of them has ended. One that
-// hangs holds up no other. An error means that the process has to pause; the items that were not begun then wait.
+// begin begins to carry out items. If too many are running, it waits until one has ended. An error means that the
+// process has to pause; the remaining items then wait.
 func (w *Worker) begin(ctx context.Context, items []Item) error {
 	lingering := w.done
 	w.done = map[key]bool{}
@@ -290,7 +290,7 @@ func (w *Worker) begin(ctx context.Context, items []Item) error {
 	return w.settleEnded(ctx)
 }
 
-// settleEnded takes note of the attempts that have ended. An error means that the process has to pause.
+// settleEnded processes the ended attempts. An error means that the process has to pause.
 func (w *Worker) settleEnded(ctx context.Context) error {
 	for {
 		select {
@@ -304,8 +304,7 @@ func (w *Worker) settleEnded(ctx context.Context) error {
 	}
 }
 
-// settle takes note of an attempt that has ended. That of an outage for which the process has paused already is no
-// news.
+// settle processes an ended attempt. It ignores an outage for which the process has already paused.
 func (w *Worker) settle(ctx context.Context, a attempt) {
 	delete(w.begun, a.item.key())
 	w.failures.delay(a.item, a.at)
@@ -349,7 +348,7 @@ func (w *Worker) advance(position eventlog.Position) {
 	}
 }
 
-// failed counts a failed attempt, and gives the item up after too many. An error means that the process has to pause.
+// failed counts a failed attempt, and gives up the item after too many. An error means that the process has to pause.
 func (w *Worker) failed(ctx context.Context, a attempt) error {
 	name := w.config.Process.Name
 	w.config.Metrics.failures.WithLabelValues(name).Inc()

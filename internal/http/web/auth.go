@@ -20,8 +20,8 @@ import (
 	"github.com/recital-tts/recital/internal/http/web/quota"
 )
 
-// authenticate sets the Principal or the Role of a call. It runs before the body is examined, so that strangers see no
-// errors about inputs.
+// authenticate sets the Principal or the Role of a call. It runs before the body is examined, so that unknown callers
+// see no errors about inputs.
 func (s *Server) authenticate(v *visit) error {
 	call, e := v.Call, v.endpoint
 	if _, err := call.single("origin"); err != nil {
@@ -51,7 +51,8 @@ func (s *Server) authenticate(v *visit) error {
 	return nil
 }
 
-// authenticateLoopback names a caller of this machine, who needs no token. No token has a name in capitals.
+// authenticateLoopback sets the role of a caller on this machine, who needs no token. The name is in capitals, unlike
+// any token's.
 func (s *Server) authenticateLoopback(call *Call, e *endpoint) (err error) {
 	call.Role, call.Operator = operators.Operator, "LOCAL"
 	call.Reason, err = call.reasonOf(e)
@@ -76,8 +77,8 @@ func (s *Server) authenticateBrowser(call *Call, e *endpoint) error {
 		"An API key is needed, in the header x-api-key, or a session, in the cookie "+sessionCookie)
 }
 
-// single returns a header that says who calls, or from which page. Two that differ are refused: who reads the first and
-// who reads the last would not mean the same caller.
+// single returns a header that identifies the caller or its page. Two different values are refused, because readers of
+// the first and of the last would see different callers.
 func (c *Call) single(name string) (string, error) {
 	lines := c.http.Request.Header.PeekAll(name)
 	for _, line := range lines {
@@ -111,7 +112,7 @@ func (s *Server) lookUpKey(call *Call, by Authenticator, key string) (Principal,
 	return principal, nil
 }
 
-// authenticateToken sets the role of a call with a token or, where it shows none, with the session of an operator.
+// authenticateToken sets the role of a call with a token or, without one, with an operator's session.
 func (s *Server) authenticateToken(call *Call, e *endpoint) error {
 	found, err := s.findRole(call, e)
 	if err != nil {
@@ -142,7 +143,7 @@ func (s *Server) findRole(call *Call, e *endpoint) (operators.Token, error) {
 	return s.findToken(call, header)
 }
 
-// findToken compares hashes, so that it takes the same time however much of a token is right.
+// findToken compares hashes, so that its time does not depend on how much of a token is right.
 func (s *Server) findToken(call *Call, header string) (found operators.Token, err error) {
 	scheme, token, _ := strings.Cut(header, " ")
 	token = strings.TrimSpace(token)
@@ -167,31 +168,30 @@ func (s *Server) refuseToken(call *Call, shown string) error {
 	return s.wrong(call, message)
 }
 
-// headerReason is the header with which an operator gives the reason of an act.
+// headerReason is the header with an operator's reason for an act.
 const headerReason = "x-recital-reason"
 
 // maxReasonLength bounds a reason, and the recorded subject of an act, in characters.
 const maxReasonLength = 500
 
-// Act describes what operators and auditors change or copy by a route: it is recorded before the handler is called.
+// Act describes a change or copy by an operator or auditor. It is recorded before the handler is called.
 type Act struct {
 	Kind string // such as projections-rebuild
-	// Own means that the events of the handler's command name who did it, so there is no other event.
+	// Own means that the events of the handler's command identify the actor, so the act needs no event of its own.
 	Own bool
-	// Reasoned refuses callers who give no reason.
+	// Reasoned requires a reason.
 	Reasoned bool
-	// Anyway means that the act is carried out although the log takes no events: copies, without which a disk that is
-	// full could not be saved.
+	// Anyway permits the act even if the log accepts no events: copies, which are needed to rescue a full disk.
 	Anyway bool
-	// Within is the time in which the repetitions of one caller are the same act. 0 records each.
+	// Within is the time in which repetitions by one caller count as the same act. 0 records each.
 	Within time.Duration
 }
 
-// RecordAct records that the caller is about to act on a subject, in words without personal data. It refuses the act by
-// an error.
+// RecordAct records that the caller is about to act on a subject, which contains no personal data. An error refuses the
+// act.
 type RecordAct func(call *Call, act Act, subject string) error
 
-// Acts declares what operators and auditors change or copy by a route.
+// Acts declares the act of operators and auditors on a route.
 func Acts(act Act) Option { return func(r *Route) { r.Act = &act } }
 
 // Subject is implemented by inputs that name the subject of an act.
@@ -209,7 +209,7 @@ func (s *Server) recordAct(call *Call, e *endpoint, in any) error {
 	return s.cfg.Record(call, *e.Act, shortened(subject))
 }
 
-// reasonOf returns the reason that an operator gives. It stays in the log, so it holds no e-mail address.
+// reasonOf returns the operator's reason. It stays in the log, so it must not contain an e-mail address.
 func (c *Call) reasonOf(e *endpoint) (string, error) {
 	reason := strings.TrimSpace(c.Header(headerReason))
 	refuse := func(message string) (string, error) {
@@ -245,11 +245,11 @@ type Rates interface {
 	Failure(netip.Addr) bool
 }
 
-// ratePause is when a client over its rate may ask again: all rates are at least one a second.
+// ratePause is the time until a client over its rate may retry: all rates are at least one per second.
 const ratePause = time.Second
 
-// limitRate counts a request of a known caller that may append. Its events stay for ever, even if the client leaves
-// immediately. A client that has left already does not append.
+// limitRate counts a request of a known caller that may append. Its events stay for ever, even if the client
+// disconnects immediately. A client that has already disconnected does not append.
 func (s *Server) limitRate(v *visit) error {
 	if !v.Route.Appends {
 		return nil
@@ -272,7 +272,7 @@ func (s *Server) limitRate(v *visit) error {
 }
 
 // wrong refuses a wrong credential. An address that sends many is asked to wait, and has to reconnect for each one.
-// Right ones from the same address are still admitted, because clients may share an address.
+// Correct credentials from the same address are still admitted, because clients may share an address.
 func (s *Server) wrong(call *Call, message string) error {
 	if s.cfg.Rates == nil || s.cfg.Rates.Failure(quota.Client(call.Client)) {
 		return domain.Refuse(domain.Unauthenticated, message)

@@ -20,9 +20,9 @@ import (
 	"github.com/recital-tts/recital/internal/http/web/quota"
 )
 
-// headerReceived limits the body to what its route accepts; Fiber's own limit is one for all routes. It also has
-// fasthttp call beforeBody, which it does when a client asks for an interim reply: there is no other place between the
-// head of a request and the memory for its body where a request can be refused.
+// headerReceived limits the body by its route; Fiber has a single limit for all routes. It also makes fasthttp call
+// beforeBody, as if the client expected an interim reply. This is the only way to refuse a request between its head and
+// the allocation of its body.
 func (s *Server) headerReceived(header *fasthttp.RequestHeader) fasthttp.RequestConfig {
 	if length := header.ContentLength(); length <= 0 && length != chunked && readFraming(header.RawHeaders()).plain() {
 		return fasthttp.RequestConfig{}
@@ -38,7 +38,7 @@ func (s *Server) endpointOf(header *fasthttp.RequestHeader) *endpoint {
 	return s.table.match(string(header.Method()), rawPath(header.RequestURI()))
 }
 
-// bodyLimit is the size of the largest body that is read, in bytes.
+// bodyLimit returns the maximum size of a body in bytes.
 func bodyLimit(e *endpoint) int {
 	if e == nil || !e.plan.TakesBody() {
 		return defaultMaxBody
@@ -46,7 +46,7 @@ func bodyLimit(e *endpoint) int {
 	return max(1, e.MaxBody)
 }
 
-// beforeBody returns 100 when the body may come, or else responds.
+// beforeBody returns 100 if the body may be sent, and otherwise responds.
 func (s *Server) beforeBody(http *fasthttp.RequestCtx) int {
 	e, conn, framing := s.endpointOf(&http.Request.Header), connOf(http), readFraming(http.Request.Header.RawHeaders())
 	claim, err := s.admitBody(http, e, framing)
@@ -66,7 +66,7 @@ func (s *Server) beforeBody(http *fasthttp.RequestCtx) int {
 	return s.refuseUnread(http, e, answerTo(err))
 }
 
-// admitBody claims the memory of a body.
+// admitBody claims the memory for a body.
 func (s *Server) admitBody(http *fasthttp.RequestCtx, e *endpoint, framing framing) (*quota.Claim, error) {
 	length, conn := http.Request.Header.ContentLength(), connOf(http)
 	if err := framing.check(length == chunked); err != nil {
@@ -109,9 +109,9 @@ func bodyMemory(length int) int64 {
 // ordinaryBody is the memory for the largest body of most routes.
 const ordinaryBody = 256 << 10
 
-// partFor returns the part of the budget within which a body must fit. Larger ones than most have half of it: they cost
-// a client little to announce and long to send, on some routes without a credential, and must leave room for those who
-// speak.
+// partFor returns the part of the budget that a body must fit into. For large bodies it is half of the budget: a client
+// can announce them at little cost and send them slowly, on some routes without a credential, and they must leave
+// memory for requests of speech.
 func (l Limits) partFor(memory int64) int64 {
 	if memory > ordinaryBody {
 		return int64(l.Bodies / 2)
@@ -130,8 +130,8 @@ var (
 	}
 )
 
-// framing counts the header lines that determine the length of a body, of which fasthttp keeps one, and folded lines,
-// which others may read as lines of their own.
+// framing counts the header lines that determine the length of a body, of which fasthttp keeps only one, and folded
+// lines, which a proxy may read as separate lines.
 type framing struct{ lengths, codings, expects, folds int }
 
 // plain reports whether only a length determines the body.
@@ -154,7 +154,7 @@ func readFraming(head []byte) (f framing) {
 	return f
 }
 
-// check refuses a head that a proxy in front may have read differently (RFC 9112, sections 5.2 and 6.1).
+// check refuses a head that a proxy may have interpreted differently (RFC 9112, sections 5.2 and 6.1).
 func (f framing) check(chunked bool) error {
 	switch {
 	case f.codings > 0 && f.lengths > 0:
@@ -167,24 +167,25 @@ func (f framing) check(chunked bool) error {
 	return nil
 }
 
-// fasthttp reads bodies into memory, or writes forms to named files, before the caller is known. If it streams bodies,
-// quiet connections keep their read buffers. So it is told that an upload has no body, and the connection of a known
-// caller is hijacked, like a WebSocket's: the unread rest is the body. The connection is closed after the response.
+// uploadKey is the key of an upload in a request. fasthttp reads bodies into memory, or writes forms to named files,
+// before the caller is known. If it streams bodies, idle connections keep their read buffers. Uploads are therefore
+// hidden from fasthttp: their length is set to zero, and the connection of a known caller is hijacked, like a
+// WebSocket's. The unread rest is the body. The connection is closed after the response.
 
 type uploadKey struct{}
 
 // upload is a body that has not been read.
 type upload struct {
 	length int
-	asked  bool // for an interim reply
+	asked  bool // the client expects an interim reply
 }
 
-// isUpload reports whether the files of a body go to the disk: it is a form with an announced length.
+// isUpload reports whether a body is an upload, with its files written to disk: a form with an announced length.
 func isUpload(header *fasthttp.RequestHeader, e *endpoint) bool {
 	return e != nil && e.Uploads > 0 && header.ContentLength() > 0 && bind.IsMultipart(string(header.ContentType()))
 }
 
-// announceUpload hides an upload from fasthttp, and reports whether there is one.
+// announceUpload hides an upload from fasthttp, and reports whether the request is one.
 func announceUpload(http *fasthttp.RequestCtx, e *endpoint, asked bool) bool {
 	header := &http.Request.Header
 	if !isUpload(header, e) {
@@ -195,7 +196,7 @@ func announceUpload(http *fasthttp.RequestCtx, e *endpoint, asked bool) bool {
 	return true
 }
 
-// uploadOf returns the upload that a request announces, nil for none. It is the last request on its connection.
+// uploadOf returns the upload of a request, or nil. An upload is the last request on its connection.
 func uploadOf(http *fasthttp.RequestCtx) *upload {
 	announced, ok := http.UserValue(uploadKey{}).(*upload)
 	if ok {
@@ -205,7 +206,7 @@ func uploadOf(http *fasthttp.RequestCtx) *upload {
 	return announced
 }
 
-// answerWithUpload makes room for an upload, and reads and answers it on a connection that fasthttp has let go.
+// answerWithUpload reserves disk space for an upload, and reads and answers it on a connection hijacked from fasthttp.
 func (s *Server) answerWithUpload(v *visit) error {
 	if v.upload == nil {
 		return s.answer(v)
@@ -235,7 +236,7 @@ func (s *Server) answerWithUpload(v *visit) error {
 	return nil
 }
 
-// uploadPause is when another attempt may find room.
+// uploadPause is the time after which a retry may succeed.
 const uploadPause = 5 * time.Second
 
 var errUploads = &Error{
@@ -253,7 +254,7 @@ func explainSpool(err error) error {
 	return errors.Join(domain.Refuse(domain.Unavailable, "The upload cannot be kept at present"), err)
 }
 
-// answerUpload does what fasthttp would.
+// answerUpload answers an upload and ends its visit, in place of fasthttp.
 func (s *Server) answerUpload(v *visit, from io.Reader, file *spool.File) {
 	if err := s.tryUpload(v, from, file); err != nil {
 		s.refuse(v, err)
@@ -286,12 +287,12 @@ func (s *Server) tryUpload(v *visit, from io.Reader, file *spool.File) (err erro
 	return s.answer(v)
 }
 
-// readUpload takes the body apart.
+// readUpload parses the body.
 func (s *Server) readUpload(v *visit, from io.Reader, file *spool.File) error {
 	conn := connOf(v.http)
 	conn.AwaitBody()
 	defer conn.SetServing()
-	v.life.extend(s.cfg.Limits.BodyTimeout + time.Minute) // reading ends before
+	v.life.extend(s.cfg.Limits.BodyTimeout + time.Minute) // the connection's own limits end the reading earlier
 	if v.upload.asked {
 		if err := conn.Continue(); err != nil {
 			return fmt.Errorf("%w: %w", errClientGone, err)
@@ -309,7 +310,7 @@ func (s *Server) readUpload(v *visit, from io.Reader, file *spool.File) error {
 // uploadBuffer is the size of the buffers between connection and disk: the reader of forms takes 4 KiB at a time.
 const uploadBuffer = 64 << 10
 
-// keepIn writes the files of a form one after the other into a file of the spool.
+// keepIn returns a Keep that appends the files of a form to a file of the spool.
 func keepIn(file *spool.File) bind.Keep {
 	out := bufio.NewWriterSize(file, uploadBuffer)
 	return func(content io.Reader) (*io.SectionReader, error) {
@@ -325,7 +326,7 @@ func keepIn(file *spool.File) bind.Keep {
 	}
 }
 
-// uploadBody reads as much as was announced.
+// uploadBody reads up to the announced length.
 type uploadBody struct {
 	from io.Reader
 	left int

@@ -150,8 +150,8 @@ func TestARouteWhoseBodiesNeverFitIsAnErrorAtStart(t *testing.T) {
 		Logger: slog.New(slog.DiscardHandler), Limits: web.Limits{Bodies: 32 << 20},
 		Routes: []web.Route{web.Post("/echo", size, web.Public(), web.MaxBody(maxUpload))},
 	})
-	require.ErrorContains(t, err, "POST /echo: a body may need 16777216 bytes, which is more than what an address may "+
-		"have")
+	require.ErrorContains(t, err, "POST /echo: a body may need 16777216 bytes, which exceeds the share of an "+
+		"address")
 }
 
 func TestInterimRepliesAreSentOnRequest(t *testing.T) {

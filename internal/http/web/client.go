@@ -17,7 +17,7 @@ import (
 
 // clientOf returns the address of a request's client. Behind trusted proxies it is the rightmost address in
 // X-Forwarded-For that is not a trusted proxy's: addresses to the left of it are claims of the client. A proxy that
-// names no client is the client.
+// names no client counts as the client.
 func (s *Server) clientOf(http *fasthttp.RequestCtx) netip.Addr {
 	client := quota.Address(http.RemoteAddr())
 	if !s.trusts(client) {
@@ -53,14 +53,14 @@ func (s *Server) trusts(addr netip.Addr) bool {
 	return slices.ContainsFunc(s.cfg.Proxies, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
-// RemoteIP is Client as text.
+// RemoteIP returns Client as text.
 func (c *Call) RemoteIP() string { return c.Client.String() }
 
-// Country is the client's country as the edge in front has it (Config.CountryHeader): ISO 3166-1 alpha-2, "" where it
-// is not known, or where the peer is no trusted proxy.
+// Country returns the client's country from the header of a trusted proxy (Config.CountryHeader): ISO 3166-1 alpha-2,
+// or "" if it is unknown or the peer is not a trusted proxy.
 func (c *Call) Country() string { return c.country }
 
-// countryOf returns the client's country according to a trusted edge.
+// countryOf returns the client's country according to a trusted proxy.
 func (s *Server) countryOf(http *fasthttp.RequestCtx) string {
 	if s.cfg.CountryHeader == "" || !s.trusts(quota.Address(http.RemoteAddr())) {
 		return ""
@@ -73,15 +73,15 @@ func (s *Server) countryOf(http *fasthttp.RequestCtx) string {
 	return code
 }
 
-// unknownCountries are what edges send for "unknown" and for no country: user-assigned codes of ISO 3166-1.
+// unknownCountries are the codes that proxies send for unknown countries: user-assigned codes of ISO 3166-1.
 var unknownCountries = []string{"XX", "ZZ"}
 
 const base58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
-// requestIDLength is enough for 128 bits, like the ids of the service whose clients we serve.
+// requestIDLength suffices for 128 bits, as in the published API.
 const requestIDLength = 22
 
-// newRequestID makes "req_" and 22 base58 characters.
+// newRequestID returns "req_" and 22 random base58 characters.
 func newRequestID() string {
 	id := make([]byte, 0, 4+requestIDLength)
 	id = append(id, "req_"...)
@@ -100,7 +100,7 @@ func newRequestID() string {
 
 var tracePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// traceID is a client's own x-request-id, or "" when it is not fit for a log.
+// traceID returns a client's own x-request-id, or "" if it is not fit for a log.
 func traceID(header []byte) string {
 	if len(header) == 0 || !tracePattern.Match(header) {
 		return ""
@@ -108,8 +108,7 @@ func traceID(header []byte) string {
 	return string(header)
 }
 
-// trace begins the trace of a request, unless it is a check of this instance. Trace headers are ignored unless they
-// come from a trusted proxy.
+// trace begins the trace of a request, except for health checks. Trace headers count only from a trusted proxy.
 func (s *Server) trace(v *visit, path string) (ctx context.Context) {
 	ctx = context.Background()
 	if s.cfg.Traces == nil {
@@ -127,13 +126,13 @@ func (s *Server) trace(v *visit, path string) (ctx context.Context) {
 	return ctx
 }
 
-// endTrace ends the trace of a request as it was answered.
-func (v *visit) endTrace(told Observation) {
-	v.span.Set("http.request.method", told.Method)
-	v.span.Set("http.route", told.Route)
-	v.span.Count("http.response.status_code", told.Status)
+// endTrace ends the trace of a request with its outcome.
+func (v *visit) endTrace(seen Observation) {
+	v.span.Set("http.request.method", seen.Method)
+	v.span.Set("http.route", seen.Route)
+	v.span.Count("http.response.status_code", seen.Status)
 	v.span.Set("recital.request_id", v.RequestID)
-	if told.Aborted || told.Status >= http.StatusInternalServerError {
+	if seen.Aborted || seen.Status >= http.StatusInternalServerError {
 		v.span.Fail()
 	}
 	v.span.End(nil)
@@ -147,16 +146,16 @@ func RequestIDOf(ctx context.Context) string {
 	return id
 }
 
-// sameOrigin reports whether a page of the service, or of an allowed origin, makes a request, by headers of browsers
-// that no page can set (Fetch Metadata, and the Origin of RFC 6454). It is false without these headers.
+// sameOrigin reports whether a request comes from a page of the service or of an allowed origin, by headers that no
+// page can set (Fetch Metadata, and Origin of RFC 6454). Without these headers it is false.
 func (s *Server) sameOrigin(call *Call) bool {
 	origin := call.Header("Origin")
 	return call.Header("Sec-Fetch-Site") == "same-origin" || s.allows(origin) ||
 		strings.EqualFold(origin, s.ownOrigin(call))
 }
 
-// proves reports whether the cookie of a request may change something: a page of the service or of an allowed origin
-// makes it, or, where the route permits, the browser's window goes there.
+// proves reports whether the cookie of a request may change something: it comes from a page of the service or of an
+// allowed origin, or the user navigates to a Navigable route.
 func (s *Server) proves(call *Call, e *endpoint) bool {
 	if e.Navigable && call.Header("Sec-Fetch-Mode") == "navigate" {
 		return !call.Loaded()
@@ -164,20 +163,20 @@ func (s *Server) proves(call *Call, e *endpoint) bool {
 	return s.sameOrigin(call)
 }
 
-// Loaded reports whether a page loads the resource, or the browser ahead of its user, rather than navigating to it. It
-// is false without Fetch Metadata.
+// Loaded reports whether a page loads the resource, or the browser prefetches it, rather than the user navigating to
+// it. It is false without Fetch Metadata.
 func (c *Call) Loaded() bool {
 	mode, dest := c.Header("Sec-Fetch-Mode"), c.Header("Sec-Fetch-Dest")
 	return mode != "" && mode != "navigate" || dest != "" && dest != "document" || c.Header("Sec-Purpose") != ""
 }
 
-// LoadedElsewhere reports whether a page of another origin loads the resource. Browsers send no cookie then unless they
-// are told to, and many not even then.
+// LoadedElsewhere reports whether a page of another origin loads the resource. Browsers then send a cookie only on
+// request, and many not even then.
 func (c *Call) LoadedElsewhere() bool {
 	return c.elsewhere && (c.Loaded() || c.Header("Sec-Fetch-Mode") == "")
 }
 
-// isElsewhere reports whether a page of another origin makes a request, as far as its browser says.
+// isElsewhere reports whether a request comes from a page of another origin, according to its browser.
 func (s *Server) isElsewhere(call *Call) bool {
 	if site := call.Header("Sec-Fetch-Site"); site != "" {
 		return site == "cross-site" || site == "same-site"
@@ -186,7 +185,7 @@ func (s *Server) isElsewhere(call *Call) bool {
 	return origin != "" && !strings.EqualFold(origin, s.ownOrigin(call))
 }
 
-// ownOrigin is the origin of the service's own pages.
+// ownOrigin returns the origin of the service's own pages.
 func (s *Server) ownOrigin(call *Call) string {
 	if s.cfg.Origin != "" {
 		return s.cfg.Origin
@@ -201,12 +200,12 @@ func (s *Server) allows(origin string) bool {
 
 const (
 	allMethods     = "GET, HEAD, POST, PUT, DELETE, OPTIONS"
-	preflightHours = "7200" // seconds; the most that Chromium keeps
+	preflightHours = "7200" // seconds; Chromium's maximum
 )
 
 var headerListPattern = regexp.MustCompile(`^[A-Za-z0-9_-]+(\s*,\s*[A-Za-z0-9_-]+)*$`)
 
-// allowOrigin lets scripts of any origin read the response. Requests from allowed origins may also have the browser's
+// allowOrigin lets scripts of any origin read the response. Requests from allowed origins may also carry the browser's
 // cookie.
 func (s *Server) allowOrigin(http *fasthttp.RequestCtx) {
 	if s.cfg.NoCORS {
@@ -231,7 +230,7 @@ func isPreflight(http *fasthttp.RequestCtx) bool {
 	return len(header.Peek("Origin")) > 0 && len(header.Peek("Access-Control-Request-Method")) > 0
 }
 
-// preflight responds to the request that a browser sends before one that is not simple.
+// preflight answers a CORS preflight request.
 func preflight(http *fasthttp.RequestCtx) {
 	header := &http.Response.Header
 	header.Set("Access-Control-Allow-Methods", allMethods)

@@ -31,20 +31,20 @@ type visit struct {
 	life     *lifetime
 	span     tracing.Span // of the request
 	begun    time.Time
-	trace    string // the client's own id of the request, for the log
+	trace    string // the client's own request id, for the log
 	status   int    // for log and metrics; the response's status unless set
 	stream   *streamBody
 	release  func()
 
 	form      *bind.Form // of an upload
-	upload    *upload    // that has not been read, nil for none
-	takenOver bool       // the connection, from fasthttp
-	closeCode int        // of a WebSocket that was closed in order
+	upload    *upload    // unread; nil for none
+	takenOver bool       // the connection was taken over from fasthttp
+	closeCode int        // of a WebSocket that was closed properly
 }
 
 func visitOf(c *fiber.Ctx) *visit { return c.Context().UserValue(visitKey{}).(*visit) }
 
-// serveHTTP hands requests to Fiber, except for those with a method that Fiber does not know.
+// serveHTTP passes requests to Fiber, except those with a method unknown to it.
 func (s *Server) serveHTTP(http *fasthttp.RequestCtx) {
 	connOf(http).SetServing()
 	if connOf(http).Extra() {
@@ -81,7 +81,7 @@ func (s *Server) observed(c *fiber.Ctx) error {
 	return nil
 }
 
-// open makes the visit of a request and the headers that every response has.
+// open returns the visit of a request and sets the headers of every response.
 func (s *Server) open(http *fasthttp.RequestCtx) *visit {
 	request, response := &http.Request.Header, &http.Response.Header
 	v := &visit{begun: time.Now(), Call: &Call{
@@ -96,7 +96,7 @@ func (s *Server) open(http *fasthttp.RequestCtx) *visit {
 	response.Set("X-Content-Type-Options", "nosniff")
 	response.Set("Content-Security-Policy", "frame-ancestors 'none'")
 	if strings.HasPrefix(s.cfg.Origin, "https:") {
-		// A year, of this host alone: others of its domain are not ours.
+		// one year, only for this host: the rest of its domain may belong to others
 		response.Set("Strict-Transport-Security", "max-age=31536000")
 	}
 	return v
@@ -141,13 +141,13 @@ func (s *Server) crossOrigin(c *fiber.Ctx) error {
 	return nil
 }
 
-// unmatchedRoute is served after all routes.
+// unmatchedRoute answers requests that match no route.
 func (s *Server) unmatchedRoute(c *fiber.Ctx) error {
 	s.respond(visitOf(c), s.unmatched(c.Path()))
 	return nil
 }
 
-// unmatched is 404, or 405 when the path has routes of other methods.
+// unmatched returns 404, or 405 if the path has routes with other methods.
 func (s *Server) unmatched(path string) answer {
 	allow := s.table.allowed(path)
 	if allow == "" {
@@ -165,7 +165,7 @@ func bodySize(http *fasthttp.RequestCtx) int64 {
 	return int64(len(http.Response.Body()))
 }
 
-// close logs and counts a request whose response has been decided, or for streams, sent.
+// close logs and counts a request, once its response is decided or, for streams, sent.
 func (s *Server) close(v *visit, bytes int64, streamed error) {
 	if v.life != nil {
 		v.life.end()
@@ -193,7 +193,7 @@ func (s *Server) close(v *visit, bytes int64, streamed error) {
 	}
 }
 
-// logVisit writes the access line. Paths, queries and headers stay out of it: they hold texts and keys.
+// logVisit writes the access line. It omits paths, queries and headers, which contain texts and keys.
 func (s *Server) logVisit(v *visit, seen Observation) {
 	if !s.log.Enabled(v, slog.LevelInfo) {
 		return
@@ -217,7 +217,7 @@ func (s *Server) logVisit(v *visit, seen Observation) {
 	s.log.LogAttrs(v, slog.LevelInfo, "request", line...)
 }
 
-// logError logs an error that the client may not see.
+// logError logs an error that is hidden from the client.
 func (s *Server) logError(v *visit, message string, err error, attrs ...slog.Attr) {
 	s.log.LogAttrs(v, slog.LevelError, message, append(attrs,
 		slog.String("route", routePath(v.Call)), slog.String("request_id", v.RequestID), slog.Any("error", err))...)
@@ -230,7 +230,7 @@ func routePath(call *Call) string {
 	return call.Route.Path
 }
 
-// refuse responds with an error, and logs the details that the client may not see.
+// refuse responds with an error, and logs the details that are hidden from the client.
 func (s *Server) refuse(v *visit, err error) {
 	if v.life != nil {
 		err = v.life.why(err)
@@ -242,7 +242,7 @@ func (s *Server) refuse(v *visit, err error) {
 	s.respond(v, refusal)
 }
 
-// refuseUnread responds to a request that does not reach Fiber because it, or its body, is not read.
+// refuseUnread responds to a request that does not reach Fiber, because it or its body is not read.
 func (s *Server) refuseUnread(http *fasthttp.RequestCtx, e *endpoint, refusal answer) (status int) {
 	v := s.open(http)
 	s.allowOrigin(http)
@@ -255,7 +255,7 @@ func (s *Server) refuseUnread(http *fasthttp.RequestCtx, e *endpoint, refusal an
 	return v.status
 }
 
-// respond writes a response that is not the handler's.
+// respond writes a response of the server itself.
 func (s *Server) respond(v *visit, a answer) {
 	response := &v.http.Response
 	if v.Dialect == OpenAI {
@@ -280,7 +280,7 @@ func (s *Server) respond(v *visit, a answer) {
 	response.SetBodyRaw(body)
 }
 
-// unreadable responds to requests that fasthttp could not read.
+// unreadable answers requests that fasthttp could not read.
 func (s *Server) unreadable(c *fiber.Ctx, err error) error {
 	s.refuseUnread(c.Context(), nil, unreadableRequest(err))
 	return nil
@@ -303,7 +303,8 @@ func unreadableRequest(err error) answer {
 	return unreadable
 }
 
-// panicError describes a panic without its value, which may hold a client's text, unless the runtime made it.
+// panicError returns an error for a panic. It contains only values of the runtime, because others may include a
+// client's text.
 func panicError(cause any) error {
 	if fault, ok := cause.(runtime.Error); ok {
 		return fmt.Errorf("%w: %w\n%s", errHandlerPanic, fault, debug.Stack())

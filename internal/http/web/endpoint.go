@@ -32,7 +32,7 @@ func (s *Server) chain(e *endpoint) []fiber.Handler {
 	}
 }
 
-// step is a link of a chain that an error ends.
+// step returns a handler that ends the chain with an error.
 func step(check func(*visit) error) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		if err := check(visitOf(c)); err != nil {
@@ -46,7 +46,7 @@ func last(respond func(*visit) error) fiber.Handler {
 	return func(c *fiber.Ctx) error { return respond(visitOf(c)) }
 }
 
-// enter notes the route that Fiber has found. Fiber reuses the values of the path's parameters, so they are copied.
+// enter sets the visit's route to Fiber's match. Fiber reuses the memory of the path's parameters, so they are copied.
 func (e *endpoint) enter(c *fiber.Ctx) error {
 	v := visitOf(c)
 	v.endpoint, v.plan = e, e.plan
@@ -77,8 +77,8 @@ func (s *Server) answer(v *visit) error {
 	return s.send(v, reply)
 }
 
-// admit counts the request in, unless the server drains or the connection is one too many: then only checks are
-// answered.
+// admit counts a running request. While the server drains, and on connections beyond the limit, it refuses all but
+// health checks.
 func (s *Server) admit(v *visit) error {
 	if s.leaving.Load() || s.Draining() {
 		v.http.SetConnectionClose()
@@ -89,7 +89,7 @@ func (s *Server) admit(v *visit) error {
 	if connOf(v.http).Extra() {
 		return errConnections
 	}
-	// Counted before the flag is read, so that Drain cannot miss a request that was let in.
+	// counted before the flag is read, so that Drain cannot miss an admitted request
 	s.busy.Add(1)
 	v.release = func() { s.busy.Add(-1) }
 	if s.Draining() {
@@ -99,8 +99,8 @@ func (s *Server) admit(v *visit) error {
 	return nil
 }
 
-// checkBody refuses compressed bodies, which would be a cheap way to make the server large, and repeats the limit
-// that headerReceived has set.
+// checkBody refuses compressed bodies, which could exhaust memory cheaply, and checks the limit of headerReceived
+// again.
 func checkBody(v *visit) error {
 	if encoding := v.Header("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return &Error{Status: http.StatusUnsupportedMediaType, Message: "Compressed request bodies are not supported"}
@@ -111,8 +111,8 @@ func checkBody(v *visit) error {
 	return nil
 }
 
-// run calls the handler. If it does not find something in the views that the route reads, it is called again after
-// their read models show all events that were in the log by then, so that nothing is missing only because they lag.
+// run calls the handler. If it returns NotFound on a route that reads views, it is called again once their read models
+// have reached the log's head, so that a result is never missing only because they lag.
 func (s *Server) run(v *visit, e *endpoint) (reply Reply, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -157,7 +157,7 @@ func bindInputs(in reflect.Value, v *visit, e *endpoint) error {
 	return nil
 }
 
-// bindRequest hands copies to the binder, because fasthttp uses its buffers again.
+// bindRequest returns a request of copies, because fasthttp reuses its buffers.
 func bindRequest(v *visit, e *endpoint) *bind.Request {
 	request := &v.http.Request
 	r := &bind.Request{Forms: e.Forms, AnyContentType: e.AnyContentType}
@@ -190,7 +190,7 @@ func bindRequest(v *visit, e *endpoint) *bind.Request {
 	return r
 }
 
-// mayBeLate reports whether a read failed to find something that the read models may not show yet.
+// mayBeLate reports whether a read may have returned NotFound because the read models lag.
 func (s *Server) mayBeLate(call *Call, err error) bool {
 	return domain.CodeOf(err) == domain.NotFound && len(call.Route.Views) > 0 && s.cfg.Positions != nil
 }
@@ -243,7 +243,7 @@ func (s *Server) send(v *visit, reply Reply) error {
 		}
 		response.SetBodyRaw(body)
 	case v.http.IsHead():
-		// No stream is set up: fasthttp would write the end of its chunks behind the head, as the next answer.
+		// no stream: fasthttp would write the end of its chunks after the head, where the next answer begins
 		if reply.length != nil {
 			response.Header.SetContentLength(int(*reply.length))
 		}

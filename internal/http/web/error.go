@@ -15,7 +15,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/web/netconn"
 )
 
-// Error is a refusal in terms of HTTP, for which the domain has no code. Message is sent to the client.
+// Error is a refusal without a code of the domain, in terms of HTTP. Message is sent to the client.
 type Error struct {
 	Status     int
 	Message    string
@@ -23,23 +23,23 @@ type Error struct {
 	Retry      *bool         // sent as x-should-retry, when set
 	Detail     bool          // the body is FastAPI's {"detail": Message}, plus the envelope in dialect 1.1
 
-	// Code and ClientSecret are sent where they are not empty: why a card was declined, and what its owner needs to
-	// confirm the payment.
+	// Code and ClientSecret are sent unless they are empty: the reason why a card was declined, and the secret with which
+	// its owner can confirm the payment.
 	Code, ClientSecret string
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("%d: %s", e.Status, e.Message) }
 
-// TooManyRequests is a 429 that invites the client to try again after a while.
+// TooManyRequests returns a 429 that asks the client to retry after a time.
 func TooManyRequests(message string, after time.Duration) error {
 	again := true
 	return &Error{Status: http.StatusTooManyRequests, Message: message, RetryAfter: after, Retry: &again}
 }
 
-// Invalid is a 422 for what only a handler can check: see Call.Wrong.
+// Invalid returns a 422 for inputs that only a handler can check: see Call.Wrong.
 func Invalid(items ...Item) error { return &invalidError{items: items} }
 
-// Item is one entry of a 422's detail.
+// Item is one entry of the detail of a 422.
 type Item = bind.Item
 
 // File is an uploaded part of a form.
@@ -65,10 +65,11 @@ func (e *invalidError) Error() string {
 	return fmt.Sprintf("%d invalid inputs, the first %s: %s", len(e.items), e.items[0].Field(), e.items[0].Msg)
 }
 
-// ErrBadPosition is returned by Positions for a position that is not one of the log's: 400.
+// ErrBadPosition is returned by Positions for a text that is not a position of the log: status 400.
 var ErrBadPosition = errors.New("not a position of the log")
 
-// ErrStandsStill is returned by Positions for a read model that stopped before the position: 504, at once.
+// ErrStandsStill is returned by Positions, without waiting, for a read model that stopped before the position: status
+// 504.
 var ErrStandsStill = errors.New("a read model stands still before the position")
 
 var (
@@ -101,16 +102,16 @@ func (a answer) headers() (h RefusalHeaders) {
 	return h
 }
 
-// statusClientGone marks requests of clients that have gone, in log and metrics only (nginx's number).
+// statusClientGone marks requests of disconnected clients in the log and metrics (the code is nginx's).
 const statusClientGone = 499
 
-// answerTo maps every error to its answer. It is the only place that does.
+// answerTo maps every error to its answer. No other code does.
 func answerTo(err error) answer {
 	var refusal *domain.Error
 	var own *Error
 	var invalid *invalidError
 	var malformed *bind.MalformedError
-	var resting interface{ RetryAfter() time.Duration } // what knows when it can be asked again
+	var resting interface{ RetryAfter() time.Duration } // an error that knows when to retry
 	switch {
 	case errors.As(err, &own):
 		return answer{
@@ -122,11 +123,11 @@ func answerTo(err error) answer {
 	case errors.As(err, &malformed):
 		return answer{status: http.StatusBadRequest, message: malformed.Detail, detail: true}
 	case errors.As(err, &refusal):
-		told := answerToRefusal(refusal)
-		if errors.As(err, &resting) && told.retryAfter > 0 {
-			told.retryAfter = max(told.retryAfter, resting.RetryAfter())
+		ans := answerToRefusal(refusal)
+		if errors.As(err, &resting) && ans.retryAfter > 0 {
+			ans.retryAfter = max(ans.retryAfter, resting.RetryAfter())
 		}
-		return told
+		return ans
 	case errors.Is(err, errClientGone):
 		return answer{status: statusClientGone, message: "The client has gone"}
 	case errors.Is(err, errShutdown):
@@ -153,41 +154,41 @@ func answerToRefusal(refusal *domain.Error) answer {
 	if !ok {
 		return answer{status: http.StatusInternalServerError, message: "Internal Server Error", internal: true}
 	}
-	told := answer{status: status, message: refusal.Message}
+	ans := answer{status: status, message: refusal.Message}
 	switch refusal.Code {
 	case domain.Unavailable:
-		told.retryAfter, told.internal = time.Second, true
+		ans.retryAfter, ans.internal = time.Second, true
 	case domain.Conflict:
-		told.retryAfter, told.retry = time.Second, new(true)
+		ans.retryAfter, ans.retry = time.Second, new(true)
 	case domain.Rejected, domain.Invalid:
-		told.retry = new(false)
+		ans.retry = new(false)
 	}
-	return told
+	return ans
 }
 
 func unavailable(message string) answer {
 	return answer{status: http.StatusServiceUnavailable, message: message, retryAfter: time.Second}
 }
 
-// Explanation is an error as a client may know it, in the words of the answers over HTTP.
+// Explanation is an error in the form for clients, as in answers over HTTP.
 type Explanation struct {
 	Status  int
 	Type    string // of the error envelope, such as "invalid_request_error"
 	Message string
 }
 
-// Explain returns the status, type and message of an error for protocols in which it is no HTTP response. Errors that a
-// client may not see become internal errors.
+// Explain returns the status, type and message of an error for protocols other than HTTP. Errors that are hidden from
+// clients become internal errors.
 func Explain(err error) Explanation {
-	told := answerTo(err)
-	explained := Explanation{Status: told.status, Type: errorType(told.status), Message: told.message}
-	if len(told.items) > 0 {
-		explained.Message = told.items[0].Field() + ": " + told.items[0].Msg
+	ans := answerTo(err)
+	explained := Explanation{Status: ans.status, Type: errorType(ans.status), Message: ans.message}
+	if len(ans.items) > 0 {
+		explained.Message = ans.items[0].Field() + ": " + ans.items[0].Msg
 	}
 	return explained
 }
 
-// CloseCode is the code that closes a WebSocket for an error.
+// CloseCode returns the code that closes a WebSocket for an error.
 func CloseCode(err error) int {
 	own := map[error]int{
 		errInvalidText: CloseInvalidText, errBinary: CloseUnsupported, errMessageSize: CloseTooBig,
@@ -198,11 +199,11 @@ func CloseCode(err error) int {
 			return code
 		}
 	}
-	switch told := answerTo(err); {
-	case told.status == http.StatusTooManyRequests, told.status == http.StatusServiceUnavailable,
-		told.status == http.StatusConflict && told.retryAfter > 0:
+	switch ans := answerTo(err); {
+	case ans.status == http.StatusTooManyRequests, ans.status == http.StatusServiceUnavailable,
+		ans.status == http.StatusConflict && ans.retryAfter > 0:
 		return CloseTryLater
-	case told.status >= http.StatusInternalServerError:
+	case ans.status >= http.StatusInternalServerError:
 		return CloseInternal
 	}
 	return ClosePolicy
@@ -215,12 +216,12 @@ type Dialect uint8
 const (
 	V10    Dialect = iota // flat errors, durations, seed
 	V11                   // error envelope, timestamps
-	V12                   // as V11; on sockets, timestamps add up
-	OpenAI                // of routes with the option OpenAIRoute, whatever the header is
+	V12                   // as V11; on sockets, timestamps are cumulative
+	OpenAI                // routes with the option OpenAIRoute, for any header
 )
 
-// ParseDialect parses a version leniently: 1.2 and above are V12, whether as "1.3", "v2" or a date, 1.1 is V11, and all
-// others, including none, are V10. It never fails.
+// ParseDialect parses a version leniently: 1.2 and above are V12, also as "v2" or a date, 1.1 is V11, and all others,
+// including none, are V10. It never fails.
 func ParseDialect(version string) Dialect {
 	version = strings.TrimLeft(strings.TrimSpace(version), "vV")
 	parts := strings.FieldsFunc(version, func(c rune) bool { return c == '.' || c == '-' })
@@ -245,8 +246,8 @@ func ParseDialect(version string) Dialect {
 	return V12
 }
 
-// errorTypes are the envelope's types by status. Those from 400 to 500 that the published specification names are its
-// own; the others are named alike.
+// errorTypes are the envelope's types by status. Those from 400 to 500 are the published specification's where it has
+// them; the others are named in its style.
 var errorTypes = map[int]string{
 	http.StatusBadRequest:          "invalid_request_error",
 	http.StatusUnauthorized:        "authentication_error",
@@ -289,7 +290,7 @@ type payment struct {
 	ClientSecret string `json:"client_secret,omitempty"`
 }
 
-// flat is the error body of dialect 1.0. Its clients print `error` when it is a string, else `message`.
+// flat is the error body of dialect 1.0. Its clients print `error` if it is a string, and otherwise `message`.
 type flat struct {
 	Detail  any    `json:"detail,omitempty"`
 	Error   string `json:"error,omitempty"`
@@ -298,7 +299,7 @@ type flat struct {
 	payment
 }
 
-// body is the answer's JSON value in a dialect.
+// body returns the answer's JSON value in a dialect.
 func (a answer) body(dialect Dialect, requestID string) any {
 	message, detail, declined := a.message, any(nil), payment{a.code, a.clientSecret}
 	switch {
@@ -323,7 +324,7 @@ func (a answer) body(dialect Dialect, requestID string) any {
 	return flat{Detail: detail, Error: message, payment: declined}
 }
 
-// enterRoute notes the route of a visit. Its dialect counts from here on.
+// enterRoute sets the route of a visit, and the dialect if the route has its own.
 func (v *visit) enterRoute(r *Route) {
 	v.Route = r
 	if r.OpenAI {
@@ -331,7 +332,7 @@ func (v *visit) enterRoute(r *Route) {
 	}
 }
 
-// apiKey returns the API key that a request shows, "" for none.
+// apiKey returns the API key of a request, or "".
 func (c *Call) apiKey(e *endpoint) (string, error) {
 	key, err := c.single(headerAPIKey)
 	if err != nil || !e.OpenAI {
@@ -354,7 +355,7 @@ func (c *Call) apiKey(e *endpoint) (string, error) {
 	return token, nil
 }
 
-// The codes of OpenAI's interface by which clients tell errors apart.
+// The codes that distinguish errors in OpenAI's interface.
 const (
 	codeBadKey     = "invalid_api_key"
 	codeNoQuota    = "insufficient_quota"
@@ -367,7 +368,7 @@ const (
 )
 
 // forOpenAI returns the answer with the status and the code of OpenAI's interface. Its clients retry a 429, unless
-// x-should-retry forbids it: a quota that is used up stays so.
+// x-should-retry forbids it, as for an exhausted quota.
 func (a answer) forOpenAI() answer {
 	switch a.status {
 	case http.StatusUnprocessableEntity:
@@ -385,7 +386,7 @@ func (a answer) forOpenAI() answer {
 	return a
 }
 
-// codeOf returns the code of an input that is wrong.
+// codeOf returns the code for a wrong input.
 func codeOf(item Item) string {
 	switch item.Type {
 	case "missing":
@@ -411,7 +412,7 @@ type openAIErrorFields struct {
 	Code    *string `json:"code"`
 }
 
-// openAIBody returns the body of an answer that forOpenAI has returned.
+// openAIBody returns the body of an answer from forOpenAI.
 func openAIBody(a answer, message string) openAIError {
 	fields := openAIErrorFields{Message: message, Type: openAIErrorType(a)}
 	if len(a.items) > 0 && len(a.items[0].Loc) > 1 && a.items[0].Type != "json_invalid" {

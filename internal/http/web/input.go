@@ -14,8 +14,8 @@ import (
 	"github.com/recital-tts/recital/internal/http/web/bind"
 )
 
-// Decoder returns a function that binds JSON documents as the bodies of routes are bound; package bind explains the
-// tags. Its errors are those of a 422. It panics on wrong tags, which is noticed at the first start.
+// Decoder returns a function that binds JSON documents like the bodies of routes; package bind explains the tags. Its
+// errors are a 422's. It panics on wrong tags, at the first start.
 func Decoder[In any](variant bind.Variant) func(document []byte) (In, error) {
 	plan, err := variant.Compile(reflect.TypeFor[In]())
 	if err != nil {
@@ -33,7 +33,7 @@ func Decoder[In any](variant bind.Variant) func(document []byte) (In, error) {
 	}
 }
 
-// Instant is a time that an input holds, as 2026-11-22T15:04:05Z, in UTC.
+// Instant is a time in an input, such as 2026-11-22T15:04:05Z, in UTC.
 type Instant time.Time
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -46,16 +46,15 @@ func (i *Instant) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// IdempotencyKey is embedded in the input of a route with requests that take effect once, even if a client repeats them
-// under one key.
+// IdempotencyKey is embedded in the input of a route that executes repeated requests with one key only once.
 type IdempotencyKey struct {
 	Key string `header:"idempotency-key" minlen:"1" maxlen:"255" pattern:"^[!-~]+$" doc:"A key of the client's choice: a repetition with the same key within 24 hours has the same answer and no further effect."`
 }
 
-// Repeatable is an input in which an IdempotencyKey is embedded.
+// Repeatable is implemented by inputs with an embedded IdempotencyKey.
 type Repeatable interface{ idempotencyKey() string }
 
-// RepetitionOf returns the repetition of a call. Its content is all of the bound input, the key included.
+// RepetitionOf returns the repetition of a call. Its content is a hash of the bound input, including the key.
 func RepetitionOf(call *Call, in Repeatable) (domain.Repetition, error) {
 	key := in.idempotencyKey()
 	if key == "" {

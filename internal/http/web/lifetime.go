@@ -11,8 +11,8 @@ import (
 	"github.com/recital-tts/recital/internal/http/web/netconn"
 )
 
-// lifetime is the context of one call. Unlike a context with a timeout it can be extended for a reply that is a stream:
-// work that the handler started under the call's context then continues.
+// lifetime is the context of one call. Unlike a context with a timeout it can be extended for a stream, so that work
+// started by the handler continues.
 type lifetime struct {
 	context.Context
 	cancel   context.CancelCauseFunc
@@ -31,7 +31,7 @@ func begin(ctx context.Context, conn *netconn.Conn, request string, d time.Durat
 	return life
 }
 
-// Deadline is the present deadline.
+// Deadline returns the current deadline.
 func (l *lifetime) Deadline() (time.Time, bool) { return time.Unix(0, l.deadline.Load()), true }
 
 // Value returns the id of the request, or a value of the context.
@@ -55,9 +55,9 @@ func (l *lifetime) end() {
 	l.cancel(nil)
 }
 
-// why replaces a "canceled" by its cause: the deadline, the client or the shutdown. A refusal of the domain is kept,
-// even if a context ended beneath it: a log that did not respond in time is 503, not 504. Every failure after the
-// client has gone is attributed to that, except a panic.
+// why replaces a context's error by its cause: the deadline, the client or the shutdown. A refusal of the domain is
+// kept, even if it wraps a context's error: a log that did not respond in time is 503, not 504. Every failure after the
+// client has disconnected is attributed to that, except a panic.
 func (l *lifetime) why(err error) error {
 	cause := context.Cause(l.Context)
 	if errors.Is(cause, errClientGone) && !errors.Is(err, errHandlerPanic) {
@@ -74,14 +74,13 @@ func (l *lifetime) why(err error) error {
 
 // Revocations reports revoked credentials, so that their streams and sockets can end.
 type Revocations interface {
-	// Watch calls revoked once when the principal's key or session is revoked, at once when it is already, unless stop
-	// is called before. It may be called on any goroutine, also after stop when both happen at the same time, and must
-	// not block.
+	// Watch calls revoked once when the principal's key or session is revoked, or immediately if it already is, unless
+	// stop is called before. revoked may be called on any goroutine, also shortly after stop, and must not block.
 	Watch(principal Principal, revoked func()) (stop func())
 }
 
-// watchStream has a stream end with the credential that it was asked for with: like a client that hangs up, its writer
-// learns of it by its context, and by its next Write. It fails when the credential has ended already.
+// watchStream ends a stream when its credential does: its context and its next Write return the reason, as if the
+// client had disconnected. It fails if the credential has already ended.
 func (s *Server) watchStream(v *visit) (stop func(), err error) {
 	if s.cfg.Revocations == nil || v.Principal.Anonymous() {
 		return func() {}, nil
@@ -99,7 +98,7 @@ func (s *Server) watchStream(v *visit) (stop func(), err error) {
 	return stop, nil
 }
 
-// ended returns the reason why streams and sockets of the principal end when its credential does.
+// ended returns the error that ends the principal's streams and sockets when its credential ends.
 func (p Principal) ended() error {
 	if p.Session != "" {
 		return errSessionOver
@@ -111,10 +110,10 @@ func isRevocation(err error) bool {
 	return errors.Is(err, errRevoked) || errors.Is(err, errSessionOver)
 }
 
-// leash ends a stream. Once the stream has ended, its connection may serve others, and is left alone.
+// leash ends a stream. After the stream has ended, its connection may serve other requests and is not touched.
 type leash struct {
 	life  *lifetime
-	conn  *netconn.Conn // nil when it is none of netconn's
+	conn  *netconn.Conn // nil for other types of connections
 	cause error         // of the end
 
 	mu      sync.Mutex
@@ -122,7 +121,7 @@ type leash struct {
 	cutting *time.Timer
 }
 
-// pull ends the stream, and cuts its connection if that does not help because the client does not read.
+// pull ends the stream, and cuts its connection if the stream does not end because the client does not read.
 func (l *leash) pull() {
 	l.life.cancel(l.cause)
 	l.mu.Lock()

@@ -33,34 +33,34 @@ type Reply struct {
 	value       any
 	encode      bool
 	stream      StreamWriter
-	length      *int64 // of the stream, in bytes; nil when it is not known
+	length      *int64 // of the stream, in bytes; nil if it is unknown
 }
 
-// StreamWriter writes a body piece by piece. Each Write of w returns when the piece has been handed to the connection
-// and is a chunk of its own on the wire. ctx ends when the client has gone, when Limits.Stream is over and when the
-// server is torn down. An error after which the body is incomplete must be returned: the connection is then cut, so
-// that the client cannot take the body for whole.
+// StreamWriter writes a body piece by piece. Each Write of w is a separate chunk on the wire, and returns when the
+// connection has accepted it. ctx ends when the client has disconnected, when Limits.Stream has passed and when the
+// server is shut down. An error that leaves the body incomplete must be returned: the connection is then cut, so that
+// the client cannot mistake the body for a complete one.
 type StreamWriter func(ctx context.Context, w io.Writer) error
 
-// JSON answers v as JSON.
+// JSON returns a reply with v as JSON.
 func JSON(v any) Reply { return Reply{value: v, encode: true, contentType: "application/json"} }
 
-// Bytes answers b, which must not be written to afterwards.
+// Bytes returns a reply with b, which must not be modified afterwards.
 func Bytes(contentType string, b []byte) Reply { return Reply{body: b, contentType: contentType} }
 
-// Stream answers what write writes. The head is sent when the handler has returned, before write runs.
+// Stream returns a reply with the output of write. The head is sent when the handler has returned, before write runs.
 func Stream(contentType string, write func(ctx context.Context, w io.Writer) error) Reply {
 	return Reply{stream: write, contentType: contentType}
 }
 
-// WithLength sets the length of a stream in bytes: it is then sent with a Content-Length and not in chunks, in replies
-// to HEAD too. A stream that writes another number of bytes is cut.
+// WithLength sets the length of a stream in bytes. It is then sent with a Content-Length and not in chunks, also in
+// replies to HEAD. A stream that writes another number of bytes is cut.
 func (r Reply) WithLength(bytes int64) Reply {
 	r.length = &bytes
 	return r
 }
 
-// Redirect sends the client elsewhere, with 302, 303, 307 or 308.
+// Redirect returns a redirection to a location, with status 302, 303, 307 or 308.
 func Redirect(status int, location string) Reply {
 	return Reply{status: status}.WithHeader("Location", location)
 }
@@ -71,13 +71,13 @@ func (r Reply) WithStatus(status int) Reply {
 	return r
 }
 
-// WithHeader adds a header; the same name may be added several times, as Set-Cookie needs it.
+// WithHeader adds a header. The same name may be added several times, as needed for Set-Cookie.
 func (r Reply) WithHeader(name, value string) Reply {
 	r.headers = append(r.headers[:len(r.headers):len(r.headers)], [2]string{name, value})
 	return r
 }
 
-// bytes is the body of a reply that is not a stream.
+// bytes returns the body of a reply that is not a stream.
 func (r *Reply) bytes() ([]byte, error) {
 	if !r.encode {
 		return r.body, nil
@@ -85,7 +85,7 @@ func (r *Reply) bytes() ([]byte, error) {
 	return encodeJSON(r.value)
 }
 
-// encodeJSON leaves <, > and & as they are: the bodies are not put into HTML.
+// encodeJSON encodes v without escaping <, > and &, because bodies are not embedded in HTML.
 func encodeJSON(v any) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
@@ -96,13 +96,13 @@ func encodeJSON(v any) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-// Content is a body that clients may keep, and send back conditions about.
+// Content is a body for clients that cache it and send conditional requests.
 type Content struct {
 	Tag          string // the entity tag, in quotes: the same for the same bytes
 	CacheControl string
 	Size         int64 // in bytes
-	Ranges       bool  // parts can be asked for
-	// Body returns the reply with a part of the body: all of it unless Ranges is set. An error takes its place.
+	Ranges       bool  // parts can be requested
+	// Body returns the reply with a part of the body: all of it unless Ranges is set.
 	Body func(conditional.Part) (Reply, error)
 }
 
@@ -132,10 +132,10 @@ func (c Content) Serve(call *Call, given conditional.Headers) (Reply, error) {
 	return reply, err
 }
 
-// streamBody lets fasthttp's connection goroutine run the writer itself: WriteTo is given a writer that frames and
-// flushes each piece. So a Write returns only when its piece has been handed to the connection, the writer never
-// outlives its connection, and no piece waits in a pipe. An error of WriteTo cuts the connection; fasthttp's own
-// SetBodyStreamWriter would end the body cleanly then, and would let a panic end the process.
+// streamBody runs the writer on fasthttp's connection goroutine: WriteTo gets a writer that frames and flushes each
+// piece. A Write thus returns only when the connection has accepted its piece, the writer never outlives its
+// connection, and no piece waits in a pipe. An error of WriteTo cuts the connection. With fasthttp's own
+// SetBodyStreamWriter, an error would end the body cleanly, and a panic would end the process.
 type streamBody struct {
 	life    *lifetime
 	write   StreamWriter
@@ -171,13 +171,13 @@ func (b *streamBody) run(out io.Writer) (err error) {
 		return fmt.Errorf("writing the stream: %w", b.life.why(err))
 	}
 	if b.life.Err() != nil {
-		// The writer had to stop: whether it had written everything is unknown.
+		// the writer was stopped, and may not have written everything
 		return fmt.Errorf("writing the stream: %w", context.Cause(b.life))
 	}
 	return nil
 }
 
-// Close is called by fasthttp when the response is over, whether WriteTo ran or not.
+// Close is called by fasthttp at the end of the response, whether WriteTo ran or not.
 func (b *streamBody) Close() error {
 	b.once.Do(func() { b.done(b.written.Load(), b.result) })
 	return nil
@@ -210,10 +210,10 @@ func (w *chunkWriter) Write(p []byte) (int, error) {
 type Principal struct {
 	Account string
 	Key     string // the API key used, masked
-	Session string // the id of the browser's session, "" where an API key is used
-	Plan    string // the account's, when it was last looked at
+	Session string // the id of the browser's session; "" with an API key
+	Plan    string // the account's plan at the last check
 
-	Operator      bool      // the account has the role, when it was last looked at
+	Operator      bool      // whether the account had the role at the last check
 	SessionOpened time.Time // when Session was opened
 }
 
@@ -225,61 +225,58 @@ type Caller struct {
 	RequestID string // as in the header request-id
 	Principal Principal
 	Role      string // of the admin token, on routes with Role
-	Operator  string // the name of the admin token's holder, "" when its file has none
+	Operator  string // the name of the admin token's holder, or ""
 	Reason    string // of an operator's act, from the header x-recital-reason
 
-	// Client is the address of the client: of the peer, unless that is a trusted proxy; zero where a unix socket has
-	// none.
+	// Client is the address of the client: the peer's, unless that is a trusted proxy; zero for a unix socket.
 	Client netip.Addr
 }
 
-// Authenticator looks credentials up.
+// Authenticator looks up credentials.
 type Authenticator interface {
-	// APIKey looks up the owner of a key. A domain.Unauthenticated error is answered with 401, every other one
-	// with 503 or 500.
+	// APIKey looks up the owner of a key. A domain.Unauthenticated error becomes 401, any other one 503 or 500.
 	APIKey(ctx context.Context, key string) (Principal, error)
 }
 
-// Call is one request, as a handler sees it. Its context ends at the route's deadline, when the client is known to have
-// gone, and when the server is torn down. For the writer of a stream it continues until the stream ends.
-// A Call is used by one goroutine at a time and not after the handler, or the writer of its stream, has returned.
+// Call is one request for a handler. Its context ends at the route's deadline, when the client is known to have
+// disconnected, and when the server is shut down. For the writer of a stream it continues until the stream ends. A Call
+// is used by one goroutine at a time and not after the handler, or the writer of its stream, has returned.
 type Call struct {
 	context.Context
 	Caller
 	Dialect Dialect
 	Route   *Route
-	// OperatorSessionEnds is when the session ends that shows the operator; zero where a token does.
+	// OperatorSessionEnds is the end of the operator's session; zero with a token.
 	OperatorSessionEnds time.Time
 
 	plan         *bind.Plan
 	http         *fasthttp.RequestCtx
 	country      string
-	plainCookies bool // cookies are sent without TLS, too
-	elsewhere    bool // a page of another origin makes the request
+	plainCookies bool // cookies are also sent without TLS
+	elsewhere    bool // the request comes from a page of another origin
 }
 
-// Wrong returns the error of an input of the route that a handler refuses, by its name there, as pydantic's
-// value_error. The binder knows its place; "" is a raw body.
+// Wrong returns the error for an input that a handler refuses, by its name ("" for a raw body), as pydantic's
+// value_error.
 func (c *Call) Wrong(input, why string) Item { return c.plan.Wrong(input, why) }
 
-// Invalid is the 422 for one input that is Wrong.
+// Invalid returns the 422 for one wrong input.
 func (c *Call) Invalid(input, why string) error { return Invalid(c.Wrong(input, why)) }
 
-// SetHeader sets a header of the reply; it counts for refusals too. For a stream it must be called before the handler
-// returns.
+// SetHeader sets a header of the reply, including a refusal. For a stream it must be called before the handler returns.
 func (c *Call) SetHeader(name, value string) { c.http.Response.Header.Set(name, value) }
 
-// Vary declares that the reply depends on a header of the request, in addition to those that the edge reads.
+// Vary declares that the reply depends on a header of the request, in addition to those that the server reads.
 func (c *Call) Vary(header string) { c.http.Response.Header.Add("Vary", header) }
 
-// Header is a copy of a request header, "" when there is none.
+// Header returns a copy of a request header, or "".
 func (c *Call) Header(name string) string { return string(c.http.Request.Header.Peek(name)) }
 
-// Method is the request's method.
+// Method returns the request's method.
 func (c *Call) Method() string { return string(c.http.Method()) }
 
-// Loopback reports whether the request comes from this machine and through no proxy: a loopback peer (or a unix socket)
-// and none of the headers that proxies add.
+// Loopback reports whether the request comes from this machine without a proxy: from a loopback peer (or a unix
+// socket), without headers of proxies.
 func (c *Call) Loopback() bool {
 	switch peer := c.http.RemoteAddr().(type) {
 	case *net.TCPAddr:
@@ -299,14 +296,13 @@ func (c *Call) Loopback() bool {
 	return true
 }
 
-// fromPage reports whether a page in a browser makes the request.
+// fromPage reports whether the request comes from a page in a browser.
 func (c *Call) fromPage() bool { return c.Header("Origin") != "" || c.Header("Sec-Fetch-Site") != "" }
 
-// SetPosition sends the log position that the write has reached, or that the read shows, which the client may send back
-// as x-recital-min-position.
+// SetPosition sends the log position of the write or the read. The client may send it back as x-recital-min-position.
 func (c *Call) SetPosition(position string) { c.SetHeader(headerPosition, position) }
 
-// SetStale marks the reply: a read model did not reach the write in time.
+// SetStale marks the reply as stale: a read model did not reach the write in time.
 func (c *Call) SetStale() { SetHeaders(c, WriteHeaders{Stale: new("true")}) }
 
 // Names of headers.
@@ -336,15 +332,15 @@ type WriteHeaders struct {
 	Stale    *string `header:"x-recital-stale" literal:"true" doc:"Reads may not show the write yet."`
 }
 
-// SetHeaders sets the headers that a struct holds; a nil pointer is not sent. Package bind explains the tags of its
-// fields, and SendsHeaders declares it.
+// SetHeaders sets the headers in a struct, except nil pointers. Package bind explains the tags of its fields, and
+// SendsHeaders declares it.
 func SetHeaders[T any](call *Call, headers T) { setHeaders(&call.http.Response.Header, headers) }
 
 func setHeaders[T any](response *fasthttp.ResponseHeader, headers T) {
 	bind.EachHeader(reflect.ValueOf(headers), response.Set)
 }
 
-// headerFields are the headers that a struct declares.
+// headerFields returns the headers that a struct declares.
 func headerFields(t reflect.Type) ([]bind.Field, error) {
 	plan, err := bind.Compile(t)
 	if err != nil {
@@ -359,8 +355,7 @@ func headerFields(t reflect.Type) ([]bind.Field, error) {
 	return fields, nil
 }
 
-// exposedHeaders lists, for CORS, what scripts in browsers may read: the headers of the edge itself, and those that the
-// routes declare.
+// exposedHeaders lists the headers that CORS exposes to scripts: the server's own, and those that the routes declare.
 func exposedHeaders(routes []Route) (string, error) {
 	structs := []reflect.Type{
 		reflect.TypeFor[ReplyHeaders](), reflect.TypeFor[RefusalHeaders](), reflect.TypeFor[WriteHeaders](),

@@ -13,37 +13,37 @@ import (
 const (
 	defaultMaxBody = 64 << 10
 	defaultTimeout = 30 * time.Second
-	// readTimeout is for routes that read views: queries of a few rows, and the wait for a position.
+	// readTimeout is the timeout of routes that read views: queries of a few rows, and the wait for a position.
 	readTimeout = 5 * time.Second
 )
 
-// Route is one row of the route table. Binding, the 422s, defaults, authentication and limits come from it.
+// Route is one row of the route table. It determines binding, the 422s, defaults, authentication and limits.
 type Route struct {
 	Method  string
-	Path    string // "/v1/ai/voice/{id}"; {rest:path} at the end takes slashes too
+	Path    string // "/v1/ai/voice/{id}"; {rest:path} at the end also matches slashes
 	Summary string
 	Tag     string
 
 	Access     Access
-	Roles      []string          // of the admin tokens that may use the route; the route then takes tokens and no API keys
-	Loopback   bool              // callers of this machine need no token
-	ReadModels []readmodel.Model // those that a write waits for, or that a read reads
-	Views      []readmodel.View  // those that a read reads
+	Roles      []string          // of the permitted admin tokens; with any, the route takes tokens and no API keys
+	Loopback   bool              // callers on this machine need no token
+	ReadModels []readmodel.Model // that a write waits for, or a read reads
+	Views      []readmodel.View  // that a read reads
 	MaxBody    int               // bytes
-	Uploads    int64             // bytes of a multipart body that goes to the disk; 0 where none does
-	Before     func(*Call) error // refuses callers before a body is read that goes to the disk
+	Uploads    int64             // maximum bytes of a multipart body that is written to disk; 0 for none
+	Before     func(*Call) error // refuses callers before an upload is read
 	Act        *Act              // of an operator or auditor; nil if nothing is changed or copied
 	Timeout    time.Duration
-	Stream     time.Duration // of a stream that clients resume; 0 where Limits.Stream applies
+	Stream     time.Duration // of a stream that clients can resume; 0 means Limits.Stream
 
 	AnyContentType bool // a body of any content type is read as JSON
 	Forms          bool // multipart and urlencoded bodies are accepted in addition to JSON
-	WhileDraining  bool // answered while the server drains, and on connections beyond the limit, too
-	Appends        bool // may append to the log: it counts for the rates of accounts and addresses
-	// Changes something: HEAD is refused, and a browser's session admits pages of the service and of allowed origins only.
+	WhileDraining  bool // also answered while the server drains, and on connections beyond the limit
+	Appends        bool // may append to the log: it counts toward the rates of accounts and addresses
+	// Changes something: HEAD is refused, and a browser's session admits only pages of the service and of allowed origins.
 	ChangesState bool
-	Navigable    bool // a browser's window may go there, too: of what ChangesState, that proves that its user wants it
-	KeyOnly      bool // an API key admits, a browser's session does not
+	Navigable    bool // with ChangesState, a session also admits navigation, which proves the user's intent
+	KeyOnly      bool // takes API keys, and no browser's session
 	OpenAI       bool // a route of OpenAI's interface, see OpenAIRoute
 
 	// For the documentation only.
@@ -52,7 +52,7 @@ type Route struct {
 	FormFirst   bool              // forms are the natural bodies of a row with Forms
 	RawBody     string            // the content type of a body that the handler takes apart itself
 	Outcomes    []Outcome
-	Refusals    []int     // statuses that the handler refuses with
+	Refusals    []int     // statuses of the handler's refusals
 	Received    []Message // of a WebSocket, from clients
 	Sent        []Message // of a WebSocket, from the server
 
@@ -63,41 +63,40 @@ type Route struct {
 	socket  SocketHandler // of a WebSocket
 }
 
-// Access is the credentials that a route requires.
+// Access states which credentials a route requires.
 type Access uint8
 
 // The kinds of access.
 const (
 	AccessAuthenticated Access = iota // 401 without a valid credential
-	AccessOptional                    // a credential is used when there is one; a wrong one is 401
-	AccessPublic                      // credentials are not looked at
+	AccessOptional                    // a credential is optional; a wrong one is 401
+	AccessPublic                      // credentials are ignored
 )
 
 // Option changes a route.
 type Option func(*Route)
 
-// Public routes do not look at credentials.
+// Public marks a route that ignores credentials.
 func Public() Option { return func(r *Route) { r.Access = AccessPublic } }
 
-// Optional routes use a credential when there is one.
+// Optional marks a route with optional credentials.
 func Optional() Option { return func(r *Route) { r.Access = AccessOptional } }
 
 // Role admits the admin tokens of any of the roles (Config.Tokens), sent as `authorization: Bearer <token>`.
 func Role(roles ...string) Option { return func(r *Route) { r.Roles = roles } }
 
-// OrLoopback admits callers of this machine to a route with Role without a token. A page in a browser of this machine
-// is not such a caller.
+// OrLoopback admits callers on this machine to a route with Role without a token, except pages in a browser.
 func OrLoopback() Option { return func(r *Route) { r.Loopback = true } }
 
-// MaxBody sets the largest body in bytes; more is answered with 413.
+// MaxBody sets the maximum size of a body in bytes. A larger one is refused with 413.
 func MaxBody(bytes int) Option { return func(r *Route) { r.MaxBody = bytes } }
 
 // Uploads accepts multipart bodies of up to a number of bytes, and writes their files to the disk (Config.Uploads) once
-// the caller is known. MaxBody then limits the other fields of the form, and bodies of unannounced length.
+// the caller is known. MaxBody then limits the other fields of the form, and bodies without an announced length.
 func Uploads(bytes int64) Option { return func(r *Route) { r.Uploads, r.Forms = bytes, true } }
 
-// Before has refuse called once the caller of a route with Uploads is known, and before the body is read. It need not
-// refuse all that the handler would.
+// Before sets a check that runs once the caller of a route with Uploads is known, before the body is read. It need not
+// refuse everything that the handler would.
 func Before(refuse func(*Call) error) Option { return func(r *Route) { r.Before = refuse } }
 
 // Timeout sets the deadline of the handler. A stream that the handler returns has its own (Limits.Stream).
@@ -110,20 +109,20 @@ func Resumed(d time.Duration) Option { return func(r *Route) { r.Stream = d } }
 // Summary is a line for the documentation.
 func Summary(text string) Option { return func(r *Route) { r.Summary = text } }
 
-// Description says more than the summary, in Markdown.
+// Description is a longer text than the summary, in Markdown.
 func Description(text string) Option { return func(r *Route) { r.Description = text } }
 
-// Meanings says what inputs are for, by their names. A field's own tag doc goes before it.
+// Meanings describes inputs, by their names. A field's own tag doc takes precedence.
 func Meanings(byName map[string]string) Option { return func(r *Route) { r.Meanings = byName } }
 
-// RawBody is the content type of a raw body, which is application/octet-stream unless said otherwise.
+// RawBody is the content type of a raw body; the default is application/octet-stream.
 func RawBody(contentType string) Option { return func(r *Route) { r.RawBody = contentType } }
 
-// KeyOnly routes take API keys and no session of a browser.
+// KeyOnly marks a route that takes API keys and no session of a browser.
 func KeyOnly() Option { return func(r *Route) { r.KeyOnly = true } }
 
-// OpenAIRoute marks a route of OpenAI's interface: errors have the shape and the statuses that its clients expect, and
-// an API key, which alone admits, may come as `authorization: Bearer <key>`.
+// OpenAIRoute marks a route of OpenAI's interface: errors have the form and the statuses that its clients expect, and
+// the required API key may be sent as `authorization: Bearer <key>`.
 func OpenAIRoute() Option { return func(r *Route) { r.OpenAI, r.KeyOnly = true, true } }
 
 // As binds one variant of the handler's input.
@@ -137,8 +136,8 @@ func ReadModels(models ...readmodel.Model) Option {
 	return func(r *Route) { r.ReadModels = models }
 }
 
-// Reads declares the views that a read reads: x-recital-min-position waits for their read models alone. Its deadline is
-// ReadTimeout.
+// Reads declares the views that a read reads: x-recital-min-position waits only for their read models. The deadline is
+// readTimeout.
 func Reads(views ...readmodel.View) Option {
 	return func(r *Route) {
 		r.Views, r.Timeout = views, min(r.Timeout, readTimeout)
@@ -156,49 +155,48 @@ func AnyContentType() Option { return func(r *Route) { r.AnyContentType = true }
 // Forms accepts multipart and urlencoded bodies in addition to JSON.
 func Forms() Option { return func(r *Route) { r.Forms = true } }
 
-// FormBody accepts what Forms does, and documents forms before JSON.
+// FormBody is like Forms, and documents forms before JSON.
 func FormBody() Option { return func(r *Route) { r.Forms, r.FormFirst = true, true } }
 
-// WhileDraining marks an operational route, which is answered while the server drains, and where there are too many
-// connections, too.
+// WhileDraining marks an operational route, which is also answered while the server drains and on connections beyond
+// the limit.
 func WhileDraining() Option { return func(r *Route) { r.WhileDraining = true } }
 
-// Appends marks a GET that may append to the log: Config.Rates applies, and it ChangesState. Rows of other methods are
-// taken for such.
+// Appends marks a GET that may append to the log: Config.Rates and ChangesState apply. Rows of other methods are marked
+// by default.
 func Appends() Option { return func(r *Route) { r.Appends, r.ChangesState = true, true } }
 
 // ChangesState marks a GET that changes something: HEAD is refused with 405, and the session of a browser admits only
-// pages of the service itself and of allowed origins. Rows of other methods are taken for such.
+// pages of the service itself and of allowed origins. Rows of other methods are marked by default.
 func ChangesState() Option { return func(r *Route) { r.ChangesState = true } }
 
-// Navigable admits the session of a browser that navigates to a route that ChangesState, by a link or a typed address.
-// It does not admit resources that a page loads, including frames, or that the browser loads ahead of its user.
+// Navigable admits the session of a browser that navigates to a route with ChangesState, by a link or a typed address.
+// It does not admit resources that a page loads, including frames, or that the browser prefetches.
 func Navigable() Option { return func(r *Route) { r.Navigable = true } }
 
-// AppendsNothing marks a row of another method than GET that never appends to the log.
+// AppendsNothing marks a row with a method other than GET that never appends to the log.
 func AppendsNothing() Option { return func(r *Route) { r.Appends = false } }
 
-// Signed marks a row with callers that are identified by a signature of the body. Only they can append, and a rate
-// would delay their notices.
+// Signed marks a row that identifies its callers by a signature of the body. Only they can append, and a rate would
+// delay their notices.
 func Signed() Option { return func(r *Route) { r.Access, r.Appends = AccessPublic, false } }
 
-// Get makes a row for GET, and so for HEAD, unless it ChangesState; the body is then dropped, and a stream never
-// started.
+// Get returns a row for GET and, without ChangesState, for HEAD, which drops the body and never starts a stream.
 func Get[In any](path string, handler func(*Call, In) (Reply, error), options ...Option) Route {
 	return row("GET", path, handler, options)
 }
 
-// Post makes a row for POST.
+// Post returns a row for POST.
 func Post[In any](path string, handler func(*Call, In) (Reply, error), options ...Option) Route {
 	return row("POST", path, handler, options)
 }
 
-// Put makes a row for PUT.
+// Put returns a row for PUT.
 func Put[In any](path string, handler func(*Call, In) (Reply, error), options ...Option) Route {
 	return row("PUT", path, handler, options)
 }
 
-// Delete makes a row for DELETE.
+// Delete returns a row for DELETE.
 func Delete[In any](path string, handler func(*Call, In) (Reply, error), options ...Option) Route {
 	return row("DELETE", path, handler, options)
 }
@@ -221,12 +219,12 @@ func row[In any](method, path string, handler func(*Call, In) (Reply, error), op
 	return route
 }
 
-// TakesSessions reports whether the session of a browser admits to the route.
+// TakesSessions reports whether the route accepts the session of a browser.
 func (r *Route) TakesSessions() bool {
 	return len(r.Roles) == 0 && r.Access != AccessPublic && !r.KeyOnly
 }
 
-// Inputs are the fields that the route binds.
+// Inputs returns the fields that the route binds.
 func (r *Route) Inputs() ([]bind.Field, error) {
 	plan, err := r.Variant.Compile(r.In)
 	if err != nil {
@@ -243,22 +241,22 @@ type endpoint struct {
 	plan    *bind.Plan
 }
 
-// onlyReads reports whether requests only read views.
+// onlyReads reports whether the route only reads views.
 func (e *endpoint) onlyReads() bool { return !e.ChangesState && len(e.Views) > 0 }
 
 // Outcome is one kind of reply of a route, for its documentation. Refusals by the server itself (401, 413, 415, 422,
 // 503 …) follow from the row and need none.
 type Outcome struct {
 	Status  int
-	Means   string         // a line; "" takes the status's usual meaning
+	Means   string         // a line; "" means the status's usual meaning
 	Body    reflect.Type   // sent as JSON; nil for other media types
-	Media   []string       // content types of a body that is no JSON; "*/*" is any
-	Sends   []string       // headers that are always there
-	MaySend []string       // headers that are there sometimes
-	Headers []reflect.Type // structs of headers; those that are pointers are there sometimes
+	Media   []string       // content types of a body other than JSON; "*/*" is any
+	Sends   []string       // headers that are always sent
+	MaySend []string       // headers that are sent sometimes
+	Headers []reflect.Type // structs of headers; pointers are sent sometimes
 }
 
-// HeaderFields are the headers that the structs of Headers declare.
+// HeaderFields returns the headers that the structs in Headers declare.
 func (o Outcome) HeaderFields() ([]bind.Field, error) {
 	var all []bind.Field
 	for _, t := range o.Headers {
@@ -271,16 +269,16 @@ func (o Outcome) HeaderFields() ([]bind.Field, error) {
 	return all, nil
 }
 
-// OutcomeOption says more about an outcome.
+// OutcomeOption changes an Outcome.
 type OutcomeOption func(*Outcome)
 
-// Returns declares a reply of the JSON that T encodes to, with status 200 unless said otherwise. Tags of T's fields
-// tell the bounds; package openapi explains them.
+// Returns declares a reply with a T in JSON, by default with status 200. The tags of T's fields set bounds; package
+// openapi explains them.
 func Returns[T any](options ...OutcomeOption) Option {
 	return declare(Outcome{Status: 200, Body: reflect.TypeFor[T]()}, options)
 }
 
-// ReturnsMedia declares a reply with a body of one of the content types, which are not JSON.
+// ReturnsMedia declares a reply with a body of one of the content types other than JSON.
 func ReturnsMedia(contentTypes []string, options ...OutcomeOption) Option {
 	return declare(Outcome{Status: 200, Media: contentTypes}, options)
 }
@@ -290,7 +288,7 @@ func ReturnsNothing(status int, options ...OutcomeOption) Option {
 	return declare(Outcome{Status: status}, options)
 }
 
-// Refuses declares refusals of the handler, in the documented shape of errors.
+// Refuses declares refusals of the handler, in the documented form of errors.
 func Refuses(statuses ...int) Option {
 	return func(r *Route) { r.Refusals = append(r.Refusals, statuses...) }
 }
@@ -302,7 +300,7 @@ func declare(o Outcome, options []OutcomeOption) Option {
 	return func(r *Route) { r.Outcomes = append(r.Outcomes, o) }
 }
 
-// Status is another status than 200.
+// Status sets a status other than 200.
 func Status(status int) OutcomeOption { return func(o *Outcome) { o.Status = status } }
 
 // Means describes the reply in a line.
@@ -313,12 +311,12 @@ func SendsHeaders[T any]() OutcomeOption {
 	return func(o *Outcome) { o.Headers = append(o.Headers, reflect.TypeFor[T]()) }
 }
 
-// Sends names headers of HTTP, or of the edge itself, that the reply always has.
+// Sends declares headers, of HTTP or the server itself, that the reply always has.
 func Sends(headers ...string) OutcomeOption {
 	return func(o *Outcome) { o.Sends = append(o.Sends, headers...) }
 }
 
-// MaySend names headers of HTTP, or of the edge itself, that the reply has sometimes.
+// MaySend declares headers, of HTTP or the server itself, that the reply sometimes has.
 func MaySend(headers ...string) OutcomeOption {
 	return func(o *Outcome) { o.MaySend = append(o.MaySend, headers...) }
 }

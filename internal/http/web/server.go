@@ -1,7 +1,6 @@
 // Package web is the HTTP server. Routes are rows of a table; a row determines binding and validation, defaults,
-// authentication, limits and deadlines. Errors of every kind are turned into replies in one place, in the two
-// dialects that clients use. The package runs on Fiber and fasthttp and handles their peculiarities, so that handlers
-// need not know them.
+// authentication, limits and deadlines. All errors become replies in one place, in the dialects of clients. The package
+// runs on Fiber and fasthttp, and hides their peculiarities from handlers.
 package web
 
 import (
@@ -36,32 +35,32 @@ type Config struct {
 	Readers       Authenticator // for routes that only read views; nil means Authenticator
 	Sessions      Sessions      // of browsers; with nil, cookies are not accepted
 	Positions     Positions
-	Rates         Rates       // of requests that append; nil limits nothing
-	Revocations   Revocations // ends WebSockets and streams; nil when credentials cannot be revoked
+	Rates         Rates       // of requests that append; nil means no limits
+	Revocations   Revocations // ends WebSockets and streams; nil if credentials cannot be revoked
 	Tokens        []operators.Token
 	// Sessions of operators' and auditors' browsers; with nil, their cookies are not accepted.
 	OperatorSessions OperatorSessions
 	Logger           *slog.Logger
 	Observe          func(Observation)
-	Traces           *tracing.Tracer // nil makes none
+	Traces           *tracing.Tracer // nil for none
 	Limits           Limits
-	Record           RecordAct // of routes with Acts; needed where there are any
+	Record           RecordAct // required if routes have Acts
 	NoCORS           bool      // scripts of other origins may not read the answers
 
 	Uploads *spool.Spool // of routes with Uploads
 
-	Origins []string // of pages that may use the session of a browser, as browsers write them: https://HOST
-	Origin  string   // of the service's own pages; "" is the host that was asked, over HTTP
+	Origins []string // of pages that may use the session of a browser, in the form https://HOST
+	Origin  string   // of the service's own pages; "" means the requested host, over HTTP
 	// The service is on a loopback address, where browsers speak HTTP: cookies are sent without TLS.
 	PlainCookies  bool
 	Proxies       []netip.Prefix // trusted to set X-Forwarded-For
-	CountryHeader string         // in which they say the client's country; "" means that they do not
+	CountryHeader string         // in which proxies send the client's country; "" for none
 }
 
 // Positions waits until the read models have reached a position of the log.
 type Positions interface {
-	// Wait waits for the read models, or for all that are fed if none is given. Errors: ErrBadPosition for a text that is
-	// not a position or lies past the log's head; ErrStandsStill if a read model has stopped.
+	// Wait waits for the given read models, or for all if none is given. Errors: ErrBadPosition for a text that is not a
+	// position or lies past the log's head; ErrStandsStill if a read model has stopped.
 	Wait(ctx context.Context, position string, models []readmodel.Model) error
 	// Current waits until the read models have reached the log's head as it is now. Errors: ErrStandsStill.
 	Current(ctx context.Context, models []readmodel.Model) error
@@ -69,24 +68,24 @@ type Positions interface {
 
 // Observation is one finished request, for metrics.
 type Observation struct {
-	Route    string // the row's path, "" when no row matched
+	Route    string // the row's path, or "" without a match
 	Method   string // one of the known methods, or "other"
-	Status   int    // 499 when the client left first
+	Status   int    // 499 if the client disconnected first
 	Duration time.Duration
 	Bytes    int64
 	Aborted  bool // a stream was cut
 }
 
-// Limits bound what clients can use up. A zero field has the value named.
+// Limits are the limits of clients. Zero fields take the defaults in the comments.
 type Limits struct {
-	// Open at once: 16,384; beyond, the quietest make room, else new ones get 503, health checks apart.
+	// Concurrently open: 16,384. Beyond that, idle ones are evicted, or else new ones get 503, except for health checks.
 	Connections        int
-	AddressConnections int // of one address, open at once: three quarters of Connections
+	AddressConnections int // the same of one address: three quarters of Connections
 	Bodies             int // bytes of request bodies in memory, as announced: 256 MiB
 	AddressBodies      int // of one address: a quarter of Bodies
 	Uploads            int // bytes of uploads on disk, as announced: 2 GiB
 	AddressUploads     int // of one address: half of Uploads
-	// Bytes a second: the least that a client must send of a body, and take of a finished answer: 8 KiB.
+	// Minimum rate in bytes per second at which a client must send a body and accept a finished answer: 8 KiB.
 	Rate int
 
 	Header       int           // bytes of request line and headers: 64 KiB, for GET speech with 5,000 characters
@@ -97,7 +96,7 @@ type Limits struct {
 	Stream       time.Duration // for a whole stream: 10 min
 	PositionWait time.Duration // for x-recital-min-position: 2 s
 
-	AccountSockets int // WebSockets of one account that are open at once: 100
+	AccountSockets int // concurrent WebSockets of one account: 100
 	// Of a WebSocket without a message in either direction: 5 min; ReadTimeout before its first.
 	SocketIdle   time.Duration
 	SocketPing   time.Duration // between two pings to a WebSocket's client, which may miss one: 20 s
@@ -136,7 +135,7 @@ type Server struct {
 	cfg       Config
 	log       *slog.Logger
 	table     table
-	exposed   string // the headers that scripts of other origins may read
+	exposed   string // headers that scripts of other origins may read
 	app       *fiber.App
 	fiber     fasthttp.RequestHandler
 	listener  atomic.Pointer[netconn.Listener]
@@ -155,7 +154,7 @@ type Server struct {
 	stopOnce sync.Once
 }
 
-// NewServer checks the table and compiles it.
+// NewServer checks and compiles the routes.
 func NewServer(cfg Config) (*Server, error) {
 	cfg.Limits.fill()
 	if cfg.Logger == nil {
@@ -215,7 +214,7 @@ func compileRoute(r *Route) (*endpoint, error) {
 	return &endpoint{Route: r, pattern: parsed, params: parsed.params(), plan: plan}, nil
 }
 
-// checkAccess finds routes that cannot be used.
+// checkAccess returns an error for a route that cannot be used.
 func (s *Server) checkAccess(e *endpoint) error {
 	for _, role := range e.Roles {
 		if !slices.ContainsFunc(s.cfg.Tokens, func(t operators.Token) bool { return t.Role == role }) {
@@ -231,29 +230,29 @@ func (s *Server) checkAccess(e *endpoint) error {
 	return nil
 }
 
-// checkBodies finds routes with a maximum body that could never be sent.
+// checkBodies returns an error for a route with a maximum body that could never be sent.
 func (s *Server) checkBodies(e *endpoint) error {
 	limits, largest := s.cfg.Limits, bodyMemory(bodyLimit(e))
 	if largest > min(limits.partFor(largest), int64(limits.AddressBodies)) {
-		return fmt.Errorf("%s %s: a body may need %d bytes, which is more than what an address may have", e.Method, e.Path,
+		return fmt.Errorf("%s %s: a body may need %d bytes, which exceeds the share of an address", e.Method, e.Path,
 			largest)
 	}
 	return nil
 }
 
-// checkUploads finds routes with a maximum upload that could never be sent, and those on which strangers could fill the
-// disk.
+// checkUploads returns an error for a route with a maximum upload that could never be sent, or on which unknown callers
+// could fill the disk.
 func (s *Server) checkUploads(e *endpoint) error {
 	limits := s.cfg.Limits
 	switch {
 	case e.Uploads == 0:
 		return nil
 	case e.Access != AccessAuthenticated:
-		return fmt.Errorf("%s %s: uploads are for callers who are known", e.Method, e.Path)
+		return fmt.Errorf("%s %s: uploads require authenticated callers", e.Method, e.Path)
 	case s.cfg.Uploads == nil:
 		return fmt.Errorf("%s %s: no spool for uploads", e.Method, e.Path)
 	case e.Uploads > int64(min(limits.Uploads, limits.AddressUploads)):
-		return fmt.Errorf("%s %s: an upload may have %d bytes, which is more than what an address may have", e.Method,
+		return fmt.Errorf("%s %s: an upload may have %d bytes, which exceeds the share of an address", e.Method,
 			e.Path, e.Uploads)
 	}
 	return nil
@@ -271,7 +270,7 @@ func (s *Server) mount() {
 		ReadBufferSize:               limits.Header,
 		ReadTimeout:                  limits.ReadTimeout,
 		IdleTimeout:                  limits.IdleTimeout,
-		// Connections between requests, and WebSockets, keep no read buffer of the size of the largest header.
+		// Idle connections and WebSockets keep no read buffer, which has the size of the largest header.
 		ReduceMemoryUsage: true,
 		Concurrency:       math.MaxInt32, // the listener limits connections
 		ErrorHandler:      s.unreadable,
@@ -343,25 +342,25 @@ func (s *Server) watchClients(listener *netconn.Listener) {
 
 const (
 	drainPause = 10 * time.Millisecond
-	// cutGrace is what handlers get to notice that their call has ended.
+	// cutGrace is the time for handlers to notice that their call has ended.
 	cutGrace = 2 * time.Second
 )
 
 // Draining reports whether Drain has been called.
 func (s *Server) Draining() bool { return s.draining.Load() }
 
-// Leave makes clients go elsewhere: requests are served as before, and each reply closes its connection.
+// Leave moves clients to other instances: requests are served as before, and each reply closes its connection.
 func (s *Server) Leave() { s.leaving.Store(true) }
 
-// StartDraining refuses new requests with 503, except on routes with WhileDraining, closes Conn.Draining, and returns
-// at once.
+// StartDraining refuses new requests with 503, except on routes with WhileDraining, and closes Conn.Draining. It does
+// not wait.
 func (s *Server) StartDraining() {
 	s.draining.Store(true)
 	s.drainOnce.Do(func() { close(s.drained) })
 }
 
-// Drain refuses new requests and returns when the running ones have ended, or with ctx's error. Requests of routes
-// with WhileDraining are not waited for, so a handler of such a route may call it.
+// Drain refuses new requests and waits until the running ones have ended, or returns ctx's error. It does not wait for
+// requests of routes with WhileDraining, so their handlers may call it.
 func (s *Server) Drain(ctx context.Context) error {
 	s.StartDraining()
 	if err := waitUntil(ctx, func() bool { return s.busy.Load() == 0 }); err != nil {
@@ -370,8 +369,8 @@ func (s *Server) Drain(ctx context.Context) error {
 	return nil
 }
 
-// Shutdown stops accepting, drains, and returns when all connections are closed. What still runs when ctx ends is cut,
-// so that its client sees an error; the error then is ctx's.
+// Shutdown stops accepting, drains, and waits until all connections are closed. When ctx ends, it cuts the remaining
+// ones, so that their clients see an error, and returns ctx's error.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.StartDraining()
 	defer s.stopOnce.Do(func() { close(s.stop) })
@@ -419,17 +418,17 @@ func waitUntil(ctx context.Context, done func() bool) error {
 	return nil
 }
 
-// Stats are figures of a server's connections and bodies.
+// Stats are the figures of a server's connections and bodies.
 type Stats struct {
-	Connections   int    // open now
+	Connections   int    // open
 	Evicted       uint64 // connections that were closed to make room for others
-	Refused       uint64 // connections that were closed unanswered, for want of room
+	Refused       uint64 // connections that were closed unanswered because of the limits
 	RefusedBodies uint64 // requests refused for lack of memory or disk for their bodies
-	Bodies        int64  // bytes of bodies that are in memory now, as announced
-	Sockets       int    // WebSockets of known accounts that are open now
+	Bodies        int64  // bytes of bodies in memory, as announced
+	Sockets       int    // open WebSockets of authenticated accounts
 }
 
-// Stats returns the present figures.
+// Stats returns the current figures.
 func (s *Server) Stats() Stats {
 	stats := Stats{
 		RefusedBodies: s.bodies.Refused() + s.uploads.Refused(), Bodies: s.bodies.Held(), Sockets: s.sockets.count(),

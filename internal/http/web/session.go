@@ -17,28 +17,28 @@ import (
 // sessionCookie is the name of the cookie of a session.
 const sessionCookie = "svc-session"
 
-// Sessions looks the sessions of browsers up.
+// Sessions looks up the sessions of browsers.
 type Sessions interface {
-	// Session returns the session of a cookie, and notes that it is in use. Errors are those of Authenticator.APIKey.
+	// Session returns the session of a cookie, and records its use. Errors are the same as for Authenticator.APIKey.
 	Session(ctx context.Context, cookie string, use SessionUse) (Session, error)
 }
 
 // SessionUse describes the use of a session.
 type SessionUse struct {
 	OnlyReads bool // the request reads views, and does not append
-	KeepsOld  bool // there is no reply that could carry another cookie
+	KeepsOld  bool // no reply can carry a new cookie
 }
 
-// Session is a session that lives.
+// Session is a valid session.
 type Session struct {
 	Principal Principal
-	Renewed   string // the cookie that replaces the one of the request, "" mostly
+	Renewed   string // the cookie that replaces the request's; usually ""
 	Expires   time.Time
-	CrossSite bool // the page that it is for is on another site than the service
+	CrossSite bool // its page is on another site than the service
 }
 
-// SetSessionCookie signs the browser in: the reply carries the cookie of a session, until it expires. crossSite says
-// that the page that it is for is on another site than the service.
+// SetSessionCookie signs the browser in: the reply sets the cookie of a session with an expiry. crossSite means that
+// the page is on another site than the service.
 func (c *Call) SetSessionCookie(value string, expires time.Time, crossSite bool) {
 	c.setCookie(value, crossSite, func(cookie *fasthttp.Cookie) { cookie.SetExpire(expires) })
 }
@@ -48,8 +48,8 @@ func (c *Call) ClearSessionCookie() {
 	c.setCookie("", c.elsewhere, func(cookie *fasthttp.Cookie) { cookie.SetExpire(fasthttp.CookieExpireDelete) })
 }
 
-// setCookie sets the cookie of the session. Lax, because a browser that comes back from the identity provider must show
-// it. From pages of another site browsers take and show only what is SameSite=None, and so Secure.
+// setCookie sets the cookie of the session. It is Lax, because a browser that returns from the identity provider must
+// send it. For pages of another site, browsers accept and send only cookies with SameSite=None and Secure.
 func (c *Call) setCookie(value string, crossSite bool, expire func(*fasthttp.Cookie)) {
 	cookie := fasthttp.AcquireCookie()
 	defer fasthttp.ReleaseCookie(cookie)
@@ -67,14 +67,14 @@ func (c *Call) setCookie(value string, crossSite bool, expire func(*fasthttp.Coo
 	c.SetHeader("Cache-Control", "no-store")
 }
 
-// SessionShown returns the id of the session of the request's cookie, "" for none. The session may have ended, and the
-// caller may be authenticated by a key.
+// SessionShown returns the id of the session in the request's cookie, or "". The session may have ended, and the caller
+// may be authenticated by a key.
 func (c *Call) SessionShown() string {
 	id, _, _ := strings.Cut(c.SessionCookie(), ".")
 	return id
 }
 
-// SessionCookie returns the cookie of a session that came along, "" for none.
+// SessionCookie returns the cookie of the request's session, or "".
 func (c *Call) SessionCookie() string {
 	value, err := c.cookieOf(sessionCookie)
 	if err != nil {
@@ -83,7 +83,7 @@ func (c *Call) SessionCookie() string {
 	return value
 }
 
-// cookieOf returns a cookie, "" where there is none. Two that differ are refused, as two keys are.
+// cookieOf returns a cookie, or "". Two different values are refused, as for keys.
 func (c *Call) cookieOf(name string) (value string, err error) {
 	var first []byte
 	for shown, value := range c.http.Request.Header.Cookies() {
@@ -121,7 +121,7 @@ func (s *Server) lookUpSession(call *Call, cookie string, use SessionUse) (Princ
 	return found.Principal, nil
 }
 
-// authenticateSession sets the Principal of a call with the cookie of a session, and reports whether there is one.
+// authenticateSession sets the Principal of a call from the cookie of a session, and reports whether there is one.
 func (s *Server) authenticateSession(call *Call, e *endpoint) (shown bool, err error) {
 	if s.cfg.Sessions == nil || e.KeyOnly {
 		return false, nil
@@ -135,7 +135,7 @@ func (s *Server) authenticateSession(call *Call, e *endpoint) (shown bool, err e
 	}
 	principal, err := s.lookUpSession(call, cookie, SessionUse{OnlyReads: e.onlyReads()})
 	if e.Access == AccessOptional && domain.CodeOf(err) == domain.Unauthenticated {
-		return false, nil // a browser sends the cookie of an ended session, too
+		return false, nil // browsers also send the cookie of an ended session
 	}
 	if err != nil {
 		return true, err
@@ -148,16 +148,16 @@ func (s *Server) authenticateSession(call *Call, e *endpoint) (shown bool, err e
 // of a host, so the name differs from the public address's, which ignores it.
 const OperatorCookie = "recital-operator"
 
-// OperatorSessions looks up the sessions of the browsers of operators and auditors.
+// OperatorSessions looks up the browser sessions of operators and auditors.
 type OperatorSessions interface {
-	// Find returns the session of a cookie, and false if there is none that lasts.
+	// Find returns the valid session of a cookie, or false.
 	Find(cookie string, now time.Time) (operators.Session, bool)
 }
 
 var errNotOperatorsPage = domain.Refuse(domain.Denied,
 	"The session of an operator permits this to the operators' page only: the header Sec-Fetch-Site must be same-origin")
 
-// findOperator returns the token of the session that a call shows.
+// findOperator returns the token of a call's session.
 func (s *Server) findOperator(call *Call, e *endpoint, cookie string) (operators.Token, error) {
 	found, ok := s.cfg.OperatorSessions.Find(cookie, time.Now())
 	if !ok {
@@ -174,7 +174,7 @@ func (s *Server) findOperator(call *Call, e *endpoint, cookie string) (operators
 
 // fromOperatorsPage reports whether the cookie of an operator admits a request. A request that changes or records
 // something must come from a page of the admin address, according to the browser. Pages of other origins, including the
-// public address, which is of the same site, cannot read either.
+// public address, which is same-site, cannot read either.
 func fromOperatorsPage(call *Call, e *endpoint) bool {
 	site := call.Header("Sec-Fetch-Site")
 	if e.ChangesState || e.Act != nil {
@@ -183,18 +183,17 @@ func fromOperatorsPage(call *Call, e *endpoint) bool {
 	return site == "same-origin" || site == "none" || site == ""
 }
 
-// SetOperatorCookie has the browser keep the cookie of an operator's session until its end.
+// SetOperatorCookie sets the cookie of an operator's session with an expiry.
 func (c *Call) SetOperatorCookie(value string, expires time.Time) {
 	c.setOperatorCookie(value, func(cookie *fasthttp.Cookie) { cookie.SetExpire(expires) })
 }
 
-// ClearOperatorCookie has the browser forget the cookie of an operator's session.
+// ClearOperatorCookie removes the cookie of an operator's session.
 func (c *Call) ClearOperatorCookie() {
 	c.setOperatorCookie("", func(cookie *fasthttp.Cookie) { cookie.SetExpire(fasthttp.CookieExpireDelete) })
 }
 
-// setOperatorCookie sends the cookie over TLS alone where the page was loaded over TLS, which its browser says in
-// Origin.
+// setOperatorCookie sets the cookie. It is Secure if the page was loaded over TLS, according to Origin.
 func (c *Call) setOperatorCookie(value string, expire func(*fasthttp.Cookie)) {
 	cookie := fasthttp.AcquireCookie()
 	defer fasthttp.ReleaseCookie(cookie)

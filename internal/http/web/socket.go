@@ -18,15 +18,15 @@ import (
 	"github.com/recital-tts/recital/internal/http/web/netconn"
 )
 
-// SocketHandler serves one WebSocket. ctx ends when the client has gone, when a limit is reached, when the credential
-// is revoked and when the server is torn down; its cause tells which, and Explain puts it into words. The handler then
-// has a moment to return before the connection is cut. Its error determines the close code: nil is 1000, a *CloseError
-// has its own code, for other errors the code follows from Explain. conn must not be used after that.
+// SocketHandler serves one WebSocket. ctx ends when the client has disconnected, when a limit is reached, when the
+// credential is revoked and when the server is shut down. Its cause is the reason, for Explain. The handler must then
+// return soon, before the connection is cut. Its error determines the close code: nil is 1000, a *CloseError has its
+// own code, and other errors have the code of CloseCode. conn must not be used after the handler has returned.
 type SocketHandler func(ctx context.Context, conn *Conn) error
 
-// Socket makes a row for a WebSocket (RFC 6455). The handshake looks at no credential, and any origin may connect:
-// Conn.Authenticate does, at a key from the first message or the header, or at the cookie of a page of the service or
-// of an allowed origin. MaxBody is the size of the largest message.
+// Socket returns a row for a WebSocket (RFC 6455). The handshake ignores credentials, and any origin may connect.
+// Conn.Authenticate checks a key from the first message or the header, or the cookie of a page of the service or of an
+// allowed origin. MaxBody is the maximum size of a message.
 func Socket(path string, handler SocketHandler, options ...Option) Route {
 	route := row(http.MethodGet, path, needsUpgrade, append([]Option{Public()}, options...))
 	route.socket = handler
@@ -37,29 +37,29 @@ func Socket(path string, handler SocketHandler, options ...Option) Route {
 type Message struct {
 	Name    string
 	Summary string
-	Of      reflect.Type // of its JSON; nil for binary messages, which are audio
-	// Of an input, which is bound like a route's.
+	Of      reflect.Type // of its JSON; nil for binary messages (audio)
+	// For a message that is bound like a route's input.
 	Input    bool
 	Variant  bind.Variant
 	Meanings map[string]string
 }
 
-// JSONMessage describes a message that encoding/json makes from a T, or into one.
+// JSONMessage describes a message that is a T in JSON.
 func JSONMessage[T any](name, summary string) Message {
 	return Message{Name: name, Summary: summary, Of: reflect.TypeFor[T]()}
 }
 
-// InputMessage describes a message that is bound as a body. The meanings are as for routes.
+// InputMessage describes a message that is bound like a body. The meanings are as for routes.
 func InputMessage[In any](name, summary string, variant bind.Variant, meanings map[string]string) Message {
 	return Message{
 		Name: name, Summary: summary, Of: reflect.TypeFor[In](), Input: true, Variant: variant, Meanings: meanings,
 	}
 }
 
-// ReceivesMessages declares the messages of the clients of a WebSocket, the first one first.
+// ReceivesMessages declares the messages from the clients of a WebSocket, in order.
 func ReceivesMessages(messages ...Message) Option { return func(r *Route) { r.Received = messages } }
 
-// SendsMessages declares the messages of the server of a WebSocket.
+// SendsMessages declares the messages from the server of a WebSocket.
 func SendsMessages(messages ...Message) Option { return func(r *Route) { r.Sent = messages } }
 
 func needsUpgrade(call *Call, _ struct{}) (Reply, error) {
@@ -83,22 +83,22 @@ const (
 	CloseTryLater    = websocket.CloseTryAgainLater           // 1013
 )
 
-// CloseError is how a handler wants its socket closed.
+// CloseError determines how a socket is closed.
 type CloseError struct {
 	Code int
-	Last []byte // a text message to be sent before the close frame, if any
-	Err  error  // the reason, which the close frame has in the words of Explain
+	Last []byte // a text message before the close frame; nil for none
+	Err  error  // the reason, in the close frame as a message of Explain
 }
 
 func (e *CloseError) Error() string { return fmt.Sprintf("closing with %d: %v", e.Code, e.Err) }
 
-// Unwrap is the reason.
+// Unwrap returns the reason.
 func (e *CloseError) Unwrap() error { return e.Err }
 
-// ErrClosed says that the client has closed the socket. It is no io.EOF, which the end of anything else may be.
+// ErrClosed means that the client has closed the socket. Unlike io.EOF, it cannot mean the end of anything else.
 var ErrClosed = errors.New("the client has closed the socket")
 
-// Why sockets end, in words for their clients.
+// Reasons why sockets end, for their clients.
 var (
 	errIdle        = &Error{Status: http.StatusRequestTimeout, Message: "Nothing was sent for too long"}
 	errTooLong     = &Error{Status: http.StatusRequestTimeout, Message: "The session has lasted too long"}
@@ -117,11 +117,11 @@ var (
 const (
 	// closeGrace is the maximum time from the end of a socket to its close frame; then the connection is cut.
 	closeGrace = 2 * time.Second
-	// controlTimeout bounds the time for which a ping or a close frame waits for a message that is being written.
+	// controlTimeout bounds the time that a ping or a close frame waits for the end of a message.
 	controlTimeout = time.Second
 )
 
-// Conn is a WebSocket, as a handler sees it. One goroutine may read and another write.
+// Conn is a WebSocket for a handler. One goroutine may read and another write.
 type Conn struct {
 	Caller // of the handshake; its Principal is set by Authenticate
 
@@ -142,20 +142,20 @@ type Conn struct {
 	length  *time.Timer
 	cutting *time.Timer
 
-	release []func() // what Authenticate has taken
+	release []func() // the claims of Authenticate
 }
 
-// Header is a copy of a header of the handshake.
+// Header returns a copy of a header of the handshake.
 func (c *Conn) Header(name string) string { return c.visit.Header(name) }
 
-// Draining is closed when the server drains: the handler should finish what it has promised and return ErrGoingAway.
+// Draining is closed when the server drains. The handler should complete its accepted work and return ErrGoingAway.
 func (c *Conn) Draining() <-chan struct{} { return c.server.drained }
 
 // ErrGoingAway closes a socket because the server drains.
 var ErrGoingAway error = &CloseError{Code: CloseGoingAway, Err: errShutdown}
 
-// Read waits for the next message, which is text, and answers pings meanwhile. Its errors are final: the client has
-// closed the socket (ErrClosed), or the socket must end.
+// Read waits for the next text message, and answers pings meanwhile. Its errors are final: the client has closed the
+// socket (ErrClosed), or the socket must end.
 func (c *Conn) Read() ([]byte, error) {
 	if err := c.awaitMore(); err != nil {
 		return nil, err
@@ -179,7 +179,7 @@ func (c *Conn) Read() ([]byte, error) {
 	return message, nil
 }
 
-// awaitMore extends the read deadline, unless the socket has ended. Any frame counts, pongs too.
+// awaitMore extends the read deadline, unless the socket has ended. Any frame counts, including pongs.
 func (c *Conn) awaitMore() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -192,12 +192,12 @@ func (c *Conn) awaitMore() error {
 	return c.ws.SetReadDeadline(time.Now().Add(2 * c.server.cfg.Limits.SocketPing))
 }
 
-// StopReading ends a Read that waits, and all later ones.
+// StopReading ends the current Read and all later ones.
 func (c *Conn) StopReading() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.deaf = true
-	_ = c.ws.SetReadDeadline(longAgo) // fails only where reading does
+	_ = c.ws.SetReadDeadline(longAgo) // if it fails, reading fails, too
 }
 
 func (c *Conn) readError(err error) error {
@@ -217,8 +217,8 @@ func (c *Conn) WriteText(message []byte) error { return c.write(websocket.TextMe
 // WriteBinary sends a binary message.
 func (c *Conn) WriteBinary(message []byte) error { return c.write(websocket.BinaryMessage, message) }
 
-// write returns when the connection has taken the message, which a client that reads slowly delays. The end of the
-// socket's context ends it.
+// write returns when the connection has accepted the message, which a slow client delays, or when the socket's context
+// ends.
 func (c *Conn) write(kind int, message []byte) error {
 	if c.visit.life.Err() != nil {
 		return fmt.Errorf("writing to the socket: %w", context.Cause(c.visit.life))
@@ -234,7 +234,7 @@ func (c *Conn) write(kind int, message []byte) error {
 	return nil
 }
 
-// active notes that a message came or went.
+// active records that a message was received or sent.
 func (c *Conn) active() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -243,9 +243,9 @@ func (c *Conn) active() {
 	}
 }
 
-// Authenticate looks the caller up, by a key from a message or, where that is empty, the handshake's x-api-key header
-// or session cookie. From then on the socket counts among its account's, and ends when the credential is revoked.
-// Errors: as for requests, and a 429 when the account has too many sockets. It is called once, by the handler's own
+// Authenticate looks up the caller, by a key from a message or, if that is empty, by the handshake's x-api-key header
+// or session cookie. The socket then counts toward its account's limit, and ends when the credential is revoked.
+// Errors: as for requests, and a 429 if the account has too many sockets. It is called once, by the handler's own
 // goroutine.
 func (c *Conn) Authenticate(key string) (Principal, error) {
 	var err error
@@ -274,7 +274,7 @@ func (c *Conn) Authenticate(key string) (Principal, error) {
 	return principal, nil
 }
 
-// lookUp returns the owner of a key or, where that is empty, of the session that the handshake showed.
+// lookUp returns the owner of a key or, if that is empty, of the handshake's session.
 func (c *Conn) lookUp(key string) (Principal, error) {
 	s, call := c.server, c.visit.Call
 	if key != "" {

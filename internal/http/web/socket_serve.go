@@ -12,11 +12,11 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// socketBuffer is the size of a socket's read buffer, and of the pooled ones for writing; larger messages pass through
-// in pieces. It is the cost of an idle socket in addition to its goroutines.
+// socketBuffer is the size of a socket's read buffer, and of the pooled write buffers. Larger messages pass in pieces.
+// It is the cost of an idle socket in addition to its goroutines.
 const socketBuffer = 1 << 10
 
-// upgrade answers the handshake. The conversation begins once that is on the wire.
+// upgrade answers the handshake. converse begins once the answer is sent.
 func (s *Server) upgrade(v *visit) error {
 	if v.http.IsHead() || !websocket.FastHTTPIsWebSocketUpgrade(v.http) {
 		_, err := needsUpgrade(v.Call, struct{}{})
@@ -27,7 +27,7 @@ func (s *Server) upgrade(v *visit) error {
 		ReadBufferSize: socketBuffer, WriteBufferSize: socketBuffer, WriteBufferPool: &s.socketBuffers,
 		Subprotocols: []string{},
 		CheckOrigin:  func(*fasthttp.RequestCtx) bool { return true },
-		Error:        func(_ *fasthttp.RequestCtx, told int, _ error) { status = told },
+		Error:        func(_ *fasthttp.RequestCtx, code int, _ error) { status = code },
 	}
 	var inTime func() bool
 	err := upgrader.Upgrade(v.http, func(ws *websocket.Conn) {
@@ -45,8 +45,8 @@ func (s *Server) upgrade(v *visit) error {
 	return nil
 }
 
-// takeOver leaves the end of a visit to the one who takes its connection over from fasthttp, which does not happen when
-// the client goes before: inTime then answers false.
+// takeOver makes the function that hijacks the connection responsible for the end of a visit. That function is not
+// called if the client disconnects before; inTime returns false if it is called too late.
 func (s *Server) takeOver(v *visit) (inTime func() bool) {
 	v.takenOver = true
 	return context.AfterFunc(v.life, func() { s.close(v, 0, errClientGone) })
@@ -61,15 +61,15 @@ func (s *Server) converse(v *visit, ws *websocket.Conn) {
 	if errors.Is(err, ErrClosed) {
 		err = nil
 	}
-	told := answerTo(err)
-	if err != nil && told.internal {
+	ans := answerTo(err)
+	if err != nil && ans.internal {
 		s.logError(v, "socket failed", err)
 	}
 	c.close(err)
 	for _, release := range c.release {
 		release()
 	}
-	if !errors.Is(err, errClientGone) && !told.internal {
+	if !errors.Is(err, errClientGone) && !ans.internal {
 		err = nil
 	}
 	s.close(v, c.written, err)
@@ -85,10 +85,10 @@ func (c *Conn) run(handler SocketHandler) (err error) {
 	return handler(c.visit.life, c)
 }
 
-// start sets the clocks. Until somebody known talks, the time for a request applies.
+// start starts the timers. Until the caller is authenticated, the time limit of a request applies.
 func (c *Conn) start() {
 	limits, life := c.server.cfg.Limits, c.visit.life
-	life.extend(limits.SocketLength + time.Minute) // the timer below is first, and has words for it
+	life.extend(limits.SocketLength + time.Minute) // the timer below fires first, and has a better reason
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pause = limits.ReadTimeout
@@ -107,7 +107,7 @@ func (c *Conn) start() {
 	})
 }
 
-// sendPing asks the client whether it is still there. A client that does not answer fails Read.
+// sendPing sends a ping. If the client does not answer, Read fails.
 func (c *Conn) sendPing() {
 	c.mu.Lock()
 	if c.ended {
@@ -121,7 +121,7 @@ func (c *Conn) sendPing() {
 	_ = c.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(controlTimeout)) // Read returns the error
 }
 
-// interrupt wakes a reader when the socket has ended, and cuts the connection when the handler does not return.
+// interrupt wakes a reader when the socket has ended, and cuts the connection if the handler does not return.
 func (c *Conn) interrupt() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -132,7 +132,7 @@ func (c *Conn) interrupt() {
 	c.cutting = time.AfterFunc(closeGrace, c.raw.Cut)
 }
 
-// close says goodbye, if somebody is there to hear it.
+// close sends the last message and the close frame, unless the client has disconnected.
 func (c *Conn) close(err error) {
 	cut := time.AfterFunc(closeGrace, c.raw.Cut)
 	defer cut.Stop()
@@ -144,14 +144,14 @@ func (c *Conn) close(err error) {
 	goodbye := closeError(err)
 	c.visit.closeCode = goodbye.Code
 	if len(goodbye.Last) > 0 {
-		_ = c.ws.WriteMessage(websocket.TextMessage, goodbye.Last) // the close frame fails alike
+		_ = c.ws.WriteMessage(websocket.TextMessage, goodbye.Last) // if it fails, the close frame fails, too
 	}
 	frame := websocket.FormatCloseMessage(goodbye.Code, reason(goodbye.Err))
 	_ = c.ws.WriteControl(websocket.CloseMessage, frame, time.Now().Add(controlTimeout)) // the peer may have gone
 	c.raw.LingerOnClose()
 }
 
-// stop ends the use of ws: fasthttp reuses its connection.
+// stop ends the use of ws, because fasthttp reuses its connection.
 func (c *Conn) stop() {
 	c.mu.Lock()
 	c.ended = true
@@ -164,7 +164,7 @@ func (c *Conn) stop() {
 	c.pinging.Wait()
 }
 
-// closeError is how a socket is closed for an error.
+// closeError returns the CloseError for an error of a handler.
 func closeError(err error) *CloseError {
 	var wanted *CloseError
 	switch {
@@ -176,7 +176,7 @@ func closeError(err error) *CloseError {
 	return &CloseError{Code: CloseCode(err), Err: err}
 }
 
-// maxReason is the capacity of a close frame in bytes (RFC 6455, section 5.5).
+// maxReason is the maximum length of a close frame's reason in bytes (RFC 6455, section 5.5).
 const maxReason = 123
 
 func reason(err error) string {

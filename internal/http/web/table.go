@@ -12,20 +12,20 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// methods are those that routes and Fiber know, in the order of the header Allow.
+// methods are the methods known to routes and Fiber, in the order of the header Allow.
 var methods = []string{
 	fiber.MethodDelete, fiber.MethodGet, fiber.MethodHead, fiber.MethodPatch, fiber.MethodPost, fiber.MethodPut,
 	fiber.MethodOptions,
 }
 
-// table holds the endpoints by method, the most specific first: a literal segment goes before a parameter, and a
-// parameter before one that takes the rest. Fiber serves them in this order. What must be known before a request
-// reaches Fiber (the limits of its body) is looked up here.
+// table holds the endpoints by method, the most specific first: a literal segment precedes a parameter, and a parameter
+// precedes one that matches the rest. Fiber serves them in this order. The limits of bodies, which are needed before a
+// request reaches Fiber, are looked up here.
 type table map[string][]*endpoint
 
-var errDuplicateRoute = errors.New("there are two such routes")
+var errDuplicateRoute = errors.New("the route is duplicated")
 
-// add fails when there is an endpoint of the same method that matches the same paths.
+// add adds an endpoint. It fails if another endpoint with the same method matches the same paths.
 func (t table) add(e *endpoint) error {
 	if slices.ContainsFunc(t[e.Method],
 		func(other *endpoint) bool { return slices.EqualFunc(e.pattern, other.pattern, segment.same) }) {
@@ -44,7 +44,7 @@ func (t table) insert(method string, e *endpoint) {
 		func(a, b *endpoint) int { return slices.CompareFunc(a.pattern, b.pattern, segment.compare) })
 }
 
-// register has an application serve the endpoints: the first route that matches is Fiber's choice.
+// register adds the endpoints to an application. Fiber chooses the first matching route.
 func (t table) register(app *fiber.App, chain func(*endpoint) []fiber.Handler) {
 	for method, endpoints := range t {
 		for _, e := range endpoints {
@@ -63,7 +63,7 @@ func (t table) match(method, path string) *endpoint {
 	return nil
 }
 
-// allowed lists the methods of a path's endpoints, "" when there are none.
+// allowed returns a list of the methods of a path's endpoints, or "" if there are none.
 func (t table) allowed(path string) string {
 	var allowed []string
 	for _, method := range methods {
@@ -77,7 +77,7 @@ func (t table) allowed(path string) string {
 	return strings.Join(append(allowed, fiber.MethodOptions), ", ")
 }
 
-// rawPath is the path of a request line, still escaped. It begins with a slash.
+// rawPath returns the path of a request line, still escaped. It begins with a slash.
 func rawPath(uri []byte) string {
 	if !bytes.HasPrefix(uri, []byte("/")) {
 		_, rest, ok := bytes.Cut(uri, []byte("://"))
@@ -112,7 +112,7 @@ type segmentKind uint8
 const (
 	literal segmentKind = iota
 	parameter
-	rest // a parameter that takes everything to the end, slashes included
+	rest // a parameter that matches everything to the end, including slashes
 )
 
 func (s segment) compare(other segment) int { return cmp.Compare(s.kind, other.kind) }
@@ -145,7 +145,7 @@ func parsePattern(path string) (pattern, error) {
 	return parsed, nil
 }
 
-// params are the names of the parameters, in the order of the path.
+// params returns the names of the parameters, in the order of the path.
 func (p pattern) params() (names []string) {
 	for _, s := range p {
 		if s.kind != literal {
@@ -155,7 +155,7 @@ func (p pattern) params() (names []string) {
 	return names
 }
 
-// forFiber is the path in Fiber's notation, where + is a parameter that takes the rest.
+// forFiber returns the path in Fiber's notation, where + is a parameter that matches the rest.
 func (p pattern) forFiber() string {
 	var path strings.Builder
 	for _, s := range p {

@@ -413,10 +413,10 @@ func TestUnusableRoutesForUploads(t *testing.T) {
 		cfg   web.Config
 		route web.Route
 	}{
-		"uploads are for callers who are known": {web.Config{Uploads: files},
+		"uploads require authenticated callers": {web.Config{Uploads: files},
 			web.Post("/upload", receive, web.Public(), web.Uploads(mib))},
 		"no spool for uploads": {web.Config{}, web.Post("/upload", receive, web.Uploads(mib))},
-		"more than what an address may have": {web.Config{Uploads: files, Limits: web.Limits{Uploads: mib}},
+		"exceeds the share of an address": {web.Config{Uploads: files, Limits: web.Limits{Uploads: mib}},
 			web.Post("/upload", receive, web.Uploads(mib))},
 	} {
 		c.cfg.Logger, c.cfg.Authenticator, c.cfg.Routes = slog.New(slog.DiscardHandler), keys{}, []web.Route{c.route}

@@ -1,4 +1,4 @@
-// Package certificates finds out when certificates end.
+// Package certificates determines when certificates expire.
 package certificates
 
 import (
@@ -12,20 +12,20 @@ import (
 	"time"
 )
 
-// Certificate is the chain of a server, or the content of a file.
+// Certificate is the certificate chain of a server, or the certificates in a file.
 type Certificate struct {
 	Name string // of the server or the file, for people: "of Postgres"
-	// End returns when the certificate ends; zero if there is none.
+	// End returns the expiry of the certificate, or zero if there is none.
 	End func(ctx context.Context) (time.Time, error)
 }
 
-// Served returns the certificate of a server. A host without a port has the one that is given.
+// Served returns the certificate of a server. port applies to a host without one.
 func Served(name, host, port string) Certificate {
 	if _, _, err := net.SplitHostPort(host); err != nil {
 		host = net.JoinHostPort(host, port)
 	}
 	return Certificate{name, func(ctx context.Context) (time.Time, error) {
-		// Nothing is sent and nothing is believed: an expired certificate is looked at, too.
+		// InsecureSkipVerify, because expired certificates are read, too. No data is exchanged.
 		dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}
 		connection, err := dialer.DialContext(ctx, "tcp", host)
 		if err != nil {
@@ -36,8 +36,8 @@ func Served(name, host, port string) Certificate {
 	}}
 }
 
-// InFile returns the certificates of a file as one that ends when end says, First or Last. Without a path there is
-// none.
+// InFile returns the certificates in a file as one Certificate, with its expiry from end, which is First or Last.
+// Without a path it returns none.
 func InFile(path string, end func([]*x509.Certificate) time.Time) []Certificate {
 	if path == "" {
 		return nil
@@ -69,8 +69,8 @@ func read(path string) (all []*x509.Certificate, err error) {
 	}
 }
 
-// Last returns when the last certificate ends; zero if there is none. A file of authorities is good while one of them
-// is.
+// Last returns the expiry of the certificate that expires last, or zero if there is none. A file of authorities is
+// valid while one of them is.
 func Last(all []*x509.Certificate) (end time.Time) {
 	for _, one := range all {
 		if one.NotAfter.After(end) {
@@ -80,7 +80,8 @@ func Last(all []*x509.Certificate) (end time.Time) {
 	return end
 }
 
-// First returns when the first certificate ends; zero if there is none. A chain is good while all of it is.
+// First returns the expiry of the certificate that expires first, or zero if there is none. A chain is valid while all
+// of it is.
 func First(all []*x509.Certificate) (end time.Time) {
 	for _, one := range all {
 		if end.IsZero() || one.NotAfter.Before(end) {

@@ -1,5 +1,5 @@
-// Package confine takes from the process that calls it what it does not need to work on untrusted data: new files,
-// connections and programs, memory and time. It needs no privileges.
+// Package confine restricts the calling process for work on untrusted data: it loses access to new files, connections
+// and programs, and has limited memory and time. It needs no privileges.
 package confine
 
 import (
@@ -11,21 +11,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Limits are what the process keeps. What exceeds the memory is refused to it. When the time is over it gets SIGXCPU,
-// and 2 s later SIGKILL.
+// Limits are the limits of a confined process. Allocations beyond Memory fail. After its processor time it gets
+// SIGXCPU, and 2 s later SIGKILL.
 type Limits struct {
 	Memory     uint64 // bytes of private writable memory
 	CPUSeconds uint64
 }
 
-// Process confines the calling process, all of its threads, for good: it can read, write and map memory, and neither
-// open anything nor start or signal other processes. It reports an error if any part of that does not hold.
+// Process confines the calling process with all of its threads permanently: it can read, write and map memory, but it
+// cannot open files or connections, and cannot start or signal other processes. It returns an error if any of these
+// restrictions failed.
 func Process(limits Limits) error {
 	return errors.Join(prepareRuntime(), limit(limits), deny())
 }
 
-// Memory bounds the private writable memory of the calling process, and of each process that it starts, in bytes. It
-// takes nothing else from them.
+// Memory limits the private writable memory of the calling process, and of each process that it starts, in bytes. It
+// adds no other restrictions.
 func Memory(bytes uint64) error {
 	for _, l := range []struct {
 		resource int
@@ -38,8 +39,8 @@ func Memory(bytes uint64) error {
 	return nil
 }
 
-// prepareRuntime has the Go runtime open what it needs to wait for a timer, which its garbage collector may set: it
-// would do so at the first use, and end the process if it cannot.
+// prepareRuntime makes the Go runtime open the files that it needs to wait for a timer, which its garbage collector may
+// set. It would otherwise do so at the first use, and exit if it fails.
 func prepareRuntime() error {
 	in, out, err := os.Pipe()
 	if err != nil {
@@ -48,7 +49,8 @@ func prepareRuntime() error {
 	return errors.Join(in.Close(), out.Close())
 }
 
-// limit holds without deny, too: no file, socket or pipe can be opened where no descriptor is left.
+// limit sets resource limits, which are effective even without deny: without free descriptors, no file, socket or pipe
+// can be opened.
 func limit(limits Limits) error {
 	var errs []error
 	for _, l := range []struct {
@@ -79,7 +81,7 @@ func deny() error {
 		Policy: seccomp.Policy{
 			DefaultAction: seccomp.ActionErrno,
 			Syscalls: []seccomp.SyscallGroup{
-				// The flags of clone3 are not visible to a filter. The C library takes clone instead.
+				// The flags of clone3 are invisible to a filter. The C library falls back to clone.
 				{Names: []string{"clone3"}, Action: seccomp.ActionErrno | seccomp.Action(unix.ENOSYS)},
 				{Action: seccomp.ActionAllow, NamesWithCondtions: []seccomp.NameWithConditions{
 					on("clone", seccomp.BitsSet, unix.CLONE_THREAD), // threads, and no processes
@@ -103,7 +105,7 @@ func deny() error {
 	return nil
 }
 
-// on is a system call whose first argument has a property.
+// on returns a condition on the first argument of a system call.
 func on(name string, operation seccomp.Operation, value uint64) seccomp.NameWithConditions {
 	condition := seccomp.Condition{Argument: 0, Operation: operation, Value: value}
 	return seccomp.NameWithConditions{Name: name, Conditions: seccomp.ArgumentConditions{condition}}

@@ -16,13 +16,13 @@ const (
 	addressesName = "addresses"
 )
 
-// Addresses are where a recitald serves, as HOST:PORT.
+// Addresses are the addresses of a recitald, as HOST:PORT.
 type Addresses struct {
 	Public string `json:"public"`
 	Admin  string `json:"admin"`
 }
 
-// Announce writes into the folder where its recitald serves, for Find.
+// Announce stores the addresses in the folder, for Find.
 func (f *Folder) Announce(a Addresses) error {
 	content, err := json.Marshal(Addresses{Public: reachable(a.Public), Admin: reachable(a.Admin)})
 	if err != nil {
@@ -31,7 +31,7 @@ func (f *Folder) Announce(a Addresses) error {
 	return f.Replace(addressesName, append(content, '\n'))
 }
 
-// Replace writes a file of the folder anew, whole or not at all.
+// Replace replaces a file of the folder atomically.
 func (f *Folder) Replace(name string, content []byte) error {
 	temporary, err := os.CreateTemp(f.dir, unfinished) // 0600
 	if err != nil {
@@ -54,8 +54,8 @@ func reachable(address string) string {
 	return address
 }
 
-// Find returns where the recitald serves that works in a folder, and empty addresses if none works there: what a killed
-// one has announced may be the address of somebody else by now.
+// Find returns the addresses of the recitald that runs in a folder, or empty ones if none does. The addresses of a
+// killed recitald may meanwhile belong to another program.
 func Find(dir string) Addresses {
 	if !isLocked(filepath.Join(dir, lockName)) {
 		return Addresses{}
@@ -68,8 +68,8 @@ func Find(dir string) Addresses {
 	return found
 }
 
-// isLocked reports whether a process holds the lock of a file, as proc_locks(5) lists it. To try the lock could make a
-// start fail.
+// isLocked reports whether a process holds the lock of a file, according to proc_locks(5). Trying the lock could make a
+// concurrent start fail.
 func isLocked(path string) bool {
 	info, err := os.Stat(path)
 	if err != nil {

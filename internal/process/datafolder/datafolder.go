@@ -25,8 +25,8 @@ type Folder struct {
 }
 
 // Open locks the folder, which it creates and marks if it is new, and removes unfinished files of killed starts. A
-// folder of an unreleased build or of another format is refused and left as it is. Others can traverse the folder,
-// because the user of the private Postgres has its data below it; every secret in it has a mode of its own.
+// folder of an unreleased build or of another format is refused and not changed. Other users can traverse the folder,
+// because the user of the private Postgres has its data below it. Every secret in it has a mode of its own.
 func Open(dir string) (*Folder, error) {
 	absolute, err := filepath.Abs(dir)
 	if err != nil {
@@ -56,8 +56,7 @@ func (f *Folder) Path(elements ...string) string {
 	return filepath.Join(append([]string{f.dir}, elements...)...)
 }
 
-// Close unlocks the folder. Closing the file is not enough while a child that is being started, not yet at its exec,
-// also has it open.
+// Close unlocks the folder. Closing the file would not suffice while a forked child, before its exec, also has it open.
 func (f *Folder) Close() error {
 	return errors.Join(syscall.Flock(int(f.lock.Fd()), syscall.LOCK_UN), f.lock.Close())
 }
@@ -72,7 +71,7 @@ type mark struct {
 
 // CheckFormat returns an error if a folder comes from an unreleased build or has another format. It writes nothing.
 func CheckFormat(dir string) error {
-	used := isUsed(dir) // before the mark is read: another start writes the mark first
+	used := isUsed(dir) // before the mark is read, because another start writes the mark first
 	content, err := os.ReadFile(filepath.Join(dir, formatName))
 	if errors.Is(err, fs.ErrNotExist) && !used {
 		return nil
@@ -89,8 +88,8 @@ func CheckFormat(dir string) error {
 	return release.CheckFormat("the data folder "+dir, found.Format)
 }
 
-// isUsed reports whether a recitald has worked in a folder. One that holds secrets and mount points is new: operators
-// may have prepared it.
+// isUsed reports whether a folder has been used by a recitald. A folder with only secrets and mount points is new: an
+// operator may have prepared it.
 func isUsed(dir string) bool {
 	for _, name := range []string{"eventnode/LOCK", "postgres/data/PG_VERSION", addressesName} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
@@ -100,7 +99,7 @@ func isUsed(dir string) bool {
 	return false
 }
 
-// markFormat writes the mark, unless it is there.
+// markFormat writes the mark, unless it exists.
 func (f *Folder) markFormat() error {
 	_, err := f.FileOnce(formatName, func() (string, error) {
 		content, err := json.Marshal(mark{Format: release.Format})
@@ -110,13 +109,13 @@ func (f *Folder) markFormat() error {
 }
 
 const (
-	// lockWait is how long a start waits for the lock: that of a process that was killed is released when the system
-	// has torn it down, which takes longer the more memory it had.
+	// lockWait is the time that a start waits for the lock. The lock of a killed process is released when the system has
+	// freed its memory, which may take a while.
 	lockWait  = 3 * time.Second
 	lockRetry = 20 * time.Millisecond
 )
 
-// lock takes a lock that the system releases when the process ends, in whatever way.
+// lock takes a lock that the system releases at the end of the process, however it ends.
 func lock(path, dir string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -137,11 +136,11 @@ func lock(path, dir string) (*os.File, error) {
 	return file, nil
 }
 
-// unfinished is the pattern of files that are being written.
+// unfinished is the pattern of names of unfinished files.
 const unfinished = ".new-*"
 
-// FileOnce returns the content of a file of mode 0600, which is created if it is missing: written to a temporary
-// file, flushed, then linked, so that it is complete or absent, and the first of two starts wins.
+// FileOnce returns the content of a file of mode 0600, which it creates if it is missing. The file is written under a
+// temporary name, flushed and then linked, so that it is complete or absent, and the first of two starts wins.
 func (f *Folder) FileOnce(name string, content func() (string, error)) (string, error) {
 	path := f.Path(name)
 	existing, err := os.ReadFile(path)
@@ -182,7 +181,7 @@ func (f *Folder) writeOnce(path, text string) error {
 	return syncFolder(f.dir)
 }
 
-// removeUnfinished removes unfinished files of starts that were killed.
+// removeUnfinished removes unfinished files of killed starts.
 func (f *Folder) removeUnfinished() error {
 	left, err := filepath.Glob(f.Path(unfinished))
 	if err != nil {
@@ -199,7 +198,7 @@ func (f *Folder) removeUnfinished() error {
 // secretSize is the size of keys and generated secrets, in bytes.
 const secretSize = 32
 
-// Key returns the key in the configured file, or that of the data folder, as hex digits.
+// Key returns the key in the configured file, or else in the data folder, in both as hex digits.
 func (f *Folder) Key(name, configured string) ([]byte, error) {
 	text, path, err := f.Secret(name, configured)
 	if err != nil {
@@ -208,7 +207,7 @@ func (f *Folder) Key(name, configured string) ([]byte, error) {
 	return parseKey(text, path)
 }
 
-// ReadKey returns the key in a file, as hex digits. The name says in errors what it is.
+// ReadKey returns the key in a file of hex digits. The name identifies the key in errors.
 func ReadKey(name, path string) ([]byte, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -226,8 +225,8 @@ func parseKey(text, path string) ([]byte, error) {
 	return key, nil
 }
 
-// Secret returns the text of the configured file, which is never written, or of the file of the data folder, which is
-// generated at the first start. The path is that of the file.
+// Secret returns the text of the configured file, which is never written, or else of a file of the data folder, which
+// is generated at the first start. It also returns the file's path.
 func (f *Folder) Secret(name, configured string) (text, path string, err error) {
 	if configured == "" {
 		text, err = f.FileOnce(name, drawSecret)

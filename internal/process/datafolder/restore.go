@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// restoringName is a file that says which restore into the folder is not complete.
+// restoringName is the name of the file that identifies an incomplete restore into the folder.
 const restoringName = "restoring"
 
-// checkRestored refuses a folder into which a restore is not complete: what is in it is a part of the log.
+// checkRestored refuses a folder with an incomplete restore, which contains only a part of the log.
 func (f *Folder) checkRestored() error {
 	if _, err := os.Stat(f.Path(restoringName)); err == nil {
 		return fmt.Errorf("the restore into %s is not complete: repeat recitalctl restore, which goes on", f.dir)
@@ -21,8 +21,8 @@ func (f *Folder) checkRestored() error {
 	return nil
 }
 
-// OpenToRestore opens an empty folder for the restore of a backup, or one in which the restore of the same backup was
-// cut short. No recitald uses the folder before EndRestore.
+// OpenToRestore opens an empty folder for the restore of a backup, or a folder with an interrupted restore of the same
+// backup. No recitald uses the folder before EndRestore.
 func OpenToRestore(dir, backup string) (*Folder, error) {
 	absolute, err := filepath.Abs(dir)
 	if err != nil {
@@ -72,27 +72,27 @@ func (f *Folder) beginRestore(backup string) error {
 	return err
 }
 
-// EndRestore says that the folder is complete.
+// EndRestore marks the folder as complete.
 func (f *Folder) EndRestore() error { return f.Incoming(restoringName).Remove() }
 
-// Incoming is a file of the folder that comes in pieces, or was put there while no recitald worked, and is taken up
+// Incoming is a file of the folder that is received in pieces, or was put there while no recitald ran, and is consumed
 // once.
 type Incoming struct{ path string }
 
 // Incoming returns the file with a name. It need not exist.
 func (f *Folder) Incoming(name string) Incoming { return Incoming{f.Path(name)} }
 
-// Waits reports whether the file is there.
+// Waits reports whether the file exists.
 func (i Incoming) Waits() bool {
 	_, err := os.Stat(i.path)
 	return err == nil
 }
 
-// ErrGap means that a piece does not follow what is there.
+// ErrGap means that a piece does not follow the received ones.
 var ErrGap = errors.New("a piece of the file is missing")
 
-// Put writes a piece at an offset in bytes, and drops what was behind. A piece may be repeated; the one at 0 begins
-// anew. Errors: ErrGap.
+// Put writes a piece at an offset in bytes, and drops everything after it. A piece may be repeated; offset 0 starts
+// over. Errors: ErrGap.
 func (i Incoming) Put(offset int64, piece []byte) error {
 	file, err := os.OpenFile(i.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -121,15 +121,15 @@ func put(file *os.File, offset int64, piece []byte) error {
 	return nil
 }
 
-// Take calls use with the content, and removes the file when that returns nil; a crash between both has it used again.
-// It does nothing where there is no file, and reports whether there was one.
+// Take calls use with the content, and removes the file if use returns nil. After a crash between the two, the file is
+// used again. Take reports whether the file exists; if not, it does nothing.
 func (i Incoming) Take(use func(io.Reader) error) (found bool, err error) {
 	file, err := os.Open(i.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("taking a file up: %w", err)
+		return false, fmt.Errorf("consuming a file: %w", err)
 	}
 	defer file.Close()
 	if err := use(file); err != nil {
@@ -141,7 +141,7 @@ func (i Incoming) Take(use func(io.Reader) error) (found bool, err error) {
 // Remove removes the file, if there is one.
 func (i Incoming) Remove() error {
 	if err := os.Remove(i.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("removing a file that was taken up: %w", err)
+		return fmt.Errorf("removing a consumed file: %w", err)
 	}
 	return syncFolder(filepath.Dir(i.path))
 }

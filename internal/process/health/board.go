@@ -16,7 +16,7 @@ const lookTimeout = 10 * time.Second
 type Alerts interface {
 	Holds(condition alert.Condition, since time.Time, detail string)
 	Over(condition alert.Condition)
-	Known() []alert.Condition // those that are open
+	Known() []alert.Condition // of open alerts
 }
 
 // Board has the checks of an instance.
@@ -26,10 +26,10 @@ type Board struct {
 	checks []*watched
 }
 
-// NewBoard returns a board without checks. Every is the interval of checks that have none of their own.
+// NewBoard returns a board without checks. every is the default interval of checks.
 func NewBoard(alerts Alerts, every time.Duration) *Board { return &Board{alerts: alerts, every: every} }
 
-// Add adds checks. It comes before all other calls.
+// Add adds checks. It must not be called after any other method.
 func (b *Board) Add(checks ...Check) {
 	for _, check := range checks {
 		check.Every = cmp.Or(check.Every, b.every)
@@ -38,7 +38,7 @@ func (b *Board) Add(checks ...Check) {
 	}
 }
 
-// Missing returns what requests lack; it is empty when they can be served.
+// Missing returns the parts that requests lack. It is empty if requests can be served.
 func (b *Board) Missing() (names []string) {
 	for _, check := range b.checks {
 		if check.Lacks != nil {
@@ -52,7 +52,7 @@ func (b *Board) Missing() (names []string) {
 type Result struct {
 	Check  string    `json:"check"`
 	State  State     `json:"state"`
-	Since  time.Time `json:"since,omitzero"` // when it was first seen in this state
+	Since  time.Time `json:"since,omitzero"` // first observation of this state
 	Found  string    `json:"found,omitempty"`
 	Advice string    `json:"advice,omitempty"` // what to do, unless the state is ok
 }
@@ -98,14 +98,14 @@ func (b *Board) watch(ctx context.Context, check *watched) {
 // watched is a check with its findings.
 type watched struct {
 	Check
-	streaks map[alert.Condition]streak // of Run alone
+	streaks map[alert.Condition]streak // used only by Run
 
 	mu    sync.Mutex
 	state State
 	since time.Time
 }
 
-// look runs the check, and returns since when the state is the same.
+// look runs the check. The result includes the time of the last change of its state.
 func (w *watched) look(ctx context.Context) (Finding, Result) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
@@ -118,10 +118,10 @@ func (w *watched) look(ctx context.Context) (Finding, Result) {
 	return finding, Result{Check: w.Name, State: w.state, Since: w.since, Found: finding.Found, Advice: finding.Advice}
 }
 
-// streak counts how often in a row a condition was found, or not found.
+// streak counts consecutive looks that found, or did not find, a condition.
 type streak struct {
 	found, missed int
-	since         time.Time // when it was found first
+	since         time.Time // the first finding
 }
 
 // judge raises the alerts of conditions that were found often enough, and clears those that have ended.
@@ -167,7 +167,7 @@ func (w *watched) judgeMissed(alerts Alerts, found map[alert.Condition]bool) {
 // Tally is a pair of counters that only rise.
 type Tally struct{ All, Bad uint64 }
 
-// Window remembers the values of a tally for a while. It is safe for concurrent use.
+// Window keeps the values of a tally for a limited time. It is safe for concurrent use.
 type Window struct {
 	Length  time.Duration
 	mu      sync.Mutex

@@ -10,7 +10,7 @@ import (
 	"github.com/recital-tts/recital/domain/alert"
 )
 
-// State is how bad a finding is.
+// State is the severity of a finding.
 type State string
 
 // The states.
@@ -22,20 +22,20 @@ const (
 
 // Check examines one part. Lacks and Raises are optional.
 type Check struct {
-	Name string // a statement that is true while all is well, such as "the disks have room"
+	Name string // a statement that is true if the part is sound, such as "the disks have room"
 	// Look returns the state of the part. It may be called concurrently.
 	Look func(ctx context.Context) Finding
-	// Lacks returns what requests lack, in public words. It must be cheap, because balancers ask often.
+	// Lacks returns the parts that requests lack, in public words. It must be cheap, because load balancers call it often.
 	Lacks func() []string
-	// Raises reports whether a condition is of this check, so that it ends when looks do not find it, even if it was
-	// raised before a restart. A check without it is examined only for the doctor.
+	// Raises reports whether a condition belongs to this check, so that it is cleared when looks do not find it, even if
+	// it was raised before a restart. A check without Raises is examined only for the doctor.
 	Raises func(alert.Condition) bool
-	// Every is the time between two looks; 0 means the board's. A condition is raised when it is found RaiseAfter times
-	// in a row, and ends when it is not found ClearAfter times in a row, so that a condition that comes and goes raises
-	// one alert. Both are 3 by default.
+	// Every is the time between two looks; 0 means the board's. A condition is raised when RaiseAfter consecutive looks
+	// find it, and ends when ClearAfter consecutive looks do not, so that an intermittent condition raises one alert. Both
+	// are 3 by default.
 	Every                  time.Duration
 	RaiseAfter, ClearAfter int
-	// Rules are the alert rules of Prometheus that see the same from outside.
+	// Rules are the Prometheus alert rules for the same condition.
 	Rules []string
 }
 
@@ -52,11 +52,11 @@ type Finding struct {
 // Problem is a condition that holds.
 type Problem struct {
 	alert.Condition
-	Since  time.Time // when it began; zero means when it was found
-	Detail string    // for the log alone; never personal data
+	Since  time.Time // its start; zero means the time of the finding
+	Detail string    // only for the log; never personal data
 }
 
-// Sound returns a finding in which all is well.
+// Sound returns a finding without problems.
 func Sound(format string, of ...any) Finding {
 	return Finding{State: OK, Found: fmt.Sprintf(format, of...)}
 }
@@ -64,19 +64,19 @@ func Sound(format string, of ...any) Finding {
 // Broken returns a finding of a fault.
 func Broken(found, advice string) Finding { return Finding{State: Fault, Found: found, Advice: advice} }
 
-// But returns a finding that is worse, with advice on what to do.
+// But returns the finding with a worse state and advice on what to do.
 func (f Finding) But(state State, advice string) Finding {
 	f.State, f.Advice = state, advice
 	return f
 }
 
-// Raising returns a finding with a condition that holds since a time; zero means since it was found.
+// Raising returns the finding with a condition that holds since a time; zero means the time of the finding.
 func (f Finding) Raising(condition alert.Condition, since time.Time) Finding {
 	f.Problems = append(f.Problems, Problem{condition, since, f.Found})
 	return f
 }
 
-// ButUnknown returns a finding that neither raises nor clears anything.
+// ButUnknown returns the finding, which then neither raises nor clears conditions.
 func (f Finding) ButUnknown() Finding {
 	f.Unknown = true
 	return f

@@ -17,14 +17,14 @@ type Part struct {
 	Name string // in errors, such as "the event node"
 	// Start returns when the part is ready. If it fails, it must clean up itself.
 	Start func(ctx context.Context) error
-	// Run runs the part. It returns when ctx ends or Stop is called; if it returns before, with an error or not, the
-	// part has failed.
+	// Run runs the part until ctx ends or Stop is called. If it returns earlier, with or without an error, the part has
+	// failed.
 	Run func(ctx context.Context) error
 	// Stop stops the part. It is called once, before the context of Run ends.
 	Stop func() error
 }
 
-// Closing returns a part that is already running, and that close stops.
+// Closing returns a part that is already running and is stopped by close.
 func Closing(name string, close func() error) Part { return Part{Name: name, Stop: close} }
 
 // Background returns a part that runs until its context ends.
@@ -38,7 +38,7 @@ type Group struct {
 	failed chan error
 }
 
-// Start starts parts, one after the other. After an error the parts that were started before still need Stop.
+// Start starts parts one after the other. After an error, the started parts still need Stop.
 func (g *Group) Start(ctx context.Context, parts ...Part) error {
 	for _, p := range parts {
 		if p.Start != nil {
@@ -51,7 +51,7 @@ func (g *Group) Start(ctx context.Context, parts ...Part) error {
 	return nil
 }
 
-// Add adds parts that need no start. They begin to run.
+// Add adds and runs parts that need no start.
 func (g *Group) Add(parts ...Part) {
 	for _, p := range parts {
 		g.parts = append(g.parts, g.run(p))
@@ -68,8 +68,8 @@ func (g *Group) Wait(ctx context.Context) error {
 	}
 }
 
-// Stop stops all parts in the reverse order of their start, and waits for each of them before the next one. It may be
-// called again, and then does nothing.
+// Stop stops all parts in the reverse order of their start, and waits for each of them before the next one. Calling it
+// again has no effect.
 func (g *Group) Stop() error {
 	var errs []error
 	for _, r := range slices.Backward(g.parts) {
@@ -86,7 +86,7 @@ func (g *Group) failures() chan error {
 	return g.failed
 }
 
-// fail reports the first failure; the program is already ending if others follow.
+// fail reports the first failure. Later ones are ignored, because the program is already ending.
 func (g *Group) fail(err error) {
 	select {
 	case g.failures() <- err:
@@ -94,12 +94,12 @@ func (g *Group) fail(err error) {
 	}
 }
 
-// Job is work that is repeated, at once and then at intervals. A failure is logged, and the next interval is the next
-// attempt.
+// Job is work that runs immediately and then at intervals. A failure is logged, and the job runs again after the
+// interval.
 type Job struct {
 	Name   string // such as "the sweep of clips"
 	Every  time.Duration
-	After  <-chan struct{} // the first run is when it is closed; nil means at once
+	After  <-chan struct{} // closed at the time of the first run; nil means immediately
 	Do     func(ctx context.Context) error
 	Logger *slog.Logger
 }
@@ -126,7 +126,7 @@ func (j Job) run(ctx context.Context) error {
 	}
 }
 
-// awaitStart reports whether the job may begin; it may not once ctx has ended.
+// awaitStart waits for the first run, and returns false if ctx ends before.
 func (j Job) awaitStart(ctx context.Context) bool {
 	if j.After == nil {
 		return true

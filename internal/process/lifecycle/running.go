@@ -11,7 +11,7 @@ import (
 type running struct {
 	part   Part
 	cancel context.CancelFunc
-	ended  chan error // receives the result of Run, nil if that was reported as a failure
+	ended  chan error // receives the result of Run, or nil if it was reported as a failure
 
 	mu       sync.Mutex
 	stopping bool

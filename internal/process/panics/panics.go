@@ -1,4 +1,4 @@
-// Package panics makes errors of panics, which hold no more than may be logged.
+// Package panics converts panics to errors that may be logged.
 package panics
 
 import (
@@ -7,8 +7,8 @@ import (
 	"runtime"
 )
 
-// Error returns the error of a panic in what was being done. It has the text of the panics of Go's runtime only: what
-// others panic with may quote personal data.
+// Error returns an error for a panic during an activity. It includes the text only of panics of Go's runtime, because
+// others may quote personal data.
 func Error(doing string, cause any) error {
 	if err, ok := cause.(runtime.Error); ok {
 		return fmt.Errorf("%s panicked: %w", doing, err)

@@ -26,7 +26,7 @@ var restarting = supervise.Policy{FirstDelay: startPause, LongestDelay: time.Sec
 
 // ClusterConfig configures a private cluster.
 type ClusterConfig struct {
-	Dir       string // created if missing; the cluster is elsewhere if its user cannot enter (this is logged)
+	Dir       string // created if missing; the cluster is elsewhere if its user cannot enter it (logged)
 	SocketDir string // optional, created if missing; default: a folder of the cluster
 	Logger    *slog.Logger
 }
@@ -46,7 +46,7 @@ type Cluster struct {
 }
 
 // StartCluster starts the server on the existing data, or on a new cluster, and returns when it answers. The context
-// bounds only the start. A server that a killed recitald left running is taken over.
+// bounds only the start. It takes over a server left running by a killed recitald.
 //
 // Errors: [ErrNotInstalled] without binaries, [ErrInUse] while another recitald runs the cluster.
 func StartCluster(ctx context.Context, config ClusterConfig) (*Cluster, error) {
@@ -125,8 +125,8 @@ func (c *Cluster) restart(ctx context.Context) (*server, error) {
 	return server, nil
 }
 
-// watch returns when the server has died, ends it when it does not answer any more, or stops it when life ends. A
-// server that has answered was useful: the next one is started at once.
+// watch waits until the server dies. It ends a server that no longer answers, and stops it when life ends. A server
+// that has answered was useful, so the next one is started immediately.
 func (c *Cluster) watch(life context.Context, server *server) (useful bool, err error) {
 	probing, stop := context.WithCancel(life)
 	silent := make(chan error, 1)
@@ -146,8 +146,8 @@ func (c *Cluster) watch(life context.Context, server *server) (useful bool, err 
 	return true, errors.Join(fmt.Errorf("the server does not answer: %w", err), server.end(err))
 }
 
-// start starts the first server, and waits for the remains of a killed recitald to go. Recovery after a crash may
-// take longer; start waits for it until ctx ends.
+// start starts the first server. It waits for the remaining processes of a killed recitald, and for recovery after a
+// crash until ctx ends.
 func (c *Cluster) start(ctx context.Context) (*server, error) {
 	deadline := time.Now().Add(startPatience)
 	for {
@@ -181,7 +181,7 @@ func (c *Cluster) startOnce(ctx context.Context) (*server, error) {
 	return server, nil
 }
 
-// takeOver returns the server that an earlier recitald left, or nil if there is none that can be used.
+// takeOver returns the server left by an earlier recitald, or nil if there is no usable one.
 func (c *Cluster) takeOver(ctx context.Context) (*server, error) {
 	server := adopt(c.home)
 	if server == nil {
@@ -200,7 +200,8 @@ func (c *Cluster) takeOver(ctx context.Context) (*server, error) {
 	return nil, errors.Join(ctx.Err(), server.end(err))
 }
 
-// awaitReady returns when the server accepts connections, has exited, has not answered at all for a while, or ctx ends.
+// awaitReady waits until the server accepts connections. It returns an error if the server exits, does not answer at
+// all for a while, or ctx ends.
 func (c *Cluster) awaitReady(ctx context.Context, server *server) error {
 	heard := time.Now()
 	for {

@@ -47,8 +47,8 @@ func openHome(dir string) (*home, error) {
 	return h, nil
 }
 
-// chooseHome prefers an existing cluster, then the folder itself, then one below /var/lib: as root the server runs as
-// another user, who cannot traverse a folder such as /root.
+// chooseHome prefers an existing cluster, then the folder itself, then a folder below /var/lib: started by root, the
+// server runs as another user, who cannot traverse a folder such as /root.
 func chooseHome(dir string) (*home, error) {
 	elsewhere := systemFolder(dir)
 	for _, folder := range []string{dir, elsewhere} {
@@ -166,8 +166,7 @@ func lockFile(path string) (*os.File, error) {
 	return file, nil
 }
 
-// unlock releases the lock. Closing the file is not sufficient while a child that is being started, not yet at its
-// exec, also has it open.
+// unlock releases the lock. Closing the file would not suffice while a forked child, before its exec, also has it open.
 func (h *home) unlock() error {
 	return errors.Join(syscall.Flock(int(h.lock.Fd()), syscall.LOCK_UN), h.lock.Close())
 }
@@ -186,9 +185,8 @@ func flock(file *os.File) error {
 	}
 }
 
-// RemoveCluster removes the cluster of a data folder for good, wherever it is, and stops the server that a killed
-// process has left running on it. A cluster that is not there is no error. Errors: [ErrInUse] while a process runs the
-// cluster.
+// RemoveCluster removes the cluster of a data folder permanently, wherever it is, and stops a server left running on it
+// by a killed process. A missing cluster is no error. Errors: [ErrInUse] while a process runs the cluster.
 func RemoveCluster(dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -205,7 +203,7 @@ func RemoveCluster(dir string) error {
 	return nil
 }
 
-// stopAbandoned stops a server that runs on a cluster and belongs to nobody.
+// stopAbandoned stops a server left running on a cluster by a killed process.
 func stopAbandoned(folder string) error {
 	h, err := existingHome(folder)
 	if err != nil || h == nil {
@@ -236,7 +234,7 @@ func SocketURL(folder, database string) string {
 }
 
 // chooseSocket creates the folder of the socket: the requested one, or a short private one if the socket's path would
-// be too long. The same cluster gets the same folder each time, so that a server left behind is found.
+// be too long. A cluster always gets the same folder, so that an earlier server is found.
 func (h *home) chooseSocket(wanted string) error {
 	if wanted == "" {
 		wanted = h.socket()

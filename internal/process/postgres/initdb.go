@@ -23,7 +23,7 @@ const (
 )
 
 // Init creates a new cluster in data, a path in an existing folder that the account can enter. It is created under
-// another name and renamed, so that an interrupted initdb leaves nothing that looks like a cluster.
+// another name and renamed, so that the result of an interrupted initdb is not mistaken for a cluster.
 func (i Installation) Init(ctx context.Context, owner Account, data string) error {
 	removeUnfinished(data)
 	unfinished, err := os.MkdirTemp(filepath.Dir(data), filepath.Base(data)+unfinishedSuffix)
@@ -82,8 +82,8 @@ func syncFolder(path string) error {
 	return folder.Sync()
 }
 
-// Settings returns the server's options. They are on the command line, not in a file, so that those of a server which
-// an earlier recitald left behind can be compared with the current ones.
+// Settings returns the server's options. They are on the command line, not in a file, so that the options of an earlier
+// recitald's server can be compared with the current ones.
 func Settings(data, socketDir string) []string {
 	args := []string{"-D", data}
 	for _, setting := range []string{
@@ -99,7 +99,7 @@ func Settings(data, socketDir string) []string {
 		"log_timezone=UTC",
 		"cluster_name=recital",
 		"jit=off", // pays only for long analytical queries
-		// Texts of failed statements contain values from clients: only messages of the server itself are logged.
+		// Texts of failed statements contain values from clients, so only messages of the server itself are logged.
 		"log_min_messages=log",
 		"log_min_error_statement=panic",
 		"log_error_verbosity=terse",
@@ -221,11 +221,11 @@ var ErrNotInstalled = errors.New("no PostgreSQL server binaries found; install t
 
 // Installation is a folder with the server binaries of one PostgreSQL version.
 type Installation struct {
-	Bin   string // the folder that holds postgres and initdb
+	Bin   string // the folder of postgres and initdb
 	Major int    // 15 of "15.18"
 }
 
-// Find returns the newest installation, or the one of the given major version when major is not zero.
+// Find returns the newest installation, or the one with a major version if major is not zero.
 func Find(ctx context.Context, major int) (Installation, error) {
 	return find(ctx, candidates(ctx), major)
 }
@@ -240,7 +240,7 @@ func find(ctx context.Context, folders []string, major int) (Installation, error
 			found = append(found, installation)
 		}
 	}
-	if err := ctx.Err(); err != nil { // its end also stops the programs that are run
+	if err := ctx.Err(); err != nil { // its end also stops the programs
 		return Installation{}, fmt.Errorf("looking for PostgreSQL: %w", err)
 	}
 	if len(found) == 0 {
@@ -259,7 +259,7 @@ func find(ctx context.Context, folders []string, major int) (Installation, error
 		"apt-get install postgresql-%d)", major, found[0].Major, major)
 }
 
-// candidates returns the folders in which server binaries may be.
+// candidates returns the folders that may contain server binaries.
 func candidates(ctx context.Context) []string {
 	var folders []string
 	if out, err := exec.CommandContext(ctx, "pg_config", "--bindir").Output(); err == nil {

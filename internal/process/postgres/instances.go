@@ -12,7 +12,8 @@ import (
 
 const program = "recitald"
 
-// applicationName is what Postgres shows for the connections of an instance. It keeps 63 bytes of it, in ASCII.
+// applicationName returns the application_name for the connections of an instance. Postgres keeps 63 bytes of it, in
+// ASCII.
 func applicationName(instance string) string {
 	if instance == "" {
 		return program
@@ -29,8 +30,8 @@ func applicationName(instance string) string {
 	return name.String()
 }
 
-// Instances returns the names of the instances that are connected to the database, sorted. A long name may be cut off
-// at its end. An instance is left out whose address of Postgres sets an application_name.
+// Instances returns the names of the instances that are connected to the database, sorted. A long name may be
+// truncated. Instances with an application_name in their URL of Postgres are omitted.
 func Instances(ctx context.Context, pool *pgxpool.Pool) ([]string, error) {
 	rows, err := pool.Query(ctx, `select distinct application_name collate "C" from pg_stat_activity
 		where datname = current_database() and starts_with(application_name, $1) order by 1`, program+" ")

@@ -20,7 +20,7 @@ import (
 
 const (
 	connectTimeout    = 5 * time.Second
-	connectionAge     = time.Hour // so that a changed address or a restarted proxy is noticed
+	connectionAge     = time.Hour // detects a changed address or a restarted proxy
 	connectionAgeSpan = 10 * time.Minute
 	connectionIdle    = 5 * time.Minute
 )
@@ -39,14 +39,14 @@ func Open(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	return pool, nil
 }
 
-// NewPool is Open for a database that need not answer yet: the pool connects when it is used. Instances lists the name
-// of the instance while it is connected; "" stands for none.
+// NewPool is Open for a database that need not answer yet: the pool connects on demand. Instances lists the name of the
+// instance while it is connected; "" means none.
 func NewPool(ctx context.Context, url, instance string) (*pgxpool.Pool, error) {
 	return newPool(ctx, url, instance, func(*pgxpool.Config) {})
 }
 
-// NewHeldPool is NewPool for a database that is not to be used yet. Until release is called, and after hold, Postgres
-// is away, also for connections that are made with the pool's configuration.
+// NewHeldPool is NewPool for a database that must not be used yet. Until release is called, and after hold, Postgres
+// counts as away, also for connections with the pool's configuration.
 func NewHeldPool(ctx context.Context, url, instance string) (pool *pgxpool.Pool, release, hold func(), err error) {
 	var released atomic.Bool
 	pool, err = newPool(ctx, url, instance, func(config *pgxpool.Config) {
@@ -66,7 +66,7 @@ func NewHeldPool(ctx context.Context, url, instance string) (pool *pgxpool.Pool,
 	return pool, release, hold, err
 }
 
-// IsMissing reports whether an error means that a database, a schema or a table is not there.
+// IsMissing reports whether an error means that a database, a schema or a table does not exist.
 func IsMissing(err error) bool {
 	var refused *pgconn.PgError
 	return errors.As(err, &refused) && slices.Contains([]string{"3D000", "3F000", "42P01"}, refused.Code)
@@ -88,13 +88,13 @@ func newPool(ctx context.Context, url, instance string, change func(*pgxpool.Con
 	return pool, nil
 }
 
-// classes of SQLSTATE with which a server answers that starts, stops or has no room.
+// Classes of SQLSTATE for a server that starts, stops or lacks resources.
 const (
 	operatorIntervention  = "57"
 	insufficientResources = "53"
 )
 
-// IsAway reports whether an error means that Postgres does not answer now, and may later without anybody's help to
+// IsAway reports whether an error means that Postgres does not answer now, and may answer later without a change to
 // recitald. A server that refuses (a wrong password, a missing database) is not away.
 func IsAway(err error) bool {
 	var refused *pgconn.PgError
@@ -127,8 +127,7 @@ func limit(config *pgxpool.Config, url, instance string) {
 	})
 }
 
-// CertificateEnd returns when the server's certificate ends: the first one of its chain. It is zero for a connection
-// without TLS.
+// CertificateEnd returns the first expiry in the server's certificate chain, or zero for a connection without TLS.
 func CertificateEnd(ctx context.Context, pool *pgxpool.Pool) (end time.Time, err error) {
 	connection, err := pool.Acquire(ctx)
 	if err != nil {

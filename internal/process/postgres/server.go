@@ -27,11 +27,11 @@ const (
 	watchInterval     = 100 * time.Millisecond
 )
 
-// server is a running postmaster: a child of this process, or one that an earlier recitald left behind.
+// server is a running postmaster: a child of this process, or one left by an earlier recitald.
 type server struct {
 	process *os.Process
 	exited  chan struct{}
-	last    *tail // its last output; nil if it is not our child
+	last    *tail // its last output; nil unless it is our child
 }
 
 // launch starts a postmaster as a direct child.
@@ -39,7 +39,7 @@ func launch(binaries Installation, h *home, settings []string, relay *relay) (*s
 	if err := removeStaleLocks(h); err != nil {
 		return nil, err
 	}
-	if err := h.owner.Own(h.socketDir); err != nil { // again: what clears temporary folders may have removed it
+	if err := h.owner.Own(h.socketDir); err != nil { // again: a cleaner of temporary folders may have removed it
 		return nil, fmt.Errorf("making the folder of the Postgres socket: %w", err)
 	}
 	cmd := h.owner.Command(h.data(), binaries.path("postgres"), settings...)
@@ -61,7 +61,7 @@ func launch(binaries Installation, h *home, settings []string, relay *relay) (*s
 	go func() {
 		defer close(s.exited)
 		_ = cmd.Wait() // the reason for its exit is in its output
-		// A backend that outlives the postmaster holds the pipe open until it notices.
+		// a backend that outlives the postmaster keeps the pipe open for a while
 		_ = output.SetReadDeadline(time.Now().Add(time.Second))
 		<-read
 		_ = output.Close()
@@ -69,7 +69,7 @@ func launch(binaries Installation, h *home, settings []string, relay *relay) (*s
 	return s, nil
 }
 
-// adopt returns the postmaster that an earlier recitald left behind, or nil.
+// adopt returns the postmaster left by an earlier recitald, or nil.
 func adopt(h *home) *server {
 	pid, ok := postmaster(h)
 	if !ok {
@@ -82,7 +82,7 @@ func adopt(h *home) *server {
 	s := &server{process: process, exited: make(chan struct{})}
 	go func() {
 		defer close(s.exited)
-		for serves(pid, h) { // not signal 0, which also reaches a zombie that was not reaped
+		for serves(pid, h) { // not signal 0, which also reaches a zombie
 			time.Sleep(watchInterval)
 		}
 	}()
@@ -100,8 +100,8 @@ func postmaster(h *home) (pid int, found bool) {
 	return pid, err == nil && pid > 1 && serves(pid, h)
 }
 
-// serves reports whether a process works in the data folder, as a postmaster does. This distinguishes it from a
-// process that has reused the id of a postmaster that died.
+// serves reports whether a process has the data folder as its working directory, like a postmaster. This distinguishes
+// it from a process that has reused the id of a dead postmaster.
 func serves(pid int, h *home) bool {
 	working, err := os.Stat(fmt.Sprintf("/proc/%d/cwd", pid))
 	if err != nil {
@@ -125,9 +125,9 @@ func runsWith(h *home, binaries Installation, settings []string) bool {
 	return strings.TrimSpace(string(content)) == wanted.String()
 }
 
-// removeStaleLocks removes the files of a postmaster that is gone. PostgreSQL itself refuses to start if the process
-// id in them belongs to any process of the same user by now, which is common in containers. Backends that are still
-// alive are detected nevertheless, by their shared memory.
+// removeStaleLocks removes the lock files of a dead postmaster. PostgreSQL itself refuses to start if the process id in
+// them now belongs to any process of the same user, which is common in containers. It still detects living backends by
+// their shared memory.
 func removeStaleLocks(h *home) error {
 	if _, alive := postmaster(h); alive {
 		return fmt.Errorf("another server runs on %s", h.data())
@@ -138,16 +138,16 @@ func removeStaleLocks(h *home) error {
 		filepath.Join(h.socketDir, socketName+".lock"),
 	} {
 		if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("removing what a killed server left: %w", err)
+			return fmt.Errorf("removing the locks of a killed server: %w", err)
 		}
 	}
 	return nil
 }
 
-// kill ends a postmaster that hangs. Its backends may hang with it, and would keep the next postmaster from starting:
-// PostgreSQL waits until none uses the shared memory.
+// kill kills a hanging postmaster with its backends, which may hang, too, and would prevent the start of the next
+// postmaster: PostgreSQL waits until none uses the shared memory.
 func (s *server) kill() error {
-	_ = s.process.Signal(syscall.SIGSTOP) // so that it starts no further ones
+	_ = s.process.Signal(syscall.SIGSTOP) // so that it starts no further backends
 	backends := procfs.Children(s.process.Pid)
 	_ = s.process.Kill()
 	for _, backend := range backends {
@@ -172,7 +172,7 @@ func (s *server) stop() (err error) {
 		signal   syscall.Signal
 		patience time.Duration
 	}{{syscall.SIGINT, fastShutdown}, {syscall.SIGQUIT, immediateShutdown}, {syscall.SIGKILL, immediateShutdown}} {
-		_ = s.process.Signal(step.signal) // fails only if it is gone
+		_ = s.process.Signal(step.signal) // fails only if it has exited
 		if err = s.awaitExit(step.patience); err == nil {
 			return nil
 		}
@@ -183,7 +183,7 @@ func (s *server) stop() (err error) {
 // said returns the server's last output.
 func (s *server) said() string {
 	if s.last == nil {
-		return "nothing that was heard: an earlier recitald had started it"
+		return "unknown, because an earlier recitald had started it"
 	}
 	return s.last.String()
 }
@@ -198,7 +198,7 @@ const (
 // log_error_verbosity).
 type relay struct{ logger *slog.Logger }
 
-// run reads to the end of the output, whatever happens to a single line.
+// run reads to the end of the output, even if a line is too long.
 func (r *relay) run(output io.Reader, last *tail) {
 	reader := bufio.NewReaderSize(output, lineLimit)
 	cut := false // skipping the rest of a long line
@@ -248,18 +248,18 @@ func (t *tail) String() string {
 	return strings.Join(t.lines, "; ")
 }
 
-// A server that leaves probeLimit probes in a row unanswered is replaced: on a machine that is merely slow, one of
-// them is answered. Connections that exist would not notice that the postmaster hangs, or that its socket is gone.
+// A server that leaves probeLimit consecutive probes unanswered is replaced. On a machine that is merely slow, one of
+// them is answered. Existing connections would not detect a hanging postmaster or a missing socket.
 const (
 	probePause = 2 * time.Second // between two probes, each of which may take readyAttempt
 	probeLimit = 3
 )
 
-// errFrozen means that a signal has stopped processes of the server (SIGSTOP). A new connection may be answered all the
-// same, while others wait for ever: for a frozen backend, or for the locks that it holds.
+// errFrozen means that a signal has stopped processes of the server (SIGSTOP). New connections may still be answered,
+// while others wait for ever for a stopped backend or its locks.
 var errFrozen = errors.New("some of its processes are stopped")
 
-// awaitSilence returns when a server does not answer any more, with the reason, or when ctx ends.
+// awaitSilence waits until a server no longer answers, and returns the reason, or until ctx ends.
 func (c *Cluster) awaitSilence(ctx context.Context, server *server) error {
 	for unanswered := 0; ; {
 		select {
@@ -288,13 +288,14 @@ func (c *Cluster) probe(ctx context.Context, server *server) error {
 	return nil
 }
 
-// isAnswer reports whether the server has answered, be it with a refusal: it starts, or has too many clients.
+// isAnswer reports whether the server has answered, even with a refusal, because it is starting or has too many
+// clients.
 func isAnswer(err error) bool {
 	var refusal *pgconn.PgError
 	return err == nil || errors.As(err, &refusal)
 }
 
-// end stops a server that does not answer, and kills it if that is because it hangs.
+// end stops a server that does not answer, or kills it if it hangs.
 func (s *server) end(reason error) error {
 	if pgconn.Timeout(reason) || errors.Is(reason, errFrozen) {
 		return s.kill()

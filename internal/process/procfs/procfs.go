@@ -1,4 +1,4 @@
-// Package procfs reads what Linux shows of other processes in /proc (proc(5)).
+// Package procfs reads the state of other processes from /proc (proc(5)).
 package procfs
 
 import (
@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Stopped reports whether a signal has stopped each thread of a process (the state T): it does nothing until it is
-// continued. They do not stop at the same time. Listing them costs most, so the first one is asked before.
+// Stopped reports whether a signal has stopped all threads of a process (state T), which do not stop at the same time.
+// Listing them is the most expensive part, so the first one is checked before.
 func Stopped(pid int) bool {
 	if !stopped(fmt.Sprintf("/proc/%d/stat", pid)) {
 		return false
@@ -27,9 +27,9 @@ func stopped(stat string) bool {
 	return name >= 0 && bytes.HasPrefix(content[name:], []byte(") T "))
 }
 
-// Children returns the children of a process, and none where the kernel does not list them.
+// Children returns the children of a process, or none if the kernel does not list them.
 func Children(pid int) (children []int) {
-	threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid)) // none if it has ended, as its threads may have
+	threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid)) // empty if it has ended, and so may its threads
 	for _, thread := range threads {
 		content, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pid, thread.Name()))
 		for field := range strings.FieldsSeq(string(content)) {

@@ -1,4 +1,4 @@
-// Package supervise keeps child processes running. A process that exits is restarted: at once if it was of use, and
+// Package supervise keeps child processes running. A process that exits is restarted: immediately if it was useful, and
 // otherwise after a growing pause, so that a broken program does not spin.
 package supervise
 
@@ -11,14 +11,14 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
-// Policy determines how soon a process is restarted.
+// Policy determines the delay before a process is restarted.
 type Policy struct {
 	FirstDelay   time.Duration // after a process that was not useful
 	LongestDelay time.Duration // the delay doubles up to it, apart from the jitter
-	Steady       time.Duration // a process that ran as long was useful; 0 means that time is not a criterion
+	Steady       time.Duration // a process that ran this long was useful; 0 means that time is not a criterion
 }
 
-// jitter prevents processes that ended together from starting together. It is the share of a delay that varies.
+// jitter is the random share of a delay. It prevents processes that ended together from starting together.
 const jitter = 0.2
 
 // Child is a child process that is kept running. P is a running process.
@@ -26,11 +26,10 @@ type Child[P any] struct {
 	Name string // in log lines, such as "codec"
 	// Start starts a process and returns when it is ready to serve.
 	Start func(ctx context.Context) (P, error)
-	// Serve returns when the process has ended: by itself, with the reason, or because ctx ended and Serve stopped
-	// it. It reports whether the process was useful, in which case the next one is started at once.
+	// Serve returns when the process has ended: by itself, with the reason, or because ctx ended and Serve stopped it. It
+	// reports whether the process was useful, in which case the next one is started immediately.
 	Serve func(ctx context.Context, process P) (useful bool, err error)
-	// Failing is called with the reason whenever a process was not useful, like the one before it: none can be kept
-	// running. It is optional.
+	// Failing is called with the reason when two consecutive processes, or more, were not useful. It is optional.
 	Failing func(reason error)
 	Policy  Policy
 	Logger  *slog.Logger
@@ -90,7 +89,7 @@ func (c Child[P]) newHistory() *history {
 	return h
 }
 
-// pause logs why a process ended and returns when the next one may start.
+// pause logs why a process ended and waits until the next one may start.
 func (c Child[P]) pause(ctx context.Context, h *history, e end) {
 	if ctx.Err() != nil {
 		return

@@ -1,8 +1,8 @@
-// Package tracing adds spans to the trace of a request. Where a context belongs to no trace, because none are exported
-// or this one is not sampled, it does nothing and allocates nothing.
+// Package tracing adds spans to the trace of a request. For a context without a trace, because none are exported or
+// this one is not sampled, its functions have no effect and do not allocate.
 //
-// Attributes hold no personal data, no ids of accounts and no text: they are names of this code, counts, and the id of
-// the request, by which its log lines and events are found.
+// Attributes contain no personal data, account ids or texts: they are names in this code, counts, and the id of the
+// request, which links to its log lines and events.
 package tracing
 
 import (
@@ -21,11 +21,11 @@ const scope = "github.com/recital-tts/recital"
 // Tracer begins the traces of requests. A nil Tracer begins none.
 type Tracer struct{ tracer trace.Tracer }
 
-// New returns a Tracer of spans that a provider exports.
+// New returns a Tracer with a provider.
 func New(provider trace.TracerProvider) *Tracer { return &Tracer{provider.Tracer(scope)} }
 
-// Request begins the span of a request. The parent is a traceparent header (W3C Trace Context); where it is none, the
-// trace begins here.
+// Request begins the span of a request. The parent is a traceparent header (W3C Trace Context). Without a valid one,
+// the trace begins here.
 func (t *Tracer) Request(ctx context.Context, name, parent string) (context.Context, Span) {
 	if t == nil {
 		return ctx, Span{}
@@ -36,7 +36,7 @@ func (t *Tracer) Request(ctx context.Context, name, parent string) (context.Cont
 	return started(t.tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindServer)))
 }
 
-// Start begins a part of the trace that ctx belongs to. End must follow.
+// Start begins a span in the trace of ctx. The caller must end it.
 func Start(ctx context.Context, name string) (context.Context, Span) {
 	parent := trace.SpanFromContext(ctx)
 	if !parent.IsRecording() {
@@ -52,7 +52,7 @@ func started(ctx context.Context, span trace.Span) (context.Context, Span) {
 	return ctx, Span{span}
 }
 
-// Carry returns to, as a part of the trace that from belongs to.
+// Carry returns the context to with the trace of from.
 func Carry(to, from context.Context) context.Context {
 	span := trace.SpanFromContext(from)
 	if !span.IsRecording() {
@@ -61,7 +61,7 @@ func Carry(to, from context.Context) context.Context {
 	return trace.ContextWithSpan(to, span)
 }
 
-// Note notes that something has happened in the span that ctx belongs to.
+// Note adds an event to the span of ctx.
 func Note(ctx context.Context, what string) {
 	if span := trace.SpanFromContext(ctx); span.IsRecording() {
 		span.AddEvent(what)
@@ -71,7 +71,7 @@ func Note(ctx context.Context, what string) {
 // Span is a part of a trace. The zero Span records nothing. It is safe for concurrent use.
 type Span struct{ span trace.Span }
 
-// Recorded reports whether the span records anything: what only it needs need not be computed otherwise.
+// Recorded reports whether the span is recorded. If not, its attributes need not be computed.
 func (s Span) Recorded() bool { return s.span != nil }
 
 // Set sets a text.
@@ -95,7 +95,7 @@ func (s Span) Fail() {
 	}
 }
 
-// End ends the span, with the kind of the error, if there is one. Ending it again changes nothing.
+// End ends the span, with the type of the error if there is one. Ending it again has no effect.
 func (s Span) End(err error) {
 	if !s.Recorded() {
 		return
@@ -107,7 +107,7 @@ func (s Span) End(err error) {
 	s.span.End()
 }
 
-// kindOf returns the type of the error that others wrap: a message may name what a trace must not.
+// kindOf returns the type of the innermost error. Messages are not traced, because they may contain personal data.
 func kindOf(err error) string {
 	for {
 		inner := errors.Unwrap(err)

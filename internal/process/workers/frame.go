@@ -10,7 +10,7 @@ import (
 	"io"
 )
 
-// MaxPayload is the largest payload of a frame in bytes.
+// MaxPayload is the maximum payload of a frame in bytes.
 const MaxPayload = 1 << 20
 
 const headerSize = 9
@@ -18,7 +18,7 @@ const headerSize = 9
 // Frame is one message between recitald and a worker. Each protocol defines its own kinds.
 type Frame struct {
 	Kind    byte
-	Stream  uint32 // the one of several concurrent jobs to which it belongs; 0 if there is only one
+	Stream  uint32 // identifies one of several concurrent jobs; 0 if there is only one
 	Payload []byte
 }
 

@@ -18,21 +18,22 @@ import (
 	"github.com/recital-tts/recital/internal/process/procfs"
 )
 
-// logDelay is how long a worker's standard error may remain open after its exit: a child of its own could hold it.
+// logDelay is the time that a worker's standard error may stay open after its exit, because a child of the worker could
+// hold it open.
 const logDelay = time.Second
 
 // Command describes how to start a worker.
 type Command struct {
 	Path string   // of the speechworker binary
 	Args []string // its mode and options; never anything from a client
-	// Counts the worker's output to standard error, and quotes it only if it lacks a library; nil discards it.
+	// Logs the size of the worker's output to standard error, and its text only if a library is missing; nil discards it.
 	Logger *slog.Logger
 
-	// Alone keeps recitald's environment from the worker: it may hold secrets, and the worker untrusted data.
+	// Alone hides recitald's environment, which may contain secrets, from a worker with untrusted data.
 	Alone bool
 }
 
-// libraryPath is the only variable that a worker gets which is Alone.
+// libraryPath is the only variable of a worker that is Alone.
 const libraryPath = "LD_LIBRARY_PATH"
 
 // Process is a running worker. It exits by itself when its input is closed, even if recitald is killed.
@@ -50,7 +51,7 @@ type Process struct {
 }
 
 // Start starts a worker in a process group of its own, so that a Ctrl-C in the terminal only reaches recitald. A worker
-// that a signal stops is killed within 3 s.
+// stopped by a signal is killed within 3 s.
 func Start(command Command) (*Process, error) {
 	cmd := exec.Command(command.Path, command.Args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -67,7 +68,7 @@ func Start(command Command) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening a worker's input: %w", err)
 	}
-	// Not StdoutPipe: Wait closes that, and so could not be called before all of the output was read.
+	// Not StdoutPipe, because Wait would close it before all of the output is read.
 	output, stdout, err := os.Pipe()
 	if err != nil {
 		_ = stdin.Close()
@@ -89,7 +90,7 @@ func Start(command Command) (*Process, error) {
 	return p, nil
 }
 
-// reap waits for the exit, whether the output is read or not, so that no zombie remains. It ends with the worker.
+// reap waits for the worker's exit, whether its output is read or not, so that no zombie remains.
 func (p *Process) reap() {
 	p.err = p.printed.explain(p.cmd.Wait())
 	p.CloseInput()
@@ -104,7 +105,7 @@ func (p *Process) CloseInput() {
 	p.closeInput.Do(func() { _ = p.stdin.Close() })
 }
 
-// Kill ends the worker at once. Read returns io.EOF or io.ErrUnexpectedEOF soon after.
+// Kill kills the worker. Read returns io.EOF or io.ErrUnexpectedEOF soon after.
 func (p *Process) Kill() { _ = p.cmd.Process.Kill() }
 
 // Done returns a channel that is closed when the worker has exited. Its earlier output can still be read.
@@ -113,7 +114,7 @@ func (p *Process) Done() <-chan struct{} { return p.done }
 // Err returns the error of the worker's exit, nil for a clean exit. It must be called after Done.
 func (p *Process) Err() error { return p.err }
 
-// untilEnd closes the worker's output at its end.
+// untilEnd reads the worker's output and closes it at its end.
 type untilEnd struct{ output *os.File }
 
 func (u *untilEnd) Read(buffer []byte) (int, error) {
@@ -124,11 +125,12 @@ func (u *untilEnd) Read(buffer []byte) (int, error) {
 	return n, err
 }
 
-// watchInterval is the time between two looks at a worker. One that is found stopped twice in a row is killed.
+// watchInterval is the time between two checks of a worker. A worker that two consecutive checks find stopped is
+// killed.
 const watchInterval = time.Second
 
-// watch kills the worker when it, or a child of its own, has been stopped (SIGSTOP): it would neither answer nor exit.
-// A worker that is only slow is never in that state.
+// watch kills the worker if it or one of its children has been stopped (SIGSTOP), because it would neither answer nor
+// exit. A worker that is merely slow is never in that state.
 func (p *Process) watch(logger *slog.Logger) {
 	looks := time.NewTicker(watchInterval)
 	defer looks.Stop()
@@ -150,8 +152,8 @@ func (p *Process) watch(logger *slog.Logger) {
 	}
 }
 
-// stderr receives a worker's standard error. C libraries print to it, and may quote client data, so it is counted and
-// never shown, unless the worker could not be loaded: then it has read nothing yet.
+// stderr receives a worker's standard error. C libraries print to it, and may quote client data, so only its size is
+// logged. If the worker could not be loaded, it has read no data yet, and the text is used.
 type stderr struct {
 	logger *slog.Logger
 	worker string
@@ -160,8 +162,7 @@ type stderr struct {
 
 const (
 	firstPrinted = 300
-	// NotLoaded is the exit status of a worker that lacks a library, as of a program that the dynamic loader gives up
-	// (ld.so(8)).
+	// NotLoaded is the exit status of a worker that lacks a library, like the dynamic loader's (ld.so(8)).
 	NotLoaded = 127
 )
 
@@ -176,7 +177,7 @@ func (s *stderr) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// explain adds to the error of an exit what a worker has printed that could not be loaded.
+// explain adds the printed text to the exit error of a worker that could not be loaded.
 func (s *stderr) explain(err error) error {
 	var exit *exec.ExitError
 	if s == nil || !errors.As(err, &exit) || exit.ExitCode() != NotLoaded {

@@ -23,9 +23,9 @@ import (
 // Errors: ErrNotFound if there is no blob at an address; ErrAddress if an address is invalid; the context's error if
 // it ended first; all others are failures of the store and have the code domain.Unavailable.
 type Store interface {
-	// Put reads size bytes, which are all of r, and stores them at an address that was drawn for them. The blob is
-	// durable when Put returns, and it is stored completely or not at all, whatever fails. Memory is bounded however
-	// long r is. A Put that is repeated replaces the blob as a whole. An error of r is returned wrapped, with ErrSource.
+	// Put reads size bytes, which are all of r, and stores them at a new address from NewAddress. The blob is durable when
+	// Put returns, and it is stored completely or not at all. Memory is bounded for any length of r. A repeated Put
+	// replaces the blob as a whole. An error of r is returned wrapped, with ErrSource.
 	Put(ctx context.Context, address Address, r io.Reader, size int64) (Blob, error)
 
 	// Stat describes a blob.
@@ -38,9 +38,9 @@ type Store interface {
 	// Delete removes a blob. Deleting a missing one succeeds.
 	Delete(ctx context.Context, address Address) error
 
-	// List yields the blobs whose addresses begin with a prefix, in any order and in bounded memory: all for "",
-	// those of a kind of owner for "clip-", those of an owner for "clip-<id>.". The last two cost nothing for the
-	// blobs of others. After a non-nil error nothing more is yielded.
+	// List yields the blobs with a prefix of their addresses, in any order and in bounded memory: all for "", a kind of
+	// owner's for "clip-", one owner's for "clip-<id>.". The cost of the last two does not depend on the blobs of others.
+	// A non-nil error is the last element.
 	List(ctx context.Context, prefix string) iter.Seq2[Blob, error]
 }
 
@@ -51,12 +51,12 @@ type Blob struct {
 	Stored  time.Time
 }
 
-// Owner is the name of the stream whose events determine whether its blobs are still needed, for example clip-<id>.
-// It is part of their addresses: so no two owners ever share a blob, and deleting one's never deletes another's.
+// Owner is the name of the stream whose events determine whether its blobs are still needed, for example clip-<id>. It
+// is part of their addresses, so that owners never share a blob, and deleting one owner's blobs never deletes
+// another's.
 type Owner string
 
-// Address identifies a blob: its owner, and a name that was drawn for it, so that it is known before the content is,
-// and reveals nothing about it.
+// Address identifies a blob: its owner, and a random name, which is known before the content and reveals no part of it.
 type Address string
 
 // nameSize is the number of random bytes in an address.
@@ -86,7 +86,7 @@ func (o Owner) Check() error {
 // Prefix returns the prefix of the addresses of the owner's blobs, and of no others.
 func (o Owner) Prefix() string { return string(o) + "." }
 
-// NewAddress draws an address for a blob of the owner. No other call returns the same.
+// NewAddress returns a new, unique address for a blob of the owner.
 func NewAddress(owner Owner) Address {
 	var name [nameSize]byte
 	_, _ = rand.Read(name[:]) // never fails
@@ -108,7 +108,7 @@ func (a Address) Owner() Owner {
 	return Owner(owner)
 }
 
-// Name returns the part of the address that was drawn, in hex digits. The address must have been checked.
+// Name returns the random part of the address, in hex digits. The address must have been checked.
 func (a Address) Name() string {
 	_, name, _ := strings.Cut(string(a), ".")
 	return name
@@ -116,8 +116,8 @@ func (a Address) Name() string {
 
 var errSize = errors.New("it does not have the announced size")
 
-// Source reads the content of a Put for an adapter. It fails when the context of the Put ends, and with ErrSource when
-// the reader does or has another size than announced.
+// Source reads the content of a Put for an adapter. It fails when the context of the Put ends, and with ErrSource if
+// the reader fails or does not have the announced size.
 type Source struct {
 	ctx  context.Context
 	r    io.Reader
@@ -145,7 +145,7 @@ func (s *Source) Read(p []byte) (int, error) {
 	}
 	switch ended := errors.Is(err, io.EOF); {
 	case s.left < 0, ended && s.left > 0:
-		return 0, s.fail(errSize) // without the last bytes, so that they are not taken for complete
+		return 0, s.fail(errSize) // without the last bytes, so that the content is not taken for complete
 	case ended:
 		return n, io.EOF
 	case err != nil:
@@ -159,5 +159,5 @@ func (s *Source) fail(err error) error {
 	return s.err
 }
 
-// Err returns why the source failed, which distinguishes it from a failure of the store.
+// Err returns the error of the source, as opposed to a failure of the store.
 func (s *Source) Err() error { return s.err }

@@ -26,7 +26,7 @@ const failuresToOpen = 5
 var ErrNoSign = errors.New("the request does not show whether the provider is down")
 
 // New returns the breaker of a provider, such as "the blob store". Once open, it refuses requests for a pause (5 s if
-// that is 0), and then lets one of them through.
+// that is 0), and then admits one.
 func New(provider string, pause time.Duration, log *slog.Logger) *Breaker {
 	b := &Breaker{pause: cmp.Or(pause, 5*time.Second)}
 	b.TwoStepCircuitBreaker = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
@@ -48,7 +48,7 @@ func New(provider string, pause time.Duration, log *slog.Logger) *Breaker {
 	return b
 }
 
-// Rest returns how long all requests are still refused. It is 0 while one is let through.
+// Rest returns the remaining time in which all requests are refused. It is 0 while one is admitted.
 func (b *Breaker) Rest() time.Duration {
 	until := b.open.Load()
 	if until == nil {

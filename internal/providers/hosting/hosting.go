@@ -1,6 +1,6 @@
-// Package hosting is the port of a platform that hosts the projects of accounts, and takes environment variables for
-// them. Its adapters are vercel, for the platform's API, and standin, a platform for development that speaks the part
-// of that API which Recital uses.
+// Package hosting is the port of a platform that hosts the projects of accounts, with environment variables. Its
+// adapters are vercel, for the platform's API, and standin, a platform for development that speaks the part of that API
+// which Recital uses.
 package hosting
 
 import (
@@ -12,7 +12,7 @@ import (
 // Platform is a hosting platform. Errors are those below: after ErrUnavailable, a change may or may not have been made;
 // after all others, it was not.
 type Platform interface {
-	// Exchange returns the access that a code stands for. The platform takes a code once.
+	// Exchange returns the access for a code, which the platform accepts once.
 	Exchange(ctx context.Context, code string) (Access, error)
 	// Projects returns the projects that can be changed, and whether these are all.
 	Projects(ctx context.Context, a Access) (projects []Project, all bool, err error)
@@ -35,14 +35,14 @@ var (
 	ErrUnavailable = errors.New("the hosting platform does not answer")
 )
 
-// LimitedError means that the platform takes no more requests for a while.
+// LimitedError means that the platform refuses requests for a while.
 type LimitedError struct{ After time.Duration }
 
 func (e *LimitedError) Error() string {
 	return "the hosting platform takes no more requests for a while"
 }
 
-// Access is what an installation on the platform may do.
+// Access is the access of an installation on the platform.
 type Access struct {
 	Token        string
 	Installation string

@@ -1,4 +1,4 @@
-// Package notices is the port of what carries notices to people: e-mail to the owner of an account, alerts to the
+// Package notices is the port for sending notices to people: e-mail to the owner of an account, alerts to the
 // operators. Its adapters are smtp (a mail server), webhook (a receiver of the operators) and outbox (mode dev).
 package notices
 
@@ -10,20 +10,20 @@ import (
 
 // Sender sends notices. It is safe for concurrent use, and ends with the context of a call.
 type Sender interface {
-	// Send hands a message over. A message may be sent again under its id. Errors are those below. None names the
-	// recipient or repeats what the other side has said, which may.
+	// Send sends a message. A message may be sent again under its id. Errors are those below. They contain neither the
+	// recipient nor texts of the other side, which may contain it.
 	Send(ctx context.Context, m Message) error
 }
 
 // Message is a notice to one recipient.
 type Message struct {
-	ID      string    // derives from what the notice is about, so that the receiver can recognise a repetition
+	ID      string    // derived from the subject, so that the receiver can recognise a repetition
 	Kind    string    // such as usage
 	Account string    // "" for the operators
 	To      string    // an e-mail address; "" where there is none
-	Subject string    // may hold any text
+	Subject string    // any text
 	Body    string    // plain text
-	At      time.Time // when it happened
+	At      time.Time // of the reported event
 	Data    map[string]string
 }
 
@@ -31,7 +31,7 @@ type Message struct {
 var (
 	ErrRefused     = errors.New("the notice is refused for good")
 	ErrLater       = errors.New("the notice is not taken now")
-	ErrUnavailable = errors.New("notices cannot be sent now") // none of them, whoever they are to
+	ErrUnavailable = errors.New("notices cannot be sent now") // to any recipient
 )
 
 // Timeout bounds one call of a Sender.

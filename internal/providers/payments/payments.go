@@ -1,7 +1,7 @@
 // Package payments is the port of a payment provider: prices, customers, subscriptions, cards, invoices and the
-// provider's events. Amounts are integers in minor units of a currency (ISO 4217, in lower case), which always stands
-// beside them. Times are UTC. Its adapters are stripe, for the provider's API, and sandbox, a provider for development
-// that speaks that API.
+// provider's events. Amounts are integers in minor units of a currency (ISO 4217, in lower case), which always
+// accompanies them. Times are UTC. Its adapters are stripe, for the provider's API, and sandbox, a provider for
+// development that speaks that API.
 package payments
 
 import (
@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// Attempt identifies one change, so that repeated attempts take effect once. The provider remembers ID for a while. A
-// change first attempted before that is looked up by its ID before it is made again.
+// Attempt identifies one change, so that repeated attempts take effect once. The provider remembers ID for a limited
+// time. An older change is looked up by its ID before it is made again.
 type Attempt struct {
 	ID    string    // at most 64 letters, digits and hyphens; also in the object's metadata
-	First time.Time // when the change was first attempted
+	First time.Time // time of the first attempt
 }
 
 // Gateway is a payment provider. It returns the provider's state at the moment of the call. Errors are the ones below;
@@ -31,7 +31,7 @@ type Gateway interface {
 	// SetAddress sets the e-mail address for a customer's receipts and reminders. It has no effect if it has set the same
 	// address before, so that an address set at the provider by other means is kept.
 	SetAddress(ctx context.Context, a Attempt, customer, address string) error
-	// AccountOf returns the account in a customer's metadata, "" if it names none, or ErrNotFound.
+	// AccountOf returns the account in a customer's metadata, or "" if there is none. Errors: ErrNotFound.
 	AccountOf(ctx context.Context, customer string) (account string, err error)
 	// Billing returns the provider's state of a customer.
 	Billing(ctx context.Context, customer string) (Billing, error)
@@ -65,12 +65,12 @@ type Gateway interface {
 	CreateSetup(ctx context.Context, a Attempt, customer string) (setup string, err error)
 	// SetupSecret returns the secret with which a client continues a registration.
 	SetupSecret(ctx context.Context, setup string) (clientSecret string, err error)
-	// ReplaceCard makes a payment method that was set up for the customer the paying one, and collects outstanding
-	// invoices; if that is declined, they stay open. It returns ErrNotFound for any other payment method.
+	// ReplaceCard makes the customer pay with a payment method that was set up for it, and collects outstanding invoices.
+	// If that is declined, they stay open. It returns ErrNotFound for any other payment method.
 	ReplaceCard(ctx context.Context, a Attempt, customer, paymentMethod string) (Card, error)
 
-	// Collect makes the card that pays the customer's default, and charges the open invoices of added items to it; if
-	// that is declined, they stay open. It has no effect without a card.
+	// Collect makes the paying card the customer's default, and charges the open invoices of added items to it. If that is
+	// declined, they stay open. It has no effect without a card.
 	Collect(ctx context.Context, a Attempt, customer string) error
 
 	// AddInvoiceItem adds an item to the subscription's next invoice while that is a draft, and otherwise charges it
@@ -86,19 +86,18 @@ type Gateway interface {
 	// Owed returns the amount that a customer owes without an invoice because it was too small to be charged, in minor
 	// units of a currency. It is 0 or less if nothing is owed.
 	Owed(ctx context.Context, customer string) (amount int64, currency string, err error)
-	// DropItem deletes an item that waits. It has no effect on a deleted one.
+	// DropItem deletes a waiting item. It has no effect on a deleted one.
 	DropItem(ctx context.Context, id string) error
 
 	// SettleInvoices finalises the drafts of a customer, and attempts once to collect its open invoices. Those that stay
-	// unpaid become uncollectible. The invoice of a subscription that was never paid is left alone.
+	// unpaid become uncollectible. The invoice of a subscription that was never paid is not changed.
 	SettleInvoices(ctx context.Context, a Attempt, customer string) error
 	// DeleteCustomer deletes a customer with its cards. It has no effect on a deleted one.
 	DeleteCustomer(ctx context.Context, a Attempt, customer string) error
 
 	// Events returns the provider's events since a time, oldest first, as far as the provider keeps them.
 	Events(ctx context.Context, since time.Time) iter.Seq2[Event, error]
-	// CustomerOf returns the customer that an object of an event belongs to, or "" if it belongs to none, or
-	// ErrNotFound.
+	// CustomerOf returns the customer that an event's object belongs to, or "" if it belongs to none. Errors: ErrNotFound.
 	CustomerOf(ctx context.Context, e Event) (string, error)
 }
 
@@ -131,7 +130,7 @@ type Price struct {
 
 // Keys of the metadata of a price, or of its product.
 const (
-	MetadataPlan          = "plan"           // to which the price belongs
+	MetadataPlan          = "plan"           // plan of the price
 	MetadataOverageMillis = "overage_millis" // thousandths of a minor unit for each full unit past the plan
 	MetadataOverageUnit   = "overage_unit"   // characters
 )
@@ -150,7 +149,7 @@ type PriceChange struct {
 	Replaces     string // invoice of a pending change to drop first; "" for none
 }
 
-// Preview is an invoice that was not made.
+// Preview is a preview of an invoice.
 type Preview struct {
 	AmountDue int64
 	Currency  string
@@ -183,7 +182,7 @@ type Billing struct {
 	Customer      string
 	Deleted       bool
 	Subscriptions []Subscription // newest first, including ended ones, at most 20
-	Card          *Card          // that pays; nil: none
+	Card          *Card          // the paying card; nil: none
 	Invoices      []Invoice      // newest first, at most 100, no drafts
 }
 
@@ -195,7 +194,7 @@ type Subscription struct {
 	Attempt           string // that created it
 	PeriodStart       time.Time
 	PeriodEnd         time.Time
-	Anchor            time.Time // from which the periods count by months
+	Anchor            time.Time // start of the monthly periods
 	CancelAtPeriodEnd bool
 	CreatedAt         time.Time
 	EndedAt           time.Time // zero: it has not ended
@@ -249,7 +248,7 @@ type InvoiceItem struct {
 	Amount       int64
 	Currency     string
 	Description  string
-	Usage        string // billed usage, by a key of ours; in the item's metadata
+	Usage        string // our key of the billed usage; in the item's metadata
 	Characters   int64  // billed; in the item's metadata, too
 }
 
@@ -270,7 +269,7 @@ type Event struct {
 	Customer  string // "" if the event names none
 	CreatedAt time.Time
 
-	OtherVersion bool // of a notice: it has a version of the provider's interface that the adapter does not support
+	OtherVersion bool // of a notice: its API version is not supported by the adapter
 }
 
 // Notice verifies a notice that claims to come from the provider, and returns its event.

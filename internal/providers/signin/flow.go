@@ -18,19 +18,20 @@ import (
 var (
 	// ErrUnusable means that a state does not belong to an unfinished sign-in of this browser at this provider.
 	ErrUnusable = errors.New("the state is not that of a sign-in under way")
-	// ErrNoProvider means that there is no provider of a name.
+	// ErrNoProvider means that there is no provider with a name.
 	ErrNoProvider = errors.New("there is no such provider")
-	// ErrRedirect means that a redirect is to an origin that is not allowed, or too long to be kept.
+	// ErrRedirect means that a redirect is to an origin that is not allowed, or is too long.
 	ErrRedirect = errors.New("the redirect is to an origin that is not allowed, or too long")
 )
 
 // Flow is the authorization code flow of OpenID Connect, from the side of the relying party: with PKCE, a state that is
 // bound to the browser, a nonce, and the check that the answer comes from the right provider (RFC 9700, 2.1 and 4.4).
-// Only the browser keeps a sign-in in progress, sealed, so that strangers cannot fill a store by beginning sign-ins.
+// Only the browser stores an unfinished sign-in, sealed, so that unauthenticated clients cannot fill a store by
+// beginning sign-ins.
 type Flow struct {
 	Providers map[string]Provider // by their names in the interface
 	Origins   Origins
-	Key       []byte // of 32 bytes, the same on all instances: it seals what browsers keep
+	Key       []byte // of 32 bytes, the same on all instances; seals the browsers' data
 	Now       func() time.Time
 }
 
@@ -39,18 +40,17 @@ type Beginning struct {
 	Provider  string
 	Redirect  string // final address of the browser: at an origin of Flow.Origins or at Callback's
 	UTMSource string
-	Callback  string // where the provider sends the browser back to, which is ours
+	Callback  string // our URL that the provider sends the browser back to
 }
 
 // Begun is a sign-in that has begun.
 type Begun struct {
-	Location string // where the browser goes now, which is the provider
-	State    string // with which the browser comes back
-	Kept     string // for the browser to keep for Lifetime: only Flow can read or make it
+	Location string // the provider's URL for the browser
+	State    string // returned by the browser
+	Kept     string // stored by the browser for Lifetime; only Flow can read or create it
 }
 
-// Begin begins a sign-in. Errors: ErrNoProvider, ErrRedirect; every other one belongs to the redirect, and is a
-// Failure.
+// Begin begins a sign-in. Errors: ErrNoProvider, ErrRedirect; any other one is a Failure for the redirect.
 func (f *Flow) Begin(ctx context.Context, b Beginning) (Begun, error) {
 	redirect, ok := f.Origins.Admit(b.Redirect, b.Callback)
 	if !ok {
@@ -81,20 +81,20 @@ type Answer struct {
 	Callback string // its URL, the same as at the beginning
 	State    string
 	Kept     string // the browser's part of the sign-in with this state
-	Issuer   string // who answers (RFC 9207), "" where the answer does not say
+	Issuer   string // of the answer (RFC 9207), or ""
 	Error    string // the provider's refusal, "" for none
 	Code     string
 }
 
 // Answered is a sign-in after the provider's answer.
 type Answered struct {
-	Redirect  string // where the browser goes
+	Redirect  string // URL for the browser
 	UTMSource string
 	Person    Person // unless there is an error
 }
 
-// Finish takes an answer. The browser is to forget the sign-in then; a provider takes a code once. Errors: ErrUnusable;
-// every other one belongs to the Redirect, which is returned with it, and is a Failure.
+// Finish completes a sign-in with an answer. The browser must then drop the sign-in, because a provider accepts a code
+// only once. Errors: ErrUnusable; any other one is a Failure for the Redirect, which is returned with it.
 func (f *Flow) Finish(ctx context.Context, a Answer) (Answered, error) {
 	begun, ok := f.open(a.Kept)
 	provider := f.Providers[a.Provider]
@@ -126,14 +126,14 @@ func reasonOfProvider(code string) Reason {
 	return ServerError
 }
 
-// drawToken draws 256 random bits, in base64url. So it can be a PKCE verifier, too (RFC 7636, 4.1).
+// drawToken returns 256 random bits in base64url, which is also valid as a PKCE verifier (RFC 7636, 4.1).
 func drawToken() string {
 	var token [32]byte
 	_, _ = rand.Read(token[:]) // never fails
 	return base64.RawURLEncoding.EncodeToString(token[:])
 }
 
-// Reason says why a sign-in has failed, in the words of the parameter error of the redirect.
+// Reason is the reason of a failed sign-in, as in the parameter error of the redirect.
 type Reason string
 
 // The reasons. The ones of RFC 6749, 4.1.2.1, keep their names.
@@ -145,7 +145,7 @@ const (
 	InvalidAnswer   Reason = "invalid_answer"
 	NoProfile       Reason = "profile_incomplete" // the provider gives no name or no e-mail address
 	EmailUnverified Reason = "email_unverified"   // the provider has not verified the e-mail address
-	NotUnderWay     Reason = "not_under_way"      // ErrUnusable; no redirect is known that could say so
+	NotUnderWay     Reason = "not_under_way"      // ErrUnusable; without a known redirect
 )
 
 // Reasons returns all reasons, sorted.
@@ -162,8 +162,7 @@ var texts = map[Reason]string{
 	NotUnderWay:     "This sign-in has ended or expired, or was begun in another browser; begin again",
 }
 
-// Failure is a sign-in that has failed for a reason that the person may know. What holds no secrets and no personal
-// data is in Detail, for the log.
+// Failure is a failed sign-in with a reason for the person. Detail is for the log, without secrets and personal data.
 type Failure struct {
 	Reason Reason
 	Detail string
@@ -175,7 +174,7 @@ func (f *Failure) Error() string { return fmt.Sprintf("%s: %s", f.Reason, f.Deta
 // Fail returns a Failure.
 func Fail(reason Reason, detail string) error { return &Failure{Reason: reason, Detail: detail} }
 
-// ReasonOf returns the reason of an error that has ended a sign-in.
+// ReasonOf returns the reason of an error that ended a sign-in.
 func ReasonOf(err error) Reason {
 	var failure *Failure
 	switch {
@@ -192,7 +191,7 @@ func ReasonOf(err error) Reason {
 // Text returns a sentence for a page.
 func (r Reason) Text() string { return texts[r] }
 
-// WithReason returns a redirect that carries the reason why its sign-in has failed, as error and error_description.
+// WithReason adds the reason of a failed sign-in to a redirect, as error and error_description.
 func WithReason(redirect string, reason Reason) string {
 	u, err := url.Parse(redirect)
 	if err != nil {

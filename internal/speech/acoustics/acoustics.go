@@ -1,35 +1,34 @@
-// Package acoustics measures recordings of speech while they are read: the place of the speech, its distance from the
-// noise, and the statistics of the voice. It works in blocks of some seconds, so its memory does not depend on the
-// length of a recording. It is pure arithmetic: the same samples give the same figures, independently of how they are
-// cut.
+// Package acoustics measures recordings of speech while they are read: where the speech is, how far it stands out of
+// the noise, and the statistics of the voice. It works in blocks of some seconds, so its memory does not depend on the
+// length of a recording. It is pure arithmetic: the same samples give the same figures, however they are cut.
 package acoustics
 
 // Config configures an Analyser.
 type Config struct {
 	Rate    int  // Hz, of the samples: 8000 to 48000
 	Enhance bool // reduces steady noise before the voice is measured
-	Filter  bool // leaves stretches that are no use out of the statistics: clipped, drowned in noise, or no speech
+	Filter  bool // excludes unusable stretches from the statistics: clipped, drowned in noise, or not speech
 }
 
 // Report describes a recording.
 type Report struct {
 	Seconds    float64 `json:"seconds"`
 	Speech     float64 `json:"speech"`      // seconds
-	Start      float64 `json:"start"`       // of the first speech in seconds; without speech Start and End are 0
-	End        float64 `json:"end"`         // of the last speech in seconds
+	Start      float64 `json:"start"`       // seconds to the first speech; without speech Start and End are 0
+	End        float64 `json:"end"`         // seconds to the end of the last speech
 	Level      float64 `json:"level"`       // of the speech in dB of full scale; -100 without speech
 	SNR        float64 `json:"snr"`         // dB, of the measured speech to the sound in its pauses; -10 to 60
 	Noise      float64 `json:"noise"`       // dB of full scale, as recorded; at least -100
 	NoiseAfter float64 `json:"noise_after"` // the same after Enhance
 	Clipped    float64 `json:"clipped"`     // share of the samples, 0 to 1
-	Bandwidth  float64 `json:"bandwidth"`   // Hz up to which the speech stands out of the noise, at most 8000
-	Dropped    float64 `json:"dropped"`     // seconds of speech that Filter has left out
+	Bandwidth  float64 `json:"bandwidth"`   // Hz up to which speech stands out of the noise, at most 8000
+	Dropped    float64 `json:"dropped"`     // seconds of speech that Filter excluded
 	Music      float64 `json:"music"`       // likeness to music rather than speech, 0 to 1
 }
 
 const (
 	hop    = 0.010 // seconds of a frame
-	margin = 0.050 // seconds around a block that its first and last frames look at
+	margin = 0.050 // seconds around a block that its first and last frames need
 
 	blockFrames = 2000
 
@@ -47,8 +46,8 @@ type Analyser struct {
 
 	half    []byte  // of a sample
 	samples []int16 // from origin on
-	origin  int     // the place of samples[0] in the recording
-	frames  int     // that were measured
+	origin  int     // the index of samples[0] in the recording
+	frames  int     // measured so far
 	sums    sums
 }
 
@@ -69,7 +68,7 @@ func Analyse(samples []int16, config Config) (Report, Statistics) {
 	return a.Finish()
 }
 
-// Write takes signed 16-bit little-endian samples of one channel, cut anywhere. It never fails.
+// Write measures signed 16-bit little-endian samples of one channel, cut anywhere. It never fails.
 func (a *Analyser) Write(pcm []byte) (int, error) {
 	taken := len(pcm)
 	if len(a.half) > 0 && len(pcm) > 0 {
@@ -113,7 +112,7 @@ func (a *Analyser) measureBlocks() {
 	}
 }
 
-// measure measures the next frames, and forgets the samples at which no other ones look.
+// measure measures the next frames, and drops the samples that later frames do not need.
 func (a *Analyser) measure(frames int) {
 	b := a.cut(frames)
 	a.spectra.measure(b)
@@ -137,7 +136,7 @@ func (a *Analyser) measure(frames int) {
 	a.origin += keep
 }
 
-// cut returns the next frames with a margin around them, of silence where the recording has not begun or has ended.
+// cut returns the next frames with a margin around them. Outside of the recording the margin is silent.
 func (a *Analyser) cut(frames int) *block {
 	from := a.place(a.frames) - a.margin()
 	b := newBlock(a.frames, frames, a.place(a.frames+frames)+a.margin()-from)

@@ -17,8 +17,8 @@ import (
 
 const rate = 16000
 
-// say returns vowels of 0.25 s with pauses of 0.1 s, after a silence, and before one: harmonics of a pitch in Hz
-// through three resonances.
+// say returns vowels of 0.25 s with pauses of 0.1 s between two silences: harmonics of a pitch in Hz through three
+// resonances.
 func say(rate, vowels int, pitch, silence float64) []float64 {
 	pause := make([]float64, int(silence*float64(rate)))
 	samples := append([]float64(nil), pause...)
@@ -66,7 +66,7 @@ func TestAVoiceIsDescribed(t *testing.T) {
 		require.InDelta(t, 9, report.Seconds, 0.01)
 		require.InDelta(t, 1, report.Start, 0.06)
 		require.InDelta(t, 7.9, report.End, 0.06)
-		// Of what lies below 8 kHz.
+		// counting only power below 8 kHz
 		require.InDelta(t, -70-10*math.Log10(max(float64(rate)/16000, 1)), report.Noise, 2, "at %d Hz", rate)
 		require.InDelta(t, 130, voice.PitchQuantile(0.5), 1)
 		require.InDelta(t, 500, voice.Formant(0), 60, "at %d Hz", rate)
@@ -77,8 +77,7 @@ func TestAVoiceIsDescribed(t *testing.T) {
 	}
 }
 
-// Within a vowel the level of a voice goes up and down, most of all where it creaks or rolls an r: that is no syllable
-// more.
+// Within a vowel the level of a voice varies, most of all where it creaks or rolls an r. That does not add a syllable.
 func TestATremblingVoiceHasNoMoreSyllables(t *testing.T) {
 	for _, tremor := range []float64{11, 14, 18, 25} {
 		samples := say(rate, 20, 130, 1)
@@ -90,7 +89,7 @@ func TestATremblingVoiceHasNoMoreSyllables(t *testing.T) {
 	}
 }
 
-// A recording that lasts longer than a block gives the same, however it is cut.
+// A recording longer than a block has the same result, however it is cut.
 func TestTheSameWhereverItIsCut(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -136,7 +135,7 @@ func TestEnhanceTakesSteadyNoiseOut(t *testing.T) {
 	require.Less(t, difference(wanted, enhanced), difference(wanted, plain)+0.5)
 }
 
-// difference is that of two voices' spectra in dB, where the vowels of say have their power.
+// difference returns the difference between two voices' spectra in dB, in the bands of the vowels of say.
 func difference(a, b acoustics.Statistics) (sum float64) {
 	x, y := a.LongTermSpectrum(), b.LongTermSpectrum()
 	for band := range acoustics.Bands {
@@ -163,7 +162,7 @@ func TestFilterDropsWhatIsNoUse(t *testing.T) {
 	require.InDelta(t, 130, one.PitchQuantile(0.95), 3)
 }
 
-// What an Analyser keeps does not grow with the recording.
+// The memory of an Analyser does not grow with the recording.
 func TestMemoryIsBounded(t *testing.T) {
 	piece := pcm(with(say(rate, 50, 130, 0.5), -60))
 	a := acoustics.New(acoustics.Config{Rate: rate, Enhance: true})
@@ -186,7 +185,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	require.Greater(t, report.Seconds, 140.0)
 }
 
-// Formats of samples differ, and some have no end: whatever comes is measured, and the figures are numbers.
+// Any samples are measured, and the figures are numbers.
 func TestAnyBytesAreMeasured(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 5))
 	for _, size := range []int{0, 1, 2, 3, 319, 321, 5001, 100_003} {
@@ -215,7 +214,7 @@ func TestMeanLevelsAreThoseOfAllMoments(t *testing.T) {
 		quiet[i] /= 4
 	}
 	all, above, below := describe(loud, quiet), describe(loud), describe(quiet)
-	for band := 4; band < 20; band++ { // what noise does not fill
+	for band := 4; band < 20; band++ { // bands without noise
 		difference := above.MeanLevels()[band] - below.MeanLevels()[band]
 		require.InDelta(t, 12, difference, 3, "band %d", band)
 		require.InDelta(t, below.MeanLevels()[band]+difference/2, all.MeanLevels()[band], 1.5, "band %d", band)

@@ -6,18 +6,18 @@ import (
 )
 
 // activity finds speech by the distance of a frame from the noise in all bands together, in units of the noise's
-// variation in each band: so a hiss, a hum and a crowd of voices have thresholds of their own.
+// variation in each band. A hiss, a hum and a crowd of voices thus have different thresholds.
 type activity struct {
 	before []frame // of the previous block; its pauses count as well
 }
 
 const (
-	deepest     = 55.0 // dB below the loudest speech, where recordings are taken to be silent
+	deepest     = 55.0 // dB below the loudest speech, from which recordings count as silent
 	guard       = 8    // frames around speech that are not noise
-	fewFrames   = 4    // that can be speech alone
-	manyFrames  = 30   // that are speech even if none of them stands out far
+	fewFrames   = 4    // that can be speech on their own
+	manyFrames  = 30   // that are speech even if none stands out far
 	gap         = 15   // frames of silence within a word, such as before a plosive
-	quietSpeech = 32.0 // dB that a stretch of speech may be below the loudest
+	quietSpeech = 32.0 // dB by which a stretch of speech may be below the loudest
 	quietest    = -65  // dB of full scale, below which there is no speech
 	leastRange  = 2.5  // dB between noise and the loudest in all bands, if there is speech
 	rounds      = 3
@@ -103,7 +103,7 @@ func mean(values []float64) (mean float64) {
 	return mean
 }
 
-// mark sets which frames are speech, and which are far from it.
+// mark marks the frames that are speech, and those far from any.
 func mark(frames []frame, speech func(i int) bool) {
 	last := math.MinInt / 2
 	for i := range frames {
@@ -153,8 +153,8 @@ func score(frames []frame, bands int, silence float64) []float64 {
 }
 
 // background returns the median and the deviation of a band in the quiet frames, or in its lowest ones if there are few
-// of these. The deviation is from the lower values, because some speech may be among the higher ones. Values below
-// least count as least: exact silence between words is not a noise that varies as much as speech.
+// of these. The deviation is computed from the lower values, because the higher ones may include speech. Values below
+// least count as least, so that digital silence between words does not make the noise vary as much as speech.
 func background(frames []frame, band int, least float64) (mean, deviation float64) {
 	var values []float64
 	for i := range frames {
@@ -169,7 +169,7 @@ func background(frames []frame, band int, least float64) (mean, deviation float6
 	return mean, max(mean-lower, 1.5)
 }
 
-// lowest returns the tenth part of the values of a band that is lowest.
+// lowest returns the lowest tenth of the values of a band.
 func lowest(frames []frame, band int, least float64) []float64 {
 	values := make([]float64, len(frames))
 	for i := range frames {
@@ -197,7 +197,7 @@ func thresholds(frames []frame, scores []float64, part float64) (low, high float
 
 type span struct{ from, to int }
 
-// stretches returns where scores are above high, as far as they stay above low, joined over short gaps.
+// stretches returns the stretches around scores above high in which scores stay above low, joined over short gaps.
 func stretches(scores []float64, low, high float64) (all []span) {
 	for i := 0; i < len(scores); i++ {
 		if scores[i] < low {

@@ -10,7 +10,7 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// BenchmarkAnalyse compares the time that a second of recording takes with that of the bare transforms: the spectrum of
+// BenchmarkAnalyse compares the time for a second of recording with the time for its bare transforms: the spectrum of
 // each frame, the wider one for its pitch, and the autocorrelation.
 func BenchmarkAnalyse(b *testing.B) {
 	samples := with(say(rate, 170, 120, 0.5), -50)

@@ -21,21 +21,21 @@ type frame struct {
 
 	speech   bool
 	quiet    bool    // far enough from speech to be only noise
-	useless  bool    // speech that is left out
+	useless  bool    // speech that is excluded
 	pitch    float64 // Hz; 0 if it is not voiced
-	harmonic float64 // share of the power that repeats with the pitch
+	harmonic float64 // share of the power that is periodic with the pitch
 }
 
 func newBlock(first, frames, samples int) *block {
 	return &block{first: first, frames: make([]frame, frames), samples: make([]float64, samples)}
 }
 
-// fewQuiet is the number of frames that make a spectrum of the noise.
+// fewQuiet is the minimum number of frames for a spectrum of the noise.
 const fewQuiet = 15
 
-// noise returns the mean spectrum of the quiet frames, without the loudest: some speech may be among them. Silence that
-// was put into a recording is no evidence of its noise. Where there are no other pauses, the noise is at most what each
-// frequency falls to within speech.
+// noise returns the mean spectrum of the quiet frames, except the loudest, which may include speech. Silence that was
+// inserted into a recording is no evidence of its noise. Without other pauses, the noise is taken from the minimum of
+// each frequency within speech.
 func (b *block) noise(each float64) []float64 {
 	bins := len(b.frames[0].power)
 	mean, quiet, limit := make([]float64, bins), 0, b.loudestNoise()
@@ -54,28 +54,28 @@ func (b *block) noise(each float64) []float64 {
 	return mean
 }
 
-// Digital silence: all samples are equal. A shorter stretch may be a plosive of a synthesiser, and shows that there is
+// Digital silence: all samples are equal. A shorter stretch may be a synthesiser's plosive, which shows that there is
 // no noise.
 const (
 	inserted      = -95.0 // dB of full scale, at most
 	leastInserted = 20    // frames
-	blurred       = 2     // neighbouring frames, which contain a part of it
+	blurred       = 2     // frames beside it, which contain a part of it
 )
 
 // The spectrum of noise behind speech, by minimum statistics (Martin, 2001): the powers are means over some frames and
-// frequencies, so that they vary little, and are taken where they are lowest. Noise that is nearly as loud as speech is
-// audible for more of the time, and may be people with varying levels, for whom the lowest would be too low.
+// frequencies, which vary little, and the lowest count. Noise that is nearly as loud as speech is audible more often,
+// and may be people with varying levels, for whom the lowest would be too low.
 const (
 	floorFrames = 3
 
 	lowestPart    = 0.005 // of the time
-	lowestOfNoise = 0.38  // what lowestPart of such powers of steady noise lies below, of their mean
+	lowestOfNoise = 0.38  // this quantile of the powers of steady noise, relative to their mean
 	oftenPart     = 0.2
 	oftenOfNoise  = 0.72
 	loudNoise     = 15.0 // dB of speech over noise
 )
 
-// floor returns what each frequency, as a mean over some bins, falls to within speech.
+// floor returns the power that each frequency, as a mean over some bins, falls to within speech.
 func (b *block) floor(breadth int) []float64 {
 	var rows [][]float64
 	for _, s := range b.recorded() {
@@ -107,7 +107,7 @@ func quantiles(rows [][]float64, part, ofMean float64) []float64 {
 	return found
 }
 
-// recorded returns what lies between silences that were inserted.
+// recorded returns the stretches between inserted silences.
 func (b *block) recorded() (all []span) {
 	from := 0
 	for i := 0; i < len(b.frames); i++ {
@@ -151,7 +151,7 @@ func smoothen(values []float64, breadth int) {
 const variation = 8
 
 func (b *block) loudestNoise() float64 {
-	levels := make([]float64, 1, len(b.frames)+1) // so that there is one
+	levels := make([]float64, 1, len(b.frames)+1) // quantile needs one
 	for i := range b.frames {
 		if b.frames[i].quiet {
 			levels = append(levels, b.frames[i].level)
@@ -162,13 +162,13 @@ func (b *block) loudestNoise() float64 {
 
 // Stretches of speech.
 const (
-	stretch       = 50    // frames that are used or left out together
+	stretch       = 50    // frames that are used or excluded together
 	mostClipped   = 0.002 // share of the samples
 	leastContrast = 5.0   // dB of speech over noise
 )
 
-// drop leaves out the stretches in which samples are clipped, noise is nearly as loud as speech, or a continuous sound
-// is not a voice.
+// drop excludes the stretches in which samples are clipped, noise is nearly as loud as speech, or a continuous sound is
+// not a voice.
 func (b *block) drop(noise []float64) {
 	floor := 0.0
 	for _, p := range noise {

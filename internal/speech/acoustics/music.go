@@ -2,10 +2,11 @@ package acoustics
 
 import "math"
 
-// Speech changes its colour with each sound, and its level with each syllable. Music keeps its colour while notes last,
-// as drums do altogether, and where it changes with each note the level remains. Noise of 10 dB leaves enough of both.
+// Speech changes its colour with each sound, and its level with each syllable. Music keeps its colour for the length of
+// a note (drums keep it altogether), and music that changes its colour with each note keeps its level. Both remain
+// measurable in noise at 10 dB.
 const (
-	soundFrames = 5    // in which a sound becomes another one
+	soundFrames = 5    // in which a sound changes into the next
 	heard       = 50.0 // dB below the loudest frame, from which levels count
 
 	leastColour, surelyColour = 4.0, 4.6  // dB: music is below, speech above
@@ -22,8 +23,8 @@ func (s *Statistics) Music() float64 {
 	return 1 - min(max(colour, 0), 1)*min(max(levels, 0), 1)
 }
 
-// moves returns the changes of the used speech in dB: of its colour within soundFrames, as the root mean square of the
-// bands without the level, and of its level, from the 10th to the 90th percentile of the frames.
+// moves returns the changes of the used speech in dB: the change of its colour within soundFrames, as the root mean
+// square over the bands without the level, and the range of its level from the 10th to the 90th percentile.
 func (b *block) moves(bands int) (colour, levels float64) {
 	least := b.frames[0].level
 	for i := range b.frames {
@@ -43,7 +44,7 @@ func (b *block) moves(bands int) (colour, levels float64) {
 	return colour / float64(len(all)), quantile(all, 0.9) - quantile(all, 0.1)
 }
 
-// recoloured returns the distance of the bands of two frames, apart from their levels.
+// recoloured returns the distance between the bands of two frames, apart from their levels.
 func recoloured(f, before *frame, bands int, least float64) float64 {
 	sum, squares := 0.0, 0.0
 	for band, level := range f.bands[:bands] {

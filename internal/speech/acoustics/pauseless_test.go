@@ -19,8 +19,8 @@ func unbroken(syllables int) (samples []float64) {
 	return samples
 }
 
-// Who speaks without a pause longer than a block leaves nothing but the moments between syllables to know the noise by.
-// Half a second of silence that somebody added at the end changes nothing.
+// Without a pause for longer than a block, the noise has to be estimated from the moments between syllables. Half a
+// second of added silence at the end changes nothing.
 func TestTheNoiseOfSpeechWithoutPauses(t *testing.T) {
 	for name, silence := range map[string]int{"as it is": 0, "with silence at its end": narrow / 2} {
 		recording := append(with(unbroken(75), -50), make([]int16, silence)...)

@@ -13,8 +13,8 @@ const (
 	lowestPitch  = 60.0  // Hz
 	highestPitch = 500.0
 	pitchBand    = 1500.0 // Hz; higher frequencies have more noise than pitch
-	voiceBand    = 5000.0 // Hz, in which the power that repeats is measured
-	lags         = 512    // of the autocorrelation, half of which are looked at
+	voiceBand    = 5000.0 // Hz, below which the periodic power is measured
+	lags         = 512    // of the autocorrelation, half of which are used
 	candidates   = 4
 
 	unvoiced    = 0.45 // strength of no pitch
@@ -59,7 +59,7 @@ func newPitchTracker(rate int) *pitchTracker {
 	return p
 }
 
-// correlate returns the normalised autocorrelation of a spectrum, from a frequency on.
+// correlate returns the normalised autocorrelation of a spectrum above a frequency.
 func (p *pitchTracker) correlate(powers []float64, lowest float64) []float64 {
 	clear(p.cut)
 	for bin, power := range powers[:min(len(powers), len(p.cut))] {
@@ -108,7 +108,7 @@ func (p *pitchTracker) transform(samples []float64, centre int) []float64 {
 	return p.spectrum()
 }
 
-// spectrum returns the powers of the frame, which hold until the next block.
+// spectrum returns the powers of the frame. They are valid until the next block.
 func (p *pitchTracker) spectrum() []float64 {
 	from := len(p.powers)
 	for _, c := range p.fft.Coefficients(p.whole, p.frame)[:min(int(voiceBand/p.each)+1, len(p.whole))] {
@@ -193,7 +193,7 @@ func transition(before, after float64) float64 {
 	return octaveJump * math.Abs(math.Log2(before/after))
 }
 
-// harmonic returns the share of the power below voiceBand that repeats with a pitch.
+// harmonic returns the share of the power below voiceBand that is periodic with a pitch.
 func (p *pitchTracker) harmonic(powers []float64, pitch float64) float64 {
 	repeats, all := 0.0, 0.0
 	for bin, power := range powers {
@@ -208,5 +208,5 @@ func (p *pitchTracker) harmonic(powers []float64, pitch float64) float64 {
 	return min(max(ratio(repeats, all)/max(p.window[lag], 0.1), 0.001), 0.999)
 }
 
-// harmonicity converts the share of the power that repeats into dB.
+// harmonicity converts the share of the periodic power into dB.
 func harmonicity(share float64) float64 { return 10 * math.Log10(share/(1-share)) }

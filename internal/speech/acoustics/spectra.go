@@ -2,12 +2,13 @@ package acoustics
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/dsp/fourier"
 	"gonum.org/v1/gonum/dsp/window"
 )
 
-// Bands is the number of bands of the mel scale in which spectra are described.
+// Bands is the number of mel bands of a spectrum.
 const Bands = 32
 
 const (
@@ -56,10 +57,10 @@ type spectrograph struct {
 	shape   []float64 // Hann's window
 	frame   []float64
 	whole   []complex128
-	bins    int // that are kept
+	bins    int // used
 	scale   float64
 	filters [][]Weight
-	bands   int // that lie below half the rate
+	bands   int // below half the rate
 }
 
 func newSpectrograph(rate int) *spectrograph {
@@ -87,16 +88,10 @@ func newSpectrograph(rate int) *spectrograph {
 	return s
 }
 
-// each returns the distance of bins in Hz.
+// each returns the distance between bins in Hz.
 func (s *spectrograph) each() float64 { return float64(s.rate) / float64(s.fft.Len()) }
 
-func hann(size int) []float64 {
-	shape := make([]float64, size)
-	for i := range shape {
-		shape[i] = 1
-	}
-	return window.Hann(shape)
-}
+func hann(size int) []float64 { return window.Hann(slices.Repeat([]float64{1}, size)) }
 
 // transform computes the spectrum around a sample.
 func (s *spectrograph) transform(samples []float64, centre int) []complex128 {
@@ -140,12 +135,12 @@ func decibels(power float64) float64 { return 10 * math.Log10(max(power, leastPo
 
 // Noise reduction.
 const (
-	memory    = 0.96 // of the ratio of speech to noise, from one spectrum to the next
+	memory    = 0.96 // weight of the earlier spectra in the ratio of speech to noise
 	leastGain = 0.1
 )
 
-// enhance takes steady noise out of the samples of a block, by Wiener's filter for the ratio of speech to noise that
-// was heard before and is heard now (Ephraim and Malah, 1984).
+// enhance removes steady noise from the samples of a block, by a Wiener filter for the ratio of speech to noise,
+// averaged over time (Ephraim and Malah, 1984).
 func (s *spectrograph) enhance(b *block, noise []float64) {
 	length, step := s.fft.Len(), len(s.shape)/4
 	sum, weights := make([]float64, len(b.samples)), make([]float64, len(b.samples))

@@ -2,7 +2,7 @@ package acoustics
 
 import "math"
 
-// Statistics are sums over the speech of recordings. Those of several recordings are added.
+// Statistics are sums over the speech of recordings. The sums of several recordings can be added.
 type Statistics struct {
 	Speech    float64             `json:"speech"` // seconds
 	Voiced    float64             `json:"voiced"` // seconds
@@ -42,7 +42,7 @@ func (s *Statistics) Formant(which int) float64 {
 	return formantScale.quantile(s.Formants[which], 0.5)
 }
 
-// Pace returns syllables in a second of speech, pauses excluded.
+// Pace returns the syllables per second of speech, without pauses.
 func (s *Statistics) Pace() float64 { return ratio(s.Syllables, s.Speech) }
 
 // Harmonicity returns the mean ratio of harmonics to noise in the voice, in dB (Boersma, 1993). It is lower for breathy
@@ -61,8 +61,8 @@ func (s *Statistics) LongTermSpectrum() (levels [Bands]float64) {
 	return levels
 }
 
-// MeanLevels returns the mean levels of the bands in dB of full scale. In them each moment of speech counts the same,
-// and not, as in the long-term spectrum, the loud ones alone.
+// MeanLevels returns the mean levels of the bands in dB of full scale. Each moment of speech counts the same, while
+// loud moments dominate the long-term spectrum.
 func (s *Statistics) MeanLevels() (levels [Bands]float64) {
 	for i, level := range s.Levels {
 		levels[i] = ratio(level, s.Speech)

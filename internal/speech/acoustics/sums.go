@@ -9,7 +9,7 @@ type sums struct {
 	samples    float64
 	clipped    float64
 	spoken     []float64 // power of the speech by bin, times seconds
-	background []float64 // of the noise
+	background []float64 // the same of the noise
 	raw        float64   // power of the noise as recorded, times seconds
 	weight     float64   // seconds that the noise counts
 	dropped    float64
@@ -124,8 +124,8 @@ func (s *sums) report(seconds float64) Report {
 	return r
 }
 
-// hidden returns the part of the end of speech that noise hides at a ratio in dB: half of the usual time, in seconds.
-// The end of speech fades more often than its start.
+// hidden returns the usual length in seconds of the end of speech that noise hides at a ratio in dB, halved. The end of
+// speech fades more often than its start.
 func hidden(ratio float64) float64 { return 0.03 * min(max((35-ratio)/15, 0), 2) }
 
 const (
@@ -134,7 +134,7 @@ const (
 	standsOut = 2    // times the noise
 )
 
-// bandwidth returns the highest frequency at which speech stands out of the noise.
+// bandwidth returns the highest frequency in Hz at which speech stands out of the noise.
 func (s *sums) bandwidth(used float64) float64 {
 	each := float64(s.spectra.rate) / float64(s.spectra.fft.Len()) // Hz
 	group := max(int(breadth/each), 1)

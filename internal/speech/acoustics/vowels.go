@@ -5,15 +5,15 @@ import "math"
 const (
 	formants  = 3
 	order     = 12
-	topHertz  = 5000.0 // up to which formants are looked for
-	points    = 200    // at which the envelope is looked at
-	vowelLike = 0.7    // share of the power that repeats in a vowel
+	topHertz  = 5000.0 // highest formant
+	points    = 200    // at which the envelope is computed
+	vowelLike = 0.7    // least share of periodic power in a vowel
 )
 
 // resonator finds formants: the peaks of the all-pole envelope of the spectrum below topHertz (selective linear
 // prediction, Makhoul 1975).
 type resonator struct {
-	top     float64              // Hz up to which formants are looked for
+	top     float64              // Hz of the highest formant
 	cosines [][order + 1]float64 // by bin
 	weights []float64            // emphasis of high frequencies
 	turns   [points][order + 1]complex128
@@ -41,7 +41,7 @@ func newResonator(s *spectrograph) *resonator {
 	return r
 }
 
-// count adds the formants of a vowel.
+// count adds the formants of a frame if it is a vowel.
 func (r *resonator) count(f *frame, found *[formants]histogram) {
 	if f.harmonic < vowelLike {
 		return
@@ -108,14 +108,14 @@ func predict(auto [order + 1]float64) (filter [order + 1]float64, ok bool) {
 }
 
 // Syllables, by the peaks of the level between 300 and 3300 Hz in voiced speech (de Jong and Wempe, 2009). The level is
-// smoothed, so that what trembles within a vowel is no peak.
+// smoothed, so that tremor within a vowel makes no peak.
 const (
-	dip        = 3.0  // dB between two
-	faint      = 25.0 // dB below the loudest
+	dip        = 3.0  // dB between two peaks
+	faint      = 25.0 // dB below the loudest frame
 	smoothings = 4    // over three frames each
 )
 
-// syllables counts the nuclei of the syllables of the speech that is used.
+// syllables counts the nuclei of the syllables in the used speech.
 func (b *block) syllables(s *spectrograph) (count int) {
 	levels := make([]float64, len(b.frames))
 	each := float64(s.rate) / float64(s.fft.Len())

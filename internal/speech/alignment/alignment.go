@@ -15,8 +15,8 @@ import (
 
 // Aligner aligns uploads.
 type Aligner interface {
-	// Align returns the words of the text, which is in a language of the engine or speech.AutoLanguage, with their
-	// places in the upload. Errors: *audio.UnusableError, ErrNoWords, ErrTooMuchText, ErrNoSpeech, *OtherTextError,
+	// Align returns the words of the text with their places in the upload. The language is an engine language or
+	// speech.AutoLanguage. Errors: *audio.UnusableError, ErrNoWords, ErrTooMuchText, ErrNoSpeech, *OtherTextError,
 	// ErrBusy, and those of the decoder and the engine.
 	Align(ctx context.Context, upload audio.Upload, text, language string) ([]Word, error)
 }
@@ -30,7 +30,7 @@ type Sound struct {
 // Seconds returns the length.
 func (s Sound) Seconds() float64 { return float64(len(s.Samples)) / float64(s.Rate) }
 
-// Word is a word with its place in a sound. In a reference, Confidence is not used.
+// Word is a word with its place in a sound. References do not use Confidence.
 type Word struct {
 	Text       string
 	Start, End float64 // seconds
@@ -40,7 +40,7 @@ type Word struct {
 
 // Phoneme is a part of a word.
 type Phoneme struct {
-	Name       string // as the engine writes it
+	Name       string // the engine's name
 	Start, End float64
 }
 
@@ -50,8 +50,8 @@ type Reference struct {
 	Words []Word
 }
 
-// Align returns the reference's words with their places in the recording, which are in order and within it, and how
-// well the two fit.
+// Align returns the reference's words with their places in the recording, which are in order and within it, and the fit
+// of the two.
 func Align(recording Sound, reference Reference) ([]Word, Fit) {
 	whole := extract(recording, activity.compared)
 	if whole.frames() == 0 || len(reference.Sound.Samples) == 0 {
@@ -71,11 +71,11 @@ func Align(recording Sound, reference Reference) ([]Word, Fit) {
 	return inOrder(words, recording.Seconds()), fit
 }
 
-// around is the silence before and after a reference, in seconds. It matches the recording's silence, which would
-// otherwise belong to its first and last words.
+// around is the silence before and after a reference, in seconds. It matches the silence of the recording, which would
+// otherwise belong to the first and the last word.
 const around = 0.1
 
-// inSilence returns a copy of the reference with silence around it, as quiet as in a good recording.
+// inSilence returns a copy of the reference with the silence of a good recording around it.
 func (r Reference) inSilence() Reference {
 	pause := int(around * float64(r.Sound.Rate))
 	samples := make([]int16, pause, len(r.Sound.Samples)+2*pause)
@@ -96,10 +96,10 @@ func (r Reference) inSilence() Reference {
 	return Reference{Sound: Sound{Samples: samples, Rate: r.Sound.Rate}, Words: words}
 }
 
-// rest is the silence in seconds from which it is a pause, and not a part of a sound.
+// rest is the minimum length of a pause in seconds. A shorter silence is part of a sound.
 const rest = 0.1
 
-// endBeforePauses takes the pauses after words from them.
+// endBeforePauses removes the pauses at the ends of words.
 func endBeforePauses(words []Word, silent []bool) {
 	for i := range words {
 		w := &words[i]
@@ -119,13 +119,13 @@ func endBeforePauses(words []Word, silent []bool) {
 	}
 }
 
-// framesWithin returns the frames between two times that contain no sound from before or after.
+// framesWithin returns the frames that lie entirely between two times.
 func framesWithin(start, end float64, frames int) (from, to int) {
 	from = min(int(math.Ceil(start/hop)), frames)
 	return from, min(max(int((end-width)/hop)+1, from), frames)
 }
 
-// inOrder makes the times ascending, and limits them to a length in seconds.
+// inOrder makes the times ascend, and limits them to a length in seconds.
 func inOrder(words []Word, seconds float64) []Word {
 	now := 0.0
 	bounded := func(at float64) float64 {
@@ -147,11 +147,11 @@ func inOrder(words []Word, seconds float64) []Word {
 	return words
 }
 
-// Why a recording cannot be aligned.
+// Reasons why a recording cannot be aligned.
 var (
 	ErrNoWords     = errors.New("the text has no words that can be spoken")
 	ErrTooMuchText = errors.New("the text takes much longer to speak than a recording may last")
 	ErrNoSpeech    = errors.New("the recording holds no speech")
-	// ErrBusy means that as much is being aligned as the service permits.
+	// ErrBusy means that the maximum number of recordings is being aligned.
 	ErrBusy = errors.New("too many recordings are being aligned")
 )

@@ -13,7 +13,7 @@ import (
 
 const rate = 16000
 
-// syllables are sounds that differ, as vowels do: pairs of formants in Hz.
+// syllables returns sounds that differ like vowels: pairs of formants in Hz.
 func syllables() [][2]float64 {
 	return [][2]float64{{300, 2300}, {700, 1200}, {450, 900}, {550, 1800}, {350, 700}, {800, 1500}}
 }
@@ -24,7 +24,7 @@ type spoken struct {
 	length, pause float64
 }
 
-// say returns the sound of syllables at a pitch in Hz, after a silence, and where each is.
+// say returns the sound of syllables at a pitch in Hz, after a silence, and the place of each.
 func say(all []spoken, pitch, lead float64) alignment.Reference {
 	r := alignment.Reference{Sound: alignment.Sound{Rate: rate, Samples: make([]int16, int(lead*rate))}}
 	random, waves := rand.New(rand.NewPCG(7, 7)), map[int][]float64{}
@@ -62,7 +62,7 @@ func waveOf(harmonics []float64) []float64 {
 	return wave
 }
 
-// harmonicsOf returns how strong the harmonics of a pitch in Hz are: those near a formant are heard.
+// harmonicsOf returns the strengths of the harmonics of a pitch in Hz. Those near a formant are audible.
 func harmonicsOf(formants [2]float64, pitch float64) (strengths []float64) {
 	for harmonic := 1.0; harmonic*pitch < 4000; harmonic++ {
 		strength := 0.0
@@ -75,7 +75,7 @@ func harmonicsOf(formants [2]float64, pitch float64) (strengths []float64) {
 	return strengths
 }
 
-// align returns the words alone.
+// align returns only the words.
 func align(recording alignment.Sound, reference alignment.Reference) []alignment.Word {
 	words, _ := alignment.Align(recording, reference)
 	return words
@@ -148,7 +148,7 @@ func TestPhonemesAreWithinTheirWords(t *testing.T) {
 	require.InDelta(t, 0.5, words[0].Phonemes[1].Start, 0.08)
 }
 
-// Whatever the sounds are, there is a place for each word, in order and within the recording.
+// For any sounds, each word has a place, in order and within the recording.
 func TestAnySoundsGiveWordsInOrder(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		lengths := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) spoken {
@@ -182,7 +182,7 @@ func TestPaceAndSpeech(t *testing.T) {
 	}
 }
 
-// A rendering begins with its first word, and its words last until the next ones; the recordings of people do neither.
+// Unlike recordings of people, a rendering begins with its first word, and each of its words lasts until the next one.
 func TestSilenceBelongsToNoWord(t *testing.T) {
 	all := []spoken{{0, 0.3, 0}, {1, 0.3, 0.3}, {2, 0.4, 0}, {3, 0.3, 0.4}}
 	reference := say(all, 120, 0)

@@ -10,8 +10,8 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// BenchmarkAlign compares the time that a second of recording takes with that of the bare transforms of its frames, and
-// of those of the rendering.
+// BenchmarkAlign compares the time for a second of recording with the time for the bare transforms of its frames and
+// the rendering's.
 func BenchmarkAlign(b *testing.B) {
 	for name, seconds := range map[string]int{"10 s": 10, "long": benchtest.Size(120, 20)} {
 		b.Run(name, func(b *testing.B) {
@@ -34,7 +34,7 @@ func BenchmarkAlign(b *testing.B) {
 	}
 }
 
-// transforms returns the time of so many seconds' transforms, 100 a second.
+// transforms returns the time for the transforms of a number of seconds, 100 a second.
 func transforms(seconds float64) time.Duration {
 	fft, frame, spectrum := fourier.NewFFT(512), make([]float64, 512), make([]complex128, 257)
 	start := time.Now()

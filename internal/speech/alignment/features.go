@@ -20,7 +20,7 @@ const (
 	highest   = 7000.0 // Hz
 	emphasis  = 0.97
 	fullScale = 1 << 15
-	leastLoud = 1e-10 // power, of a silence that is digital
+	leastLoud = 1e-10 // power of digital silence
 )
 
 // features are the compared features of a sound, one row for each frame.
@@ -39,7 +39,7 @@ type activity struct {
 	contrast float64 // dB, between speech and the background
 }
 
-// clarity returns the degree to which silence differs from speech by its level: 0 in a noise that hides the weaker
+// clarity returns the degree to which levels distinguish silence from speech: 0 in a noise that hides the weaker
 // sounds, 1 without noise.
 func (a activity) clarity() float64 {
 	return min(max((a.contrast-hidden)/(clean-hidden), 0), 1)
@@ -53,7 +53,7 @@ const (
 
 func (f features) frames() int { return len(f.rows) }
 
-// layout is how the frames lie in a sound.
+// layout is the arrangement of frames in a sound.
 type layout struct {
 	size, frames int     // samples of a frame, and the number of frames
 	step         float64 // samples
@@ -86,8 +86,7 @@ func listen(sound Sound) activity {
 	return activityOf(levels)
 }
 
-// extract returns mel-frequency cepstra (Davis and Mermelstein, 1980) of the frames that are looked at, and zeros in
-// the others.
+// extract returns mel-frequency cepstra (Davis and Mermelstein, 1980) of the selected frames, and zeros for the others.
 func extract(sound Sound, looked func(activity) iter.Seq2[int, int]) features {
 	l := layoutOf(sound)
 	f := features{rows: make([]row, l.frames), activity: listen(sound)}
@@ -101,14 +100,6 @@ func extract(sound Sound, looked func(activity) iter.Seq2[int, int]) features {
 		}
 	}
 	return f
-}
-
-func ones(n int) []float64 {
-	values := make([]float64, n)
-	for i := range values {
-		values[i] = 1
-	}
-	return values
 }
 
 type extractor struct {
@@ -129,7 +120,8 @@ func newExtractor(size, rate int) *extractor {
 	return &extractor{
 		fft: fourier.NewFFT(length), frame: make([]float64, length),
 		filters:  acoustics.MelFilters(bands, lowest, min(highest, float64(rate)/2), length, rate),
-		spectrum: make([]complex128, length/2+1), hamming: window.Hamming(ones(size)), cosines: cosines(),
+		spectrum: make([]complex128, length/2+1), cosines: cosines(),
+		hamming: window.Hamming(slices.Repeat([]float64{1}, size)),
 	}
 }
 
@@ -177,7 +169,7 @@ func cosines() (table [cepstra][bands]float64) {
 	return table
 }
 
-// activityOf finds the frames that are closer to the background than to speech, and the distance of these two.
+// activityOf finds the frames that are closer to the background than to speech, and the contrast of the two.
 func activityOf(levels []float64) activity {
 	sorted := slices.Sorted(slices.Values(levels))
 	loud := sorted[len(sorted)-1-loudest(len(sorted))]
@@ -190,13 +182,13 @@ func activityOf(levels []float64) activity {
 	return a
 }
 
-// loudest is the number of frames that are louder than speech is said to be: a twentieth, but not more than a second's,
-// so that there may be any silence about it.
+// loudest returns the number of frames above the level of speech: a twentieth, but at most a second's, so that a
+// recording may consist mostly of silence.
 func loudest(frames int) int { return min(frames/20, int(1/hop)) }
 
-// normalise takes the mean of the speech from each cepstrum, and brings the deviations closer together, so that voice,
-// microphone and room count less; then it adds the slopes. Deviations of 1, as is usual, would give the finest detail
-// of the spectrum, which differs most between voices, as much weight as the rest.
+// normalise subtracts the mean of the speech from each cepstrum, and brings the deviations closer together, so that
+// voice, microphone and room matter less. Then it adds the slopes. The usual deviations of 1 would give the finest
+// detail of the spectrum, which differs most between voices, the same weight as the rest.
 func (f *features) normalise() {
 	for c := range cepstra {
 		var n, sum, squares float64

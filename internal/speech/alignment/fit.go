@@ -5,17 +5,17 @@ import (
 	"math/rand/v2"
 )
 
-// Fit is how well a recording fits a text.
+// Fit describes how well a recording fits a text.
 type Fit struct {
-	// Likeness is the mean distance along the path as a part of that along the path to the rendering in another order,
-	// which has the same sounds: 1 is chance.
+	// Likeness is the ratio of the mean distance along the path to the mean distance along the path to a shuffled
+	// rendering, which has the same sounds: 1 is chance.
 	Likeness     float64
 	Speech, Text float64 // seconds of speech in the recording, and in the rendering
 }
 
 const (
-	pieces = 5 // in which a rendering is shuffled
-	orders = 5 // that are compared
+	pieces = 5 // that a rendering is shuffled in
+	orders = 5 // compared
 
 	unlike      = 0.985 // the likeness from which a match is no better than chance
 	unlikeDrawn = 0.95  // the same, of a recording with more speech than the slowest rendering
@@ -67,7 +67,7 @@ func fitOf(a, b features, found path) Fit {
 	return fit
 }
 
-// shuffled returns the features with no piece before the one that it is before.
+// shuffled returns the features with their pieces in random order.
 func (f features) shuffled(random *rand.Rand) (other features) {
 	other.contrast = f.contrast
 	order := random.Perm(pieces)
@@ -79,7 +79,7 @@ func (f features) shuffled(random *rand.Rand) (other features) {
 	return other
 }
 
-// distance returns the mean distance of the speech in b along the path.
+// distance returns the mean distance along the path of the speech in b.
 func (p path) distance(b features) float64 {
 	sum, frames := 0.0, 0.0
 	for j, cost := range p.cost {

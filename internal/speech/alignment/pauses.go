@@ -2,17 +2,17 @@ package alignment
 
 import "iter"
 
-// longestPause is the number of frames to which pauses of a recording are cut before it is compared. A rendering has
-// few that are longer, and frames in which the recording alone is silent would draw the path to other silences.
+// longestPause is the number of frames to which the pauses of a recording are cut before the comparison. A rendering
+// has few longer ones, and frames of silence in the recording alone would attract the path to other silences.
 const longestPause = 40
 
-// pause is a silence of a recording, of which the frames in the middle were cut out.
+// pause is a silence of a recording with its middle frames cut out.
 type pause struct {
-	start, end float64 // seconds, in the recording that is cut
+	start, end float64 // seconds, in the cut recording
 	missing    float64 // seconds
 }
 
-// spans yields where stretches of speech, and silences, begin and end.
+// spans yields the start and end of each stretch of speech or silence.
 func (a activity) spans() iter.Seq2[int, int] {
 	return func(yield func(from, to int) bool) {
 		for from, to := 0, 0; from < len(a.silent); from = to {
@@ -25,7 +25,7 @@ func (a activity) spans() iter.Seq2[int, int] {
 	}
 }
 
-// isCut reports whether a span is a pause that is cut.
+// isCut reports whether a span is a pause to be cut.
 func (a activity) isCut(from, to int) bool { return a.silent[from] && to-from > longestPause }
 
 // whole yields all frames as one span.
@@ -33,7 +33,7 @@ func (a activity) whole() iter.Seq2[int, int] {
 	return func(yield func(from, to int) bool) { yield(0, len(a.silent)) }
 }
 
-// compared yields the spans of the frames that remain when pauses are cut, with those that their slopes depend on.
+// compared yields the spans of the frames that remain after pauses are cut, and of those that their slopes depend on.
 func (a activity) compared() iter.Seq2[int, int] {
 	const edge = longestPause/2 + sloped
 	return func(yield func(from, to int) bool) {

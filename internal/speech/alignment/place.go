@@ -2,7 +2,7 @@ package alignment
 
 import "math"
 
-// centre is the time of a frame in its sound, in seconds.
+// centre returns the time of a frame in its sound, in seconds.
 func centre(frame float64) float64 { return frame*hop + width/2 }
 
 // words returns the reference's words at their places in the recording.
@@ -47,17 +47,17 @@ func (p path) confidence(start, end float64) float64 {
 		return 0
 	}
 	near := 1 - sum/frames/p.typical
-	pace := math.Abs(math.Log2(taken / frames)) // a word that is squeezed or drawn out is seldom where it should be
+	pace := math.Abs(math.Log2(taken / frames)) // a compressed or stretched word is seldom in the right place
 	return min(max(2*near, 0), 1) * math.Exp2(-max(0, pace-1))
 }
 
 const (
-	reach       = 0.10 // seconds that an edge of speech may be from where a word was found
+	reach       = 0.10 // maximum distance of an edge of speech from a word in seconds
 	shortest    = 0.05 // seconds of silence that make an edge
-	pauseBefore = 0.03 // seconds of silence in the reference, from which an edge is expected
+	pauseBefore = 0.03 // seconds of silence in the reference from which an edge is expected
 )
 
-// snap moves words that begin, or end, at a pause to the edges of speech in the recording.
+// snap moves words that begin or end at a pause to the edges of speech in the recording.
 func snap(words []Word, recording features, reference []Word) {
 	onsets, offsets := edges(recording.silent)
 	for i := range words {
@@ -117,8 +117,8 @@ func nearest(times []float64, to float64) float64 {
 	return best
 }
 
-// Pace returns the ratio of the speech's length in a recording to its length in another sound, without silence: 1 means
-// the same, or that noise hides the silence.
+// Pace returns the ratio of the lengths of speech, without silence, in a recording and in a reference. It is 1 if noise
+// hides the silence.
 func Pace(recording, reference Sound) float64 {
 	a, b := listen(recording), listen(reference)
 	if a.spoken() == 0 || b.spoken() == 0 {
@@ -138,7 +138,7 @@ func (a activity) spoken() (frames float64) {
 }
 
 const (
-	quietest  = -60 // dB of full scale: the level of speech below which a recording holds none
+	quietest  = -60 // dB of full scale: below this level a recording has no speech
 	steadiest = 3   // dB: the contrast of a noise without audible speech
 )
 

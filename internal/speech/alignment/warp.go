@@ -7,27 +7,27 @@ const (
 	coarsening = 8
 	// corridor is the maximum distance of the second pass from the first, in frames.
 	corridor = 6 * coarsening
-	// wholeFrames is the number of frames up to which one pass looks at every pair.
+	// wholeFrames is the number of frames up to which one pass compares every pair.
 	wholeFrames = 1500
 	stretching  = 0.1 // the cost of a step that stays in one of the sounds, in multiples of the mean distance
 )
 
-// The silence model, as far as silence can be told from speech in the recording.
+// The silence model, weighted by the clarity of the recording.
 const (
-	silenceCost = 0.5 // of silence against speech, in multiples of the mean distance
-	silentPair  = 0.7 // of the distance of two silences, which differ by their noise alone, that does not count
+	silenceCost = 0.5 // silence against speech, in multiples of the mean distance
+	silentPair  = 0.7 // ignored share of the distance of two silences, which differ only by noise
 )
 
 // path is a warping path: the frames of the recording (a) that belong to each frame of the reference (b).
 type path struct {
 	first, last []int     // frames of a, for each of b
 	cost        []float64 // mean distance, for each of b
-	typical     float64   // mean distance of frames that do not belong together
-	rough       *path     // by which it was found; nil if every pair of frames was looked at
+	typical     float64   // mean distance of unrelated frames
+	rough       *path     // the coarse path; nil if every pair of frames was compared
 }
 
-// align warps b onto a. Long sounds are warped coarsely first, and then within a corridor around that (Salvador and
-// Chan, 2007), so that memory and time grow little more than their length.
+// align warps b onto a. Long sounds are warped coarsely first, and then within a corridor around the coarse path
+// (Salvador and Chan, 2007), so that memory and time grow little faster than the length.
 func align(a, b features) path {
 	if max(a.frames(), b.frames()) <= wholeFrames {
 		return warp(a, b, within{})
@@ -59,9 +59,9 @@ func (f features) coarser(size int) (rough features) {
 	return rough
 }
 
-// within are the pairs of frames that a warping looks at.
+// within selects the pairs of frames that a warping compares.
 type within struct {
-	around *path // near a coarser path
+	around *path // only pairs near this coarser path; nil for all
 }
 
 // columns returns the range of frames of a that are compared with frame j of b.
@@ -74,7 +74,7 @@ func (w within) columns(j, columns int) (from, to int) {
 	return min(max(from, 0), columns-1), min(max(to, 1), columns)
 }
 
-// The steps by which a pair of frames is reached.
+// The steps that lead to a pair of frames.
 const (
 	both byte = iota // from the frame before in both sounds
 	onlyA
@@ -119,7 +119,7 @@ type warping struct {
 // distance is Euclidean, with an extra cost between silence and speech.
 func (w *warping) distance(i, j int) float32 {
 	x, y := &w.a.rows[i], &w.b.rows[j]
-	sum, slopes := float32(0), float32(0) // two sums, neither of which waits for the other
+	sum, slopes := float32(0), float32(0) // two independent sums run in parallel
 	for c := range cepstra {
 		d, s := x[c]-y[c], x[c+cepstra]-y[c+cepstra]
 		sum += d * d
@@ -139,7 +139,7 @@ func (w *warping) cost(i, j int) float32 {
 	return cost
 }
 
-// meanDistance returns the mean distance of frames all over the sounds.
+// meanDistance returns the mean distance of frames sampled from the whole sounds.
 func (w *warping) meanDistance() float32 {
 	const looks = 500
 	sum := float32(0)
@@ -152,7 +152,7 @@ func (w *warping) meanDistance() float32 {
 func (w *warping) row(j, from, to int, before []float32, beforeFrom int) (costs []float32, steps []byte) {
 	costs, steps = make([]float32, to-from), make([]byte, to-from)
 	extra := stretching * w.mean
-	at := func(i int) float32 { // in the row before
+	at := func(i int) float32 { // in the previous row
 		if i < beforeFrom || i >= beforeFrom+len(before) {
 			return math.MaxFloat32
 		}
@@ -176,7 +176,8 @@ func (w *warping) row(j, from, to int, before []float32, beforeFrom int) (costs 
 	return costs, steps
 }
 
-// stay is the cost of another frame of the recording for the same one of the reference. Pauses may be of any length.
+// stay returns the cost of repeating a frame of the reference for another frame of the recording. Pauses may have any
+// length.
 func (w *warping) stay(i, j int, extra float32) float32 {
 	if w.a.silent[i] && w.b.silent[j] {
 		return extra * (1 - w.trust)

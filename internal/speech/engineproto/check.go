@@ -10,26 +10,26 @@ import (
 	"github.com/recital-tts/recital/internal/process/workers"
 )
 
-// Sentences are what a worker is to check its model with.
+// Sentences asks a worker to check its model with texts.
 type Sentences struct {
 	Language string   `json:"language"`
 	Texts    []string `json:"texts"`
 }
 
-// Checked is what a worker has found out about its model.
+// Checked is a worker's report on its model.
 type Checked struct {
-	Missing map[string]int `json:"missing"` // how often a symbol of the phonemes occurred that the model does not know
-	// How far its samples are from those of the model as it was before it was cut, in decibels of the latter.
+	Missing map[string]int `json:"missing"` // occurrences of each phoneme symbol that the model lacks
+	// The difference of its samples from the uncut model's, in decibels relative to these.
 	Difference float64 `json:"difference"`
-	Cost       float64 `json:"cost"` // seconds of a processor for a second of speech
-	// Ratio is how much of a processor its parts take for a sentence, for one that the whole model takes; 0 if unknown.
+	Cost       float64 `json:"cost"` // seconds of processor time per second of speech
+	// Ratio is the processor time of its parts for a sentence, relative to the whole model's; 0 if unknown.
 	Ratio float64 `json:"ratio,omitempty"`
 }
 
 // maxMissing bounds the missing symbols.
 const maxMissing = 200
 
-// CheckFrame returns the frame that carries sentences or what was found.
+// CheckFrame returns a frame with sentences or a report.
 func CheckFrame[T Sentences | Checked](content T) (workers.Frame, error) {
 	payload, err := json.Marshal(content)
 	if err != nil {
@@ -47,7 +47,7 @@ func ParseSentences(frame workers.Frame) (Sentences, error) {
 	return s, nil
 }
 
-// ParseChecked returns what a worker has found out. A worker that refuses sends the reason.
+// ParseChecked returns the report of a frame. A worker that refuses the check sends the reason.
 func ParseChecked(frame workers.Frame) (Checked, error) {
 	if frame.Kind == KindRefused {
 		return Checked{}, fmt.Errorf("the worker refuses: %s", frame.Payload)
@@ -61,7 +61,7 @@ func ParseChecked(frame workers.Frame) (Checked, error) {
 	}
 	for symbol := range c.Missing {
 		if utf8.RuneCountInString(symbol) != 1 {
-			return Checked{}, errors.New("the worker misses what is no symbol")
+			return Checked{}, errors.New("the worker misses a symbol that is not one character")
 		}
 	}
 	return c, nil

@@ -22,27 +22,27 @@ const (
 	KindJob   byte = 'j' // to the worker: Job in JSON
 	KindAudio byte = 'a' // from the worker: samples, signed 16-bit little-endian, one channel
 	KindMarks byte = 'm' // from the worker: pairs of uint32, code point index (Silence for a pause) and sample
-	// From the worker, of a job that asks for them: pairs of a sample, uint32, and a name of 8 bytes.
+	// From the worker, if the job requests them: pairs of a sample, uint32, and a name of 8 bytes.
 	KindPhonemes byte = 'p'
 	// From a worker that transcribes: the code point index at which a phrase begins, uint32, and the phonemes of its next
-	// clause in the International Phonetic Alphabet. The marks of its words follow; their samples mean nothing.
+	// clause in the International Phonetic Alphabet. The marks of its words follow, with meaningless samples.
 	KindClause byte = 't'
-	// To a worker that can: the job is given up. It ends, with any number of samples.
+	// To a worker that supports it: the job is abandoned. The worker ends it after any number of samples.
 	KindGiveUp byte = 'g'
 	// To a worker with a model: Sentences in JSON; from it: Checked in JSON.
 	KindCheck   byte = 'c'
 	KindEnd     byte = 'e' // from the worker: the number of samples sent, uint32
-	KindRefused byte = 'r' // from the worker: why it refuses the job, or cannot start; text that quotes nothing of the job
+	KindRefused byte = 'r' // from the worker: why it refuses the job or cannot start, without content of the job
 )
 
-// Silence takes the place of a code point index where the engine falls silent.
+// Silence replaces the code point index of a mark at which a pause begins.
 const Silence = 1<<32 - 1
 
 // MaxTextBytes bounds a job's text, so that a job always fits into a pipe's buffer and writing it never blocks.
 const MaxTextBytes = 8 << 10
 
-// SlowestSpeed is the lowest speed that a worker accepts: 80 words per minute, the minimum of espeak-ng, of its
-// normal 175. Slower speech is stretched from that.
+// SlowestSpeed is the lowest speed that a worker accepts: 80 words per minute, the minimum of espeak-ng, of its normal
+// 175. Slower speech is stretched.
 const SlowestSpeed = 80.0 / 175
 
 const markSize = 8
@@ -65,8 +65,8 @@ type Job struct {
 	Sounds   []speech.Sound  `json:"sounds,omitempty"`
 }
 
-// EngineSpeed returns the speed for the worker, so that no phrase is slower than it supports, and the job not faster.
-// The rest is done by stretching.
+// EngineSpeed returns the speed for the worker: no phrase is slower than it supports, and the job is not faster than it
+// supports. Stretching does the rest.
 func EngineSpeed(job speech.Job) float64 {
 	slowest := 1.0
 	for _, p := range job.Phrases {
@@ -75,7 +75,7 @@ func EngineSpeed(job speech.Job) float64 {
 	return min(max(job.Pace(), SlowestSpeed/slowest), speech.MaxSpeed)
 }
 
-// Check reports what is wrong with a job's numbers and phrases.
+// Check returns an error if a number or a phrase of the job is invalid.
 func (j Job) Check() error {
 	if !(j.Speed >= SlowestSpeed && j.Speed <= speech.MaxSpeed) { // also refuses NaN
 		return errors.New("the speed is out of range")
@@ -87,7 +87,7 @@ func (j Job) Check() error {
 		return errors.New("the timbre is out of range")
 	}
 	if j.Faint < 0 || j.Faint > math.MaxInt16 {
-		return errors.New("what is faint is out of range")
+		return errors.New("the faintest sample is out of range")
 	}
 	if len(j.Phrases) > maxPhrases {
 		return errors.New("there are too many phrases")
@@ -152,7 +152,7 @@ func HelloFrame(sampleRate int) workers.Frame {
 	return workers.Frame{Kind: KindHello, Payload: binary.LittleEndian.AppendUint32(nil, uint32(sampleRate))}
 }
 
-// ParseHello returns the sample rate in Hz. A worker that cannot start sends the reason in place of a hello.
+// ParseHello returns the sample rate in Hz. A worker that cannot start sends the reason instead.
 func ParseHello(frame workers.Frame) (int, error) {
 	if frame.Kind == KindRefused {
 		return 0, fmt.Errorf("the worker cannot start: %s", strings.ToValidUTF8(string(frame.Payload), ""))
@@ -216,7 +216,7 @@ const (
 	phonemeSize = 4 + phonemeName
 )
 
-// ParsePhonemes returns the phonemes of a frame. A name that is not UTF-8 is left out.
+// ParsePhonemes returns the phonemes of a frame. Names that are not UTF-8 are omitted.
 func ParsePhonemes(frame workers.Frame) ([]speech.Mark, error) {
 	if frame.Kind != KindPhonemes || len(frame.Payload)%phonemeSize != 0 {
 		return nil, errors.New("the frame holds no phonemes")
@@ -231,7 +231,7 @@ func ParsePhonemes(frame workers.Frame) ([]speech.Mark, error) {
 	return marks, nil
 }
 
-// Clause is what a worker has transcribed: phonemes with stress, words separated by spaces.
+// Clause is a worker's transcription of a clause: phonemes with stress, words separated by spaces.
 type Clause struct {
 	Phrase int    // the code point index at which its phrase begins
 	IPA    string // valid UTF-8

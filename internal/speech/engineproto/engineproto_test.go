@@ -61,7 +61,7 @@ func TestMarks(t *testing.T) {
 	require.Equal(t, []speech.Mark{{Rune: 7, Sample: 100}, {Sample: 200, Silence: true}}, marks)
 }
 
-// Whatever a broken worker sends is parsed to an error or a plausible value.
+// Any frame of a broken worker is parsed to an error or a plausible value.
 func FuzzParse(f *testing.F) {
 	f.Add(byte('h'), []byte{0x22, 0x56, 0, 0})
 	f.Add(byte('m'), []byte("12345678"))

@@ -25,9 +25,9 @@ type Config struct {
 	// Open returns an engine with this many workers. The suite does not close it.
 	Open      func(t *testing.T, workers int) speech.Engine
 	Languages []string // engine languages that it supports; includes "en-us"
-	// Voices are those that it has; none means the system voices.
+	// Voices are the engine's voices; none means the system voices.
 	Voices []speech.Voice
-	// FixedPitch means that it changes neither the pitch of a phrase nor its range.
+	// FixedPitch means that the engine changes neither the pitch of a phrase nor its range.
 	FixedPitch bool
 }
 
@@ -104,16 +104,16 @@ func Run(t *testing.T, config Config) {
 		{"every language speaks", speaksLanguages},
 		{"voices differ", voicesDiffer},
 		{"speed changes the length", speedChangesLength},
-		{"a text ends with a pause unless none shall follow", pauses},
-		{"a phrase is said as it is asked for", phrases},
-		{"the words of phrases are where they are said", marksOfPhrases},
+		{"a text ends with a pause unless the job has none", pauses},
+		{"a phrase is spoken as requested", phrases},
+		{"the marks of phrases are at their words", marksOfPhrases},
 		{"a phrase may be in another language", phrasesInLanguages},
 		{"the same job gives the same bytes whatever ran before", isDeterministic},
-		{"what is not on the list is refused", refuses},
+		{"jobs outside of the lists are refused", refuses},
 		{"no text stops the engine", survivesTexts},
-		{"a slow reader holds no worker", slowReader},
+		{"a slow reader occupies no worker", slowReader},
 		{"a job ends with its context", endsWithContext},
-		{"a closed utterance gives its worker back", closes},
+		{"a closed utterance frees its worker", closes},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) { test.run(t, config) })
@@ -233,7 +233,7 @@ func phrases(t *testing.T, config Config) {
 	}
 	short := say(func(p *speech.Phrase) { p.Pause = 0 })
 	long := say(func(p *speech.Phrase) { p.Pause = 1 })
-	// what is not heard at the end of the words counts toward the pause
+	// the inaudible end of the words counts as part of the pause
 	require.InDelta(t, short.Seconds(e)+1, long.Seconds(e), 0.03, "a pause of a second")
 	require.GreaterOrEqual(t, say(func(p *speech.Phrase) { p.Gap = 0.05 }).Seconds(e), own.Seconds(e), "gaps")
 }
@@ -276,8 +276,8 @@ func marksOfPhrases(t *testing.T, config Config) {
 	t.Fatal("no mark for the second phrase")
 }
 
-// isDeterministic runs each of several jobs alone on a fresh engine and then all of them, several times, in any order
-// on two workers at once.
+// isDeterministic runs several jobs in order on one worker, and then all of them several times, in random order on two
+// concurrent workers.
 func isDeterministic(t *testing.T, config Config) {
 	jobs := variedJobs(config)
 	alone := config.Open(t, 1)
@@ -385,7 +385,7 @@ func survivesTexts(t *testing.T, config Config) {
 			if testing.Short() {
 				job.Speed = speech.MaxSpeed // the shortest audio of a long text
 			}
-			if job.Language = language; !contains(config.Languages, language) {
+			if job.Language = language; !slices.Contains(config.Languages, language) {
 				continue
 			}
 			_, err := Speak(t.Context(), e, job)
@@ -402,15 +402,6 @@ func survivesTexts(t *testing.T, config Config) {
 		}
 	}
 	mustSpeak(t, e, config.job(Sentence))
-}
-
-func contains(list []string, item string) bool {
-	for _, other := range list {
-		if other == item {
-			return true
-		}
-	}
-	return false
 }
 
 func slowReader(t *testing.T, config Config) {
@@ -454,7 +445,7 @@ func endsWithContext(t *testing.T, config Config) {
 	mustSpeak(t, e, config.job(Sentence))
 }
 
-// longText takes every engine much longer than the test waits before it gives up.
+// longText takes every engine much longer than the tests take to abandon it.
 var longText = strings.Repeat("nine hundred and ninety-nine thousand, ", 50)
 
 func closes(t *testing.T, config Config) {

@@ -85,7 +85,7 @@ var ascii = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 'a', Hi: 'z', Stride
 
 func pick[T any](random *rand.Rand, values ...T) T { return values[random.IntN(len(values))] }
 
-// PlainText draws an ordinary text of these letters, though not of existing words.
+// PlainText draws a text of invented words in these letters, with ordinary punctuation and numbers.
 func PlainText(random *rand.Rand, alphabet *unicode.RangeTable) string {
 	var out strings.Builder
 	for range 1 + random.IntN(40) {

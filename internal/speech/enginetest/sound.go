@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// The range in which a voice's fundamental frequency is searched, in Hz.
+// The range of the fundamental frequencies of voices in Hz.
 const (
 	lowestPitch  = 60
 	highestPitch = 450
@@ -42,7 +42,7 @@ func pitches(pcm []byte, rate int) []float64 {
 		best, lag := 0.0, 0
 		for l := shortest; l <= longest; l++ {
 			norm := math.Sqrt(energy * correlation(samples[at+l:], 0, frame))
-			if c := correlation(samples[at:], l, frame) / max(norm, 1); c > best+0.02 { // the shortest of equals
+			if c := correlation(samples[at:], l, frame) / max(norm, 1); c > best+0.02 { // of equal ones the shortest
 				best, lag = c, l
 			}
 		}

@@ -8,23 +8,23 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 )
 
-// maxRehearsals bounds the cost of a job before any audio is sent; a rehearsal takes as long as the synthesis, some
-// milliseconds.
+// maxRehearsals is the maximum number of rehearsals before the first audio of a job. Each takes as long as the
+// synthesis, some milliseconds.
 const maxRehearsals = 60
 
 // anyCutRunes is the number of code points from which a word may be cut anywhere.
 const anyCutRunes = 16
 
-// careful finds out which parts of a job espeak-ng survives, by having children synthesise them and discarding the
+// careful determines the parts of a job that espeak-ng survives, by synthesising them in children and discarding the
 // audio.
 type careful struct {
 	server *server
 	task   task
 	left   int    // rehearsals
-	safe   []part // that espeak-ng survives together
+	safe   []part // survived together
 }
 
-// makeSafe removes from an order what crashes espeak-ng.
+// makeSafe removes the parts of an order that crash espeak-ng.
 func (s *server) makeSafe(t task, o order) (order, error) {
 	c := &careful{server: s, task: t, left: maxRehearsals}
 	if ok, err := c.add(o.parts...); ok || err != nil {
@@ -38,8 +38,7 @@ func (s *server) makeSafe(t task, o order) (order, error) {
 	return order{parts: c.safe}, nil
 }
 
-// add adds parts if espeak-ng survives them after those before: the damage that they do to its memory may crash it
-// later.
+// add adds parts if espeak-ng survives them after the earlier ones, because damage to its memory may crash it later.
 func (c *careful) add(parts ...part) (bool, error) {
 	if c.left == 0 {
 		return false, nil
@@ -54,8 +53,8 @@ func (c *careful) add(parts ...part) (bool, error) {
 	return true, nil
 }
 
-// addPieces halves a part until espeak-ng survives the pieces. It omits a word that espeak-ng survives neither in its
-// language nor in that of its script.
+// addPieces halves a part until espeak-ng survives the pieces. It omits a word that espeak-ng survives neither in the
+// part's language nor in the language of its script.
 func (c *careful) addPieces(p part) error {
 	if ok, err := c.add(p); ok || err != nil {
 		return err
@@ -82,7 +81,7 @@ func (c *careful) addPieces(p part) error {
 	return c.addPieces(second)
 }
 
-// isSound reports whether a part is a word in phonemes, which is whole or nothing.
+// isSound reports whether a part is a word in phonemes, which cannot be cut.
 func (p part) isSound() bool {
 	return p.sounds && strings.Contains(p.text, "[[") && len(strings.Fields(p.text)) == 1
 }
@@ -105,8 +104,8 @@ func (p part) cut(text []rune, at int) (first, second part) {
 	return first, second
 }
 
-// cutNearMiddle returns the best position to cut a text in two: before the word that begins nearest to its middle,
-// else at a change of script, else in the middle of a long word. It returns 0 if there is none.
+// cutNearMiddle returns the best position to cut a text in two: before the word that begins nearest to its middle, or
+// else at a change of script, or else in the middle of a long word. It returns 0 if there is none.
 func cutNearMiddle(text []rune) int {
 	for _, begins := range []func(before, r rune) bool{beginsWord, changesScript} {
 		if at := nearestToMiddle(text, begins); at > 0 {

@@ -16,7 +16,7 @@ import (
 	"unsafe"
 )
 
-// exitOffset is what runner_wait adds to an exit code to distinguish it from a signal.
+// exitOffset is added to exit codes by runner_wait, to distinguish them from signals.
 const exitOffset = 1000
 
 // open loads espeak-ng and returns its sample rate in Hz.
@@ -54,7 +54,7 @@ func (c *child) give(o order) error {
 	return nil
 }
 
-// dismiss closes the child's input and waits until the child has answered its job, if it has one, and exited.
+// dismiss closes the child's input and waits for its exit, after the answer to its job if it has one.
 func (c *child) dismiss() error {
 	if c == nil {
 		return nil

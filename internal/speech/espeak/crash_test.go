@@ -36,9 +36,9 @@ func crashers() map[string][]string {
 	}
 }
 
-// What is before and behind a text that kills espeak-ng is said, and no process dies of it. On some of these texts
-// espeak-ng reads memory that it has not written, so how much it loses differs from one process to another: another one
-// is asked then.
+// The words before and after a text that kills espeak-ng are spoken, and no process dies of it. On some of these texts
+// espeak-ng reads uninitialised memory, so the omitted part differs between processes. The test then tries another
+// process.
 func TestWhatEspeakDiesOfIsKeptFromIt(t *testing.T) {
 	const processes = 10
 	for language, texts := range crashers() {
@@ -54,7 +54,7 @@ func TestWhatEspeakDiesOfIsKeptFromIt(t *testing.T) {
 	}
 }
 
-// lostAround returns which side of a text a new process does not say, "" when it says both.
+// lostAround returns the side of a text that a new process does not speak, or "" if it speaks both.
 func lostAround(t *testing.T, language, crasher string) string {
 	t.Helper()
 	const before, after = "1 2 3. ", " 4 5 6."

@@ -2,11 +2,11 @@ package espeak
 
 import "encoding/binary"
 
-// order is a job as espeak-ng executes it. Each part is an utterance of its own.
+// order is a job for espeak-ng. Each part is a separate utterance.
 type order struct {
 	rehearsal bool // its audio is discarded
-	phonemes  bool // are reported
-	// The phonemes of clauses are reported in IPA, and there is no audio.
+	phonemes  bool // the phonemes are reported
+	// The output is the phonemes of clauses in IPA, without audio.
 	transcription bool
 	parts         []part
 }

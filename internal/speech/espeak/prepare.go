@@ -15,16 +15,16 @@ import (
 // normalRate is speed 1 in words per minute. espeak-ng accepts 80 to 450.
 const normalRate = 175
 
-// normalVolume is what is asked for of espeak-ng's own volume, in percent: at its own, loud languages reach full scale.
+// normalVolume is a percentage of espeak-ng's own volume, at which loud languages reach full scale.
 const normalVolume = 40
 
-// faint is what is not heard at the end of a part, unless the job tells.
+// faint is the default sample value below which the end of a part is inaudible.
 const faint = 60
 
 // wordGapUnit is espeak-ng's unit of word gaps in seconds.
 const wordGapUnit = 0.01
 
-// task is a job that has been checked.
+// task is a checked job.
 type task struct {
 	language string // an engine language
 	variant  string
@@ -39,8 +39,8 @@ type task struct {
 	faint    int
 }
 
-// prepare checks everything that is passed to espeak-ng: SetVoiceByName accepts any name, overflows a buffer on long
-// ones and opens any file that a path leads to.
+// prepare checks all input of espeak-ng: SetVoiceByName accepts any name, overflows a buffer on long ones and opens any
+// file by its path.
 func prepare(frame workers.Frame) (task, error) {
 	job, err := engineproto.ParseJob(frame)
 	if err != nil {
@@ -127,17 +127,16 @@ func (t task) part(voice voice, p speech.Phrase, start int, last bool, sampleRat
 // pitchValue converts semitones into espeak-ng's scale, on which 50 steps are an octave.
 func pitchValue(semitones float64) int { return int(math.Round(50 + 50*semitones/12)) }
 
-// Limits of the words that are passed to espeak-ng. Its word buffer holds 160 bytes; very long runs without a space
-// are common to its crashes.
+// Limits of the words for espeak-ng. Its word buffer holds 160 bytes, and many of its crashes involve very long words.
 const (
 	maxWordRunes = 60
 	maxWordBytes = 120
 )
 
-// cleanText replaces what espeak-ng interprets as commands (control characters, its private use characters) with
-// spaces, one for one so that positions remain valid, and cuts very long words and runs of emoji with added spaces,
-// whose code point indices it returns. The names of emoji overflow espeak-ng's word buffer: 400 emoji in Hindi crashed
-// two of three processes nearly every time, but not always, so a rehearsal proves nothing.
+// cleanText replaces the characters that espeak-ng interprets as commands (control characters, its private use
+// characters) with spaces, one for one so that positions remain valid. It cuts very long words and runs of emoji with
+// added spaces, and returns the code point indices of these. The names of emoji overflow espeak-ng's word buffer: 400
+// emoji in Hindi crashed two of three processes nearly every time, but not always, so a rehearsal proves nothing.
 func cleanText(text []rune) (cleaned string, breaks []uint32) {
 	var out strings.Builder
 	out.Grow(len(text) + 1)
@@ -164,7 +163,7 @@ func cleanText(text []rune) (cleaned string, breaks []uint32) {
 	return out.String(), breaks
 }
 
-// isPicture reports whether a code point is an emoji by itself. The letters of flags, which count in pairs, are none.
+// isPicture reports whether a code point is an emoji by itself, unlike the letters of flags, which form pairs.
 func isPicture(r rune) bool {
 	return r >= 0x1F300 && unicode.Is(unicode.So, r)
 }

@@ -6,15 +6,15 @@ import (
 	"unicode"
 )
 
-// Longest words and runs of one punctuation mark in a text that is not risky.
+// Limits of the lengths of words and of runs of one punctuation mark in a text that is not risky.
 const (
 	plainWordRunes  = 40
 	plainRepetition = 3
 )
 
-// isRisky reports whether a text is worth a rehearsal. What crashes espeak-ng 1.51, as far as fuzzing has shown, are
-// foreign scripts and letters (it changes its phoneme table within a clause), very long words, and some combinations
-// in Indic languages. A plain text of the language's own letters is not worth the time.
+// isRisky reports whether a text needs a rehearsal. According to fuzzing, espeak-ng 1.51 crashes on foreign scripts and
+// letters (it changes its phoneme table within a clause), very long words, and some combinations in Indic languages. A
+// plain text in the language's own letters needs none.
 func isRisky(language, text string) bool {
 	letters := lettersOf(language)
 	if letters == nil {
@@ -51,8 +51,8 @@ func isPlain(r rune, letters *unicode.RangeTable) bool {
 	return unicode.Is(letters, r)
 }
 
-// lettersOf returns the letters of plain texts in a language, or nil if every text is risky: in the abugidas of India
-// and its neighbours, plain words crash espeak-ng, too.
+// lettersOf returns the letters of plain texts in a language, or nil if every text is risky: plain words in the
+// abugidas of India and its neighbours crash espeak-ng, too.
 func lettersOf(language string) *unicode.RangeTable {
 	switch language {
 	case "hi", "mr", "ne", "kok", "bn", "as", "bpy", "pa", "gu", "or", "ta", "te", "kn", "ml", "si", "th", "my", "shn":

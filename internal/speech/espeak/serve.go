@@ -13,15 +13,15 @@ import (
 	"github.com/recital-tts/recital/internal/speech/engineproto"
 )
 
-// Serve answers jobs until the input ends. An error means that a job could not be finished, or that recitald is gone;
-// the process should then exit.
+// Serve answers jobs until the input ends. An error means that a job could not be finished, or that recitald has
+// exited. The process should then exit.
 func Serve(in io.Reader, out *os.File) error { return serve(in, out, false) }
 
-// Transcribe answers jobs as Serve does, with the phonemes of their text in place of audio.
+// Transcribe is like Serve, but answers jobs with the phonemes of their text in place of audio.
 func Transcribe(in io.Reader, out *os.File) error { return serve(in, out, true) }
 
 func serve(in io.Reader, out *os.File, transcribes bool) error {
-	// A child is killed when the thread that forked it ends.
+	// A child is killed when the thread that forked it exits.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 
@@ -44,9 +44,9 @@ type server struct {
 	writer     *workers.Writer // used only while no child has a job
 	out        *os.File
 	sampleRate int
-	// It answers with phonemes.
+	// Answers are phonemes, not audio.
 	transcribes bool
-	ready       *child // waits for a job
+	ready       *child // waiting for a job
 }
 
 // serve always keeps a child ready, even while another one has a job, so that no job waits for a fork. The children
@@ -92,7 +92,7 @@ func (s *server) carryOut(o order) (died, err error) {
 	return errors.Join(died, busy.dismiss()), err
 }
 
-// nextTask waits for a job and refuses those that must not reach espeak-ng.
+// nextTask waits for a valid job, and refuses others.
 func (s *server) nextTask() (task, error) {
 	for {
 		frame, err := s.reader.Read()

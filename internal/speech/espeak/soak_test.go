@@ -19,8 +19,8 @@ import (
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
 )
 
-// TestSoakTexts tries hostile and plain texts in every language for as long as RECITAL_SOAK says, and reports the
-// shortest text that reproduces each crash. RECITAL_SOAK_LANGUAGES restricts it to some languages.
+// TestSoakTexts tries hostile and plain texts in every language for the duration RECITAL_SOAK, and reports the shortest
+// text that reproduces each crash. RECITAL_SOAK_LANGUAGES restricts it to some languages.
 func TestSoakTexts(t *testing.T) {
 	length, err := time.ParseDuration(os.Getenv("RECITAL_SOAK"))
 	if err != nil {
@@ -95,7 +95,7 @@ func dies(t *testing.T, pool *worker.Pool, language, text string) bool {
 	return errors.Is(err, speech.ErrEngineFailed)
 }
 
-// shortest removes from a text what its crash does not require.
+// shortest removes the parts of a text that its crash does not require.
 func shortest(t *testing.T, pool *worker.Pool, language, whole string) string {
 	text := []rune(whole)
 	for size := len(text) / 2; size > 0; size /= 2 {

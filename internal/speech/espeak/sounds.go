@@ -10,7 +10,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/ipa"
 )
 
-// line is the text of a part as espeak-ng gets it.
+// line is the text of a part for espeak-ng.
 type line struct {
 	language string
 	text     strings.Builder
@@ -33,7 +33,7 @@ func (l *line) add(text []rune, start, end int, sounds []speech.Sound) {
 	l.addText(text[start:end])
 }
 
-// addText adds a text of the client. Where there are phonemes, brackets have a meaning, and become round ones.
+// addText adds a client's text. In a line with phonemes, square brackets have a meaning and become round ones.
 func (l *line) addText(text []rune) {
 	if l.sounds {
 		text = slices.Clone(text)
@@ -58,7 +58,7 @@ func (l *line) write(text string) {
 	l.length += uint32(utf8.RuneCountInString(text))
 }
 
-// addSounds adds words in the International Phonetic Alphabet. One that the language lacks is silent.
+// addSounds adds words in the International Phonetic Alphabet. A word with a sound that the language lacks is silent.
 func (l *line) addSounds(text []rune) {
 	for len(text) > 0 {
 		n := slices.IndexFunc(text, unicode.IsSpace)
@@ -80,13 +80,13 @@ func (l *line) addWord(word []rune) {
 	if mnemonics, err := ipa.Espeak(l.language, string(word)); err == nil {
 		code = "[[" + mnemonics[0] + "]]"
 	}
-	for i := range len(code) - len(word) { // the first ones, so that the word is found where it begins
+	for i := range len(code) - len(word) { // the first ones, so that marks are at the beginning of the word
 		l.breaks = append(l.breaks, l.length+uint32(i))
 	}
 	l.write(code + strings.Repeat(" ", max(0, len(word)-len(code))))
 }
 
-// withoutSounds returns a text with spaces in the place of its phonemes.
+// withoutSounds returns a text with spaces in place of its phonemes.
 func withoutSounds(text []rune, sounds []speech.Sound) string {
 	if len(sounds) == 0 {
 		return string(text)

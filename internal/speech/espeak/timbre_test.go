@@ -53,8 +53,8 @@ func TestATimbreMovesPitchAndFormants(t *testing.T) {
 	}
 }
 
-// The bytes of a timbre are the same in every process, whatever it said before and whatever others say at that time,
-// also where care is taken; and it leaves nothing that system voices would speak with.
+// The bytes of a timbre are the same in every process, whatever that spoke before and other processes speak meanwhile,
+// also with rehearsals. System voices are not affected by it.
 func TestATimbreSpeaksTheSameEverywhere(t *testing.T) {
 	texts := []string{enginetest.Sentence, "Hello.", "नमस्ते दुनिया", "Это NATO 😀"}
 	var jobs []speech.Job
@@ -116,7 +116,7 @@ func TestATimbreOutOfRangeIsRefused(t *testing.T) {
 	say(t, pool, cloned(func(*speech.Timbre) {}), "Hello.")
 }
 
-// With the numbers of its variant, a timbre speaks as the system voice of that variant does, in every language.
+// With the numbers of its variant, a timbre speaks like the system voice of that variant, in every language.
 func TestATimbreBeginsWithItsVariant(t *testing.T) {
 	pool := openPool(t, 2)
 	for _, language := range slices.Sorted(maps.Keys(languageFiles)) {

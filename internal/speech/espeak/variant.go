@@ -12,19 +12,19 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 )
 
-// formant is a peak of the spectrum in a variant, in percent of that of the language's voice.
+// formant is a peak of a variant's spectrum, in percent of the peak in the language's voice.
 type formant struct{ frequency, height, width, shift int }
 
-// peaks is the number of formants; the first one is the hum below the voice's own.
+// peaks is the number of formants, including the hum below the first one.
 const peaks = 9
 
-// lowestFormant is the first formant that a longer or shorter vocal tract moves.
+// lowestFormant is the first formant that depends on the length of the vocal tract.
 const lowestFormant = 1
 
-// mostBreath is the level of noise at a formant that espeak-ng's breathiest natural variant has.
+// mostBreath is the level of noise at a formant in espeak-ng's breathiest natural variant.
 const mostBreath = 8
 
-// voice is a voice as espeak-ng finds it: by its name, or from the lines of a voice file.
+// voice identifies a voice for espeak-ng: by its name, or by the lines of a voice file.
 type voice struct {
 	name  string // such as "gmw/en-US+f2"
 	lines string
@@ -46,14 +46,14 @@ func (t task) voice(language string) (voice, error) {
 	return voice{lines: without(string(own), tone()...) + adapt(string(variant), *t.timbre)}, nil
 }
 
-// tone returns the keywords with which a variant replaces what the voice of a language says.
+// tone returns the keywords of a language's voice that a variant replaces.
 func tone() []string {
 	return []string{
 		"pitch", "formant", "tone", "breath", "breathw", "voicing", "consonants", "flutter", "roughness", "speed", "echo",
 	}
 }
 
-// without returns the lines that have none of the keywords.
+// without returns the lines that do not start with one of the keywords.
 func without(lines string, keywords ...string) string {
 	var out strings.Builder
 	for line := range strings.Lines(lines) {
@@ -64,8 +64,8 @@ func without(lines string, keywords ...string) string {
 	return out.String()
 }
 
-// adapt returns the lines of a variant in a timbre. It keeps what the timbre does not determine, and drops the echo,
-// which is a room and no voice.
+// adapt returns the lines of a variant in a timbre. It keeps the properties that the timbre does not determine, except
+// the echo, which belongs to a room rather than a voice.
 func adapt(variant string, timbre speech.Timbre) string {
 	var out strings.Builder
 	out.WriteString(without(variant, "language", "name", "gender", "pitch", "echo", "breath", "formant"))

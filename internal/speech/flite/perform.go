@@ -18,15 +18,15 @@ import (
 const outputRate = 22050
 
 const (
-	// flite begins and ends each utterance with a pause of about 0.2 s, of which this much is kept, in seconds.
+	// lead is the part in seconds that is kept of the pause of about 0.2 s at both ends of an utterance.
 	lead = 0.02
-	// headroom is a factor on flite's samples, with which the loudest phrases are not clipped.
+	// headroom is a factor on flite's samples that prevents the clipping of the loudest phrases.
 	headroom = 0.5
-	// quietest is the lowest sample that is heard, at the end unless the job tells, and edge how many samples are kept
-	// before the first one that is.
+	// quietest is the lowest audible sample (jobs may set another one for the ends of phrases), and edge the number of
+	// samples kept before the first audible one.
 	quietest = 60
 	edge     = outputRate / 200
-	// shortestPause is the length from which a gap between words is reported as a silence, in seconds.
+	// shortestPause is the minimum length in seconds of a gap between words that is reported as a silence.
 	shortestPause = 0.03
 )
 
@@ -46,16 +46,16 @@ type performance struct {
 	start    int      // code points of the job's text before it
 	cursor   int      // bytes up to the last token found
 	gain     float64
-	trims    bool // it begins where it is heard, and what is quiet at its end counts as silence
+	trims    bool // it begins at its first audible sample, and its quiet end counts as pause
 	words    []heard
-	told     bool // where they are
-	skipped  int  // samples that were left out at its beginning
-	quiet    int  // samples at its end that are not heard
+	told     bool // their positions were reported
+	skipped  int  // samples omitted at its beginning
+	quiet    int  // inaudible samples at its end
 	faint    float64
 	base     int // samples of the job before it
 	resample *resample.Resampler
-	from, to int // flite's samples that are kept
-	seen     int // samples that flite has produced
+	from, to int // the range of flite's samples that is kept
+	seen     int // samples produced by flite so far
 }
 
 // heard is the position of a word in the phrase.
@@ -182,7 +182,7 @@ func (p *performance) say(samples []float64) {
 
 func isHeard(sample float64) bool { return math.Abs(sample) >= quietest }
 
-// begin finds out which samples are kept, once all words are known and before the first samples.
+// begin determines the samples to keep, once all words are known and before the first samples.
 func (p *performance) begin() bool {
 	if len(p.words) == 0 {
 		return false
@@ -209,7 +209,7 @@ func (p *performance) tell() {
 	p.mark(marks...)
 }
 
-// sample converts a time of flite's into a sample of the job.
+// sample converts a time of flite into a sample of the job.
 func (p *performance) sample(seconds float64) int {
 	return p.base + max((p.samplesOf(seconds)-p.from)*outputRate/p.rate-p.skipped, 0)
 }

@@ -16,8 +16,8 @@ import (
 // language is the only language of flite.
 const language = "en-us"
 
-// Serve answers jobs until the input ends. An error means that a job could not be finished, or that recitald is gone;
-// the process should then exit.
+// Serve answers jobs until the input ends. An error means that a job could not be finished, or that recitald has
+// exited. The process should then exit.
 func Serve(in io.Reader, out *os.File) error {
 	rate, err := open()
 	if err != nil {
@@ -54,7 +54,7 @@ func answer(writer *workers.Writer, frame workers.Frame, rate int) error {
 	return writer.Write(engineproto.EndFrame(p.total))
 }
 
-// task is a job that has been checked.
+// task is a checked job.
 type task struct {
 	engineproto.Job
 	voice voice

@@ -16,7 +16,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
 )
 
-// TestSoakTexts tries hostile texts with flite for as long as RECITAL_SOAK says. It has never been seen to crash.
+// TestSoakTexts tries hostile texts with flite for the duration RECITAL_SOAK. No crash is known.
 func TestSoakTexts(t *testing.T) {
 	length, err := time.ParseDuration(os.Getenv("RECITAL_SOAK"))
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 	"github.com/recital-tts/recital/internal/speech/ipa"
 )
 
-// soundByte stands for each character of a word that is said as phones. toASCII never returns it.
+// soundByte stands for each character of a word that is spoken as phones. toASCII never returns it.
 const soundByte = 1
 
-// putSounds replaces the words in the International Phonetic Alphabet of a part of a job's text, which begins at a code
-// point. It returns the phones of each. One that the engine lacks is silent.
+// putSounds replaces the words in the International Phonetic Alphabet in a part of a job's text that begins at a code
+// point, and returns the phones of each. A word with a sound that the engine lacks is silent.
 func putSounds(ascii []byte, text []rune, start int, sounds []speech.Sound) (phones []string) {
 	for _, s := range sounds {
 		from, to := max(s.Start-start, 0), min(s.Start+s.Runes-start, len(ascii))

@@ -15,9 +15,9 @@ import (
 	"unsafe"
 )
 
-// utterance is a phrase as flite synthesises it.
+// utterance is a phrase for flite.
 type utterance struct {
-	text    string   // ASCII; soundByte for what is said as phones
+	text    string   // ASCII; soundByte for words that are spoken as phones
 	phones  []string // of each of these words
 	voice   voice
 	pitch   float64 // a factor
@@ -26,10 +26,10 @@ type utterance struct {
 	stretch float64 // a factor on durations
 }
 
-// sink receives what flite produces from an utterance: its words, then its samples.
+// sink receives the output of flite for an utterance: its words, then its samples.
 type sink interface {
-	// word reports that a word of the token with this name is spoken between two times, in seconds; same means that
-	// it belongs to the same token as the word before.
+	// word reports that a word of the token with this name is spoken between two times, in seconds. same means that it
+	// belongs to the same token as the previous word.
 	word(token string, same bool, start, end float64)
 	samples(pcm []int16) error
 }

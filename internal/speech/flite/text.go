@@ -7,7 +7,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxWordRunes is the longest word that is passed to flite, whose time grows with the square of the length.
+// maxWordRunes is the length of the longest word for flite, which takes quadratic time.
 const maxWordRunes = 40
 
 // toASCII converts a text to ASCII, one byte per code point so that positions remain valid: letters lose their
@@ -50,8 +50,8 @@ func asciiOf(r rune) byte {
 	return ' '
 }
 
-// digitOf returns the value of a decimal digit of any script: in Unicode those of a script are contiguous, from 0 to
-// 9.
+// digitOf returns the ASCII digit for a decimal digit of any script. In Unicode, the digits of a script are contiguous
+// from 0 to 9.
 func digitOf(r rune) byte {
 	value := 0
 	for value < 9 && unicode.IsDigit(r-rune(value)-1) {
@@ -60,8 +60,7 @@ func digitOf(r rune) byte {
 	return '0' + byte(value%10)
 }
 
-// harmless keeps only letters, digits and simple punctuation, and no long words: a text that crashed flite is reduced
-// to that.
+// harmless reduces a text that crashed flite to letters, digits and simple punctuation, without long words.
 func harmless(text []byte) {
 	word := 0
 	for i, b := range text {

@@ -1,6 +1,6 @@
 package flite
 
-// The voices of flite that are used, in the order of synth.h.
+// The used voices of flite, in the order of synth.h.
 const (
 	slt = iota // a woman from the United States
 	rms        // a man from the United States

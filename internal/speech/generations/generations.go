@@ -1,4 +1,4 @@
-// Package generations names syntheses: an id shows, without a look-up, whether it was given to an account.
+// Package generations draws ids of syntheses. An id proves, without a look-up, that it was drawn for an account.
 package generations
 
 import (
@@ -9,23 +9,23 @@ import (
 )
 
 // drawn is the size of the random part of an id, in bytes. The rest is a MAC of 48 bits: a guess succeeds once in 2^48
-// requests, which have a rate.
+// requests, and requests are rate-limited.
 const drawn = 10
 
-// IDs draws ids and recognises them: UUIDs of version 4, whose last six bytes are a MAC of the others and the account.
+// IDs draws and recognises ids: UUIDs of version 4 with a MAC of the other bytes and the account in the last six bytes.
 type IDs struct{ key []byte }
 
-// New returns the IDs of a key, which all instances share.
+// New returns IDs with a key. All instances must use the same key.
 func New(key []byte) IDs { return IDs{key} }
 
-// Draw returns the id of a synthesis of an account.
+// Draw returns a new id for a synthesis of an account.
 func (g IDs) Draw(account string) uuid.UUID {
 	id := uuid.New()
 	g.sign(account, &id)
 	return id
 }
 
-// Read returns an id as Draw made it, or false for what was never drawn for the account.
+// Read parses an id, and returns false unless it was drawn for the account.
 func (g IDs) Read(account, text string) (uuid.UUID, bool) {
 	given, err := uuid.Parse(text)
 	if err != nil {

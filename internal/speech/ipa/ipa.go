@@ -1,5 +1,5 @@
-// Package ipa translates the International Phonetic Alphabet into the phonemes of engines. Only what is in its tables
-// comes out, whatever goes in, so that no text of a client is a command of an engine.
+// Package ipa translates the International Phonetic Alphabet into the phonemes of engines. The output consists only of
+// names in its tables, so that a client's text is never a command of an engine.
 package ipa
 
 import (
@@ -13,19 +13,19 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// MaxWord is the number of phonemes of the longest word: espeak-ng has room for 160 bytes.
+// MaxWord is the maximum number of phonemes of a word: espeak-ng has room for 160 bytes.
 const MaxWord = 40
 
-// second is the table of flite's phones, which are those of American English.
+// second is the name of the table of flite's phones for American English.
 const second = "flite"
 
 //go:embed phonemes.tsv
 var rows string
 
-// table has the phonemes of an engine by the symbols, decomposed.
+// table maps decomposed symbols to the phonemes of an engine.
 type table map[string]string
 
-// tables are by the primary subtag of a language.
+// tables has the tables by the primary subtags of languages.
 var tables = sync.OnceValue(func() map[string]table {
 	all := map[string]table{}
 	for row := range strings.Lines(rows) {
@@ -57,7 +57,7 @@ func Languages() (all []string) {
 	return all
 }
 
-// Error is what is wrong with a transcription, in words for its author.
+// Error describes an invalid transcription to its author.
 type Error struct {
 	Column  int // code points, from 1
 	Problem string
@@ -72,7 +72,7 @@ type word struct {
 	stressed bool
 }
 
-// phoneme is what an engine calls a symbol; it comes after a mark of stress.
+// phoneme is an engine's name of a symbol, with the stress mark before it.
 type phoneme struct {
 	name   string
 	stress string // ' or , or ""
@@ -93,7 +93,7 @@ func Espeak(language, text string) ([]string, error) {
 		}
 		for j, p := range w.phonemes {
 			if j > 0 {
-				mnemonics.WriteByte('|') // or two might be read as one
+				mnemonics.WriteByte('|') // otherwise two might be read as one
 			}
 			mnemonics.WriteString(p.stress + p.name)
 		}
@@ -137,13 +137,13 @@ func (w word) phones() string {
 	return strings.Join(phones, " ")
 }
 
-// Check reports what is wrong with a transcription for an engine language. Errors: *Error.
+// Check returns an *Error if a transcription is invalid for an engine language.
 func Check(language, text string) error {
 	_, err := parse(tableOf(language), text)
 	return err
 }
 
-// Sounds returns the number of sounds of a transcription, more or less: its letters.
+// Sounds returns the approximate number of sounds of a transcription: the number of its letters.
 func Sounds(text string) (n int) {
 	for _, r := range text {
 		if unicode.IsLetter(r) && !unicode.Is(unicode.Lm, r) {
@@ -197,7 +197,7 @@ func parse(t table, text string) (words []word, err error) {
 type scanner struct {
 	table   table
 	runes   []rune // decomposed, without ties
-	columns []int  // of the runes in what was written
+	columns []int  // of the runes in the original text
 	at      int
 	stress  string // of the next vowel
 }
@@ -247,11 +247,11 @@ func (s *scanner) add(w *word) error {
 	return &Error{s.columns[s.at], s.symbol() + " is not a sound of the language"}
 }
 
-// isTone reports whether the name of a phoneme is that of a tone: the pitches from 1 to 5.
+// isTone reports whether a phoneme is a tone, named by pitches from 1 to 5.
 func isTone(name string) bool { return len(name) > 1 && strings.Trim(name, "12345") == "" }
 
-// addTone adds a tone after the last vowel, where the engine has it. Each syllable with a tone is stressed. It returns
-// false if there is no vowel.
+// addTone inserts a tone after the last vowel, as the engine expects it, and returns false if there is no vowel. A word
+// with a tone is stressed.
 func (w *word) addTone(name string) bool {
 	last := -1
 	for i, p := range w.phonemes {

@@ -58,7 +58,7 @@ func TestWhatIsNoSoundIsNamedWithItsColumn(t *testing.T) {
 	require.True(t, ipa.Knows("es-419"))
 }
 
-// Whatever a client writes, only phonemes come out.
+// For any text of a client, the output is phonemes.
 func FuzzIPA(f *testing.F) {
 	for _, text := range []string{"təˈmeɪtoʊ", "[[_^_de]]", "ˈˌˈ a.|b", "t͡ʃ ˈiː\nz", "\xff", "a]]b"} {
 		f.Add(text)

@@ -1,5 +1,5 @@
-// Package loudness measures how loud speech is, as people perceive it: the integrated loudness of ITU-R BS.1770-4, of
-// one channel.
+// Package loudness measures the perceived loudness of speech: the integrated loudness of one channel by ITU-R
+// BS.1770-4.
 package loudness
 
 import (
@@ -10,13 +10,13 @@ import (
 // Target is the loudness of all voices in LUFS.
 const Target = -20.0
 
-// Gates, in LUFS and in LU below the loudness of what passes the first one.
+// Gates, in LUFS and in LU below the loudness of the blocks above the first one.
 const (
 	absoluteGate = -70.0
 	relativeGate = 10.0
 )
 
-// Blocks are 400 ms long, and each begins a step after the one before.
+// Blocks are 400 ms long, and begin one step apart.
 const (
 	stepMS        = 100
 	stepsPerBlock = 4
@@ -31,7 +31,7 @@ type Meter struct {
 	step        int       // samples
 	filled      int       // samples of the current step
 	sum         float64   // of its squares
-	steps       []float64 // mean squares of the steps that are complete
+	steps       []float64 // mean squares of complete steps
 }
 
 // NewMeter returns a Meter for samples at a rate in Hz.
@@ -103,8 +103,8 @@ func (f *biquad) filter(x float64) float64 {
 	return y
 }
 
-// headShelf and lowCut are the two stages of the K-weighting. The recommendation has coefficients for 48 kHz; these are
-// the analogue filters behind them, transformed to any rate as libebur128 does.
+// headShelf and lowCut are the two stages of the K-weighting. The recommendation has coefficients for 48 kHz. Like
+// libebur128, these functions transform the underlying analogue filters to any rate.
 func headShelf(rate float64) biquad {
 	const frequency, gain, q = 1681.974450955533, 3.999843853973347, 0.7071752369554196
 	k := math.Tan(math.Pi * frequency / rate)

@@ -36,7 +36,7 @@ func TestATone(t *testing.T) {
 	}
 }
 
-// EBU Tech 3341, cases 3 and 4, in one channel: what is quiet beside the rest does not count.
+// EBU Tech 3341, cases 3 and 4, in one channel: relatively quiet parts do not count.
 func TestWhatIsQuietDoesNotCount(t *testing.T) {
 	const rate = 22050
 	join := func(parts ...[]byte) []byte { return bytes.Join(parts, nil) }

@@ -19,15 +19,15 @@ const (
 const (
 	// order is one less than the length of the filter.
 	order = 256
-	// hop is the number of samples that are filtered at once.
+	// hop is the number of samples filtered by one transform.
 	hop = 768
-	// blockSize is the size of the transforms by which they are.
+	// blockSize is the size of these transforms.
 	blockSize = order + hop
-	// designSize is the size of those by which the filter is designed. Their aliasing is far below what can be heard.
+	// designSize is the size of the transforms for the design of the filter. Its aliasing is far from audible.
 	designSize = 2048
 )
 
-// Bands returns the frequencies of the equaliser's bands in Hz. They are equally far apart on the mel scale.
+// Bands returns the frequencies of the equaliser's bands in Hz, equally spaced on the mel scale.
 func Bands() [BandCount]float64 {
 	var bands [BandCount]float64
 	low, high := mel(lowestBand), mel(highestBand)
@@ -41,14 +41,14 @@ func mel(hertz float64) float64 { return 2595 * math.Log10(1+hertz/700) }
 
 func hertz(mel float64) float64 { return 700 * (math.Pow(10, mel/2595) - 1) }
 
-// equaliser is a filter of minimum phase, which delays nothing. It is applied by overlap-save (Oppenheim and Schafer,
+// equaliser is a minimum-phase filter, which adds no delay. It is applied by overlap-save (Oppenheim and Schafer,
 // Discrete-Time Signal Processing, 8.7.3), in blocks at fixed places.
 type equaliser struct {
 	fft      *fourier.FFT
 	response []complex128
 	spectrum []complex128
-	input    []float64 // the end of the last block, and the one that is being filled
-	filled   int       // samples of that one
+	input    []float64 // the end of the last block, and the current one
+	filled   int       // samples of the current block
 	output   []float64
 	ready    []float64 // of the current call
 }
@@ -65,7 +65,7 @@ func newEqualiser(rate int, boosts []float64) *equaliser {
 	return e
 }
 
-// add adds samples and returns those that are ready, until the next call.
+// add adds samples and returns those that are ready. They are valid until the next call.
 func (e *equaliser) add(samples []float64) []float64 {
 	e.ready = e.ready[:0]
 	for len(samples) > 0 {
@@ -78,7 +78,7 @@ func (e *equaliser) add(samples []float64) []float64 {
 	return e.ready
 }
 
-// flush returns the samples that are left, and forgets what came before.
+// flush returns the remaining samples and resets the filter.
 func (e *equaliser) flush() []float64 {
 	e.ready = e.ready[:0]
 	clear(e.input[order+e.filled:])
@@ -138,7 +138,7 @@ func boostAt(frequency float64, boosts []float64) float64 {
 	return boosts[below] + (place-float64(below))*(boosts[below+1]-boosts[below])
 }
 
-// faded fades the second half of a filter out, so that cutting it short leaves no edge.
+// faded fades the second half of a filter out, so that its end has no edge.
 func faded(filter []float64) []float64 {
 	half := len(filter) / 2
 	for i := half; i < len(filter); i++ {

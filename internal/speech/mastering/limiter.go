@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// ceiling is the highest sample: 1.5 dB below full scale, because converting the rate and decoding a lossy format
-	// may result in samples somewhat higher than those that were encoded.
+	// ceiling is the highest sample: 1.5 dB below full scale, because converting the rate and decoding a lossy format can
+	// increase samples somewhat.
 	ceiling = 27571
 	// blockMS is the time in which the gain falls before a peak.
 	blockMS = 5
@@ -15,19 +15,19 @@ const (
 	releaseMS = 80
 )
 
-// limiter reduces the gain around peaks. The gain changes linearly within blocks; where two of them meet it is at most
-// what either permits. So it is nowhere too high, and it falls during the block before a peak.
+// limiter reduces the gain around peaks. The gain changes linearly within blocks, and between two blocks it is at most
+// the lower of their limits. It is thus never too high, and falls during the block before a peak.
 type limiter struct {
 	block   int
 	held    []float64 // samples from the start of the current block
-	started bool      // permits and gain are those of the current block
+	started bool      // permits and gain belong to the current block
 	permits float64   // the highest gain that the current block permits
-	gain    float64   // where it begins
+	gain    float64   // at the start of the current block
 }
 
 func newLimiter(rate int) limiter { return limiter{block: max(rate*blockMS/1000, 1)} }
 
-// add adds samples and returns those that are ready: a block is once the one after it is known.
+// add adds samples and returns those that are ready. A block is ready once the next one is known.
 func (l *limiter) add(samples []float64) []byte {
 	l.held = append(l.held, samples...)
 	if len(l.held) < 2*l.block {
@@ -42,7 +42,7 @@ func (l *limiter) add(samples []float64) []byte {
 	return out
 }
 
-// flush adds the last samples, returns all that are left, and forgets the utterance.
+// flush adds the last samples, returns all remaining ones, and resets the limiter.
 func (l *limiter) flush(samples []float64) []byte {
 	out := l.add(samples)
 	for rest := l.held; len(rest) > 0; {
@@ -54,7 +54,7 @@ func (l *limiter) flush(samples []float64) []byte {
 	return out
 }
 
-// emit appends a block; next is the gain that the one after it permits.
+// emit appends a block. next is the gain that the block after it permits.
 func (l *limiter) emit(out []byte, block []float64, next float64) []byte {
 	if !l.started {
 		l.permits = permitted(block)
@@ -66,7 +66,7 @@ func (l *limiter) emit(out []byte, block []float64, next float64) []byte {
 	return out
 }
 
-// released returns the gain at the end of the block if nothing but the last peak keeps it down.
+// released returns the gain at the end of the block if only earlier peaks reduce it.
 func (l *limiter) released() float64 {
 	gain := 1 - (1-l.gain)*math.Exp(-blockMS/float64(releaseMS))
 	if gain > 0.9999 {
@@ -75,7 +75,7 @@ func (l *limiter) released() float64 {
 	return gain
 }
 
-// permitted returns the highest gain, at most 1, with which no sample is above the ceiling.
+// permitted returns the highest gain, at most 1, that keeps all samples below the ceiling.
 func permitted(samples []float64) float64 {
 	peak := float64(ceiling)
 	for _, sample := range samples {

@@ -1,5 +1,5 @@
-// Package mastering is what happens to an engine's samples before anyone hears them: an equaliser, a gain, and a
-// limiter that looks ahead, so that no sample is clipped.
+// Package mastering processes an engine's samples: an equaliser, a gain, and a look-ahead limiter, so that no sample is
+// clipped.
 package mastering
 
 import (
@@ -15,14 +15,14 @@ const (
 	MaxBoost = 30.0
 )
 
-// Settings are how speech is mastered. The zero value only limits.
+// Settings are the parameters of mastering. The zero value only limits.
 type Settings struct {
 	Gain float64 `json:"gain,omitempty"` // decibels; -MaxGain to MaxGain
 	// Decibels at Bands, -MaxBoost to MaxBoost; none means a flat response.
 	Equaliser []float64 `json:"equaliser,omitempty"`
 }
 
-// Check reports what is wrong with settings.
+// Check returns an error if the settings are out of range.
 func (s Settings) Check() error {
 	if !within(s.Gain, MaxGain) {
 		return fmt.Errorf("a gain of %g dB is out of range", s.Gain)
@@ -38,11 +38,11 @@ func (s Settings) Check() error {
 	return nil
 }
 
-// within is false for NaN.
+// within reports whether a magnitude is at most a limit. It is false for NaN.
 func within(value, most float64) bool { return value >= -most && value <= most }
 
-// Chain masters one stream of speech, utterance by utterance. As many samples come out as go in, in the same places,
-// and how the input is cut does not matter. It is not safe for concurrent use.
+// Chain masters one stream of speech, utterance by utterance. The output has the same samples in the same places,
+// however the input is cut. It is not safe for concurrent use.
 type Chain struct {
 	gain      float64    // a factor
 	equaliser *equaliser // nil if the response is flat
@@ -68,7 +68,7 @@ func (c *Chain) Process(pcm []byte) []byte {
 	return c.limiter.add(c.equalise(c.samples))
 }
 
-// Flush returns the rest of the utterance. What follows is mastered as if nothing had come before.
+// Flush returns the rest of the utterance and resets the chain.
 func (c *Chain) Flush() []byte {
 	if c.equaliser == nil {
 		return c.limiter.flush(nil)

@@ -140,7 +140,7 @@ func TestNoSampleIsLostOrClippedHoweverTheInputIsCut(t *testing.T) {
 	})
 }
 
-// The gain falls before a peak and recovers after it, and between neighbouring samples it changes little: nothing
+// The gain falls before a peak and recovers after it, and changes little between neighbouring samples: there are no
 // clicks.
 func TestTheLimiterLooksAhead(t *testing.T) {
 	quiet := tone(500, 8000, rate/2)
@@ -189,7 +189,7 @@ func TestTheEqualiserHasTheResponseOfItsBands(t *testing.T) {
 	}
 }
 
-// A filter of minimum phase delays nothing: word times remain true.
+// A minimum-phase filter adds no delay: word times remain valid.
 func TestTheEqualiserDelaysNothing(t *testing.T) {
 	click := make([]float64, 3000)
 	click[1000] = 10000
@@ -224,7 +224,7 @@ func TestSettingsOutOfRange(t *testing.T) {
 	require.NoError(t, mastering.Settings{Gain: -40, Equaliser: flat(mastering.BandCount)}.Check())
 }
 
-// BenchmarkChain is how long mastering a second of audio takes, with and without the equaliser.
+// BenchmarkChain measures the time for mastering a second of audio, with and without the equaliser.
 func BenchmarkChain(b *testing.B) {
 	second := encode(noise(20000, rate))
 	for name, settings := range map[string]mastering.Settings{

@@ -16,14 +16,14 @@ const previewText = "Hello! This is how I sound. I can read your words aloud, wh
 // previewAudio returns a format that a browser plays.
 func previewAudio() audio.Spec { return audio.Spec{Format: audio.MP3, SampleRate: 24000} }
 
-// Previews renders previews of voices, which are free. Those of the system voices are rendered at their first use and
-// cached: there are few.
+// Previews renders previews of voices, which are free. The few previews of system voices are rendered at their first
+// use and cached.
 type Previews struct {
 	speaker  *speech.Speaker
 	encoders audio.Encoders
 
 	mu   sync.Mutex
-	made map[string]*preview // by the voice's id, and that of the installed voice that speaks for it
+	made map[string]*preview // by the ids of the voice and of the installed voice that speaks for it
 }
 
 // NewPreviews returns a Previews.
@@ -72,7 +72,7 @@ func (p *Previews) of(voice speech.Voice) *preview {
 	return one
 }
 
-// Render renders the preview of any voice, as MP3, and keeps nothing.
+// Render renders the preview of any voice, as MP3, without caching it.
 func (p *Previews) Render(ctx context.Context, voice speech.Voice) ([]byte, error) {
 	language := "en-us"
 	if of := voice.Installed; of != nil && !slices.Contains(of.Languages, language) {

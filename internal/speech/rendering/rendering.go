@@ -17,11 +17,10 @@ type Source interface {
 // encode encodes samples and returns the bytes that are ready, which may be none.
 type encode func(ctx context.Context, pcm []byte) ([]byte, error)
 
-// deliver is called with each piece of the source, and with the encoded bytes that it made ready.
+// deliver is called with each piece of the source and the encoded bytes that are ready after it.
 type deliver func(piece speech.Piece, encoded []byte) error
 
-// Render encodes and delivers a source piece by piece to its end. It leaves to the caller what the encoder holds back
-// then.
+// Render encodes and delivers a source piece by piece to its end. It does not finish the encoder.
 func Render(ctx context.Context, source Source, encode encode, deliver deliver) error {
 	for {
 		piece, err := source.Next(ctx)

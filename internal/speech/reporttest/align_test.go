@@ -13,16 +13,15 @@ import (
 	"github.com/recital-tts/recital/internal/speech/alignment/rendered"
 )
 
-// reportAlignment prints how far the words that alignment finds are from their true places. It aligns sentences that
-// flite speaks, whose times are known, with the rendering of espeak-ng; and rows of prompts that a person has spoken,
-// of which the start and end of each prompt are known. The held-out sentences and voices were never used while the
-// alignment was developed.
+// reportAlignment prints the distances of aligned words from their true places. It aligns sentences of flite, with
+// known times, with the rendering of espeak-ng, and rows of prompts spoken by a person, with the known start and end of
+// each prompt. The held-out sentences and voices were never used in the development of the alignment.
 func (t *tools) reportAlignment(ctx context.Context) error {
 	for _, set := range []struct {
 		name, sentences string
 		voices          []string
 	}{
-		{"utterances", "sentences.txt", []string{"leah", "zeke", "ansel", "elowen"}}, // each of flite's, and a modified one
+		{"utterances", "sentences.txt", []string{"leah", "zeke", "ansel", "elowen"}}, // flite's, and a modified one
 		{"held-out utterances", "heldout.txt", []string{"amy", "morgan", "lily", "curtis"}},
 	} {
 		recordings, err := record(ctx, t.second, set.voices, linesOf(set.sentences))
@@ -62,7 +61,7 @@ type recording struct {
 	truth alignment.Reference
 }
 
-// unknown is a place that nobody knows.
+// unknown stands for an unknown place.
 const unknown = -1
 
 func record(ctx context.Context, flite speech.Engine, voices, sentences []string) (all []recording, err error) {

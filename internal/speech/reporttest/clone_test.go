@@ -24,8 +24,8 @@ import (
 	"github.com/recital-tts/recital/internal/speech/voicepack"
 )
 
-// reportClones prints how far clones, and the system voices that they are made of, are from the voices of the
-// recordings, on sentences that were not among the recordings.
+// reportClones prints the distances of clones, and of their base voices, from the voices of the recordings, on
+// sentences that were not among the recordings.
 func (t *tools) reportClones(ctx context.Context) error {
 	table := newTable()
 	fmt.Fprintln(table, "reference\taccent\tspeech\tbase\tF0 (st) recordings\tby chance\tbase\tclone\tLTAS (dB) "+
@@ -46,19 +46,19 @@ func (t *tools) reportClones(ctx context.Context) error {
 	return nil
 }
 
-// reference is a voice with what it says: recordings that a clone is made of, and others with their texts.
+// reference is a voice with its recordings: some for the clone, and others with their texts for the comparison.
 type reference struct {
 	name    string
-	accent  string // the language that it speaks, and where
+	accent  string // the language and region
 	given   [][]int16
 	texts   []string
 	heldOut [][]int16
 
-	judgedAt int // the rate in Hz of what is held out and compared with it
+	judgedAt int // the rate in Hz for the comparison with the held-out recordings
 }
 
-// printClones compares a reference with its clones: one of a speaker whose accent is known, one of a speaker whose is
-// not, and one that may be made of an installed voice.
+// printClones compares a reference with its clones: one with the speaker's accent, one without it, and one that may be
+// based on an installed voice.
 func (t *tools) printClones(ctx context.Context, table io.Writer, r reference) error {
 	r.texts, r.heldOut = r.texts[:min(*most, len(r.texts))], r.heldOut[:min(*most, len(r.heldOut))]
 	engine, cloner := t.first, formant.New(t.first)
@@ -110,8 +110,8 @@ func (t *tools) printClones(ctx context.Context, table io.Writer, r reference) e
 	return nil
 }
 
-// paused returns sentences with half a second of silence after each, as those who record them pause: prompts are cut
-// where they end.
+// paused returns sentences with half a second of silence after each, as in ordinary recordings: prompts are cut at
+// their ends.
 func paused(sentences [][]int16, rate int) (all [][]int16) {
 	for _, s := range sentences {
 		all = append(all, s, make([]int16, rate/2))
@@ -119,11 +119,11 @@ func paused(sentences [][]int16, rate int) (all [][]int16) {
 	return all
 }
 
-// likely is the number of standard errors that chance seldom exceeds: once in twenty times.
+// likely is the number of standard errors that chance exceeds once in twenty times.
 const likely = 1.96
 
-// verdict returns in which respects a clone is nearer than its base. Pitches that are not farther from each other than
-// chance brings the recordings are not told apart.
+// verdict returns the respects in which a clone is nearer than its base. Pitches that differ no more than the
+// recordings do by chance count as equal.
 func verdict(base, clone likeness.Distance, chance float64) string {
 	switch {
 	case clone.Nearer(base):
@@ -138,7 +138,7 @@ func verdict(base, clone likeness.Distance, chance float64) string {
 	return "not F0"
 }
 
-// baseOf returns the voice of which a clone is made: an installed one, or one of the system.
+// baseOf returns the base of a clone: an installed voice or a system voice.
 func baseOf(clone speech.Voice, installed []speech.Voice) speech.Voice {
 	of := func(v speech.Voice) bool { return v.Variant == clone.Variant }
 	among := speech.Voices()
@@ -148,7 +148,7 @@ func baseOf(clone speech.Voice, installed []speech.Voice) speech.Voice {
 	return among[slices.IndexFunc(among, of)]
 }
 
-// openBases runs the installed voices of the packages.
+// openBases starts the installed voices of the packages.
 func openBases(t *testing.T, rate int) (voices []speech.Voice, engines *installed.Engines) {
 	engines = installed.New(installed.Config{
 		Runtime: neuraltest.Runtime(t), Speechworker: speechworker, SampleRate: rate, Memory: 1 << 33,
@@ -170,7 +170,7 @@ func openBases(t *testing.T, rate int) (voices []speech.Voice, engines *installe
 	return voices, engines
 }
 
-// say measures a voice that says what the reference says.
+// say measures a voice that speaks the sentences of the reference.
 func say(ctx context.Context, speaker *speech.Speaker, voice speech.Voice, r reference) (likeness.Voice, error) {
 	language, _ := speech.LookupLanguage(r.accent)
 	var all [][]int16
@@ -188,7 +188,7 @@ func say(ctx context.Context, speaker *speech.Speaker, voice speech.Voice, r ref
 	return likeness.Measure(all, r.judgedAt), nil
 }
 
-// transmit returns samples at another rate.
+// transmit returns samples resampled to a rate.
 func transmit(ctx context.Context, pcm []byte, rate, wanted int) ([]int16, error) {
 	if rate == wanted {
 		return audio.AppendSamples(nil, pcm), nil

@@ -16,7 +16,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/mastering"
 )
 
-// reportLoudness prints the loudness of each voice by language and engine, of sentences that were not used for the
+// reportLoudness prints the loudness of each voice by language and engine, for sentences that were not used in the
 // calibration.
 func (t *tools) reportLoudness(ctx context.Context) error {
 	speaker := speech.NewSpeaker(t.first).WithSecondEngine(t.second)
@@ -78,7 +78,7 @@ func reportLoudnessOf(
 	return farthest, nil
 }
 
-// numbersAreQuieter is how much quieter numbers are than sentences, as a mean of the languages that have both.
+// numbersAreQuieter is the difference in dB between sentences and numbers, as a mean of the languages with both.
 const numbersAreQuieter = 1.0
 
 // writeGains measures both engines and writes the table of gains of package speech.
@@ -98,7 +98,7 @@ func (t *tools) writeGains(ctx context.Context) error {
 	return os.WriteFile(gains, out.Bytes(), 0o644)
 }
 
-// writeGainsOfSpeeds measures both engines at other speeds, in the languages that have a text of their own.
+// writeGainsOfSpeeds measures both engines at other speeds, in the languages with a text of their own.
 func (t *tools) writeGainsOfSpeeds(ctx context.Context, out io.Writer) error {
 	for _, speed := range []float64{speech.SlowSpeed, speech.MaxSpeed} {
 		for _, line := range linesOf("calibration.tsv") {
@@ -140,11 +140,11 @@ func writeGainsOf(
 	return nil
 }
 
-// corrections is how often a gain is corrected by what the limiter behind it takes away.
+// corrections is the number of rounds that correct a gain for the limiter after it.
 const corrections = 3
 
-// gainFor returns the gain that brings samples to the target behind the limiter, which takes 1 dB from the peaks of
-// some voices.
+// gainFor returns the gain that brings samples to the target after the limiter, which lowers the peaks of some voices
+// by 1 dB.
 func gainFor(pcm []byte, rate int) float64 {
 	gain := loudness.Target - loudness.Of(pcm, rate)
 	for range corrections {
@@ -158,9 +158,9 @@ func gainFor(pcm []byte, rate int) float64 {
 	return gain
 }
 
-// calibrationText returns the text with which an engine is calibrated in a language: the first article of the Universal
-// Declaration of Human Rights (with more sentences where it is not typical) in that language, or in one that is written
-// alike, or numbers, which every language reads in its own words.
+// calibrationText returns the text for calibrating an engine in a language: the first article of the Universal
+// Declaration of Human Rights (with more sentences where it is not typical) in that language or one with the same
+// spelling, or else numbers, which every language reads in its own words.
 func calibrationText(language string) (text string, numbers bool) {
 	texts, alike := textsOf("calibration.tsv"), textsOf("alike.tsv")
 	family, _, _ := strings.Cut(language, "-")

@@ -9,11 +9,11 @@ import (
 	"unicode"
 )
 
-// otherCases are of other things than what this service says: lattices of readings, and markup of NeMo's own.
+// otherCases are cases outside of this service's scope: lattices of readings, and NeMo's own markup.
 var otherCases = []string{"normalize_with_audio", "special_text"}
 
-// reportNemo prints how many of the cases that NeMo-text-processing publishes for English are said alike here, by their
-// files, and lists the others.
+// reportNemo prints, by file, how many of NeMo-text-processing's published cases for English have the same spoken text
+// here, and lists the others.
 func reportNemo(ctx context.Context) error {
 	pairs, err := nemoCases(*cases)
 	if err != nil {
@@ -67,8 +67,8 @@ func nemoCases(folder string) (pairs []pair, err error) {
 	return pairs, nil
 }
 
-// heardWords leaves of a spoken text what both must have alike: letters, without "and" and "the", which are said or not
-// by the custom of a country, and without the borders of words, by which "twenty-one" and "U S" are written.
+// heardWords reduces a spoken text to the part that must be the same in both: letters, without "and" and "the", which
+// depend on the country, and without the borders of words, which differ in spelling ("twenty-one", "U S").
 func heardWords(spoken string) string {
 	var out strings.Builder
 	for word := range strings.FieldsFuncSeq(strings.ToLower(strings.ReplaceAll(spoken, "'", "")), func(r rune) bool {

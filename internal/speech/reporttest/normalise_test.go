@@ -18,13 +18,13 @@ import (
 	"github.com/recital-tts/recital/internal/speech/japanese/ipadic"
 )
 
-// pairFiles have the pairs of what is written and what is said. Those of files that end in heldout.tsv were written
-// before the rules and are only counted.
+// pairFiles have the pairs of written and spoken texts. The files that end in heldout.tsv were written before the
+// rules, and their pairs are only counted.
 var pairFiles = []string{
 	"../frontend/testdata/*.tsv", "../japanese/testdata/spoken*.tsv", "../pinyin/testdata/*.tsv",
 }
 
-// otherTables are tables of other things beside them.
+// otherTables are the other tables in the same folder.
 var otherTables = []string{"sayas.tsv"}
 
 // pair is a text and its spoken form.
@@ -33,8 +33,8 @@ type pair struct {
 	heldOut                      bool
 }
 
-// heldOutShares are the percentages of the held-out pairs that are said as expected at least, where more was reached
-// than the share of every language. A change of the rules may miss some pairs that it should, and gain others.
+// heldOutShares are the minimum percentages of held-out pairs with the expected spoken text, for languages that exceed
+// the general minimum. A change of the rules may lose some pairs and gain others.
 var heldOutShares = map[string]int{"en": 97, "ja": 95, "cmn": 95, "de": 93}
 
 const heldOutShare = 90
@@ -63,7 +63,8 @@ func TestHeldOutTextsAreSpoken(t *testing.T) {
 	}
 }
 
-// reportNormalisation prints how many pairs of each language and kind are said as expected, and lists the others.
+// reportNormalisation prints how many pairs of each language and kind have the expected spoken text, and lists the
+// others.
 func reportNormalisation(ctx context.Context) error {
 	pairs, err := readPairs()
 	if err != nil {
@@ -114,14 +115,14 @@ func readPairsOf(name string) (pairs []pair, err error) {
 	return pairs, nil
 }
 
-// outcome is a pair with what is said.
+// outcome is a pair with its actual spoken text.
 type outcome struct {
 	pair
 	said string
 }
 
-// right reports whether the text is said as expected. In Japanese and Chinese, spaces are the borders of words and
-// syllables, which are not heard.
+// right reports whether the spoken text is as expected. In Japanese and Chinese, spaces are inaudible borders of words
+// and syllables.
 func (o outcome) right() bool {
 	if o.language == "ja" || o.language == "cmn" {
 		return strings.ReplaceAll(o.said, " ", "") == strings.ReplaceAll(o.spoken, " ", "")
@@ -129,13 +130,13 @@ func (o outcome) right() bool {
 	return o.said == o.spoken || withoutPauses(o.said) == withoutPauses(o.spoken)
 }
 
-// withoutPauses returns a text without the marks that engines get otherwise than they are written, for the pauses.
+// withoutPauses returns a text without the marks that are replaced for pauses.
 func withoutPauses(text string) string {
 	marks := strings.NewReplacer(". ", " ", ",", " ", "(", " ", ")", " ", "–", " ", "—", " ", " - ", " ")
 	return strings.Join(strings.Fields(marks.Replace(text)), " ")
 }
 
-// sayPairs asks what every engine would get to say.
+// sayPairs returns the texts that engines get for pairs.
 func sayPairs(ctx context.Context, pairs []pair) (outcomes []outcome, err error) {
 	analyser, err := ipadic.Open()
 	if err != nil {
@@ -152,7 +153,7 @@ func sayPairs(ctx context.Context, pairs []pair) (outcomes []outcome, err error)
 	return outcomes, nil
 }
 
-// listener is an engine that keeps the text it is given.
+// listener is an engine that keeps the text of its job.
 type listener struct {
 	speech.Engine
 	text string
@@ -172,7 +173,7 @@ func (r reader) Read(_ context.Context, text string) ([]japanese.Reading, error)
 	return japanese.Read(text, r.analyser.Morphemes), nil
 }
 
-// count is how many pairs there are, and how many are said as expected.
+// count is the number of pairs, and of those with the expected spoken text.
 type count struct{ right, all int }
 
 func (c *count) add(o outcome) {
@@ -192,7 +193,7 @@ func (c *count) String() string {
 // row is a language and a kind.
 type row struct{ language, kind string }
 
-// every is the language or kind of a row of totals, which comes after others.
+// every is the language or kind of a row of totals, which sorts last.
 const every = "~ all"
 
 func printCounts(outcomes []outcome) {

@@ -16,8 +16,8 @@ import (
 	"github.com/recital-tts/recital/internal/speech/precheck/classic"
 )
 
-// reportPrecheck prints what the precheck finds in recordings whose noise and bounds are known: sentences that both
-// engines speak, with silence before and after them, in several noises.
+// reportPrecheck prints the results of the precheck for recordings with known noise and bounds: sentences of both
+// engines, with silence before and after them, in several noises.
 func (t *tools) reportPrecheck(ctx context.Context) error {
 	all, err := t.utterances(ctx)
 	if err != nil {
@@ -54,7 +54,7 @@ func (t *tools) utterances(ctx context.Context) (all []acousticstest.Utterance, 
 	return all, nil
 }
 
-// checked is what the precheck finds in one recording, and how far it is from what is known.
+// checked is the result of the precheck for one recording, with its errors.
 type checked struct {
 	acoustics.Report
 	score, start, end float64

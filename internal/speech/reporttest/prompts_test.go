@@ -15,7 +15,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/alignment/rendered"
 )
 
-// Prompts of so many letters are used, several in a row with a short pause between them.
+// The limits of the letters of used prompts, and the short pause between several in a row.
 const (
 	leastLetters, mostLetters = 30, 140
 	promptsInARow             = 4
@@ -24,15 +24,14 @@ const (
 	promptRate                = 16000 // Hz
 )
 
-// prompt is what a person has spoken.
+// prompt is an utterance of a person.
 type prompt struct {
 	text    string
 	words   int
 	samples []int16 // from the first sound to the last
 }
 
-// joinedPrompts returns rows of prompts: where the first word of each begins, and the last one ends, is known, whatever
-// stands around it.
+// joinedPrompts returns rows of prompts, with the known start of the first word and end of the last word of each.
 func joinedPrompts(ctx context.Context, engine speech.Engine, root string) (all []recording, err error) {
 	prompts, err := readPrompts(ctx, engine, root)
 	if err != nil {

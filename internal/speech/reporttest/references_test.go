@@ -14,10 +14,10 @@ import (
 	"unicode/utf8"
 )
 
-// errUnasked means that a reference is not among those that the report is about.
+// errUnasked means that a reference is not part of the report.
 var errUnasked = errors.New("the report is not about it")
 
-// voices returns the references that there are on this machine, and the names of those that are missing.
+// voices returns the references on this machine, and the names of the missing ones.
 func voices(ctx context.Context, rate int, root string) (references []reference, missing []string) {
 	for _, name := range []string{"slt", "rms", "awb", "kal16"} {
 		if !strings.Contains("flite "+name, *only) {
@@ -47,7 +47,7 @@ func voices(ctx context.Context, rate int, root string) (references []reference,
 	return references, missing
 }
 
-// fliteVoice returns a voice of flite that ffmpeg links, with six sentences that are given and six that are held out.
+// fliteVoice returns a voice of flite from ffmpeg, with six given and six held-out sentences.
 func fliteVoice(ctx context.Context, rate int, name string) (r reference, err error) {
 	sentences := linesOf("sentences.txt")
 	r = reference{name: "flite " + name, accent: "en-US", texts: sentences[6:], judgedAt: rate}
@@ -65,9 +65,9 @@ func fliteVoice(ctx context.Context, rate int, name string) (r reference, err er
 	return r, nil
 }
 
-// Of asterisk's prompts, which people have spoken, all those are used that have so many letters: what is shorter is a
-// word. They are in wideband, and their texts in the documentation of their package. Prompts that are next to each
-// other are alike, so they are held out and given in turn.
+// The limits of the letters of used prompts of asterisk, which were spoken by people: shorter ones are single words.
+// They are wideband, with their texts in the documentation of their package. Neighbouring prompts are similar, so they
+// are held out and given in turn.
 const (
 	shortestPrompt, longestPrompt = 20, 140
 	leastPrompts                  = 24
@@ -115,22 +115,22 @@ func prompts(ctx context.Context, rate int, root, language, kind string) (refere
 	return r, nil
 }
 
-// isUsable reports whether a text is a phrase or a sentence, and says what is spoken: a question mark before its end is
-// a letter that was lost.
+// isUsable reports whether a text is a complete phrase or sentence. A question mark before its end stands for a lost
+// letter.
 func isUsable(text string) bool {
 	letters := utf8.RuneCountInString(text)
 	return letters >= shortestPrompt && letters <= longestPrompt &&
 		!strings.ContainsAny(strings.TrimSuffix(text, "?"), "[(<*#?")
 }
 
-// The kinds of prompts: telephone's are compared with voices as a telephone transmits them.
+// The kinds of prompts. Those of a telephone are compared with voices at a telephone's bandwidth.
 const (
 	wideband      = ".g722"
 	telephone     = ".wav"
 	telephoneRate = 8000 // Hz
 )
 
-// promptFolder returns that with the prompts of a language: other packages put theirs beside it.
+// promptFolder returns the folder of a language's prompts. Other packages have theirs in the same parent.
 func promptFolder(root, language, kind string) (string, error) {
 	files, err := filepath.Glob(filepath.Join(root, "usr/share/asterisk/sounds", language+"_*", "*"+kind))
 	if err != nil || len(files) == 0 {

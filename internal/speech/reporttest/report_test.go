@@ -1,6 +1,6 @@
-// Package reporttest measures the speech of this service and prints the figures: how well alignment finds words, how
-// near clones are to the voices of their recordings, what the precheck finds in noise, how loud the voices are, and how
-// many texts are said as they should be. It also writes the gains that bring all voices to one loudness.
+// Package reporttest measures the speech of this service and prints the figures: the errors of alignment, the distances
+// of clones from the voices of their recordings, the results of the precheck in noise, the loudness of voices, and the
+// share of texts with the expected spoken text. It also writes the gains that bring all voices to one loudness.
 package reporttest
 
 import (
@@ -36,7 +36,7 @@ var (
 
 const (
 	speechworker = "../../../bin/speechworker"
-	gains        = "../gains.tsv" // the file that calibrate writes
+	gains        = "../gains.tsv" // written by calibrate
 )
 
 func TestReport(t *testing.T) {
@@ -61,11 +61,11 @@ func TestReport(t *testing.T) {
 	require.NoError(t, reports[*report](t.Context()))
 }
 
-// tools are what the reports work with.
+// tools are the engines and data of the reports.
 type tools struct {
 	first, second speech.Engine
 	installed     speech.InstalledEngines
-	bases         []speech.Voice // that run there, and of which clones may be made
+	bases         []speech.Voice // running installed voices that can be cloned
 }
 
 func open(t *testing.T, mode string) *worker.Pool {
@@ -118,7 +118,7 @@ func speak(ctx context.Context, speaker *speech.Speaker, request speech.Request)
 	}
 }
 
-// convert returns what ffmpeg makes of an input, at a rate in Hz.
+// convert returns an input converted by ffmpeg to a rate in Hz.
 func convert(ctx context.Context, rate int, input ...string) ([]int16, error) {
 	arguments := append([]string{"-v", "error", "-nostdin"}, input...)
 	arguments = append(arguments, "-f", "s16le", "-ar", fmt.Sprint(rate), "-ac", "1", "-")

@@ -3,15 +3,15 @@ package resample
 
 import "math"
 
-// taps of the filter to each side of a sample. With 16 the images of the upper half of the band are 60 dB down, where
-// flite's voices have little.
+// taps is the number of taps of the filter to each side of a sample. With 16, images are 60 dB down except at the top
+// of the band, where flite's voices have little power.
 const taps = 16
 
 // Resampler changes the rate of a stream of samples by a windowed sinc (Smith, Digital Audio Resampling).
 type Resampler struct {
 	up, down int         // of the ratio of rates, in lowest terms
 	filters  [][]float64 // for each of the up phases
-	input    []float64   // the last 2*taps and what was added since
+	input    []float64   // the last 2*taps samples, and those added since
 	at       int         // of the next output sample, in 1/up of an input sample from input[0] on
 }
 
@@ -27,8 +27,8 @@ func New(from, to int) *Resampler {
 	return r
 }
 
-// sinc returns the filter for a position at a fraction after a sample; its middle is at index taps-1. It keeps a part
-// of the band.
+// sinc returns the filter for a position at a fraction after the sample at index taps-1. It passes a fraction of the
+// band.
 func sinc(fraction, band float64) []float64 {
 	filter := make([]float64, 2*taps)
 	sum := 0.0

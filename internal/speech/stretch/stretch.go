@@ -1,6 +1,6 @@
 // Package stretch changes the speed of speech without changing its pitch, for speeds that an engine does not support
 // and for exact lengths. It implements WSOLA (Verhelst and Roelands, ICASSP 1993): windows of the input are placed
-// further apart or closer together, each taken from where it best matches the one before.
+// further apart or closer together, each at the position of its best match with the previous one.
 package stretch
 
 import (
@@ -43,7 +43,7 @@ func New(rate int, factor float64) *Stretcher {
 	}
 }
 
-// Scale converts a position in the input into that in the output.
+// Scale converts a position in the input into a position in the output.
 func (s *Stretcher) Scale(sample int) int { return int(float64(sample) * s.factor) }
 
 // Stretch adds samples (signed 16-bit little-endian) and returns those that are ready.
@@ -59,14 +59,14 @@ func (s *Stretcher) Stretch(pcm []byte) []byte {
 	return out
 }
 
-// isReady reports whether the input is long enough for another hop, and the hop not longer than the output may be.
+// isReady reports whether the input suffices for another hop, without more output than the factor permits.
 func (s *Stretcher) isReady() bool {
 	return s.place()+s.search+2*s.half() <= s.read && s.previous+3*s.half() <= s.read &&
 		s.wrote+s.half() <= s.Scale(s.read)
 }
 
-// Finish returns the last samples. The number of all samples returned is that of the samples read, times the factor,
-// rounded down.
+// Finish returns the last samples. The total number of samples is the number of samples read times the factor, rounded
+// down.
 func (s *Stretcher) Finish() []byte {
 	total := s.Scale(s.read)
 	s.input = append(s.input, make([]float64, s.search+3*s.half())...)

@@ -15,15 +15,15 @@ import (
 	"strings"
 )
 
-// MaxArchive is the largest size of an archive in bytes, and of what a compressed tar unpacks to.
+// MaxArchive is the maximum size of an archive in bytes, also after gzip is removed.
 const MaxArchive = 600 << 20
 
-// maxEntries is the largest number of files and folders in an archive.
+// maxEntries is the maximum number of files and folders in an archive.
 const maxEntries = 64
 
-// UnpackAny unpacks the package of an archive as people make them into an empty folder: a zip or a tar, also one that
-// gzip has compressed, with the files at its top or in one folder. Other files in it are left out. The caller removes
-// the folder, also after an error. Errors: ErrPackage.
+// UnpackAny unpacks the package in a zip, tar or compressed tar into an empty folder. The files of the package are at
+// the top of the archive or in one folder; other files are ignored. The caller removes the folder, also after an error.
+// Errors: ErrPackage.
 func UnpackAny(from io.ReaderAt, size int64, folder string) error {
 	if size > MaxArchive {
 		return fmt.Errorf("%w: it is larger than %d bytes", ErrPackage, MaxArchive)
@@ -57,7 +57,7 @@ func UnpackAny(from io.ReaderAt, size int64, folder string) error {
 type unpacker struct {
 	root    *os.Root
 	entries int
-	place   string // the folder of the archive in which the package is
+	place   string // the folder of the package in the archive
 	found   bool
 }
 
@@ -96,7 +96,7 @@ func (u *unpacker) tar(from io.Reader) error {
 		}
 		kind := head.FileInfo().Mode().Type()
 		switch head.Typeflag {
-		case tar.TypeXGlobalHeader: // which git writes
+		case tar.TypeXGlobalHeader: // written by git
 			continue
 		case tar.TypeLink:
 			kind = fs.ModeIrregular
@@ -114,8 +114,8 @@ func (u *unpacker) tar(from io.Reader) error {
 	}
 }
 
-// wants returns the name of the package's file that an entry is, "" if it is none, and an error for an entry that no
-// honest archive has.
+// wants returns the name of an entry that is a file of the package, "" for other entries, and an error for an entry of
+// a malicious archive.
 func (u *unpacker) wants(name string, kind fs.FileMode) (string, error) {
 	u.entries++
 	name = strings.TrimSuffix(strings.TrimPrefix(name, "./"), "/")
@@ -138,7 +138,7 @@ func (u *unpacker) wants(name string, kind fs.FileMode) (string, error) {
 	return base, nil
 }
 
-// write writes a file, whatever size the archive says it has.
+// write writes a file up to its limit, whatever size the archive claims.
 func (u *unpacker) write(name string, content io.Reader) error {
 	file, err := u.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {

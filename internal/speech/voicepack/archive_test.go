@@ -52,7 +52,7 @@ func unpacked(t testing.TB, archive []byte) (folder string, err error) {
 	return folder, voicepack.UnpackAny(bytes.NewReader(archive), int64(len(archive)), folder)
 }
 
-// filesIn returns the files of a package below a place in an archive.
+// filesIn returns the files of a package in a folder of an archive.
 func filesIn(t *testing.T, folder, place string) (entries []entry) {
 	t.Helper()
 	for _, name := range []string{"voice.onnx", "manifest.json", "voice.onnx.json"} {

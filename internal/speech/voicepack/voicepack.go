@@ -1,6 +1,5 @@
 // Package voicepack reads and writes packages of voices that operators install: a folder with a manifest and the files
-// of a voice, or a tar archive of it. Packages are hostile until their worker has loaded them: names and sizes are
-// fixed, and hashes are compared.
+// of a voice, or a tar archive of it. Packages are not trusted: names and sizes are limited, and hashes are verified.
 package voicepack
 
 import (
@@ -23,8 +22,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 )
 
-// The files of a package, in the order of its archive. A voice has the last one if its model speaks with several
-// styles.
+// The files of a package, in the order of its archive. Only voices with several styles have the last one.
 const (
 	ManifestFile = "manifest.json"
 	ConfigFile   = "voice.onnx.json"
@@ -32,7 +30,7 @@ const (
 	StylesFile   = "voice.styles.bin"
 )
 
-// limit is the largest size of a file in bytes.
+// limit is the maximum size of a file in bytes.
 type limit struct {
 	name string
 	size int64
@@ -40,7 +38,7 @@ type limit struct {
 
 var limits = []limit{{ManifestFile, 64 << 10}, {ConfigFile, 1 << 20}, {ModelFile, 512 << 20}, {StylesFile, 1 << 20}}
 
-// filesOf returns the files of a package whose manifest has these hashes.
+// filesOf returns the files of a package with these hashes in its manifest.
 func filesOf(hashes map[string]string) []limit {
 	if _, found := hashes[StylesFile]; found {
 		return limits
@@ -48,26 +46,26 @@ func filesOf(hashes map[string]string) []limit {
 	return limits[:len(limits)-1]
 }
 
-// BlobPrefix is that of the addresses at which packages are stored.
+// BlobPrefix begins the addresses of stored packages.
 const BlobPrefix = "package-"
 
-// ErrPackage means that something is no package of a voice. The error that wraps it says why.
+// ErrPackage means that something is not a valid package of a voice. Wrapping errors have the reason.
 var ErrPackage = errors.New("this is no package of a voice")
 
 // Manifest describes a voice.
 type Manifest struct {
 	Format      int      `json:"format"` // 1
-	ID          string   `json:"id"`     // by which clients call the voice
+	ID          string   `json:"id"`     // the voice's id in the API
 	Name        string   `json:"name"`
 	Gender      string   `json:"gender"` // F, M or U
 	Description string   `json:"description,omitempty"`
 	Languages   []string `json:"languages"` // engine languages
 	Licence     string   `json:"licence"`
-	Attribution string   `json:"attribution,omitempty"` // what the licence has us say
+	Attribution string   `json:"attribution,omitempty"` // required by the licence
 	Commercial  string   `json:"commercial"`            // whether the licence permits commercial use: yes, no or unknown
-	Base        string   `json:"base,omitempty"`        // what the voice was trained from
+	Base        string   `json:"base,omitempty"`        // the voice that it was trained from
 	Source      string   `json:"source,omitempty"`
-	OwnName     bool     `json:"own_name,omitempty"` // whether the licence has us call the voice by its name
+	OwnName     bool     `json:"own_name,omitempty"` // the licence requires the voice's own name
 	// Files are the SHA-256 of the other files, in hex.
 	Files map[string]string `json:"files"`
 }
@@ -102,7 +100,7 @@ func (m Manifest) check() error {
 	case !slices.Contains([]string{"F", "M", "U"}, m.Gender):
 		return errors.New("has a gender other than F, M and U")
 	case !slices.Contains([]string{"yes", "no", "unknown"}, m.Commercial):
-		return errors.New("does not say yes, no or unknown to commercial use")
+		return errors.New("has a value for commercial other than yes, no and unknown")
 	case len(m.Languages) == 0 || len(m.Languages) > 16 || !all(m.Languages, speech.IsEngineLanguage):
 		return errors.New("has a language that the engines do not know")
 	case len(m.Files) != len(filesOf(m.Files))-1:
@@ -125,7 +123,7 @@ func all(values []string, is func(string) bool) bool {
 	return !slices.ContainsFunc(values, func(v string) bool { return !is(v) })
 }
 
-// isLine reports whether a text can be shown in a line.
+// isLine reports whether a text can be displayed in one line.
 func isLine(text string) bool {
 	return utf8.ValidString(text) && utf8.RuneCountInString(text) <= 500 &&
 		!slices.ContainsFunc([]rune(text), func(r rune) bool { return !unicode.IsPrint(r) })
@@ -134,10 +132,10 @@ func isLine(text string) bool {
 // Package is a package in a folder.
 type Package struct {
 	Manifest
-	SHA256 string // of the manifest, which has the hashes of the other files, in hex
+	SHA256 string // of the manifest, which includes the hashes of the other files; in hex
 }
 
-// Open reads the package of a folder, and compares the hashes. Errors: ErrPackage.
+// Open reads the package in a folder and verifies the hashes. Errors: ErrPackage.
 func Open(folder fs.FS) (Package, error) {
 	content, err := Read(folder, ManifestFile)
 	if err != nil {
@@ -183,7 +181,7 @@ func Read(folder fs.FS, name string) ([]byte, error) {
 	return content, nil
 }
 
-// limitOf returns the largest size of a file in bytes; 0 for one that packages do not have.
+// limitOf returns the maximum size of a file in bytes, or 0 for a name that is not part of packages.
 func limitOf(name string) int64 {
 	for _, file := range limits {
 		if file.name == name {
@@ -268,8 +266,8 @@ func add(out *tar.Writer, folder fs.FS, name string, limit int64) error {
 	return nil
 }
 
-// Unpack unpacks an archive into a folder, which must not exist, and opens it. The SHA-256 is that of the manifest. If
-// that fails, nothing is left. Errors: ErrPackage.
+// Unpack unpacks an archive into a new folder and opens it. It compares sha256 with the manifest's hash. After an error
+// the folder is removed. Errors: ErrPackage.
 func Unpack(from io.Reader, folder, sha256 string) (p Package, err error) {
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		return Package{}, fmt.Errorf("unpacking a package: %w", err)
@@ -304,7 +302,7 @@ func Unpack(from io.Reader, folder, sha256 string) (p Package, err error) {
 	return p, nil
 }
 
-// extract extracts the next file, which must have a name.
+// extract extracts the next file, which must have the given name.
 func extract(in *tar.Reader, folder, name string, limit int64) error {
 	head, err := in.Next()
 	switch {

@@ -49,7 +49,7 @@ func TestAPackageArrivesAsItWasSent(t *testing.T) {
 type entry struct {
 	name, content string
 	kind          byte
-	size          int64 // 0 is that of the content
+	size          int64 // 0 means the size of the content
 }
 
 // archived returns an archive as hostile as the test wants it.

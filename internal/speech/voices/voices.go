@@ -1,5 +1,4 @@
-// Package voices shows voices as the interface documents them, for the routes that read them and for those that change
-// them.
+// Package voices converts voices to their representation in the API, for the routes that read or change them.
 package voices
 
 import (
@@ -15,7 +14,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 )
 
-// Voice is the record of that name in the interface.
+// Voice is the record Voice of the API.
 type Voice struct {
 	ID          string   `json:"id" doc:"The id of the voice, for the parameter voice."`
 	Name        string   `json:"name" doc:"The name of the voice."`
@@ -30,26 +29,26 @@ type Voice struct {
 	Reason      string   `json:"reason,omitempty" doc:"why the voice is broken"`
 }
 
-// Owned is a voice of an account, as the log and the read model have it.
+// Owned is a voice of an account, from the log or the read model.
 type Owned struct {
 	ID      string
 	Account string
 	Type    string
 	State   string
-	Reason  string // why it is broken, "" where it is not
+	Reason  string // why it is broken, or ""
 	Sealed  []byte // its voice.Profile in JSON, sealed for voice.SealedFor
 	Starred bool
 }
 
-// Shower shows voices.
+// Shower returns voices in their representation in the API.
 type Shower struct {
 	Keys  keyring.Opener
 	Links links.Links
-	// nil has the system voices alone
+	// nil means only the system voices
 	Catalogue *speech.Catalogue
 }
 
-// System shows the system voices to a client that used a host and has starred some.
+// System returns the system voices for a client of a host, which has starred some of them.
 func (s Shower) System(host string, starred []string) []Voice {
 	var shown []Voice
 	for _, v := range s.Catalogue.Voices() {
@@ -63,10 +62,10 @@ func (s Shower) System(host string, starred []string) []Voice {
 	return shown
 }
 
-// SystemIDs returns the ids of the voices that every account has.
+// SystemIDs returns the ids of the voices that are available to every account.
 func (s Shower) SystemIDs() []string { return s.Catalogue.IDs() }
 
-// Owned shows a voice to its owner, who used a host. One whose profile cannot be read any more has no name.
+// Owned returns a voice for its owner, a client of a host. If the profile's key is gone, the voice has no name.
 func (s Shower) Owned(ctx context.Context, host string, v Owned) (Voice, error) {
 	profile, err := s.profile(ctx, v)
 	if err != nil {
@@ -98,7 +97,7 @@ func (s Shower) profile(ctx context.Context, v Owned) (p voice.Profile, err erro
 		return voice.Profile{}, fmt.Errorf("reading a voice: %w", err)
 	}
 	if json.Unmarshal(plain, &p) != nil {
-		// The cause might quote it.
+		// the cause might quote the profile
 		return voice.Profile{}, errors.New("reading a voice: what was sealed is not a voice's profile")
 	}
 	return p, nil

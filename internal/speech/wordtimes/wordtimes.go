@@ -1,7 +1,7 @@
-// Package wordtimes stores the word times of replies that are audio alone, for ten minutes. They are blobs, so that
-// every instance finds them, and are sealed with the account's key, because they contain its text. There is no event
-// for them: that times can be looked up for a while is not a fact of the domain, and nothing follows from it. So the
-// blob itself identifies its account, its name identifies the reply, and its age determines when it is erased.
+// Package wordtimes stores the word times of audio-only replies for ten minutes. They are blobs, so that every instance
+// finds them, and are sealed with the account's key, because they contain its text. There is no event for them, because
+// they are temporary and have no consequences in the domain. The blob itself identifies its account, its name
+// identifies the reply, and its age determines when it is erased.
 package wordtimes
 
 import (
@@ -25,20 +25,20 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 )
 
-// Kept is the time for which word times can be read after the audio has ended.
+// Kept is the time for which word times can be read after the end of the audio.
 const Kept = 10 * time.Minute
 
 const (
 	ownerKind = "timestamps-"
 	idSize    = 16      // bytes: 4 of the time, 12 random
 	maxSize   = 8 << 20 // bytes of a blob: several times the size for 5,000 characters
-	readers   = 16      // blobs that are read at once to find those of an account
+	readers   = 16      // concurrent reads in the search for an account's blobs
 )
 
-// Errors of a Store, besides those of its store and keyring.
+// Errors of a Store, besides its store's and keyring's.
 var (
 	ErrNotFound = errors.New("there are no such word times")
-	errBroken   = errors.New("the blob holds no word times")
+	errBroken   = errors.New("the blob contains no word times")
 )
 
 // Store stores word times.
@@ -48,12 +48,12 @@ type Store struct {
 	now   func() time.Time
 }
 
-// New returns a Store whose clock is now.
+// New returns a Store with the clock now.
 func New(keys keyring.Keyring, store blobs.Store, now func() time.Time) *Store {
 	return &Store{keys: keys, blobs: store, now: now}
 }
 
-// DrawID returns an id that cannot be guessed. It contains the time at which it was drawn: see Drawn.
+// DrawID returns a new id that cannot be guessed. It contains its time: see Drawn.
 func (s *Store) DrawID() (string, error) {
 	var id [idSize]byte
 	binary.BigEndian.PutUint32(id[:], uint32(s.now().Unix())) // to the year 2106
@@ -63,7 +63,7 @@ func (s *Store) DrawID() (string, error) {
 	return hex.EncodeToString(id[:]), nil
 }
 
-// Drawn returns the time at which an id was drawn. It returns false if the id is invalid.
+// Drawn returns the time of an id, or false if the id is invalid.
 func Drawn(id string) (time.Time, bool) {
 	raw, err := hex.DecodeString(id)
 	if err != nil || len(raw) != idSize || strings.ToLower(id) != id {
@@ -82,7 +82,7 @@ func owner(id string) blobs.Owner { return blobs.Owner(ownerKind + id) }
 
 func sealedFor(id string) string { return "timestamps/" + id }
 
-// Put stores times under an id that was drawn for them.
+// Put stores times under a new id from DrawID.
 func (s *Store) Put(ctx context.Context, account, id string, times []speech.Timing) error {
 	plain, err := json.Marshal(times)
 	if err != nil {
@@ -102,8 +102,8 @@ func (s *Store) Put(ctx context.Context, account, id string, times []speech.Timi
 	return nil
 }
 
-// Find returns times. Errors: ErrNotFound, also if they have expired or their account's key is gone. The id may be
-// any text from a client.
+// Find returns the times with an id, which may be any text from a client. Errors: ErrNotFound, also if they have
+// expired or their account's key is gone.
 func (s *Store) Find(ctx context.Context, id string) ([]speech.Timing, error) {
 	if _, ok := Drawn(id); !ok {
 		return nil, ErrNotFound
@@ -161,13 +161,13 @@ func (s *Store) read(ctx context.Context, address blobs.Address) (found kept, er
 	return found, nil
 }
 
-// EraseFor erases the times of an account, which need not have expired.
+// EraseFor erases all times of an account, expired or not.
 func (s *Store) EraseFor(ctx context.Context, account string) error {
 	return s.each(ctx, account, time.Time{}, s.blobs.Delete)
 }
 
-// Count returns how many times of an account there are. None can have been stored after until; the zero time is no
-// bound.
+// Count returns the number of blobs of an account. The caller knows that none was stored after until, which saves
+// reads. The zero time is no bound.
 func (s *Store) Count(ctx context.Context, account string, until time.Time) (int64, error) {
 	var count atomic.Int64
 	err := s.each(ctx, account, until, func(context.Context, blobs.Address) error {
@@ -177,8 +177,8 @@ func (s *Store) Count(ctx context.Context, account string, until time.Time) (int
 	return count.Load(), err
 }
 
-// each calls do for each blob of an account, several at once. The blobs themselves say whose they are, so those of all
-// accounts are read that are old enough: at most what Kept has left of them.
+// each calls do concurrently for the blobs of an account. Only the content of a blob identifies its account, so it
+// reads the blobs of all accounts, up to until. Kept limits their number.
 func (s *Store) each(
 	ctx context.Context, account string, until time.Time, do func(context.Context, blobs.Address) error,
 ) error {
@@ -188,7 +188,7 @@ func (s *Store) each(
 		if err != nil {
 			return errors.Join(fmt.Errorf("looking for an account's word times: %w", err), reading.Wait())
 		}
-		if !until.IsZero() && blob.Stored.After(until.Add(Kept)) { // by less do the clocks of stores differ
+		if !until.IsZero() && blob.Stored.After(until.Add(Kept)) { // the clocks of stores differ by less
 			continue
 		}
 		reading.Go(func() error {
@@ -208,8 +208,7 @@ func (s *Store) each(
 	return reading.Wait()
 }
 
-// Sweep erases the expired times, and returns their number. Those that a crash left are erased by any instance's next
-// run.
+// Sweep erases the expired times of all instances, including those left by a crash, and returns their number.
 func (s *Store) Sweep(ctx context.Context) (erased int, err error) {
 	for blob, err := range s.blobs.List(ctx, ownerKind) {
 		if err != nil {

@@ -28,7 +28,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// room is a shelf on a real folder and a real keyring, with a settable clock.
+// room is a Store on a real folder and a real keyring, with a settable clock.
 type room struct {
 	*wordtimes.Store
 	t     *testing.T
@@ -196,7 +196,7 @@ func TestTroubleIsTold(t *testing.T) {
 	r := newRoom(t)
 	id := r.put("a1", secret)
 
-	// what another writer stored there is not word times, and its content is not revealed
+	// a foreign blob is not word times, and its content is not revealed
 	other := r.id()
 	_, err := r.store.Put(t.Context(), blobs.NewAddress(blobs.Owner("timestamps-"+other)),
 		strings.NewReader(`{"account":"Zyzzogeton"`), 23)
@@ -206,7 +206,7 @@ func TestTroubleIsTold(t *testing.T) {
 	require.NotErrorIs(t, err, wordtimes.ErrNotFound)
 	require.NotContains(t, err.Error(), "Zyzzogeton")
 
-	// a call whose context has ended finds, stores and erases nothing
+	// a call with a cancelled context finds, stores and erases nothing
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = r.Find(ended, id)
@@ -216,7 +216,7 @@ func TestTroubleIsTold(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	require.Len(t, r.files(), 2)
 
-	// nor does a store that is not there
+	// nor does a call with a missing store
 	require.NoError(t, os.RemoveAll(r.dir))
 	_, err = r.Find(t.Context(), id)
 	require.Equal(t, domain.Unavailable, domain.CodeOf(err))

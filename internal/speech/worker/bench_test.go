@@ -36,8 +36,8 @@ func BenchmarkFirstAudio(b *testing.B) {
 	b.ReportMetric(waits[len(waits)*99/100].Seconds()*1000, "p99-ms")
 }
 
-// BenchmarkFrontEnd measures by how much the front end delays the first samples of an engine, which says the same text
-// in turn with it and without it.
+// BenchmarkFrontEnd measures the delay of an engine's first samples by the front end. The engine speaks the same text
+// with it and without it in turn.
 func BenchmarkFrontEnd(b *testing.B) {
 	pool := openPool(b, 1)
 	front := speech.WithFrontEnd(pool, nil)
@@ -70,8 +70,7 @@ func firstAudio(b *testing.B, engine speech.Engine) time.Duration {
 	return wait
 }
 
-// BenchmarkThroughput measures how many seconds of audio the workers synthesise per second when they are fully
-// loaded.
+// BenchmarkThroughput measures the seconds of audio that fully loaded workers synthesise per second.
 func BenchmarkThroughput(b *testing.B) {
 	for _, size := range []int{1, 2} {
 		b.Run(fmt.Sprintf("workers=%d", size), func(b *testing.B) {

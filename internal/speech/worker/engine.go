@@ -39,7 +39,7 @@ func (e *engine) read() {
 	for {
 		frame, err := e.process.Out.Read()
 		if err != nil {
-			e.process.Kill() // it may still run, with its output closed or out of step
+			e.process.Kill() // it may still run with its output closed or invalid
 			<-e.process.Done()
 			return
 		}
@@ -73,7 +73,7 @@ func (e *engine) death() error {
 	return errors.New("the process ended")
 }
 
-// stop lets the process finish and exit, and kills it if it does not.
+// stop closes the process's input and kills it if it does not exit.
 func (e *engine) stop() {
 	e.process.CloseInput()
 	timeout := time.AfterFunc(exitTimeout, e.process.Kill)
@@ -81,14 +81,14 @@ func (e *engine) stop() {
 	e.awaitEnd()
 }
 
-// kill ends the process at once.
+// kill kills the process and waits for its end.
 func (e *engine) kill() {
 	e.process.Kill()
 	e.awaitEnd()
 }
 
 func (e *engine) awaitEnd() {
-	for range e.frames { // lets read go on to the end
+	for range e.frames { // so that read is not blocked
 	}
 	e.reading.Wait()
 }

@@ -185,6 +185,20 @@ func TestASegmentWithTooMuchAudioFails(t *testing.T) {
 	require.NoError(t, err)
 }
 
+func TestAWorkerThatSendsMarksWithoutEndFails(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "endless")
+	hello := `printf 'h\0\0\0\0\4\0\0\0\042\126\0\0'`                                               // 22,050 Hz
+	marks := `while printf 'm\0\0\0\0\0\020\0\0' 2>/dev/null && head -c 4096 /dev/zero; do :; done` // 512 in each frame
+	install(t, path, "#!/bin/sh\n"+hello+"\n"+marks+"\n")
+	pool := openConfig(t, worker.Config{Size: 1, Command: workers.Command{Path: path}})
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+
+	_, err := enginetest.Speak(ctx, pool, enginetest.Job(enginetest.Sentence))
+
+	require.ErrorIs(t, err, speech.ErrEngineFailed)
+}
+
 func TestOpenTellsWhatIsWrongWithTheBinary(t *testing.T) {
 	tests := map[string]workers.Command{
 		"no path":             {},

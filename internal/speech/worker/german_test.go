@@ -10,7 +10,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/enginetest"
 )
 
-// What is heard of German is looked at by the phonemes that the engine names.
+// The pronunciation of German is checked by the engine's phonemes.
 func TestGermanIsHeardAsItIsMeant(t *testing.T) {
 	pool := openPool(t, 2)
 	engine := speech.WithFrontEnd(pool, nil)

@@ -13,14 +13,14 @@ import (
 	"github.com/recital-tts/recital/internal/speech/japanese/ipadic"
 )
 
-// analysed reads in this process.
+// analysed is a reader in this process.
 type analysed struct{ analyser *ipadic.Analyser }
 
 func (a analysed) Read(_ context.Context, text string) ([]japanese.Reading, error) {
 	return japanese.Read(text, a.analyser.Morphemes), nil
 }
 
-// A text in kanji is heard as the same text in kana is, and the engine tells where each of its words begins.
+// A text in kanji sounds like the same text in kana, and the engine reports the beginning of each word.
 func TestKanjiAreHeardByTheirReadings(t *testing.T) {
 	analyser, err := ipadic.Open()
 	require.NoError(t, err)

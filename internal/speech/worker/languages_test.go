@@ -10,7 +10,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/enginetest"
 )
 
-// What is heard is looked at by the phonemes that the engine names.
+// Pronunciation is checked by the engine's phonemes.
 func TestEachScriptIsHeardInItsLanguage(t *testing.T) {
 	requireHeard(t, []heard{
 		{"cmn", "银行", "j i n X a N"}, // not xing
@@ -23,7 +23,7 @@ func TestEachScriptIsHeardInItsLanguage(t *testing.T) {
 	})
 }
 
-// Words that are written alike are heard by the words beside them.
+// The pronunciation of homographs depends on the words beside them.
 func TestHeteronymsAreHeardByTheirNeighbours(t *testing.T) {
 	requireHeard(t, []heard{
 		{"en-us", "I like to read.", "r i: d"},
@@ -35,7 +35,7 @@ func TestHeteronymsAreHeardByTheirNeighbours(t *testing.T) {
 	})
 }
 
-// heard are phonemes that are in what an engine says of a text.
+// heard are phonemes in the engine's output for a text.
 type heard struct{ language, text, phonemes string }
 
 func requireHeard(t *testing.T, tests []heard) {

@@ -42,7 +42,7 @@ type counts struct {
 	samples                   atomic.Uint64
 }
 
-// Stats are figures for readiness and metrics.
+// Stats are the figures for readiness and metrics.
 type Stats struct {
 	Size     int           // configured number of processes
 	Alive    int           // running processes that have sent their hello
@@ -50,12 +50,12 @@ type Stats struct {
 	Queued   int           // jobs that wait for a process
 	Jobs     uint64        // jobs that were started
 	Failed   uint64        // jobs that ended with ErrEngineFailed
-	Respawns uint64        // processes started in place of one that had exited
-	Samples  uint64        // that processes have made
-	BusyTime time.Duration // of all processes together, with jobs that have ended
+	Respawns uint64        // processes started in place of exited ones
+	Samples  uint64        // received from processes
+	BusyTime time.Duration // total time of completed jobs
 }
 
-// Open starts the processes and returns when the first one is ready for jobs, or the error if none is.
+// Open starts the processes and returns when the first one is ready for jobs, or the reason why it is not.
 func Open(config Config) (*Pool, error) {
 	config, err := config.withDefaults()
 	if err != nil {
@@ -84,7 +84,7 @@ func Open(config Config) (*Pool, error) {
 // SampleRate implements speech.Engine.
 func (p *Pool) SampleRate() int { return p.sampleRate }
 
-// SetCommand changes the command of processes that are started from now on.
+// SetCommand changes the command of future processes.
 func (p *Pool) SetCommand(command workers.Command) { p.command.Store(&command) }
 
 // Speak implements speech.Engine.
@@ -120,7 +120,7 @@ func (p *Pool) Speak(ctx context.Context, job speech.Job) (speech.Utterance, err
 	}
 }
 
-// Healthy reports whether there is a process for a job.
+// Healthy reports whether a process is running.
 func (p *Pool) Healthy() bool { return p.ctx.Err() == nil && p.counts.alive.Load() > 0 }
 
 // Stats returns the numbers of processes and jobs.
@@ -159,25 +159,26 @@ type Config struct {
 
 	// HelloTimeout bounds the time from the start of a process to its hello; default 10 s.
 	HelloTimeout time.Duration
-	// JobTimeout bounds the time in which nothing comes of a segment that a worker has received; default 15 s. A worker
-	// that takes longer is killed.
+	// JobTimeout bounds the time without output of a worker with a job; default 15 s. A worker that takes longer is
+	// killed.
 	JobTimeout time.Duration
-	// AbandonTimeout bounds the time in which a worker finishes a job that was given up, before it is killed; default
-	// 250 ms. It should be longer where a process takes long to start.
+	// AbandonTimeout bounds the time for a worker to finish an abandoned job before it is killed; default 250 ms. It
+	// should be longer for processes that take long to start.
 	AbandonTimeout time.Duration
-	// GivesUp says that a process ends a job that was given up when it is told so.
+	// GivesUp means that a process ends a job early on a KindGiveUp frame.
 	GivesUp bool
-	// MaxAudioBytes bounds the samples of one segment, which are held in memory until they are read; default 32 MiB,
-	// 12 minutes at 22,050 Hz.
+	// MaxAudioBytes bounds the samples of one segment, which stay in memory until they are read; default 32 MiB, 12
+	// minutes at 22,050 Hz.
 	MaxAudioBytes int
 
 	Logger *slog.Logger // default: slog.Default()
 }
 
-// exitTimeout is how long a process may take to exit once its input is closed, before it is killed.
+// exitTimeout is the time for a process to exit after its input is closed, before it is killed.
 const exitTimeout = time.Second
 
-// respawning is the policy for processes that exited without a job; one that died of its job is replaced at once.
+// respawning is the policy for processes that exited without a job. A process that died of its job is replaced without
+// a delay.
 var respawning = supervise.Policy{
 	FirstDelay: 50 * time.Millisecond, LongestDelay: 5 * time.Second, Steady: 10 * time.Second,
 }

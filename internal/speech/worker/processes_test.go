@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// How long a test waits for what should take milliseconds.
+// patience is the time limit for events that should take milliseconds.
 const patience = 2 * time.Minute
 
 // childrenOf returns the live children of a process, from /proc.

@@ -8,14 +8,14 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 )
 
-// overtakeLimit is how many first segments may be taken in a row while a later segment waits.
+// overtakeLimit is the number of first segments that may be taken in a row while a later segment waits.
 const overtakeLimit = 4
 
 // task is a job that waits for a process.
 type task struct {
 	job       speech.Job
 	utterance *utterance
-	taken     chan error // receives nil once a process has the job, or the reason why none will
+	taken     chan error // receives nil once a process has the job, or the reason for its refusal
 }
 
 // queue distributes tasks to processes: first segments before later ones, oldest first among equals.
@@ -25,7 +25,7 @@ type queue struct {
 	first    []*task
 	later    []*task
 	overtook int          // first segments taken in a row while a later one waited
-	idle     []chan *task // of idle processes, longest waiting first; each has room for one task
+	idle     []chan *task // channels of the idle processes, longest idle first; each has room for one task
 }
 
 // push adds a task, or passes it to an idle process.
@@ -72,7 +72,7 @@ func (q *queue) take(ctx context.Context, died <-chan struct{}) (*task, bool) {
 	return nil, false
 }
 
-// leave removes a process from the idle ones, and passes on the task that it received meanwhile.
+// leave removes a process from the idle ones. It passes on a task that the process has received meanwhile.
 func (q *queue) leave(turn chan *task) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -111,7 +111,7 @@ func (q *queue) pop() *task {
 	return t
 }
 
-// remove drops a task that is no longer needed.
+// remove drops a cancelled task.
 func (q *queue) remove(t *task) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -120,7 +120,7 @@ func (q *queue) remove(t *task) {
 	q.later = slices.DeleteFunc(q.later, same)
 }
 
-// close refuses the waiting tasks and all later ones.
+// close refuses all waiting and future tasks.
 func (q *queue) close() {
 	q.mu.Lock()
 	q.closed = true

@@ -10,7 +10,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/enginetest"
 )
 
-// What is heard of languages that are read by tables is compared by the phonemes that the engine names.
+// The pronunciation of languages with reading tables is checked by the engine's phonemes.
 func TestTabledLanguagesAreHeardAsTheyAreMeant(t *testing.T) {
 	pool := openPool(t, 2)
 	engine := speech.WithFrontEnd(pool, nil)

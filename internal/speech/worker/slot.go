@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,8 +21,8 @@ type slot struct {
 	started bool // a process was started before: the next one replaces it
 }
 
-// keep returns when the pool is closed. It begins with a running process, or starts one if that is nil. If no process
-// can be kept running, jobs are refused and do not wait.
+// keep keeps a process running until the pool is closed. It begins with a running process, or starts one if that is
+// nil. If no process of the pool can be started, jobs are refused.
 func (s *slot) keep(running *engine) {
 	child := supervise.Child[*engine]{
 		Name: "speech engine", Start: s.start, Serve: s.feed, Failing: s.refuseJobs, Policy: respawning,
@@ -58,8 +59,8 @@ func (s *slot) start(ctx context.Context) (*engine, error) {
 	return e, nil
 }
 
-// feed passes jobs to one process until it or the pool ends. A process that had a job was useful, even if it died of
-// it.
+// feed passes jobs to a process until the process or the pool ends. A process that had a job was useful, even if it
+// died of it.
 func (s *slot) feed(ctx context.Context, e *engine) (useful bool, err error) {
 	s.pool.counts.alive.Add(1)
 	defer s.pool.counts.alive.Add(-1)
@@ -108,7 +109,7 @@ func (s *slot) serve(e *engine, t *task) error {
 	return s.pass(e, u)
 }
 
-// pass passes the process's frames to the utterance until the job ends.
+// pass handles the frames of the process until the job ends.
 func (s *slot) pass(e *engine, u *utterance) error {
 	timeout := time.NewTimer(s.pool.config.JobTimeout)
 	defer timeout.Stop()
@@ -129,7 +130,7 @@ func (s *slot) pass(e *engine, u *utterance) error {
 		case <-timeout.C:
 			err := fmt.Errorf("nothing of the job came for %s", s.pool.config.JobTimeout)
 			if u.ctx.Err() != nil {
-				err = errors.New("a job that was given up did not end soon")
+				err = errors.New("an abandoned job did not end in time")
 			}
 			return s.fail(u, err)
 		case <-givenUp:
@@ -146,7 +147,7 @@ func (s *slot) pass(e *engine, u *utterance) error {
 	}
 }
 
-// giveUp tells the process that nobody listens to its job any more.
+// giveUp asks the process to end its job early, if it supports that.
 func (s *slot) giveUp(e *engine) error {
 	if !s.pool.config.GivesUp {
 		return nil
@@ -154,7 +155,7 @@ func (s *slot) giveUp(e *engine) error {
 	return e.process.In.Write(workers.Frame{Kind: engineproto.KindGiveUp})
 }
 
-// take handles one frame. It reports whether the job has ended, or the reason why the process cannot be used any
+// take handles one frame. It reports whether the job has ended. An error means that the process cannot be used any
 // more.
 func (s *slot) take(u *utterance, frame workers.Frame) (done bool, err error) {
 	switch frame.Kind {
@@ -163,12 +164,10 @@ func (s *slot) take(u *utterance, frame workers.Frame) (done bool, err error) {
 		return false, s.fail(u, u.addAudio(frame.Payload))
 	case engineproto.KindMarks:
 		marks, err := engineproto.ParseMarks(frame)
-		u.addMarks(marks)
-		return false, s.fail(u, err)
+		return false, s.fail(u, cmp.Or(err, u.addMarks(marks)))
 	case engineproto.KindPhonemes:
 		phonemes, err := engineproto.ParsePhonemes(frame)
-		u.addMarks(phonemes)
-		return false, s.fail(u, err)
+		return false, s.fail(u, cmp.Or(err, u.addMarks(phonemes)))
 	case engineproto.KindRefused:
 		u.finish(fmt.Errorf("%w: %s", speech.ErrRefused, frame.Payload))
 		return true, nil

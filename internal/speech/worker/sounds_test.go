@@ -14,7 +14,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
 )
 
-// heardOf returns the phonemes that the engine names, without those of pauses.
+// heardOf returns the engine's phonemes, except pauses.
 func heardOf(t *testing.T, engine speech.Engine, job speech.Job) (string, []speech.Mark) {
 	t.Helper()
 	job.Voice, job.Speed, job.Phonemes = speech.Voices()[0], 1, true
@@ -51,7 +51,7 @@ func TestPhonemesAreHeardAsTheyAreWritten(t *testing.T) {
 	}
 }
 
-// A client cannot open what only phonemes may.
+// A client cannot use the brackets that mark phonemes.
 func TestBracketsOfATextAreNoPhonemes(t *testing.T) {
 	engine := openPool(t, 1)
 	text := "[[t'A:]] ˈkæt"
@@ -80,7 +80,7 @@ func TestEachSymbolIsHeard(t *testing.T) {
 		without := heard(language, "tattat")
 		for row := range strings.Lines(string(table)) {
 			cells := strings.Split(strings.TrimSuffix(row, "\n"), "\t")
-			// what lengthens or softens has no name, and a dialect of England drops its h
+			// marks of length and softness have no name, and a dialect of England drops its h
 			isTone := strings.Trim(cells[1], "˥˦˧˨˩⁵⁴³²¹") == ""
 			if cells[0] != primary || strings.Contains("ːʲ", cells[1]) || isTone ||
 				cells[1] == "h" && language == "en-gb-x-gbcwmd" {
@@ -94,7 +94,7 @@ func TestEachSymbolIsHeard(t *testing.T) {
 	}
 }
 
-// A word in phonemes sounds in the second engine as the word that has them in its dictionary.
+// In the second engine, a word in phonemes sounds like the word with these phonemes in its dictionary.
 func TestPhonemesAreHeardInTheSecondEngine(t *testing.T) {
 	engine := openConfig(t, worker.Config{Command: workertest.Flite(binary), Size: 1})
 	say := func(text string, sounds ...speech.Sound) string {

@@ -2,20 +2,27 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"sync"
 
 	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/engineproto"
 	"github.com/recital-tts/recital/internal/speech/stretch"
 )
 
+// maxMarks is the maximum number of marks of a job: several for each byte of the longest text.
+const maxMarks = 8 * engineproto.MaxTextBytes
+
+var errTooManyMarks = errors.New("the process sent too many marks")
+
 // utterance buffers the samples of a job between its process and the reader.
 type utterance struct {
-	ctx       context.Context // of the job, which is cancelled when it ends
+	ctx       context.Context // of the job; cancelled at its end
 	cancel    context.CancelFunc
-	news      chan struct{}      // of capacity 1: something has changed
+	news      chan struct{}      // of capacity 1; signals a change
 	limit     int                // of size
 	stretcher *stretch.Stretcher // nil unless the engine does not support the speed
 
@@ -24,7 +31,7 @@ type utterance struct {
 	came   int // bytes of samples from the process
 	size   int // bytes of samples for the reader, including those already read
 	marks  []speech.Mark
-	end    error // io.EOF or the reason why there is no more; nil while there may be more
+	end    error // io.EOF or an error; nil while there may be more samples
 }
 
 func newUtterance(ctx context.Context, limit int) *utterance {
@@ -107,18 +114,22 @@ func (u *utterance) append(samples []byte) error {
 	return nil
 }
 
-func (u *utterance) addMarks(marks []speech.Mark) {
+func (u *utterance) addMarks(marks []speech.Mark) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	if len(u.marks)+len(marks) > maxMarks {
+		return errTooManyMarks
+	}
 	for _, m := range marks {
 		if u.stretcher != nil {
 			m.Sample = u.stretcher.Scale(m.Sample)
 		}
 		u.marks = append(u.marks, m)
 	}
+	return nil
 }
 
-// finish sets the end of the utterance; later output is ignored. The samples so far remain readable.
+// finish ends the utterance. Later output is ignored, and earlier samples remain readable.
 func (u *utterance) finish(end error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -128,7 +139,7 @@ func (u *utterance) finish(end error) {
 	u.tell()
 }
 
-// complete ends the utterance successfully, if all samples have arrived.
+// complete ends the utterance, with io.EOF if all samples have arrived.
 func (u *utterance) complete(samples int) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -136,7 +147,7 @@ func (u *utterance) complete(samples int) error {
 		return nil
 	}
 	if u.came != samples*2 {
-		return fmt.Errorf("%d bytes of samples came where %d samples were made", u.came, samples)
+		return fmt.Errorf("%d bytes arrived of %d samples", u.came, samples)
 	}
 	if u.stretcher != nil {
 		if err := u.append(u.stretcher.Finish()); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/recital-tts/recital/internal/access/keyring"
 )
 
-// Keyring is what the suite tests.
+// Keyring is a keyring under test.
 type Keyring interface {
 	keyring.Keyring
 	keyring.Fingerprinter
@@ -22,8 +22,8 @@ type Keyring interface {
 // Run runs the suite. open returns an empty keyring.
 func Run(t *testing.T, open func(t *testing.T) Keyring) {
 	for name, test := range map[string]func(*testing.T, Keyring){
-		"what is sealed is opened":                           opened,
-		"what does not belong is not opened":                 notOpened,
+		"sealed data is opened":                              opened,
+		"data for another purpose is not opened":             notOpened,
 		"sealing the same twice looks different":             differs,
 		"erased is erased for ever":                          erased,
 		"an account that never had a key can be erased, too": erasedBefore,

@@ -22,7 +22,7 @@ type Keyring struct {
 	prints []byte // the key of fingerprints
 
 	mu   sync.Mutex
-	keys map[string]*subtle.AESGCM // by account; nil for one that was erased
+	keys map[string]*subtle.AESGCM // by account; nil for an erased one
 }
 
 // New returns a keyring without keys.

@@ -13,8 +13,8 @@ import (
 	"github.com/recital-tts/recital/internal/access/keyring"
 )
 
-// Export writes a copy of the keyring as it is at one moment. The keys in it stay wrapped. Memory is bounded however
-// many there are.
+// Export writes a consistent copy of the keyring. The keys in it stay wrapped. Memory is bounded for any number of
+// keys.
 func (k *Keyring) Export(ctx context.Context, w io.Writer) error {
 	err := pgx.BeginTxFunc(ctx, k.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly},
 		func(tx pgx.Tx) error {
@@ -47,8 +47,8 @@ func (k *Keyring) Export(ctx context.Context, w io.Writer) error {
 }
 
 // Import imports all keys of a copy, or none. A key of an account that closed reports as closed becomes a tombstone.
-// Present keys are kept, but tombstones win. Importing a copy again has no effect. Errors: keyring.ErrCopy; the errors
-// of closed; domain.Rejected if the copy is of another keyring, or was wrapped by another master key.
+// Present keys are kept, but tombstones win. Importing a copy again has no effect. Errors: keyring.ErrCopy; closed's;
+// domain.Rejected if the copy comes from another keyring, or was wrapped by another master key.
 func (k *Keyring) Import(
 	ctx context.Context, copied *keyring.CopyReader, closed func(ctx context.Context, account string) (bool, error),
 ) (done keyring.Imported, err error) {
@@ -84,7 +84,7 @@ func (k *Keyring) Import(
 	return done, nil
 }
 
-// importError is an error that is not the database's.
+// importError is an error of the copy, as opposed to the database.
 type importError struct{ err error }
 
 func (e *importError) Error() string { return e.err.Error() }

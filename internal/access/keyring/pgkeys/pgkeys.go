@@ -43,8 +43,8 @@ type Config struct {
 	Now       func() time.Time // clock of the cache; nil means time.Now
 }
 
-// Keyring implements keyring.Keyring. An erasure takes effect at once on the instance that executes it, and on others
-// after at most 30 s.
+// Keyring implements keyring.Keyring. An erasure takes effect immediately on the instance that executes it, and on
+// others after at most 30 s.
 type Keyring struct {
 	pool     *pgxpool.Pool
 	master   tink.AEAD
@@ -60,8 +60,7 @@ type cached struct {
 	until time.Time
 }
 
-// New returns a Keyring on a database that need not answer yet. Check tells whether its keys are those of the master
-// key.
+// New returns a Keyring on a database that need not answer yet. Check verifies the master key.
 func New(config Config) (*Keyring, error) {
 	if config.Pool == nil || config.Logger == nil {
 		return nil, errors.New("opening the keyring: a pool and a logger are needed")
@@ -148,7 +147,7 @@ func (k *Keyring) key(
 	if found, ok := k.cache.Get(account); ok && k.now().Before(found.until) {
 		return found.key, nil
 	}
-	// from before the lookup: a key that is erased during it may be cached, but not for longer
+	// computed before the lookup, which limits the caching of a key that is erased during it
 	until := k.now().Add(cachedFor)
 	handle, err := get(ctx, account)
 	if err != nil {
@@ -239,7 +238,7 @@ func failed(ctx context.Context, doing string, err error) error {
 	return fmt.Errorf("%s: %w: %w", doing, keyring.ErrUnavailable, err)
 }
 
-// ErasedAt returns when an account's key was destroyed; the zero time if it was not.
+// ErasedAt returns the time at which an account's key was destroyed, or zero if it was not.
 func (k *Keyring) ErasedAt(ctx context.Context, account string) (time.Time, error) {
 	var at *time.Time
 	err := k.pool.QueryRow(ctx, `select erased_at from keyring.account_keys where account_id = $1 and wrapped_key is null`,
@@ -255,7 +254,7 @@ func (k *Keyring) ErasedAt(ctx context.Context, account string) (time.Time, erro
 	return *at, nil
 }
 
-// fingerprints is in the place of an account: its row holds the key of fingerprints. Ids of accounts are longer, or
+// fingerprints is the row of the key of fingerprints, in place of an account's id. Ids of accounts are longer, or
 // "operator".
 const fingerprints = "fingerprints"
 
@@ -287,7 +286,7 @@ func (k *Keyring) readPrints(ctx context.Context) (*prf.Set, error) {
 	return prf.NewPRFSet(handle)
 }
 
-// ID returns the id of the keyring, "" if it has none yet.
+// ID returns the id of the keyring, or "" if it has none yet.
 func (k *Keyring) ID(ctx context.Context) (id string, err error) {
 	if err := k.pool.QueryRow(ctx, `select coalesce((select id from keyring.identity), '')`).Scan(&id); err != nil {
 		return "", failed(ctx, "reading the id of the keyring", err)
@@ -295,7 +294,7 @@ func (k *Keyring) ID(ctx context.Context) (id string, err error) {
 	return id, nil
 }
 
-// Identify gives the keyring an id, unless it has one, and returns the one that it has.
+// Identify sets the id of the keyring, unless it has one, and returns its id.
 func (k *Keyring) Identify(ctx context.Context, id string) (string, error) {
 	err := k.durably(ctx, "writing the id of the keyring",
 		`insert into keyring.identity (id) values ($1) on conflict (single) do nothing`, id)

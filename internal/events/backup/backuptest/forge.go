@@ -1,4 +1,4 @@
-// Package backuptest does to backups what somebody with access to their folder could do.
+// Package backuptest manipulates backups like an attacker with access to their folder.
 package backuptest
 
 import (
@@ -18,9 +18,9 @@ import (
 	"github.com/recital-tts/recital/internal/events/logcopy"
 )
 
-// Forge makes a copy of a backup in which events were changed, and returns its folder. The manifest fits the copy, so
-// that nothing but the chain of hashes gives the change away. change is called with each event, in log order, and
-// reports whether it has changed it.
+// Forge copies a backup with changed events, and returns the copy's folder. The manifest fits the copy, so that only
+// the chain of hashes reveals the change. change is called with each event, in log order, and reports whether it has
+// changed it.
 func Forge(t testing.TB, dir string, change func(*eventlog.Recorded) bool) string {
 	t.Helper()
 	changed := false
@@ -34,8 +34,8 @@ func Forge(t testing.TB, dir string, change func(*eventlog.Recorded) bool) strin
 	return forged
 }
 
-// Rewrite makes a copy of a backup in which each part of the log has what change makes of its events, and returns its
-// folder. Events get the positions that the part had, in order, and those after them follow. The manifest fits the
+// Rewrite copies a backup, replacing the events of each part of the log by the result of change, and returns the copy's
+// folder. Events get the positions of the original part, in order, and further events follow. The manifest fits the
 // copy.
 func Rewrite(t testing.TB, dir string, change func([]eventlog.Recorded) []eventlog.Recorded) string {
 	t.Helper()
@@ -66,7 +66,7 @@ func Rewrite(t testing.TB, dir string, change func([]eventlog.Recorded) []eventl
 	return forged
 }
 
-// placed returns events with positions in order: their own, where they may keep it.
+// placed returns events with ascending positions: their own, where possible.
 func placed(after eventlog.Position, events []eventlog.Recorded) []eventlog.Recorded {
 	for i := range events {
 		if p := &events[i].Position; p.Compare(after) <= 0 {

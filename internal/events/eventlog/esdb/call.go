@@ -91,7 +91,7 @@ func try[T any](ctx context.Context, c *Client, does effect, t *tries, a attempt
 		return result, err
 	}
 	t.open = t.open || does == writes && !isUnsent(err)
-	if ctx.Err() != nil { // a caller that gives up is no sign of an outage
+	if ctx.Err() != nil { // a caller that gives up does not indicate an outage
 		report(ctx.Err())
 		return none, ctx.Err()
 	}

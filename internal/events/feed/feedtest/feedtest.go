@@ -37,7 +37,7 @@ type World struct {
 	Identity eventlog.Identity // of the log
 	Pool     *pgxpool.Pool
 
-	// Projector is the projector of the latest call of Project, for which Write and Append wait.
+	// Projector is the projector of the latest call of Project. Write and Append wait for it.
 	Projector *feed.Projector
 }
 
@@ -108,14 +108,14 @@ func requireDescription(t *testing.T, p feed.Projection) {
 	require.Equal(t, string(golden), p.Describe(), "%s was released with these tables: give it a new version", p.Model)
 }
 
-// OnNewDatabase returns a World with the same log and an empty database, which no projector feeds yet.
+// OnNewDatabase returns a World with the same log and an empty database without a projector.
 func (w *World) OnNewDatabase(t testing.TB) *World {
 	t.Helper()
 	return &World{Log: w.Log, Registry: w.Registry, Identity: w.Identity, Pool: pgtest.New(t)}
 }
 
 // Project starts another projector, which runs until stop is called or the test ends, and waits until it has caught up
-// with the log. An alert of it fails the test.
+// with the log. Its alerts fail the test.
 func (w *World) Project(t testing.TB, projections ...feed.Projection) (stop func()) {
 	t.Helper()
 	projector, err := feed.NewProjector(feed.Config{
@@ -156,7 +156,7 @@ func (w *World) Append(t require.TestingT, stream string, expected eventlog.Revi
 	return w.AppendOf(t, eventlog.Actor{Kind: eventlog.ActorSystem}, stream, expected, events...)
 }
 
-// AppendOf is Append of an actor's events.
+// AppendOf is Append with an actor.
 func (w *World) AppendOf(
 	t require.TestingT, actor eventlog.Actor, stream string, expected eventlog.Revision, events ...any,
 ) eventlog.Revision {

@@ -13,16 +13,16 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// Page is a run of consecutive events of the log, decoded once for all projections that take it.
+// Page is a run of consecutive events of the log, decoded once for all projections.
 type Page struct {
 	Events []eventlog.Decoded
-	Ahead  any // what Config.Ahead made of these events; nil for a page that was not full
+	Ahead  any // the result of Config.Ahead for these events; nil for a page that was not full
 }
 
-// Last is the position of the page's last decoded event.
+// Last returns the position of the page's last decoded event.
 func (p Page) Last() eventlog.Position { return p.Events[len(p.Events)-1].Position }
 
-// After is the page without the events up to a position.
+// After returns the page without the events up to a position.
 func (p Page) After(position eventlog.Position) Page {
 	first := slices.IndexFunc(p.Events, func(e eventlog.Decoded) bool { return e.Position.Compare(position) > 0 })
 	switch first {
@@ -34,7 +34,7 @@ func (p Page) After(position eventlog.Position) Page {
 	return Page{Events: p.Events[first:]}
 }
 
-// Split cuts the page behind a position.
+// Split cuts the page after a position.
 func (p Page) Split(position eventlog.Position) (upTo, after Page) {
 	after = p.After(position)
 	if len(after.Events) == 0 {
@@ -44,7 +44,7 @@ func (p Page) Split(position eventlog.Position) (upTo, after Page) {
 }
 
 // Limits bound a page. Once the subscription has caught up, a page also ends as soon as the log is drained, so that a
-// live page is often one event. Until then pages are as large as they may be: the larger a page, the fewer rows are
+// live page is often one event. Until then pages are as large as possible: the larger a page, the fewer rows are
 // written more than once.
 type Limits struct {
 	Events int           // 1 to 10,000; 0 means 5,000
@@ -75,7 +75,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Check refuses limits that no page can keep.
+// Check returns an error for limits that are out of range.
 func (l Limits) Check() error {
 	l = l.withDefaults()
 	if l.Events < 1 || l.Events > maxPageEvents || l.Bytes < 1 || l.Age < 0 {
@@ -93,16 +93,16 @@ type pager struct {
 	deliveries <-chan eventlog.Delivery
 	pages      chan<- Page
 
-	after  eventlog.Position // of the last event taken or left out
+	after  eventlog.Position // of the last event taken or skipped
 	page   Page
 	bytes  int
 	opened time.Time
 	live   bool             // the subscription has caught up at least once
-	aged   <-chan time.Time // receives when a page from before that is old enough
+	aged   <-chan time.Time // receives when a page from before the first catch-up is old enough
 }
 
-// run sends pages until ctx or the deliveries end. While a page is not taken it continues to collect up to the limits,
-// so the next page is read ahead while one commits, and pages grow with the load. It holds at most one page.
+// run sends pages until ctx or the deliveries end. Until a page is taken, it continues to collect events up to the
+// limits, so that the next page is read while one commits, and pages grow with the load. It holds at most one page.
 func (p *pager) run(ctx context.Context) {
 	for {
 		deliveries, pages := p.deliveries, p.pages
@@ -127,7 +127,7 @@ func (p *pager) run(ctx context.Context) {
 	}
 }
 
-// due reports whether the page may be taken: it is full or old enough, or the log is drained.
+// due reports whether the page may be sent: it is full or old enough, or the log is drained.
 func (p *pager) due() bool {
 	switch {
 	case len(p.page.Events) == 0:
@@ -183,14 +183,14 @@ const (
 
 type pageKey struct{}
 
-// From is the page that a message carries in its context. message.Copy drops it; CopyWithContext keeps it.
+// From returns the page in a message's context. message.Copy drops it; CopyWithContext keeps it.
 func From(ctx context.Context) (Page, bool) {
 	page, ok := ctx.Value(pageKey{}).(Page)
 	return page, ok
 }
 
-// newMessage wraps a page. Its id is that of the page's last event. The payload of a page of one event is the event's
-// data; with plain, the text fields of the event's metadata are among the message's as well.
+// newMessage wraps a page. Its id is the id of the page's last event. The payload of a page with one event is the
+// event's data. With plain, the message's metadata includes the text fields of the event's metadata.
 func newMessage(ctx context.Context, page Page, plain bool) *message.Message {
 	ctx = context.WithValue(ctx, pageKey{}, page)
 	last := page.Events[len(page.Events)-1].Recorded

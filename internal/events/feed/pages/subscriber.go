@@ -14,17 +14,17 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// TopicAll is every event of ours. Any other topic is the name of a stream.
+// TopicAll is the topic of all our events. Any other topic is the name of a stream.
 const TopicAll = "$all"
 
-// ErrClosed is the answer of a closed subscriber.
+// ErrClosed is returned by a closed subscriber.
 var ErrClosed = errors.New("the subscriber is closed")
 
 // Config configures a Subscriber.
 type Config struct {
 	Log    eventlog.Log
 	After  eventlog.Position // where subscriptions start
-	Limits Limits            // of a page; with Events 1 the subscriber is an ordinary one
+	Limits Limits            // of a page; with Events 1, each message is a single event
 
 	// Decode returns an event with its Go value. Nil leaves events undecoded.
 	Decode func(eventlog.Recorded) eventlog.Decoded
@@ -33,7 +33,7 @@ type Config struct {
 	// It may be nil.
 	Ahead func([]eventlog.Decoded) any
 
-	// ResendAfter is the pause before a message that was refused (Nack) is sent again; 0 means 10 ms.
+	// ResendAfter is the pause before a refused message (Nack) is sent again; 0 means 10 ms.
 	ResendAfter time.Duration
 
 	Logger *slog.Logger // nil discards
@@ -64,9 +64,9 @@ func (c *Config) validate() error {
 	return c.Limits.Check()
 }
 
-// Subscriber is a Watermill subscriber over a catch-up subscription to the log. A message carries a page, see From.
-// The next message follows when the last one is acknowledged; a refused one is sent again. It keeps no checkpoint: each
-// Subscribe starts after Config.After, because the receiver commits its place together with the rows of a page.
+// Subscriber is a Watermill subscriber over a catch-up subscription to the log. A message carries a page, see From. The
+// next message follows when the last one is acknowledged; a refused one is sent again. There is no checkpoint: each
+// Subscribe starts after Config.After, because the receiver commits its position together with the rows of a page.
 type Subscriber struct {
 	config Config
 
@@ -123,12 +123,12 @@ func (s *Subscriber) Close() error {
 type subscription struct {
 	config   Config
 	topic    string
-	after    eventlog.Position // of the last event that was acknowledged
+	after    eventlog.Position // of the last acknowledged event
 	messages chan<- *message.Message
 }
 
-// run reads the log until ctx ends. The log outlives its own outages; where its subscription ends all the same, another
-// one takes over after the last acknowledged event.
+// run reads the log until ctx ends. The log survives outages. If its subscription ends nevertheless, another one
+// continues after the last acknowledged event.
 func (s *subscription) run(ctx context.Context) {
 	for {
 		err := s.read(ctx)
@@ -167,7 +167,7 @@ func (s *subscription) read(ctx context.Context) error {
 	defer func() {
 		cancel()
 		reading.Wait()
-		for range source.Deliveries() { // closed once the log has let go
+		for range source.Deliveries() { // wait until the log's subscription has ended
 		}
 	}()
 	for page := range pages {

@@ -8,16 +8,15 @@ import (
 	"strings"
 )
 
-// rangeRows is the number of rows in a range of a ranking when it was cut off another. A range with more than twice as
-// many is cut.
+// rangeRows is the number of rows in a new range of a ranking. A range with more than twice as many is cut.
 const rangeRows = 2000
 
-// Ranking is an order of a table's rows and a table that counts them in ranges of this order, so that readers find the
-// row at any place of a long list, and the list's length, without the rows before it.
+// Ranking is an order of a table's rows with a table of counts by ranges of this order, so that readers find any row of
+// a long list by its number, and the list's length, without reading the rows before it.
 //
-// A range begins at the row that the columns of the order name, or before all rows, and ends where the next one begins.
-// For each combination of facets (columns that readers filter by) among its rows it has a line with their number. It
-// has at most 4,000 rows, however alike they are. Where ranges begin depends on the pages by which the rows came.
+// A range begins at a row identified by the columns of the order, or before all rows, and ends where the next one
+// begins. It has a line with the number of its rows for each combination of facets (columns that readers filter by). It
+// has at most 4,000 rows. The bounds of ranges depend on the pages that added the rows.
 type Ranking struct {
 	*Table
 	within     string
@@ -25,9 +24,9 @@ type Ranking struct {
 	piece      int // rangeRows
 }
 
-// Ranked gives the table a ranking of the rows with one value of a column (within), by columns of which no two rows
-// have the same values, and indexes in this order: <name>_all for all rows, <name>_facets for those of some facets. The
-// projection lists the ranking among its tables. Its column for numbers is "rows".
+// Ranked adds a ranking to the table: of the rows with one value of a column (within), ordered by columns that together
+// are unique. It also adds indexes in this order: <name>_all for all rows, <name>_facets for the rows with given
+// facets. The projection lists the ranking among its tables. Its column for numbers is "rows".
 func (t Typed[R]) Ranked(name, within string, by, facets []string) Ranking {
 	r := Ranking{
 		Table:  &Table{name: name, byName: map[string]int{}, row: reflect.TypeFor[struct{}]()},
@@ -53,10 +52,10 @@ func (t Typed[R]) Ranked(name, within string, by, facets []string) Ranking {
 	return r
 }
 
-// least holds the values before which no other is in an order: where the first range begins.
+// least has the lowest values of each kind, where the first range begins.
 var least = map[kind]string{text: "''", bigint: "-9223372036854775808", timestamptz: "'-infinity'"}
 
-// reads reports whether a ranking depends on one of a mask of the table's columns.
+// reads reports whether a ranking depends on one of the columns in a mask.
 func (r Ranking) reads(t *Table, mask uint64) bool {
 	return slices.ContainsFunc(columnsOf(mask), func(i int) bool { _, known := r.byName[t.columns[i].name]; return known })
 }
@@ -82,7 +81,7 @@ func newRankedWriter(w *Writer, schema string) rankedWriter {
 	return ranked
 }
 
-// lines returns the columns by which the lines of the ranking differ.
+// lines returns the columns that identify a line of the ranking.
 func (r Ranking) lines() []string { return slices.Concat([]string{r.within}, r.by, r.facets) }
 
 // counting returns the parts of a statement that count the rows in changed. Changes are added to the lines of a range.
@@ -140,7 +139,7 @@ func (r Ranking) counting(t *Table, ranked, ranking string, times int) []string 
 	}
 }
 
-// columnList lists columns of a table or alias; "": without one.
+// columnList lists columns, qualified by a table or alias unless that is "".
 func columnList(of string, names []string) string { return strings.Join(quotedIn(of, names), ", ") }
 
 func quotedIn(of string, names []string) []string {

@@ -14,7 +14,7 @@ import (
 // Rows collects the row operations of a page. Operations on one row coalesce, so that each row is written once. The
 // result equals that of the same operations one by one.
 //
-// The first mistake (a value that its column cannot hold, a table of another projection) is kept and fails the event.
+// The first mistake (an invalid value for a column, a table of another projection) is kept and fails the event.
 type Rows struct {
 	tables map[*Table]*tableChanges
 	err    error
@@ -38,7 +38,7 @@ func (r *Rows) put(changes *tableChanges) {
 	}
 }
 
-// set gives columns of an existing row, that with the key of the held one, the values of the held one.
+// set sets columns of the existing row with the held row's key to the held row's values.
 func (r *Rows) set(changes *tableChanges, columns []int) {
 	c, ok := r.patch(changes)
 	if !ok {
@@ -111,7 +111,7 @@ func (r *Rows) delete(changes *tableChanges) {
 // Err returns the first mistake.
 func (r *Rows) Err() error { return r.err }
 
-// Count returns the number of rows that are touched.
+// Count returns the number of changed rows.
 func (r *Rows) Count() int {
 	n := 0
 	for _, changes := range r.tables {
@@ -142,7 +142,7 @@ func (r *Rows) read(changes *tableChanges, n int) ([]any, bool) {
 	return values, true
 }
 
-// patch returns the change of the row for set and add. It returns false for a row that is known to be missing.
+// patch returns the change of the row for set and add, or false if the row is known to be missing.
 func (r *Rows) patch(changes *tableChanges) (*change, bool) {
 	key, ok := r.read(changes, len(changes.table.keys))
 	if !ok {
@@ -161,7 +161,7 @@ func (r *Rows) fail(t *Table, err error) {
 // tableChanges are the changes of one table in a page, in the order in which the rows were first touched.
 type tableChanges struct {
 	table   *Table
-	held    reflect.Value // the row that is worked on
+	held    reflect.Value // the current row
 	byKey   map[string]*change
 	ordered []*change
 }
@@ -194,7 +194,7 @@ const (
 	addColumn
 )
 
-// change is what happens to one row.
+// change is the change of one row.
 type change struct {
 	kind    changeKind
 	key     []any
@@ -256,7 +256,7 @@ func columnsOf(mask uint64) []int {
 	return columns
 }
 
-// keyName is equal for equal keys only. The values have the Go types that column.value returns.
+// keyName returns a unique name of a key. The values have the Go types of column.value.
 func keyName(key []any) string {
 	if len(key) == 1 {
 		if text, ok := key[0].(string); ok {

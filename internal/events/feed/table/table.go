@@ -20,7 +20,7 @@ type Table struct {
 	byName   map[string]int
 	indexes  []index
 	ranked   []Ranking
-	computed []Column     // of views alone
+	computed []Column     // only of views
 	row      reflect.Type // of the rows
 	err      error        // the first mistake in the description
 }
@@ -51,11 +51,11 @@ func (t *Table) Name() string { return t.name }
 // Column is a column of a view of the table.
 type Column struct {
 	Name       string
-	Type       string // by the name that Postgres' catalogue has for it
-	Expression string // over the table, "" for a column of the table itself
+	Type       string // its name in Postgres' catalogue
+	Expression string // over the table; "" for a column of the table itself
 }
 
-// Columns returns the columns of a view that shows all of the table.
+// Columns returns the columns of a view of the whole table.
 func (t *Table) Columns() []Column {
 	columns := make([]Column, len(t.columns), len(t.columns)+len(t.computed))
 	for i, c := range t.columns {
@@ -161,7 +161,7 @@ func (t *Table) keyNames() []string {
 	return names
 }
 
-// quote makes a qualified SQL name; column names such as "order" are words of SQL.
+// quote returns a quoted, qualified SQL name, because names such as "order" are words of SQL.
 func quote(parts ...string) string { return pgx.Identifier(parts).Sanitize() }
 
 func quoted(names ...string) []string {

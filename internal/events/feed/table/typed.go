@@ -16,15 +16,15 @@ import (
 //	date  the column holds the year, month and day of a time.Time
 //	json  the column holds the value as JSON
 //
-// The type of a field determines that of its column: strings and encoding.TextMarshaler are text, integers bigint
+// The type of a field determines the type of its column: strings and encoding.TextMarshaler are text, integers bigint
 // (int32: integer), floats double precision, bool boolean, time.Time timestamptz, cut to microseconds, and []byte
 // bytea. The column of a pointer may be NULL.
 //
-// A field with an expression, `col:"starred" sql:"exists (…)"`, is a column of views alone. These fields come last. A
-// long expression is given to Expression instead, and the tag is `sql:""`.
+// A field with an expression, `col:"starred" sql:"exists (…)"`, is a column only of views. These fields come last. A
+// long expression is set by Expression instead, and the tag is `sql:""`.
 type Typed[R any] struct{ *Table }
 
-// Of describes the table of a name. Check returns its errors.
+// Of returns the description of a table. Check returns its errors.
 func Of[R any](name string) Typed[R] {
 	row := reflect.TypeFor[R]()
 	t := &Table{name: name, byName: map[string]int{}, row: row}
@@ -72,7 +72,7 @@ func columnOf(field reflect.StructField) (column, error) {
 	return c, c.typed(field.Type, format)
 }
 
-// Expression sets the expression of a column of views alone. It returns the table.
+// Expression sets the expression of a column that only views have. It returns the table.
 func (t Typed[R]) Expression(column, sql string) Typed[R] {
 	i := slices.IndexFunc(t.computed, func(c Column) bool { return c.Name == column })
 	if i < 0 {
@@ -96,7 +96,7 @@ func (t Typed[R]) Put(rows *Rows, row R) {
 	}
 }
 
-// Delete removes the row with the key of the given one, and ignores its other fields.
+// Delete removes the row with the given row's key, and ignores its other fields.
 func (t Typed[R]) Delete(rows *Rows, key R) {
 	if changes, ok := hold(rows, t.Table, key); ok {
 		rows.delete(changes)
@@ -110,7 +110,7 @@ func (t Typed[R]) Sum(rows *Rows, row R) {
 	}
 }
 
-// hold puts a row where reflection reaches it without an allocation for each row.
+// hold stores a row for reflection, without an allocation for each row.
 func hold[R any](rows *Rows, t *Table, row R) (*tableChanges, bool) {
 	changes, ok := rows.of(t)
 	if ok {
@@ -125,7 +125,7 @@ type Fields[R any] struct {
 	columns []int
 }
 
-// Fields returns the columns of these names.
+// Fields returns the columns with these names.
 func (t Typed[R]) Fields(names ...string) Fields[R] {
 	f := Fields[R]{table: t.Table}
 	for _, name := range names {
@@ -138,14 +138,14 @@ func (t Typed[R]) Fields(names ...string) Fields[R] {
 	return f
 }
 
-// Set gives the columns the values that they have in the given row, in the row with its key.
+// Set sets the columns, in the row with the given row's key, to the given row's values.
 func (f Fields[R]) Set(rows *Rows, row R) {
 	if changes, ok := hold(rows, f.table, row); ok {
 		rows.set(changes, f.columns)
 	}
 }
 
-// Add adds the numbers that the columns have in the given row, in the row with its key. NULL stays NULL.
+// Add adds the given row's numbers to the columns, in the row with its key. NULL stays NULL.
 func (f Fields[R]) Add(rows *Rows, row R) {
 	if changes, ok := hold(rows, f.table, row); ok {
 		rows.add(changes, f.columns)

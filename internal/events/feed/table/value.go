@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// kind is the type of a column, and the type that its values have in an unnested array.
+// kind is the type of a column, and the type of its values in an unnested array.
 type kind struct{ column, parameter string }
 
 var (
@@ -146,6 +146,6 @@ func jsonValue(v reflect.Value) (any, error) {
 	return string(marshalled), nil
 }
 
-// bytesValue copies, because the event may be changed before the page is written, and a copy is never nil, which would
-// be NULL.
+// bytesValue returns a copy, because the event may be changed before the page is written. The copy is never nil, which
+// would be NULL.
 func bytesValue(v reflect.Value) (any, error) { return append([]byte{}, v.Bytes()...), nil }

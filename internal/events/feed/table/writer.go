@@ -17,11 +17,11 @@ type Writer struct {
 	put     string
 	sum     string
 	delete  string
-	updates map[uint64]string // by the columns that they touch
+	updates map[uint64]string // by the columns that they change
 	ranked  rankedWriter
 }
 
-// NewWriter is for a table in a schema.
+// NewWriter returns a Writer for a table in a schema.
 func NewWriter(t *Table, schema string) *Writer {
 	w := &Writer{table: t, name: quote(schema, t.name), updates: map[uint64]string{}}
 	w.put = w.insertStatement("excluded.%s")
@@ -34,8 +34,8 @@ func NewWriter(t *Table, schema string) *Writer {
 	return w
 }
 
-// Queue adds the statements of a page's rows: at most one each for any number of deleted, updated and put rows, and two
-// with rankings, because the former counts of these rows are subtracted.
+// Queue adds the statements of a page's rows: at most one each for all deleted, updated and put rows, or two with
+// rankings, because the former counts of these rows are subtracted.
 func (w *Writer) Queue(batch *pgx.Batch, rows *Rows) {
 	counted := w.counted(rows)
 	w.count(batch, counted, -1)
@@ -43,7 +43,7 @@ func (w *Writer) Queue(batch *pgx.Batch, rows *Rows) {
 	w.count(batch, counted, 1)
 }
 
-// counted returns the changes of rows that may change what rankings count.
+// counted returns the changes of rows that may affect the counts of rankings.
 func (w *Writer) counted(rows *Rows) (counted []*change) {
 	for _, c := range rows.tables[w.table].ordered {
 		changes := func(r Ranking) bool { return c.kind != patchedRow || r.reads(w.table, c.touched()) }
@@ -54,7 +54,7 @@ func (w *Writer) counted(rows *Rows) (counted []*change) {
 	return counted
 }
 
-// count counts rows, as they are when it is their turn in the batch.
+// count adds a statement that counts the rows, with their values at that point of the batch.
 func (w *Writer) count(batch *pgx.Batch, rows []*change, times int64) {
 	if len(rows) > 0 {
 		batch.Queue(w.ranked.count, append(w.keyArguments(rows), times)...)
@@ -92,8 +92,8 @@ func (w *Writer) queue(batch *pgx.Batch, rows *Rows) {
 	}
 }
 
-// insertStatement inserts rows. In one that exists, each column outside of the key becomes the given expression of its
-// name.
+// insertStatement returns a statement that inserts rows. In an existing row, each column outside of the key is set to
+// the given expression of its name.
 func (w *Writer) insertStatement(existing string) string {
 	t := w.table
 	all := make([]int, len(t.columns))
@@ -115,7 +115,7 @@ func (w *Writer) insertStatement(existing string) string {
 		strings.Join(quoted(t.keyNames()...), ", "), conflict)
 }
 
-// update is the statement that sets or adds to the columns of a mask, row by row as the patch kinds say.
+// update returns the statement that sets or adds to the columns of a mask, by the patch kinds of each row.
 func (w *Writer) update(mask uint64) string {
 	if statement, ok := w.updates[mask]; ok {
 		return statement
@@ -142,7 +142,7 @@ func (w *Writer) update(mask uint64) string {
 	return statement
 }
 
-// arrays are the parameters $1, $2, … of the columns.
+// arrays returns the parameters $1, $2, … of the columns.
 func (w *Writer) arrays(columns []int) string {
 	parameters := make([]string, len(columns))
 	for n, i := range columns {
@@ -151,7 +151,7 @@ func (w *Writer) arrays(columns []int) string {
 	return strings.Join(parameters, ", ")
 }
 
-// unnested is the column's value in the unnested row, in the column's type.
+// unnested returns the column's value in the unnested row, in the column's type.
 func (c column) unnested() string {
 	if c.kind.column != c.kind.parameter {
 		return fmt.Sprintf("u.%s::%s", quote(c.name), c.kind.column)
@@ -197,7 +197,7 @@ func (w *Writer) patchArguments(changes []*change, columns []int) []any {
 	return arguments
 }
 
-// array is the column's parameter: a value for each change.
+// array returns the column's parameter: a value for each change.
 func (c column) array(changes []*change, value func(*change) any) any {
 	switch c.kind {
 	case text, jsonb:

@@ -17,9 +17,9 @@ const (
 	answerTimeout = 5 * time.Second
 )
 
-// LeaderLocks elect the instance that works a process. The first one to ask acquires the lock of the process, an
-// advisory lock of a Postgres session, and holds it until it calls Close or its connection ends. The lock of a crashed
-// instance is therefore free at once, and that of an instance on a lost host is free when Postgres notices.
+// LeaderLocks elect the instance that works a process. The first instance acquires the lock of the process, an advisory
+// lock of a Postgres session, and holds it until it calls Close or its connection ends. The lock of a crashed instance
+// is therefore free immediately, and the lock of an instance on a lost host when Postgres detects the loss.
 //
 // All locks of an instance are held by one session, on a connection outside the pool.
 type LeaderLocks struct {

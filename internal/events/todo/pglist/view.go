@@ -64,7 +64,7 @@ func (v *View) Due(ctx context.Context, by time.Time, except []todo.Item, limit 
 // Backlog is the number of due items and their age.
 type Backlog struct {
 	Items  int
-	Oldest time.Time // when the oldest became due; zero if there is none
+	Oldest time.Time // due time of the oldest; zero if there is none
 }
 
 // Backlog counts the items that are due by a time.

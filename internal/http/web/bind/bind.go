@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Request is the source from which a struct is filled. The functions return false if there is no such value. The
-// strings and the body must stay valid while the bound struct is used, so the caller copies reused buffers.
+// Request is the source of a struct's values. The functions return false if a value is absent. The strings and the body
+// must stay valid while the bound struct is used, so the caller copies reused buffers.
 type Request struct {
 	Path           func(name string) (string, bool)
 	Header         func(name string) (string, bool)
@@ -17,18 +17,18 @@ type Request struct {
 	Query          func(name string) []string // all values of a repeated name, in order
 	ContentType    string
 	Body           []byte
-	Form           *Form // the body, where it was taken apart already
+	Form           *Form // the body, if it has been parsed already
 	Forms          bool  // multipart and urlencoded bodies are accepted in addition to JSON
 	AnyContentType bool  // a body of another content type is read as JSON
 }
 
-// MalformedError is a body that cannot be taken apart at all: status 400 with Detail.
+// MalformedError means that a body cannot be parsed at all: status 400 with Detail.
 type MalformedError struct{ Detail string }
 
 func (e *MalformedError) Error() string { return e.Detail }
 
-// Bind fills target, an addressable struct of the plan's type. The items are all that is wrong with the request;
-// target is then incomplete. The error is a *MalformedError.
+// Bind fills target, an addressable struct of the plan's type. The items are all errors of the request; with any,
+// target is incomplete. The error is a *MalformedError.
 func (p *Plan) Bind(target reflect.Value, r *Request) ([]Item, error) {
 	var wrong []Item
 	for _, f := range p.fields[fromPath] {
@@ -55,7 +55,7 @@ func (f *field) bindOne(target reflect.Value, get func(string) (string, bool)) [
 	return f.set(target, textValue(text), nil)
 }
 
-// bindRepeated takes all values for a list, else the last.
+// bindRepeated uses all values for a list, and otherwise the last.
 func (f *field) bindRepeated(target reflect.Value, get func(string) []string) []Item {
 	for _, name := range f.names {
 		texts := get(name)
@@ -109,7 +109,7 @@ func (p *Plan) bindRaw(target reflect.Value, body []byte) []Item {
 	return nil
 }
 
-// bindNothing handles an empty body: one error for the whole body when something in it is required.
+// bindNothing handles an empty body: one error for the whole body if a field is required.
 func (p *Plan) bindNothing(target reflect.Value) []Item {
 	for _, f := range p.fields[fromBody] {
 		if len(f.absent(target)) > 0 {
@@ -134,7 +134,7 @@ func (p *Plan) bindJSON(target reflect.Value, body []byte) []Item {
 	return wrong
 }
 
-// bindMember takes the first name that has a value. A null is none, except where a value is required: then it is of the
+// bindMember uses the first name with a value. A null counts as absent, unless a value is required: then it has the
 // wrong type.
 func (f *field) bindMember(target reflect.Value, document Object) []Item {
 	null := false
@@ -165,14 +165,14 @@ func (f *field) setMember(target reflect.Value, value Value) []Item {
 	return f.set(target, value, nil)
 }
 
-// IsMultipart reports whether a body of the content type is a multipart form. Python's client of version 1 calls its
-// forms multipart/mixed.
+// IsMultipart reports whether a body of the content type is a multipart form. Version 1 of the Python client sends
+// forms as multipart/mixed.
 func IsMultipart(contentType string) bool {
 	media := mediaType(contentType)
 	return media == "multipart/form-data" || media == "multipart/mixed"
 }
 
-// mediaType is the content type without its parameters, in lower case.
+// mediaType returns the content type without its parameters, in lower case.
 func mediaType(contentType string) string {
 	media, _, _ := strings.Cut(contentType, ";")
 	return strings.ToLower(strings.TrimSpace(media))

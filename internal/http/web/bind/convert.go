@@ -39,7 +39,7 @@ var (
 	unmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// isParsed reports whether a type reads its values from their texts.
+// isParsed reports whether a type parses its values from text.
 func isParsed(t reflect.Type) bool { return reflect.PointerTo(t).Implements(unmarshalerType) }
 
 func kindOf(t reflect.Type) (kind, error) {
@@ -200,9 +200,9 @@ func (f *field) convertFiles(slot reflect.Value, files []File) []Item {
 
 var schemePattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
 
-// httpURL checks and normalises a URL as a browser reads it (WHATWG URL, like pydantic's HttpUrl): space around it
-// is removed, and so are line breaks and tabs inside; backslashes are slashes. The normalised form is returned, so that
-// later checks see the host that a browser would visit.
+// httpURL checks and normalises a URL like a browser (WHATWG URL, like pydantic's HttpUrl): it removes white space
+// around it, and line breaks and tabs within, and turns backslashes into slashes. Later checks of the result see the
+// host that a browser would visit.
 func httpURL(text string) (string, *fault) {
 	if text == "" {
 		return "", urlParsing("input is empty")

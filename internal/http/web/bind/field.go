@@ -16,9 +16,9 @@ type Field struct {
 	Required bool
 	Rules
 	Doc      string
-	Nullable bool   // the tag says so
+	Nullable bool   // by the tag nullable
 	Format   string // of JSON Schema
-	Example  string // as in a query
+	Example  string // in the form of a query
 }
 
 // Rules constrain the value of a field. An absent bound is nil.
@@ -27,16 +27,16 @@ type Rules struct {
 	MinLen, MaxLen *int // code points; of the items of a list
 	MaxItems       *int
 	Pattern        string
-	Values         []any // all that there are, nil where the set is open
+	Values         []any // all possible values; nil if the set is open
 	Synonyms       []Synonym
-	Member         string // of an object that stands for the value, "" if none does
+	Member         string // of an object that may stand for the value; "" for none
 	Default        any    // nil for none
 }
 
 // Synonym is a further value that is accepted.
 type Synonym struct{ Word, For string }
 
-// docs are the tags that are for the documentation only.
+// docs holds the tags that are only for the documentation.
 type docs struct {
 	doc, format, example string
 	fallback             string // the tag default
@@ -57,7 +57,7 @@ func (d *docs) read(tags map[string]string) error {
 	return nil
 }
 
-// Fields are the compiled fields, by source in the order of the errors.
+// Fields returns the compiled fields, by source in the order of the errors.
 func (p *Plan) Fields() []Field {
 	var all []Field
 	for s, name := range sourceNames {
@@ -102,7 +102,7 @@ func (f *field) describe(source string) Field {
 	return described
 }
 
-// values returns the set of a literal or an enumeration, or the documented values in its place.
+// values returns the set of a literal or an enumeration, or else the documented values.
 func (f *field) values() (all []any) {
 	if f.kind == kindInteger && f.rules.setKind != "" {
 		for _, number := range f.rules.numbers {
@@ -120,8 +120,8 @@ func (f *field) values() (all []any) {
 	return all
 }
 
-// Describe reads the tags of a field of a reply. Its name and whether it may be omitted are in the tag of
-// encoding/json, and its column in recitalctl's tables in the tag col. Tags that say how a field is bound are errors.
+// Describe reads the tags of a field of a reply. The tag of encoding/json has its name and whether it may be omitted,
+// and the tag col its column in recitalctl's tables. Tags for binding are errors.
 func Describe(f reflect.StructField) (Field, error) {
 	tags, err := parseTags(f.Tag, "json", "col")
 	if err != nil {
@@ -150,7 +150,7 @@ func Describe(f reflect.StructField) (Field, error) {
 	return described.describe(""), nil
 }
 
-// plainType is the type that bounds and defaults of a type are read as.
+// plainType returns the type for the bounds and defaults of a type.
 func plainType(t reflect.Type) reflect.Type {
 	switch {
 	case t.Kind() == reflect.String:
@@ -165,8 +165,8 @@ func plainType(t reflect.Type) reflect.Type {
 	return t
 }
 
-// EachHeader calls set with the name and the text of each field of a struct that is tagged as a header, except for nil
-// pointers. It is the reverse of binding, for replies.
+// EachHeader calls set with the name and the text of each field with a tag header, except for nil pointers. It is the
+// reverse of binding, for replies.
 func EachHeader(from reflect.Value, set func(name, text string)) {
 	for field, value := range from.Fields() {
 		name := field.Tag.Get("header")

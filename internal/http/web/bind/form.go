@@ -15,16 +15,16 @@ import (
 	"strings"
 )
 
-// maxParts bounds the parts of a multipart body, like Starlette's limit of 1,000 fields and files.
+// maxParts is the maximum number of parts of a multipart body, like Starlette's limit of 1,000 fields and files.
 const maxParts = 1000
 
-// Form is a form body that was taken apart. Empty texts are left out: an empty form field counts as absent.
+// Form is a parsed form body. Empty texts are omitted: an empty form field counts as absent.
 type Form struct {
 	texts map[string][]string
 	files map[string][]File
 }
 
-// readURLEncoded never fails: invalid escapes are literal text, as in Python's parse_qsl.
+// readURLEncoded parses a form. It never fails: invalid escapes are literal text, as in Python's parse_qsl.
 func readURLEncoded(body []byte) *Form {
 	f := &Form{texts: map[string][]string{}}
 	for pair := range strings.SplitSeq(string(body), "&") {
@@ -47,7 +47,7 @@ func unescapeForm(text string) string {
 // Keep stores the content of a file while the bound struct is used. It returns the errors of content and of the store.
 type Keep func(content io.Reader) (*io.SectionReader, error)
 
-// inMemory is the Keep of bodies that are in memory already.
+// inMemory is the Keep for bodies that are already in memory.
 func inMemory(content io.Reader) (*io.SectionReader, error) {
 	all, err := io.ReadAll(content)
 	if err != nil {
@@ -60,8 +60,8 @@ func inMemory(content io.Reader) (*io.SectionReader, error) {
 var ErrTexts = errors.New("the fields of a form are too long")
 
 // ReadMultipart parses a multipart body that is too large for memory: it passes the contents of the plan's file fields
-// to keep, and reads at most the given bytes of all other texts. Errors: *MalformedError, ErrTexts, those of body and
-// keep.
+// to keep, and reads at most the given number of bytes of all other texts. Errors: *MalformedError, ErrTexts, body's
+// and keep's.
 func (p *Plan) ReadMultipart(contentType string, body io.Reader, texts int, keep Keep) (*Form, error) {
 	boundary, err := boundaryOf(contentType)
 	if err != nil {
@@ -93,8 +93,8 @@ func boundaryOf(contentType string) (string, error) {
 	}
 }
 
-// maxPartHead bounds the bytes before the content of a part: its headers, and the preamble before the first one. The
-// reader of package mime/multipart would read up to 10 MiB of headers into memory.
+// maxPartHead is the maximum number of bytes before the content of a part: its headers, and the preamble before the
+// first one. Package mime/multipart would read up to 10 MiB of headers into memory.
 const maxPartHead = 16 << 10
 
 // bounded is a reader that fails after a number of bytes.
@@ -102,7 +102,7 @@ type bounded struct {
 	from io.Reader
 	left int64
 	read bool  // anything
-	err  error // that from has failed with
+	err  error // the error of from
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
@@ -123,7 +123,7 @@ type multipartReader struct {
 	plan   *Plan
 	source *bounded
 	parts  *multipart.Reader
-	texts  int64 // that may still come
+	texts  int64 // bytes that may still be read
 	keep   Keep
 	form   *Form
 }
@@ -147,8 +147,8 @@ func (r *multipartReader) read() error {
 	}
 }
 
-// take reads one part to its end. A part with a file name, even an empty one, is a file. An empty file without a name
-// is sent by browsers for a file field that was left empty.
+// take reads one part to its end. A part with a file name, even an empty one, is a file. Browsers send an empty file
+// without a name for an empty file field.
 func (r *multipartReader) take(part *multipart.Part) error {
 	field := r.plan.bodyField(part.FormName())
 	_, params, _ := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
@@ -190,7 +190,7 @@ func (r *multipartReader) takeFile(part *multipart.Part, fileName string) error 
 	return nil
 }
 
-// cut is the error for a part without an end.
+// cut returns the error for a part without an end.
 func cut(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return unreadable()
@@ -208,7 +208,7 @@ func (p *Plan) bindForm(target reflect.Value, f *Form) []Item {
 	return wrong
 }
 
-// bindPart collects the values under all names of the field, and then uses all of them, or the last.
+// bindPart collects the values under all names of the field, and uses all of them for a list, and otherwise the last.
 func (f *field) bindPart(target reflect.Value, from *Form) []Item {
 	var texts []string
 	var files []File

@@ -14,7 +14,7 @@ import (
 // Kind is the kind of a Value.
 type Kind uint8
 
-// The kinds. Int and Float are told apart by their literals, as pydantic does it.
+// The kinds. As in pydantic, literals distinguish Int and Float.
 const (
 	Null Kind = iota
 	Bool
@@ -25,22 +25,22 @@ const (
 	JSONObject
 )
 
-// Value is a JSON value, or a text from elsewhere.
+// Value is a JSON value, or a text from another source.
 type Value struct {
 	Kind    Kind
 	Text    string // of a String, decoded; of a number or Bool, its literal
 	BadText bool   // a String with invalid UTF-8 or a lone surrogate
 
 	raw   json.RawMessage // of an Array or an Object
-	items []Value         // of an Array that came as repeated names
+	items []Value         // of an Array from repeated names
 }
 
-// textValue is a string that came outside JSON, where text can only be wrong by its bytes.
+// textValue returns a string from outside JSON, where only its bytes can be invalid.
 func textValue(text string) Value {
 	return Value{Kind: String, Text: text, BadText: !utf8.ValidString(text)}
 }
 
-// listValue is an array of texts that came as repeated names.
+// listValue returns an array of the texts of a repeated name.
 func listValue(texts []string) Value {
 	list := Value{Kind: Array}
 	for _, text := range texts {
@@ -72,7 +72,7 @@ func valueOf(raw json.RawMessage) Value {
 	return Value{Kind: kind, Text: string(raw)}
 }
 
-// hasLoneSurrogate looks for escapes of half a character, which encoding/json replaces.
+// hasLoneSurrogate reports whether a string has an escape of half a character, which encoding/json would replace.
 func hasLoneSurrogate(raw []byte) bool {
 	for i := 0; i < len(raw); i++ {
 		if raw[i] != '\\' {
@@ -91,7 +91,7 @@ func hasLoneSurrogate(raw []byte) bool {
 	return false
 }
 
-// escapedUnit is the UTF-16 code unit of an escape such as \u00e4, 0 where there is none.
+// escapedUnit returns the UTF-16 code unit of an escape such as \u00e4, or 0 if there is none.
 func escapedUnit(raw []byte) rune {
 	if len(raw) < 6 || raw[0] != '\\' || raw[1] != 'u' {
 		return 0
@@ -100,7 +100,7 @@ func escapedUnit(raw []byte) rune {
 	return rune(unit)
 }
 
-// Items are the elements of an Array.
+// Items returns the elements of an Array.
 func (v Value) Items() []Value {
 	if v.items != nil {
 		return v.items
@@ -114,7 +114,7 @@ func (v Value) Items() []Value {
 	return items
 }
 
-// member returns a member of a JSONObject, a Null if it is absent.
+// member returns a member of a JSONObject, or Null if it is absent.
 func (v Value) member(key string) Value {
 	var object Object
 	_ = json.Unmarshal(v.raw, &object) // it is valid
@@ -122,7 +122,7 @@ func (v Value) member(key string) Value {
 	return value
 }
 
-// Object is a JSON object. Its members are decoded when they are asked for.
+// Object is a JSON object. Its members are decoded on demand.
 type Object map[string]json.RawMessage
 
 // Get returns the value of a member.
@@ -134,15 +134,15 @@ func (o Object) Get(key string) (Value, bool) {
 	return valueOf(raw), true
 }
 
-// SyntaxError is a document that is not JSON.
+// SyntaxError means that a document is not JSON.
 type SyntaxError struct {
-	Msg    string // as Python's json module puts it, such as "Expecting value"
+	Msg    string // as in Python's json module, such as "Expecting value"
 	Offset int    // in bytes
 }
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("%s at byte %d", e.Msg, e.Offset) }
 
-// ErrNoObject means that a document is JSON, but no object.
+// ErrNoObject means that a document is JSON, but not an object.
 var ErrNoObject = errors.New("not a JSON object")
 
 // ParseObject reads a document, with or without a byte order mark. Errors: *SyntaxError, ErrNoObject.
@@ -171,8 +171,8 @@ var pythonErrors = []struct{ goText, python string }{
 	{`in \u hexadecimal character escape`, `Invalid \uXXXX escape`},
 }
 
-// explainSyntax finds the place of an error. A character at the end that is wrong everywhere makes encoding/json report
-// the expected token even if a document ends too early.
+// explainSyntax returns the position and Python's message of a syntax error. It appends an invalid character, so that
+// encoding/json reports the expected token even if a document ends too early.
 func explainSyntax(document []byte, skipped int) *SyntaxError {
 	var wrong *json.SyntaxError
 	errors.As(json.Unmarshal(append(bytes.Clone(document), 1), new(json.RawMessage)), &wrong)

@@ -4,7 +4,7 @@
 // A tag of a field names the source of its value, and others constrain it:
 //
 //	query:"speed" path:"clip_id" header:"x-name" cookie:"name" body:"text"   the source and the name there
-//	in:"speed"                  the same, from the source of the Variant
+//	in:"speed"                  the same, with the source of the Variant
 //	raw:"body"                  the unparsed body ([]byte)
 //	alias:"response_format,…"   further names of a query or body field; the first that is present counts
 //	required:"true"             absent is an error ("missing"); path values are always required
@@ -22,9 +22,9 @@
 //	doc  example  values  nullable  format   for the documentation only; see package openapi
 //
 // Types: string, bool, int, int64, float64 (and named types of these kinds), []string, map[string]any, File, []File,
-// and those that implement encoding.TextUnmarshaler, whose errors are answered to clients. A pointer is nil when the
-// value is absent. Embedded structs are flattened. A null in a JSON body means that the field is absent, whatever the
-// type, unless a value is required.
+// and types that implement encoding.TextUnmarshaler, with errors for clients. A pointer is nil when the value is
+// absent. Embedded structs are flattened. A null in a JSON body means that the field is absent, unless a value is
+// required.
 //
 // A struct that stands for several requests has variants, see Variants:
 //
@@ -32,7 +32,7 @@
 //	get.default:"2"             replaces the tag default in the variant get; every tag but the source can be replaced
 //	get.after:"text"            moves the field behind another one, in errors and in the documentation
 //
-// Only this package interprets the tags: Plan.Fields and Describe return their meaning.
+// Only this package interprets the tags. Plan.Fields and Describe return their meaning.
 package bind
 
 import (
@@ -47,8 +47,8 @@ import (
 
 // File is an uploaded part. In JSON it is the hash of its content.
 type File struct {
-	Name        string            `json:"-"` // as the client gave it: never a path to use
-	ContentType string            `json:"-"` // as the client gave it: often application/octet-stream
+	Name        string            `json:"-"` // from the client: never to be used as a path
+	ContentType string            `json:"-"` // from the client: often application/octet-stream
 	Content     *io.SectionReader `json:"-"` // in memory or on disk, until the request ends
 	SHA256      string            // of the content, in hexadecimal
 }
@@ -70,7 +70,7 @@ var sourceNames = [sources]string{"path", "query", "header", "cookie", "body"}
 // Plan is a compiled struct type. It is safe for concurrent use.
 type Plan struct {
 	fields [sources][]*field
-	raw    *field // takes the whole body
+	raw    *field // for the whole body
 }
 
 type field struct {
@@ -82,13 +82,13 @@ type field struct {
 	nullable bool // a pointer
 	required bool
 	unless   string        // the name of the field that makes it optional, "" for none
-	after    string        // the name of the field that comes before, "" for the one in the struct
+	after    string        // the name of the field before it, "" for the order of the struct
 	fallback reflect.Value // invalid when there is no default
 	rules    rules
 	docs     docs
 }
 
-// Compile reads the tags of a struct type that has no variants. Every mistake in them is an error.
+// Compile reads the tags of a struct type without variants. Every mistake in them is an error.
 func Compile(t reflect.Type) (*Plan, error) { return Variant{}.Compile(t) }
 
 // Compile reads the tags of a struct type for the variant. Every mistake in them is an error.
@@ -153,7 +153,7 @@ func (p *Plan) reorder() error {
 			fields = slices.DeleteFunc(fields, func(other *field) bool { return other == f })
 			before := slices.IndexFunc(fields, func(other *field) bool { return other.names[0] == f.after })
 			if before < 0 {
-				return fmt.Errorf("the input %s comes after %q, which there is not", f.names[0], f.after)
+				return fmt.Errorf("the input %s comes after %q, which does not exist", f.names[0], f.after)
 			}
 			fields = slices.Insert(fields, before+1, f)
 		}
@@ -162,10 +162,10 @@ func (p *Plan) reorder() error {
 	return nil
 }
 
-// TakesBody reports whether anything is read from the body.
+// TakesBody reports whether the plan reads the body.
 func (p *Plan) TakesBody() bool { return p.raw != nil || len(p.fields[fromBody]) > 0 }
 
-// bodyField is the field that a member or part of the body is bound to, nil for none.
+// bodyField returns the field of a member or part of the body, or nil.
 func (p *Plan) bodyField(name string) *field {
 	for _, f := range p.fields[fromBody] {
 		if slices.Contains(f.names, name) {
@@ -191,7 +191,7 @@ func (f *field) set(target reflect.Value, value Value, files []File) []Item {
 	return f.convert(slot, value, files)
 }
 
-// absent handles a value that is not there.
+// absent handles a missing value.
 func (f *field) absent(target reflect.Value) []Item {
 	if f.required {
 		return []Item{missing().at(f.loc()...)}
@@ -209,11 +209,10 @@ func (f *field) absent(target reflect.Value) []Item {
 	return nil
 }
 
-// WrongHeader returns the error of a header that many routes have and none names as an input.
+// WrongHeader returns the error of a header that is common to many routes and not among their inputs.
 func WrongHeader(name, why string) Item { return valueError(why).at("header", name) }
 
-// Wrong returns the error of an input that a check after binding refuses. Its place is the place of the field with the
-// name, "" for a raw body.
+// Wrong returns the error for an input, by its name ("" for a raw body), that a check after binding refuses.
 func (p *Plan) Wrong(name, why string) Item {
 	if p.raw != nil && name == "" {
 		return valueError(why).at("body")
@@ -240,14 +239,14 @@ func split(list string) []string {
 	return strings.Split(list, ",")
 }
 
-// Variants are the requests that a struct stands for, by their names, and the sources of their fields that are tagged
-// in:"name": "query" or "body".
+// Variants maps the names of the requests that a struct represents to the source of their fields with a tag in: "query"
+// or "body".
 type Variants map[string]string
 
-// Variant returns one of them. A name that is not among them is an error of Compile.
+// Variant returns the variant with a name. Compile returns an error if there is none.
 func (v Variants) Variant(name string) Variant { return Variant{name: name, of: v} }
 
-// Variant is one of the requests that a struct stands for. The zero Variant is for a struct without variants.
+// Variant is one of the requests that a struct represents. The zero Variant is for a struct without variants.
 type Variant struct {
 	name string
 	of   Variants
@@ -263,7 +262,7 @@ func (v Variant) check() error {
 	return nil
 }
 
-// pick returns the tags of a field as they are in the variant, and whether the variant has the field.
+// pick returns the tags of a field in the variant, and whether the variant has the field.
 func (v Variant) pick(all map[string]string) (tags map[string]string, has bool, err error) {
 	tags = map[string]string{}
 	own := map[string]string{}
@@ -273,7 +272,7 @@ func (v Variant) pick(all map[string]string) (tags map[string]string, has bool, 
 		case !prefixed:
 			tags[key] = value
 		case v.of[variant] == "":
-			return nil, false, fmt.Errorf("the tag %s is of no variant", key)
+			return nil, false, fmt.Errorf("the tag %s belongs to no variant", key)
 		case variant == v.name:
 			own[plain] = value
 		}

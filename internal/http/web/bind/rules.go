@@ -22,8 +22,8 @@ type rules struct {
 	numbers  []int64
 	expected string
 	synonyms []Synonym // accepted in addition to the set
-	several  bool      // of the set, with commas
-	inObject string    // the member of an object that stands for the value, "" for none
+	several  bool      // values of the set, separated by commas
+	inObject string    // the member of an object that may stand for the value; "" for none
 }
 
 func (r *rules) text(s string) (string, *fault) {
@@ -161,8 +161,8 @@ func wholeFloat(f float64) (int64, *fault) {
 	return int64(f), nil
 }
 
-// plainInteger strips what pydantic allows around an integer: space, a plus sign, underscores between digits and a
-// fraction of zeros.
+// plainInteger strips the parts that pydantic accepts in an integer: white space, a plus sign, underscores between
+// digits and a fraction of zeros.
 func plainInteger(text string) (string, bool) {
 	text = strings.TrimSpace(text)
 	if whole, zeros, dotted := strings.Cut(text, "."); dotted {

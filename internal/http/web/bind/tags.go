@@ -20,8 +20,8 @@ var (
 	}
 )
 
-// parseTags reads a struct tag. A key that it does not know is an error, because a typing error must not switch a check
-// off. Keys after a variant and a dot keep both.
+// parseTags reads a struct tag. An unknown key is an error, because a typing error must not disable a check. Keys with
+// a variant and a dot in front keep these.
 func parseTags(tag reflect.StructTag, others ...string) (map[string]string, error) {
 	tags, rest := map[string]string{}, string(tag)
 	for {
@@ -178,7 +178,7 @@ func (f *field) readSynonyms(list string) error {
 	return nil
 }
 
-// checkShape finds combinations that cannot work.
+// checkShape returns an error for combinations that cannot work.
 func (f *field) checkShape(tags map[string]string) error {
 	_, raw := tags["raw"]
 	switch {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Headers are the fields of a request, embedded in the inputs of routes that read all of them. A field that came on
+// Headers holds the fields of a request. It is embedded in the inputs of routes that read all of them. A field on
 // several lines is joined with commas.
 type Headers struct {
 	Range       string `header:"range" doc:"The part of the body that is wanted, such as bytes=0-1023."`
@@ -17,8 +17,8 @@ type Headers struct {
 	IfNoneMatch string `header:"if-none-match" doc:"The etag of what the client has: if it is still right, the reply is a 304."`
 }
 
-// Matches reports whether the client has the representation with the entity tag: it names the tag in If-None-Match, or
-// "*". Tags are compared weakly.
+// Matches reports whether the client has the representation with the entity tag: If-None-Match has the tag, or "*".
+// Tags are compared weakly.
 func (h Headers) Matches(tag string) bool {
 	if strings.Trim(h.IfNoneMatch, ows) == "*" {
 		return true
@@ -55,8 +55,8 @@ func cutTag(list string) (tag, rest string, ok bool) {
 	return "", "", false
 }
 
-// rangeApplies reports whether Range is to be looked at: If-Range is absent, or names the tag. Tags are compared
-// strongly. A date never matches, because no representation here has one.
+// rangeApplies reports whether Range applies: If-Range is absent, or has the tag. Tags are compared strongly. A date
+// never matches, because no representation here has one.
 func (h Headers) rangeApplies(tag string) bool {
 	given := strings.Trim(h.IfRange, ows)
 	return given == "" || given == tag && !strings.HasPrefix(tag, "W/")
@@ -65,19 +65,19 @@ func (h Headers) rangeApplies(tag string) bool {
 // Part is a range of the bytes of a representation.
 type Part struct{ Offset, Length int64 }
 
-// ContentRange is the field that describes the part of a representation of a size.
+// ContentRange returns the field that describes the part of a representation with a size in bytes.
 func (p Part) ContentRange(size int64) string {
 	return fmt.Sprintf("bytes %d-%d/%d", p.Offset, p.Offset+p.Length-1, size)
 }
 
-// Unsatisfied is the Content-Range of a 416.
+// Unsatisfied returns the Content-Range of a 416.
 func Unsatisfied(size int64) string { return fmt.Sprintf("bytes */%d", size) }
 
 // ErrUnsatisfiable is the reason for a 416.
 var ErrUnsatisfiable = errors.New("the representation has no byte of the range")
 
 // Part returns the part of a representation to send, and whether it is partial. A Range that is not a single range of
-// bytes is ignored, as section 14.2 permits, and so is one whose If-Range does not match. The only error is
+// bytes is ignored, as section 14.2 permits, and so is a Range with an If-Range that does not match. The only error is
 // ErrUnsatisfiable.
 func (h Headers) Part(tag string, size int64) (part Part, partial bool, err error) {
 	whole := Part{0, size}
@@ -103,7 +103,7 @@ func (h Headers) Part(tag string, size int64) (part Part, partial bool, err erro
 	return Part{from, to - from + 1}, true, nil
 }
 
-// singleRange is the range of a header that names one, in bytes.
+// singleRange returns the range of a header with exactly one, in bytes.
 func singleRange(header string) (spec string, ok bool) {
 	unit, set, found := strings.Cut(header, "=")
 	if !found || !strings.EqualFold(strings.Trim(unit, ows), "bytes") {
@@ -119,7 +119,7 @@ func singleRange(header string) (spec string, ok bool) {
 	return spec, spec != ""
 }
 
-// parsePosition reads digits. More of them than an int64 holds are still a position, past every end.
+// parsePosition parses digits. A number that overflows an int64 is a position past every end.
 func parsePosition(text string) (position int64, given, ok bool) {
 	if text == "" {
 		return 0, false, true

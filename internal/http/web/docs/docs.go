@@ -1,5 +1,5 @@
-// Package docs serves the description of a route table: /openapi.json for programs, and /docs for people. The latter
-// is Swagger UI, which is embedded, so that no other host is needed.
+// Package docs serves the description of a route table: /openapi.json for programs, and /docs for people. The page is
+// an embedded Swagger UI, which needs no other host.
 package docs
 
 import (
@@ -20,12 +20,12 @@ import (
 //go:embed description.md
 var description string
 
-// Public describes the public interface.
+// Public returns the description of the public API.
 func Public(address string) openapi.Info {
 	return openapi.Info{Title: "Recital", Version: "1.1", Description: description, Server: address}
 }
 
-// Admin describes the operators' interface.
+// Admin returns the description of the operators' API.
 func Admin() openapi.Info {
 	return openapi.Info{Title: "Recital: operators", Version: "1.1", Description: "What recitalctl asks.",
 		OperatorSessions: true}
@@ -34,12 +34,12 @@ func Admin() openapi.Info {
 // site holds the pages and files that the routes serve.
 type site struct {
 	document static.File
-	sockets  static.File // empty where the table has no WebSockets
+	sockets  static.File // empty if the table has no WebSockets
 	files    map[string]static.File
 	policy   string
 }
 
-// Routes are the rows that describe a table, themselves included. The description is made here, once.
+// Routes returns the rows that describe a table and themselves. The description is generated once, here.
 func Routes(info openapi.Info, table []web.Route) ([]web.Route, error) {
 	files, err := embedded()
 	if err != nil {
@@ -86,7 +86,7 @@ func (s *site) rows() []web.Route {
 	return rows
 }
 
-// homeRow serves people who open the address of the service in a browser, unless a route of the table does.
+// homeRow returns the row for people who open the address of the service in a browser, unless the table has its own.
 func homeRow() web.Route {
 	return web.Get("/", home, web.Public(), web.Tag("Documentation"), web.Summary("Leads to the description"),
 		web.Description("Redirects people to `/docs`."), web.ReturnsNothing(http.StatusFound, web.Sends("location")))
@@ -96,7 +96,7 @@ func home(*web.Call, struct{}) (web.Reply, error) {
 	return web.Redirect(http.StatusFound, "/docs"), nil
 }
 
-// revalidated has browsers revalidate a file each time: a new release must not meet parts of the old one.
+// revalidated makes browsers revalidate a file each time, so that a new release is not mixed with parts of the old one.
 const revalidated = "no-cache"
 
 func (s *site) describe(call *web.Call, in static.Conditions) (web.Reply, error) {
@@ -126,8 +126,8 @@ func (s *site) asset(call *web.Call, in assetRequest) (web.Reply, error) {
 	return found.Reply(call, in.Conditions, revalidated)
 }
 
-// policy lets the page load its own parts only, and talk to this service only. Audio comes as blobs, small pictures of
-// the style sheet as data.
+// policy returns the Content-Security-Policy: the page may load only its own parts and call only this service. Audio is
+// loaded from blobs, and small pictures of the style sheet from data URLs.
 func policy(address string) string {
 	connect := "'self'"
 	if origin := originOf(address); origin != "" {
@@ -138,12 +138,12 @@ func policy(address string) string {
 		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }
 
-// The parts of Swagger UI come from the package swagger-ui-dist 5.35.0, compressed.
+// parts has the page, with Swagger UI from the package swagger-ui-dist 5.35.0, compressed.
 //
 //go:embed page swagger-ui/*.gz swagger-ui/*.png
 var parts embed.FS
 
-// embedded are the files of the page by their names.
+// embedded returns the files of the page by their names.
 func embedded() (map[string]static.File, error) {
 	files := map[string]static.File{}
 	for _, folder := range []string{"page", "swagger-ui"} {
@@ -173,7 +173,7 @@ func load(place string) (static.File, error) {
 	return static.Packed(static.MediaType(plain), content), nil
 }
 
-// originOf is the scheme and host of an address, "" when it has none.
+// originOf returns the scheme and host of an address, or "" if it has none.
 func originOf(address string) string {
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Host == "" {

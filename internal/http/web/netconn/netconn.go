@@ -1,6 +1,6 @@
-// Package netconn wraps a listener to limit the number of connections, in all and by address, and to enforce a minimum
-// rate of sending and receiving. Connections can be closed when idle, cut, and closed so that a peer that is still
-// sending receives the last reply. They also report whether the peer has gone.
+// Package netconn wraps a listener to limit the number of connections, in total and by address, and to enforce a
+// minimum rate of sending and receiving. Connections can be closed when idle, cut, and closed so that a peer that is
+// still sending receives the last reply. They also detect that the peer has disconnected.
 package netconn
 
 import (
@@ -18,52 +18,52 @@ import (
 	"github.com/recital-tts/recital/internal/http/web/quota"
 )
 
-// Bounds of the lingering close. A client that sends on after a refusal is read, and ignored, this far: enough for
-// clients that only read the answer once they have sent their whole request.
+// Limits of the lingering close. Input after a refusal is read and discarded up to these limits. They suffice for
+// clients that read the answer only after sending their whole request.
 const (
 	lingerBytes = 256 << 20
 	lingerTotal = 5 * time.Second
 	lingerPause = time.Second
 )
 
-// writePiece is the number of bytes that a peer must take within one write timeout, which is checked in each half of
-// it.
+// writePiece is the number of bytes that a peer must accept within one write timeout. It is checked after each half.
 const writePiece = 64 << 10
 
-// Bounds of the connections beyond the limit. They are enough for health checks, and to refuse others in words.
+// Limits of the connections beyond the usual limit. They suffice for health checks, and for refusing other requests
+// with a response.
 const (
 	extraConnections = 64
 	extraShare       = extraConnections / 2
 	extraStall       = time.Second
 )
 
-// requestStall is the silence of a peer in the middle of a request after which its connection may make room.
+// requestStall is the time without input within a request after which its connection may be evicted.
 const requestStall = 5 * time.Second
 
-// acceptPause is what other parts of the process get to close files when there are no more.
+// acceptPause is the time for other parts of the process to close files when none are left.
 const acceptPause = 10 * time.Millisecond
 
-// ErrGone is the cause of a call's end when its peer has closed the connection.
+// ErrGone is the cause that ends a call when its peer has closed the connection.
 var ErrGone = errors.New("the client has gone")
 
-// Limits bound what peers can use up. None of the numbers may be zero.
+// Limits are the limits of peers. None of the numbers may be zero.
 type Limits struct {
-	Connections        int           // open at once
-	AddressConnections int           // of one address, open at once
+	Connections        int           // concurrently open
+	AddressConnections int           // the same of one address
 	Grace              time.Duration // for a request's body, before Rate counts
 	Longest            time.Duration // for a whole body
-	WriteTimeout       time.Duration // in which a peer must take 64 KiB
-	// Shared reports whether a peer is a proxy, which carries many clients: AddressConnections does not limit it. Nil
-	// knows none.
+	WriteTimeout       time.Duration // in which a peer must accept 64 KiB
+	// Shared reports whether a peer is a proxy for many clients, which AddressConnections does not limit. Nil means that
+	// there are none.
 	Shared func(netip.Addr) bool
 	Rate   int // in bytes a second: a body that comes slower is ended, and so is a write that is taken slower
 }
 
-// Listener hands out *Conn.
+// Listener accepts connections of type *Conn.
 type Listener struct {
 	net.Listener
 	limits Limits
-	rooms  []*room // the usual one, and a small one beyond the limit
+	sets   []*connSet // the usual set, and a small one beyond its limit
 
 	refused atomic.Uint64
 
@@ -71,7 +71,7 @@ type Listener struct {
 	closed    error
 }
 
-// Close stops accepting. It may be called again: Shutdown closes the listener first, and fasthttp once more.
+// Close stops accepting. It may be called again: both Shutdown and fasthttp close the listener.
 func (l *Listener) Close() error {
 	l.closeOnce.Do(func() { l.closed = l.Listener.Close() })
 	return l.closed
@@ -79,34 +79,34 @@ func (l *Listener) Close() error {
 
 // Listen wraps a listener.
 func Listen(ln net.Listener, limits Limits) *Listener {
-	return &Listener{Listener: ln, limits: limits, rooms: []*room{
-		newRoom(limits.Connections, limits.AddressConnections, 1+limits.AddressConnections/64, requestStall),
-		newRoom(extraConnections, extraShare, 1, extraStall),
+	return &Listener{Listener: ln, limits: limits, sets: []*connSet{
+		newConnSet(limits.Connections, limits.AddressConnections, 1+limits.AddressConnections/64, requestStall),
+		newConnSet(extraConnections, extraShare, 1, extraStall),
 	}}
 }
 
-// Accept waits for the next connection. Over a limit the quietest ones make room. Where all are busy, the new one is
-// handed out as Extra, and closed when there are too many of these, too.
+// Accept waits for the next connection. Over a limit, the longest idle ones are evicted. If none is idle, the new
+// connection is Extra, or closed if there are too many of these, too.
 func (l *Listener) Accept() (net.Conn, error) {
 	for {
 		inner, err := l.Listener.Accept()
 		switch {
 		case err == nil:
-			if c := l.wrap(inner); l.seat(c) {
+			if c := l.wrap(inner); l.add(c) {
 				return c, nil
 			}
 			l.refused.Add(1)
 			inner.Close()
 		case outOfFiles(err):
-			l.rooms[0].yield()
+			l.sets[0].evict()
 			time.Sleep(acceptPause)
 		default:
-			return nil, err // the server knows a closed listener by this error's text
+			return nil, err // the server recognises a closed listener by the error's text
 		}
 	}
 }
 
-// outOfFiles reports whether the process or the machine has no file left for a connection (accept(2)), which passes.
+// outOfFiles reports whether the process or the machine temporarily has no file left for a connection (accept(2)).
 func outOfFiles(err error) bool {
 	for _, passing := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM} {
 		if errors.Is(err, passing) {
@@ -128,43 +128,43 @@ func (l *Listener) wrap(inner net.Conn) *Conn {
 	return c
 }
 
-func (l *Listener) seat(c *Conn) bool {
-	for _, r := range l.rooms {
-		c.room = r
-		if r.enter(c) {
+func (l *Listener) add(c *Conn) bool {
+	for _, s := range l.sets {
+		c.set = s
+		if s.add(c) {
 			return true
 		}
 	}
 	return false
 }
 
-// Open counts the connections.
+// Open returns the number of open connections.
 func (l *Listener) Open() (count int) {
-	for _, r := range l.rooms {
-		count += r.open()
+	for _, s := range l.sets {
+		count += s.open()
 	}
 	return count
 }
 
-// Evicted counts the connections that were closed to make room.
+// Evicted returns the number of connections that were closed to make room for others.
 func (l *Listener) Evicted() (count uint64) {
-	for _, r := range l.rooms {
-		count += r.evicted.Load()
+	for _, s := range l.sets {
+		count += s.evicted.Load()
 	}
 	return count
 }
 
-// Refused counts the connections for which there was no room, not even beyond the limit.
+// Refused returns the number of connections that were closed unanswered, because even the extra ones were used up.
 func (l *Listener) Refused() uint64 { return l.refused.Load() }
 
-// Each calls f for every open connection; f must not close it.
+// Each calls f for every open connection. f must not close it.
 func (l *Listener) Each(f func(*Conn)) {
-	for _, r := range l.rooms {
-		r.each(f)
+	for _, s := range l.sets {
+		s.each(f)
 	}
 }
 
-// CloseIdle closes the connections that carry no request.
+// CloseIdle closes the connections without a request.
 func (l *Listener) CloseIdle() {
 	l.Each(func(c *Conn) {
 		if c.phase.Load() == waiting {
@@ -188,48 +188,48 @@ const (
 type Conn struct {
 	net.Conn
 	listener *Listener
-	room     *room
+	set      *connSet
 	peer     netip.Addr
-	shared   bool            // by many clients
-	raw      syscall.RawConn // nil when the connection is no socket
+	shared   bool            // between many clients
+	raw      syscall.RawConn // nil if the connection is not a socket
 	end      atomic.Pointer[func(cause error)]
 	phase    atomic.Int32
-	last     atomic.Int64 // when the last byte came, or the last request ended: Unix nanoseconds
+	last     atomic.Int64 // time of the last byte received or request ended: Unix nanoseconds
 	claim    atomic.Pointer[quota.Claim]
-	body     *pace       // of the body that is being read
-	unasked  bool        // the next interim reply is not sent
-	reader   atomic.Bool // somebody reads all the time
+	body     *pace       // of the current body
+	unasked  bool        // drops the next interim reply
+	reader   atomic.Bool // a reader detects the end of the connection
 	linger   atomic.Bool
 	closed   atomic.Bool
 }
 
-// pace is how fast a body comes.
+// pace is the progress of a body.
 type pace struct {
 	begun time.Time
 	bytes int
 }
 
-// Extra reports whether the connection is beyond the limit: there is room for health checks and refusals only.
-func (c *Conn) Extra() bool { return c.room == c.listener.rooms[1] }
+// Extra reports whether the connection is beyond the limit, so that it serves only health checks and refusals.
+func (c *Conn) Extra() bool { return c.set == c.listener.sets[1] }
 
-// SetWaiting notes that the connection waits for its next request, and releases the memory of the last one.
+// SetWaiting records that the connection waits for its next request, and releases the memory of the last one.
 func (c *Conn) SetWaiting() {
 	c.last.Store(time.Now().UnixNano())
 	c.phase.CompareAndSwap(serving, waiting)
 	c.release()
 }
 
-// SetReceiving notes that a request has begun to arrive.
+// SetReceiving records that a request has begun to arrive.
 func (c *Conn) SetReceiving() { c.phase.CompareAndSwap(waiting, receiving) }
 
-// SetServing notes that a request has arrived.
+// SetServing records that a request has arrived.
 func (c *Conn) SetServing() {
 	c.body = nil
 	c.phase.CompareAndSwap(receiving, serving)
 }
 
-// SetReader notes that somebody reads from the connection all the time, and so learns by himself that the peer has
-// gone.
+// SetReader records that another goroutine reads from the connection continuously, and so detects that the peer has
+// disconnected.
 func (c *Conn) SetReader() {
 	c.reader.Store(true)
 	c.release()
@@ -238,13 +238,13 @@ func (c *Conn) SetReader() {
 // Hold keeps a claim until the request has been answered.
 func (c *Conn) Hold(claim *quota.Claim) { c.claim.Store(claim) }
 
-// AwaitBody begins the time in which a body must arrive.
+// AwaitBody starts the time limit of a body.
 func (c *Conn) AwaitBody() {
 	c.body = &pace{begun: time.Now()}
 	c.phase.CompareAndSwap(serving, receiving)
 }
 
-// DropInterim drops the interim reply (100 Continue) that is written next.
+// DropInterim drops the next interim reply (100 Continue).
 func (c *Conn) DropInterim() { c.unasked = true }
 
 // Continue sends an interim reply.
@@ -287,28 +287,28 @@ func (c *Conn) evict() bool {
 	return true
 }
 
-// OnEnd names the function that ends the call in progress, nil for none.
+// OnEnd sets the function that ends the current call; nil for none.
 func (c *Conn) OnEnd(end *func(cause error)) { c.end.Store(end) }
 
-// End ends the call in progress.
+// End ends the current call.
 func (c *Conn) End(cause error) {
 	if end := c.end.Load(); end != nil {
 		(*end)(cause)
 	}
 }
 
-// CheckGone asks the socket, without taking anything from it, whether the peer has gone, and ends the call in progress
-// with ErrGone if so. A peer that has closed only its sending side counts as gone, as in net/http.
+// CheckGone ends the current call with ErrGone if the peer has disconnected, which it detects without reading from the
+// socket. A peer that has closed only its sending side counts as disconnected, as in net/http.
 func (c *Conn) CheckGone() {
 	if c.end.Load() != nil && !c.reader.Load() && c.gone() {
 		c.End(ErrGone)
 	}
 }
 
-// LingerOnClose makes Close wait, within bounds, until a peer that is still sending has read the last answer.
+// LingerOnClose makes Close wait, within limits, until a peer that is still sending has read the last answer.
 func (c *Conn) LingerOnClose() { c.linger.Store(true) }
 
-// Cut resets the connection: the peer sees an error and never a clean end.
+// Cut resets the connection, so that the peer sees an error.
 func (c *Conn) Cut() {
 	if tcp, ok := c.Conn.(*net.TCPConn); ok {
 		tcp.SetLinger(0)
@@ -316,7 +316,7 @@ func (c *Conn) Cut() {
 	c.Conn.Close()
 }
 
-// Read fails when a body comes slower than the minimum rate.
+// Read reads from the connection. It fails if a body arrives slower than the minimum rate.
 func (c *Conn) Read(p []byte) (int, error) {
 	if c.body != nil {
 		if err := c.Conn.SetReadDeadline(c.listener.limits.bodyEnd(c.body)); err != nil {
@@ -344,11 +344,11 @@ func (l Limits) timeFor(bytes int) time.Duration {
 	return time.Duration(bytes) * time.Second / time.Duration(l.Rate)
 }
 
-// interim is what fasthttp writes before it reads a body that may be refused by its head.
+// interim is the reply that fasthttp writes before it reads an admitted body.
 var interim = []byte("HTTP/1.1 100 Continue\r\n\r\n")
 
-// Write serves a slow peer and ends for a stalled one: for one that takes less than 64 KiB within the write timeout,
-// and when all of p is taken slower than the minimum rate.
+// Write writes p as long as the peer accepts it: at least 64 KiB within each write timeout, and all of p at the minimum
+// rate.
 func (c *Conn) Write(p []byte) (int, error) {
 	if c.unasked {
 		c.unasked = false
@@ -367,8 +367,8 @@ func (c *Conn) Write(p []byte) (int, error) {
 	}
 }
 
-// writePiece writes a piece until an end, while the peer takes bytes. The kernel wakes a writer only when a large part
-// of a full buffer was taken, which may last longer than the write timeout: so the bytes that wait in it are counted.
+// writePiece writes a piece until a deadline, while the peer accepts bytes. The kernel wakes a writer only when a large
+// part of a full buffer was sent, which may take longer than the write timeout, so the queued bytes are counted.
 func (c *Conn) writePiece(piece []byte, end time.Time) (written int, err error) {
 	half := c.listener.limits.WriteTimeout / 2
 	for before, looked := 0, false; ; looked = true {
@@ -397,18 +397,18 @@ func (c *Conn) Close() error {
 	if c.closed.Swap(true) {
 		return nil
 	}
-	defer c.room.leave(c)
+	defer c.set.leave(c)
 	c.End(ErrGone) // the response could not be written
 	c.release()
 	if c.linger.Load() {
-		c.phase.CompareAndSwap(serving, receiving) // it may make room
+		c.phase.CompareAndSwap(serving, receiving) // so that it may be evicted
 		c.drain()
 	}
 	return c.Conn.Close()
 }
 
-// drain ends our side and reads the peer's until it ends: closing a socket with unread bytes would reset it, and the
-// reset can overtake the answer.
+// drain closes the sending side and reads until the peer closes its side. Closing a socket with unread bytes would
+// reset it, and the reset can overtake the answer.
 func (c *Conn) drain() {
 	half, ok := c.Conn.(interface{ CloseWrite() error })
 	if !ok || half.CloseWrite() != nil {

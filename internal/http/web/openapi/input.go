@@ -23,7 +23,7 @@ type input struct {
 	example      any // nil for none
 }
 
-// inputs are all fields of a route's input, in the order of sources.
+// inputs returns all fields of a route's input, in the order of sources.
 func (w *writer) inputs(r *web.Route) ([]input, error) {
 	fields, err := r.Inputs()
 	if err != nil {
@@ -44,7 +44,7 @@ func (w *writer) inputs(r *web.Route) ([]input, error) {
 	return all, nil
 }
 
-// unread are parts of the path that the handler does not look at.
+// unread returns the parameters of the path that the handler does not read.
 func unread(path string, known []input) (more []input) {
 	for _, segment := range strings.Split(path, "/") {
 		name, isParameter := strings.CutPrefix(segment, "{")
@@ -76,7 +76,7 @@ func (w *writer) input(r *web.Route, f bind.Field) (input, error) {
 	return input{source: f.Source, name: f.Name, required: f.Required, schema: s, example: example}, nil
 }
 
-// orObject also permits an object with the value in the named member.
+// orObject returns a schema that also permits an object with the value in a member.
 func orObject(s *jsonSchema, member string) *jsonSchema {
 	inner := *s
 	inner.Description = "The same value."
@@ -85,7 +85,7 @@ func orObject(s *jsonSchema, member string) *jsonSchema {
 	return &jsonSchema{AnyOf: []*jsonSchema{s, object}}
 }
 
-// exampleOf returns the example of a field as JSON has it.
+// exampleOf returns the example of a field as a value for JSON.
 func exampleOf(f bind.Field) (value any, err error) {
 	if f.Example == "" {
 		return nil, nil
@@ -109,7 +109,7 @@ func (w *writer) inputSchema(t reflect.Type) (*jsonSchema, error) {
 	return w.components.schemaOf(t)
 }
 
-// describe adds what else is accepted.
+// describe adds the accepted synonyms and aliases to the description of a field.
 func describe(f bind.Field, text string) string {
 	var more []string
 	for _, s := range f.Synonyms {
@@ -143,7 +143,7 @@ func parametersOf(inputs []input) []*parameter {
 	return parameters
 }
 
-// bodyOf is nil for routes that take none.
+// bodyOf returns the body of a route, or nil if it takes none.
 func (w *writer) bodyOf(r *web.Route, id string, inputs []input) *requestBody {
 	body := newObject()
 	files, example := false, map[string]any{}
@@ -176,8 +176,8 @@ func (w *writer) bodyOf(r *web.Route, id string, inputs []input) *requestBody {
 	return request
 }
 
-// bodySchema refers to the component of a body. In forms, which cannot express null, it is a component of its own if
-// fields are nullable.
+// bodySchema returns a reference to the component of a body. For forms, which cannot express null, it is another
+// component if fields are nullable.
 func (w *writer) bodySchema(name, media string, body *jsonSchema) *jsonSchema {
 	if media != "application/json" {
 		form := *body

@@ -6,7 +6,7 @@ import (
 	"reflect"
 )
 
-// The types have the field names of the specification (OpenAPI 3.1.0), as far as they are used here.
+// document and the types below have the field names of the specification (OpenAPI 3.1.0), as far as they are used here.
 
 type document struct {
 	OpenAPI    string                           `json:"openapi"`
@@ -44,11 +44,11 @@ type requestBody struct {
 	Content  content `json:"content"`
 }
 
-// content holds the media types of a body, the most natural one first. It is an object in the document, and pages and
-// generators follow its order.
+// content holds the media types of a body, the most natural one first. It is an object in the document, with an order
+// that pages and generators follow.
 type content []*mediaType
 
-// at returns the media type of a name, which is added where there is none.
+// at returns the media type with a name, which it adds if necessary.
 func (c *content) at(name string) *mediaType {
 	for _, known := range *c {
 		if known.name == name {
@@ -110,7 +110,7 @@ type components struct {
 	types map[string]reflect.Type
 }
 
-// jsonSchema is one of the draft 2020-12.
+// jsonSchema is a JSON Schema, draft 2020-12.
 type jsonSchema struct {
 	Ref                  string                 `json:"$ref,omitempty"`
 	Type                 any                    `json:"type,omitempty"` // a string, or a list with "null"

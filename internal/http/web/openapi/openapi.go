@@ -41,18 +41,18 @@ import (
 	"github.com/recital-tts/recital/internal/http/web/bind"
 )
 
-// Info is what does not follow from the routes.
+// Info is the part of a description that does not follow from the routes.
 type Info struct {
 	Title       string
 	Version     string // of the interface
 	Description string // Markdown
-	Server      string // the public address; "" is wherever the document comes from
+	Server      string // the public address; "" means the document's host
 
-	OperatorSessions bool // browsers may show a session in place of a token
+	OperatorSessions bool // browsers may use a session in place of a token
 }
 
 // Write describes the routes. The same routes give the same bytes. The error lists all routes that do not declare their
-// replies, and all else that cannot be described accurately.
+// replies or cannot be described accurately.
 func Write(info Info, routes []web.Route) ([]byte, error) {
 	w := newWriter()
 	w.operatorSessions = info.OperatorSessions
@@ -92,7 +92,7 @@ func Write(info Info, routes []web.Route) ([]byte, error) {
 	return encode(doc)
 }
 
-// encode leaves < and > as they are, which descriptions have.
+// encode encodes a document without escaping < and >, which occur in descriptions.
 func encode(doc any) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
@@ -111,7 +111,7 @@ func newWriter() *writer {
 	}}
 }
 
-// addCommon adds what many routes refer to.
+// addCommon adds the parts that many routes refer to.
 func (w *writer) addCommon() (err error) {
 	if w.headers, err = knownHeaders(); err != nil {
 		return err
@@ -121,7 +121,7 @@ func (w *writer) addCommon() (err error) {
 
 type writer struct {
 	components *components
-	ids        map[string]string // of operations, and the paths that have them
+	ids        map[string]string // paths by the ids of operations
 	headers    map[string]bind.Field
 
 	operatorSessions bool // as in Info

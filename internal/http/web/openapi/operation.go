@@ -59,8 +59,7 @@ func (w *writer) addResponses(op *operation, r *web.Route, inputs []input) error
 	return refuse(op, "default")
 }
 
-// operationID is made of method and path: stable as long as these are. GET /v1/account/clip/{clip_id} is
-// getAccountClip.
+// operationID returns an id from the method and the path. GET /v1/account/clip/{clip_id} is getAccountClip.
 func operationID(method, path string) string {
 	var id strings.Builder
 	id.WriteString(strings.ToLower(method))
@@ -120,7 +119,7 @@ var securitySchemes = map[string]object{
 	},
 }
 
-// commonParameters are those that the server itself reads.
+// commonParameters returns the parameters that the server itself reads.
 func (w *writer) commonParameters(r *web.Route) []*parameter {
 	var names []string
 	if r.Access != web.AccessPublic && len(r.Roles) == 0 && !r.OpenAI {
@@ -154,7 +153,7 @@ func waitsForPosition(r *web.Route) bool {
 	return r.Method == http.MethodGet && len(r.ReadModels) > 0 && len(r.Roles) == 0
 }
 
-// openAIError is the shape of the errors of OpenAI's interface. The component has its name.
+// openAIError is the form of errors in OpenAI's interface. The component has its name.
 type openAIError struct {
 	Error struct {
 		Message string  `json:"message" doc:"What is wrong, for people."`
@@ -164,7 +163,7 @@ type openAIError struct {
 	} `json:"error" doc:"What is wrong."`
 }
 
-// addOpenAIRefusal is addRefusal for routes of OpenAI's interface, on which 400 and 429 stand for 422 and 402.
+// addOpenAIRefusal is addRefusal for routes of OpenAI's interface, which use 400 and 429 for 422 and 402.
 func (w *writer) addOpenAIRefusal(op *operation, status string) error {
 	if status == "422" {
 		status = "400"
@@ -188,7 +187,7 @@ func (w *writer) addOpenAIRefusal(op *operation, status string) error {
 	return w.addKnown(resp, false, []string{"request-id", "retry-after", "x-should-retry"})
 }
 
-// openAIRefusals are the statuses that mean something else than on other routes.
+// openAIRefusals describes the statuses with a different meaning than on other routes.
 var openAIRefusals = map[string]string{
 	"400": "Inputs are wrong. The error names the first one.",
 	"429": "Too many at once, or in a short time. Ask again after `retry-after` seconds. With the code " +

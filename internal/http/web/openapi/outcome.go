@@ -52,7 +52,7 @@ func (resp *response) addJSON(schema *jsonSchema) {
 	json.Schema = schema
 }
 
-// refusals returns the statuses that the row makes possible, in addition to the outcomes'.
+// refusals returns the possible statuses of a row's refusals.
 func refusals(r *web.Route, inputs []input) []int {
 	found := map[int]bool{http.StatusServiceUnavailable: true}
 	may := func(condition bool, statuses ...int) {
@@ -62,7 +62,7 @@ func refusals(r *web.Route, inputs []input) []int {
 	}
 	body := slices.ContainsFunc(inputs, func(in input) bool { return in.source == "body" || in.source == "raw" })
 	may(r.Forms || waitsForPosition(r) || r.IsSocket(), http.StatusBadRequest)
-	// Two credentials that differ are a 400, and many wrong ones a 429.
+	// two different credentials are a 400, and many wrong ones a 429
 	may(r.Access != web.AccessPublic || len(r.Roles) > 0,
 		http.StatusBadRequest, http.StatusUnauthorized, http.StatusTooManyRequests)
 	may(len(r.Roles) > 0 || r.TakesSessions() && r.ChangesState, http.StatusForbidden)
@@ -77,7 +77,7 @@ func refusals(r *web.Route, inputs []input) []int {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// addRefusal adds an error. Where a reply of the route's own has the status, too, it is an alternative.
+// addRefusal adds an error. If the route has a reply with the same status, it is an alternative.
 func (w *writer) addRefusal(op *operation, status string) (err error) {
 	if resp := op.Responses[status]; resp != nil {
 		resp.addJSON(w.errorSchema(status))
@@ -116,7 +116,7 @@ var commonRefusals = map[string]struct{ name, means string }{
 	"default": {"OtherError", "Any other error."},
 }
 
-// The shapes of errors. The components have their names.
+// The forms of errors. The components have their names.
 
 type validationItem struct {
 	Loc  []any          `json:"loc" doc:"Where: the source, and the name in it."`
@@ -149,8 +149,8 @@ type errorEnvelope struct {
 	Detail    string `json:"detail,omitempty" doc:"As in \x60Error\x60."`
 }
 
-// addErrors makes the shapes of errors components. The shape of a 422 has the name and the fields of FastAPI's, and the
-// keys of both versions.
+// addErrors adds the forms of errors to the components. The form of a 422 has FastAPI's name and fields, and the keys
+// of both versions.
 func (c *components) addErrors() error {
 	for name, of := range map[string]struct {
 		shape reflect.Type
@@ -206,7 +206,7 @@ type standardHeaders struct {
 	ContentSecurityPolicy string `header:"content-security-policy" doc:"What the page may load."`
 }
 
-// knownHeaders are those that outcomes may name: of HTTP and of the edge itself.
+// knownHeaders returns the headers that outcomes may name: HTTP's and the server's own.
 func knownHeaders() (map[string]bind.Field, error) {
 	known := map[string]bind.Field{}
 	for _, t := range []reflect.Type{
@@ -224,7 +224,7 @@ func knownHeaders() (map[string]bind.Field, error) {
 	return known, nil
 }
 
-// addHeaders adds those that the outcome declares, and those that every reply to a write or of a view may have.
+// addHeaders adds the headers that the outcome declares, and those of every reply to a write or from a view.
 func (w *writer) addHeaders(resp *response, r *web.Route, o web.Outcome) error {
 	declared, err := o.HeaderFields()
 	if err != nil {
@@ -261,7 +261,7 @@ func (w *writer) addKnown(resp *response, always bool, names []string) (err erro
 	return nil
 }
 
-// header describes a field. A set of one value is a constant.
+// header returns the description of a field. A set of one value becomes a constant.
 func (w *writer) header(f bind.Field, always bool) (*header, error) {
 	s, err := w.components.schemaOf(f.Type)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/web/bind"
 )
 
-// schemaOf describes what encoding/json makes of a type. Named structs become components.
+// schemaOf returns the schema of a type as encoded by encoding/json. Named structs become components.
 func (c *components) schemaOf(t reflect.Type) (*jsonSchema, error) {
 	switch t {
 	case reflect.TypeFor[time.Time]():
@@ -51,7 +51,7 @@ func (c *components) schemaOf(t reflect.Type) (*jsonSchema, error) {
 	return nil, fmt.Errorf("the type %s has no schema", t)
 }
 
-// structSchema refers to a component, unless the struct has no name.
+// structSchema returns a reference to the component of a named struct, or the schema of an unnamed one.
 func (c *components) structSchema(t reflect.Type) (*jsonSchema, error) {
 	if t.Name() == "" {
 		return c.objectOf(t)
@@ -63,7 +63,7 @@ func (c *components) structSchema(t reflect.Type) (*jsonSchema, error) {
 		return ref, nil
 	}
 	if !ok {
-		c.types[name] = t // before its fields, which may hold it again
+		c.types[name] = t // before its fields, which may be recursive
 	}
 	object, err := c.objectOf(t)
 	if err != nil {
@@ -85,7 +85,7 @@ func (c *components) objectOf(t reflect.Type) (*jsonSchema, error) {
 	for _, f := range reflect.VisibleFields(t) {
 		name, rest, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.Anonymous && name == "" && f.Type.Kind() == reflect.Struct || !f.IsExported() || name == "-" {
-			continue // fields of an embedded struct come on their own
+			continue // VisibleFields includes the fields of an embedded struct
 		}
 		described, err := bind.Describe(f)
 		if err != nil {
@@ -104,7 +104,7 @@ func (c *components) objectOf(t reflect.Type) (*jsonSchema, error) {
 	return object, nil
 }
 
-// property is the schema of a field, with its bounds.
+// property returns the schema of a field, with its bounds.
 func (c *components) property(f bind.Field) (*jsonSchema, error) {
 	s, err := c.schemaOf(f.Type)
 	if err != nil {
@@ -123,7 +123,7 @@ func exported(name string) string {
 	return string(unicode.ToUpper(first)) + name[size:]
 }
 
-// constrain adds the tags of a field to its schema. Synonyms are left out because they are for old clients.
+// constrain adds the tags of a field to its schema. Synonyms are omitted, because they are for old clients.
 func constrain(s *jsonSchema, f bind.Field) {
 	if s.Ref != "" {
 		return
@@ -139,7 +139,7 @@ func constrain(s *jsonSchema, f bind.Field) {
 	s.Enum, s.Default = f.Values, f.Default
 }
 
-// orNull permits null in addition to a schema.
+// orNull returns a schema that also permits null.
 func orNull(s *jsonSchema) *jsonSchema {
 	kind, plain := s.Type.(string)
 	if !plain {

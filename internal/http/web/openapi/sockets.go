@@ -10,11 +10,11 @@ import (
 	"github.com/recital-tts/recital/internal/http/web"
 )
 
-// object is one of the document, with the field names of the specification (AsyncAPI 3.0.0). The service receives what
-// clients send.
+// object is an object of the document, with the field names of the specification (AsyncAPI 3.0.0). "Receive" is from
+// the service's point of view.
 type object = map[string]any
 
-// WriteSockets describes the WebSockets among the routes in AsyncAPI 3.0. It is nil where there are none.
+// WriteSockets describes the WebSockets among the routes in AsyncAPI 3.0. It returns nil if there are none.
 func WriteSockets(info Info, routes []web.Route) ([]byte, error) {
 	w := newWriter()
 	channels, operations, messages := object{}, object{}, object{}
@@ -98,7 +98,7 @@ func (w *writer) message(m web.Message) (described object, err error) {
 	return object{"name": m.Name, "summary": m.Summary, "contentType": contentType, "payload": payload}, err
 }
 
-// inputMessage describes a first message as the body of a route.
+// inputMessage returns the schema of a first message, which is like the body of a route.
 func (w *writer) inputMessage(m web.Message) (*jsonSchema, error) {
 	plan, err := m.Variant.Compile(m.Of)
 	if err != nil {

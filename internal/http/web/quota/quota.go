@@ -1,4 +1,4 @@
-// Package quota divides scarce resources of a server among the addresses that request them.
+// Package quota divides scarce resources of a server among the addresses of its clients.
 package quota
 
 import (
@@ -10,12 +10,12 @@ import (
 
 // Refusals of Take.
 var (
-	ErrFull  = errors.New("nothing is left of the budget")
-	ErrShare = errors.New("the address has its share of the budget")
+	ErrFull  = errors.New("the budget is exhausted")
+	ErrShare = errors.New("the address has used its share of the budget")
 )
 
-// Budget is an amount, of which each address may hold a share at once. Its memory grows with the addresses that hold
-// something, and shrinks again.
+// Budget is an amount with a maximum share for each address. Its memory is proportional to the number of addresses with
+// claims.
 type Budget struct {
 	total, share int64
 
@@ -25,7 +25,7 @@ type Budget struct {
 	refused uint64
 }
 
-// New makes a budget.
+// New returns a Budget.
 func New(total, share int64) *Budget {
 	return &Budget{total: total, share: share, held: map[netip.Addr]int64{}}
 }
@@ -35,7 +35,7 @@ func (b *Budget) Take(peer netip.Addr, amount int64) (*Claim, error) {
 	return b.TakeWithin(peer, amount, b.total)
 }
 
-// TakeWithin is Take for what may only have a part of the budget, with all that is claimed already.
+// TakeWithin is Take with a limit, below the whole budget, for the sum of all claims.
 func (b *Budget) TakeWithin(peer netip.Addr, amount, part int64) (*Claim, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -51,7 +51,7 @@ func (b *Budget) TakeWithin(peer netip.Addr, amount, part int64) (*Claim, error)
 	return &Claim{budget: b, peer: peer, amount: amount}, nil
 }
 
-// TakeShared returns a claim for a peer that has no share of its own, because many use it, or ErrFull.
+// TakeShared returns a claim for a peer that is shared by many clients and has no share of its own, or ErrFull.
 func (b *Budget) TakeShared(amount int64) (*Claim, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -63,14 +63,14 @@ func (b *Budget) TakeShared(amount int64) (*Claim, error) {
 	return &Claim{budget: b, amount: amount, shared: true}, nil
 }
 
-// Refused counts the refusals of Take and TakeShared.
+// Refused returns the number of refusals.
 func (b *Budget) Refused() uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.refused
 }
 
-// Held returns the amount that is claimed now.
+// Held returns the amount of all current claims.
 func (b *Budget) Held() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -84,7 +84,7 @@ func (b *Budget) add(peer netip.Addr, amount int64) {
 	}
 }
 
-// Claim is a part of a budget that somebody holds.
+// Claim is a claimed part of a budget.
 type Claim struct {
 	budget *Budget
 	peer   netip.Addr
@@ -107,10 +107,10 @@ func (c *Claim) Shrink(amount int64) {
 	c.amount = amount
 }
 
-// Release gives everything back. It may be called again.
+// Release releases the whole claim. It may be called again.
 func (c *Claim) Release() { c.Shrink(0) }
 
-// Address returns the address of a peer, the zero one where it has none, as on unix sockets.
+// Address returns the address of a peer, or the zero Addr if it has none, as on unix sockets.
 func Address(peer net.Addr) netip.Addr {
 	tcp, ok := peer.(*net.TCPAddr)
 	if !ok {
@@ -119,8 +119,8 @@ func Address(peer net.Addr) netip.Addr {
 	return tcp.AddrPort().Addr().Unmap().WithZone("")
 }
 
-// Client returns the address under which an address is counted: for an IPv6 address it is the network of 64 bits, which
-// belongs to one customer.
+// Client returns the address that an address is counted under. For IPv6 it is the network of 64 bits, which belongs to
+// one customer.
 func Client(addr netip.Addr) netip.Addr {
 	if !addr.Is6() {
 		return addr

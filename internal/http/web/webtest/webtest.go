@@ -24,22 +24,22 @@ import (
 // patience bounds the shutdown of a server on a busy machine.
 const patience = time.Minute
 
-// Main runs a package's tests and fails when they leave goroutines behind, or when a reply is not as its route declares
-// it. Two of fasthttp are none of ours: its clock, and the cleaner of a worker pool that sleeps before it ends.
+// Main runs a package's tests. It fails if they leak goroutines, or if a reply does not match its route's declaration.
+// It ignores two goroutines of fasthttp: its clock, and the cleaner of a worker pool that sleeps before it ends.
 func Main(m *testing.M) {
 	goleak.VerifyTestMain(openapitest.Checked(m),
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"))
 }
 
-// Serve runs a server until the test ends and returns its URL. It describes itself as recitald does, so all routes have
-// to declare their replies. Without a logger it does not log.
+// Serve runs a server until the test ends and returns its URL. Like recitald, it generates its description, so all
+// routes have to declare their replies. Without a logger it does not log.
 func Serve(t testing.TB, config web.Config) string {
 	t.Helper()
 	return ServeAs(t, docs.Public(""), config)
 }
 
-// ServeAs does it with another description.
+// ServeAs is Serve with another description.
 func ServeAs(t testing.TB, info openapi.Info, config web.Config) string {
 	t.Helper()
 	if config.Logger == nil {
@@ -67,7 +67,7 @@ func ServeAs(t testing.TB, info openapi.Info, config web.Config) string {
 	return "http://" + ln.Addr().String()
 }
 
-// Keys accepts each key as one of the account of this name.
+// Keys is an Authenticator that accepts each key for the account with the key's name.
 type Keys struct{}
 
 // APIKey implements web.Authenticator.
@@ -75,8 +75,8 @@ func (Keys) APIKey(_ context.Context, key string) (web.Principal, error) {
 	return web.Principal{Account: key, Key: "masked"}, nil
 }
 
-// Send sends a request with headers, each a name and its value, without those that have none, and returns the response
-// and its body.
+// Send sends a request with headers, given as names and values, and returns the response and its body. It omits headers
+// with an empty value.
 func Send(t require.TestingT, method, url, body string, headers ...string) (*http.Response, string) {
 	request, err := http.NewRequest(method, url, strings.NewReader(body))
 	require.NoError(t, err)

@@ -1,9 +1,9 @@
 // Package pgtest provides each test with a migrated database of its own on a real PostgreSQL server.
 //
-// All test binaries that run at the same time, with the same folder for temporary files, share the server. It runs on a
-// copy of a template folder that is created and migrated once, so that it starts in a fraction of a second. It stops
-// with the last of them, even if that is killed: each has a lock on a file, and a shell next to the server waits for
-// the end of these. Tests that kill or stop a server have a private one (ClusterDir).
+// All concurrent test binaries with the same folder for temporary files share the server. It runs on a copy of a
+// template folder that is created and migrated once, so that it starts in a fraction of a second. It stops with the
+// last of them, even if that is killed: each holds a lock on a file, and a shell waits for the release of all locks.
+// Tests that kill or stop a server use a private one (ClusterDir).
 package pgtest
 
 import (
@@ -50,10 +50,10 @@ func open(t testing.TB, url string) *pgxpool.Pool {
 	return pool
 }
 
-// running is the server of this test binary. It has to outlive every single test, so no test can own it.
+// running returns the server of this test binary. It outlives every single test, so no test can own it.
 var running = sync.OnceValues(enter)
 
-// opened is the template for the copies of all tests of this binary.
+// opened returns the template for the copies of all tests of this binary.
 var opened = sync.OnceValues(openWorkshop)
 
 // The names of databases are unique among all test binaries.
@@ -73,7 +73,7 @@ func create(t testing.TB, template string) string {
 		t.Fatalf("pgtest: creating a database: %v", err)
 	}
 	t.Cleanup(func() {
-		// The test's own context has ended by now.
+		// the test's own context has already ended
 		if err := server.exec(context.Background(), fmt.Sprintf("drop database %s with (force)", name)); err != nil {
 			t.Errorf("pgtest: dropping a database: %v", err)
 		}

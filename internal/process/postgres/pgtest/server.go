@@ -17,12 +17,12 @@ import (
 	"github.com/recital-tts/recital/internal/process/postgres"
 )
 
-// startPatience is generous: it only ends a start that will never succeed.
+// startPatience is the time limit of a start. It is long, to end only a start that cannot succeed.
 const startPatience = 2 * time.Minute
 
-// runServer copies a cluster and runs the server on it until no process has a lease; then it removes everything, first
-// the file of the leases, so that nobody takes another one. The shell is the server's parent, and neither receives
-// signals of the terminal, so nothing is left behind when test binaries are killed.
+// runServer copies a cluster and runs the server on it until no process has a lease. Then it removes everything,
+// beginning with the file of the leases, so that no process takes another one. The shell is the server's parent, and
+// neither receives signals of the terminal, so that everything is cleaned up even if test binaries are killed.
 const runServer = `
 cluster=$1 folder=$2 postgres=$3; shift 3
 if cp -a "$cluster" "$folder/data"; then
@@ -34,8 +34,8 @@ flock --exclusive "$folder/lease" rm "$folder/lease"
 rm -rf "$folder"
 `
 
-// sharedSettings override those of recitald: the shared server serves many tests at once, and its data does not outlive
-// it.
+// sharedSettings override recitald's settings: the shared server serves many concurrent tests, and its data does not
+// outlive it.
 var sharedSettings = []string{"-c", "max_connections=1000", "-c", "fsync=off", "-c", "full_page_writes=off"}
 
 // server is a PostgreSQL server that runs while any process has a lease of it.
@@ -44,7 +44,7 @@ type server struct {
 	lease  *os.File // the lease of this process; it ends with the process
 }
 
-// launch starts a server on a copy of a cluster, in a new folder below parent, with recitald's settings and more.
+// launch starts a server on a copy of a cluster, in a new folder below parent, with recitald's and further settings.
 func launch(
 	ctx context.Context, binaries postgres.Installation, account postgres.Account, cluster, parent string, more ...string,
 ) (*server, error) {
@@ -88,19 +88,19 @@ func join(ctx context.Context, folder string) (*server, bool) {
 	return s, true
 }
 
-// newLease creates the file of the leases, which the server's account has to read, and takes the first one.
+// newLease creates the file of the leases, readable by the server's account, and takes the first one.
 func newLease(folder string) (*os.File, error) {
 	path := filepath.Join(folder, "lease")
 	if err := os.WriteFile(path, nil, 0o644); err != nil {
 		return nil, err
 	}
-	if err := os.Chmod(path, 0o644); err != nil { // whatever the umask is
+	if err := os.Chmod(path, 0o644); err != nil { // regardless of the umask
 		return nil, err
 	}
 	return takeLease(path)
 }
 
-// takeLease fails if there is no server any more, or if it is about to stop.
+// takeLease fails if the server has stopped or is about to stop.
 func takeLease(path string) (*os.File, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -144,7 +144,7 @@ func (s *server) awaitReady(ctx context.Context) error {
 	}
 }
 
-// leave ends the lease. The server stops if nobody else has one.
+// leave ends the lease. The server stops if it was the last one.
 func (s *server) leave() { _ = s.lease.Close() }
 
 // keep stops the server with all data on disk, moves its folder, and ends the lease.
@@ -190,8 +190,8 @@ fi
 `
 
 // ClusterDir returns the path of a folder for a private cluster (postgres.StartCluster) that the user of a server may
-// enter, unlike t.TempDir(). If a server is still running there when the test or the test binary has ended, in
-// whatever way, it is stopped and the folder removed.
+// enter, unlike t.TempDir(). When the test or the test binary has ended, in any way, a server still running there is
+// stopped and the folder removed.
 func ClusterDir(t testing.TB) string {
 	t.Helper()
 	parent, err := os.MkdirTemp("", "recital-cluster-")
@@ -206,8 +206,8 @@ func ClusterDir(t testing.TB) string {
 	return dir
 }
 
-// DataDir returns the path of a recitald's data folder. Its cluster exists and is migrated, which saves the test the
-// longest part of a first start; the folder is removed like that of ClusterDir.
+// DataDir returns the path of a recitald's data folder with a migrated cluster, which saves the longest part of a first
+// start. The folder is removed like ClusterDir's.
 func DataDir(t testing.TB) string {
 	t.Helper()
 	w, err := opened()
@@ -215,7 +215,7 @@ func DataDir(t testing.TB) string {
 		t.Fatalf("pgtest: %v", err)
 	}
 	cluster := ClusterDir(t)
-	folder, err := datafolder.Open(filepath.Dir(cluster)) // a folder that has a cluster and no mark is refused
+	folder, err := datafolder.Open(filepath.Dir(cluster)) // recitald refuses an unmarked folder with a cluster
 	if err == nil {
 		err = folder.Close()
 	}
@@ -231,8 +231,8 @@ func DataDir(t testing.TB) string {
 	return folder.Dir()
 }
 
-// Guard is ClusterDir for a folder that is kept: it stops the server of the private cluster in dir when the test or
-// the test binary has ended. A killed recitald leaves its server to the next one; in a test there is none.
+// Guard is ClusterDir for a folder that is kept: it stops the server of the private cluster in dir when the test or the
+// test binary has ended. A killed recitald leaves its server to the next one, which a test does not have.
 func Guard(t testing.TB, dir string) {
 	t.Helper()
 	guard(t, dir, "")

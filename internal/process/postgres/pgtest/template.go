@@ -16,12 +16,12 @@ import (
 	"github.com/recital-tts/recital/migrations"
 )
 
-// templateDatabase is the one that recitald expects, so that it can use a copy of the cluster as well.
+// templateDatabase is recitald's database, so that recitald can use a copy of the cluster, too.
 const templateDatabase = postgres.Database
 
 const templateAge = 24 * time.Hour // older templates of other migrations are removed
 
-// workshop is where and with which binaries test clusters are created.
+// workshop has the folder and the binaries for creating test clusters.
 type workshop struct {
 	binaries postgres.Installation
 	account  postgres.Account
@@ -49,8 +49,8 @@ func openWorkshop() (w workshop, err error) {
 	return w, nil
 }
 
-// enter returns the server that the test binaries of a run share. It runs on a copy of the template; the first one to
-// need it starts it.
+// enter returns the server that the test binaries of a run share. It runs on a copy of the template, and is started by
+// the first binary that needs it.
 func enter() (*server, error) {
 	ctx := context.Background() // the server is for all tests of the binary
 	w, err := opened()
@@ -75,8 +75,8 @@ func enter() (*server, error) {
 	return s, os.WriteFile(running, []byte(s.folder), 0o600)
 }
 
-// makeHome returns the folder of templates and running servers. It is never below t.TempDir(), which the account of
-// the server could not enter.
+// makeHome returns the folder of templates and running servers. It is never below t.TempDir(), which the server's
+// account could not enter.
 func makeHome(account postgres.Account) (string, error) {
 	for _, parent := range []string{os.TempDir(), "/tmp", "/var/tmp"} {
 		if !account.CanEnter(parent) {
@@ -91,8 +91,8 @@ func makeHome(account postgres.Account) (string, error) {
 	return "", fmt.Errorf("user %s can enter no folder for temporary files", account.Name)
 }
 
-// runFolder returns the folder of the running servers. All are directly in it, also the one that makes the template,
-// because their sockets are there, and Linux limits the path of a socket to 107 bytes.
+// runFolder returns the folder of the running servers. All of them, including the one that makes the template, are
+// directly in it, because Linux limits the path of their sockets to 107 bytes.
 func runFolder(home string) string { return filepath.Join(home, "run") }
 
 // makeTemplate returns a folder whose data is a stopped cluster with a migrated database.
@@ -175,7 +175,7 @@ func flock(file *os.File, how int) error {
 	}
 }
 
-// templateName depends on everything that the template depends on.
+// templateName returns a name that depends on everything that the template depends on.
 func templateName(binaries postgres.Installation) (string, error) {
 	hash := sha256.New()
 	fmt.Fprintln(hash, binaries, templateDatabase)

@@ -11,8 +11,8 @@ import (
 	"github.com/recital-tts/recital/internal/process/procfs"
 )
 
-// Stop stops processes without ending them (SIGSTOP), and returns when each does nothing any more. Those that have
-// ended are left out.
+// Stop stops processes by SIGSTOP, and returns when all of their threads have stopped. Processes that have ended are
+// ignored.
 func Stop(tb testing.TB, pids ...int) {
 	tb.Helper()
 	for _, pid := range pids {

@@ -18,22 +18,22 @@ import (
 	"github.com/recital-tts/recital/internal/process/tracing"
 )
 
-// Config configures an exporter. What else there is to set (headers, timeouts, certificates, the sampler, the service's
-// name) is in the variables OTEL_… that the OpenTelemetry specification describes.
+// Config configures an exporter. Other settings (headers, timeouts, certificates, the sampler, the service's name) are
+// in the variables OTEL_… of the OpenTelemetry specification.
 type Config struct {
 	Endpoint string // URL of the receiver, without /v1/traces
 	Instance string // of the service
 	Logger   *slog.Logger
 }
 
-// closeTimeout bounds how long Close waits for a receiver to take what is left.
+// closeTimeout is the time limit of Close for exporting the remaining spans.
 const closeTimeout = 2 * time.Second
 
-// Exporter exports spans in the background. Whether the receiver takes them makes no difference to those who make them:
-// what does not fit into a queue of 2,048 spans is dropped.
+// Exporter exports spans in the background. An unavailable receiver does not affect the creators of spans: spans that
+// exceed a queue of 2,048 are dropped.
 type Exporter struct{ provider *sdk.TracerProvider }
 
-// Check returns an error for what is no endpoint.
+// Check returns an error for an invalid endpoint.
 func Check(endpoint string) error {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
@@ -43,7 +43,7 @@ func Check(endpoint string) error {
 	return nil
 }
 
-// Open returns an exporter. It sends nothing yet. Close must follow.
+// Open returns an exporter, without connecting yet. The caller must close it.
 func Open(ctx context.Context, conf Config) (*Exporter, error) {
 	if err := Check(conf.Endpoint); err != nil {
 		return nil, err
@@ -67,10 +67,10 @@ func Open(ctx context.Context, conf Config) (*Exporter, error) {
 		sdk.WithResource(described))}, nil
 }
 
-// Tracer returns what begins traces.
+// Tracer returns a Tracer that uses the exporter.
 func (e *Exporter) Tracer() *tracing.Tracer { return tracing.New(e.provider) }
 
-// Close sends what is left, and drops it if that takes long.
+// Close exports the remaining spans within closeTimeout, and drops the rest.
 func (e *Exporter) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
@@ -80,8 +80,8 @@ func (e *Exporter) Close() error {
 	return nil
 }
 
-// reporting logs when the receiver begins and ceases to take spans: the library would report each failure, and for the
-// whole process.
+// reporting logs when the receiver stops and resumes accepting spans. The library would report each failure, and only
+// for the whole process.
 type reporting struct {
 	sdk.SpanExporter
 	log     *slog.Logger
@@ -93,9 +93,9 @@ func (r *reporting) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) e
 	err := r.SpanExporter.ExportSpans(ctx, spans)
 	if failing := err != nil; r.failing.Swap(failing) != failing {
 		if failing {
-			r.log.Warn("traces are not taken, and are dropped until they are", "error", err)
+			r.log.Warn("the receiver does not accept traces; they are dropped until it does", "error", err)
 		} else {
-			r.log.Info("traces are taken again")
+			r.log.Info("the receiver accepts traces again")
 		}
 	}
 	return nil

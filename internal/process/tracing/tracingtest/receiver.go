@@ -1,4 +1,4 @@
-// Package tracingtest is a receiver of traces.
+// Package tracingtest provides tests with a receiver of traces.
 package tracingtest
 
 import (
@@ -14,16 +14,16 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Receiver takes spans as the OpenTelemetry protocol over HTTP has them.
+// Receiver receives spans in the OpenTelemetry protocol over HTTP.
 type Receiver struct {
 	URL string
 
 	mu    sync.Mutex
 	spans []*otlp.Span
-	text  []byte // all that was received
+	text  []byte // all received bytes
 }
 
-// Open returns a receiver, which ends with the test.
+// Open returns a receiver, which is closed at the end of the test.
 func Open(t testing.TB) *Receiver {
 	r := &Receiver{}
 	server := httptest.NewServer(http.HandlerFunc(r.receive))
@@ -49,21 +49,21 @@ func (r *Receiver) receive(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// Spans returns what was received so far.
+// Spans returns the spans received so far.
 func (r *Receiver) Spans() []*otlp.Span {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.spans)
 }
 
-// Text returns all bytes that were received so far. Texts lie in them as they are.
+// Text returns all bytes received so far. They contain texts in plain form.
 func (r *Receiver) Text() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return string(r.text)
 }
 
-// Attribute returns a text of a span, or "".
+// Attribute returns a text attribute of a span, or "".
 func Attribute(span *otlp.Span, key string) string {
 	for _, a := range span.Attributes {
 		if a.Key == key {

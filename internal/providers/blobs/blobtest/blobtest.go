@@ -18,10 +18,10 @@ import (
 	"github.com/recital-tts/recital/internal/providers/blobs"
 )
 
-// Stuck is a store that takes nothing, and does not even notice that its caller has gone, until it is released.
+// Stuck is a store with a Put that hangs until it is released, even if its context ends.
 type Stuck struct {
 	blobs.Store
-	Release chan struct{} // is closed by the test
+	Release chan struct{} // closed by the test
 }
 
 // Put implements blobs.Store.
@@ -41,8 +41,8 @@ const (
 // absent is an address without a blob.
 var absent = blobs.NewAddress(alice)
 
-// Run runs the suite. open returns an empty store; called again in one test it reopens the same store, as another
-// process would see it.
+// Run runs the suite. open returns an empty store; called again in one test, it reopens the same store like another
+// process.
 func Run(t *testing.T, open func(t *testing.T) blobs.Store) {
 	tests := []struct {
 		name string
@@ -54,10 +54,10 @@ func Run(t *testing.T, open func(t *testing.T) blobs.Store) {
 		{"put/many at once", putAtOnce},
 		{"put/again replaces the blob as a whole", putAgain},
 		{"put/owners share nothing", putOwners},
-		{"put/of what breaks off keeps nothing", putBroken},
-		{"put/of another size keeps nothing", putOtherSize},
+		{"put/of a broken source stores nothing", putBroken},
+		{"put/of another size stores nothing", putOtherSize},
 		{"put/ends with its context", putEnds},
-		{"put/with an ended context keeps nothing", putEnded},
+		{"put/with an ended context stores nothing", putEnded},
 		{"put/takes bounded memory", putBounded},
 		{"open/reads ranges", openRanges},
 		{"open/past the end reads nothing", openPastEnd},
@@ -65,7 +65,7 @@ func Run(t *testing.T, open func(t *testing.T) blobs.Store) {
 		{"open/many readers at once", openManyReaders},
 		{"open/ends with its context", openEnds},
 		{"delete/removes", deleteRemoves},
-		{"delete/of what is not there succeeds", deleteAbsent},
+		{"delete/of a missing blob succeeds", deleteAbsent},
 		{"delete/leaves others", deleteLeavesOthers},
 		{"list/shows all", listShowsAll},
 		{"list/shows those with a prefix", listPrefix},
@@ -201,7 +201,7 @@ func putAgain(t *testing.T, b *bench) {
 
 func putOwners(t *testing.T, b *bench) {
 	hers, his := b.put(t, alice, "the same"), b.put(t, bob, "the same")
-	require.NotEqual(t, hers.Address.Name(), his.Address.Name(), "nobody learns from an address what others keep")
+	require.NotEqual(t, hers.Address.Name(), his.Address.Name(), "an address does not reveal the content")
 	require.NoError(t, b.Delete(b.ctx, hers.Address))
 	require.Equal(t, "the same", b.read(t, his.Address, 0, 100))
 }
@@ -356,7 +356,7 @@ func deleteLeavesOthers(t *testing.T, b *bench) {
 
 func listShowsAll(t *testing.T, b *bench) {
 	want := map[blobs.Address]int64{}
-	for i := range 700 { // more than are read at once
+	for i := range 700 { // more than one page of a list
 		blob := b.put(t, alice, fmt.Sprint("number ", i))
 		want[blob.Address] = blob.Size
 	}

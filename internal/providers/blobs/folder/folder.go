@@ -34,7 +34,7 @@ const (
 // Config configures a Store. All fields are required.
 type Config struct {
 	Dir      string
-	Instance string // name of the writer; no two that run at the same time on one folder may share it
+	Instance string // name of the writer; unique among concurrent writers to the folder
 	Logger   *slog.Logger
 }
 
@@ -93,7 +93,7 @@ func (s *Store) path(address blobs.Address) string {
 	return filepath.Join(s.shard(address.Owner()), string(address))
 }
 
-// shard returns the folder of all blobs of an owner, so that they are found without their names.
+// shard returns the folder of all blobs of an owner, so that they can be listed without their names.
 func (s *Store) shard(owner blobs.Owner) string {
 	kind, _, _ := strings.Cut(string(owner), "-")
 	hash := sha256.Sum256([]byte(owner))
@@ -174,7 +174,7 @@ func check(ctx context.Context, address blobs.Address) error {
 	return address.Check()
 }
 
-// failed wraps an error with what was being done. It leaves out paths, which belong in the log.
+// failed wraps an error with the failed step. It omits paths, which are only logged.
 func (s *Store) failed(doing string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: %w", doing, blobs.ErrNotFound)
@@ -261,7 +261,7 @@ func syncFolder(path string) error {
 	return errors.Join(folder.Sync(), folder.Close())
 }
 
-// unavailable is failed for calls in which only the folder itself can be missing.
+// unavailable is failed for steps in which only the folder itself can be missing.
 func (s *Store) unavailable(doing string, err error) error {
 	s.log.Error("the blob folder failed", "step", doing, "error", err)
 	return fmt.Errorf("%s: %w: %w", doing, blobs.ErrUnavailable, err)

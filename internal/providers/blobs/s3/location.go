@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Location is where a store keeps its objects.
+// Location is the place of a store's objects.
 type Location struct {
 	Bucket string
 	Prefix string // of the objects' keys, without slashes at its ends; "" for none
 	Host   string // HOST or HOST:PORT of the server
 	Region string
 	Plain  bool // HTTP without TLS
-	// PlainMeant means that the URL says so.
+	// PlainMeant means that the URL states Plain explicitly.
 	PlainMeant bool
 }
 
@@ -24,7 +24,7 @@ const Scheme = "s3://"
 
 const (
 	amazon = "s3.amazonaws.com"
-	// defaultRegion is what servers that have no regions take.
+	// defaultRegion is the region for servers without regions.
 	defaultRegion = "us-east-1"
 )
 
@@ -35,7 +35,7 @@ var (
 )
 
 // ParseURL parses s3://BUCKET/PREFIX?endpoint=URL&region=REGION&tls=false. Without an endpoint it is Amazon's, which
-// needs a region. Its errors do not repeat the URL, in which somebody may have put a secret.
+// needs a region. Its errors do not quote the URL, which may contain a secret by mistake.
 func ParseURL(text string) (Location, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "s3" || u.User != nil || u.Port() != "" || u.Fragment != "" || u.Opaque != "" {

@@ -22,15 +22,15 @@ const (
 	uploadMemory = 64 << 20
 	partSize     = 5 << 20 // the minimum of S3 for a part that is not the last
 
-	objectsAtOnce = 1000 // of a list, in memory
+	objectsAtOnce = 1000 // of a list in memory
 	// abandonedAfter is the age from which an upload cannot still be under way.
 	abandonedAfter = 24 * time.Hour
-	// mostCuts is how often in a row a download may be cut without progress.
+	// mostCuts is the number of consecutive interruptions of a download without progress.
 	mostCuts = 3
 )
 
-// Put implements blobs.Store. If the outcome is unknown, the blob may be there all the same: whole, and without
-// anything that refers to it.
+// Put implements blobs.Store. If the outcome is unknown, the blob may be stored, completely and without a reference to
+// it.
 func (s *Store) Put(ctx context.Context, address blobs.Address, r io.Reader, size int64) (blobs.Blob, error) {
 	if err := address.Check(); err != nil {
 		return blobs.Blob{}, err
@@ -49,7 +49,7 @@ func (s *Store) Put(ctx context.Context, address blobs.Address, r io.Reader, siz
 	return blobs.Blob{Address: address, Size: size, Stored: s.now()}, nil
 }
 
-// put uploads an object. A completion whose reply was lost is repeated, and then refused because the upload has ended:
+// put uploads an object. If the reply to a completion was lost, the repetition is refused because the upload has ended,
 // so the object is looked up.
 func (s *Store) put(ctx context.Context, address blobs.Address, content io.Reader, size int64) error {
 	_, err := s.client.PutObject(ctx, s.bucket, s.key(address), content, size, minio.PutObjectOptions{
@@ -84,8 +84,7 @@ func (s *Store) Stat(ctx context.Context, address blobs.Address) (blob blobs.Blo
 	return blob, err
 }
 
-// missing distinguishes a blob that is not there from a bucket that is not: the reply to a HEAD has no body to say
-// which.
+// missing distinguishes a missing blob from a missing bucket, because the reply to a HEAD has no body with the reason.
 func (s *Store) missing(ctx context.Context, err error) error {
 	if minio.ToErrorResponse(err).Code != minio.NoSuchKey {
 		return err
@@ -111,8 +110,8 @@ func (s *Store) Delete(ctx context.Context, address blobs.Address) error {
 	return err
 }
 
-// Open implements blobs.Store. A download that is cut continues with another request, since a blob never changes:
-// stores close connections that a slow client of ours lets rest.
+// Open implements blobs.Store. An interrupted download continues with another request, because a blob never changes,
+// and stores close connections that a slow client leaves idle.
 func (s *Store) Open(ctx context.Context, address blobs.Address, offset, length int64) (io.ReadCloser, error) {
 	if err := address.Check(); err != nil {
 		return nil, err
@@ -138,10 +137,10 @@ type reader struct {
 	key          string
 	offset, left int64
 	body         io.ReadCloser // nil if another request is needed
-	cuts         int           // in a row
+	cuts         int           // consecutive
 }
 
-// open requests the rest of the range. There is none at the end of the object.
+// open requests the rest of the range, which may be empty at the end of the object.
 func (r *reader) open() error {
 	return r.store.ask(r.ctx, "opening a blob", func(ctx context.Context) error {
 		var options minio.GetObjectOptions
@@ -181,7 +180,7 @@ func (r *reader) Read(p []byte) (int, error) {
 	}
 }
 
-// read reads once. A body that is cut is closed, without an error while another may replace it.
+// read reads once. It closes an interrupted body, without an error if another request may continue it.
 func (r *reader) read(p []byte) (int, error) {
 	n, err := r.body.Read(p)
 	r.offset, r.left = r.offset+int64(n), r.left-int64(n)
@@ -211,7 +210,7 @@ func (r *reader) Close() error {
 // listable matches the prefixes that an address may have.
 var listable = regexp.MustCompile(`^[a-z0-9.-]*$`)
 
-// List implements blobs.Store. It skips objects that are no blobs.
+// List implements blobs.Store. It skips objects that are not blobs.
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[blobs.Blob, error] {
 	return func(yield func(blobs.Blob, error) bool) {
 		if !listable.MatchString(prefix) {
@@ -254,8 +253,8 @@ func (s *Store) page(ctx context.Context, prefix, after string) (page []minio.Ob
 	return page, ctx.Err()
 }
 
-// Sweep aborts the uploads that crashes have left unfinished, and returns how many. If the store lists none (MinIO
-// lists them for whole keys only), the store removes them: MinIO after a day.
+// Sweep aborts uploads left unfinished by crashes, and returns their number. A store that cannot list them by prefix
+// removes them itself, such as MinIO after a day.
 func (s *Store) Sweep(ctx context.Context) (aborted int, err error) {
 	old, err := s.abandoned(ctx)
 	if err != nil {

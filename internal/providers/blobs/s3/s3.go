@@ -1,8 +1,8 @@
 // Package s3 stores blobs as objects of a bucket in S3, or in another store that speaks its protocol. The key of an
 // object is <prefix>/<folder>/<address>.
 //
-// An object appears when its last byte is stored, and not before: small ones are one request, larger ones an upload in
-// parts, which is visible once it is completed. Nothing is renamed or copied.
+// An object appears only when its last byte is stored: small ones are one request, larger ones an upload in parts,
+// which is visible once it is completed. Objects are not renamed or copied.
 package s3
 
 import (
@@ -42,14 +42,14 @@ type Config struct {
 const (
 	// attempts is the maximum number of attempts of one request. Only requests that may be repeated are.
 	attempts = 3
-	// checkTimeout is how long the check at the start waits.
+	// checkTimeout is the time limit of the check at the start.
 	checkTimeout = 10 * time.Second
 	// metadataTimeout bounds each request for the credentials of the machine's role.
 	metadataTimeout  = 5 * time.Second
 	dialTimeout      = 5 * time.Second
 	handshakeTimeout = 5 * time.Second
-	// idleConnections is shorter than that of any server that we know, so that few requests meet a connection that is
-	// closing.
+	// idleConnections is the idle time of connections. It is shorter than any known server's, so that few requests use a
+	// closing connection.
 	idleConnections = 20 * time.Second
 	idlePerHost     = 64
 )
@@ -68,7 +68,7 @@ type Store struct {
 }
 
 // Open returns a store, after a check that the bucket exists and may be listed. A store that does not answer is no
-// error: it may come later. Close must follow.
+// error, because it may answer later. The caller must close it.
 func Open(ctx context.Context, config Config) (*Store, error) {
 	if config.Folder == "" || config.Logger == nil || (config.AccessKey == "") != (config.SecretKey == "") {
 		return nil, errors.New("opening the blobs in S3: a folder, a logger, and both keys or none are needed")
@@ -126,8 +126,8 @@ func newTransport(silence time.Duration) *http.Transport {
 	}
 }
 
-// quietConn fails when it has transferred no byte in either direction for a while: while a request is being sent, its
-// answer is awaited, too.
+// quietConn fails when it has transferred no byte in either direction for a while. A read that waits for an answer does
+// not fail while the request is being sent.
 type quietConn struct {
 	net.Conn
 	silence time.Duration
@@ -179,7 +179,7 @@ func (s *Store) Close() error {
 // key returns the key of an object. It is called only with checked addresses.
 func (s *Store) key(address blobs.Address) string { return s.root + string(address) }
 
-// address returns the address of the blob with a key, "" for other objects.
+// address returns the address of the blob with a key, or "" for other objects.
 func (s *Store) address(key string) blobs.Address {
 	address := blobs.Address(strings.TrimPrefix(key, s.root))
 	if !strings.HasPrefix(key, s.root) || address.Check() != nil {
@@ -225,13 +225,14 @@ func (s *Store) unavailable(ctx context.Context, doing string, err error) error 
 	return fmt.Errorf("%s: %w: %s", doing, blobs.ErrUnavailable, reason(err))
 }
 
-// isRefused reports whether the store answers and will not do it, now or later.
+// isRefused reports whether the store has answered with a permanent refusal.
 func isRefused(err error) bool {
 	status := minio.ToErrorResponse(err).StatusCode
 	return status >= 300 && status < 500 && status != http.StatusRequestTimeout && status != http.StatusTooManyRequests
 }
 
-// reason returns why a request failed, for operators. It quotes neither the request's URL nor the body of the answer.
+// reason returns the reason of a failed request, for operators. It quotes neither the request's URL nor the body of the
+// answer.
 func reason(err error) string {
 	if answer, ok := errors.AsType[minio.ErrorResponse](err); ok {
 		return fmt.Sprintf("%s (%d)", answer.Code, answer.StatusCode)

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// AccessKey and SecretKey are those of the only user.
+	// AccessKey and SecretKey belong to the only user.
 	AccessKey = "recital-test-access"
 	SecretKey = "recital-test-secret"
 	// Bucket is the bucket that every server has.
@@ -58,7 +58,7 @@ func Start(t testing.TB) *Server {
 func (s *Server) Restart(t testing.TB) {
 	t.Helper()
 	var output bytes.Buffer
-	// Metadata lie beside the objects, because not every temporary folder has extended attributes.
+	// Metadata is stored beside the objects, because not every temporary folder has extended attributes.
 	s.command = exec.Command(s.program, "--port", s.address, "--access", AccessKey, "--secret", SecretKey, "--quiet",
 		"--keep-alive",
 		"posix", "--sidecar", s.folder(t, "meta"), s.folder(t, "objects"))
@@ -84,7 +84,7 @@ func (s *Server) folder(t testing.TB, name string) string {
 	return path
 }
 
-// Kill ends the server as kill -9 does. It has no effect on one that has ended.
+// Kill ends the server like kill -9. It has no effect if the server has ended.
 func (s *Server) Kill() {
 	_ = s.command.Process.Kill() // it has ended
 	<-s.ended
@@ -96,8 +96,7 @@ func (s *Server) Address() string { return s.address }
 // BucketDir returns the folder of the bucket's objects.
 func (s *Server) BucketDir() string { return filepath.Join(s.dir, "objects", Bucket) }
 
-// URL returns the value of RECITAL_BLOBS for a prefix in the bucket. Address is that of the server, or of a proxy in
-// front.
+// URL returns the value of RECITAL_BLOBS for a prefix in the bucket. The address is the server's, or a proxy's.
 func URL(address, prefix string) string {
 	return "s3://" + Bucket + "/" + prefix + "?endpoint=http://" + address + "&region=us-east-1"
 }

@@ -19,15 +19,14 @@ const (
 	keyAt      = len(magic) + 2 // where the sealed data key begins
 )
 
-// Envelope has the key of one blob. It is made before the content is there, so that the keyring is not needed
-// afterwards.
+// Envelope has the key of one blob. It is created before the content, so that the keyring is not needed afterwards.
 type Envelope struct {
 	Address blobs.Address
 	key     []byte // in clear
 	sealed  []byte
 }
 
-// Envelope makes the envelope of a blob of an account. It returns the errors of the keyring.
+// Envelope returns a new envelope for a blob of an account. It returns the errors of the keyring.
 func (s *Store) Envelope(ctx context.Context, account string, address blobs.Address) (Envelope, error) {
 	key := make([]byte, keySize)
 	_, _ = rand.Read(key) // never fails

@@ -1,4 +1,4 @@
-// Package sealed keeps blobs sealed with the keys of their accounts, in any store. A sealed blob is
+// Package sealed stores blobs sealed with the keys of their accounts, in any store. A sealed blob is
 //
 //	16 bytes   a magic number with the version of the format
 //	 2 bytes   the length of the sealed data key, big endian
@@ -6,8 +6,8 @@
 //	           zeros, up to 256 bytes in all
 //	           the content in DARE 2.0: frames of 64 KiB (github.com/minio/sio, DARE.md)
 //
-// so to read a range is to read the frames that hold it, and for the first one of a blob the header. A blob that was
-// altered, truncated, or sealed for another address or account is an error, never other content.
+// Reading a range reads only the frames that contain it, and the header. A blob that was altered, truncated, or sealed
+// for another address or account gives an error, never other content.
 package sealed
 
 import (
@@ -39,7 +39,7 @@ const maxOffset = frame << 32
 type Store struct {
 	store blobs.Store
 	keys  keyring.Keyring
-	// The sealed data keys of blobs that were read. The key of an address never changes.
+	// The sealed data keys of recently read blobs. The key of an address never changes.
 	sealedKeys *lru.Cache[blobs.Address, []byte]
 }
 

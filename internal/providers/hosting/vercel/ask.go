@@ -23,10 +23,10 @@ import (
 type Config struct {
 	ClientID     string
 	ClientSecret string
-	RedirectURL  string        // to which the platform sent the browser with a code
+	RedirectURL  string        // that the platform redirected the browser to with a code
 	URL          string        // of another server that speaks the API; "" for Vercel's
 	Timeout      time.Duration // of one request; 10 s
-	Pause        time.Duration // without requests after an outage was noticed; 5 s
+	Pause        time.Duration // without requests after an outage was detected; 5 s
 	Logger       *slog.Logger
 	Watch        func(http.RoundTripper) http.RoundTripper // wraps the transport, to measure it; may be nil
 }
@@ -108,7 +108,7 @@ func (p *Platform) ask(ctx context.Context, q question, out any) error {
 	}
 }
 
-// sleep reports whether it slept for the whole time.
+// sleep sleeps, and returns false if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	if end, ends := ctx.Deadline(); ends && time.Until(end) <= d {
 		return false
@@ -203,11 +203,11 @@ func retryAfter(value string) time.Duration {
 }
 
 // refusal is an error of package hosting with the details for an operator's look-up. It contains no text of the
-// platform's, which may quote the request.
+// platform, which may quote the request.
 type refusal struct {
 	kind    error
 	status  int    // 0 without a response
-	code    string // the platform's, such as "forbidden"
+	code    string // the platform's code, such as "forbidden"
 	request string // the platform's id of the request
 	because error  // without a response
 }
@@ -249,7 +249,7 @@ func away(ctx context.Context, err error) error {
 
 var word = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,100}$`)
 
-// safe returns an id or a code of the platform's, "" for anything else.
+// safe returns an id or a code of the platform, or "" for any other text.
 func safe(text string) string {
 	if !word.MatchString(text) {
 		return ""

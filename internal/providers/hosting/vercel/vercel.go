@@ -14,7 +14,7 @@ import (
 
 const (
 	pageSize = 100
-	maxPages = 10 // of projects that are listed
+	maxPages = 10 // of listed projects
 )
 
 // Exchange implements hosting.Platform.

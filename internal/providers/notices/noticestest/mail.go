@@ -28,7 +28,7 @@ func (*MailSession) Logout() error { return nil }
 // Mail implements smtp.Session.
 func (*MailSession) Mail(string, *smtp.MailOptions) error { return nil }
 
-// Rcpt implements smtp.Session: the server behaves as it is told to.
+// Rcpt implements smtp.Session, with the server's Behaviour.
 func (s *MailSession) Rcpt(to string, _ *smtp.RcptOptions) error {
 	s.to = append(s.to, to)
 	switch s.Now() {
@@ -40,7 +40,7 @@ func (s *MailSession) Rcpt(to string, _ *smtp.RcptOptions) error {
 	return nil
 }
 
-// Data implements smtp.Session: the message is taken.
+// Data implements smtp.Session. It records the message.
 func (s *MailSession) Data(r io.Reader) error {
 	message, err := mail.ReadMessage(r)
 	if err != nil {

@@ -16,25 +16,25 @@ import (
 	"github.com/recital-tts/recital/internal/providers/notices"
 )
 
-// Behaviour is how a server treats messages.
+// Behaviour is a server's treatment of messages.
 type Behaviour string
 
 // The behaviours.
 const (
 	Takes   Behaviour = "takes"
 	Refuses Behaviour = "refuses" // for good
-	Delays  Behaviour = "delays"  // it has it sent later
+	Delays  Behaviour = "delays"  // asks to send it later
 	Hangs   Behaviour = "hangs"
-	Away    Behaviour = "away" // nobody listens
+	Away    Behaviour = "away" // does not listen
 )
 
-// Received is a message that the server has taken.
+// Received is a message that the server has accepted.
 type Received struct {
 	ID, To, Subject, Body string
-	Headers               int // that the message has
+	Headers               int // of the message
 }
 
-// Server is a real server, which a test drives.
+// Server is a real server that is controlled by a test.
 type Server struct {
 	mu       sync.Mutex
 	behave   Behaviour
@@ -42,21 +42,21 @@ type Server struct {
 	closed   chan struct{}
 }
 
-// NewServer returns the part that servers of a test share. It takes messages.
+// NewServer returns the common part of servers for tests. It accepts messages.
 func NewServer(t testing.TB) *Server {
 	s := &Server{behave: Takes, closed: make(chan struct{})}
 	t.Cleanup(func() { close(s.closed) })
 	return s
 }
 
-// Behave sets what becomes of the messages that come.
+// Behave sets the treatment of future messages.
 func (s *Server) Behave(b Behaviour) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.behave = b
 }
 
-// Now returns what becomes of a message. While the server hangs, it does not return.
+// Now returns the treatment of a message. While the server hangs, it blocks.
 func (s *Server) Now() Behaviour {
 	s.mu.Lock()
 	b := s.behave
@@ -74,7 +74,7 @@ func (s *Server) Take(r Received) {
 	s.received = append(s.received, r)
 }
 
-// Received returns what was taken.
+// Received returns the accepted messages.
 func (s *Server) Received() []Received {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,7 +85,7 @@ func (s *Server) Received() []Received {
 type Open func(t *testing.T, timeout time.Duration) (*Server, notices.Sender)
 
 const (
-	// patience bounds what should succeed on a busy machine, and short what is to time out.
+	// patience bounds operations that should succeed, even on a busy machine, and short those that should time out.
 	patience = time.Minute
 	short    = 300 * time.Millisecond
 )
@@ -150,7 +150,7 @@ func repeated(t *testing.T, open Open) {
 	require.Equal(t, all[0], all[1])
 }
 
-// injected sends what would add a header or a recipient where lines are put together carelessly.
+// injected sends values that would add a header or a recipient if lines were not escaped.
 func injected(t *testing.T, open Open) {
 	server, sender := open(t, patience)
 	require.NoError(t, sender.Send(t.Context(), message()))

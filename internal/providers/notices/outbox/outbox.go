@@ -9,7 +9,7 @@ import (
 	"github.com/recital-tts/recital/internal/providers/notices"
 )
 
-// capacity is how many notices are kept, the newest.
+// capacity is the maximum number of stored notices. The newest are kept.
 const capacity = 200
 
 // Outbox implements notices.Sender.
@@ -18,7 +18,7 @@ type Outbox struct {
 	kept []notices.Message
 }
 
-// Send keeps a message, in place of one with its id.
+// Send stores a message, and replaces one with the same id.
 func (o *Outbox) Send(_ context.Context, m notices.Message) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -30,7 +30,7 @@ func (o *Outbox) Send(_ context.Context, m notices.Message) error {
 	return nil
 }
 
-// Messages returns what is kept, the newest first.
+// Messages returns the stored messages, the newest first.
 func (o *Outbox) Messages() []notices.Message {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -40,7 +40,7 @@ type Sender struct {
 	from     *mail.Address
 }
 
-// New returns a sender, or an error if the address of the server or of the sender is none.
+// New returns a sender, or an error if the address of the server or of the sender is invalid.
 func New(conf Config) (*Sender, error) {
 	u, err := url.Parse(conf.URL)
 	if err != nil || u.Scheme != "smtp" && u.Scheme != "smtps" || u.Hostname() == "" || u.User != nil ||
@@ -68,8 +68,8 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// Send implements notices.Sender. A 5xx reply to the recipient or to the message is for good; one to the sender, or to
-// the credentials, is the configuration's fault, and concerns every notice.
+// Send implements notices.Sender. A 5xx reply to the recipient or to the message is permanent. One to the sender, or to
+// the credentials, is a fault of the configuration and concerns every notice.
 func (s *Sender) Send(ctx context.Context, m notices.Message) error {
 	message, err := s.compose(m)
 	if err != nil {
@@ -85,7 +85,7 @@ func (s *Sender) Check(ctx context.Context) error {
 	return s.connected(ctx, func(*gomail.Client, *smtp.Client) error { return nil })
 }
 
-// compose returns the message. An address that is none is refused: it comes from an identity provider.
+// compose returns the message. It refuses an invalid address, which may come from an identity provider.
 func (s *Sender) compose(m notices.Message) (*gomail.Msg, error) {
 	to, err := mail.ParseAddress(m.To)
 	if err != nil || strings.ContainsAny(m.To, "\r\n") {
@@ -98,7 +98,7 @@ func (s *Sender) compose(m notices.Message) (*gomail.Msg, error) {
 	message.SetDateWithValue(m.At)
 	_, domain, _ := strings.Cut(s.from.Address, "@")
 	message.SetMessageIDWithValue(m.ID + "@" + domain)
-	message.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: vacation replies stay away
+	message.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: prevents vacation replies
 	message.SetBodyString(gomail.TypeTextPlain, m.Body)
 	return message, nil
 }
@@ -130,13 +130,13 @@ func (s *Sender) connected(ctx context.Context, do func(*gomail.Client, *smtp.Cl
 	if err := do(client, connection); err != nil {
 		return err
 	}
-	_ = connection.Quit() // the message is the server's, whatever it says
+	_ = connection.Quit() // the server already has the message
 	return nil
 }
 
 func (s *Sender) options(dial gomail.DialContextFunc) []gomail.Option {
 	policy := gomail.TLSMandatory
-	if s.implicit || s.plain { // the connection has TLS already, or does not need it
+	if s.implicit || s.plain { // the connection already has TLS, or does not need it
 		policy = gomail.TLSOpportunistic
 	}
 	options := []gomail.Option{
@@ -164,7 +164,7 @@ func (s *Sender) dial(ctx context.Context, network, address string) (net.Conn, e
 	return (&net.Dialer{}).DialContext(ctx, network, address)
 }
 
-// kindOf returns the error of the port for one of the library, whose text would name the recipient.
+// kindOf returns the port's error for an error of the library, without its text, which would contain the recipient.
 func kindOf(err error, delivered bool) error {
 	if err == nil || delivered {
 		return nil

@@ -1,4 +1,4 @@
-// Package webhook sends notices to a receiver of the operators, as Standard Webhooks (www.standardwebhooks.com).
+// Package webhook sends notices to the operators' receiver, as Standard Webhooks (www.standardwebhooks.com).
 package webhook
 
 import (
@@ -28,7 +28,7 @@ type Config struct {
 	Watch   func(http.RoundTripper) http.RoundTripper
 }
 
-// maxReply is how much of a reply is read, so that the connection can be used again.
+// maxReply is the maximum number of bytes read of a reply, so that the connection can be reused.
 const maxReply = 64 << 10
 
 // Sender implements notices.Sender.
@@ -38,7 +38,7 @@ type Sender struct {
 	client *http.Client
 }
 
-// New returns a sender, or an error if the secret is none. Close must follow.
+// New returns a sender, or an error if the secret is invalid. The caller must close it.
 func New(conf Config) (*Sender, error) {
 	key, err := Key(conf.Secret)
 	if err != nil {
@@ -55,12 +55,12 @@ func New(conf Config) (*Sender, error) {
 	}
 	return &Sender{conf: conf, key: key, client: &http.Client{
 		Transport: transport, Timeout: cmp.Or(conf.Timeout, notices.Timeout),
-		// what is signed for one address goes to no other
+		// a message signed for one address must not be sent to another
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }
 
-// Key returns the key that is in a secret.
+// Key returns the key in a secret.
 func Key(secret string) ([]byte, error) {
 	encoded, found := strings.CutPrefix(secret, "whsec_")
 	key, err := base64.StdEncoding.DecodeString(encoded)
@@ -70,7 +70,7 @@ func Key(secret string) ([]byte, error) {
 	return key, nil
 }
 
-// Close closes the connections that are idle.
+// Close closes idle connections.
 func (s *Sender) Close() error {
 	s.client.CloseIdleConnections()
 	return nil
@@ -79,7 +79,7 @@ func (s *Sender) Close() error {
 // payload is the body of a webhook.
 type payload struct {
 	Type      string    `json:"type"`
-	Timestamp time.Time `json:"timestamp"` // when it happened
+	Timestamp time.Time `json:"timestamp"` // of the reported event
 	Data      content   `json:"data"`
 }
 
@@ -91,7 +91,7 @@ type content struct {
 	Details map[string]string `json:"details"`
 }
 
-// Send implements notices.Sender. Any reply but 2xx and 410 (Gone) is tried again.
+// Send implements notices.Sender. Any reply other than 2xx and 410 (Gone) is retried.
 func (s *Sender) Send(ctx context.Context, m notices.Message) error {
 	body, err := json.Marshal(payload{Type: m.Kind, Timestamp: m.At.UTC(), Data: content{
 		Account: m.Account, To: m.To, Subject: m.Subject, Text: m.Body, Details: m.Data,

@@ -50,7 +50,7 @@ func (g *Gateway) billing(
 	return billing, unlessDeleted(now.customer, err)
 }
 
-// unlessDeleted returns an error, but nil for an unknown object of a deleted customer.
+// unlessDeleted returns err, or nil for an unknown object of a deleted customer.
 func unlessDeleted(c *stripe.Customer, err error) error {
 	if c.Deleted && errors.Is(err, payments.ErrNotFound) {
 		return nil
@@ -64,7 +64,7 @@ type standing struct {
 	subscriptions []*stripe.Subscription
 }
 
-// knownStanding returns a customer's standing as it was when it was read in the same operation.
+// knownStanding returns a customer's standing, cached within the operation.
 func (g *Gateway) knownStanding(ctx context.Context, customer string) (*standing, error) {
 	if known := recall[standing](ctx, customer); known != nil {
 		return known, nil
@@ -72,8 +72,8 @@ func (g *Gateway) knownStanding(ctx context.Context, customer string) (*standing
 	return g.standing(ctx, customer)
 }
 
-// standing reads a customer's standing, and remembers it. The subscriptions name the customer, so that one request
-// suffices, unless there are none, or the customer was deleted.
+// standing reads and caches a customer's standing. The subscriptions include the customer, so that one request suffices
+// unless there are none or the customer was deleted.
 func (g *Gateway) standing(ctx context.Context, customer string) (*standing, error) {
 	subscriptions, err := g.subscriptions(ctx, customer, "data.customer."+shownOfCustomer)
 	c := ownerOf(subscriptions)
@@ -100,7 +100,7 @@ func (g *Gateway) standing(ctx context.Context, customer string) (*standing, err
 	return now, nil
 }
 
-// ownerOf returns the customer that subscriptions name, or nil.
+// ownerOf returns the customer in subscriptions, or nil.
 func ownerOf(subscriptions []*stripe.Subscription) *stripe.Customer {
 	if len(subscriptions) == 0 || subscriptions[0].Customer == nil {
 		return nil
@@ -145,7 +145,7 @@ func (g *Gateway) invoices(ctx context.Context, customer string) (invoices []pay
 	})
 }
 
-// listInvoices returns the newest invoices of a customer that are no drafts.
+// listInvoices returns the newest invoices of a customer, except drafts.
 func (g *Gateway) listInvoices(ctx context.Context, customer string, expand ...string) ([]*stripe.Invoice, error) {
 	params := &stripe.InvoiceListParams{ListParams: pages, Customer: &customer}
 	if len(expand) > 0 {
@@ -228,10 +228,10 @@ func (g *Gateway) addDisputes(ctx context.Context, charge string, paid *payments
 
 const open, won, lost = "open", "won", "lost"
 
-// weight decides which of several disputes is shown.
+// weight determines which of several disputes is shown.
 var weight = map[string]int{won: 1, open: 2, lost: 3}
 
-// verdict returns how a dispute stands, "" for one in which no money is claimed.
+// verdict returns the state of a dispute, or "" if no money is claimed.
 func verdict(d *stripe.Dispute) string {
 	switch d.Status {
 	case stripe.DisputeStatusLost:

@@ -41,7 +41,7 @@ func isOwed(i *stripe.Invoice) bool {
 	return i.Status == stripe.InvoiceStatusDraft || i.Status == stripe.InvoiceStatusOpen
 }
 
-// settle finalises an invoice, and attempts to collect it from a card, nil for the one that it names. An unpaid invoice
+// settle finalises an invoice, and attempts to collect it from a card; nil means the invoice's own. An unpaid invoice
 // becomes uncollectible.
 func (g *Gateway) settle(ctx context.Context, a payments.Attempt, id string, from *stripe.PaymentMethod) error {
 	err := g.changeInvoice(ctx, a, id, "finalize/", func(i *stripe.Invoice) bool {
@@ -95,7 +95,7 @@ func (g *Gateway) DeleteCustomer(ctx context.Context, a payments.Attempt, custom
 	})))
 }
 
-// unlessGone returns an error, but nil for an object that the provider no longer knows.
+// unlessGone returns err, or nil for an object that the provider no longer knows.
 func unlessGone(err error) error {
 	if errors.Is(err, payments.ErrNotFound) {
 		return nil

@@ -15,7 +15,7 @@ import (
 func (g *Gateway) CreateCustomer(ctx context.Context, a payments.Attempt, account string) (string, error) {
 	made, err := once(ctx, g, a, change[stripe.Customer]{
 		step: "customer",
-		// The provider's search lags behind; its lists do not.
+		// the provider's search lags; its lists do not
 		read: func() (*stripe.Customer, error) {
 			params := &stripe.CustomerListParams{ListParams: pages, CreatedRange: since(a)}
 			return find(ctx, g, g.api.V1Customers.List(ctx, params),
@@ -63,7 +63,7 @@ func (g *Gateway) AccountOf(ctx context.Context, customer string) (string, error
 // shownOfCustomer is the field to expand for a customer's card.
 const shownOfCustomer = "invoice_settings.default_payment_method"
 
-// knownCustomer returns a customer as customer does, as it was when its standing was read in the same operation.
+// knownCustomer is like customer, but uses the standing cached within the operation.
 func (g *Gateway) knownCustomer(ctx context.Context, id string) (*stripe.Customer, error) {
 	if known := recall[standing](ctx, id); known != nil {
 		return known.customer, nil
@@ -71,7 +71,7 @@ func (g *Gateway) knownCustomer(ctx context.Context, id string) (*stripe.Custome
 	return g.customer(ctx, id)
 }
 
-// customer returns a customer with the card that pays. A deleted customer has no field to expand.
+// customer returns a customer with the paying card. A deleted customer has no field to expand.
 func (g *Gateway) customer(ctx context.Context, id string) (*stripe.Customer, error) {
 	c, err := g.retrieveCustomer(ctx, id,
 		&stripe.CustomerRetrieveParams{Expand: stripe.StringSlice([]string{shownOfCustomer})})
@@ -119,7 +119,7 @@ func (g *Gateway) SetupSecret(ctx context.Context, setup string) (clientSecret s
 }
 
 // ReplaceCard implements payments.Gateway. The payment method becomes the default of the customer and of each running
-// subscription, because these keep the one that has paid first. Open invoices are collected immediately.
+// subscription, which would otherwise keep its first one. Open invoices are collected immediately.
 func (g *Gateway) ReplaceCard(
 	ctx context.Context, a payments.Attempt, customer, paymentMethod string,
 ) (payments.Card, error) {
@@ -180,7 +180,7 @@ func (g *Gateway) setCardOfSubscription(
 	})
 }
 
-// setCardOfSchedule keeps a scheduled change from bringing the card before back.
+// setCardOfSchedule prevents a scheduled change from restoring the previous card.
 func (g *Gateway) setCardOfSchedule(ctx context.Context, a payments.Attempt, subscription, paymentMethod string) error {
 	return g.change(ctx, a, subscription, change[stripe.Subscription]{
 		step: "card/" + subscription + "/schedule",

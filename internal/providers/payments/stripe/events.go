@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	// eventsKept is the time for which the provider keeps events, and a day.
+	// eventsKept is the time for which the provider keeps events, plus a day.
 	eventsKept = 31 * 24 * time.Hour
-	// eventsAtOnce is the span of events that is in memory at a time.
+	// eventsAtOnce is the time span of the events in memory.
 	eventsAtOnce = 24 * time.Hour
 )
 
-// Events implements payments.Gateway. The provider lists the newest first, so a day of them is read at once.
+// Events implements payments.Gateway. The provider lists the newest first, so each day is read as a whole.
 func (g *Gateway) Events(ctx context.Context, since time.Time) iter.Seq2[payments.Event, error] {
 	return func(yield func(payments.Event, error) bool) {
 		now := g.now()
@@ -63,7 +63,7 @@ func event(e *stripe.Event) payments.Event {
 	}
 }
 
-// reference is the id of an object, wherever the provider has written the whole object.
+// reference is the id of an object. It also parses a whole object.
 type reference string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -79,12 +79,12 @@ func (r *reference) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*string)(r))
 }
 
-// object is the part of an event's object that is read.
+// object is the part of an event's object that is used.
 type object struct {
 	ID       string    `json:"id"`
 	Object   string    `json:"object"`
 	Customer reference `json:"customer"`
-	before   reference // the customer that it belonged to
+	before   reference // the previous customer
 }
 
 // objectOf reads only the fields of an event that are the same in all versions of the API.
@@ -132,7 +132,7 @@ type owned struct {
 	Charge   belonging `json:"charge"`
 }
 
-// belonging is the owner of an object. It is empty for an object that was sent as an id only.
+// belonging is the owner of an object. It is empty for an object that was sent only as an id.
 type belonging struct {
 	Customer reference `json:"customer"`
 }
@@ -146,7 +146,7 @@ func (b *belonging) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*plain)(b))
 }
 
-// expansion has the provider send objects in place of their ids.
+// expansion makes the provider send objects in place of their ids.
 type expansion struct {
 	stripe.Params `form:"*"`
 	Expand        []*string `form:"expand"`
@@ -176,8 +176,7 @@ func (g *Gateway) CustomerOf(ctx context.Context, e payments.Event) (string, err
 // Notices implements payments.Notice.
 type Notices struct{ secrets []string }
 
-// NewNotices returns what verifies notices that are signed with any of some secrets: there are two while one is
-// replaced.
+// NewNotices returns a verifier of notices signed with any of the secrets. There are two while one is being replaced.
 func NewNotices(secrets ...string) (*Notices, error) {
 	if len(secrets) == 0 {
 		return nil, errors.New("there is no secret of notices")
@@ -190,9 +189,8 @@ func NewNotices(secrets ...string) (*Notices, error) {
 	return &Notices{secrets: secrets}, nil
 }
 
-// Verify implements payments.Notice. A notice that was signed more than five minutes before or after now is considered
-// forged. An endpoint has the version of the API that was current when it was made. The fields that are read of a
-// notice are the same in all versions.
+// Verify implements payments.Notice. A notice signed more than five minutes before or after now counts as forged. An
+// endpoint has the API version from its creation, but the used fields of a notice are the same in all versions.
 func (n *Notices) Verify(body []byte, signature string, now time.Time) (payments.Event, error) {
 	signed, ok := signedAt(signature)
 	if !ok || now.Sub(signed).Abs() > webhook.DefaultTolerance {
@@ -208,7 +206,7 @@ func (n *Notices) Verify(body []byte, signature string, now time.Time) (payments
 	return payments.Event{}, payments.ErrForged
 }
 
-// earliest is a time, in Unix seconds, before which there was no provider: the year 2000.
+// earliest is the earliest possible time of an event, in Unix seconds: the year 2000.
 const earliest = 946_684_800
 
 // noticed returns the event of a notice. An impossible time is replaced by the signature's.
@@ -227,7 +225,8 @@ func train(version string) string {
 	return name
 }
 
-// signedAt returns the time in a signature. One with two times is not the provider's, and could be read in two ways.
+// signedAt returns the time in a signature. It rejects two times, which the provider never sends and which would be
+// ambiguous.
 func signedAt(signature string) (at time.Time, ok bool) {
 	for part := range strings.SplitSeq(signature, ",") {
 		text, isTime := strings.CutPrefix(part, "t=")

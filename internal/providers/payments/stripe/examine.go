@@ -43,13 +43,13 @@ func kinds(of ...stripe.EventType) (names []string) {
 	return names
 }
 
-// readable lists the lists that billing reads, or reads objects of. One that a stand-in does not have is not a flaw.
+// readable has the lists that billing reads, or reads objects of. A list that a stand-in lacks is not a flaw.
 var readable = []string{
 	"customers", "products", "prices", "subscriptions", "subscription_schedules", "invoices", "invoiceitems", "charges",
 	"disputes", "refunds", "setup_intents", "payment_intents", "events",
 }
 
-// Examine checks the account, and returns its findings. url is the address for notices; "" leaves the endpoints out.
+// Examine checks the account and returns the results. url is the address for notices; "" skips the endpoints.
 func (g *Gateway) Examine(ctx context.Context, url string) ([]health.Result, error) {
 	lacks, err := g.lackingPermissions(ctx, readable...)
 	if err != nil {
@@ -75,8 +75,8 @@ func (g *Gateway) mode() string {
 	return "a live key"
 }
 
-// lackingPermissions returns the permissions without which lists cannot be read, as the provider names them. It does
-// not report to the circuit breaker: that a key lacks a permission is no outage.
+// lackingPermissions returns the missing permissions for lists, by the provider's names. It does not report to the
+// circuit breaker, because a missing permission is not an outage.
 func (g *Gateway) lackingPermissions(ctx context.Context, lists ...string) (lacks []string, err error) {
 	for _, name := range lists {
 		var r *refusal
@@ -95,7 +95,7 @@ func (g *Gateway) lackingPermissions(ctx context.Context, lists ...string) (lack
 	return slices.Compact(lacks), nil
 }
 
-// firstOf are the parameters of a list of one.
+// firstOf has the parameters for a list with one element.
 type firstOf struct {
 	stripe.Params `form:"*"`
 	Limit         *int64 `form:"limit"`

@@ -1,6 +1,6 @@
 // Package stripe is the adapter of package payments for Stripe's API, by the provider's own library. A change is made
-// once however often it is attempted: each of its requests has an idempotency key made of the attempt's id, and what
-// may have been made is looked up where the provider may have forgotten the key, or has failed.
+// once, however often it is attempted: each of its requests has an idempotency key derived from the attempt's id. If
+// the provider may have forgotten the key, or has failed, the adapter first looks up whether the change was made.
 package stripe
 
 import (
@@ -24,11 +24,11 @@ type Config struct {
 	Key     string
 	URL     string           // of another server that speaks the API; "" for Stripe's
 	Timeout time.Duration    // of one attempt of a request; 20 s
-	Rate    int              // of requests a second that are sent at most; 0 is no limit
-	Pause   time.Duration    // without requests after an outage was noticed; 5 s
-	Now     func() time.Time // by which attempts are old
+	Rate    int              // maximum number of requests per second; 0 means no limit
+	Pause   time.Duration    // without requests after an outage was detected; 5 s
+	Now     func() time.Time // the clock for the age of attempts
 	Logger  *slog.Logger
-	Watch   func(http.RoundTripper) http.RoundTripper // wraps what carries the requests, to measure it; may be nil
+	Watch   func(http.RoundTripper) http.RoundTripper // wraps the transport, to measure it; may be nil
 }
 
 // retries is the number of retries of one request, under the same idempotency key.
@@ -37,7 +37,7 @@ const retries = 2
 // Gateway implements payments.Gateway.
 type Gateway struct {
 	api     *stripe.Client
-	backend stripe.Backend // of api, for requests that it has no method for
+	backend stripe.Backend // of api, for requests without a method
 	key     string
 	conns   *http.Transport
 	breaker *circuit.Breaker
@@ -84,14 +84,14 @@ func New(conf Config) (*Gateway, error) {
 	}, nil
 }
 
-// Close closes the connections that are idle.
+// Close closes idle connections.
 func (g *Gateway) Close() error {
 	g.conns.CloseIdleConnections()
 	return nil
 }
 
-// ask has the provider asked, unless there is an outage. A provider that refuses because too many requests come is not
-// down. The error is one of package payments.
+// ask sends a request to the provider, unless there is an outage. A refusal because of too many requests is not an
+// outage. The error is one of package payments.
 func (g *Gateway) ask(ctx context.Context, question func() error) error {
 	report, err := g.breaker.Allow()
 	if err != nil {
@@ -109,7 +109,7 @@ func (g *Gateway) ask(ctx context.Context, question func() error) error {
 	return err
 }
 
-// read asks the provider for an object.
+// read reads an object from the provider.
 func read[T any](ctx context.Context, g *Gateway, retrieve func() (*T, error)) (object *T, err error) {
 	err = g.ask(ctx, func() (err error) {
 		object, err = retrieve()
@@ -118,13 +118,13 @@ func read[T any](ctx context.Context, g *Gateway, retrieve func() (*T, error)) (
 	return object, err
 }
 
-// pages are the parameters of lists that are read in the largest pages that the provider permits.
+// pages are the parameters for reading lists in the largest permitted pages.
 var pages = stripe.ListParams{Limit: stripe.Int64(100)}
 
-// all is the limit of a list that is read to its end.
+// all is the limit for reading a list to its end.
 const all = math.MaxInt
 
-// list reads a list of the provider until it has found a number of objects that are wanted.
+// list reads a list of the provider until it has found a number of wanted objects.
 func list[T any](
 	ctx context.Context, g *Gateway, objects stripe.Seq2[T, error], limit int, wanted func(T) bool,
 ) (found []T, err error) {

@@ -10,9 +10,9 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// AddInvoiceItem implements payments.Gateway. While the next invoice of the subscription is a draft, the item is put on
-// it; otherwise it gets one of its own at once, which the subscription's card pays. It never waits for an invoice that
-// may not come.
+// AddInvoiceItem implements payments.Gateway. While the next invoice of the subscription is a draft, the item is added
+// to it. Otherwise it immediately gets an invoice of its own, paid by the subscription's card. It never waits for an
+// invoice that may not be created.
 func (g *Gateway) AddInvoiceItem(ctx context.Context, a payments.Attempt, item payments.InvoiceItem) (string, error) {
 	var card, draft *string
 	if item.Subscription != "" {
@@ -38,7 +38,7 @@ func (g *Gateway) AddInvoiceItem(ctx context.Context, a payments.Attempt, item p
 	return made.ID, g.invoiceItem(ctx, a, item, card)
 }
 
-// draft returns the invoice of an item's subscription that is not final yet, or nil.
+// draft returns the draft invoice of an item's subscription, or nil.
 func (g *Gateway) draft(ctx context.Context, item payments.InvoiceItem) (*string, error) {
 	params := &stripe.InvoiceListParams{
 		ListParams: pages, Customer: &item.Customer, Subscription: &item.Subscription,
@@ -54,8 +54,7 @@ func (g *Gateway) draft(ctx context.Context, item payments.InvoiceItem) (*string
 }
 
 // addItem adds an item to a draft, or to none. It uses one key, so that of two callers that see different drafts one is
-// refused and finds the item of the other. If the draft of that key is final, the next attempt has no draft, and
-// another key.
+// refused and finds the other's item. If the draft is already final, the next attempt has no draft and another key.
 func (g *Gateway) addItem(
 	ctx context.Context, a payments.Attempt, item payments.InvoiceItem, draft *string,
 ) (*stripe.InvoiceItem, error) {
@@ -84,8 +83,7 @@ func (g *Gateway) createItem(
 	})
 }
 
-// item returns the item that an attempt has added, or nil. Usage is billed by one item, which any attempt may have
-// added.
+// item returns the item added by an attempt, or nil. Usage is billed by one item, which any attempt may have added.
 func (g *Gateway) item(
 	ctx context.Context, a payments.Attempt, item payments.InvoiceItem,
 ) (*stripe.InvoiceItem, error) {

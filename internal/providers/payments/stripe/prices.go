@@ -27,7 +27,7 @@ func (g *Gateway) Prices(ctx context.Context) ([]payments.Price, error) {
 	return prices, err
 }
 
-// isOnSale reports whether a price is on sale: of each month, for one amount.
+// isOnSale reports whether a price is on sale: monthly, with one amount.
 func isOnSale(p *stripe.Price) bool {
 	return isMonthly(p) && p.Active && p.Product != nil && p.Product.Active
 }
@@ -47,7 +47,7 @@ func price(p *stripe.Price) payments.Price {
 	}
 }
 
-// Coupon implements payments.Gateway. One that is not valid any more is ErrNotFound.
+// Coupon implements payments.Gateway. An expired coupon gives ErrNotFound.
 func (g *Gateway) Coupon(ctx context.Context, id string) (payments.Discount, error) {
 	c, err := read(ctx, g, func() (*stripe.Coupon, error) { return g.api.V1Coupons.Retrieve(ctx, id, nil) })
 	switch {

@@ -15,21 +15,21 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// queue lets requests pass at a rate: first those for which a person waits, and of these the ones that change
-// something, each account in its turn. It is safe for concurrent use. A nil queue lets everything pass.
+// queue limits the rate of requests. Requests that a person waits for pass first, and among these the changes; accounts
+// take turns. It is safe for concurrent use. A nil queue has no limit.
 type queue struct {
 	mu      sync.Mutex
 	bucket  *rate.Limiter
 	waiting []*waiter
-	turn    [classes]int // of the last that has passed, by class
-	passed  int          // of those that have waited
+	turn    [classes]int // of the last passed request, by class
+	passed  int          // number of passed requests that had waited
 }
 
-// waiter is a request that waits.
+// waiter is a waiting request.
 type waiter struct {
 	class   int
 	account string
-	turn    int // of its account: a second request of one account comes after the first ones of all others
+	turn    int // of its account: an account's second request comes after the first ones of all others
 	since   time.Time
 	pass    chan struct{} // closed when it passes
 }
@@ -37,12 +37,12 @@ type waiter struct {
 const (
 	// classes is the number of classes of requests.
 	classes = 4
-	// oldestFirst is which of those that pass is the one that has waited longest, so that all get on.
+	// oldestFirst is the interval at which the longest waiting request passes, so that none starves.
 	oldestFirst = 8
 )
 
-// newQueue returns a queue for a number of requests a second, nil for 0. In no second more than five quarters of it
-// pass.
+// newQueue returns a queue for a number of requests per second, or nil for 0. In any second, at most five quarters of
+// that number pass.
 func newQueue(perSecond int) *queue {
 	if perSecond <= 0 {
 		return nil
@@ -61,8 +61,7 @@ func classOf(r *http.Request, caller payments.Caller) (class int) {
 	return class
 }
 
-// wait waits until a request may be sent. If that is not before a time or the end of the request, it returns after how
-// long it may be worth to try again.
+// wait waits until a request may be sent. If that would be too late, it returns the time after which to retry.
 func (q *queue) wait(r *http.Request, ends time.Time) (after time.Duration) {
 	if q == nil {
 		return 0
@@ -82,7 +81,7 @@ func (q *queue) wait(r *http.Request, ends time.Time) (after time.Duration) {
 	return q.leave(w)
 }
 
-// join adds a request to those that wait, unless it may pass at once or would wait too long: then there is no waiter.
+// join adds a waiter for a request. It returns none if the request may pass immediately or would wait too long.
 func (q *queue) join(r *http.Request, ends time.Time) (w *waiter, after time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -117,7 +116,7 @@ func (q *queue) delay(w *waiter) time.Duration {
 	return time.Duration(max(0, needed) / float64(q.bucket.Limit()) * float64(time.Second))
 }
 
-// leave removes a waiter, and returns the rest of its wait: 0 if it has just passed.
+// leave removes a waiter, and returns its remaining wait, or 0 if it has just passed.
 func (q *queue) leave(w *waiter) (after time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -129,7 +128,7 @@ func (q *queue) leave(w *waiter) (after time.Duration) {
 	return max(time.Millisecond, q.delay(w))
 }
 
-// passLater has the next ones pass as soon as the rate permits it.
+// passLater lets the next waiters pass as soon as the rate permits it.
 func (q *queue) passLater() {
 	missing := (1 - q.bucket.Tokens()) / float64(q.bucket.Limit())
 	time.AfterFunc(max(time.Millisecond, time.Duration(missing*float64(time.Second))), q.pass)
@@ -157,7 +156,7 @@ func (q *queue) next() *waiter {
 	return slices.MinFunc(q.waiting, before)
 }
 
-// before orders those who wait.
+// before orders waiters.
 func before(a, b *waiter) int {
 	return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(a.turn, b.turn), a.since.Compare(b.since))
 }
@@ -165,20 +164,20 @@ func before(a, b *waiter) int {
 // remembering is the lifetime of the cache within one operation.
 const remembering = 10 * time.Second
 
-// known is an object as it was at a time.
+// known is a cached object with its time.
 type known struct {
 	object any
 	at     time.Time
 }
 
-// remember keeps an object for the rest of an operation, or until the operation changes something.
+// remember caches an object for the rest of an operation, or until the operation changes something.
 func remember[T any](ctx context.Context, id string, object *T) {
 	if kept := payments.Kept(ctx); kept != nil {
 		kept.Store(id, known{object, time.Now()})
 	}
 }
 
-// recall returns an object that was remembered, or nil.
+// recall returns a cached object, or nil.
 func recall[T any](ctx context.Context, id string) *T {
 	kept := payments.Kept(ctx)
 	if kept == nil {
@@ -192,15 +191,15 @@ func recall[T any](ctx context.Context, id string) *T {
 	return nil
 }
 
-// forget drops all that was remembered.
+// forget clears the cache of the operation.
 func forget(ctx context.Context) {
 	if kept := payments.Kept(ctx); kept != nil {
 		kept.Clear()
 	}
 }
 
-// rememberMade keeps a subscription that a request has created or changed, if it has all that is shown of one and the
-// provider has not given this answer before.
+// rememberMade caches a subscription that a request has created or changed, if it has all used fields and the answer is
+// not a repetition.
 func rememberMade(ctx context.Context, made any) {
 	s, is := made.(*stripe.Subscription)
 	if !is {
@@ -213,7 +212,7 @@ func rememberMade(ctx context.Context, made any) {
 	}
 }
 
-// isReplayed reports whether a response repeats an earlier one for the same key. It may be out of date.
+// isReplayed reports whether a response repeats an earlier one for the same key, which may be out of date.
 func isReplayed(answer *stripe.APIResponse) bool {
 	return answer != nil && answer.Header.Get("Idempotent-Replayed") == "true"
 }
@@ -230,18 +229,18 @@ const (
 
 // The metadata of objects.
 const (
-	metaAttempt = "attempt" // that has created it
-	metaChange  = "change"  // the last attempt that has changed it
+	metaAttempt = "attempt" // that created it
+	metaChange  = "change"  // the last attempt that changed it
 	metaAccount = "account"
 	metaUsage   = "usage"
 	metaLength  = "characters"
-	metaAddress = "address" // hash of the e-mail address that was told
+	metaAddress = "address" // hash of the last e-mail address set by SetAddress
 )
 
-// change is one request that changes something, as a step of an attempt. It is about an object of the provider.
+// change is one request that changes an object of the provider, as a step of an attempt.
 type change[T any] struct {
 	step string
-	read func() (*T, error) // returns the object as it is, nil if there is none
+	read func() (*T, error) // returns the current object, or nil if there is none
 	made func(*T) bool      // reports whether the change was made; nil: it is made if the object exists
 	make func(params stripe.Params, now *T) (*T, error)
 	look bool // reads the object first even if an earlier attempt is unlikely, so that make is called with it
@@ -249,8 +248,8 @@ type change[T any] struct {
 
 func (c change[T]) isMade(object *T) bool { return object != nil && (c.made == nil || c.made(object)) }
 
-// once makes a change unless it was made. A refusal may mean that it was, by a request with a lost response, so the
-// object is read before the refusal is accepted. A failing provider repeats its response for the same key: if the
+// once makes a change unless it was already made. A refusal may mean that a request with a lost response made it, so
+// the object is read before the refusal is accepted. A failing provider repeats its response for the same key: if the
 // change was not made, it is attempted under the next key.
 func once[T any](ctx context.Context, g *Gateway, a payments.Attempt, c change[T]) (object *T, err error) {
 	if c.look || g.now().Sub(a.First) > fresh {
@@ -292,7 +291,7 @@ func withKey(a payments.Attempt, step string, n int) stripe.Params {
 	return stripe.Params{IdempotencyKey: &key}
 }
 
-// done drops the object that the provider returns for a change.
+// done discards the object returned for a change.
 func done(_ any, err error) error { return err }
 
 // since restricts a list to objects that an attempt may have created.

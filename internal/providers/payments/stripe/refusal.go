@@ -16,24 +16,24 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// refusal is an error of package payments with the details for an operator's look-up. It contains no sentence of the
-// provider's, which may quote the request.
+// refusal is an error of package payments with the details for an operator's look-up. It contains no text of the
+// provider, which may quote the request.
 type refusal struct {
 	kind       error
-	status     int    // 0: there was no answer
-	code       string // the provider's, such as "resource_missing"
-	decline    string // the card issuer's, such as "insufficient_funds"; "" where it says none
-	permission string // that a restricted key lacks, such as "rak_customer_write"
-	request    string // the id under which the provider has logged it
+	status     int    // 0: no answer
+	code       string // the provider's code, such as "resource_missing"
+	decline    string // the card issuer's code, such as "insufficient_funds"; "" for none
+	permission string // missing from a restricted key, such as "rak_customer_write"
+	request    string // the id in the provider's log
 	replayed   bool   // the provider has given this answer before
-	because    error  // where there was no answer
+	because    error  // if there was no answer
 	after      time.Duration
 }
 
-// RetryAfter returns after which time it is worth to ask again, 0 if that is not known.
+// RetryAfter returns the time after which to retry, or 0 if that is unknown.
 func (r *refusal) RetryAfter() time.Duration { return r.after }
 
-// Error names the kind, and the rest in brackets.
+// Error returns the kind, followed by the details in brackets.
 func (r *refusal) Error() string {
 	what := r.kind.Error()
 	if r.isOfKey() {
@@ -61,14 +61,14 @@ func (r *refusal) Error() string {
 	return what + " (" + strings.Join(more, ", ") + ")"
 }
 
-// ErrKey means that the provider does not accept the key, or not for this request.
+// ErrKey means that the provider does not accept the key in general or for this request.
 var ErrKey = errors.New("the payment provider does not accept the key")
 
 func (r *refusal) isOfKey() bool {
 	return r.status == http.StatusUnauthorized || r.status == http.StatusForbidden
 }
 
-// DeclineCode returns the most exact code of a payment that was declined.
+// DeclineCode returns the most specific code of a declined payment.
 func (r *refusal) DeclineCode() string { return cmp.Or(r.decline, r.code) }
 
 // Unwrap returns the kind, and the cause.
@@ -82,7 +82,7 @@ func (r *refusal) Unwrap() []error {
 	return []error{r.kind}
 }
 
-// errNotRead means that an answer was not the API's. The library's error quotes it.
+// errNotRead means that an answer did not come from the API. It replaces the library's error, which quotes the answer.
 var errNotRead = errors.New("its answer could not be read")
 
 // understand returns the error of package payments for one of the library.
@@ -105,7 +105,7 @@ func understand(ctx context.Context, err error) error {
 	return &refusal{kind: payments.ErrUnavailable, because: errNotRead}
 }
 
-// permission is in the provider's sentence about a restricted key, and nowhere else.
+// permission matches a permission in the provider's error text, the only place with that information.
 var permission = regexp.MustCompile(`\brak_[a-z_]+\b`)
 
 func refused(answer *stripe.Error) error {
@@ -123,8 +123,8 @@ func refused(answer *stripe.Error) error {
 	return r
 }
 
-// kindOf follows https://docs.stripe.com/error-handling. A key that is not accepted is no fault of the request: it may
-// succeed once an operator has changed it.
+// kindOf returns the kind of an error by https://docs.stripe.com/error-handling. A refused key is not a fault of the
+// request, which may succeed once an operator has changed the key.
 func kindOf(answer *stripe.Error) error {
 	switch status := answer.HTTPStatusCode; {
 	case status == http.StatusPaymentRequired || answer.Type == stripe.ErrorTypeCard:
@@ -142,14 +142,14 @@ func kindOf(answer *stripe.Error) error {
 	return payments.ErrRejected
 }
 
-// isLimited reports whether too many requests came.
+// isLimited reports whether the provider refused a request because of too many.
 func isLimited(err error) bool {
 	var r *refusal
 	return errors.As(err, &r) && r.status == http.StatusTooManyRequests
 }
 
-// isDoubtful reports whether a change may have been made although the provider has refused it, or has failed, and
-// whether it would only fail again for the same key.
+// isDoubtful reports whether a change may have been made although the provider refused it or failed, and whether a
+// repetition with the same key would only return the same failure.
 func isDoubtful(err error) (doubtful, replayed bool) {
 	var r *refusal
 	if !errors.As(err, &r) {

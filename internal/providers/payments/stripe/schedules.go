@@ -62,13 +62,13 @@ func (g *Gateway) withSchedule(
 	return s, err
 }
 
-// paidWith names the payment method from the next phase on. Without it the subscription might fall back to the
+// paidWith sets the payment method from the next phase on. Without it the subscription might fall back to the
 // customer's, which a first payment does not set.
 func paidWith(paymentMethod string) *stripe.SubscriptionScheduleUpdateDefaultSettingsParams {
 	return &stripe.SubscriptionScheduleUpdateDefaultSettingsParams{DefaultPaymentMethod: &paymentMethod}
 }
 
-// phases are what runs now, as it is, and a month at the other price.
+// phases returns the current phase unchanged, followed by a month at the new price.
 func phases(s *stripe.Subscription, price string) []*stripe.SubscriptionScheduleUpdatePhaseParams {
 	item := itemOf(s)
 	start, end, now := item.CurrentPeriodStart, item.CurrentPeriodEnd, priceOf(s)
@@ -96,7 +96,7 @@ func phases(s *stripe.Subscription, price string) []*stripe.SubscriptionSchedule
 	}
 }
 
-// phase returns the phase of a schedule that runs.
+// phase returns the current phase of a schedule.
 func phase(schedule *stripe.SubscriptionSchedule) *stripe.SubscriptionSchedulePhase {
 	if schedule == nil || schedule.CurrentPhase == nil {
 		return nil
@@ -129,8 +129,8 @@ func (g *Gateway) release(ctx context.Context) change[stripe.Subscription] {
 	}
 }
 
-// rescheduled returns a subscription after a request that has answered its schedule, or the same one if that may be out
-// of date.
+// rescheduled returns a subscription with the schedule from a response, or unchanged if the response may be out of
+// date.
 func rescheduled(
 	before *stripe.Subscription, schedule *stripe.SubscriptionSchedule, err error,
 ) (*stripe.Subscription, error) {

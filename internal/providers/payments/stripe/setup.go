@@ -16,12 +16,12 @@ import (
 
 // Setup is the wanted configuration of an account at the provider.
 type Setup struct {
-	Endpoint   string           // URL that notices are sent to; "" leaves the endpoints alone
-	SecretLost bool             // an endpoint that Plan has created is replaced, because its secret was not kept
-	Prices     []payments.Price // without ids; a plan's price names it in its metadata. Others are left alone
+	Endpoint   string           // URL for notices; "" leaves the endpoints unchanged
+	SecretLost bool             // an endpoint created by Plan is replaced, because its secret was lost
+	Prices     []payments.Price // without ids; a plan's price has the plan in its metadata. Others are not changed
 }
 
-// Step is a thing that an account has, or is to get.
+// Step is an object that an account has, or will get.
 type Step struct {
 	Action string `json:"action"` // one of the actions below
 	Kind   string `json:"kind"`   // endpoint, product or price
@@ -33,22 +33,22 @@ type Step struct {
 
 // The actions of steps.
 const (
-	Keep    = "keep"    // it is as it should be
+	Keep    = "keep"    // no change is needed
 	Create  = "create"  //
 	Change  = "change"  //
-	Replace = "replace" // it is deleted, and created anew
+	Replace = "replace" // deleted and created again
 	Decide  = "decide"  // left to a person
 )
 
 // Changes reports whether the step changes something.
 func (s *Step) Changes() bool { return s.do != nil }
 
-// HasSecret reports whether the step brings the secret of an endpoint, which is never shown again.
+// HasSecret reports whether the step returns the secret of an endpoint, which is shown only once.
 func (s *Step) HasSecret() bool {
 	return s.Kind == kindEndpoint && (s.Action == Create || s.Action == Replace)
 }
 
-// Do carries the step out, and returns the secret of an endpoint that was created. Steps are carried out in order.
+// Do carries out the step, and returns the secret of a created endpoint. Steps must be carried out in order.
 func (s *Step) Do(ctx context.Context) (secret string, err error) { return s.do(ctx, s) }
 
 const kindEndpoint, kindProduct, kindPrice = "endpoint", "product", "price"
@@ -69,14 +69,14 @@ func (g *Gateway) Plan(ctx context.Context, want Setup) ([]*Step, error) {
 	if len(want.Prices) == 0 {
 		return steps, nil
 	}
-	shelf, err := g.shelf(ctx)
+	offers, err := g.offers(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return append(steps, g.planPrices(want.Prices, shelf)...), nil
+	return append(steps, g.planPrices(want.Prices, offers)...), nil
 }
 
-// endpoints returns those at a URL.
+// endpoints returns the endpoints with a URL.
 func (g *Gateway) endpoints(ctx context.Context, url string) ([]*stripe.WebhookEndpoint, error) {
 	return list(ctx, g, g.api.V1WebhookEndpoints.List(ctx, &stripe.WebhookEndpointListParams{ListParams: pages}), all,
 		func(e *stripe.WebhookEndpoint) bool { return e.URL == url })
@@ -106,7 +106,7 @@ func (g *Gateway) planEndpoints(want Setup, there []*stripe.WebhookEndpoint) (st
 	return steps
 }
 
-// lacking returns the flaw of an endpoint, "" for none.
+// lacking returns the flaw of an endpoint, or "".
 func lacking(e *stripe.WebhookEndpoint) string {
 	missing := missingEvents(e)
 	switch {
@@ -157,7 +157,7 @@ func (g *Gateway) replaceEndpoint(e *stripe.WebhookEndpoint) func(context.Contex
 	}
 }
 
-// changeEndpoint adds the events that are missing, and takes none away.
+// changeEndpoint adds missing events, and removes none.
 func (g *Gateway) changeEndpoint(e *stripe.WebhookEndpoint) func(context.Context, *Step) (string, error) {
 	return func(ctx context.Context, _ *Step) (string, error) {
 		params := &stripe.WebhookEndpointUpdateParams{
@@ -170,13 +170,13 @@ func (g *Gateway) changeEndpoint(e *stripe.WebhookEndpoint) func(context.Context
 	}
 }
 
-// shelf holds the account's products and prices of our plans, including those no longer on sale.
-type shelf struct {
+// offers holds the account's products and prices of our plans, including those no longer on sale.
+type offers struct {
 	products []*stripe.Product
 	prices   []*stripe.Price
 }
 
-func (g *Gateway) shelf(ctx context.Context) (s shelf, err error) {
+func (g *Gateway) offers(ctx context.Context) (s offers, err error) {
 	s.products, err = list(ctx, g, g.api.V1Products.List(ctx, &stripe.ProductListParams{ListParams: pages}), all,
 		func(p *stripe.Product) bool { return p.Metadata[payments.MetadataPlan] != "" })
 	if err != nil {
@@ -189,8 +189,8 @@ func (g *Gateway) shelf(ctx context.Context) (s shelf, err error) {
 	return s, err
 }
 
-// product returns the product of a plan, nil if there is none: preferably one on sale.
-func (s shelf) product(plan string) (found *stripe.Product) {
+// product returns the product of a plan, preferably one on sale, or nil.
+func (s offers) product(plan string) (found *stripe.Product) {
 	for _, p := range s.products {
 		if p.Metadata[payments.MetadataPlan] == plan && (found == nil || p.Active && !found.Active) {
 			found = p
@@ -199,8 +199,8 @@ func (s shelf) product(plan string) (found *stripe.Product) {
 	return found
 }
 
-// price returns one of a product with an amount, nil if there is none: one on sale, or else any.
-func (s shelf) price(product string, wanted payments.Price) (found *stripe.Price) {
+// price returns a price of a product with an amount, preferably one on sale, or nil.
+func (s offers) price(product string, wanted payments.Price) (found *stripe.Price) {
 	for _, p := range s.prices {
 		if p.Product.ID == product && p.UnitAmount == wanted.Amount && string(p.Currency) == wanted.Currency &&
 			(found == nil || p.Active && !found.Active) {
@@ -210,21 +210,21 @@ func (s shelf) price(product string, wanted payments.Price) (found *stripe.Price
 	return found
 }
 
-func (g *Gateway) planPrices(wanted []payments.Price, there shelf) (steps []*Step) {
+func (g *Gateway) planPrices(wanted []payments.Price, existing offers) (steps []*Step) {
 	products, kept := map[string]*Step{}, map[string]bool{}
 	for _, w := range wanted {
 		plan := w.Metadata[payments.MetadataPlan]
 		if products[plan] == nil {
-			products[plan] = g.planProduct(plan, w.Product, there.product(plan))
+			products[plan] = g.planProduct(plan, w.Product, existing.product(plan))
 			steps = append(steps, products[plan])
 		}
-		known := there.price(products[plan].ID, w)
+		known := existing.price(products[plan].ID, w)
 		if known != nil {
 			kept[known.ID] = true
 		}
 		steps = append(steps, g.planPrice(w, products[plan], known))
 	}
-	for _, p := range there.prices {
+	for _, p := range existing.prices {
 		if p.Active && p.Product.Active && !kept[p.ID] {
 			steps = append(steps, &Step{Action: Decide, Kind: kindPrice, ID: p.ID,
 				What: describe(price(p)) + ": it is on sale, and not in the catalogue; archive it there, or add it"})
@@ -239,7 +239,7 @@ func (g *Gateway) planProduct(plan, name string, there *stripe.Product) *Step {
 	case there == nil:
 		step.Action, step.do = Create, func(ctx context.Context, s *Step) (string, error) {
 			made, err := read(ctx, g, func() (*stripe.Product, error) {
-				// Two who set the account up at the same time cannot both create this id.
+				// the id is unique, so that two concurrent setups do not create two products
 				return g.api.V1Products.Create(ctx, &stripe.ProductCreateParams{
 					ID: stripe.String("recital_" + plan), Name: &name, Metadata: map[string]string{payments.MetadataPlan: plan},
 				})
@@ -288,7 +288,7 @@ func (g *Gateway) createPrice(wanted payments.Price, product *Step) func(context
 				Recurring: &stripe.PriceCreateRecurringParams{
 					Interval: stripe.String(string(stripe.PriceRecurringIntervalMonth)),
 				},
-				// It is unique, so that two who set the account up at the same time do not create two.
+				// it is unique, so that two concurrent setups do not create two prices
 				LookupKey: stripe.String(fmt.Sprintf("%s_%s_%d", product.ID, wanted.Currency, wanted.Amount)),
 			})
 		})
@@ -308,7 +308,7 @@ func hasMetadata(there, wanted payments.Price) bool {
 	return true
 }
 
-// describe writes a price for people.
+// describe returns a price for people.
 func describe(p payments.Price) string {
 	text := fmt.Sprintf("%s a month, of plan %s", money.Format(p.Amount, p.Currency), p.Metadata[payments.MetadataPlan])
 	if unit := p.Metadata[payments.MetadataOverageUnit]; cmp.Or(unit, "0") != "0" {

@@ -10,7 +10,7 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// Subscribe implements payments.Gateway. The card that pays first pays later, too.
+// Subscribe implements payments.Gateway. The card of the first payment also pays later ones.
 func (g *Gateway) Subscribe(
 	ctx context.Context, a payments.Attempt, s payments.NewSubscription,
 ) (payments.Subscription, error) {
@@ -37,7 +37,7 @@ func (g *Gateway) Subscribe(
 	return g.shown(ctx, made.ID)
 }
 
-// firstPaymentOf returns the name under which the first payment of a subscription is remembered.
+// firstPaymentOf returns the cache key of the first payment of a subscription.
 func firstPaymentOf(subscription string) string { return "first payment of " + subscription }
 
 // shownOfFirstPayment returns the fields to expand for the first payment of a subscription.
@@ -126,7 +126,7 @@ func (g *Gateway) End(ctx context.Context, a payments.Attempt, subscription stri
 	})
 }
 
-// change makes a change of a subscription once. It is called with the subscription as it is.
+// change makes a change of a subscription once, given the current subscription.
 func (g *Gateway) change(
 	ctx context.Context, a payments.Attempt, subscription string, c change[stripe.Subscription],
 ) error {
@@ -145,7 +145,7 @@ func (g *Gateway) changed(
 	return g.shown(ctx, subscription)
 }
 
-// subscription returns a subscription with all that is shown of it.
+// subscription returns a subscription with all used fields.
 func (g *Gateway) subscription(ctx context.Context, id string) (*stripe.Subscription, error) {
 	if s := recall[stripe.Subscription](ctx, id); s != nil {
 		return s, nil
@@ -217,8 +217,8 @@ func priceOf(s *stripe.Subscription) string {
 	return ""
 }
 
-// endsWithPeriod reports whether a subscription ends with its period. The provider says it as a flag, or as a time that
-// somebody has set.
+// endsWithPeriod reports whether a subscription ends with its period: by the provider's flag, or by an explicitly set
+// time.
 func endsWithPeriod(s *stripe.Subscription) bool {
 	return !hasEnded(s) && (s.CancelAtPeriodEnd || s.CancelAt != 0 && s.CancelAt <= itemOf(s).CurrentPeriodEnd)
 }
@@ -227,7 +227,7 @@ func hasEnded(s *stripe.Subscription) bool {
 	return s.Status == stripe.SubscriptionStatusCanceled || s.Status == stripe.SubscriptionStatusIncompleteExpired
 }
 
-// at returns the time of a Unix time, where 0 is none.
+// at converts a Unix time; 0 means none.
 func at(seconds int64) time.Time {
 	if seconds == 0 {
 		return time.Time{}

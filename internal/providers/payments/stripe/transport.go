@@ -14,11 +14,11 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
-// patience bounds the wait of a request while too many others are running, if its context does not.
+// patience bounds the wait of a request for the rate limit, if its context does not.
 const patience = 15 * time.Second
 
-// transport carries requests to the provider, no faster than its queue permits. One that the provider refuses because
-// too many come is repeated after a pause.
+// transport sends requests to the provider at the rate of its queue. A request that the provider refuses because of too
+// many is repeated after a pause.
 type transport struct {
 	next    http.RoundTripper
 	queue   *queue
@@ -46,7 +46,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// endOf returns until when a request may wait.
+// endOf returns the time until which a request may wait.
 func endOf(ctx context.Context) time.Time {
 	ends := time.Now().Add(patience)
 	if deadline, ok := ctx.Deadline(); ok && deadline.Before(ends) {
@@ -55,7 +55,8 @@ func endOf(ctx context.Context) time.Time {
 	return ends
 }
 
-// growing returns the pauses between attempts. They differ, so that refused requests do not come together again.
+// growing returns the pauses between attempts. They are randomised, so that refused requests do not arrive together
+// again.
 func growing() *backoff.ExponentialBackOff {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval, pauses.MaxInterval = 250*time.Millisecond, 4*time.Second
@@ -79,7 +80,7 @@ func (t *transport) attempt(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// refuse returns the answer to a request that cannot be sent in time. A proxy's own would not be one of the API.
+// refuse returns the answer to a request that cannot be sent in time, or for a proxy's refusal, in the form of the API.
 func refuse(r *http.Request, after time.Duration, header http.Header) *http.Response {
 	given := http.Header{"Retry-After": {strconv.Itoa(int(math.Ceil(after.Seconds())))}}
 	if id := header.Get("Request-Id"); id != "" {
@@ -105,7 +106,7 @@ func again(r *http.Request) (*http.Request, error) {
 	return repeated, nil
 }
 
-// retryAfter returns the pause that a refusal asks for, 0 if it asks for none.
+// retryAfter returns the pause that a refusal requests, or 0.
 func retryAfter(header http.Header) time.Duration {
 	seconds, err := strconv.Atoi(header.Get("Retry-After"))
 	if err != nil {
@@ -114,7 +115,7 @@ func retryAfter(header http.Header) time.Duration {
 	return time.Duration(max(seconds, 0)) * time.Second
 }
 
-// sleep reports whether it has slept for all of a time. Otherwise the context has ended.
+// sleep sleeps, and returns false if the context ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

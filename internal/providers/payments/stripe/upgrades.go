@@ -10,9 +10,9 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// ChangePrice implements payments.Gateway. The provider permits a change of a subscription that has a schedule, so the
-// schedule is dropped last: a change that cannot be paid leaves it in place. The change is first attempted in a way in
-// which a declined card leaves no trace. If the card's owner has to confirm, it is made as a pending one.
+// ChangePrice implements payments.Gateway. The provider permits a change of a subscription with a schedule, so the
+// schedule is dropped last: a change that cannot be paid leaves it in place. The change is first attempted in a mode in
+// which a declined card has no effect. If the card's owner has to confirm, it is made as a pending change.
 func (g *Gateway) ChangePrice(
 	ctx context.Context, a payments.Attempt, c payments.PriceChange,
 ) (payments.Subscription, error) {
@@ -34,7 +34,7 @@ func (g *Gateway) ChangePrice(
 	return g.changed(ctx, a, c.Subscription, g.release(ctx))
 }
 
-// reprice has the price of a subscription changed, and returns the subscription.
+// reprice changes the price of a subscription, and returns the subscription.
 func (g *Gateway) reprice(
 	ctx context.Context, a payments.Attempt, c payments.PriceChange, step, behavior string, metadata map[string]string,
 ) (*stripe.Subscription, error) {
@@ -92,8 +92,8 @@ func asksOwner(err error) bool {
 }
 
 // pendingChange returns a subscription with the change that the card's owner has to confirm. If the payment was
-// declined without a question, it drops the change. The change may have been made, or have lapsed, since the provider
-// has first said that it is pending.
+// declined without a request for confirmation, it drops the change. Meanwhile the change may have been made, or have
+// lapsed.
 func (g *Gateway) pendingChange(
 	ctx context.Context, a payments.Attempt, s *stripe.Subscription,
 ) (payments.Subscription, error) {
@@ -118,7 +118,7 @@ func (g *Gateway) pendingChange(
 	return payments.Subscription{}, declined
 }
 
-// void gives up an invoice that is open, and with it the change that depends on it. "" is none.
+// void voids an open invoice, and thus drops the change that depends on it. "" means none.
 func (g *Gateway) void(ctx context.Context, a payments.Attempt, invoice string) error {
 	if invoice == "" {
 		return nil
@@ -133,7 +133,7 @@ func (g *Gateway) void(ctx context.Context, a payments.Attempt, invoice string) 
 	}))
 }
 
-// pending returns the change that is made when the latest invoice is paid.
+// pending returns the change that takes effect when the latest invoice is paid.
 func pending(s *stripe.Subscription) *payments.PendingChange {
 	next := s.PendingUpdate
 	if next == nil || s.LatestInvoice == nil || len(next.SubscriptionItems) == 0 ||
@@ -175,16 +175,16 @@ func intentOf(i *stripe.Invoice) *stripe.PaymentIntent {
 	return &stripe.PaymentIntent{}
 }
 
-// minima are the least amounts that the provider charges, in minor units, by
-// https://docs.stripe.com/currencies#minimum-and-maximum-charge-amounts. An invoice of less is marked as paid, and the
-// customer's balance takes the amount.
+// minima are the provider's minimum charges, in minor units, by
+// https://docs.stripe.com/currencies#minimum-and-maximum-charge-amounts. A smaller invoice is marked as paid, and its
+// amount is added to the customer's balance.
 var minima = map[string]int64{
 	"aed": 200, "aud": 50, "bgn": 100, "brl": 50, "cad": 50, "chf": 50, "czk": 1500, "dkk": 250, "eur": 50, "gbp": 30,
 	"hkd": 400, "huf": 17500, "inr": 50, "jpy": 50, "mxn": 1000, "myr": 200, "nok": 300, "nzd": 50, "pln": 200,
 	"ron": 200, "sek": 300, "sgd": 50, "thb": 1000, "usd": 50,
 }
 
-// waits reports whether an item that is on no invoice comes to too little for one, with all that waits with it.
+// waits reports whether an item without an invoice, together with all waiting items, is too small to be charged.
 func (g *Gateway) waits(ctx context.Context, item payments.InvoiceItem, made *stripe.InvoiceItem) (bool, error) {
 	if made.Invoice != nil || item.Amount >= minima[item.Currency] {
 		return false, nil
@@ -229,7 +229,7 @@ func (g *Gateway) VoidItems(ctx context.Context, customer string) (void []paymen
 }
 
 func addedItem(i *stripe.InvoiceItem) payments.AddedItem {
-	characters, _ := strconv.ParseInt(i.Metadata[metaLength], 10, 64) // an item without it is of an unknown length
+	characters, _ := strconv.ParseInt(i.Metadata[metaLength], 10, 64) // an item without it has an unknown length
 	return payments.AddedItem{
 		ID: i.ID, Usage: i.Metadata[metaUsage], Characters: characters, Amount: i.Amount, Currency: string(i.Currency),
 	}

@@ -21,7 +21,7 @@ func (p *Provider) discover(ctx context.Context) (*discovery, error) {
 		return known, nil
 	}
 	asked := p.flight.DoChan("", func() (any, error) {
-		if p.found.Load() != known { // another call has asked meanwhile
+		if p.found.Load() != known { // another call has meanwhile read it
 			return nil, nil
 		}
 		found, err := p.ask(context.WithoutCancel(ctx))
@@ -76,7 +76,7 @@ func (p *Provider) ask(ctx context.Context) (*discovery, error) {
 	}, nil
 }
 
-// mayAsk reports whether an endpoint that the issuer names may be used: an issuer on the Internet names none on this
+// mayAsk reports whether an issuer's endpoint may be used. An issuer on the Internet must not name an endpoint on this
 // machine.
 func (p *Provider) mayAsk(endpoint string) bool {
 	issuer, err := url.Parse(p.config.Issuer)
@@ -87,8 +87,8 @@ func (p *Provider) mayAsk(endpoint string) bool {
 	return err == nil && u.Host != "" && u.User == nil && secure(u) && (u.Scheme == "https" || issuer.Scheme == "http")
 }
 
-// styleOf returns how the client proves itself to the token endpoint. The default is client_secret_basic (OpenID
-// Connect Discovery 1.0, 3). Trying both would use the code up.
+// styleOf returns the client's authentication method at the token endpoint. The default is client_secret_basic (OpenID
+// Connect Discovery 1.0, 3). Trying both would use up the code.
 func styleOf(methods []string) oauth2.AuthStyle {
 	if slices.Contains(methods, "client_secret_post") && !slices.Contains(methods, "client_secret_basic") {
 		return oauth2.AuthStyleInParams
@@ -96,7 +96,7 @@ func styleOf(methods []string) oauth2.AuthStyle {
 	return oauth2.AuthStyleInHeader
 }
 
-// newClient returns a client that takes little from the other side, in little time, and goes nowhere else.
+// newClient returns a client with limits on the size and time of replies, which does not follow redirects.
 func newClient() *http.Client {
 	return &http.Client{
 		Transport: bounded{&http.Transport{
@@ -108,7 +108,7 @@ func newClient() *http.Client {
 	}
 }
 
-// bounded fails to read more of a reply than maxReply.
+// bounded is a transport that limits replies to maxReply bytes.
 type bounded struct{ *http.Transport }
 
 // RoundTrip implements http.RoundTripper.

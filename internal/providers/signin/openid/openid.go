@@ -1,5 +1,5 @@
-// Package openid speaks to identity providers: OpenID Connect with discovery, by go-oidc. A provider's response is the
-// input of a stranger: its size and time are bounded, redirects are not followed, and its texts are not repeated.
+// Package openid speaks to identity providers: OpenID Connect with discovery, by go-oidc. A provider's response is not
+// trusted: its size and time are bounded, redirects are not followed, and its texts are not quoted.
 package openid
 
 import (
@@ -25,10 +25,10 @@ type Config struct {
 	Issuer       string // a URL; http only on loopback
 	ClientID     string
 	ClientSecret string
-	Watch        func(http.RoundTripper) http.RoundTripper // wraps what carries the requests, to measure it; may be nil
+	Watch        func(http.RoundTripper) http.RoundTripper // wraps the transport, to measure it; may be nil
 }
 
-// Provider implements signin.Provider. Its issuer is asked for its endpoints when they are first needed.
+// Provider implements signin.Provider. It reads its issuer's endpoints when they are first needed.
 type Provider struct {
 	config Config
 	client *http.Client
@@ -41,8 +41,8 @@ type discovery struct {
 	provider *oidc.Provider
 	verifier *oidc.IDTokenVerifier
 	style    oauth2.AuthStyle
-	names    bool      // each answer names the issuer (RFC 9207)
-	until    time.Time // it is asked again after
+	names    bool      // answers include the issuer (RFC 9207)
+	until    time.Time // expiry
 }
 
 const (
@@ -53,7 +53,7 @@ const (
 	maxReply       = 1 << 20 // bytes
 )
 
-// New returns a Provider. Close must follow.
+// New returns a Provider. The caller must close it.
 func New(config Config) (*Provider, error) {
 	if config.ClientID == "" || config.ClientSecret == "" {
 		return nil, errors.New("an identity provider needs a client id and a secret")
@@ -69,7 +69,7 @@ func New(config Config) (*Provider, error) {
 	return &Provider{config: config, client: client}, nil
 }
 
-// secure reports whether requests to a URL are protected against reading and changing on the way.
+// secure reports whether requests to a URL are protected in transit.
 func secure(u *url.URL) bool {
 	return u.Scheme == "https" || u.Scheme == "http" && signin.IsLoopback(u.Host)
 }
@@ -155,8 +155,8 @@ func isNetwork(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &network)
 }
 
-// verify returns the ID token, once it is certain that the provider has made it for this client and this sign-in.
-// go-oidc leaves nonce, authorized party and access token to its caller.
+// verify returns the ID token, after verifying that the provider issued it for this client and this sign-in. go-oidc
+// leaves nonce, authorized party and access token to its caller.
 func (p *Provider) verify(
 	ctx context.Context, d *discovery, tokens *oauth2.Token, nonce string,
 ) (*oidc.IDToken, error) {

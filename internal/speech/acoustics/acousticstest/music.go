@@ -13,7 +13,7 @@ const (
 	Chords Music = "chords" // of strings, with vibrato
 	Drums  Music = "drums"
 	Melody Music = "melody" // plucked notes
-	Flute  Music = "flute"  // a melody with vibrato that is blown
+	Flute  Music = "flute"  // a blown melody with vibrato
 	Band   Music = "band"   // chords, drums and a melody
 )
 
@@ -89,7 +89,8 @@ func drums(sound []float64, rate int) {
 	}
 }
 
-// melody plays a tune, each note as an instrument plays it: by the time since it began and its length in seconds.
+// melody plays a tune with an instrument, which returns a sample of a note, given the time since its start and its
+// length in seconds.
 func melody(sound []float64, rate int, instrument func(hertz, since, length float64) float64) {
 	tune := []struct {
 		key   int

@@ -20,8 +20,8 @@ const (
 // Noises returns all noises.
 func Noises() []Noise { return []Noise{White, Pink, Hum, Babble} }
 
-// Add returns speech with noise at a ratio in dB: the mean power of the speech, without the pauses before and after it,
-// to the noise's. Babble is made of the others.
+// Add returns speech with noise at a ratio in dB of the mean power of the speech, without the pauses at its ends, to
+// the power of the noise. Babble consists of the others.
 func Add(speech []int16, rate int, noise Noise, ratio float64, others [][]int16) []int16 {
 	random := rand.New(rand.NewPCG(1, uint64(len(speech))))
 	sound := make([]float64, len(speech))
@@ -46,7 +46,7 @@ func Add(speech []int16, rate int, noise Noise, ratio float64, others [][]int16)
 	return noisy
 }
 
-// Bounds returns where the samples of an utterance without noise begin and end to be more than a hundredth of the
+// Bounds returns the range of an utterance without noise from the first to the last sample above a hundredth of the
 // loudest.
 func Bounds(speech []int16) (from, to int) {
 	loudest := 0.0
@@ -101,7 +101,7 @@ func hum(sound []float64, rate int, random *rand.Rand) {
 	}
 }
 
-// babble repeats all voices together, each from some place on and one twice.
+// babble mixes all voices twice, each repeated from a random position.
 func babble(sound []float64, others [][]int16, random *rand.Rand) {
 	for range 2 {
 		for _, other := range others {

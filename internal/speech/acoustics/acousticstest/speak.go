@@ -7,7 +7,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio"
 )
 
-// Utterance is a sentence as an engine speaks it, with silence before and after it.
+// Utterance is a sentence spoken by an engine, with silence before and after it.
 type Utterance struct {
 	Name       string // of the voice
 	Samples    []int16

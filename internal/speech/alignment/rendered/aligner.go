@@ -19,7 +19,7 @@ type Config struct {
 	Decoder  audio.Decoder
 	Engine   speech.Engine
 	Longest  time.Duration // of a recording
-	MostOnce int           // recordings that are aligned at once; each takes up to 300 MiB of memory
+	MostOnce int           // concurrent alignments; each takes up to 300 MiB of memory
 }
 
 // Aligner implements alignment.Aligner. It is safe for concurrent use.
@@ -35,10 +35,10 @@ func New(config Config) *Aligner {
 	return &Aligner{config: config, places: make(chan struct{}, config.MostOnce)}
 }
 
-// Running returns the number of recordings that are being aligned.
+// Running returns the number of current alignments.
 func (a *Aligner) Running() int { return len(a.places) }
 
-// Align implements alignment.Aligner. It does not wait for a place, because waiting recordings would hold memory, too.
+// Align implements alignment.Aligner. It does not wait for a place, because waiting recordings would take memory, too.
 func (a *Aligner) Align(
 	ctx context.Context, upload audio.Upload, text, language string,
 ) ([]alignment.Word, error) {
@@ -56,7 +56,7 @@ func (a *Aligner) Align(
 	return AlignSound(ctx, a.config.Engine, alignment.Sound(recording), text, language)
 }
 
-// sink is a sound that is being written.
+// sink collects written samples in a sound.
 type sink alignment.Sound
 
 // Write takes whole samples.
@@ -65,7 +65,7 @@ func (s *sink) Write(pcm []byte) (int, error) {
 	return len(pcm), nil
 }
 
-// AlignSound aligns a recording with the rendering of its text.
+// AlignSound aligns a recording with a rendering of its text.
 func AlignSound(
 	ctx context.Context, engine speech.Engine, recording alignment.Sound, text, language string,
 ) ([]alignment.Word, error) {
@@ -94,10 +94,10 @@ func match(
 	return words, fit, nil
 }
 
-// closeEnough is the difference in pace from which another rendering is worth its time.
+// closeEnough is the difference in pace below which a second rendering is not worth its time.
 const closeEnough = 0.07
 
-// atPace renders the text again, as fast as the recording is, unless it already is.
+// atPace renders the text again at the pace of the recording, unless the reference is close to it.
 func atPace(
 	ctx context.Context, engine speech.Engine, recording alignment.Sound, reference alignment.Reference,
 	text, language string,

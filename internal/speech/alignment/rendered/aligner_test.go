@@ -25,7 +25,7 @@ func start(t *testing.T, command workers.Command) *worker.Pool {
 	return pool
 }
 
-// sentences are what the recordings of these tests hold.
+// sentences are the content of the recordings of these tests.
 func sentences() []string {
 	return []string{
 		"Our guests arrived late because heavy traffic had blocked the road to the airport.",
@@ -41,7 +41,7 @@ type silences struct {
 	gaps       []float64 // after each sentence but the last
 }
 
-// recordingOf returns a recording of sentences with silences in it, whose noise has a level in dB of full scale.
+// recordingOf returns a recording of sentences with silences in it and a noise of a level in dB of full scale.
 func recordingOf(said []alignment.Reference, s silences, level float64) alignment.Reference {
 	r := &tape{Sound: alignment.Sound{Rate: said[0].Sound.Rate}}
 	r.pause(s.lead)
@@ -108,8 +108,8 @@ func silenceTable() map[string]silences {
 	return table
 }
 
-// No word is farther than a quarter of a second from where it is, wherever a recording is silent, and for how long.
-// Each voice is heard with each silence, and in each noise, which take turns.
+// No word is found farther than a quarter of a second from its place, for any length and place of silences. Each voice
+// is combined with each silence and, in turn, with each noise.
 func TestSilences(t *testing.T) {
 	engine, flite := start(t, workertest.Command(binary)), start(t, workertest.Flite(binary))
 	voices, noises := []string{"leah", "zeke"}, []float64{-90, -60, -40}
@@ -135,7 +135,7 @@ func TestSilences(t *testing.T) {
 
 func text() string { return strings.Join(sentences(), " ") }
 
-// A text that is not said in the recording is refused, and so are noise and a text that is said once of two times.
+// A text that is not in the recording is refused, and so are noise and a repeated text that is spoken only once.
 func TestOtherTexts(t *testing.T) {
 	engine, flite := start(t, workertest.Command(binary)), start(t, workertest.Flite(binary))
 	said := say(t, flite, "leah", sentences())
@@ -164,7 +164,7 @@ func TestOtherTexts(t *testing.T) {
 	_, err := AlignSound(t.Context(), engine, noise, text(), "en-us")
 	require.ErrorIs(t, err, alignment.ErrNoSpeech)
 
-	// but not one of which a few words are missing, or were added
+	// but not if a few words are missing or were added
 	words := strings.Fields(text())
 	for name, changed := range map[string][]string{
 		"a few missing": slices.Delete(slices.Clone(words), 10, 14),

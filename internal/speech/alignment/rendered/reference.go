@@ -13,12 +13,11 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio"
 )
 
-// longest bounds a rendering. Texts of recordings of up to ten minutes stay below it.
+// longest is the maximum length of a rendering. The texts of recordings of up to ten minutes stay below it.
 const longest = 20 * time.Minute
 
-// Render returns the engine's rendering of a text in a language of the engine or speech.AutoLanguage, with the places
-// of its words. Errors: alignment.ErrNoWords, and those
-// of the engine.
+// Render returns the engine's rendering of a text with the places of its words. The language is an engine language or
+// speech.AutoLanguage. Errors: alignment.ErrNoWords, alignment.ErrTooMuchText, and the engine's.
 func Render(
 	ctx context.Context, engine speech.Engine, text, language string, speed float64,
 ) (alignment.Reference, error) {
@@ -29,7 +28,7 @@ func Render(
 	return RenderAs(ctx, engine, job, text)
 }
 
-// RenderAs is Render with everything but the text as in a job.
+// RenderAs is Render with the other parameters from a job.
 func RenderAs(ctx context.Context, engine speech.Engine, job speech.Job, text string) (alignment.Reference, error) {
 	r := alignment.Reference{Sound: alignment.Sound{Rate: engine.SampleRate()}}
 	for _, segment := range speech.Split(text) {

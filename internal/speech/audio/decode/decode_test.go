@@ -175,8 +175,8 @@ func (s *slowly) ReadAt(p []byte, offset int64) (int, error) {
 	return s.Reader.ReadAt(p, offset)
 }
 
-// A file that takes long to decode must not get an error that asks for a retry, again and again. The processor time
-// ends its process instead.
+// A file that takes long to decode must not get an error that asks for a retry again and again. Its process is ended by
+// its processor time instead.
 func TestAProcessThatWorksHasTheTimeThatItNeeds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")

@@ -13,7 +13,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/loudness"
 )
 
-// The variants of the synthesiser that clones are based on: those that neither whisper nor sound like machines.
+// The variants of the synthesiser that clones are based on. They neither whisper nor sound like machines.
 func women() []string { return []string{"f1", "f2", "f3", "f4"} }
 func men() []string   { return []string{"m3", "m6", "m7", "m8"} }
 
@@ -21,7 +21,7 @@ func isNatural(variant string) bool {
 	return slices.Contains(women(), variant) || slices.Contains(men(), variant)
 }
 
-// between is the pitch in Hz from which a voice of unknown gender is taken for a woman's.
+// between is the pitch in Hz from which a voice of unknown gender counts as a woman's.
 const between = 150
 
 // naturalVariants returns the variants that may be near a voice.
@@ -40,7 +40,7 @@ func genderOf(said string, pitch float64) string {
 	return "M"
 }
 
-// neutral returns a timbre with a median pitch of about the given Hz, and otherwise as the variant has it.
+// neutral returns a timbre with a median pitch of about the given Hz. Otherwise it leaves the variant unchanged.
 func neutral(pitch float64) speech.Timbre {
 	return speech.Timbre{
 		PitchLow:  inRange(0.8*pitch, speech.MinTimbrePitch, 300),
@@ -49,7 +49,7 @@ func neutral(pitch float64) speech.Timbre {
 	}
 }
 
-// usualBreath is more than the variants have, and fills the gaps between the harmonics as in people's voices.
+// usualBreath is more than the variants have. It fills the gaps between the harmonics like in people's voices.
 const usualBreath = 0.6
 
 // sound is the measurement of a rendering.
@@ -90,7 +90,7 @@ func listen(ctx context.Context, stream *speech.Stream, analyser *acoustics.Anal
 
 func inRange(value, least, most float64) float64 { return min(max(value, least), most) }
 
-// semitones returns the interval of two frequencies.
+// semitones returns the interval between two frequencies, and 0 if one is unknown.
 func semitones(a, b float64) float64 {
 	if a <= 0 || b <= 0 {
 		return 0

@@ -18,7 +18,7 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// BenchmarkClone compares the time from an upload to a clone with that of decoding alone.
+// BenchmarkClone compares the time from an upload to a clone with the time for decoding alone.
 func BenchmarkClone(b *testing.B) {
 	cloner, engine := newCloner(b)
 	pcm := bytes.Join(say(b, engine, speech.Voices()[0], given()...), nil)

@@ -11,8 +11,8 @@ import (
 type reading struct{ language, text string }
 
 // calibration is the set of texts that candidates speak while a voice is fitted. It is in the speaker's language if
-// that is known, because pitch, pace, vowels and spectrum of a voice depend on the language. Otherwise it is in several
-// languages, so that none is far off. The sentences by which clones are judged are not among them.
+// that is known, because pitch, pace, vowels and spectrum of a voice depend on the language. Otherwise it covers
+// several languages. It does not contain the sentences that clones are judged by.
 type calibration struct {
 	brief []reading // suffices to choose a variant
 	whole []reading
@@ -43,7 +43,7 @@ func calibrationFor(accent string) calibration {
 	return all
 }
 
-// languageOf returns the engine's language of an accent with its sentences, and nil without any.
+// languageOf returns the engine language of an accent with its sentences, or nil if there are none.
 func languageOf(accent string) (language string, texts []string) {
 	accent = strings.ToLower(strings.TrimSpace(accent))
 	language, known := speech.LookupLanguage(accent)
@@ -58,7 +58,7 @@ func languageOf(accent string) (language string, texts []string) {
 	return "", nil
 }
 
-// Sentences returns the sentences with which voices are measured in a language, nil if there are none.
+// Sentences returns the sentences for measuring voices in a language, or nil if there are none.
 func Sentences(language string) []string {
 	_, texts := languageOf(language)
 	return texts

@@ -22,7 +22,7 @@ func TestTheAccentSaysWhichLanguageIsCompared(t *testing.T) {
 	}
 }
 
-// Without a language that there are sentences of, several others have the same weight.
+// For a language without sentences, several others have the same weight.
 func TestAnUnknownAccentIsComparedWithSeveralLanguages(t *testing.T) {
 	for _, accent := range []string{"", "posh", "sw", "auto", "\xff", "x-y-z"} {
 		languages := map[string]bool{}

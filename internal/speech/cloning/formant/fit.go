@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	tunings    = 2 // rounds in which formants, breath and pace are brought nearer
-	equalising = 2 // rounds of the equaliser and the gain; the pitch is brought nearer in all rounds
+	tunings    = 2 // rounds that adjust formants, breath and pace
+	equalising = 2 // rounds that adjust the equaliser and the gain; all rounds adjust the pitch
 )
 
-// Fit implements cloning.Cloner. The accent decides the language in which candidates are compared with the recordings.
-// The voice speaks each language with the accent of that language.
+// Fit implements cloning.Cloner. The accent determines the language in which candidates are compared with the
+// recordings. The voice speaks each language without a foreign accent.
 func (c *Cloner) Fit(
 	ctx context.Context, analyses []cloning.Analysis, profile cloning.Profile, progress func(done, total int),
 ) (cloning.Model, error) {
@@ -64,7 +64,7 @@ func unusable(target measured) string {
 	return ""
 }
 
-// mostMusic is the maximum likeness of recordings to music: speech may have a little music behind it.
+// mostMusic is the maximum likeness of recordings to music. Speech may have a little music in its background.
 const mostMusic = 0.9
 
 // fitting is the search for the timbre that is nearest to a target.
@@ -79,7 +79,7 @@ type fitting struct {
 	variant string
 	timbre  speech.Timbre
 	now     sound   // of the timbre
-	median  float64 // the wanted pitch in Hz
+	median  float64 // the desired pitch in Hz
 	limit   gap     // the largest accepted distance
 }
 
@@ -111,8 +111,8 @@ func (f *fitting) fit(ctx context.Context, variants []string) error {
 	return nil
 }
 
-// aim sets the wanted pitch: the target's, or the variant's if the two are indistinguishable. In languages other than
-// the speaker's, the pitch of a voice changes by more than the permitted difference.
+// aim sets the desired pitch: the target's, or the variant's if the two are indistinguishable and the speaker's
+// language is unknown. The pitch of a voice differs between languages by more than the permitted difference.
 func (f *fitting) aim(ctx context.Context) error {
 	if f.median = f.target.Statistics.PitchQuantile(0.5); f.calibration.own {
 		return nil
@@ -135,7 +135,7 @@ func (f *fitting) goal(own float64) float64 {
 	return target
 }
 
-// choose begins with the nearest variant.
+// choose selects the nearest variant.
 func (f *fitting) choose(ctx context.Context, variants []string) error {
 	start := neutral(f.target.Statistics.PitchQuantile(0.5))
 	var best fitting
@@ -163,7 +163,7 @@ func (f *fitting) listen(ctx context.Context, readings []reading) error {
 	return nil
 }
 
-// advance reports that one more rendering is measured.
+// advance reports one more measured rendering.
 func (f *fitting) advance() {
 	f.done++
 	if f.progress != nil {
@@ -171,7 +171,7 @@ func (f *fitting) advance() {
 	}
 }
 
-// mismatch returns the correction that an equaliser would have to make, in dB.
+// mismatch returns the root mean square of the correction by an ideal equaliser, in dB.
 func (f *fitting) mismatch() float64 {
 	differences := f.differences()
 	sum, n := 0.0, 0.0
@@ -183,7 +183,7 @@ func (f *fitting) mismatch() float64 {
 	return math.Sqrt(sum / max(n, 1))
 }
 
-// pitch corrects the median and the range of the pitch by their current error.
+// pitch corrects the median and the range of the pitch by their current errors.
 func (f *fitting) pitch() {
 	target, now, t := &f.target.Statistics, &f.now.Statistics, &f.timbre
 	middle := math.Sqrt(t.PitchLow * t.PitchHigh)
@@ -195,7 +195,7 @@ func (f *fitting) pitch() {
 	t.PitchHigh = inRange(middle*half, t.PitchLow, speech.MaxTimbrePitch)
 }
 
-// tune corrects formants, breath and pace by their current error.
+// tune corrects formants, breath and pace by their current errors.
 func (f *fitting) tune() {
 	target, now, t := &f.target.Statistics, &f.now.Statistics, &f.timbre
 	t.Formants = inRange(t.Formants*math.Pow(formantRatio(target, now), 0.8), leastFormants, mostFormants)
@@ -203,10 +203,10 @@ func (f *fitting) tune() {
 	t.Pace = inRange(t.Pace*target.Pace()/max(now.Pace(), 1), leastPace, mostPace)
 }
 
-// Limits within which the synthesiser sounds natural. The range of the pitch is at most about that of the natural
-// variants: in a wider one the median depends on the sentence more than on the voice. The pace is kept near the
-// synthesiser's, because it is measured only to a tenth: the share of syllables with a peak of their own depends on the
-// speaker.
+// Limits within which the synthesiser sounds natural. The range of the pitch is limited to about the range of the
+// natural variants, because in a wider one the median depends more on the sentence than on the voice. The pace is kept
+// near the synthesiser's, because it is measured only to a tenth: the share of syllables with a peak of their own
+// depends on the speaker.
 const (
 	leastHalf, mostHalf         = 1.05, 1.3
 	leastBreath, mostBreath     = 0.5, 0.75
@@ -214,7 +214,7 @@ const (
 	leastPace, mostPace         = 0.8, 1.25
 )
 
-// breathPerDecibel is small, because breath changes the ratio of harmonics to noise less than recordings differ in it.
+// breathPerDecibel is small, because recordings differ more in the ratio of harmonics to noise than breath changes it.
 const breathPerDecibel = 0.02
 
 // spread returns the range of the intonation in semitones.
@@ -234,9 +234,9 @@ func formantRatio(a, b *acoustics.Statistics) float64 {
 	return math.Exp(sum / max(all, 1))
 }
 
-// differences returns how much louder the target is in each band in dB, apart from the overall level. One half is from
-// the long-term spectrum, in which loud moments dominate, and one half from the mean of all moments, unless noise fills
-// the quiet ones.
+// differences returns the excess of the target in each band in dB, apart from the overall level. It is the mean of the
+// excess in the long-term spectrum, which loud moments dominate, and in the mean levels, unless noise fills the quiet
+// moments.
 func (f *fitting) differences() (out [acoustics.Bands]float64) {
 	out = f.apart(f.target.Statistics.LongTermSpectrum(), f.now.LongTermSpectrum())
 	if !f.isClean() {
@@ -256,8 +256,8 @@ func (f *fitting) isClean() bool {
 	return f.target.SNR >= cleanSNR && f.target.Statistics.MeanLevels() != [acoustics.Bands]float64{}
 }
 
-// apart returns the differences of spectra in dB without their mean, and 0 where the target is unknown: above the
-// bandwidth of a telephone the variant's spectrum is kept.
+// apart returns the differences of spectra in dB without their mean, and 0 where the target is unknown: for a
+// telephone's recording, the variant's spectrum is kept above its bandwidth.
 func (f *fitting) apart(target, now [acoustics.Bands]float64) (out [acoustics.Bands]float64) {
 	sum, n, known := 0.0, 0.0, f.known()
 	for band := range out {
@@ -275,7 +275,7 @@ func (f *fitting) apart(target, now [acoustics.Bands]float64) (out [acoustics.Ba
 }
 
 // known returns the frequency in Hz up to which the target's spectrum belongs to the voice. Energy above a telephone's
-// limit is left over from resampling.
+// limit is an artefact of resampling.
 func (f *fitting) known() float64 {
 	if f.target.Bandwidth < mostOfTelephone {
 		return min(f.target.Bandwidth, telephone)
@@ -283,13 +283,13 @@ func (f *fitting) known() float64 {
 	return f.target.Bandwidth
 }
 
-// The limit of a telephone, and the apparent limit of its recordings, in Hz.
+// The bandwidth of a telephone, and the apparent bandwidth of its recordings, in Hz.
 const (
 	telephone       = 4000.0
 	mostOfTelephone = 5000.0
 )
 
-// equalise corrects the long-term spectrum and the loudness by their current error.
+// equalise corrects the long-term spectrum and the loudness by their current errors.
 func (f *fitting) equalise() {
 	differences := f.differences()
 	bands := mastering.Bands()

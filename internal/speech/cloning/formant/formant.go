@@ -16,10 +16,10 @@ import (
 	"github.com/recital-tts/recital/internal/speech/cloning"
 )
 
-// engineName changes with the content of analyses and models.
+// engineName changes when the content of analyses or models changes.
 const engineName = "formant/1"
 
-// leastSpeech is the minimum of speech for a voice, in seconds.
+// leastSpeech is the minimum length of speech for a voice, in seconds.
 const leastSpeech = 3.0
 
 // Cloner implements cloning.Cloner.
@@ -30,10 +30,10 @@ type Cloner struct {
 
 var _ cloning.Cloner = (*Cloner)(nil)
 
-// New returns a Cloner whose voices are spoken by the first engine.
+// New returns a Cloner of voices for the first engine.
 func New(engine speech.Engine) *Cloner { return &Cloner{engine: engine} }
 
-// WithInstalled returns a cloner that may base voices on the installed ones that a function returns.
+// WithInstalled returns a cloner that may base voices on the installed ones, which voices returns.
 func (c *Cloner) WithInstalled(voices func() []speech.Voice) *Cloner {
 	return &Cloner{engine: c.engine, installed: voices}
 }
@@ -82,7 +82,7 @@ func reportOf(r acoustics.Report, s acoustics.Statistics) cloning.Report {
 	return report
 }
 
-// read returns the sums of analyses.
+// read returns the sum of analyses.
 func read(analyses []cloning.Analysis) (measured, error) {
 	var all measured
 	for _, analysis := range analyses {
@@ -108,7 +108,7 @@ func read(analyses []cloning.Analysis) (measured, error) {
 type model struct {
 	Variant string        `json:"variant"`
 	Timbre  speech.Timbre `json:"timbre"`
-	// The installed voice that is moved, nil for none. The variant speaks where it cannot.
+	// The installed voice that is modified, nil for none. The variant speaks in its place where it cannot.
 	Installed *speech.Installed `json:"installed,omitempty"`
 }
 

@@ -69,7 +69,7 @@ func sayWith(
 	return all
 }
 
-// given are the sentences of the recordings, and heldOut those by which clones are judged.
+// given are the sentences of the recordings, and heldOut the sentences for judging clones.
 func given() []string {
 	return []string{
 		"The quick brown fox jumps over the lazy dog while seven wizards watch from the old stone wall.",
@@ -111,9 +111,8 @@ func analyse(t testing.TB, cloner cloning.Cloner, recordings ...[]byte) (all []c
 	return all
 }
 
-// The voices of the other engine are cloned: what the clone says is nearer to them than the system voice that it is
-// made of, and as loud as all voices. One of them is cloned twice. Where the speaker's language is not known, no
-// installed voice is a base.
+// Clones of the other engine's voices are nearer to these than the system voices that they are based on, and as loud as
+// all voices. One of them is cloned twice. If the speaker's language is unknown, no installed voice is a base.
 func TestACloneIsNearerThanWhatItIsMadeOf(t *testing.T) {
 	cloner, engine := newCloner(t)
 	flite := open(t, workertest.Flite(workerBinary))
@@ -152,8 +151,8 @@ func TestACloneIsNearerThanWhatItIsMadeOf(t *testing.T) {
 	}
 }
 
-// requireSameElsewhere requires that the same recordings give the same voice on another instance, and that it says the
-// same there.
+// requireSameElsewhere requires that the same recordings give the same voice on another instance, and that it speaks
+// the same there.
 func requireSameElsewhere(t *testing.T, recordings [][]byte, want cloning.Model, spoken [][]byte) {
 	t.Helper()
 	cloner, engine := newCloner(t)
@@ -182,8 +181,8 @@ func idOf(variant string) string {
 	return ""
 }
 
-// A language has its own pitch, even in the same voice: a speaker of Italian is compared with Italian. Speakers who are
-// slower or faster than the synthesiser have clones that take as long as they do.
+// The pitch of a voice depends on the language, so a speaker of Italian is compared with Italian. Clones of speakers
+// who are slower or faster than the synthesiser have the speaker's pace.
 func TestACloneHasThePitchAndThePaceOfTheSpeakerInTheirLanguage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -288,7 +287,7 @@ func TestADamagedModelIsNotOpened(t *testing.T) {
 	}
 }
 
-// Whatever is in a blob is refused, or is a voice that the engine speaks with.
+// Any content of a blob is either refused or a voice that the engine speaks with.
 func FuzzOpen(f *testing.F) {
 	f.Add([]byte(sound))
 	f.Add([]byte(`{"variant":"f2","timbre":{"pitch_low":1e308}}`))

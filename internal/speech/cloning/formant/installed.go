@@ -14,8 +14,8 @@ import (
 )
 
 // nearestInstalled returns the installed voice of the speaker's language and gender with the nearest spectrum, moved to
-// the target, if it is then in no respect farther from the target than the nearest variant, beyond chance; otherwise
-// nil. Such a voice was measured when it was installed, so it need not speak for the comparison.
+// the target. It returns nil if that is, beyond chance, farther from the target in any respect than the nearest
+// variant. Installed voices were measured at their installation, so they need not speak for the comparison.
 func (f *fitting) nearestInstalled(profile cloning.Profile) (nearest *speech.Installed) {
 	language, texts := languageOf(profile.Accent)
 	if texts == nil || f.cloner.installed == nil {
@@ -38,12 +38,12 @@ func (f *fitting) nearestInstalled(profile cloning.Profile) (nearest *speech.Ins
 	return nearest
 }
 
-// isJudged reports whether judges have found clones to be nearer with an installed base than without one. They have
-// only heard a woman who speaks English (docs/neural-voices.md).
+// isJudged reports whether judges found clones with an installed base nearer than those without one. They heard only a
+// woman who speaks English (docs/neural-voices.md).
 func isJudged(language, gender string) bool { return language == "en" && gender == "F" }
 
-// moved returns an installed voice moved to the target, the former distance of its spectrum, and whether it is near
-// now.
+// moved returns an installed voice moved to the target, the original distance of its spectrum, and whether the result
+// is near enough.
 func (f *fitting) moved(of speech.Installed) (clone speech.Installed, before float64, ok bool) {
 	var own acoustics.Statistics
 	if decode(of.Base.Sound, cloning.MaxAnalysisBytes, &own) != nil || own.Voiced <= 0 {
@@ -70,7 +70,7 @@ func (f *fitting) moved(of speech.Installed) (clone speech.Installed, before flo
 	return clone, before, !near.farther(f.limit)
 }
 
-// colour corrects the spectrum by an equaliser, and computes the result.
+// colour corrects the spectrum by an equaliser, and computes the resulting spectrum.
 func (f *fitting) colour() {
 	f.equalise()
 	bands := mastering.Bands()
@@ -82,7 +82,7 @@ func (f *fitting) colour() {
 	}
 }
 
-// transposed returns the measurement of a voice that is played faster or slower by a factor, with the pitch unchanged.
+// transposed returns the measurement of a voice played faster by a factor, with the pitch unchanged.
 func transposed(s acoustics.Statistics, factor float64) acoustics.Statistics {
 	var hertz, powers [acoustics.Bands]float64
 	for band, power := range s.Spectrum {
@@ -96,7 +96,7 @@ func transposed(s acoustics.Statistics, factor float64) acoustics.Statistics {
 	return s
 }
 
-// over returns a function that interpolates values over ascending frequencies.
+// over returns an interpolation of values over ascending frequencies.
 func over(hertz, values []float64) (curve interp.PiecewiseLinear) {
 	if err := curve.Fit(hertz, slices.Clone(values)); err != nil {
 		panic(err) // the frequencies of bands ascend

@@ -19,7 +19,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
 )
 
-// installed is an installed voice that speaks as a voice of an engine does.
+// installed is an installed voice that speaks like a voice of an engine.
 type installed struct {
 	speech.Engine
 	voice speech.Voice
@@ -37,7 +37,7 @@ func (e engines) Engine(speech.Installed) (speech.Engine, bool) { return e.only,
 func (engines) Admit(context.Context, string) bool              { return true }
 func (engines) Substituted()                                    {}
 
-// base returns an installed voice of which clones can be made, as it is after it was measured.
+// base returns a measured installed voice, which can be cloned.
 func (i installed) base(t *testing.T) speech.Voice {
 	t.Helper()
 	analyser, meter := acoustics.New(acoustics.Config{Rate: rate}), loudness.NewMeter(rate)
@@ -57,7 +57,7 @@ func (i installed) base(t *testing.T) speech.Voice {
 	}}
 }
 
-// played returns recordings that are played faster by a factor.
+// played returns recordings played faster by a factor.
 func played(recordings [][]byte, steps int) (all [][]byte) {
 	for _, pcm := range recordings {
 		r := resample.New(steps, 100)
@@ -74,7 +74,7 @@ func played(recordings [][]byte, steps int) (all [][]byte) {
 	return all
 }
 
-// An installed voice that is near to the speaker is moved, and the clone is then nearer than one of the synthesiser.
+// An installed voice near the speaker is moved, and the clone is then nearer than a clone of the synthesiser.
 func TestACloneIsMadeOfANearInstalledVoice(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -114,7 +114,7 @@ func TestACloneIsMadeOfANearInstalledVoice(t *testing.T) {
 	}
 	require.InDelta(t, loudness.Target, meter.Loudness(), 2)
 	if testing.Short() {
-		return // what follows takes as long again
+		return // the rest takes as long again
 	}
 
 	var others []speech.Voice
@@ -132,7 +132,7 @@ func TestACloneIsMadeOfANearInstalledVoice(t *testing.T) {
 	require.Empty(t, fit(cloning.Profile{Accent: "en-US"}, others...).Base)
 }
 
-// high returns what would be measured of a voice that is half an octave higher.
+// high returns the measurement of a voice half an octave higher.
 func high(t *testing.T, v *speech.Voice) []byte {
 	t.Helper()
 	var s acoustics.Statistics

@@ -8,11 +8,11 @@ import (
 	"github.com/recital-tts/recital/internal/speech/acoustics"
 )
 
-// fallbacks is the maximum number of renderings that settle takes, besides the variants'.
+// fallbacks is the maximum number of renderings in settle, besides the variants'.
 const fallbacks = 3
 
-// settle keeps the timbre if it is in no respect farther from the target than the nearest variant in that respect,
-// beyond chance. Otherwise it tries the timbre without the equaliser, and finally the nearest variant at the target's
+// settle keeps the timbre unless it is, beyond chance, farther from the target in any respect than the nearest variant
+// in that respect. Otherwise it tries the timbre without the equaliser, and finally the nearest variant at the target's
 // pitch.
 func (f *fitting) settle(ctx context.Context, variants []string) error {
 	limit, nearest, err := f.plain(ctx, variants)
@@ -73,7 +73,7 @@ func (f *fitting) gap() gap {
 	}
 }
 
-// numbers are the compared cepstra, without the first, which is the level.
+// numbers is the number of compared cepstra, without the first, which is the level.
 const numbers = 12
 
 // cepstrum returns the distance of the mean mel-frequency cepstra, as a root mean square over the known bands; 0 if

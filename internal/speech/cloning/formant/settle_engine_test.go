@@ -10,8 +10,8 @@ import (
 	"github.com/recital-tts/recital/internal/speech/cloning/likeness"
 )
 
-// Nothing is nearer to a system voice than itself. Its clone has its pitch and its colour, and no equaliser that would
-// only bring errors of the measurement.
+// No voice is nearer to a system voice than itself. Its clone has its pitch and its colour, and no equaliser, which
+// would only add errors of the measurement.
 func TestACloneOfASystemVoiceSoundsLikeIt(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")

@@ -9,8 +9,8 @@ import (
 	"github.com/recital-tts/recital/internal/speech/acoustics"
 )
 
-// A telephone transmits nothing of a voice above 4 kHz, whatever resampling leaves there: the equaliser leaves the
-// variant as it is.
+// A telephone transmits no voice above 4 kHz, whatever artefacts of resampling are there. The equaliser leaves these
+// bands unchanged.
 func TestTheEqualiserDoesNothingWhereNothingIsKnown(t *testing.T) {
 	var target, now [acoustics.Bands]float64
 	for band := range target {
@@ -49,7 +49,7 @@ func TestACandidateIsFartherBeyondChance(t *testing.T) {
 	}
 }
 
-// The more somebody says, the better their pitch is known.
+// The more speech there is, the better its pitch is known.
 func TestChanceIsLessTheMoreIsSaid(t *testing.T) {
 	chance := func(seconds float64) float64 {
 		f := &fitting{}
@@ -63,7 +63,7 @@ func TestChanceIsLessTheMoreIsSaid(t *testing.T) {
 	require.Less(t, chance(100), 1.0)
 }
 
-// A pitch that chance may have made another is left as the variant has it.
+// A pitch that differs from the variant's only by chance is left at the variant's.
 func TestThePitchIsThatOfAVariantThatHasTheSpeakers(t *testing.T) {
 	f := &fitting{}
 	f.target.Statistics.Voiced = 40

@@ -11,7 +11,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
 )
 
-// Recordings that end with their last word, and have no pause before it, have no noise to speak of, either.
+// Recordings that end with their last word, without a pause before it, have no measurable noise.
 func TestACloneOfSpeechWithoutRestsIsNearer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")

@@ -1,9 +1,10 @@
-// Package likeness measures the distance of two voices that speak the same sentences.
+// Package likeness measures the distance between two voices that speak the same sentences.
 package likeness
 
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/dsp/fourier"
 	"gonum.org/v1/gonum/dsp/window"
@@ -12,7 +13,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/acoustics"
 )
 
-// Distance is the distance of two voices.
+// Distance is the distance between two voices.
 type Distance struct {
 	Pitch    float64 // semitones between the medians of the fundamental frequency
 	Spectrum float64 // dB, root mean square over the bands of the long-term average spectrum, levels apart
@@ -30,7 +31,7 @@ type Voice struct {
 	cepstra [][][]float64          // of the sentences, frame by frame
 }
 
-// Measure returns a voice that has said sentences, at a rate in Hz.
+// Measure measures a voice that speaks sentences at a rate in Hz.
 func Measure(sentences [][]int16, rate int) Voice {
 	var v Voice
 	for _, samples := range sentences {
@@ -48,7 +49,7 @@ func (v Voice) Seconds() (seconds float64) {
 	return seconds
 }
 
-// Between compares voices that have said the same sentences.
+// Between compares voices that speak the same sentences.
 func Between(a, b Voice) Distance {
 	all, others := sum(a.each), sum(b.each)
 	d := Distance{
@@ -67,16 +68,16 @@ func sum(sentences []acoustics.Statistics) (all acoustics.Statistics) {
 	return all
 }
 
-// interval returns the interval of two voices' median pitches in semitones.
+// interval returns the interval between two voices' median pitches in semitones.
 func interval(a, b acoustics.Statistics) float64 {
 	return 12 * math.Log2(a.PitchQuantile(0.5)/b.PitchQuantile(0.5))
 }
 
 // Chance returns the difference of pitch between two sets of sentences in the same voice, in semitones, and its
-// standard error with other sentences of the two kinds. A clone of the first set cannot be known to be nearer to the
-// second.
+// standard error for other sentences of the two kinds. A clone of the first set cannot be shown to be nearer to the
+// second than that.
 func Chance(a, b Voice) (pitch, deviation float64) {
-	random := rand.New(rand.NewPCG(1, 2)) // so that it is the same every time
+	random := rand.New(rand.NewPCG(1, 2)) // the same result every time
 	intervals := make([]float64, draws)
 	for i := range intervals {
 		intervals[i] = interval(sum(drawn(a.each, random)), sum(drawn(b.each, random)))
@@ -86,7 +87,7 @@ func Chance(a, b Voice) (pitch, deviation float64) {
 
 const draws = 200
 
-// drawn returns as many sentences as there are, each drawn from all of them (the bootstrap, Efron 1979).
+// drawn returns a sample of the sentences of the same size, with replacement (the bootstrap, Efron 1979).
 func drawn(sentences []acoustics.Statistics, random *rand.Rand) []acoustics.Statistics {
 	sample := make([]acoustics.Statistics, len(sentences))
 	for i := range sample {
@@ -110,14 +111,14 @@ const (
 	hop     = 0.010 // seconds between frames
 	width   = 0.025 // seconds of a frame
 	bands   = 40
-	numbers = 13 // of cepstra, the first of which, the level, does not count
+	numbers = 13 // of cepstra, including the first, the level, which does not count
 	quiet   = 40 // dB below the loudest frame, from which frames are silence
 )
 
 // cepstra returns the mel-frequency cepstra (Davis and Mermelstein, 1980) of the frames that are not silent, in dB.
 func cepstra(samples []int16, rate int) (rows [][]float64) {
 	step, size := int(hop*float64(rate)), 1
-	shape := window.Hamming(ones(int(width * float64(rate))))
+	shape := window.Hamming(slices.Repeat([]float64{1}, int(width*float64(rate))))
 	for size < len(shape) {
 		size *= 2
 	}
@@ -162,14 +163,6 @@ func cepstrum(spectrum []complex128, filters [][]acoustics.Weight) (row []float6
 		}
 	}
 	return row, 10 * math.Log10(sum)
-}
-
-func ones(n int) []float64 {
-	values := make([]float64, n)
-	for i := range values {
-		values[i] = 1
-	}
-	return values
 }
 
 // aligned returns the mean distance along the path of the least cost (dynamic time warping, Sakoe and Chiba, 1978).

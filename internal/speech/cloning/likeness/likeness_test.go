@@ -13,15 +13,15 @@ import (
 
 const rate = 16000
 
-// vowel is so many seconds of a sound with two formants in Hz.
+// vowel is a sound with a length in seconds and two formants in Hz.
 type vowel struct{ first, second, seconds float64 }
 
 func sentence() []vowel {
 	return []vowel{{700, 1200, 0.2}, {300, 2200, 0.15}, {350, 800, 0.25}, {500, 1800, 0.2}, {650, 1000, 0.2}}
 }
 
-// say returns vowels in a voice: pulses of a pitch in Hz, and a little breath, through two resonances and a filter that
-// is the duller the nearer it is to 1.
+// say returns vowels in a voice: pulses of a pitch in Hz and a little breath, through two resonances and a filter that
+// is duller the nearer its coefficient is to 1.
 func say(pitch, dull float64, vowels ...vowel) (samples []int16) {
 	random, phase := rand.New(rand.NewPCG(1, 2)), 0.0
 	for _, v := range vowels {
@@ -72,7 +72,7 @@ func TestPitchIsInSemitones(t *testing.T) {
 	}
 }
 
-// What a voice is farther from in its colour alone is farther away in spectrum and cepstra, and not in pitch.
+// A voice that differs only in colour is farther away in spectrum and cepstra, and not in pitch.
 func TestTheColourIsInSpectrumAndCepstra(t *testing.T) {
 	reference, before := one(say(120, 0, sentence()...)), likeness.Distance{}
 	for _, dull := range []float64{0.3, 0.6, 0.9} {
@@ -84,7 +84,7 @@ func TestTheColourIsInSpectrumAndCepstra(t *testing.T) {
 	}
 }
 
-// Cepstra tell apart what is said when; the long-term spectrum does not.
+// Cepstra distinguish the order of sounds; the long-term spectrum does not.
 func TestCepstraAreThoseOfTheSameMoments(t *testing.T) {
 	reference, other := sentence(), sentence()
 	slices.Reverse(other)
@@ -134,8 +134,8 @@ func TestDistancesAreTheSameBothWays(t *testing.T) {
 	require.InDelta(t, there.Cepstrum, back.Cepstrum, 0.02*there.Cepstrum)
 }
 
-// Where all sentences have one pitch, their medians are known; where they wander, the better the more sentences there
-// are.
+// If all sentences have one pitch, the median is known exactly; if pitches vary, it is known better the more sentences
+// there are.
 func TestThePitchOfFewSentencesIsByChance(t *testing.T) {
 	sentences := func(count int, pitch, wander float64) likeness.Voice {
 		var all [][]int16

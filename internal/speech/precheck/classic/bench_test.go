@@ -18,7 +18,7 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// BenchmarkPrecheck compares the time that a second of an uploaded recording takes with that of decoding it alone.
+// BenchmarkPrecheck compares the time for a second of an uploaded recording with the time for decoding it.
 func BenchmarkPrecheck(b *testing.B) {
 	seconds := benchtest.Size(60, 10)
 	upload := murmur(seconds)

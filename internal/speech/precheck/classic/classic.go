@@ -1,5 +1,5 @@
-// Package classic estimates the quality of a recording from its signal: noise, bandwidth, clipping and how much of it
-// is speech.
+// Package classic estimates the quality of a recording from its signal: noise, bandwidth, clipping and the share of
+// speech.
 package classic
 
 import (
@@ -20,7 +20,7 @@ const rate = 16000
 type Config struct {
 	Decoder  audio.Decoder
 	Longest  time.Duration // of a recording
-	MostOnce int           // recordings that are checked at once; each takes up to 50 MiB of memory
+	MostOnce int           // concurrent checks; each takes up to 50 MiB of memory
 }
 
 // Checker implements precheck.Checker. It is safe for concurrent use.
@@ -36,10 +36,10 @@ func New(config Config) *Checker {
 	return &Checker{config: config, places: make(chan struct{}, config.MostOnce)}
 }
 
-// Running returns the number of recordings that are being checked.
+// Running returns the number of current checks.
 func (c *Checker) Running() int { return len(c.places) }
 
-// Check implements precheck.Checker. The recording is measured while it is decoded, and kept nowhere.
+// Check implements precheck.Checker. The recording is measured while it is decoded, and not stored.
 func (c *Checker) Check(ctx context.Context, upload audio.Upload) (precheck.Result, error) {
 	select {
 	case c.places <- struct{}{}:
@@ -58,10 +58,10 @@ func (c *Checker) Check(ctx context.Context, upload audio.Upload) (precheck.Resu
 	}, nil
 }
 
-// leastSNR is the ratio of speech to noise in dB, as measured, below which noise reduction takes the speech along.
+// leastSNR is the measured ratio of speech to noise in dB below which noise reduction also removes speech.
 const leastSNR = 9.0
 
-// warning returns why no good voice can be made of a recording, "" if one can.
+// warning returns the reason why a recording does not suffice for a good voice, or "".
 func warning(r acoustics.Report) string {
 	switch {
 	case r.Speech == 0:
@@ -74,7 +74,7 @@ func warning(r acoustics.Report) string {
 	return ""
 }
 
-// Score estimates the mean opinion score of a recording, 1 to 5. With everything else equal it never grows with noise.
+// Score estimates the mean opinion score of a recording, 1 to 5. Other things being equal, it never grows with noise.
 func Score(r acoustics.Report) float64 {
 	if r.Speech == 0 {
 		return 1
@@ -84,8 +84,8 @@ func Score(r acoustics.Report) float64 {
 	return 1 + max(above, 0)*best/(best-worst)
 }
 
-// Scores reach from 1 to 1 + best. What would be within worst of 1 is 1: in the noise of a crowd, how bad such a
-// recording is cannot be measured, because the crowd is speech, too.
+// Scores range from 1 to 1 + best. Scores within worst of 1 become 1: bad recordings in the noise of a crowd cannot be
+// distinguished, because the crowd is speech, too.
 const (
 	best  = 3.8
 	worst = 0.7
@@ -97,15 +97,16 @@ const (
 	spread = 6.0
 )
 
-// bandwidth is 1 for speech that reaches to 7 kHz, and 0.7 at that of a telephone.
+// bandwidth returns 1 for speech up to 7 kHz, and 0.7 for the bandwidth of a telephone.
 func bandwidth(hertz float64) float64 { return 0.7 + 0.3*between((hertz-3400)/(7000-3400)) }
 
-// clipping is 1 up to a sample in ten thousand, as loud recordings have, and less by a third for each decade above.
+// clipping returns 1 up to one clipped sample in ten thousand, which is usual in loud recordings, and a third less for
+// each decade above.
 func clipping(share float64) float64 {
 	return 1 - between(math.Log10(max(share, 1e-4)/1e-4)/3)
 }
 
-// speech is less than 1 where there is little speech to judge by.
+// speech returns less than 1 if there is little speech to judge.
 func speech(r acoustics.Report) float64 {
 	return (0.7 + 0.3*between(2*r.Speech)) * (0.7 + 0.3*between(10*r.Speech/r.Seconds))
 }

@@ -40,9 +40,9 @@ func utterances(t *testing.T) (all []acousticstest.Utterance) {
 	return all
 }
 
-// More noise never makes a recording better, whatever the noise and the voice; and at 20 dB it does not hide where the
-// speech is. The end of a word may drown among other people's. Each voice says one of its sentences in every other
-// noise, and the next voice another in the noises between.
+// More noise never improves the score, for any noise and voice, and at 20 dB it does not hide the range of the speech.
+// The end of a word may drown in babble. Each voice speaks one sentence in every other noise, and the next voice
+// another one in the noises between.
 func TestMoreNoiseIsWorse(t *testing.T) {
 	all := utterances(t)
 	for n, noise := range acousticstest.Noises() {
@@ -137,7 +137,7 @@ func TestAFileIsChecked(t *testing.T) {
 	require.InDelta(t, u.End, result.End, 0.05)
 	require.Greater(t, result.DNSMOS, 4.5)
 
-	u.Samples = u.Samples[:u.Rate/2] // nobody speaks yet
+	u.Samples = u.Samples[:u.Rate/2] // before the speech
 	result, err = open(1).Check(t.Context(), file(u))
 	require.NoError(t, err)
 	require.Equal(t, precheck.Result{DNSMOS: 1, Warning: "There is no speech in the recording"}, result)
@@ -163,7 +163,7 @@ func TestNoMoreThanThePlacesAreChecked(t *testing.T) {
 	require.Zero(t, checker.Running())
 }
 
-// held is an upload that is not read before it is released.
+// held is an upload that blocks reads until it is released.
 type held struct {
 	once           sync.Once
 	asked, release chan struct{}

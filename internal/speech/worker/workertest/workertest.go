@@ -12,14 +12,14 @@ import (
 	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
-// Build returns the path of speechworker, for TestMain. remove deletes what was built for this test binary.
+// Build builds speechworker for TestMain and returns its path. remove deletes the binary.
 func Build() (path string, remove func(), err error) {
 	folder, remove, err := bintest.Folder("speechworker")
 	return filepath.Join(folder, "speechworker"), remove, err
 }
 
 // Main is the TestMain of packages that need the binary: it sets path, runs the tests and fails if they leak
-// goroutines. beside are programs that lie beside it.
+// goroutines. beside are programs to build in the same folder.
 func Main(m goleak.TestingM, path *string, beside []string, leaks ...goleak.Option) {
 	folder, remove, err := bintest.Folder(append(beside, "speechworker")...)
 	if err != nil {
