@@ -365,7 +365,11 @@ func (c *context) declined(name string) string {
 	if noun == nil {
 		return name
 	}
-	if i := strings.IndexAny(c.governed(), map[bool]string{true: "ag", false: "dp"}[noun.flags == "D"]); i >= 0 {
+	preferred := "dp"
+	if noun.flags == "D" { // "в понедельник", "od pon. do pt."
+		preferred = "ag"
+	}
+	if i := strings.IndexAny(c.governed(), preferred); i >= 0 {
 		kase = c.governed()[i]
 	}
 	return noun.forms["s"+string(kase)]
