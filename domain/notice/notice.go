@@ -12,7 +12,7 @@ import (
 	"github.com/recital-tts/recital/domain/alert"
 )
 
-// Kind is what a notice is about.
+// Kind is the subject matter of a notice.
 type Kind string
 
 // The kinds.
@@ -29,12 +29,12 @@ func Kinds() []Kind {
 	return []Kind{UsageReached, SpendingReached, PaymentFailed, APIKeyCreated, AlertRaised}
 }
 
-// Notice is what is to be told to the owner of an account or, if Account is "", to the operators. It has no personal
-// data: where the owner is reached is looked up when it is sent.
+// Notice is a message to the owner of an account or, if Account is "", to the operators. It has no personal data: the
+// owner's address is looked up when the message is sent.
 type Notice struct {
 	Kind    Kind
 	Account string
-	Details map[string]string // what the texts say, and receivers of webhooks read
+	Details map[string]string // for the texts, and for receivers of webhooks
 }
 
 // OfUsage returns the notice that a share of a period's characters is used.
@@ -74,7 +74,7 @@ func OfAlert(c alert.Condition, since time.Time, lasting bool) Notice {
 // longest is the maximum length of a detail, in characters.
 const longest = 300
 
-// Item returns the notice as a text, which names an item of a to-do list.
+// Item encodes the notice as an item of a to-do list.
 func (n Notice) Item() string {
 	details := url.Values{}
 	for name, text := range n.Details {
@@ -83,7 +83,7 @@ func (n Notice) Item() string {
 	return string(n.Kind) + "/" + n.Account + "?" + details.Encode()
 }
 
-// clean returns a text on one line that is not too long.
+// clean returns a text on one line of limited length.
 func clean(text string) string {
 	line := []rune(strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) {
@@ -112,7 +112,7 @@ func Parse(item string) (Notice, error) {
 	return n, nil
 }
 
-// Subject returns the subject, "" for a kind that is unknown.
+// Subject returns the subject, or "" for an unknown kind.
 func (n Notice) Subject() string {
 	switch n.Kind {
 	case UsageReached:

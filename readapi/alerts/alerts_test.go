@@ -81,7 +81,7 @@ func TestTheDamageReport(t *testing.T) {
 	require.Len(t, listed.Alerts, 3)
 	require.Equal(t, adminapi.AlertInfo{
 		ID: "c1", Source: "disk", Subject: "host", Reason: "disk_full", Since: noon, Lasting: true, Sentence: want[0],
-		Advice: "Make room on the disk, or enlarge it. When it is full, the event store takes nothing.",
+		Advice: "Make room on the disk, or enlarge it. When it is full, the event store refuses events.",
 	}, listed.Alerts[0])
 	require.Empty(t, listed.Alerts[2].ID, "the log does not have it yet")
 
