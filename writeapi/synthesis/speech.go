@@ -79,7 +79,7 @@ func (a *API) Routes() []web.Route {
 // is a status, or with delay_headers when there is audio, so that a failure until then is one, too.
 func (a *API) bytes(call *web.Call, in request.Speech) (web.Reply, error) {
 	order := in.WithSeed().Synthesis()
-	order.KeepTimes = in.WantsTimes()
+	order.StoreTimes = in.WantsTimes()
 	reply, err := a.begin(call, order)
 	if err != nil {
 		return web.Reply{}, err

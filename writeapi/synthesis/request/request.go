@@ -86,7 +86,7 @@ func (s Speech) Synthesis() synthesis.Synthesis {
 	return synthesis.Synthesis{
 		Text: s.Text, Voice: s.Voice, Language: s.Language.Engine, Speed: s.Speed, Length: or(s.Length, 0),
 		Model: or(s.Model, ""), Prosody: s.prosody(),
-		Seed: or(s.Seed, 0), Audio: spec, Keep: s.keepsake(),
+		Seed: or(s.Seed, 0), Audio: spec, Save: s.saveOptions(),
 	}
 }
 
@@ -102,9 +102,9 @@ func (s Speech) prosody() speech.Prosody {
 	}
 }
 
-// keepsake returns the part of the request that a clip stores in addition to the text.
-func (s Speech) keepsake() synthesis.Keepsake {
-	return synthesis.Keepsake{
+// saveOptions returns the part of the request that a clip stores in addition to the text.
+func (s Speech) saveOptions() synthesis.SaveOptions {
+	return synthesis.SaveOptions{
 		Debug: or(s.Debug, false), Language: s.Language.Asked, OriginalText: or(s.OriginalText, ""),
 		OriginalLanguage: or(s.OriginalLanguage, ""),
 	}
