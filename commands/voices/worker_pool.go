@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// attention is the time for which a to-do watches the making of a voice before other items have their turn.
-	attention = time.Second
-	// inattention is its pause after that.
-	inattention = 500 * time.Millisecond
-	// overShare is the pause of a voice while its account has its share of the places.
+	// watchTime is the time for which a to-do watches the making of a voice before other items have their turn.
+	watchTime = time.Second
+	// watchPause is the pause after that.
+	watchPause = 500 * time.Millisecond
+	// overShare is the pause of a voice while its account has its share of the slots.
 	overShare = time.Second
 	// remembered is the time for which an error is kept for a to-do that may never return, because the voice was deleted
 	// elsewhere.
@@ -26,18 +26,18 @@ const (
 	longestJob = time.Hour
 )
 
-// desk is where voices are made: a bounded number at once, in the background, so that a voice which takes minutes holds
-// up no to-do list. A to-do looks after each.
-type desk struct {
-	places chan struct{}
-	ctx    context.Context
-	end    context.CancelFunc
+// workerPool makes voices in the background, a bounded number at a time, so that a voice that takes minutes does not
+// block a to-do list. A to-do watches each.
+type workerPool struct {
+	slots chan struct{}
+	ctx   context.Context
+	end   context.CancelFunc
 
-	mu     sync.Mutex
-	closed bool
-	jobs   map[string]*job // by voice; also those that have failed until a to-do hears of it
-	held   map[string]int  // places, by account
-	run    sync.WaitGroup
+	mu           sync.Mutex
+	closed       bool
+	jobs         map[string]*job // by voice; a failed one stays until a to-do has read its error
+	accountSlots map[string]int  // taken, by account
+	run          sync.WaitGroup
 }
 
 // job is the making of a voice.
@@ -46,61 +46,61 @@ type job struct {
 	done     chan struct{}
 	position eventlog.Position
 	err      error
-	ended    time.Time // with an error of which no to-do has heard
+	ended    time.Time // zero unless an error is still to be read by a to-do
 }
 
 type work func(ctx context.Context) (eventlog.Position, error)
 
-func newDesk(atOnce int) *desk {
-	d := &desk{places: make(chan struct{}, atOnce), jobs: map[string]*job{}, held: map[string]int{}}
-	d.ctx, d.end = context.WithCancel(context.Background())
-	return d
+func newWorkerPool(atOnce int) *workerPool {
+	p := &workerPool{slots: make(chan struct{}, atOnce), jobs: map[string]*job{}, accountSlots: map[string]int{}}
+	p.ctx, p.end = context.WithCancel(context.Background())
+	return p
 }
 
-func (d *desk) busy() int { return len(d.places) }
+func (p *workerPool) busy() int { return len(p.slots) }
 
-// attend begins the making of a voice if there is room, and watches it. It returns the outcome, or a *todo.NotYetError
-// while there is none.
-func (d *desk) attend(ctx context.Context, id string, do work) (eventlog.Position, error) {
-	j := d.find(id, do)
+// watch begins the making of a voice if a slot is free, and watches it for watchTime. It returns the outcome, or a
+// *todo.NotYetError while there is none.
+func (p *workerPool) watch(ctx context.Context, id string, do work) (eventlog.Position, error) {
+	j := p.find(id, do)
 	if j == nil {
-		return eventlog.Position{}, &todo.NotYetError{After: inattention}
+		return eventlog.Position{}, &todo.NotYetError{After: watchPause}
 	}
-	turn := time.NewTimer(attention)
+	turn := time.NewTimer(watchTime)
 	defer turn.Stop()
 	select {
 	case <-j.done:
-		d.forget(id, j)
+		p.forget(id, j)
 		return j.position, j.err
 	case <-turn.C:
-		return eventlog.Position{}, &todo.NotYetError{After: inattention}
+		return eventlog.Position{}, &todo.NotYetError{After: watchPause}
 	case <-ctx.Done():
 		return eventlog.Position{}, context.Cause(ctx)
 	}
 }
 
-// find returns the job of a voice, which it begins if there is none and room for it. Otherwise it returns nil.
-func (d *desk) find(id string, do work) *job {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if j, known := d.jobs[id]; known || d.closed {
+// find returns the job of a voice. It begins the job if there is none and a slot is free, and otherwise returns nil.
+func (p *workerPool) find(id string, do work) *job {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if j, known := p.jobs[id]; known || p.closed {
 		return j
 	}
 	select {
-	case d.places <- struct{}{}:
+	case p.slots <- struct{}{}:
 	default:
 		return nil
 	}
-	maps.DeleteFunc(d.jobs, func(_ string, j *job) bool { return !j.ended.IsZero() && time.Since(j.ended) > remembered })
+	maps.DeleteFunc(p.jobs, func(_ string, j *job) bool { return !j.ended.IsZero() && time.Since(j.ended) > remembered })
 	j := &job{done: make(chan struct{})}
-	ctx, cancel := context.WithCancelCause(d.ctx)
+	ctx, cancel := context.WithCancelCause(p.ctx)
 	j.cancel = cancel
-	d.jobs[id] = j
-	d.run.Go(func() { d.carryOut(ctx, id, j, do) })
+	p.jobs[id] = j
+	p.run.Go(func() { p.carryOut(ctx, id, j, do) })
 	return j
 }
 
-func (d *desk) carryOut(ctx context.Context, id string, j *job, do work) {
+func (p *workerPool) carryOut(ctx context.Context, id string, j *job, do work) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			j.err = panics.Error("making a voice", cause)
@@ -109,8 +109,8 @@ func (d *desk) carryOut(ctx context.Context, id string, j *job, do work) {
 			j.err = cause
 		}
 		j.cancel(nil)
-		<-d.places
-		d.ended(id, j)
+		<-p.slots
+		p.ended(id, j)
 		close(j.done)
 	}()
 	limited, cancel := context.WithTimeout(ctx, longestJob)
@@ -118,108 +118,108 @@ func (d *desk) carryOut(ctx context.Context, id string, j *job, do work) {
 	j.position, j.err = do(limited)
 }
 
-// within does the work for an account unless that has its share: half of the places, so that one with many voices
-// leaves room for others.
-func (d *desk) within(account string, do func() error) error {
-	if !d.hold(account) {
+// within runs do for an account, unless the account has its share: half of the slots, so that others can make voices,
+// too.
+func (p *workerPool) within(account string, do func() error) error {
+	if !p.hold(account) {
 		return &todo.NotYetError{After: overShare}
 	}
-	defer d.release(account)
+	defer p.release(account)
 	return do()
 }
 
-func (d *desk) hold(account string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.held[account] >= max(1, cap(d.places)/2) {
+func (p *workerPool) hold(account string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.accountSlots[account] >= max(1, cap(p.slots)/2) {
 		return false
 	}
-	d.held[account]++
+	p.accountSlots[account]++
 	return true
 }
 
-func (d *desk) release(account string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.held[account]--; d.held[account] == 0 {
-		delete(d.held, account)
+func (p *workerPool) release(account string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.accountSlots[account]--; p.accountSlots[account] == 0 {
+		delete(p.accountSlots, account)
 	}
 }
 
-// ended keeps an error for the to-do. A success shows in the log.
-func (d *desk) ended(id string, j *job) {
+// ended keeps an error for the to-do. A success is in the log.
+func (p *workerPool) ended(id string, j *job) {
 	if j.err == nil {
-		d.forget(id, j)
+		p.forget(id, j)
 		return
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	j.ended = time.Now()
 }
 
-func (d *desk) forget(id string, j *job) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.jobs[id] == j {
-		delete(d.jobs, id)
+func (p *workerPool) forget(id string, j *job) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.jobs[id] == j {
+		delete(p.jobs, id)
 	}
 }
 
 // errUnwanted ends the job of a deleted voice. It is no failure: the to-do tries again, and finds the voice deleted.
 var errUnwanted error = &todo.NotYetError{}
 
-// cancel ends the making of a voice that is not wanted any more.
-func (d *desk) cancel(id string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if j, known := d.jobs[id]; known {
+// cancel stops the making of a deleted voice.
+func (p *workerPool) cancel(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if j, known := p.jobs[id]; known {
 		j.cancel(errUnwanted)
-		delete(d.jobs, id)
+		delete(p.jobs, id)
 	}
 }
 
-func (d *desk) close() {
-	d.mu.Lock()
-	d.closed = true
-	d.mu.Unlock()
-	d.end()
-	d.run.Wait()
+func (p *workerPool) close() {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	p.end()
+	p.run.Wait()
 }
 
-// bells wake requests that wait for voices.
-type bells struct {
+// notifier wakes requests that wait for voices.
+type notifier struct {
 	mu      sync.Mutex
 	waiting map[string]map[chan struct{}]bool
 }
 
-// listen returns a channel that gets an element when something has happened to a voice.
-func (b *bells) listen(id string) (rung <-chan struct{}, stop func()) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	bell := make(chan struct{}, 1)
-	if b.waiting == nil {
-		b.waiting = map[string]map[chan struct{}]bool{}
+// subscribe returns a channel that gets an element when a voice has changed.
+func (n *notifier) subscribe(id string) (changed <-chan struct{}, stop func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	c := make(chan struct{}, 1)
+	if n.waiting == nil {
+		n.waiting = map[string]map[chan struct{}]bool{}
 	}
-	if b.waiting[id] == nil {
-		b.waiting[id] = map[chan struct{}]bool{}
+	if n.waiting[id] == nil {
+		n.waiting[id] = map[chan struct{}]bool{}
 	}
-	b.waiting[id][bell] = true
-	return bell, func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		delete(b.waiting[id], bell)
-		if len(b.waiting[id]) == 0 {
-			delete(b.waiting, id)
+	n.waiting[id][c] = true
+	return c, func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		delete(n.waiting[id], c)
+		if len(n.waiting[id]) == 0 {
+			delete(n.waiting, id)
 		}
 	}
 }
 
-func (b *bells) ring(id string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for bell := range b.waiting[id] {
+func (n *notifier) notify(id string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for c := range n.waiting[id] {
 		select {
-		case bell <- struct{}{}:
+		case c <- struct{}{}:
 		default:
 		}
 	}
