@@ -75,7 +75,7 @@ func TestAuditing(t *testing.T) {
 		"a time that is none": {[]string{"audit", "sessions", "--from", "yesterday"}, 2, "is not a time"},
 		"a state that will be": {[]string{
 			"accounts", "show", opened.AccountID, "--as-of", "2999-01-01",
-		}, 1, "what will be is not known"},
+		}, 1, "the time is in the future"},
 		"a state before there was one": {[]string{
 			"accounts", "show", opened.AccountID, "--as-of", "2020-01-01",
 		}, 1, "The account does not exist"},
