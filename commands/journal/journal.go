@@ -71,3 +71,11 @@ func (r Running) End(name string, conflicts int, err error) {
 	}
 	r.span.End(err)
 }
+
+// Later returns the later of two positions.
+func Later(a, b eventlog.Position) eventlog.Position {
+	if a.Compare(b) > 0 {
+		return a
+	}
+	return b
+}

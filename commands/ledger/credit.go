@@ -61,7 +61,7 @@ func (l *Ledger) GrantCredit(
 	}
 	return GrantedCredit{
 		Grant: grant, Characters: characters, Left: before.state.CreditLeft() + done.state.CreditLeft(),
-		Position: later(before.position, done.position),
+		Position: journal.Later(before.position, done.position),
 	}, nil
 }
 
@@ -81,13 +81,6 @@ func (l *Ledger) periodBefore(ctx context.Context, period accountPeriod, now tim
 // look reads a period. Due reservations expire.
 func (l *Ledger) look(ctx context.Context, stream string, now time.Time) (outcome, error) {
 	return l.submit(ctx, stream, look{}, journal.System().Metadata(uuid.New(), now))
-}
-
-func later(a, b eventlog.Position) eventlog.Position {
-	if a.Compare(b) > 0 {
-		return a
-	}
-	return b
 }
 
 // CarryCredit ends a period, grants its remaining credit in the account's current period, and returns the position of

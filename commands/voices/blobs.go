@@ -40,12 +40,14 @@ func (v *Voices) read(ctx context.Context, account, address string, most int64) 
 	return whole.Bytes(), nil
 }
 
-// remove deletes a blob to which no event refers any more. If the store does not delete it in time, Sweep does.
-func (v *Voices) remove(ctx context.Context, address string) {
+// remove deletes blobs to which no event refers any more. If the store does not delete them in time, Sweep does.
+func (v *Voices) remove(ctx context.Context, addresses ...string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
 	defer cancel()
-	if err := v.Blobs.Delete(ctx, blobs.Address(address)); err != nil {
-		v.Logger.WarnContext(ctx, "a voice's former blob is left for the sweep", "error", err)
+	for _, address := range addresses {
+		if err := v.Blobs.Delete(ctx, blobs.Address(address)); err != nil {
+			v.Logger.WarnContext(ctx, "a voice's former blob is left for the sweep", "error", err)
+		}
 	}
 }
 

@@ -102,7 +102,7 @@ func (v *Voices) star(
 	set := star.Set{Account: account, Voice: of.ID, Starred: *starred, At: at}
 	_, position, err := journal.Execute(ctx, v.Journal, starsOf(account), starCommand(set),
 		origin.Metadata(uuid.New(), at))
-	of.Starred, of.Position = *starred, later(of.Position, position)
+	of.Starred, of.Position = *starred, journal.Later(of.Position, position)
 	return of, err
 }
 

@@ -54,7 +54,7 @@ const (
 	maxProfile = 64 << 10 // bytes
 	// storeTimeout bounds the storing of recordings. It is much less than sweepAge.
 	storeTimeout = 15 * time.Minute
-	// cleanTimeout bounds the removal of one unused blob by a request. The rest is swept later.
+	// cleanTimeout bounds the removal of unused blobs by a request. The rest is swept later.
 	cleanTimeout = 5 * time.Second
 	// pollEvery is the interval at which a request checks whether another instance has made its voice.
 	pollEvery = 500 * time.Millisecond
@@ -192,9 +192,11 @@ func (v *Voices) store(ctx context.Context, c Creation, create *voice.Create) er
 
 // clean removes recordings that belong to no voice. The rest is swept later.
 func (v *Voices) clean(ctx context.Context, recordings []voice.Recording) {
+	var addresses []string
 	for _, r := range recordings {
-		v.remove(ctx, r.Blob)
+		addresses = append(addresses, r.Blob)
 	}
+	v.remove(ctx, addresses...)
 }
 
 func (v *Voices) sealProfile(ctx context.Context, of, id string, p voice.Profile) ([]byte, error) {
@@ -252,5 +254,5 @@ func (v *Voices) SettlePlace(ctx context.Context, account, id string, cause uuid
 		return position, err
 	}
 	freed, err := v.free(ctx, account, []string{id}, true, origin)
-	return later(position, freed), err
+	return journal.Later(position, freed), err
 }

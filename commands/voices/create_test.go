@@ -2,7 +2,9 @@ package voices_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +19,7 @@ import (
 	"github.com/recital-tts/recital/domain/roster"
 	"github.com/recital-tts/recital/domain/voice"
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/providers/blobs"
 )
 
 const short = 300 * time.Millisecond
@@ -157,6 +160,40 @@ func TestWhatIsRefusedLeavesNothing(t *testing.T) {
 		require.Empty(t, s.stored(""), name)
 		require.Empty(t, s.roster(account).Places, name)
 	}
+}
+
+// deadlines fails to store the third blob, and records the deadline of each deletion.
+type deadlines struct {
+	blobs.Store
+	puts    int
+	deletes []time.Time
+}
+
+func (d *deadlines) Put(ctx context.Context, a blobs.Address, r io.Reader, size int64) (blobs.Blob, error) {
+	if d.puts++; d.puts == 3 {
+		return blobs.Blob{}, errors.New("the disk is full")
+	}
+	return d.Store.Put(ctx, a, r, size)
+}
+
+func (d *deadlines) Delete(ctx context.Context, address blobs.Address) error {
+	deadline, _ := ctx.Deadline()
+	d.deletes = append(d.deletes, deadline)
+	return d.Store.Delete(ctx, address)
+}
+
+// A refused request cleans up within one time limit, however many recordings it has stored.
+func TestTheRemovalOfAllRecordingsHasOneDeadline(t *testing.T) {
+	s := newStudio(t)
+	store := &deadlines{Store: s.store}
+	tone := sound(short, 440)
+	_, err := s.instance(s.Log, store, s.limits).Create(t.Context(),
+		wish(s.Open("free"), voice.Instant, tone, tone, tone), origin)
+	require.ErrorContains(t, err, "the disk is full")
+	require.Len(t, store.deletes, 2)
+	require.Equal(t, store.deletes[0], store.deletes[1])
+	require.False(t, store.deletes[0].IsZero())
+	require.Empty(t, s.stored(""))
 }
 
 func TestPlacesOfAPlan(t *testing.T) {

@@ -33,7 +33,7 @@ func (v *Voices) Delete(ctx context.Context, account, id string, origin journal.
 		v.Logger.WarnContext(ctx, "the place of a deleted voice is left to the to-do", "voice", id, "error", err)
 		return position, nil
 	}
-	return later(position, freed), nil
+	return journal.Later(position, freed), nil
 }
 
 func (v *Voices) delete(ctx context.Context, account, id string, origin journal.Origin) (eventlog.Position, error) {

@@ -206,17 +206,10 @@ func (v *Voices) free(
 	free := roster.Free{Voices: ids, Abandoned: abandoned, At: at}
 	_, position, err := journal.Execute(ctx, v.Journal, rosterOf(account), rosterCommand(free),
 		origin.Metadata(uuid.New(), at))
-	return later(last, position), err
+	return journal.Later(last, position), err
 }
 
 // owner returns the owner of a voice's blobs.
 func owner(id string) blobs.Owner { return blobs.Owner(voice.Stream(id)) }
 
 func (v *Voices) now() time.Time { return v.Now().UTC() }
-
-func later(a, b eventlog.Position) eventlog.Position {
-	if a.Compare(b) > 0 {
-		return a
-	}
-	return b
-}

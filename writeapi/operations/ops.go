@@ -47,9 +47,8 @@ func (a *API) Routes() []web.Route {
 		web.Post("/drain", a.drain, web.Role("operator"), web.OrLoopback(), web.WhileDraining(), web.AppendsNothing(), tag,
 			web.Acts(web.Act{Kind: audit.ActDrain, Anyway: true, Within: time.Hour}),
 			web.Summary("Take this instance out of service"),
-			web.Description("It is not ready from then on, serves requests until balancers have noticed, and then accepts "+
-				"no more connections; requests in "+
-				"progress are completed. Callers on its own machine, without a proxy, need no token."),
+			web.Description("It is not ready from then on, serves requests until balancers have noticed, and then accepts no "+
+				"more connections; requests in progress end. Callers on its own machine, without a proxy, need no token."),
 			web.Returns[status]()),
 		web.Post("/echo", a.echo, web.Public(), web.AppendsNothing(), web.MaxBody(maxEcho), tag,
 			web.Summary("Test round trip, upload or download"),
