@@ -46,7 +46,7 @@ var (
 	ErrUnderway error = domain.Refuse(domain.Conflict, "A request with this Idempotency-Key is under way")
 
 	errFiles   = domain.Refuse(domain.Invalid, "A voice is made from 1 to 20 files, none of which is empty")
-	errProfile = domain.Refuse(domain.Invalid, "What is said about the voice is too long")
+	errProfile = domain.Refuse(domain.Invalid, "The profile of the voice is too long")
 	errLost    = domain.Refuse(domain.Unavailable, "Storing the recordings took too long; create the voice again")
 )
 

@@ -132,10 +132,10 @@ func (n Notice) Subject() string {
 // Body returns the text.
 func (n Notice) Body() string {
 	if n.Account == "" {
-		return n.text() + ".\n\nrecitalctl alerts lists what is open, and docs/alerts.md says what to do.\n"
+		return n.text() + ".\n\nrecitalctl alerts lists the open alerts, and docs/alerts.md has instructions.\n"
 	}
-	return n.text() + "\n\nThis message is about your account " + n.Account + ". Your e-mail preferences end such " +
-		"messages.\n"
+	return n.text() + "\n\nThis message is about your account " + n.Account + ". You can turn such messages off in " +
+		"your e-mail preferences.\n"
 }
 
 func (n Notice) text() string {
@@ -145,8 +145,8 @@ func (n Notice) text() string {
 			"period.", n.Details["percent"],
 			n.Details["limit"])
 	case SpendingReached:
-		return fmt.Sprintf("Characters past your plan cost %s %% of your spending cap in this period. What could cost more "+
-			"than the cap is refused.", n.Details["percent"])
+		return fmt.Sprintf("Characters past your plan cost %s %% of your spending cap in this period. Requests that could "+
+			"exceed the cap are refused.", n.Details["percent"])
 	case PaymentFailed:
 		return fmt.Sprintf("Invoice %s could not be collected (attempt %s). Please pay it, or replace your card: your "+
 			"account loses its plan otherwise.", n.Details["invoice"], n.Details["attempt"])

@@ -124,7 +124,7 @@ func (c SetEntry) Decide(s State) ([]Event, error) {
 	case len(c.Sealed) == 0:
 		return nil, nil
 	case replaced < 0 && len(s.Entries) >= MaxEntries:
-		return nil, domain.Refuse(domain.Denied, "The account has 1000 pronunciations, the most it can")
+		return nil, domain.Refuse(domain.Denied, "The account has 1000 pronunciations, the most it can have")
 	case bytes > MaxBytes:
 		return nil, domain.Refuse(domain.Denied, "The account's pronunciations are too long together")
 	}

@@ -90,7 +90,7 @@ func (c Set) Decide(s State) ([]Event, error) {
 	case !c.Starred:
 		return []Event{Unstarred{Account: c.Account, Voice: c.Voice, At: c.At}}, nil
 	case len(s.Voices) >= MaxStars:
-		return nil, domain.Refuse(domain.Denied, "The account has starred 20000 voices, the most it can")
+		return nil, domain.Refuse(domain.Denied, "The account has starred 20000 voices, the most it can star")
 	}
 	return []Event{Starred{Account: c.Account, Voice: c.Voice, At: c.At}}, nil
 }
